@@ -1,0 +1,37 @@
+//! The checks that are cargo's own work: format, clippy, documentation.
+
+use crate::cargo;
+use crate::failure::Outcome;
+use crate::tree::Tree;
+
+/// The code is formatted.
+pub fn format(_: &Tree) -> Outcome {
+    cargo::run(&["fmt", "--all", "--check"], "run `cargo fmt --all`")
+}
+
+/// Clippy has nothing to say, in tests, examples and benches too.
+pub fn clippy(_: &Tree) -> Outcome {
+    cargo::run(
+        &[
+            "clippy",
+            "--quiet",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        "mend what clippy names above; `cargo clippy --workspace --all-targets` shows it again",
+    )
+}
+
+/// The documentation of the libraries builds without a warning, links between items included.
+///
+/// Libraries only: the program and the facade are both called `bobak`, and would write their pages over each other.
+pub fn docs(_: &Tree) -> Outcome {
+    cargo::run_with(
+        &[("RUSTDOCFLAGS", "-D warnings")],
+        &["doc", "--quiet", "--workspace", "--no-deps", "--lib"],
+        "mend what rustdoc names above; `cargo doc --workspace --no-deps --lib` shows it again",
+    )
+}

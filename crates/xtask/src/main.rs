@@ -1,0 +1,125 @@
+//! `cargo xtask`: everything that CI runs, one command each.
+//!
+//! ```text
+//! main      which command, and what it prints
+//! step      the list of checks; each is announced, timed and reported
+//! lints     format, clippy, docs: the steps that are cargo's own work
+//! crates    how many crates a first build takes, against its limit and the README
+//! links     dead links and paths in Markdown
+//! lengths   files that have grown too long (a warning)
+//! test      all tests, and their sum
+//! tree      the files of the repository
+//! cargo     cargo as a child process
+//! failure   what went wrong, and what to do about it
+//! ```
+//!
+//! The command line is one word, and what follows `test` belongs to cargo unread: a `match` says that in fewer lines
+//! than any argument library would need, and this crate is built before everything else.
+
+mod cargo;
+mod crates;
+mod failure;
+mod lengths;
+mod links;
+mod lints;
+mod step;
+mod test;
+mod tree;
+
+use std::process::ExitCode;
+
+use failure::{Failure, Outcome};
+use step::STEPS;
+use tree::Tree;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("\n{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Outcome {
+    let Some((command, rest)) = arguments.split_first() else {
+        print!("{}", help());
+        return Ok(());
+    };
+    // Only cargo's own test runner takes more words; a stray one elsewhere is a mistake worth naming.
+    if command != "test" && !rest.is_empty() {
+        return Err(Failure::new(
+            format!(
+                "`cargo xtask {command}` takes no arguments, but got `{}`",
+                rest.join(" ")
+            ),
+            "leave them out; only `cargo xtask test` passes arguments on",
+        ));
+    }
+    match command.as_str() {
+        "help" | "-h" | "--help" => {
+            print!("{}", help());
+            Ok(())
+        }
+        "test" => test::run(rest),
+        "check" => step::run_all(&Tree::of_workspace()?),
+        "ci" => {
+            step::run_all(&Tree::of_workspace()?)?;
+            step::announce("test", "all tests of the workspace");
+            test::run(&[])
+        }
+        name => match STEPS.iter().find(|step| step.name == name) {
+            Some(step) => step::run_all_of(std::slice::from_ref(step), &Tree::of_workspace()?),
+            None => Err(Failure::new(
+                format!("`{name}` is no command of xtask"),
+                "`cargo xtask help` lists the commands",
+            )),
+        },
+    }
+}
+
+fn help() -> String {
+    let mut text = String::from(
+        "usage: cargo xtask COMMAND\n\n  \
+         ci         every check below, then all tests: what CI runs\n  \
+         test       all tests of the workspace; further arguments go to `cargo test`\n  \
+         check      every check below, without the tests\n\n",
+    );
+    for step in STEPS {
+        text += &format!("  {:<10} {}\n", step.name, step.about);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(String::from).collect()
+    }
+
+    #[test]
+    fn help_names_every_step() {
+        for step in STEPS {
+            assert!(help().contains(step.name), "{} is missing", step.name);
+        }
+    }
+
+    #[test]
+    fn an_unknown_command_says_where_to_look() {
+        let failure = run(&words("tset")).unwrap_err().to_string();
+        assert!(
+            failure.contains("`tset`") && failure.contains("cargo xtask help"),
+            "{failure}"
+        );
+    }
+
+    #[test]
+    fn a_check_refuses_arguments() {
+        let failure = run(&words("links --fast")).unwrap_err().to_string();
+        assert!(failure.contains("--fast"), "{failure}");
+    }
+}

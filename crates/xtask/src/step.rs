@@ -1,0 +1,124 @@
+//! The list of checks. Each is announced and timed; all run, so that one round trip through CI shows every mistake.
+
+use std::time::Instant;
+
+use crate::failure::{Failure, Outcome};
+use crate::tree::Tree;
+use crate::{crates, lengths, links, lints};
+
+/// One check.
+pub struct Step {
+    /// The word on the command line.
+    pub name: &'static str,
+    /// What it looks at, for the announcement and for the help.
+    pub about: &'static str,
+    /// The check itself.
+    pub run: fn(&Tree) -> Outcome,
+}
+
+/// All checks, the quick ones first.
+pub const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        about: "the code is formatted",
+        run: lints::format,
+    },
+    Step {
+        name: "links",
+        about: "links and paths in Markdown lead somewhere",
+        run: links::run,
+    },
+    Step {
+        name: "lengths",
+        about: "no source file is too long (warns only)",
+        run: lengths::run,
+    },
+    Step {
+        name: "crates",
+        about: "a first build is small, and the README says how small",
+        run: crates::run,
+    },
+    Step {
+        name: "clippy",
+        about: "clippy has no warning",
+        run: lints::clippy,
+    },
+    Step {
+        name: "docs",
+        about: "the documentation builds without a warning",
+        run: lints::docs,
+    },
+];
+
+/// Runs every check.
+///
+/// # Errors
+/// When any failed, after all have run.
+pub fn run_all(tree: &Tree) -> Outcome {
+    run_all_of(STEPS, tree)
+}
+
+/// Runs the given checks, and names at the end those that failed.
+pub fn run_all_of(steps: &[Step], tree: &Tree) -> Outcome {
+    let mut failed = Vec::new();
+    for step in steps {
+        announce(step.name, step.about);
+        let start = Instant::now();
+        let outcome = (step.run)(tree);
+        let seconds = start.elapsed().as_secs_f64();
+        match outcome {
+            Ok(()) => println!("{}: ok, {seconds:.1} s", step.name),
+            Err(failure) => {
+                println!("{failure}\n{}: failed, {seconds:.1} s", step.name);
+                failed.push(step.name);
+            }
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        format!("failed: {}", failed.join(", ")),
+        format!(
+            "do what each says above; `cargo xtask {}` runs one alone",
+            failed[0]
+        ),
+    ))
+}
+
+/// The line before a step.
+pub fn announce(name: &str, about: &str) {
+    println!("\n== {name}: {about} ==");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::fixture;
+
+    #[test]
+    fn every_step_runs_and_the_failed_ones_are_named() {
+        let bad = |_: &Tree| Err(Failure::new("it is broken", "mend it"));
+        let steps = [
+            Step {
+                name: "first",
+                about: "",
+                run: bad,
+            },
+            Step {
+                name: "second",
+                about: "",
+                run: |_| Ok(()),
+            },
+            Step {
+                name: "third",
+                about: "",
+                run: bad,
+            },
+        ];
+        let (_folder, tree) = fixture::tree(&[]);
+        let failure = run_all_of(&steps, &tree).unwrap_err().to_string();
+        assert!(failure.contains("failed: first, third"), "{failure}");
+        run_all_of(&steps[1..2], &tree).unwrap();
+    }
+}

@@ -1,0 +1,156 @@
+//! All tests of the workspace, and their sum over all test binaries.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::Stdio;
+
+use crate::cargo;
+use crate::failure::{Failure, Outcome};
+
+/// Runs `cargo test --workspace` with `arguments` behind, shows its output as it comes, and ends with one line
+/// `N passed, N failed`.
+///
+/// # Errors
+/// When a test failed, when a test binary crashed, when something did not compile, and when no test ran at all.
+pub fn run(arguments: &[String]) -> Outcome {
+    let mut command = cargo::command(&["test"]);
+    // Chosen packages would otherwise be overruled by `--workspace`.
+    if !names_packages(arguments) {
+        command.arg("--workspace");
+    }
+    // Without it, cargo stops at the first binary with a failed test, and the sum would be of some only.
+    if !arguments
+        .iter()
+        .any(|argument| argument == "--no-fail-fast")
+    {
+        command.arg("--no-fail-fast");
+    }
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut child = command
+        .spawn()
+        .map_err(|error| cargo::not_started(&error))?;
+    let mut sum = Sum::default();
+    if let Some(output) = child.stdout.take() {
+        sum.follow(output, &mut io::stdout().lock())
+            .map_err(|error| {
+                Failure::new(
+                    format!("the output of the tests broke off: {error}"),
+                    "run it again, with the disk not full",
+                )
+            })?;
+    }
+    let status = child.wait().map_err(|error| cargo::not_started(&error))?;
+    println!("{} passed, {} failed", sum.passed, sum.failed);
+    if !status.success() {
+        return Err(Failure::new(
+            format!("`cargo test` ended with {status}"),
+            "look above for `FAILED`, `panicked` or `error`; a binary that crashed or did not compile is not in the sum",
+        ));
+    }
+    if arguments.is_empty() && sum.passed == 0 {
+        return Err(Failure::new(
+            "no test ran",
+            "see that the workspace has its members, and they their tests",
+        ));
+    }
+    Ok(())
+}
+
+/// Tests counted over all test binaries.
+#[derive(Debug, Default, PartialEq)]
+struct Sum {
+    passed: u64,
+    failed: u64,
+}
+
+impl Sum {
+    /// Copies `output` to `screen` line by line, and counts in each line that closes a binary.
+    fn follow(&mut self, output: impl Read, screen: &mut impl Write) -> io::Result<()> {
+        let mut output = BufReader::new(output);
+        let mut line = Vec::new();
+        while output.read_until(b'\n', &mut line)? > 0 {
+            screen.write_all(&line)?;
+            screen.flush()?;
+            self.count(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+        Ok(())
+    }
+
+    /// A closing line reads `test result: ok. 3 passed; 0 failed; 1 ignored; …`, the `ok` perhaps in colour.
+    fn count(&mut self, line: &str) {
+        let Some((_, rest)) = line.split_once("test result: ") else {
+            return;
+        };
+        let words: Vec<&str> = rest
+            .split([' ', ';'])
+            .filter(|word| !word.is_empty())
+            .collect();
+        for pair in words.windows(2) {
+            match (pair[0].parse::<u64>(), pair[1]) {
+                (Ok(number), "passed") => self.passed += number,
+                (Ok(number), "failed") => self.failed += number,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether the arguments for cargo, before any `--`, choose packages.
+fn names_packages(arguments: &[String]) -> bool {
+    let own = arguments.iter().take_while(|argument| *argument != "--");
+    own.into_iter().any(|argument| {
+        (argument.starts_with("-p") && !argument.starts_with("--"))
+            || argument.starts_with("--package")
+            || argument.starts_with("--manifest-path")
+            || argument == "--workspace"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_is_over_all_binaries_and_the_output_is_untouched() {
+        let output = b"running 3 tests\ntest a ... ok\n\
+            test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\n\
+            test result: \x1b[31mFAILED\x1b[m. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n\xff no newline";
+        let (mut sum, mut screen) = (Sum::default(), Vec::new());
+        sum.follow(&output[..], &mut screen).unwrap();
+        assert_eq!(
+            sum,
+            Sum {
+                passed: 7,
+                failed: 2
+            }
+        );
+        assert_eq!(screen, output);
+    }
+
+    #[test]
+    fn a_test_that_prints_numbers_is_not_counted() {
+        let mut sum = Sum::default();
+        sum.count("17 passed; 4 failed");
+        assert_eq!(sum, Sum::default());
+    }
+
+    #[test]
+    fn packages_are_recognised_before_the_double_dash_only() {
+        let words = |line: &str| line.split(' ').map(String::from).collect::<Vec<_>>();
+        for line in [
+            "-p bobak-core",
+            "-pbobak-core",
+            "--package bobak",
+            "--package=bobak some_test",
+            "--workspace",
+        ] {
+            assert!(names_packages(&words(line)), "{line}");
+        }
+        for line in ["some_test", "--lib", "some_test -- -p", "--profile release"] {
+            assert!(!names_packages(&words(line)), "{line}");
+        }
+    }
+}
