@@ -1,0 +1,186 @@
+//! Batches: many writes, over one table or several, in the row codec's bytes.
+
+use crate::codec::{self, EncodedRow};
+use crate::{FieldSet, KeyGeneration, Result, TableSchema, Uuid, Value, ValueRef, Verb, Write};
+use std::sync::Arc;
+
+/// Writes waiting to be sent, in order. Values are in it as an engine takes them: checked and
+/// stamped.
+///
+/// The facade's batch fills and sends these a part at a time; engines read them.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    heads: Vec<RunHead>,
+    rows: u64,
+    made: Vec<(u64, Uuid)>,
+}
+
+/// What successive writes have in common.
+#[derive(Clone, Debug)]
+struct RunHead {
+    table: Arc<TableSchema>,
+    verb: Verb,
+    fields: FieldSet,
+    first: u64,
+    start: usize,
+}
+
+/// Successive writes of one verb and field set to one table.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The table.
+    pub table: &'a Arc<TableSchema>,
+    /// What happens to the rows.
+    pub verb: Verb,
+    /// For `Update` and `Upsert`: the columns that are set.
+    pub fields: FieldSet,
+    /// The first row's number in the batch.
+    pub first: u64,
+    /// How many rows.
+    pub rows: u64,
+    bytes: &'a [u8],
+}
+
+/// What an engine does with the rest when a row of a batch fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum OnError {
+    /// Undoes the batch (of a batch that commits as it goes: since the last commit) and stops.
+    #[default]
+    Stop,
+    /// Leaves the row out and goes on.
+    Continue,
+}
+
+/// What became of one write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A new row is there; its key, where it was made by the engine or by Bobak.
+    Inserted(Option<GivenKey>),
+    /// So many rows were updated or deleted: 1, or 0 for a delete that found none.
+    Changed(u64),
+    /// Nothing happened: `InsertOrIgnore` found the row there.
+    Ignored,
+}
+
+/// A key that the user did not give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GivenKey {
+    /// By the engine.
+    Int(i64),
+    /// By Bobak.
+    Uuid(Uuid),
+}
+
+impl Batch {
+    /// An empty batch.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many writes it holds.
+    #[must_use]
+    pub const fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Whether it holds none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// How many bytes its rows take.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes all writes out, keeping the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.heads.clear();
+        self.made.clear();
+        self.rows = 0;
+    }
+
+    /// Adds a write whose values are complete: see [`prepare_insert`](crate::prepare_insert).
+    ///
+    /// # Errors
+    /// `OutOfRange` where the row is larger than the codec allows; nothing is added then.
+    #[inline]
+    pub fn push(&mut self, write: &Write<'_>) -> Result<()> {
+        let values = write.values;
+        let start = self.bytes.len();
+        codec::encode_values(&mut self.bytes, values.len(), |place| {
+            values.get(place).map_or(ValueRef::Null, Value::as_ref)
+        })?;
+        let same = self.heads.last().is_some_and(|head| {
+            head.verb == write.verb
+                && head.table.id() == write.table.id()
+                && head.fields == write.fields
+        });
+        if !same {
+            let table = Arc::clone(write.table);
+            let (verb, fields, first) = (write.verb, write.fields, self.rows);
+            self.heads.push(RunHead {
+                table,
+                verb,
+                fields,
+                first,
+                start,
+            });
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    /// Notes that Bobak made the key of the row added last.
+    pub fn note_made_key(&mut self, key: Uuid) {
+        self.made.push((self.rows.saturating_sub(1), key));
+    }
+
+    /// The key that Bobak made for a row, where it did.
+    #[must_use]
+    pub fn made_key(&self, row: u64) -> Option<Uuid> {
+        let place = self.made.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        self.made.get(place).map(|(_, key)| *key)
+    }
+
+    /// The writes, put together in runs, in order.
+    pub fn runs(&self) -> impl Iterator<Item = Run<'_>> {
+        self.heads.iter().enumerate().map(|(at, head)| {
+            let next = self.heads.get(at + 1);
+            let end = next.map_or(self.bytes.len(), |next| next.start);
+            let rows = next.map_or(self.rows, |next| next.first) - head.first;
+            Run {
+                table: &head.table,
+                verb: head.verb,
+                fields: head.fields,
+                first: head.first,
+                rows,
+                bytes: self.bytes.get(head.start..end).unwrap_or_default(),
+            }
+        })
+    }
+}
+
+impl<'a> Run<'a> {
+    /// The rows, in order. For `Delete` they hold the key's columns only.
+    pub fn iter(&self) -> impl Iterator<Item = EncodedRow<'a>> + use<'a> {
+        let mut rest = self.bytes;
+        std::iter::from_fn(move || {
+            let (row, used) = codec::split_first(rest).ok()?;
+            rest = rest.get(used..)?;
+            Some(row)
+        })
+    }
+
+    /// Whether the engine makes the keys of this run's new rows where they are NULL.
+    #[must_use]
+    pub fn may_make_keys(&self) -> bool {
+        self.table.key_generation() == KeyGeneration::Engine
+            && !matches!(self.verb, Verb::Update | Verb::Delete)
+    }
+}

@@ -1,0 +1,301 @@
+//! The row codec: one compact encoding of rows, everywhere.
+//!
+//! The same bytes are a row of a batch, of the memory engine, of a snapshot and of the wire. All
+//! integers are little-endian. A row of *n* columns is
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 2 | *n*, at most 65,535 |
+//! | *n* | a tag per column: 0 NULL, 1 integer, 2 float, 3 text, 4 bytes |
+//! | 8 × *n* | a slot per column: NULL 0; an integer in two's complement; a float in IEEE 754; for text and bytes the offset in the heap (4 bytes) and the length (4 bytes) |
+//! | rest | the heap: the texts (UTF-8) and bytes, in column order, nothing between |
+//!
+//! Every column is found without reading those before it. Where rows follow each other each is
+//! *framed*: 4 bytes with the row's length go before it. A row is at most 2³² − 1 bytes.
+
+use crate::{Error, ErrorKind, Result, Row, ValueRef};
+
+const NULL: u8 = 0;
+const INT: u8 = 1;
+const FLOAT: u8 = 2;
+const TEXT: u8 = 3;
+const BYTES: u8 = 4;
+
+/// The length of a frame's head.
+pub const FRAME: usize = 4;
+
+/// One row in the codec's bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct EncodedRow<'a> {
+    bytes: &'a [u8],
+    columns: usize,
+}
+
+impl<'a> EncodedRow<'a> {
+    /// Reads bytes that this process encoded. Never panics whatever the bytes are, but a damaged
+    /// column then reads as NULL: check foreign bytes with [`EncodedRow::check`].
+    #[inline]
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        let columns = match bytes {
+            [a, b, ..] => usize::from(u16::from_le_bytes([*a, *b])),
+            _ => 0,
+        };
+        Self { bytes, columns }
+    }
+
+    /// Checks bytes from a file or from the wire: every offset, every text.
+    ///
+    /// # Errors
+    /// `Corrupt`, naming the first column that is wrong.
+    pub fn check(bytes: &'a [u8]) -> Result<Self> {
+        let row = Self::new(bytes);
+        let head = 2 + row.columns * 9;
+        if bytes.len() < head.max(2) {
+            return Err(corrupt(format!(
+                "{} bytes where a row's head has {head}",
+                bytes.len()
+            )));
+        }
+        let mut heap = 0;
+        for column in 0..row.columns {
+            let ok = match row.tag(column) {
+                NULL => row.slot(column) == [0; 8],
+                INT => true,
+                FLOAT => !f64::from_le_bytes(row.slot(column)).is_nan(),
+                tag @ (TEXT | BYTES) => {
+                    let (offset, length) = row.span(column);
+                    let in_order = offset == heap;
+                    heap = offset.saturating_add(length);
+                    in_order
+                        && row
+                            .heap(column)
+                            .is_some_and(|bytes| tag == BYTES || std::str::from_utf8(bytes).is_ok())
+                }
+                _ => false,
+            };
+            if !ok {
+                return Err(corrupt(format!("column {column} of the row is damaged")));
+            }
+        }
+        if head + heap != bytes.len() {
+            return Err(corrupt(format!(
+                "the row has {} bytes too many",
+                bytes.len() - head - heap
+            )));
+        }
+        Ok(row)
+    }
+
+    /// The bytes, without a frame.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// As [`Row::get`], for as long as the bytes live.
+    #[inline]
+    #[must_use]
+    pub fn value(&self, column: usize) -> ValueRef<'a> {
+        if column >= self.columns {
+            return ValueRef::Null;
+        }
+        match self.tag(column) {
+            INT => ValueRef::Int(i64::from_le_bytes(self.slot(column))),
+            FLOAT => ValueRef::Float(f64::from_le_bytes(self.slot(column))),
+            TEXT => match self.heap(column).map(std::str::from_utf8) {
+                Some(Ok(text)) => ValueRef::Text(text),
+                _ => ValueRef::Null,
+            },
+            BYTES => self.heap(column).map_or(ValueRef::Null, ValueRef::Bytes),
+            _ => ValueRef::Null,
+        }
+    }
+
+    #[inline]
+    fn tag(&self, column: usize) -> u8 {
+        self.bytes.get(2 + column).copied().unwrap_or(NULL)
+    }
+
+    #[inline]
+    fn slot(&self, column: usize) -> [u8; 8] {
+        let at = 2 + self.columns + column * 8;
+        let slot = self
+            .bytes
+            .get(at..at + 8)
+            .and_then(|slot| slot.try_into().ok());
+        slot.unwrap_or_default()
+    }
+
+    #[inline]
+    fn span(&self, column: usize) -> (usize, usize) {
+        let slot = u64::from_le_bytes(self.slot(column));
+        ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize)
+    }
+
+    #[inline]
+    fn heap(&self, column: usize) -> Option<&'a [u8]> {
+        let (offset, length) = self.span(column);
+        let start = 2 + self.columns * 9 + offset;
+        self.bytes.get(start..start + length)
+    }
+}
+
+impl Row for EncodedRow<'_> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.columns
+    }
+
+    #[inline]
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        self.value(column)
+    }
+}
+
+/// Appends a row with its frame.
+///
+/// # Errors
+/// `OutOfRange` where it has more than 65,535 columns or 2³² − 1 bytes; `out` is then as before.
+pub fn encode(out: &mut Vec<u8>, row: &dyn Row) -> Result<()> {
+    encode_values(out, row.len(), |column| row.get(column))
+}
+
+/// As [`encode`], from `columns` values fetched by number.
+///
+/// # Errors
+/// As [`encode`].
+#[inline]
+pub fn encode_values<'v>(
+    out: &mut Vec<u8>,
+    columns: usize,
+    value: impl Fn(usize) -> ValueRef<'v>,
+) -> Result<()> {
+    let start = out.len();
+    let count = u16::try_from(columns).map_err(|_| too_large())?;
+    let body = start + FRAME;
+    let slots = body + 2 + columns;
+    let heap = slots + columns * 8;
+    out.resize(heap, 0);
+    if let Some(head) = out.get_mut(body..body + 2) {
+        head.copy_from_slice(&count.to_le_bytes());
+    }
+    for column in 0..columns {
+        let offset = out.len() - heap;
+        let (tag, slot) = match value(column) {
+            ValueRef::Null => (NULL, 0),
+            ValueRef::Int(i) => (INT, i.cast_unsigned()),
+            ValueRef::Float(f) => (FLOAT, f.to_bits()),
+            ValueRef::Text(text) => (TEXT, append(out, offset, text.as_bytes())),
+            ValueRef::Bytes(bytes) => (BYTES, append(out, offset, bytes)),
+        };
+        if let Some(place) = out.get_mut(body + 2 + column) {
+            *place = tag;
+        }
+        let at = slots + column * 8;
+        if let Some(place) = out.get_mut(at..at + 8) {
+            place.copy_from_slice(&slot.to_le_bytes());
+        }
+    }
+    let Ok(length) = u32::try_from(out.len() - body) else {
+        out.truncate(start);
+        return Err(too_large());
+    };
+    if let Some(head) = out.get_mut(start..body) {
+        head.copy_from_slice(&length.to_le_bytes());
+    }
+    Ok(())
+}
+
+/// Appends a row that is encoded already, with its frame.
+pub fn frame(out: &mut Vec<u8>, row: EncodedRow<'_>) {
+    // A row's length fits: `encode` and the frame that it was read from say so.
+    out.extend_from_slice(&(row.bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(row.bytes);
+}
+
+/// The first framed row, and how many bytes it takes with its frame.
+///
+/// # Errors
+/// `Corrupt` where the bytes end before the row does.
+#[inline]
+pub fn split_first(bytes: &[u8]) -> Result<(EncodedRow<'_>, usize)> {
+    if let [a, b, c, d, rest @ ..] = bytes {
+        let length = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
+        if let Some(row) = rest.get(..length) {
+            return Ok((EncodedRow::new(row), FRAME + length));
+        }
+    }
+    Err(corrupt("the rows end in the middle of one".to_owned()))
+}
+
+/// Puts text or bytes on the heap. Lengths over 32 bits are caught by the row's own length.
+#[inline]
+fn append(out: &mut Vec<u8>, offset: usize, bytes: &[u8]) -> u64 {
+    out.extend_from_slice(bytes);
+    (offset as u64 & 0xffff_ffff) | ((bytes.len() as u64) << 32)
+}
+
+#[cold]
+fn corrupt(message: String) -> Error {
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+#[cold]
+fn too_large() -> Error {
+    Error::new(
+        ErrorKind::OutOfRange,
+        "the row is over 65,535 columns or 4 GiB",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+
+    fn sample() -> Vec<Value<'static>> {
+        vec![
+            Value::Int(i64::MIN),
+            Value::Null,
+            "Namé\0 1".into(),
+            Value::Float(-0.5),
+            Value::Bytes(vec![0, 255].into()),
+            "".into(),
+        ]
+    }
+
+    #[test]
+    fn rows_come_back_value_for_value() {
+        let mut out = Vec::new();
+        encode(&mut out, &sample().as_slice()).unwrap();
+        encode(&mut out, &[].as_slice() as &&[Value<'_>]).unwrap();
+        let (row, used) = split_first(&out).unwrap();
+        let row = EncodedRow::check(row.as_bytes()).unwrap();
+        let back: Vec<_> = (0..row.len()).map(|i| row.get(i).to_owned()).collect();
+        assert_eq!(back, sample());
+        assert_eq!(row.get(6), ValueRef::Null);
+        assert_eq!(split_first(&out[used..]).unwrap().0.len(), 0);
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused_and_never_panic() {
+        let mut out = Vec::new();
+        encode(&mut out, &sample().as_slice()).unwrap();
+        let whole = out[FRAME..].to_vec();
+        for cut in 0..whole.len() {
+            assert!(EncodedRow::check(&whole[..cut]).is_err(), "cut at {cut}");
+            assert!(split_first(&out[..cut]).is_err());
+        }
+        for at in 0..whole.len() {
+            for bit in 0..8 {
+                let mut bytes = whole.clone();
+                bytes[at] ^= 1 << bit;
+                // Either refused, or another row that reads without a panic.
+                let _ = EncodedRow::check(&bytes);
+                let row = EncodedRow::new(&bytes);
+                (0..row.len().min(100)).for_each(|i| drop(row.get(i).to_owned()));
+            }
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Typed columns: what conditions, orders and assignments are made from.
+
+use crate::{
+    Assign, Assignment, Comparison, Condition, Expr, Expression, Field, Filter, Order, Summable,
+    Value,
+};
+use std::marker::PhantomData;
+
+/// The column of `T` whose field is a `V`: the derive makes a constant for each field, with the
+/// field's name in capitals.
+///
+/// ```
+/// # use bobak_core::{Column, Query};
+/// # struct Person;
+/// # impl Person { const NAME: Column<Person, String> = Column::new(1); const AGE: Column<Person, Option<i32>> = Column::new(2); }
+/// let query: Query<Person> = Query::filter(Person::AGE.between(20, 29))
+///     .order_by(Person::AGE.desc())
+///     .order_by(Person::NAME.asc())
+///     .limit(10);
+/// ```
+#[derive(Debug)]
+pub struct Column<T, V> {
+    place: usize,
+    types: PhantomData<fn() -> (T, V)>,
+}
+
+impl<T, V> Clone for Column<T, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, V> Copy for Column<T, V> {}
+
+/// A column of `T`, of whatever type.
+#[derive(Debug)]
+pub struct AnyColumn<T> {
+    place: usize,
+    record: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for AnyColumn<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for AnyColumn<T> {}
+
+impl<T> AnyColumn<T> {
+    /// The column's place in the schema.
+    #[must_use]
+    pub const fn place(self) -> usize {
+        self.place
+    }
+}
+
+impl<T, V> From<Column<T, V>> for AnyColumn<T> {
+    fn from(column: Column<T, V>) -> Self {
+        Self {
+            place: column.place,
+            record: PhantomData,
+        }
+    }
+}
+
+/// What a column of type `V` can be compared with: a `V`, or what stands for one (`&str` for a
+/// `String`, a `V` for an `Option<V>`).
+pub trait Operand<V> {
+    /// The value; NULL where it has no stored form (`u64` beyond `i64`), which equals nothing.
+    fn into_value(self) -> Value<'static>;
+}
+
+fn stored<V: Field>(field: &V) -> Value<'static> {
+    field.to_value().map(Value::into_owned).unwrap_or_default()
+}
+
+impl<V: Field> Operand<V> for V {
+    fn into_value(self) -> Value<'static> {
+        stored(&self)
+    }
+}
+
+impl<V: Field> Operand<Option<V>> for V {
+    fn into_value(self) -> Value<'static> {
+        stored(&self)
+    }
+}
+
+impl<V: Field> Operand<V> for &V {
+    fn into_value(self) -> Value<'static> {
+        stored(self)
+    }
+}
+
+macro_rules! borrowed_operand {
+    ($($borrowed:ty => $owned:ty),*) => {$(
+        impl Operand<$owned> for $borrowed {
+            fn into_value(self) -> Value<'static> {
+                Value::from(self).into_owned()
+            }
+        }
+        impl Operand<Option<$owned>> for $borrowed {
+            fn into_value(self) -> Value<'static> {
+                Value::from(self).into_owned()
+            }
+        }
+        impl Operand<Value<'static>> for $borrowed {
+            fn into_value(self) -> Value<'static> {
+                Value::from(self).into_owned()
+            }
+        }
+    )*};
+}
+borrowed_operand!(&str => String, &[u8] => Vec<u8>);
+
+macro_rules! dynamic_operand {
+    ($($t:ty),*) => {$(
+        impl Operand<Value<'static>> for $t {
+            fn into_value(self) -> Value<'static> {
+                stored(&self)
+            }
+        }
+    )*};
+}
+dynamic_operand!(
+    bool,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+    f32,
+    f64,
+    String,
+    Vec<u8>,
+    crate::Uuid,
+    crate::Currency,
+    crate::Date,
+    crate::Time,
+    crate::DateTime,
+    crate::Timestamp
+);
+
+impl<T, V> Column<T, V> {
+    /// The column at this place of the schema. The derive calls it; a wrong place is refused with
+    /// `Schema` when it is used.
+    #[must_use]
+    pub const fn new(place: usize) -> Self {
+        Self {
+            place,
+            types: PhantomData,
+        }
+    }
+
+    /// The column's place in the schema.
+    #[must_use]
+    pub const fn place(self) -> usize {
+        self.place
+    }
+
+    /// Ascending order, NULL first.
+    #[must_use]
+    pub const fn asc(self) -> Order {
+        Order {
+            column: self.place,
+            descending: false,
+        }
+    }
+
+    /// Descending order, NULL last.
+    #[must_use]
+    pub const fn desc(self) -> Order {
+        Order {
+            column: self.place,
+            descending: true,
+        }
+    }
+
+    /// Rows where it is NULL.
+    #[must_use]
+    pub const fn is_null(self) -> Filter<T> {
+        Filter::new(Condition::IsNull { column: self.place })
+    }
+
+    /// Rows where it is not NULL.
+    #[must_use]
+    pub fn is_not_null(self) -> Filter<T> {
+        self.is_null().not()
+    }
+
+    /// Equal. NULL (`None`) equals NULL here, as `is_null` does.
+    #[must_use]
+    pub fn eq(self, value: impl Operand<V>) -> Filter<T> {
+        match value.into_value() {
+            Value::Null => self.is_null(),
+            value => self.compare(Comparison::Equal, value),
+        }
+    }
+
+    /// Not equal; rows with NULL are not among them, unless the value is NULL.
+    #[must_use]
+    pub fn ne(self, value: impl Operand<V>) -> Filter<T> {
+        match value.into_value() {
+            Value::Null => self.is_not_null(),
+            value => self.compare(Comparison::NotEqual, value),
+        }
+    }
+
+    /// Less than.
+    #[must_use]
+    pub fn lt(self, value: impl Operand<V>) -> Filter<T> {
+        self.compare(Comparison::Less, value.into_value())
+    }
+
+    /// Less than, or equal.
+    #[must_use]
+    pub fn le(self, value: impl Operand<V>) -> Filter<T> {
+        self.compare(Comparison::LessOrEqual, value.into_value())
+    }
+
+    /// Greater than.
+    #[must_use]
+    pub fn gt(self, value: impl Operand<V>) -> Filter<T> {
+        self.compare(Comparison::Greater, value.into_value())
+    }
+
+    /// Greater than, or equal.
+    #[must_use]
+    pub fn ge(self, value: impl Operand<V>) -> Filter<T> {
+        self.compare(Comparison::GreaterOrEqual, value.into_value())
+    }
+
+    /// From `low` to `high`, both included.
+    #[must_use]
+    pub fn between(self, low: impl Operand<V>, high: impl Operand<V>) -> Filter<T> {
+        self.ge(low).and(self.le(high))
+    }
+
+    /// One of the values; a NULL among them matches nothing.
+    #[must_use]
+    pub fn is_in<O: Operand<V>>(self, values: impl IntoIterator<Item = O>) -> Filter<T> {
+        let values = values
+            .into_iter()
+            .map(Operand::into_value)
+            .filter(|v| !v.is_null())
+            .collect();
+        Filter::new(Condition::In {
+            column: self.place,
+            values,
+        })
+    }
+
+    /// The text matches a pattern: `%` is any run of characters, `_` any one; ASCII letters match
+    /// in either case.
+    #[must_use]
+    pub fn like(self, pattern: impl Into<String>) -> Filter<T> {
+        Filter::new(Condition::Like {
+            column: self.place,
+            pattern: pattern.into(),
+        })
+    }
+
+    /// The text begins with `prefix`, byte for byte.
+    #[must_use]
+    pub fn starts_with(self, prefix: impl Into<String>) -> Filter<T> {
+        Filter::new(Condition::StartsWith {
+            column: self.place,
+            prefix: prefix.into(),
+        })
+    }
+
+    /// Equal to another column of the row.
+    #[must_use]
+    pub const fn eq_column(self, other: Self) -> Filter<T> {
+        self.compare_column(Comparison::Equal, other)
+    }
+
+    /// Less than another column of the row.
+    #[must_use]
+    pub const fn lt_column(self, other: Self) -> Filter<T> {
+        self.compare_column(Comparison::Less, other)
+    }
+
+    /// Greater than another column of the row.
+    #[must_use]
+    pub const fn gt_column(self, other: Self) -> Filter<T> {
+        self.compare_column(Comparison::Greater, other)
+    }
+
+    const fn compare_column(self, comparison: Comparison, other: Self) -> Filter<T> {
+        Filter::new(Condition::CompareColumns {
+            left: self.place,
+            comparison,
+            right: other.place,
+        })
+    }
+
+    fn compare(self, comparison: Comparison, value: Value<'static>) -> Filter<T> {
+        if value.is_null() {
+            // A comparison with NULL is true for no row.
+            return Filter::new(Condition::Or(Vec::new()));
+        }
+        Filter::new(Condition::Compare {
+            column: self.place,
+            comparison,
+            value,
+        })
+    }
+
+    /// Sets the column, in [`Assignment`]s.
+    #[must_use]
+    pub fn set(self, value: impl Operand<V>) -> Assignment<T> {
+        Assignment::new(Assign::Set {
+            column: self.place,
+            value: value.into_value(),
+        })
+    }
+
+    /// The smallest value; `None` where no row has one.
+    #[must_use]
+    pub const fn min(self) -> Expression<T, Option<V>> {
+        Expression::new(Expr::Min(self.place))
+    }
+
+    /// The largest value; `None` where no row has one.
+    #[must_use]
+    pub const fn max(self) -> Expression<T, Option<V>> {
+        Expression::new(Expr::Max(self.place))
+    }
+}
+
+impl<T, V: Summable> Column<T, V> {
+    /// Adds to the column atomically, in [`Assignment`]s. NULL stays NULL.
+    #[must_use]
+    #[allow(clippy::should_implement_trait, reason = "an assignment, not a sum")]
+    pub fn add(self, value: impl Operand<V>) -> Assignment<T> {
+        Assignment::new(Assign::Add {
+            column: self.place,
+            value: value.into_value(),
+        })
+    }
+
+    /// The sum, exact for integers and money; `None` where no row has a value.
+    #[must_use]
+    pub const fn sum(self) -> Expression<T, Option<V::Sum>> {
+        Expression::new(Expr::Sum(self.place))
+    }
+
+    /// The average as a float; `None` where no row has a value. Of money: in units.
+    #[must_use]
+    pub const fn avg(self) -> Expression<T, Option<f64>> {
+        Expression::new(Expr::Avg(self.place))
+    }
+}

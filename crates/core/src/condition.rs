@@ -1,0 +1,444 @@
+//! Conditions: which rows a query, an update or a delete concerns. Plain values.
+
+use crate::{Result, Row, TableSchema, Value, ValueRef};
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+
+/// A condition over the columns of one table, by their places in the schema.
+///
+/// As in SQL, a comparison with NULL is neither true nor false, and `And`, `Or` and `Not` follow
+/// three-valued logic; a row is kept where the whole is true.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Condition {
+    /// A column against a value, which is never NULL.
+    Compare {
+        /// The column's place.
+        column: usize,
+        /// How they compare.
+        comparison: Comparison,
+        /// The value.
+        value: Value<'static>,
+    },
+    /// A column against a column of the same row.
+    CompareColumns {
+        /// The left column's place.
+        left: usize,
+        /// How they compare.
+        comparison: Comparison,
+        /// The right column's place.
+        right: usize,
+    },
+    /// The column equals one of the values; none of them is NULL.
+    In {
+        /// The column's place.
+        column: usize,
+        /// The values.
+        values: Vec<Value<'static>>,
+    },
+    /// The text matches a pattern: `%` is any run of characters, `_` any one; ASCII letters match
+    /// in either case.
+    Like {
+        /// The column's place.
+        column: usize,
+        /// The pattern.
+        pattern: String,
+    },
+    /// The text begins with these very bytes, whatever the column's collation.
+    StartsWith {
+        /// The column's place.
+        column: usize,
+        /// The prefix.
+        prefix: String,
+    },
+    /// The column is NULL.
+    IsNull {
+        /// The column's place.
+        column: usize,
+    },
+    /// All are true; true where there is none.
+    And(Vec<Condition>),
+    /// One is true; false where there is none.
+    Or(Vec<Condition>),
+    /// It is false.
+    Not(Box<Condition>),
+}
+
+/// How two values compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// Equal.
+    Equal,
+    /// Not equal.
+    NotEqual,
+    /// Less.
+    Less,
+    /// Less or equal.
+    LessOrEqual,
+    /// Greater.
+    Greater,
+    /// Greater or equal.
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    /// Whether `a comparison b` holds where `ordering` is how a compares with b.
+    #[inline]
+    #[must_use]
+    pub const fn holds(self, ordering: Ordering) -> bool {
+        match self {
+            Self::Equal => ordering.is_eq(),
+            Self::NotEqual => ordering.is_ne(),
+            Self::Less => ordering.is_lt(),
+            Self::LessOrEqual => ordering.is_le(),
+            Self::Greater => ordering.is_gt(),
+            Self::GreaterOrEqual => ordering.is_ge(),
+        }
+    }
+}
+
+impl Condition {
+    /// Whether the row keeps the condition: `None` where SQL's answer would be NULL.
+    ///
+    /// The meaning of every condition on every engine.
+    #[must_use]
+    pub fn evaluate(&self, table: &TableSchema, row: &dyn Row) -> Option<bool> {
+        match self {
+            Self::Compare {
+                column,
+                comparison,
+                value,
+            } => {
+                let ordering = compare(table, *column, row.get(*column), value.as_ref())?;
+                Some(comparison.holds(ordering))
+            }
+            Self::CompareColumns {
+                left,
+                comparison,
+                right,
+            } => {
+                let ordering = compare(table, *left, row.get(*left), row.get(*right))?;
+                Some(comparison.holds(ordering))
+            }
+            Self::In { column, values } => {
+                let found = row.get(*column);
+                if values.is_empty() {
+                    return Some(false);
+                }
+                if found.is_null() {
+                    return None;
+                }
+                let same = |v: &Value<'_>| compare(table, *column, found, v.as_ref());
+                Some(
+                    values
+                        .iter()
+                        .any(|value| same(value) == Some(Ordering::Equal)),
+                )
+            }
+            Self::Like { column, pattern } => {
+                text(row.get(*column)).map(|text| like(pattern, text))
+            }
+            Self::StartsWith { column, prefix } => {
+                text(row.get(*column)).map(|text| text.starts_with(prefix.as_str()))
+            }
+            Self::IsNull { column } => Some(row.get(*column).is_null()),
+            Self::And(parts) => all(parts.iter().map(|part| part.evaluate(table, row))),
+            Self::Or(parts) => all(parts
+                .iter()
+                .map(|part| part.evaluate(table, row).map(|b| !b)))
+            .map(|b| !b),
+            Self::Not(part) => part.evaluate(table, row).map(|kept| !kept),
+        }
+    }
+
+    /// The condition with every value in its column's stored form.
+    ///
+    /// # Errors
+    /// `Schema` for a column that the table has not; as [`ColumnSchema::accept`] for a value that
+    /// is not of its column's type.
+    ///
+    /// [`ColumnSchema::accept`]: crate::ColumnSchema::accept
+    pub fn resolve(self, table: &TableSchema) -> Result<Self> {
+        let accept = |column: usize, value: Value<'static>| {
+            let schema = crate::query::column_at(table, column)?;
+            schema
+                .accept(value)
+                .map_err(|error| error.in_table(table.name()))
+        };
+        let each = |parts: Vec<Self>| {
+            parts
+                .into_iter()
+                .map(|p| p.resolve(table))
+                .collect::<Result<Vec<_>>>()
+        };
+        Ok(match self {
+            Self::Compare {
+                column,
+                comparison,
+                value,
+            } => Self::Compare {
+                column,
+                comparison,
+                value: accept(column, value)?,
+            },
+            Self::In { column, values } => {
+                let values = values
+                    .into_iter()
+                    .map(|v| accept(column, v))
+                    .collect::<Result<_>>()?;
+                Self::In { column, values }
+            }
+            Self::And(parts) => Self::And(each(parts)?),
+            Self::Or(parts) => Self::Or(each(parts)?),
+            Self::Not(part) => Self::Not(Box::new(part.resolve(table)?)),
+            Self::CompareColumns { left, right, .. } => {
+                crate::query::column_at(table, left)?;
+                crate::query::column_at(table, right)?;
+                self
+            }
+            Self::Like { column, .. }
+            | Self::StartsWith { column, .. }
+            | Self::IsNull { column } => {
+                crate::query::column_at(table, column)?;
+                self
+            }
+        })
+    }
+}
+
+/// How two values of a column compare; `None` where one is NULL.
+///
+/// Values of different classes (only a column of type `Any` has them) compare as in SQLite:
+/// numbers before texts before bytes.
+#[must_use]
+pub(crate) fn compare(
+    table: &TableSchema,
+    column: usize,
+    a: ValueRef<'_>,
+    b: ValueRef<'_>,
+) -> Option<Ordering> {
+    if a.is_null() || b.is_null() {
+        return None;
+    }
+    Some(order(table, column, a, b))
+}
+
+/// The order in which a column sorts: NULL first, then as [`compare`].
+#[must_use]
+pub(crate) fn order(
+    table: &TableSchema,
+    column: usize,
+    a: ValueRef<'_>,
+    b: ValueRef<'_>,
+) -> Ordering {
+    match (a, b) {
+        (ValueRef::Int(a), ValueRef::Int(b)) => a.cmp(&b),
+        (ValueRef::Text(a), ValueRef::Text(b)) => {
+            let collation = table
+                .columns()
+                .get(column)
+                .map(|c| c.collation)
+                .unwrap_or_default();
+            collation.compare(a, b)
+        }
+        (ValueRef::Bytes(a), ValueRef::Bytes(b)) => a.cmp(b),
+        (ValueRef::Float(a), ValueRef::Float(b)) => float_order(a, b),
+        (ValueRef::Int(a), ValueRef::Float(b)) => integer_with_float(a, b),
+        (ValueRef::Float(a), ValueRef::Int(b)) => integer_with_float(b, a).reverse(),
+        _ => class(a).cmp(&class(b)),
+    }
+}
+
+/// Zero and minus zero are equal; there is no NaN.
+fn float_order(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b).unwrap_or(Ordering::Equal)
+}
+
+/// Exact, where a conversion to float would round the integer.
+fn integer_with_float(integer: i64, float: f64) -> Ordering {
+    if float >= -(i64::MIN as f64) {
+        return Ordering::Less;
+    }
+    if float < i64::MIN as f64 {
+        return Ordering::Greater;
+    }
+    let whole = float.trunc();
+    integer
+        .cmp(&(whole as i64))
+        .then_with(|| float_order(whole, float))
+}
+
+fn class(value: ValueRef<'_>) -> u8 {
+    match value {
+        ValueRef::Null => 0,
+        ValueRef::Int(_) | ValueRef::Float(_) => 1,
+        ValueRef::Text(_) => 2,
+        ValueRef::Bytes(_) => 3,
+    }
+}
+
+fn text(value: ValueRef<'_>) -> Option<&str> {
+    if let ValueRef::Text(text) = value {
+        Some(text)
+    } else {
+        None
+    }
+}
+
+/// Three-valued AND.
+fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut unknown = false;
+    for part in parts {
+        match part {
+            Some(false) => return Some(false),
+            Some(true) => {}
+            None => unknown = true,
+        }
+    }
+    if unknown { None } else { Some(true) }
+}
+
+/// SQL's LIKE as SQLite has it: `%`, `_`, ASCII letters in either case, no escape character.
+fn like(pattern: &str, text: &str) -> bool {
+    let (mut p, mut t) = (pattern.chars(), text.chars());
+    // Where to go on when a later part does not match: after the last `%`, one character further.
+    let mut retry: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
+    loop {
+        let before_t = t.clone();
+        let matches = match (p.next(), t.next()) {
+            (None, None) => return true,
+            (Some('%'), _) => {
+                retry = Some((p.clone(), before_t.clone()));
+                t = before_t;
+                true
+            }
+            (Some('_'), Some(_)) => true,
+            (Some(a), Some(b)) => a.eq_ignore_ascii_case(&b),
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if !matches {
+            let Some((after, from)) = &mut retry else {
+                return false;
+            };
+            if from.next().is_none() {
+                return false;
+            }
+            (p, t) = (after.clone(), from.clone());
+        }
+    }
+}
+
+/// A [`Condition`] over the record `T`: what typed columns make.
+///
+/// ```
+/// # use bobak_core::{Column, Filter};
+/// # struct Person;
+/// # impl Person { const NAME: Column<Person, String> = Column::new(1); const AGE: Column<Person, i32> = Column::new(2); }
+/// let adults: Filter<Person> = Person::AGE.ge(18).and(Person::NAME.starts_with("A"));
+/// ```
+#[derive(Debug)]
+pub struct Filter<T> {
+    condition: Condition,
+    record: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Filter<T> {
+    fn clone(&self) -> Self {
+        Self::new(self.condition.clone())
+    }
+}
+
+impl<T> Filter<T> {
+    /// A filter from an untyped condition.
+    #[must_use]
+    pub const fn new(condition: Condition) -> Self {
+        Self {
+            condition,
+            record: PhantomData,
+        }
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self::new(match (self.condition, other.condition) {
+            (Condition::And(mut parts), other) => {
+                parts.push(other);
+                Condition::And(parts)
+            }
+            (this, other) => Condition::And(vec![this, other]),
+        })
+    }
+
+    /// One or both.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self::new(match (self.condition, other.condition) {
+            (Condition::Or(mut parts), other) => {
+                parts.push(other);
+                Condition::Or(parts)
+            }
+            (this, other) => Condition::Or(vec![this, other]),
+        })
+    }
+
+    /// The rows where it is false: not those where it is unknown for a NULL.
+    #[must_use]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "reads as the SQL does, beside `and`, `or`"
+    )]
+    pub fn not(self) -> Self {
+        Self::new(Condition::Not(Box::new(self.condition)))
+    }
+
+    /// The untyped condition.
+    #[must_use]
+    pub fn into_condition(self) -> Condition {
+        self.condition
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn like_matches_as_sqlite_does() {
+        for (pattern, text, expected) in [
+            ("", "", true),
+            ("%", "", true),
+            ("_", "", false),
+            ("a%", "Abc", true),
+            ("%c", "abC", true),
+            ("a%b%c", "axxbyyc", true),
+            ("a%b%c", "axxbyy", false),
+            ("%ab%", "aab", true),
+            ("_é_", "xéy", true),
+            ("É", "é", false),
+            ("a_c%%", "abc", true),
+            ("%%%x", "aaaa", false),
+        ] {
+            assert_eq!(like(pattern, text), expected, "{text} like {pattern}");
+        }
+    }
+
+    #[test]
+    fn integers_compare_with_floats_exactly() {
+        let big = (1i64 << 53) + 1;
+        assert_eq!(
+            integer_with_float(big, (1i64 << 53) as f64),
+            Ordering::Greater
+        );
+        assert_eq!(
+            integer_with_float(i64::MAX, 9_223_372_036_854_775_808.0),
+            Ordering::Less
+        );
+        assert_eq!(integer_with_float(-1, -0.5), Ordering::Less);
+        assert_eq!(integer_with_float(0, -0.0), Ordering::Equal);
+        assert_eq!(
+            integer_with_float(i64::MIN, f64::NEG_INFINITY),
+            Ordering::Greater
+        );
+    }
+}

@@ -1,0 +1,322 @@
+//! The contract between Bobak and what stores tables: two object-safe traits.
+//!
+//! An engine is an [`Engine`], which hands out [`Session`]s. Every engine passes the conformance
+//! suite of `bobak-testkit`; the memory engine is the reference: where this text is silent, what
+//! it does is right.
+//!
+//! # The contract
+//!
+//! * Values reach an engine complete and checked: keys made (but those of
+//!   [`KeyGeneration::Engine`](crate::KeyGeneration), which come as NULL), stamps filled, lengths
+//!   looked at, in the column's stored form. An engine MUST NOT change them.
+//! * An operation MUST happen wholly or not at all, whatever the error.
+//! * Errors MUST have the right [`ErrorKind`](crate::ErrorKind), and SHOULD name table and column:
+//!   `Duplicate` for a key or unique rule, `Constraint` for NOT NULL, CHECK and foreign keys,
+//!   `Schema` for a table that is missing, `Busy` where another writer did not end in time,
+//!   `Unsupported`, before any I/O, for what the engine cannot do.
+//! * Outside a transaction each operation MUST be committed, as durably as the engine's settings
+//!   say, when it returns `Ok`.
+//! * A reader MUST see a state that was committed before its operation began, whole, and MUST NOT
+//!   see later changes while its rows are handed out; inside a transaction it sees the
+//!   transaction's own.
+//! * No call may block for longer than the engine's busy time-out because of other sessions.
+
+use crate::{
+    Assign, Batch, Condition, Error, FieldSet, OnError, Outcome, Result, Row, RowBuffer, Select,
+    TableSchema, Value,
+};
+use std::sync::Arc;
+
+/// Something that stores tables.
+pub trait Engine: Send + Sync + 'static {
+    /// Its name, for messages: `sqlite`, `memory`.
+    fn name(&self) -> &'static str;
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Opens a session. Cheap: an engine with connections takes one from its pool, at first use.
+    ///
+    /// # Errors
+    /// `Busy`, `Io` where there is none to be had.
+    fn session(&self) -> Result<Box<dyn Session + '_>>;
+
+    /// The tables that are there, in no order.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    fn tables(&self) -> Result<Vec<TableSchema>>;
+
+    /// Changes the schema: all of the changes, or none.
+    ///
+    /// # Errors
+    /// `Schema` where a table is there already or is missing; `Unsupported` for a rule that the
+    /// engine cannot keep; `ReadOnly`, `Full`, `Io`.
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()>;
+
+    /// Makes everything that was committed durable: a memory engine writes its snapshot, SQLite
+    /// checkpoints its log. Nothing to do where commits are durable already.
+    ///
+    /// # Errors
+    /// `Full`, `ReadOnly`, `Io`; what was durable before still is.
+    fn flush(&self) -> Result<()>;
+}
+
+/// What an engine can do beyond the contract, as data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// It runs SQL: [`Source::Sql`], [`Session::execute`].
+    pub sql: bool,
+    /// Its tables outlive the process.
+    pub persistent: bool,
+    /// Several sessions read at the same time.
+    pub concurrent_readers: bool,
+}
+
+impl Capabilities {
+    /// None of them.
+    pub const NONE: Self = Self {
+        sql: false,
+        persistent: false,
+        concurrent_readers: false,
+    };
+}
+
+/// One step of a schema's change. None of them loses data.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SchemaChange {
+    /// Creates the table with its indexes.
+    CreateTable(Arc<TableSchema>),
+    /// Adds a column to a table that is there. Old rows get its default: where it has none, NULL,
+    /// or 0, the empty text or no bytes where it may not be NULL.
+    AddColumn {
+        /// The table as it is to be.
+        table: Arc<TableSchema>,
+        /// The new column's place in it.
+        column: usize,
+    },
+    /// Adds an index to a table that is there.
+    AddIndex {
+        /// The table as it is to be.
+        table: Arc<TableSchema>,
+        /// The new index's place in it.
+        index: usize,
+    },
+}
+
+/// One connection to an engine: what executes operations and transactions.
+///
+/// A session is used by one thread at a time. Dropping it rolls an open transaction back.
+pub trait Session: Send {
+    /// Begins, ends, or marks a place in a transaction.
+    ///
+    /// # Errors
+    /// `Misuse` for a step that does not fit (a commit without a begin, a begin inside a
+    /// transaction, an unknown savepoint); `Busy` where another writer did not end in time. After
+    /// a failed `Commit` the transaction is rolled back.
+    fn control(&self, step: Control<'_>) -> Result<()>;
+
+    /// Writes one row.
+    ///
+    /// # Errors
+    /// See the contract; `NotFound` for an update whose key no row has, `Conflict` where its
+    /// version differs.
+    fn write(&self, write: &Write<'_>) -> Result<Outcome>;
+
+    /// Updates or deletes the rows that a condition keeps; gives their number.
+    ///
+    /// # Errors
+    /// See the contract; `OutOfRange` where a sum overflows.
+    fn change(&self, change: &Change<'_>) -> Result<u64>;
+
+    /// Runs a batch's writes in order, in one transaction of its own, or inside the open one.
+    ///
+    /// `each` gets one result for each row, in order. With [`OnError::Stop`] the first error undoes
+    /// the whole batch and is returned, with its row number; `each` may have been called for rows
+    /// before it, which then are not there. With [`OnError::Continue`] only the wrong rows fail.
+    ///
+    /// # Errors
+    /// See the contract.
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()>;
+
+    /// Hands out the row with this key, all columns in schema order; `false` where there is none.
+    ///
+    /// # Errors
+    /// See the contract, and those of `row`.
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool>;
+
+    /// Hands out rows one by one, until `row` says `false`. The fastest way to read.
+    ///
+    /// While it runs the session can do nothing else: calls from inside `row` give `Misuse`.
+    ///
+    /// # Errors
+    /// See the contract, and those of `row`.
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()>;
+
+    /// Opens a cursor, to fetch rows a part at a time while the session does other things. The
+    /// rows are those of this moment, whatever the session writes later.
+    ///
+    /// # Errors
+    /// See the contract.
+    fn open(&self, source: &Source<'_>) -> Result<Cursor>;
+
+    /// Fills `rows`, which is cleared first, with the cursor's next rows: about 64 KiB, one row at
+    /// least; none where there are no more.
+    ///
+    /// # Errors
+    /// See the contract; `Misuse` for a cursor that is not open.
+    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()>;
+
+    /// Closes a cursor; nothing where it is closed.
+    fn close(&self, cursor: CursorId);
+
+    /// Runs an SQL statement that hands out no rows (or whose rows are not wanted); gives the
+    /// number of rows changed.
+    ///
+    /// # Errors
+    /// `Unsupported` where the engine has no SQL; `Syntax`; see the contract.
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64>;
+}
+
+/// A step of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control<'a> {
+    /// Begins a transaction that may write: it waits for other writers now, not later.
+    Begin,
+    /// Makes all of it durable.
+    Commit,
+    /// Undoes all of it.
+    Rollback,
+    /// Marks a place. Names are letters, digits and `_`; of two of the same name the later counts.
+    Savepoint(&'a str),
+    /// Forgets the mark; what was done since stays.
+    Release(&'a str),
+    /// Undoes what was done since the mark, which stays.
+    RollbackTo(&'a str),
+}
+
+/// What happens to one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// A new row. `Duplicate` where its key or a unique value is there.
+    Insert,
+    /// A new row, or nothing where its key or a unique value is there.
+    InsertOrIgnore,
+    /// A new row; rows with its key or its unique values are deleted first.
+    InsertOrReplace,
+    /// A new row; or, where its key is there, an update of that row's `fields`, which raises its
+    /// version.
+    Upsert,
+    /// New values for the `fields` of the row with this key. Where the table has a version column,
+    /// the row's version must be the given one, and is raised by one.
+    Update,
+    /// The row with this key goes. Nothing where there is none: the outcome says so.
+    Delete,
+}
+
+/// One row to write.
+#[derive(Clone, Copy, Debug)]
+pub struct Write<'a> {
+    /// The table.
+    pub table: &'a Arc<TableSchema>,
+    /// What happens.
+    pub verb: Verb,
+    /// For `Update` and `Upsert`: the columns that are set.
+    pub fields: FieldSet,
+    /// All columns in schema order; for `Delete` the key's columns only, in key order.
+    pub values: &'a [Value<'a>],
+}
+
+/// Many rows to update or delete by a condition.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// The table.
+    pub table: &'a Arc<TableSchema>,
+    /// Which rows; all where there is none.
+    pub condition: Option<&'a Condition>,
+    /// What is set, resolved; `None` deletes the rows. Versions are raised, as by updates.
+    pub assign: Option<&'a [Assign]>,
+}
+
+/// Where a query's rows come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// A query over one table.
+    Select(&'a Select),
+    /// SQL text with `?` for each parameter.
+    Sql {
+        /// The text: one statement.
+        text: &'a str,
+        /// The parameters.
+        parameters: &'a [Value<'a>],
+    },
+}
+
+/// An open cursor.
+#[derive(Clone, Debug)]
+pub struct Cursor {
+    /// What [`Session::fetch`] and [`Session::close`] take.
+    pub id: CursorId,
+    /// The names of its columns.
+    pub columns: Arc<Vec<String>>,
+}
+
+/// The number of a cursor in its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CursorId(pub u64);
+
+impl Source<'_> {
+    /// The names of the result's columns, where the source is a query: those of the table, or
+    /// `count`, `sum_x`, `min_x`, …
+    #[must_use]
+    pub fn select_names(select: &Select) -> Vec<String> {
+        use crate::Expr;
+        let name = |place: usize| {
+            select
+                .table
+                .columns()
+                .get(place)
+                .map_or("", |c| c.name.as_ref())
+        };
+        select
+            .columns
+            .iter()
+            .map(|expr| match *expr {
+                Expr::Column(c) => name(c).to_owned(),
+                Expr::Count => "count".to_owned(),
+                Expr::CountOf(c) => format!("count_{}", name(c)),
+                Expr::Sum(c) => format!("sum_{}", name(c)),
+                Expr::Min(c) => format!("min_{}", name(c)),
+                Expr::Max(c) => format!("max_{}", name(c)),
+                Expr::Avg(c) => format!("avg_{}", name(c)),
+            })
+            .collect()
+    }
+}
+
+impl dyn Session + '_ {
+    /// The error of a call that this engine cannot serve.
+    #[must_use]
+    pub fn unsupported(engine: &str, what: &str) -> Error {
+        Error::new(
+            crate::ErrorKind::Unsupported,
+            format!("the {engine} engine has no {what}"),
+        )
+    }
+}

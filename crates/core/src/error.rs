@@ -1,0 +1,220 @@
+//! The one error type, with a kind to match on and a sentence to read.
+
+use std::fmt;
+
+/// What every fallible call of Bobak returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed. Match on this; show the [`Error`] itself to people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No row has this key.
+    NotFound,
+    /// A row with this key, or with this value of a unique field, is already there.
+    Duplicate,
+    /// The row was changed since it was read: its version field differs.
+    Conflict,
+    /// A NOT NULL, CHECK or foreign key rule refused the row.
+    Constraint,
+    /// A text has more characters than its column allows.
+    TooLong,
+    /// A value does not fit: a number out of its type's range, a NaN, an overflow.
+    OutOfRange,
+    /// A value is of another type than its column or field.
+    Mismatch,
+    /// The engine cannot do this; nothing was sent.
+    Unsupported,
+    /// A table, column or index is missing, or differs from the record.
+    Schema,
+    /// The text of an SQL statement or of a filter is wrong.
+    Syntax,
+    /// Another writer held the database for the whole busy time-out. May be retried.
+    Busy,
+    /// An answer did not come in time.
+    Timeout,
+    /// The disk, or the database's size limit, is full.
+    Full,
+    /// The database, or its file, may only be read.
+    ReadOnly,
+    /// The file is not a database or snapshot, or is damaged.
+    Corrupt,
+    /// The operating system refused a read or a write.
+    Io,
+    /// A URL, setting or option is malformed or unknown.
+    Config,
+    /// A call in the wrong state: a transaction that has ended, a commit without a begin.
+    Misuse,
+    /// The engine was interrupted.
+    Interrupted,
+    /// Anything else that an engine reports.
+    Engine,
+}
+
+impl ErrorKind {
+    /// Whether the same call may succeed when it is simply made again.
+    #[must_use]
+    pub const fn is_retryable(self) -> bool {
+        matches!(self, Self::Busy | Self::Timeout)
+    }
+}
+
+/// An error: its [kind](Error::kind), one sentence, and where it happened.
+///
+/// `Display` is one line in lower case, without a closing full stop. The engine's own error, where
+/// there is one, is the [`source`](std::error::Error::source).
+///
+/// ```
+/// use bobak_core::{Error, ErrorKind};
+/// let error = Error::new(ErrorKind::TooLong, "41 characters where 40 are allowed")
+///     .in_table("person").in_column("first_name").at_row(7);
+/// assert_eq!(error.kind(), ErrorKind::TooLong);
+/// assert_eq!(
+///     error.to_string(),
+///     "41 characters where 40 are allowed (table person, column first_name, row 7)",
+/// );
+/// ```
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    table: Option<String>,
+    column: Option<String>,
+    row: Option<u64>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// Makes an error of `kind` with one lower-case sentence.
+    #[cold]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            table: None,
+            column: None,
+            row: None,
+            source: None,
+        }))
+    }
+
+    /// What kind of error it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The sentence alone, without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The table concerned, where one is.
+    #[must_use]
+    pub fn table(&self) -> Option<&str> {
+        self.0.table.as_deref()
+    }
+
+    /// The column concerned, where one is.
+    #[must_use]
+    pub fn column(&self) -> Option<&str> {
+        self.0.column.as_deref()
+    }
+
+    /// The row concerned: its number in the batch, import or result, counted from 0.
+    #[must_use]
+    pub fn row(&self) -> Option<u64> {
+        self.0.row
+    }
+
+    /// Whether the same call may succeed when it is made again. See [`ErrorKind::is_retryable`].
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.0.kind.is_retryable()
+    }
+
+    /// Names the table, unless one is named already.
+    #[must_use]
+    pub fn in_table(mut self, table: impl Into<String>) -> Self {
+        self.0.table.get_or_insert_with(|| table.into());
+        self
+    }
+
+    /// Names the column, unless one is named already.
+    #[must_use]
+    pub fn in_column(mut self, column: impl Into<String>) -> Self {
+        self.0.column.get_or_insert_with(|| column.into());
+        self
+    }
+
+    /// Names the row, counted from 0, whatever was named before: the outer count is the user's.
+    #[must_use]
+    pub fn at_row(mut self, row: u64) -> Self {
+        self.0.row = Some(row);
+        self
+    }
+
+    /// Attaches the engine's own error.
+    #[must_use]
+    pub fn with_source(
+        mut self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// An error of the operating system, with what was being done (`"open app.db"`).
+    ///
+    /// A full disk becomes [`ErrorKind::Full`], a refused write [`ErrorKind::ReadOnly`].
+    #[must_use]
+    pub fn io(doing: &str, error: std::io::Error) -> Self {
+        use std::io::ErrorKind as Io;
+        let kind = match error.kind() {
+            Io::StorageFull | Io::QuotaExceeded | Io::FileTooLarge => ErrorKind::Full,
+            Io::ReadOnlyFilesystem | Io::PermissionDenied => ErrorKind::ReadOnly,
+            _ => ErrorKind::Io,
+        };
+        Self::new(kind, format!("could not {doing}: {error}")).with_source(error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        let mut open = " (";
+        if let Some(table) = &self.0.table {
+            write!(f, "{open}table {table}")?;
+            open = ", ";
+        }
+        if let Some(column) = &self.0.column {
+            write!(f, "{open}column {column}")?;
+            open = ", ";
+        }
+        if let Some(row) = self.0.row {
+            write!(f, "{open}row {row}")?;
+            open = ", ";
+        }
+        if open == ", " {
+            f.write_str(")")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What `fn main() -> Result<()>` prints: the sentence, not a struct.
+        write!(f, "{:?}: {self}", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|e| &**e as _)
+    }
+}

@@ -1,0 +1,154 @@
+//! What a query can compute besides whole records: columns and aggregates.
+
+use crate::{Column, Currency, Field};
+use std::marker::PhantomData;
+
+/// One column of a query's result, untyped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Expr {
+    /// The column's value; beside aggregates, a column that the rows are grouped by.
+    Column(usize),
+    /// How many rows: an integer.
+    Count,
+    /// How many rows have a value in the column: an integer.
+    CountOf(usize),
+    /// The sum of the column's values: of integers exact, an overflow is `OutOfRange`; of floats a
+    /// float; NULL where no row has a value.
+    Sum(usize),
+    /// The smallest value; NULL where no row has one.
+    Min(usize),
+    /// The largest value; NULL where no row has one.
+    Max(usize),
+    /// The average as a float; for `Currency` in units, not in stored steps; NULL where no row has
+    /// a value.
+    Avg(usize),
+}
+
+impl Expr {
+    /// Whether it is computed over many rows.
+    #[must_use]
+    pub const fn is_aggregate(self) -> bool {
+        !matches!(self, Self::Column(_))
+    }
+
+    /// The column that it reads.
+    #[must_use]
+    pub const fn column(self) -> Option<usize> {
+        match self {
+            Self::Count => None,
+            Self::Column(c)
+            | Self::CountOf(c)
+            | Self::Sum(c)
+            | Self::Min(c)
+            | Self::Max(c)
+            | Self::Avg(c) => Some(c),
+        }
+    }
+}
+
+/// An [`Expr`] over the record `T` that gives a `V`.
+#[derive(Debug)]
+pub struct Expression<T, V> {
+    expr: Expr,
+    types: PhantomData<fn() -> (T, V)>,
+}
+
+impl<T, V> Clone for Expression<T, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, V> Copy for Expression<T, V> {}
+
+impl<T, V> Expression<T, V> {
+    pub(crate) const fn new(expr: Expr) -> Self {
+        Self {
+            expr,
+            types: PhantomData,
+        }
+    }
+}
+
+/// How many rows, or how many of a group.
+#[must_use]
+pub const fn count<T>() -> Expression<T, i64> {
+    Expression::new(Expr::Count)
+}
+
+/// A type whose column can be summed and averaged.
+pub trait Summable: Field {
+    /// The type of the sum.
+    type Sum: Field;
+}
+
+macro_rules! summable {
+    ($($t:ty => $sum:ty),*) => {$(
+        impl Summable for $t {
+            type Sum = $sum;
+        }
+    )*};
+}
+summable!(
+    i8 => i64, i16 => i64, i32 => i64, i64 => i64, u8 => i64, u16 => i64, u32 => i64, u64 => i64,
+    f32 => f64, f64 => f64, Currency => Currency, crate::Value<'static> => crate::Value<'static>
+);
+
+impl<V: Summable> Summable for Option<V> {
+    type Sum = V::Sum;
+}
+
+/// What a query selects: a column, an expression, or a tuple of up to eight.
+pub trait Selection<T> {
+    /// What each row of the result is.
+    type Row: crate::FromRow;
+
+    /// The untyped expressions, in order.
+    fn exprs(&self) -> Vec<Expr>;
+}
+
+/// One part of a [`Selection`].
+pub trait SelectionPart<T> {
+    /// The type of its value.
+    type Value: Field;
+
+    /// The untyped expression.
+    fn expr(&self) -> Expr;
+}
+
+impl<T, V: Field> SelectionPart<T> for Column<T, V> {
+    type Value = V;
+
+    fn expr(&self) -> Expr {
+        Expr::Column(self.place())
+    }
+}
+
+impl<T, V: Field> SelectionPart<T> for Expression<T, V> {
+    type Value = V;
+
+    fn expr(&self) -> Expr {
+        self.expr
+    }
+}
+
+macro_rules! selection {
+    ($($p:ident $i:tt),+) => {
+        impl<T, $($p: SelectionPart<T>),+> Selection<T> for ($($p,)+) {
+            type Row = ($($p::Value,)+);
+
+            fn exprs(&self) -> Vec<Expr> {
+                vec![$(self.$i.expr()),+]
+            }
+        }
+    };
+}
+selection!(A 0);
+selection!(A 0, B 1);
+selection!(A 0, B 1, C 2);
+selection!(A 0, B 1, C 2, D 3);
+selection!(A 0, B 1, C 2, D 3, E 4);
+selection!(A 0, B 1, C 2, D 3, E 4, F 5);
+selection!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+selection!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);

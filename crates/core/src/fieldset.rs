@@ -1,0 +1,78 @@
+//! A set of columns, as bits.
+
+/// Which columns of a table an operation concerns, by their place in the schema.
+///
+/// It is part of the key of every prepared-statement cache: two updates of different columns are
+/// two statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct FieldSet([u64; 4]);
+
+impl FieldSet {
+    /// The largest number of columns that a table may have.
+    pub const MAX: usize = 256;
+
+    /// The empty set.
+    pub const EMPTY: Self = Self([0; 4]);
+
+    /// The columns `0..count`. Columns from [`FieldSet::MAX`] on are left out.
+    #[must_use]
+    pub fn first(count: usize) -> Self {
+        (0..count).collect()
+    }
+
+    /// Adds a column; one from [`FieldSet::MAX`] on is ignored.
+    #[inline]
+    pub fn insert(&mut self, column: usize) {
+        if let Some(word) = self.0.get_mut(column / 64) {
+            *word |= 1 << (column % 64);
+        }
+    }
+
+    /// Takes a column out.
+    #[inline]
+    pub fn remove(&mut self, column: usize) {
+        if let Some(word) = self.0.get_mut(column / 64) {
+            *word &= !(1 << (column % 64));
+        }
+    }
+
+    /// Whether the column is in the set.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, column: usize) -> bool {
+        self.0
+            .get(column / 64)
+            .is_some_and(|word| word & (1 << (column % 64)) != 0)
+    }
+
+    /// How many columns are in the set.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether no column is in the set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; 4]
+    }
+
+    /// The columns, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..Self::MAX).filter(|&column| self.contains(column))
+    }
+
+    /// The set's four words, lowest columns first: its form in a batch.
+    #[must_use]
+    pub const fn words(&self) -> [u64; 4] {
+        self.0
+    }
+}
+
+impl FromIterator<usize> for FieldSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(columns: I) -> Self {
+        let mut set = Self::EMPTY;
+        columns.into_iter().for_each(|column| set.insert(column));
+        set
+    }
+}

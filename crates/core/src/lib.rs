@@ -1,0 +1,54 @@
+//! The core of Bobak: what a record, a query, a batch and an engine are.
+//!
+//! No async runtime, and no I/O but the memory engine's snapshot files. Programs depend on the
+//! facade crate `bobak`, which re-exports what they need; engines depend on this crate.
+//!
+//! Reading order: [`Value`] → [`Field`] → [`TableSchema`] → [`Record`] → [`Query`] → [`Batch`] →
+//! [`Engine`] and [`Session`] → the memory engine.
+
+mod assign;
+mod batch;
+pub mod codec;
+mod column;
+mod condition;
+mod dynamic;
+mod engine;
+mod error;
+mod expression;
+mod field;
+mod fieldset;
+mod prepare;
+mod query;
+mod record;
+mod row;
+mod schema;
+mod types;
+mod value;
+
+pub mod memory;
+
+pub use assign::{Assign, Assignment};
+pub use batch::{Batch, GivenKey, OnError, Outcome, Run};
+pub use column::{AnyColumn, Column, Operand};
+pub use condition::{Comparison, Condition, Filter};
+pub use dynamic::{DynRow, IntoStored};
+pub use engine::{
+    Capabilities, Change, Control, Cursor, CursorId, Engine, SchemaChange, Session, Source, Verb,
+    Write,
+};
+pub use error::{Error, ErrorKind, Result};
+pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count};
+pub use field::Field;
+pub use fieldset::FieldSet;
+pub use prepare::{prepare_insert, prepare_update};
+pub use query::{Order, Query, Select};
+#[doc(hidden)]
+pub use record::named;
+pub use record::{FromRow, Key, Record, SchemaCell};
+pub use row::{Row, RowBuffer, read_field, read_field_into};
+pub use schema::{
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Reference, Role, TableSchema,
+    TableSchemaBuilder,
+};
+pub use types::{Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid};
+pub use value::{Value, ValueRef};

@@ -1,0 +1,1 @@
+//! memory engine, to be written

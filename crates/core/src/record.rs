@@ -1,0 +1,235 @@
+//! What `#[derive(Record)]` and `#[derive(FromRow)]` implement.
+
+use crate::{
+    Error, ErrorKind, Field, Result, Row, TableSchema, TableSchemaBuilder, Uuid, Value, ValueRef,
+};
+use std::sync::{Arc, OnceLock};
+
+/// A plain struct kept as the rows of one table. Made by `#[derive(Record)]`.
+pub trait Record: Sized + 'static {
+    /// The type of its key: `i64`, [`Uuid`], `String`, or a tuple of such for a composite key.
+    type Key: Key;
+    /// Its fields' values in schema order: an array.
+    type Values<'a>: AsRef<[Value<'a>]> + AsMut<[Value<'a>]>;
+    /// The table's name.
+    const TABLE: &'static str;
+    /// The first key column's name: what foreign keys refer to.
+    const KEY_COLUMN: &'static str;
+
+    /// The table's description.
+    fn schema() -> &'static Arc<TableSchema>;
+
+    /// The record's key.
+    fn key(&self) -> Self::Key;
+
+    /// The fields' values in schema order, borrowed where they can be.
+    ///
+    /// # Errors
+    /// As [`Field::to_value`], naming the column.
+    fn values(&self) -> Result<Self::Values<'_>>;
+
+    /// The record from a row with the schema's columns.
+    ///
+    /// # Errors
+    /// As [`Field::from_value`], naming table and column.
+    fn read(row: &dyn Row) -> Result<Self>;
+
+    /// Overwrites the record from such a row, reusing its memory.
+    ///
+    /// # Errors
+    /// As [`read`](Record::read); fields before the wrong one are then overwritten.
+    fn read_from(&mut self, row: &dyn Row) -> Result<()>;
+}
+
+/// What a query's rows are read into: a struct by `#[derive(FromRow)]` (columns by name), a tuple
+/// (columns by place), or a single value.
+pub trait FromRow: Sized {
+    /// The columns that it wants by name, in the order that [`from_row`](FromRow::from_row) reads
+    /// them; `None` where it takes them by place.
+    fn columns() -> Option<&'static [&'static str]> {
+        None
+    }
+
+    /// Reads a row, whose columns are in the order of [`columns`](FromRow::columns).
+    ///
+    /// # Errors
+    /// `Mismatch` or `OutOfRange` where a column is not of the field's type.
+    fn from_row(row: &dyn Row) -> Result<Self>;
+}
+
+/// A type that a key can have.
+pub trait Key: Sized + Clone {
+    /// Lends the key's values, one for each of its columns, to `f`.
+    fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R;
+
+    /// The key from its columns' values.
+    ///
+    /// # Errors
+    /// As [`Field::from_value`].
+    fn from_values(values: &[ValueRef<'_>]) -> Result<Self>;
+}
+
+impl Key for i64 {
+    #[inline]
+    fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R {
+        f(&[Value::Int(*self)])
+    }
+
+    fn from_values(values: &[ValueRef<'_>]) -> Result<Self> {
+        one(values)
+    }
+}
+
+impl Key for Uuid {
+    #[inline]
+    fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R {
+        f(&[Value::from(&self.as_bytes()[..])])
+    }
+
+    fn from_values(values: &[ValueRef<'_>]) -> Result<Self> {
+        one(values)
+    }
+}
+
+impl Key for String {
+    #[inline]
+    fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R {
+        f(&[Value::from(self.as_str())])
+    }
+
+    fn from_values(values: &[ValueRef<'_>]) -> Result<Self> {
+        one(values)
+    }
+}
+
+fn one<V: Field>(values: &[ValueRef<'_>]) -> Result<V> {
+    V::from_value(values.first().copied().unwrap_or_default())
+}
+
+macro_rules! tuple_key {
+    ($($t:ident $i:tt),+) => {
+        impl<$($t: Field + Clone),+> Key for ($($t,)+) {
+            fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R {
+                // A part without a stored form (a u64 beyond i64) equals no stored key: NULL.
+                f(&[$(self.$i.to_value().unwrap_or_default()),+])
+            }
+
+            fn from_values(values: &[ValueRef<'_>]) -> Result<Self> {
+                Ok(($($t::from_value(values.get($i).copied().unwrap_or_default())?,)+))
+            }
+        }
+    };
+}
+tuple_key!(A 0, B 1);
+tuple_key!(A 0, B 1, C 2);
+tuple_key!(A 0, B 1, C 2, D 3);
+
+/// The place where a derived record keeps its schema once it is made.
+#[derive(Debug, Default)]
+pub struct SchemaCell(OnceLock<Arc<TableSchema>>);
+
+impl SchemaCell {
+    /// An empty cell.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// The schema, made at the first call.
+    ///
+    /// # Panics
+    /// Where the builder's parts do not fit together: the derive has checked that they do.
+    pub fn get_or_build(&self, builder: impl FnOnce() -> TableSchemaBuilder) -> &Arc<TableSchema> {
+        self.0.get_or_init(|| {
+            Arc::new(
+                builder()
+                    .build()
+                    .expect("the derive checks what the builder checks"),
+            )
+        })
+    }
+}
+
+/// Names the column at fault: what derived `values` call.
+///
+/// # Errors
+/// The error given, with table and column.
+#[doc(hidden)]
+#[inline]
+pub fn named<'a>(
+    value: Result<Value<'a>>,
+    table: &'static str,
+    column: &'static str,
+) -> Result<Value<'a>> {
+    value.map_err(|error| error.in_table(table).in_column(column))
+}
+
+macro_rules! single_from_row {
+    ($($t:ty),*) => {$(
+        impl FromRow for $t {
+            fn from_row(row: &dyn Row) -> Result<Self> {
+                read_place(row, 0)
+            }
+        }
+    )*};
+}
+single_from_row!(
+    bool,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+    f32,
+    f64,
+    String,
+    Vec<u8>,
+    Uuid,
+    crate::Currency,
+    crate::Date,
+    crate::Time,
+    crate::DateTime,
+    crate::Timestamp,
+    Value<'static>
+);
+
+impl<V: Field> FromRow for Option<V> {
+    fn from_row(row: &dyn Row) -> Result<Self> {
+        read_place(row, 0)
+    }
+}
+
+macro_rules! tuple_from_row {
+    ($($t:ident $i:tt),+) => {
+        impl<$($t: Field),+> FromRow for ($($t,)+) {
+            fn from_row(row: &dyn Row) -> Result<Self> {
+                Ok(($(read_place::<$t>(row, $i)?,)+))
+            }
+        }
+    };
+}
+tuple_from_row!(A 0);
+tuple_from_row!(A 0, B 1);
+tuple_from_row!(A 0, B 1, C 2);
+tuple_from_row!(A 0, B 1, C 2, D 3);
+tuple_from_row!(A 0, B 1, C 2, D 3, E 4);
+tuple_from_row!(A 0, B 1, C 2, D 3, E 4, F 5);
+tuple_from_row!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tuple_from_row!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+
+/// Reads a column by its place, naming it where it fails.
+fn read_place<V: Field>(row: &dyn Row, place: usize) -> Result<V> {
+    if place >= row.len() {
+        return Err(Error::new(
+            ErrorKind::Mismatch,
+            format!(
+                "the row has {} columns, fewer than the type reads",
+                row.len()
+            ),
+        ));
+    }
+    V::from_value(row.get(place)).map_err(|error| error.in_column(format!("number {place}")))
+}

@@ -1,0 +1,256 @@
+//! The steps that make a [`TableSchema`], and the checks at their end.
+
+use super::table::Roles;
+use super::{ColumnSchema, IndexSchema, KeyGeneration, Role, TableSchema};
+use crate::{Error, ErrorKind, FieldSet, Result, Type};
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Collects the parts of a table. See [`TableSchema::builder`].
+///
+/// ```
+/// use bobak_core::{ColumnSchema, TableSchema};
+/// let table = TableSchema::builder("plane")
+///     .column(ColumnSchema::of::<String>("tailnum"))
+///     .column(ColumnSchema::of::<Option<i32>>("year"))
+///     .key(["tailnum"])
+///     .index("plane_year", ["year"])
+///     .build()?;
+/// assert_eq!(table.key(), [0]);
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct TableSchemaBuilder {
+    name: Cow<'static, str>,
+    columns: Vec<ColumnSchema>,
+    key: Vec<Cow<'static, str>>,
+    given: bool,
+    indexes: Vec<(Cow<'static, str>, Vec<Cow<'static, str>>, bool)>,
+}
+
+impl TableSchemaBuilder {
+    pub(super) const fn new(name: Cow<'static, str>) -> Self {
+        Self {
+            name,
+            columns: Vec::new(),
+            key: Vec::new(),
+            given: false,
+            indexes: Vec::new(),
+        }
+    }
+
+    /// Adds a column, after those before.
+    #[must_use]
+    pub fn column(mut self, column: ColumnSchema) -> Self {
+        self.columns.push(column);
+        self
+    }
+
+    /// Names the key's columns. A single `i64` is given by the engine where it is 0, a single UUID
+    /// by Bobak where it is nil; see [`given_key`](Self::given_key).
+    #[must_use]
+    pub fn key<N: Into<Cow<'static, str>>>(mut self, columns: impl IntoIterator<Item = N>) -> Self {
+        self.key = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Says that the user gives every key: 0 and nil are keys like others.
+    #[must_use]
+    pub fn given_key(mut self) -> Self {
+        self.given = true;
+        self
+    }
+
+    /// Adds an index.
+    #[must_use]
+    pub fn index<N: Into<Cow<'static, str>>>(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        columns: impl IntoIterator<Item = N>,
+    ) -> Self {
+        self.indexes.push((
+            name.into(),
+            columns.into_iter().map(Into::into).collect(),
+            false,
+        ));
+        self
+    }
+
+    /// Adds a unique index.
+    #[must_use]
+    pub fn unique_index<N: Into<Cow<'static, str>>>(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        columns: impl IntoIterator<Item = N>,
+    ) -> Self {
+        self.indexes.push((
+            name.into(),
+            columns.into_iter().map(Into::into).collect(),
+            true,
+        ));
+        self
+    }
+
+    /// Checks the parts and puts them together.
+    ///
+    /// # Errors
+    /// `Schema`: no column, too many, two of one name, no key or a key that may be NULL, an index
+    /// over a column that is not there, two columns of one role.
+    pub fn build(self) -> Result<TableSchema> {
+        let table = self.name.clone();
+        self.assemble().map_err(|error| error.in_table(table))
+    }
+
+    fn assemble(self) -> Result<TableSchema> {
+        if self.name.is_empty() || self.name.contains('\0') {
+            return Err(schema_error(format!(
+                "'{}' is not a table's name",
+                self.name
+            )));
+        }
+        check_columns(&self.columns)?;
+        let place = |name: &Cow<'static, str>| find(&self.columns, name);
+        let key = self.key.iter().map(place).collect::<Result<Vec<_>>>()?;
+        check_key(&self.columns, &key)?;
+        let generation = key_generation(&self.columns, &key, self.given);
+        let mut indexes = Vec::new();
+        for (place, column) in self.columns.iter().enumerate() {
+            if column.unique && key != [place] {
+                let name = format!("{}_{}_unique", self.name, column.name);
+                indexes.push(IndexSchema {
+                    name: name.into(),
+                    columns: vec![place],
+                    unique: true,
+                });
+            }
+        }
+        for (name, columns, unique) in &self.indexes {
+            let columns = columns.iter().map(place).collect::<Result<Vec<_>>>()?;
+            if columns.is_empty() || indexes.iter().any(|index| index.name == *name) {
+                return Err(schema_error(format!(
+                    "index '{name}' has no column, or is there twice"
+                )));
+            }
+            indexes.push(IndexSchema {
+                name: name.clone(),
+                columns,
+                unique: *unique,
+            });
+        }
+        let roles = find_roles(&self.columns)?;
+        let checked = (0..self.columns.len())
+            .filter(|&place| {
+                self.columns
+                    .get(place)
+                    .is_some_and(|column| column.max_chars.is_some() || column.is_kept_as_text())
+            })
+            .collect();
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (name, columns) = (self.name, self.columns);
+        Ok(TableSchema {
+            id,
+            name,
+            columns,
+            key,
+            generation,
+            indexes,
+            roles,
+            checked,
+        })
+    }
+}
+
+fn check_columns(columns: &[ColumnSchema]) -> Result<()> {
+    if columns.is_empty() || columns.len() > FieldSet::MAX {
+        let message = format!(
+            "a table has 1 to {} columns, not {}",
+            FieldSet::MAX,
+            columns.len()
+        );
+        return Err(schema_error(message));
+    }
+    for (place, column) in columns.iter().enumerate() {
+        if column.name.is_empty() || column.name.contains('\0') {
+            return Err(schema_error(format!(
+                "'{}' is not a column's name",
+                column.name
+            )));
+        }
+        let before = columns.iter().take(place);
+        if before
+            .into_iter()
+            .any(|other| other.name.eq_ignore_ascii_case(&column.name))
+        {
+            return Err(schema_error(format!(
+                "column '{}' is there twice",
+                column.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn check_key(columns: &[ColumnSchema], key: &[usize]) -> Result<()> {
+    if key.is_empty() {
+        return Err(schema_error(
+            "the table has no key: name its columns".to_owned(),
+        ));
+    }
+    for (at, &place) in key.iter().enumerate() {
+        let nullable = columns.get(place).is_some_and(|column| column.nullable);
+        if nullable || key.iter().take(at).any(|&other| other == place) {
+            let message = "a key's columns may be neither NULL nor there twice".to_owned();
+            return Err(schema_error(message));
+        }
+    }
+    Ok(())
+}
+
+fn key_generation(columns: &[ColumnSchema], key: &[usize], given: bool) -> KeyGeneration {
+    match *key {
+        [place] if !given => match columns.get(place).map(|column| column.ty) {
+            Some(Type::I64) => KeyGeneration::Engine,
+            Some(Type::Uuid) => KeyGeneration::Uuid,
+            _ => KeyGeneration::Given,
+        },
+        _ => KeyGeneration::Given,
+    }
+}
+
+fn find_roles(columns: &[ColumnSchema]) -> Result<Roles> {
+    let mut roles = Roles::default();
+    for (place, column) in columns.iter().enumerate() {
+        let role = match column.role {
+            Role::Plain => continue,
+            Role::CreatedAt => &mut roles.created,
+            Role::ModifiedAt => &mut roles.modified,
+            Role::Version => &mut roles.version,
+        };
+        let wanted = if column.role == Role::Version {
+            Type::I64
+        } else {
+            Type::Timestamp
+        };
+        if role.replace(place).is_some() || column.ty != wanted || column.nullable {
+            return Err(schema_error(format!(
+                "column '{}' can't be {:?}: one column of type {} may be, never NULL",
+                column.name,
+                column.role,
+                wanted.name()
+            )));
+        }
+    }
+    Ok(roles)
+}
+
+fn find(columns: &[ColumnSchema], name: &str) -> Result<usize> {
+    columns
+        .iter()
+        .position(|column| column.name.eq_ignore_ascii_case(name))
+        .ok_or_else(|| schema_error(format!("there is no column '{name}'")))
+}
+
+fn schema_error(message: String) -> Error {
+    Error::new(ErrorKind::Schema, message)
+}

@@ -1,0 +1,176 @@
+//! A table's whole description, checked once and shared.
+
+use super::{ColumnSchema, Role, TableSchemaBuilder};
+use crate::{Error, ErrorKind, FieldSet, Result, Storage, Type};
+use std::borrow::Cow;
+
+/// A table: its columns, its key, its indexes. Immutable; shared as `Arc<TableSchema>`.
+///
+/// Made by the derive, by [`TableSchema::builder`], or by an engine from an existing table.
+#[derive(Clone, Debug)]
+pub struct TableSchema {
+    pub(super) id: u64,
+    pub(super) name: Cow<'static, str>,
+    pub(super) columns: Vec<ColumnSchema>,
+    pub(super) key: Vec<usize>,
+    pub(super) generation: KeyGeneration,
+    pub(super) indexes: Vec<IndexSchema>,
+    pub(super) roles: Roles,
+    /// Columns whose values are looked at before each write.
+    pub(super) checked: Vec<usize>,
+}
+
+/// The columns that Bobak fills.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Roles {
+    pub created: Option<usize>,
+    pub modified: Option<usize>,
+    pub version: Option<usize>,
+}
+
+/// Who makes a row's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyGeneration {
+    /// The engine, for a single `i64`, where the record's key is 0: one more than the largest key
+    /// in the table.
+    Engine,
+    /// Bobak, for a single [`Uuid`](crate::Uuid), where the record's key is nil: version 7, so
+    /// that keys sort by the time they were made.
+    Uuid,
+    /// The user.
+    Given,
+}
+
+/// An index, over one column or several.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct IndexSchema {
+    /// The index's name in the database.
+    pub name: Cow<'static, str>,
+    /// The columns' places in the schema, in index order.
+    pub columns: Vec<usize>,
+    /// Whether no two rows may agree in all its columns. Rows with a NULL among them never do.
+    pub unique: bool,
+}
+
+impl TableSchema {
+    /// Begins the description of a table.
+    #[must_use]
+    pub fn builder(name: impl Into<Cow<'static, str>>) -> TableSchemaBuilder {
+        TableSchemaBuilder::new(name.into())
+    }
+
+    /// A number that no other schema of this process has: part of the key of statement caches.
+    #[inline]
+    #[must_use]
+    pub const fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The table's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The columns, in order.
+    #[must_use]
+    pub fn columns(&self) -> &[ColumnSchema] {
+        &self.columns
+    }
+
+    /// The places of the key's columns, in key order.
+    #[must_use]
+    pub fn key(&self) -> &[usize] {
+        &self.key
+    }
+
+    /// Who makes keys.
+    #[must_use]
+    pub const fn key_generation(&self) -> KeyGeneration {
+        self.generation
+    }
+
+    /// The indexes, those of unique columns included; the key's own is not among them.
+    #[must_use]
+    pub fn indexes(&self) -> &[IndexSchema] {
+        &self.indexes
+    }
+
+    /// Whether the key is a single 64-bit integer: SQLite's rowid.
+    #[must_use]
+    pub fn has_integer_key(&self) -> bool {
+        matches!(self.key[..], [column] if self.columns.get(column).is_some_and(|c| c.ty == Type::I64))
+    }
+
+    /// The column that holds the time of the insert, where there is one.
+    #[must_use]
+    pub const fn created_at(&self) -> Option<usize> {
+        self.roles.created
+    }
+
+    /// The column that holds the time of the last write, where there is one.
+    #[must_use]
+    pub const fn modified_at(&self) -> Option<usize> {
+        self.roles.modified
+    }
+
+    /// The version column, where there is one.
+    #[must_use]
+    pub const fn version(&self) -> Option<usize> {
+        self.roles.version
+    }
+
+    /// The columns whose values need a look before each write: length limits and text forms.
+    #[must_use]
+    pub(crate) fn checked(&self) -> &[usize] {
+        &self.checked
+    }
+
+    /// The place of the column with this name; names are compared without regard to ASCII case, as
+    /// engines do.
+    ///
+    /// # Errors
+    /// `Schema` where there is none.
+    pub fn column(&self, name: &str) -> Result<usize> {
+        self.columns
+            .iter()
+            .position(|c| c.name.eq_ignore_ascii_case(name))
+            .ok_or_else(|| {
+                Error::new(ErrorKind::Schema, format!("there is no column '{name}'"))
+                    .in_table(self.name.clone())
+            })
+    }
+
+    /// What a whole-record update or upsert sets: every column but the key, the creation time and
+    /// the version, which the engine raises itself.
+    #[must_use]
+    pub fn updated_fields(&self) -> FieldSet {
+        (0..self.columns.len())
+            .filter(|column| {
+                !self.key.contains(column)
+                    && !matches!(
+                        self.columns.get(*column).map(|c| c.role),
+                        Some(Role::CreatedAt | Role::Version)
+                    )
+            })
+            .collect()
+    }
+
+    /// Whether `other` describes the same table: all but the [`id`](TableSchema::id).
+    #[must_use]
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.columns == other.columns
+            && self.key == other.key
+            && self.generation == other.generation
+            && self.indexes == other.indexes
+    }
+
+    /// Whether some column keeps its values as text though its type has another form.
+    #[must_use]
+    pub fn has_text_forms(&self) -> bool {
+        self.columns
+            .iter()
+            .any(|c| c.storage == Storage::Text && c.ty.has_text_form())
+    }
+}

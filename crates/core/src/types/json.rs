@@ -1,0 +1,46 @@
+//! JSON documents in a column.
+
+use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef};
+use serde_core::{Serialize, de::DeserializeOwned};
+
+/// A document kept as JSON text: any type that serde can write and read.
+///
+/// ```
+/// use bobak_core::{Field, Json};
+/// let tags = Json(vec!["a".to_owned(), "b".to_owned()]);
+/// let value = tags.to_value()?;
+/// assert_eq!(value, r#"["a","b"]"#.into());
+/// assert_eq!(Json::<Vec<String>>::from_value(value.as_ref())?, tags);
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Json<T>(pub T);
+
+impl<T: Serialize + DeserializeOwned> Field for Json<T> {
+    const TYPE: Type = Type::Json;
+
+    fn to_value(&self) -> Result<Value<'_>> {
+        serde_json::to_string(&self.0)
+            .map(Value::from)
+            .map_err(|error| {
+                Error::new(
+                    ErrorKind::Mismatch,
+                    format!("the document has no JSON form: {error}"),
+                )
+                .with_source(error)
+            })
+    }
+
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
+        let ValueRef::Text(text) = value else {
+            return Err(crate::field::mismatch("JSON text", value));
+        };
+        serde_json::from_str(text).map(Json).map_err(|error| {
+            Error::new(
+                ErrorKind::Mismatch,
+                format!("not the JSON that the field expects: {error}"),
+            )
+            .with_source(error)
+        })
+    }
+}

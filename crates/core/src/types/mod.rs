@@ -1,0 +1,193 @@
+//! The types that a column can have, and the five storage classes under them.
+
+mod currency;
+mod json;
+mod time;
+mod uuid;
+
+pub use self::currency::Currency;
+pub use self::json::Json;
+pub use self::uuid::Uuid;
+pub(crate) use self::uuid::new_v7;
+pub use jiff::Timestamp;
+pub use jiff::civil::{Date, DateTime, Time};
+
+pub(crate) use self::time::{to_storage, to_text};
+
+/// What a column holds, as the record's field says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Type {
+    /// `bool`: the integers 0 and 1.
+    Bool,
+    /// `i8`.
+    I8,
+    /// `i16`.
+    I16,
+    /// `i32`.
+    I32,
+    /// `i64`.
+    I64,
+    /// `u8`.
+    U8,
+    /// `u16`.
+    U16,
+    /// `u32`.
+    U32,
+    /// `u64`, up to `i64::MAX`: a larger value is refused, since engines store 63 bits.
+    U64,
+    /// `f32`.
+    F32,
+    /// `f64`.
+    F64,
+    /// `String`.
+    Text,
+    /// `Vec<u8>`.
+    Bytes,
+    /// [`Uuid`]: 16 bytes.
+    Uuid,
+    /// [`Currency`]: an integer, the amount times 10,000.
+    Currency,
+    /// [`Date`]: an integer, days since 1970-01-01.
+    Date,
+    /// [`Time`]: an integer, microseconds since midnight.
+    Time,
+    /// [`DateTime`], without a zone: an integer, microseconds since 1970-01-01 00:00:00.
+    DateTime,
+    /// [`Timestamp`], an instant: an integer, microseconds since 1970-01-01 00:00:00 UTC.
+    Timestamp,
+    /// [`Json`]: text.
+    Json,
+    /// A column of an existing SQLite file whose declared type says nothing: any storage class.
+    Any,
+}
+
+/// The storage class of a column's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Storage {
+    /// [`Value::Int`](crate::Value::Int).
+    Int,
+    /// [`Value::Float`](crate::Value::Float).
+    Float,
+    /// [`Value::Text`](crate::Value::Text).
+    Text,
+    /// [`Value::Bytes`](crate::Value::Bytes).
+    Bytes,
+    /// Whatever each row holds.
+    Any,
+}
+
+impl Type {
+    /// Every type, in the order of the enum.
+    pub const ALL: &'static [Self] = &[
+        Self::Bool,
+        Self::I8,
+        Self::I16,
+        Self::I32,
+        Self::I64,
+        Self::U8,
+        Self::U16,
+        Self::U32,
+        Self::U64,
+        Self::F32,
+        Self::F64,
+        Self::Text,
+        Self::Bytes,
+        Self::Uuid,
+        Self::Currency,
+        Self::Date,
+        Self::Time,
+        Self::DateTime,
+        Self::Timestamp,
+        Self::Json,
+        Self::Any,
+    ];
+
+    /// The storage class that the type has unless the column says `store = "text"`.
+    #[must_use]
+    pub const fn storage(self) -> Storage {
+        match self {
+            Self::Bool
+            | Self::I8
+            | Self::I16
+            | Self::I32
+            | Self::I64
+            | Self::U8
+            | Self::U16
+            | Self::U32
+            | Self::U64
+            | Self::Currency
+            | Self::Date
+            | Self::Time
+            | Self::DateTime
+            | Self::Timestamp => Storage::Int,
+            Self::F32 | Self::F64 => Storage::Float,
+            Self::Text | Self::Json => Storage::Text,
+            Self::Bytes | Self::Uuid => Storage::Bytes,
+            Self::Any => Storage::Any,
+        }
+    }
+
+    /// The range of the integers that a column of this type may hold, where it holds integers.
+    #[must_use]
+    pub const fn integer_range(self) -> Option<(i64, i64)> {
+        Some(match self {
+            Self::Bool => (0, 1),
+            Self::I8 => (i8::MIN as i64, i8::MAX as i64),
+            Self::I16 => (i16::MIN as i64, i16::MAX as i64),
+            Self::I32 => (i32::MIN as i64, i32::MAX as i64),
+            Self::U8 => (0, u8::MAX as i64),
+            Self::U16 => (0, u16::MAX as i64),
+            Self::U32 => (0, u32::MAX as i64),
+            Self::U64 => (0, i64::MAX),
+            Self::Time => (0, 86_399_999_999),
+            Self::I64 | Self::Currency | Self::Date | Self::DateTime | Self::Timestamp => {
+                (i64::MIN, i64::MAX)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether the type may be kept as text by `store = "text"`: dates, times and UUIDs.
+    #[must_use]
+    pub const fn has_text_form(self) -> bool {
+        matches!(
+            self,
+            Self::Date | Self::Time | Self::DateTime | Self::Timestamp | Self::Uuid
+        )
+    }
+
+    /// The type's name in lower case, as in messages and in snapshots: `i64`, `timestamp`, …
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::I8 => "i8",
+            Self::I16 => "i16",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Text => "text",
+            Self::Bytes => "bytes",
+            Self::Uuid => "uuid",
+            Self::Currency => "currency",
+            Self::Date => "date",
+            Self::Time => "time",
+            Self::DateTime => "datetime",
+            Self::Timestamp => "timestamp",
+            Self::Json => "json",
+            Self::Any => "any",
+        }
+    }
+
+    /// The type with this [`name`](Type::name).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|ty| ty.name() == name)
+    }
+}

@@ -1,0 +1,240 @@
+//! Dates, times and instants, by jiff: how each becomes an integer, and its text form.
+//!
+//! All have a resolution of one microsecond, as the servers' types do; what is finer is cut off.
+
+use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef, field::mismatch};
+use jiff::civil::{Date, DateTime, Time};
+use jiff::{SignedDuration, Timestamp, ToSpan, tz::Offset};
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+/// The civil epoch: what integers of dates and date-times count from.
+const EPOCH: Date = jiff::civil::date(1970, 1, 1);
+
+impl Field for Timestamp {
+    const TYPE: Type = Type::Timestamp;
+
+    #[inline]
+    fn to_value(&self) -> Result<Value<'_>> {
+        Ok(Value::Int(floor_micros(*self)))
+    }
+
+    /// Reads microseconds since the epoch, or RFC 3339 text.
+    #[inline]
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
+        match value {
+            ValueRef::Int(micros) => {
+                Self::from_microsecond(micros).map_err(|_| out_of_range("a timestamp", micros))
+            }
+            ValueRef::Text(text) => parse(text, "a timestamp"),
+            _ => Err(mismatch("a timestamp", value)),
+        }
+    }
+}
+
+impl Field for DateTime {
+    const TYPE: Type = Type::DateTime;
+
+    #[inline]
+    fn to_value(&self) -> Result<Value<'_>> {
+        // A civil date-time has no zone: read as if it were UTC, its instant counts its microseconds.
+        Offset::UTC
+            .to_timestamp(*self)
+            .map(|at| Value::Int(floor_micros(at)))
+            .map_err(|error| {
+                Error::new(
+                    ErrorKind::OutOfRange,
+                    format!("date-time {self} can't be stored: {error}"),
+                )
+            })
+    }
+
+    /// Reads microseconds since 1970-01-01, or ISO 8601 text.
+    #[inline]
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
+        match value {
+            ValueRef::Int(micros) => Timestamp::from_microsecond(micros)
+                .map(|instant| Offset::UTC.to_datetime(instant))
+                .map_err(|_| out_of_range("a date-time", micros)),
+            ValueRef::Text(text) => parse(text, "a date-time"),
+            _ => Err(mismatch("a date-time", value)),
+        }
+    }
+}
+
+impl Field for Date {
+    const TYPE: Type = Type::Date;
+
+    #[inline]
+    fn to_value(&self) -> Result<Value<'_>> {
+        Ok(Value::Int(self.duration_since(EPOCH).as_hours() / 24))
+    }
+
+    /// Reads days since 1970-01-01, or text of the form `2013-01-31`.
+    #[inline]
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
+        match value {
+            ValueRef::Int(days) => days
+                .checked_mul(24)
+                .map(SignedDuration::from_hours)
+                .and_then(|since| EPOCH.checked_add(since).ok())
+                .ok_or_else(|| out_of_range("a date", days)),
+            ValueRef::Text(text) => parse(text, "a date"),
+            _ => Err(mismatch("a date", value)),
+        }
+    }
+}
+
+impl Field for Time {
+    const TYPE: Type = Type::Time;
+
+    #[inline]
+    fn to_value(&self) -> Result<Value<'_>> {
+        let since = self.duration_since(Self::midnight());
+        // Never negative, and at most a day: it fits.
+        Ok(Value::Int(
+            since.as_secs() * 1_000_000 + i64::from(since.subsec_micros()),
+        ))
+    }
+
+    /// Reads microseconds since midnight, or text of the form `23:59:59.5`.
+    #[inline]
+    fn from_value(value: ValueRef<'_>) -> Result<Self> {
+        match value {
+            ValueRef::Int(micros) if (0..MICROS_PER_DAY).contains(&micros) => Self::midnight()
+                .checked_add(micros.microseconds())
+                .map_err(|_| out_of_range("a time", micros)),
+            ValueRef::Int(micros) => Err(out_of_range("a time", micros)),
+            ValueRef::Text(text) => parse(text, "a time"),
+            _ => Err(mismatch("a time", value)),
+        }
+    }
+}
+
+/// The text form of a date, time or UUID given in its integer or bytes form: fixed width, so that
+/// text sorts as the values do. Other values pass unchanged.
+///
+/// # Errors
+/// `Mismatch` or `OutOfRange` where the value is not one of the type.
+pub(crate) fn to_text(ty: Type, value: ValueRef<'_>) -> Result<Value<'static>> {
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    Ok(match ty {
+        Type::Timestamp => format!("{:.6}", Timestamp::from_value(value)?).into(),
+        Type::DateTime => format!("{:.6}", DateTime::from_value(value)?).into(),
+        Type::Date => Date::from_value(value)?.to_string().into(),
+        Type::Time => format!("{:.6}", Time::from_value(value)?).into(),
+        Type::Uuid => uuid::Uuid::from_value(value)?
+            .hyphenated()
+            .to_string()
+            .into(),
+        _ => value.to_owned(),
+    })
+}
+
+/// The integer or bytes form of a date, time or UUID given in either form.
+///
+/// # Errors
+/// `Mismatch` or `OutOfRange` where the value is not one of the type.
+pub(crate) fn to_storage(ty: Type, value: ValueRef<'_>) -> Result<Value<'static>> {
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    Ok(match ty {
+        Type::Timestamp => Timestamp::from_value(value)?.to_value()?.into_owned(),
+        Type::DateTime => DateTime::from_value(value)?.to_value()?.into_owned(),
+        Type::Date => Date::from_value(value)?.to_value()?.into_owned(),
+        Type::Time => Time::from_value(value)?.to_value()?.into_owned(),
+        Type::Uuid => uuid::Uuid::from_value(value)?.to_value()?.into_owned(),
+        _ => value.to_owned(),
+    })
+}
+
+/// Cut towards the past: an instant never moves forward.
+#[inline]
+fn floor_micros(at: Timestamp) -> i64 {
+    at.as_microsecond() - i64::from(at.subsec_nanosecond() % 1_000 < 0)
+}
+
+fn parse<T: std::str::FromStr<Err = jiff::Error>>(text: &str, what: &str) -> Result<T> {
+    text.parse().map_err(|error| {
+        Error::new(
+            ErrorKind::Mismatch,
+            format!("'{text}' is not {what}: {error}"),
+        )
+    })
+}
+
+#[cold]
+fn out_of_range(what: &str, number: i64) -> Error {
+    Error::new(
+        ErrorKind::OutOfRange,
+        format!("{number} is not the number of {what}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round<T: Field + PartialEq + std::fmt::Debug + Clone>(value: T, integer: i64) {
+        assert_eq!(
+            value.to_value().expect("in range"),
+            Value::Int(integer),
+            "{value:?}"
+        );
+        assert_eq!(
+            T::from_value(ValueRef::Int(integer)).expect("in range"),
+            value
+        );
+        let text = to_text(T::TYPE, ValueRef::Int(integer)).expect("has a text form");
+        assert_eq!(
+            T::from_value(text.as_ref()).expect("reads its own text"),
+            value
+        );
+    }
+
+    #[test]
+    fn integers_and_texts_give_the_value_back() {
+        round("1900-01-02".parse::<Date>().unwrap(), -25_566);
+        round(
+            Date::MIN,
+            Date::MIN
+                .to_value()
+                .map(|v| if let Value::Int(i) = v { i } else { 0 })
+                .unwrap(),
+        );
+        round(Date::MAX, 2_932_896);
+        round(
+            "1969-12-31T23:59:59.999999".parse::<DateTime>().unwrap(),
+            -1,
+        );
+        round(Time::midnight(), 0);
+        round("23:59:59.999999".parse::<Time>().unwrap(), 86_399_999_999);
+        round(
+            "1970-01-01T00:00:01.5Z".parse::<Timestamp>().unwrap(),
+            1_500_000,
+        );
+    }
+
+    #[test]
+    fn what_is_finer_than_a_microsecond_is_cut_towards_the_past() {
+        let before: Timestamp = "1969-12-31T23:59:59.9999999Z".parse().unwrap();
+        assert_eq!(before.to_value().unwrap(), Value::Int(-1));
+    }
+
+    #[test]
+    fn numbers_beyond_the_calendar_are_refused() {
+        assert_eq!(
+            Date::from_value(ValueRef::Int(i64::MAX))
+                .unwrap_err()
+                .kind(),
+            ErrorKind::OutOfRange
+        );
+        assert_eq!(
+            Time::from_value(ValueRef::Int(-1)).unwrap_err().kind(),
+            ErrorKind::OutOfRange
+        );
+        assert!(DateTime::from_value(ValueRef::Int(i64::MIN)).is_err());
+    }
+}

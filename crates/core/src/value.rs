@@ -1,0 +1,166 @@
+//! The five storage classes that every engine shares.
+
+use std::borrow::Cow;
+
+/// A value on its way to an engine, or kept: borrowed from a record where it can be.
+///
+/// Richer types (a date, a UUID, money) are one of these five in a documented form: see
+/// [`Type`](crate::Type).
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Value<'a> {
+    /// SQL NULL.
+    #[default]
+    Null,
+    /// A 64-bit signed integer.
+    Int(i64),
+    /// A 64-bit float. Never NaN: engines disagree on it, so it is refused.
+    Float(f64),
+    /// UTF-8 text; may hold NUL characters.
+    Text(Cow<'a, str>),
+    /// Bytes.
+    Bytes(Cow<'a, [u8]>),
+}
+
+/// A value lent by an engine: valid until the next row.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum ValueRef<'a> {
+    /// SQL NULL.
+    #[default]
+    Null,
+    /// A 64-bit signed integer.
+    Int(i64),
+    /// A 64-bit float.
+    Float(f64),
+    /// UTF-8 text.
+    Text(&'a str),
+    /// Bytes.
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    /// Lends the value.
+    #[inline]
+    #[must_use]
+    pub fn as_ref(&self) -> ValueRef<'_> {
+        match self {
+            Self::Null => ValueRef::Null,
+            Self::Int(i) => ValueRef::Int(*i),
+            Self::Float(f) => ValueRef::Float(*f),
+            Self::Text(t) => ValueRef::Text(t),
+            Self::Bytes(b) => ValueRef::Bytes(b),
+        }
+    }
+
+    /// The same value, borrowing nothing.
+    #[must_use]
+    pub fn into_owned(self) -> Value<'static> {
+        match self {
+            Self::Null => Value::Null,
+            Self::Int(i) => Value::Int(i),
+            Self::Float(f) => Value::Float(f),
+            Self::Text(t) => Value::Text(Cow::Owned(t.into_owned())),
+            Self::Bytes(b) => Value::Bytes(Cow::Owned(b.into_owned())),
+        }
+    }
+
+    /// Whether it is NULL.
+    #[inline]
+    #[must_use]
+    pub const fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+}
+
+impl<'a> ValueRef<'a> {
+    /// A copy that borrows nothing.
+    #[must_use]
+    pub fn to_owned(self) -> Value<'static> {
+        Value::from(self).into_owned()
+    }
+
+    /// Whether it is NULL.
+    #[inline]
+    #[must_use]
+    pub const fn is_null(self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The storage class in words, for messages: `null`, `integer`, `float`, `text`, `bytes`.
+    #[must_use]
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Int(_) => "integer",
+            Self::Float(_) => "float",
+            Self::Text(_) => "text",
+            Self::Bytes(_) => "bytes",
+        }
+    }
+}
+
+impl<'a> From<ValueRef<'a>> for Value<'a> {
+    #[inline]
+    fn from(value: ValueRef<'a>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Int(i) => Self::Int(i),
+            ValueRef::Float(f) => Self::Float(f),
+            ValueRef::Text(t) => Self::Text(Cow::Borrowed(t)),
+            ValueRef::Bytes(b) => Self::Bytes(Cow::Borrowed(b)),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    #[inline]
+    fn from(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Value<'_> {
+    #[inline]
+    fn from(text: String) -> Self {
+        Self::Text(Cow::Owned(text))
+    }
+}
+
+impl<'a> From<&'a [u8]> for Value<'a> {
+    #[inline]
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::Bytes(Cow::Borrowed(bytes))
+    }
+}
+
+impl From<Vec<u8>> for Value<'_> {
+    #[inline]
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(Cow::Owned(bytes))
+    }
+}
+
+macro_rules! from_small_int {
+    ($($t:ty),*) => {$(
+        impl From<$t> for Value<'_> {
+            #[inline]
+            fn from(number: $t) -> Self {
+                Self::Int(i64::from(number))
+            }
+        }
+    )*};
+}
+from_small_int!(bool, i8, i16, i32, i64, u8, u16, u32);
+
+impl From<f64> for Value<'_> {
+    #[inline]
+    fn from(number: f64) -> Self {
+        Self::Float(number)
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    #[inline]
+    fn from(option: Option<T>) -> Self {
+        option.map_or(Self::Null, Into::into)
+    }
+}
