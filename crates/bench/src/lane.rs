@@ -1,0 +1,116 @@
+//! What an engine implements to be measured. Adding one is one file: an [`Engine`] that opens a
+//! [`Lane`], and its name in [`crate::engines`].
+
+use std::fmt;
+use std::path::Path;
+
+use crate::workload::{Asked, Row, Rows, Task};
+
+/// One row of the benchmark's table: an engine in one of its modes.
+pub trait Engine: Sync {
+    /// The name in reports and options, in lower case, such as `sqlite file wal full`.
+    fn name(&self) -> &'static str;
+
+    /// The tasks that it can do, in the order in which they are run.
+    fn tasks(&self) -> &'static [Task];
+
+    /// Whether each row of `task` waits for the disk; such cells get fewer rows.
+    fn syncs_each_row(&self, task: Task) -> bool {
+        let _ = task;
+        false
+    }
+
+    /// The engine that does the same work in the plainest way, to be held against; none if there
+    /// is none.
+    fn raw(&self) -> Option<&'static dyn Engine> {
+        None
+    }
+
+    /// Opens a new database in `folder`, which is empty, with an empty table of persons.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure>;
+}
+
+/// One new database of an engine. The runner calls [`fill`](Self::fill), [`load`](Self::load),
+/// then [`run`](Self::run) with the clock on it, then [`dump`](Self::dump).
+pub trait Lane {
+    /// Inserts rows in the fastest way and returns their keys in order; not timed.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn fill(&mut self, rows: &[Row]) -> Result<Vec<i64>, Failure>;
+
+    /// Takes the rows that the next run writes, in the lane's own record type; not timed.
+    /// Their key is 0 where the engine has to give it.
+    fn load(&mut self, rows: &[Row]);
+
+    /// Does the whole task; the clock runs from before this call to after it.
+    ///
+    /// # Errors
+    /// The engine's own, or the first row that [`Asked::check`] refuses.
+    fn run(&mut self, task: Task, asked: &Asked<'_>) -> Result<Answer, Failure>;
+
+    /// All rows that the table holds now, in the order of their keys; not timed.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn dump(&mut self) -> Result<Box<dyn Rows>, Failure>;
+
+    /// The settings in force, by name. Where both lanes of a pair name the same setting it must
+    /// have the same value, or the comparison is refused.
+    ///
+    /// # Errors
+    /// The engine's own.
+    fn settings(&mut self) -> Result<Vec<(String, String)>, Failure> {
+        Ok(Vec::new())
+    }
+}
+
+/// What a run gives back.
+pub enum Answer {
+    /// The keys of the inserted rows, in order.
+    Keys(Vec<i64>),
+    /// How many rows were changed or deleted, or read and checked on the way.
+    Count(usize),
+    /// The rows that were read, to be checked when the clock has stopped.
+    Rows(Box<dyn Rows>),
+}
+
+/// Why a cell has no rate: one lower-case line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure(String);
+
+impl Failure {
+    /// A failure with this reason.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+
+    /// The same, with the row where it was found, counted from 0 here and from 1 for the reader.
+    #[must_use]
+    pub fn at_row(self, index: usize) -> Self {
+        Self(format!("row {}: {}", index + 1, self.0))
+    }
+
+    /// The same, with what was being done.
+    #[must_use]
+    pub fn during(self, what: &str) -> Self {
+        Self(format!("{what}: {}", self.0))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self(error.to_string())
+    }
+}

@@ -1,0 +1,272 @@
+//! The raw lanes themselves: each task as a loop of prepared statements.
+
+use std::hint::black_box;
+use std::path::Path;
+
+use super::connection::Connection;
+use super::mode::{self, Mode};
+use super::sql;
+use super::statement::Statement;
+use crate::lane::{Answer, Engine, Failure, Lane};
+use crate::workload::{Asked, ROWS_PER_COMMIT, Row, Rows, Seen, Task, now};
+
+/// The raw lanes, one for each mode.
+pub static ENGINES: [RawEngine; 6] = [
+    RawEngine(Mode::FILE_FULL),
+    RawEngine(Mode::FILE_OFF),
+    RawEngine(Mode::FILE_OFF_EXCLUSIVE),
+    RawEngine(Mode::WAL_FULL),
+    RawEngine(Mode::WAL_NORMAL),
+    RawEngine(Mode::MEMORY),
+];
+
+const TASKS: [Task; 10] = [
+    Task::Direct,
+    Task::Batch,
+    Task::Trans,
+    Task::BatchTrans,
+    Task::ByOne,
+    Task::AllDirect,
+    Task::AllBorrowed,
+    Task::Update,
+    Task::Delete,
+    Task::Upsert,
+];
+
+/// The raw lane of one mode; held against itself when it is measured alone.
+pub struct RawEngine(Mode);
+
+struct RawLane {
+    connection: Connection,
+    rows: Vec<Row>,
+}
+
+impl Engine for RawEngine {
+    fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    fn tasks(&self) -> &'static [Task] {
+        &TASKS
+    }
+
+    fn syncs_each_row(&self, task: Task) -> bool {
+        self.0.syncs_each_row(task)
+    }
+
+    fn raw(&self) -> Option<&'static dyn Engine> {
+        ENGINES
+            .iter()
+            .find(|engine| engine.0.name == self.0.name)
+            .map(|raw| raw as &dyn Engine)
+    }
+
+    fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
+        let connection = self.0.open(folder)?;
+        connection.execute(sql::CREATE)?;
+        Ok(Box::new(RawLane {
+            connection,
+            rows: Vec::new(),
+        }))
+    }
+}
+
+impl Lane for RawLane {
+    fn fill(&mut self, rows: &[Row]) -> Result<Vec<i64>, Failure> {
+        in_transaction(&self.connection, || insert(&self.connection, rows))
+    }
+
+    fn load(&mut self, rows: &[Row]) {
+        self.rows = rows.to_vec();
+    }
+
+    fn run(&mut self, task: Task, asked: &Asked<'_>) -> Result<Answer, Failure> {
+        let Self { connection, rows } = self;
+        match task {
+            Task::Direct => insert(connection, rows).map(Answer::Keys),
+            Task::Trans | Task::BatchTrans => {
+                in_transaction(connection, || insert(connection, rows)).map(Answer::Keys)
+            }
+            Task::Batch => insert_cut(connection, rows).map(Answer::Keys),
+            Task::ByOne => get_each(connection, asked),
+            Task::AllDirect => read_all(connection),
+            Task::AllBorrowed => touch_all(connection, asked),
+            Task::Update => write_cut(connection, sql::UPDATE, rows, update),
+            Task::Delete => write_cut(connection, sql::DELETE, rows, delete),
+            Task::Upsert => write_cut(connection, sql::UPSERT, rows, upsert),
+            Task::AllVirtual => Err(Failure::new("there is no virtual table in the raw lane")),
+        }
+    }
+
+    fn dump(&mut self) -> Result<Box<dyn Rows>, Failure> {
+        let mut all = self.connection.prepare(sql::ALL)?;
+        let mut rows = Vec::new();
+        while all.step()? {
+            rows.push(owned(&all)?);
+        }
+        Ok(Box::new(rows))
+    }
+
+    fn settings(&mut self) -> Result<Vec<(String, String)>, Failure> {
+        mode::settings(&self.connection)
+    }
+}
+
+fn in_transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    connection.execute("BEGIN")?;
+    let done = work()?;
+    connection.execute("COMMIT")?;
+    Ok(done)
+}
+
+fn insert(connection: &Connection, rows: &[Row]) -> Result<Vec<i64>, Failure> {
+    let mut statement = connection.prepare(sql::INSERT)?;
+    let mut keys = Vec::with_capacity(rows.len());
+    for row in rows {
+        keys.push(insert_one(connection, &mut statement, row)?);
+    }
+    Ok(keys)
+}
+
+fn insert_cut(connection: &Connection, rows: &[Row]) -> Result<Vec<i64>, Failure> {
+    let mut statement = connection.prepare(sql::INSERT)?;
+    let mut keys = Vec::with_capacity(rows.len());
+    for part in rows.chunks(ROWS_PER_COMMIT) {
+        in_transaction(connection, || {
+            for row in part {
+                keys.push(insert_one(connection, &mut statement, row)?);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(keys)
+}
+
+#[inline]
+fn insert_one<'t>(
+    connection: &Connection,
+    statement: &mut Statement<'_, 't>,
+    row: &'t Row,
+) -> Result<i64, Failure> {
+    let stamp = now();
+    bind(statement, row, stamp)?;
+    statement.bind_i64(6, stamp)?;
+    statement.execute()?;
+    Ok(connection.last_key())
+}
+
+/// Runs `write` for each row, with a commit each [`ROWS_PER_COMMIT`].
+fn write_cut<'t>(
+    connection: &Connection,
+    sql: &str,
+    rows: &'t [Row],
+    write: impl Fn(&mut Statement<'_, 't>, &'t Row) -> Result<(), Failure>,
+) -> Result<Answer, Failure> {
+    let mut statement = connection.prepare(sql)?;
+    for part in rows.chunks(ROWS_PER_COMMIT) {
+        in_transaction(connection, || {
+            part.iter().try_for_each(|row| write(&mut statement, row))
+        })?;
+    }
+    Ok(Answer::Count(rows.len()))
+}
+
+fn update<'t>(statement: &mut Statement<'_, 't>, row: &'t Row) -> Result<(), Failure> {
+    bind(statement, row, now())?;
+    statement.bind_i64(6, row.id)?;
+    statement.execute()
+}
+
+fn delete<'t>(statement: &mut Statement<'_, 't>, row: &'t Row) -> Result<(), Failure> {
+    statement.bind_i64(1, row.id)?;
+    statement.execute()
+}
+
+fn upsert<'t>(statement: &mut Statement<'_, 't>, row: &'t Row) -> Result<(), Failure> {
+    let stamp = now();
+    bind(statement, row, stamp)?;
+    statement.bind_i64(6, stamp)?;
+    statement.bind_i64(7, row.id)?;
+    statement.execute()
+}
+
+/// Binds what every writing statement begins with.
+#[inline]
+fn bind<'t>(statement: &mut Statement<'_, 't>, row: &'t Row, stamp: i64) -> Result<(), Failure> {
+    statement.bind_text(1, &row.first_name)?;
+    statement.bind_text(2, &row.last_name)?;
+    statement.bind_i64(3, row.amount)?;
+    statement.bind_i64(4, row.birth_date)?;
+    statement.bind_i64(5, stamp)
+}
+
+fn get_each(connection: &Connection, asked: &Asked<'_>) -> Result<Answer, Failure> {
+    let mut statement = connection.prepare(sql::GET)?;
+    for (index, &key) in asked.keys.iter().enumerate() {
+        statement.bind_i64(1, key)?;
+        if !statement.step()? {
+            return Err(Failure::new(format!("no row has the key {key}")).at_row(index));
+        }
+        let row = black_box(owned(&statement)?);
+        statement.reset()?;
+        let Row {
+            id,
+            ref first_name,
+            amount,
+            last_change,
+            ..
+        } = row;
+        asked.check(
+            index,
+            Seen {
+                id,
+                first_name,
+                amount,
+                last_change,
+            },
+        )?;
+    }
+    Ok(Answer::Count(asked.keys.len()))
+}
+
+fn read_all(connection: &Connection) -> Result<Answer, Failure> {
+    let mut statement = connection.prepare(sql::ALL)?;
+    let mut rows = Vec::new();
+    while statement.step()? {
+        rows.push(owned(&statement)?);
+    }
+    Ok(Answer::Rows(Box::new(rows)))
+}
+
+fn touch_all(connection: &Connection, asked: &Asked<'_>) -> Result<Answer, Failure> {
+    let mut statement = connection.prepare(sql::ALL)?;
+    let mut index = 0;
+    while statement.step()? {
+        let seen = Seen {
+            id: statement.i64(0),
+            first_name: statement.text(1)?,
+            amount: statement.i64(3),
+            last_change: statement.i64(5),
+        };
+        black_box((statement.text(2)?, statement.i64(4), statement.i64(6)));
+        asked.check(index, seen)?;
+        index += 1;
+    }
+    Ok(Answer::Count(index))
+}
+
+#[inline]
+fn owned(statement: &Statement<'_, '_>) -> Result<Row, Failure> {
+    Ok(Row {
+        id: statement.i64(0),
+        first_name: statement.text(1)?.to_owned(),
+        last_name: statement.text(2)?.to_owned(),
+        amount: statement.i64(3),
+        birth_date: statement.i64(4),
+        last_change: statement.i64(5),
+        created_at: statement.i64(6),
+    })
+}

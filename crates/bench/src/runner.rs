@@ -1,0 +1,306 @@
+//! Who runs when, and the clock.
+//!
+//! Each repeat of a cell runs its lanes one right after the other, each on a new database, and
+//! the order alternates from repeat to repeat: a machine that grows slower or faster meanwhile
+//! does both lanes the same harm. The ratio is taken within each pair, then the median of those.
+
+use std::time::Instant;
+
+use crate::lane::{Answer, Engine, Failure, Lane};
+use crate::options::Options;
+use crate::progress::{Progress, Step};
+use crate::report::{Cell, Machine, Report, Sample};
+use crate::workload::{Asked, Row, Stamps, Task};
+
+/// Measures what the options ask for. A cell that fails says so in the report; the others go on.
+pub fn run(options: &Options, progress: &mut dyn Progress) -> Report {
+    let plan: Vec<_> = options
+        .engines
+        .iter()
+        .flat_map(|&engine| {
+            let tasks = options
+                .tasks
+                .iter()
+                .filter(|task| engine.tasks().contains(task));
+            tasks.map(move |&task| (engine, task))
+        })
+        .collect();
+    let repeats = options.repeat.max(1);
+    let mut step = Step {
+        done: 0,
+        total: plan.len() * repeats,
+        engine: "",
+        task: Task::Direct,
+        repeat: 0,
+        repeats,
+    };
+    let mut cells = Vec::with_capacity(plan.len());
+    for (index, (engine, task)) in plan.into_iter().enumerate() {
+        (step.done, step.engine, step.task) = (index * repeats, engine.name(), task);
+        let cell = measure(options, engine, task, step, progress);
+        progress.cell(&cell);
+        cells.push(cell);
+    }
+    Report {
+        bobak: env!("CARGO_PKG_VERSION").to_owned(),
+        sqlite: crate::raw::library().0,
+        machine: Machine::here(&options.folder()),
+        rows: options.plain_rows(),
+        repeat: repeats,
+        cells,
+    }
+}
+
+/// All repeats of one cell.
+fn measure(
+    options: &Options,
+    engine: &'static dyn Engine,
+    task: Task,
+    mut step: Step,
+    progress: &mut dyn Progress,
+) -> Cell {
+    let rows = options.rows_of(engine, task);
+    let raw = engine.raw().filter(|raw| raw.tasks().contains(&task));
+    let mut samples = Vec::with_capacity(step.repeats);
+    for repeat in 0..step.repeats {
+        step.repeat = repeat + 1;
+        progress.step(step);
+        step.done += 1;
+        match pair(options, engine, raw, task, rows, repeat % 2 == 1) {
+            Ok(sample) => samples.push(sample),
+            Err(failure) => return Cell::failed(engine.name(), task, rows, &failure),
+        }
+    }
+    Cell::measured(engine.name(), task, rows, &samples)
+}
+
+/// One repeat: the raw lane and the lane under test, in this order or in the other.
+fn pair(
+    options: &Options,
+    engine: &dyn Engine,
+    raw: Option<&'static dyn Engine>,
+    task: Task,
+    rows: usize,
+    swapped: bool,
+) -> Result<Sample, Failure> {
+    let one = |engine| once(options, engine, task, rows);
+    let Some(raw) = raw else {
+        return one(engine).map(|run| Sample {
+            rate: run.rate,
+            raw: None,
+        });
+    };
+    let held = || one(raw).map_err(|failure| failure.during("raw lane"));
+    let (tested, held) = if swapped {
+        let tested = one(engine)?;
+        (tested, held()?)
+    } else {
+        let held = held()?;
+        (one(engine)?, held)
+    };
+    same_settings(&tested.settings, &held.settings)?;
+    Ok(Sample {
+        rate: tested.rate,
+        raw: Some(held.rate),
+    })
+}
+
+struct Run {
+    /// Rows per second.
+    rate: f64,
+    settings: Vec<(String, String)>,
+}
+
+/// One lane on a new database: fill, run with the clock on it, check.
+fn once(options: &Options, engine: &dyn Engine, task: Task, count: usize) -> Result<Run, Failure> {
+    std::fs::create_dir_all(options.folder())?;
+    let folder = tempfile::Builder::new()
+        .prefix("bobak-bench-")
+        .tempdir_in(options.folder())?;
+    let mut lane = engine
+        .open(folder.path())
+        .map_err(|failure| failure.during("open"))?;
+    let settings = lane
+        .settings()
+        .map_err(|failure| failure.during("settings"))?;
+
+    let created = Stamps::open();
+    let before = Row::range(1, task.rows_before(count));
+    let keys = if before.is_empty() {
+        Vec::new()
+    } else {
+        lane.fill(&before)
+            .map_err(|failure| failure.during("fill"))?
+    };
+    let filled = created.closed();
+
+    let (rows, keys) = rows_asked(task, count, before, keys, filled);
+    lane.load(&rows);
+    let mut asked = Asked {
+        rows: &rows,
+        keys: &keys,
+        changed: filled,
+        created: filled,
+    };
+    let changed = Stamps::open();
+    let (answer, rate) = timed(lane.as_mut(), task, &asked)?;
+    if task.writes() {
+        asked.changed = changed.closed();
+        asked.created = if before_is_all(task) {
+            filled
+        } else {
+            created.closed()
+        };
+    }
+    check(lane.as_mut(), task, asked, answer).map_err(|failure| failure.during("check"))?;
+    Ok(Run { rate, settings })
+}
+
+fn timed(lane: &mut dyn Lane, task: Task, asked: &Asked<'_>) -> Result<(Answer, f64), Failure> {
+    let start = Instant::now();
+    let answer = lane.run(task, asked);
+    let seconds = start.elapsed().as_secs_f64();
+    #[expect(clippy::cast_precision_loss, reason = "nobody measures 2^52 rows")]
+    let rate = asked.rows.len() as f64 / seconds.max(f64::MIN_POSITIVE);
+    Ok((answer?, rate))
+}
+
+/// The rows that the task reads or writes, with their keys where these are known beforehand.
+fn rows_asked(
+    task: Task,
+    count: usize,
+    before: Vec<Row>,
+    mut keys: Vec<i64>,
+    filled: Stamps,
+) -> (Vec<Row>, Vec<i64>) {
+    let mut rows = match task {
+        Task::Update | Task::Upsert => Row::range(count + 1, count),
+        _ if task.rows_before(count) == 0 => Row::range(1, count),
+        _ => before,
+    };
+    if task == Task::Upsert {
+        let next = keys.last().map_or(1, |last| last.saturating_add(1));
+        keys.extend((next..).take(count - keys.len()));
+    }
+    for (row, key) in rows.iter_mut().zip(&keys) {
+        row.id = *key;
+        row.created_at = filled.from;
+    }
+    (rows, keys)
+}
+
+/// Whether the task makes no new rows.
+const fn before_is_all(task: Task) -> bool {
+    matches!(task, Task::Update | Task::Delete)
+}
+
+/// Checks what a run gave back and what it left behind.
+fn check(lane: &mut dyn Lane, task: Task, asked: Asked<'_>, answer: Answer) -> Result<(), Failure> {
+    let mut asked = asked;
+    let keys;
+    match answer {
+        Answer::Keys(given) => {
+            asked.check_keys(&given)?;
+            keys = given;
+            asked.keys = &keys;
+        }
+        Answer::Count(count) => asked.check_count(count)?,
+        Answer::Rows(kept) => asked.check_all(kept.as_ref())?,
+    }
+    if task == Task::Delete {
+        asked.rows = &[];
+    }
+    if task.writes() {
+        asked.check_all(lane.dump()?.as_ref())
+    } else {
+        Ok(())
+    }
+}
+
+/// Refuses to compare lanes that do not run with the same settings.
+fn same_settings(tested: &[(String, String)], raw: &[(String, String)]) -> Result<(), Failure> {
+    for (name, value) in tested {
+        if let Some((_, other)) = raw.iter().find(|(other, _)| other == name)
+            && other != value
+        {
+            let text = format!("the setting {name} is {value} here and {other} in the raw lane");
+            return Err(Failure::new(text));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Silent;
+    use crate::{engines, workload};
+
+    #[test]
+    fn every_raw_lane_does_every_task_and_passes_the_check() {
+        let options = Options {
+            engines: engines::raw(),
+            rows: Some(25),
+            synced_rows: Some(3),
+            repeat: 2,
+            ..Options::default()
+        };
+        let report = run(&options, &mut Silent);
+        assert_eq!(report.cells.len(), 60);
+        for cell in &report.cells {
+            assert_eq!(cell.error, None, "{} {}", cell.engine, cell.cell);
+            assert!(cell.verified && cell.rate.is_some() && cell.ratio.is_some());
+        }
+    }
+
+    #[test]
+    fn a_batch_is_cut_and_loses_no_row() {
+        let options = Options {
+            engines: engines::parse("raw sqlite memory").expect("it is in the list"),
+            tasks: vec![Task::Batch, Task::Update, Task::Upsert, Task::Delete],
+            rows: Some(workload::ROWS_PER_COMMIT * 2 + 1),
+            repeat: 1,
+            ..Options::default()
+        };
+        let report = run(&options, &mut Silent);
+        assert!(
+            report.cells.iter().all(|cell| cell.verified),
+            "{:?}",
+            report.cells
+        );
+    }
+
+    #[test]
+    fn steps_are_told_in_order() {
+        #[derive(Default)]
+        struct Told(Vec<(usize, usize)>, usize);
+        impl Progress for Told {
+            fn step(&mut self, step: Step) {
+                self.0.push((step.done, step.repeat));
+                assert_eq!(step.total, 4);
+            }
+            fn cell(&mut self, _: &Cell) {
+                self.1 += 1;
+            }
+        }
+        let options = Options {
+            engines: engines::parse("raw sqlite memory").expect("it is in the list"),
+            tasks: vec![Task::Trans, Task::ByOne],
+            rows: Some(2),
+            repeat: 2,
+            ..Options::default()
+        };
+        let mut told = Told::default();
+        run(&options, &mut told);
+        assert_eq!((told.0, told.1), (vec![(0, 1), (1, 2), (2, 1), (3, 2)], 2));
+    }
+
+    #[test]
+    fn lanes_with_other_settings_are_not_compared() {
+        let settings = |value: &str| vec![("page_size".to_owned(), value.to_owned())];
+        let failure = same_settings(&settings("4096"), &settings("8192")).expect_err("they differ");
+        let text = "the setting page_size is 4096 here and 8192 in the raw lane";
+        assert_eq!(failure.to_string(), text);
+        assert_eq!(same_settings(&settings("4096"), &[]), Ok(()));
+    }
+}

@@ -1,0 +1,150 @@
+//! What is done with the rows: one variant for each column of the benchmark's table.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One kind of work. Its name is its column in the report, in lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Task {
+    /// One insert at a time, each as durable as the engine's mode says; the key is returned.
+    Direct,
+    /// One batch of all rows outside a transaction: it commits each 10,000 rows by itself.
+    Batch,
+    /// One insert at a time inside one transaction.
+    Trans,
+    /// One batch inside one transaction.
+    BatchTrans,
+    /// One get for each key, each key once.
+    ByOne,
+    /// All rows in the order of the key as typed records, through SQL over a virtual table.
+    AllVirtual,
+    /// All rows in the order of the key as typed records, straight from the engine.
+    AllDirect,
+    /// All rows in the order of the key, borrowed: every column touched, nothing allocated.
+    AllBorrowed,
+    /// A batch that writes every row anew.
+    Update,
+    /// A batch that deletes every row.
+    Delete,
+    /// A batch of rows with keys, of which the first half is there already.
+    Upsert,
+}
+
+/// A name that is no task's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseTaskError(String);
+
+impl Task {
+    /// All of them, in the order of the report's columns.
+    pub const ALL: [Self; 11] = [
+        Self::Direct,
+        Self::Batch,
+        Self::Trans,
+        Self::BatchTrans,
+        Self::ByOne,
+        Self::AllVirtual,
+        Self::AllDirect,
+        Self::AllBorrowed,
+        Self::Update,
+        Self::Delete,
+        Self::Upsert,
+    ];
+
+    /// The name that reports and options use, such as `batch trans`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Batch => "batch",
+            Self::Trans => "trans",
+            Self::BatchTrans => "batch trans",
+            Self::ByOne => "by one",
+            Self::AllVirtual => "all virtual",
+            Self::AllDirect => "all direct",
+            Self::AllBorrowed => "all borrowed",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Upsert => "upsert",
+        }
+    }
+
+    /// How many of `rows` must be in the table before the clock starts.
+    #[must_use]
+    pub const fn rows_before(self, rows: usize) -> usize {
+        match self {
+            Self::Direct | Self::Batch | Self::Trans | Self::BatchTrans => 0,
+            Self::Upsert => rows / 2,
+            _ => rows,
+        }
+    }
+
+    /// Whether it leaves rows behind that differ from those that were there before.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        !matches!(
+            self,
+            Self::ByOne | Self::AllVirtual | Self::AllDirect | Self::AllBorrowed
+        )
+    }
+
+    /// Reads a comma-separated list of names.
+    ///
+    /// # Errors
+    /// The first name that is no task's.
+    pub fn parse_list(names: &str) -> Result<Vec<Self>, ParseTaskError> {
+        names.split(',').map(str::parse).collect()
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Task {
+    type Err = ParseTaskError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let name = name.trim();
+        let found = Self::ALL
+            .into_iter()
+            .find(|task| task.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| ParseTaskError(name.to_owned()))
+    }
+}
+
+impl fmt::Display for ParseTaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Task::ALL.map(Task::name).join(", ");
+        write!(f, "no cell is called `{}`; there are: {names}", self.0)
+    }
+}
+
+impl std::error::Error for ParseTaskError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_leads_back_to_its_task() {
+        for task in Task::ALL {
+            assert_eq!(task.name().parse(), Ok(task));
+        }
+        assert_eq!(
+            Task::parse_list("Batch Trans, by one"),
+            Ok(vec![Task::BatchTrans, Task::ByOne])
+        );
+    }
+
+    #[test]
+    fn a_wrong_name_is_told_the_right_ones() {
+        let error = Task::parse_list("direct,indirect").expect_err("there is no such task");
+        assert!(
+            error
+                .to_string()
+                .starts_with("no cell is called `indirect`; there are: direct,")
+        );
+    }
+}
