@@ -20,6 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let report = bobak_bench::run(&options, &mut Silent);
     match arguments.next() {
+        Some(file) if file.ends_with(".html") => std::fs::write(file, report.to_html())?,
+        Some(file) if file.ends_with(".md") => std::fs::write(file, report.to_markdown())?,
         Some(file) => std::fs::write(file, report.to_json()?)?,
         None => print!("{}", report.to_text()),
     }

@@ -1,8 +1,11 @@
 //! The report: what was measured, where, and how it is shown.
 
 mod cell;
+mod chart;
 mod format;
+mod html;
 mod machine;
+mod markdown;
 mod text;
 
 use serde::Serialize;
