@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::workload::{Asked, Row, Rows, Task};
+use crate::workload::{Asked, Row, Rows, Task, View};
 
 /// One row of the benchmark's table: an engine in one of its modes.
 pub trait Engine: Sync {
@@ -57,6 +57,27 @@ pub trait Lane {
     /// # Errors
     /// The engine's own.
     fn dump(&mut self) -> Result<Box<dyn Rows>, Failure>;
+
+    /// Writes rows as they come, by one batch, without ever holding all of them.
+    ///
+    /// # Errors
+    /// The engine's own; the default refuses.
+    fn write_endless(&mut self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), Failure> {
+        let _ = rows;
+        Err(Failure::new("this lane has no endless batch"))
+    }
+
+    /// Hands out all rows in the order of their keys, one at a time, without holding all of them.
+    ///
+    /// # Errors
+    /// The engine's own, or that of `visit`; the default refuses.
+    fn read_endless(
+        &mut self,
+        visit: &mut dyn FnMut(View<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let _ = visit;
+        Err(Failure::new("this lane has no endless read"))
+    }
 
     /// The settings in force, by name. Where both lanes of a pair name the same setting it must
     /// have the same value, or the comparison is refused.

@@ -24,6 +24,7 @@
 //! each row is checked), [`lane`] (what an engine implements to be measured), `raw` (the C API),
 //! [`engines`] (the list), `runner` (who runs when, and the clock), [`report`].
 
+mod endless;
 pub mod engines;
 pub mod lane;
 mod options;
@@ -33,6 +34,7 @@ pub mod report;
 mod runner;
 pub mod workload;
 
+pub use endless::{Endless, endless};
 pub use lane::{Engine, Failure, Lane};
 pub use options::Options;
 pub use progress::{Progress, Silent, Step};

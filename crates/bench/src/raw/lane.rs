@@ -8,7 +8,7 @@ use super::mode::{self, Mode};
 use super::sql;
 use super::statement::Statement;
 use crate::lane::{Answer, Engine, Failure, Lane};
-use crate::workload::{Asked, ROWS_PER_COMMIT, Row, Rows, Seen, Task, now};
+use crate::workload::{Asked, ROWS_PER_COMMIT, Row, Rows, Seen, Task, View, now};
 
 /// The raw lanes, one for each mode.
 pub static ENGINES: [RawEngine; 6] = [
@@ -105,6 +105,29 @@ impl Lane for RawLane {
             rows.push(owned(&all)?);
         }
         Ok(Box::new(rows))
+    }
+
+    fn write_endless(&mut self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), Failure> {
+        let mut part = Vec::with_capacity(ROWS_PER_COMMIT);
+        loop {
+            part.clear();
+            part.extend(rows.take(ROWS_PER_COMMIT));
+            if part.is_empty() {
+                return Ok(());
+            }
+            in_transaction(&self.connection, || insert(&self.connection, &part))?;
+        }
+    }
+
+    fn read_endless(
+        &mut self,
+        visit: &mut dyn FnMut(View<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut all = self.connection.prepare(sql::ALL)?;
+        while all.step()? {
+            visit(owned(&all)?.view())?;
+        }
+        Ok(())
     }
 
     fn settings(&mut self) -> Result<Vec<(String, String)>, Failure> {

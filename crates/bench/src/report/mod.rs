@@ -2,7 +2,7 @@
 
 mod cell;
 mod chart;
-mod format;
+pub(crate) mod format;
 mod html;
 mod machine;
 mod markdown;

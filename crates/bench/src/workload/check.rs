@@ -41,8 +41,10 @@ impl Stamps {
         Self { to: now(), ..self }
     }
 
+    /// Whether `stamp` lies within.
     #[inline]
-    fn holds(self, stamp: i64) -> bool {
+    #[must_use]
+    pub const fn holds(self, stamp: i64) -> bool {
         self.from <= stamp && stamp <= self.to
     }
 }
