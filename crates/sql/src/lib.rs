@@ -1,1 +1,29 @@
-//! TODO
+//! SQL text for Bobak's queries and schemas, in the dialect of each engine.
+//!
+//! Everything that differs between dialects is decided in this crate, by matching [`Dialect`]
+//! exhaustively: a new dialect does not compile until each of its texts has been thought about.
+//!
+//! Texts depend on the shape of what they say only, never on its values (but for the values beyond
+//! a dialect's largest number of parameters): the same query with other values is the same
+//! statement, so that engines can keep it prepared.
+//!
+//! Reading order: [`Dialect`] → the writer → [`declared_type`] and [`create_table`] → [`insert`],
+//! [`update`], [`delete`], [`get`] → conditions → [`select`] → [`change`].
+
+mod change;
+mod condition;
+mod declared;
+mod dialect;
+mod literal;
+mod schema;
+mod select;
+mod write;
+mod writer;
+
+pub use change::change;
+pub use declared::{declared_type, parse_declared};
+pub use dialect::{Dialect, quote};
+pub use schema::{add_column, add_index, create_table};
+pub use select::select;
+pub use write::{delete, get, insert, update};
+pub use writer::Statement;

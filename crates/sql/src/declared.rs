@@ -1,0 +1,124 @@
+//! The types that columns are declared with, and what a declared type says.
+
+use crate::Dialect;
+use bobak_core::{ColumnSchema, Type};
+
+/// SQLite's names: `(type, kept as text, name)`. The first of a type is what it is declared with.
+///
+/// SQLite makes an affinity of the name, by the letters in it, which may convert what is stored.
+/// Here nothing is converted: integers have INT, texts have TEXT or CHAR, floats have REAL or FLOA
+/// in their names; the others have NUMERIC affinity, which leaves integers and bytes as they are,
+/// and no other value reaches them.
+const SQLITE: &[(Type, bool, &str)] = &[
+    (Type::Bool, false, "BOOLEAN"),
+    (Type::I8, false, "TINYINT"),
+    (Type::I16, false, "SMALLINT"),
+    (Type::I32, false, "INT"),
+    // The only name under which a key is the rowid itself.
+    (Type::I64, false, "INTEGER"),
+    (Type::U8, false, "UNSIGNED TINYINT"),
+    (Type::U16, false, "UNSIGNED SMALLINT"),
+    (Type::U32, false, "UNSIGNED INT"),
+    (Type::U64, false, "UNSIGNED BIGINT"),
+    (Type::F32, false, "FLOAT"),
+    (Type::F64, false, "REAL"),
+    (Type::Text, false, "TEXT"),
+    (Type::Bytes, false, "BLOB"),
+    (Type::Uuid, false, "UUID"),
+    (Type::Uuid, true, "UUID_TEXT"),
+    (Type::Currency, false, "CURRENCY"),
+    (Type::Date, false, "DATE"),
+    (Type::Date, true, "DATE_TEXT"),
+    (Type::Time, false, "TIME"),
+    (Type::Time, true, "TIME_TEXT"),
+    (Type::DateTime, false, "DATETIME"),
+    (Type::DateTime, true, "DATETIME_TEXT"),
+    (Type::Timestamp, false, "TIMESTAMP"),
+    (Type::Timestamp, true, "TIMESTAMP_TEXT"),
+    (Type::Json, false, "JSON_TEXT"),
+    (Type::Any, false, ""),
+];
+
+/// The type that a column is declared with; empty where it has none.
+///
+/// ```
+/// use bobak_core::ColumnSchema;
+/// use bobak_sql::{Dialect, declared_type};
+/// let email = ColumnSchema::of::<String>("email").max_chars(80);
+/// assert_eq!(declared_type(Dialect::Sqlite, &email), "VARCHAR(80)");
+/// ```
+#[must_use]
+pub fn declared_type(dialect: Dialect, column: &ColumnSchema) -> String {
+    match dialect {
+        Dialect::Sqlite => {
+            let wanted = (column.ty, column.is_kept_as_text());
+            let name = SQLITE
+                .iter()
+                .find(|&&(ty, as_text, _)| (ty, as_text) == wanted)
+                .map_or("", |&(_, _, name)| name);
+            match (column.ty, column.max_chars) {
+                (Type::Text, Some(max)) => format!("VARCHAR({max})"),
+                (Type::Json, Some(max)) => format!("{name}({max})"),
+                _ => name.to_owned(),
+            }
+        }
+    }
+}
+
+/// What a declared type says: the type, the most characters, and whether its values are kept as
+/// text though the type has another form.
+///
+/// The inverse of [`declared_type`]. Names that Bobak does not write count as what the engine makes
+/// of them: a type whose values are those that the engine can store under that name.
+///
+/// ```
+/// use bobak_core::Type;
+/// use bobak_sql::{Dialect, parse_declared};
+/// assert_eq!(parse_declared(Dialect::Sqlite, "uuid_text"), (Type::Uuid, None, true));
+/// assert_eq!(parse_declared(Dialect::Sqlite, "nvarchar (20)"), (Type::Text, Some(20), false));
+/// assert_eq!(parse_declared(Dialect::Sqlite, "DECIMAL(10,2)"), (Type::Any, None, false));
+/// ```
+#[must_use]
+pub fn parse_declared(dialect: Dialect, declared: &str) -> (Type, Option<u32>, bool) {
+    match dialect {
+        Dialect::Sqlite => {
+            let (name, size) = split_size(declared);
+            let known = SQLITE.iter().find(|(_, _, known)| *known == name);
+            let (ty, as_text) = match known {
+                Some(&(ty, as_text, _)) => (ty, as_text),
+                None => (sqlite_affinity(&name), false),
+            };
+            let size = size.filter(|_| matches!(ty, Type::Text | Type::Json));
+            (ty, size, as_text)
+        }
+    }
+}
+
+/// `"unsigned  int (10)"` as `("UNSIGNED INT", Some(10))`.
+fn split_size(declared: &str) -> (String, Option<u32>) {
+    let (name, size) = match declared.split_once('(') {
+        Some((name, rest)) => {
+            let inside = rest.split(')').next().unwrap_or_default();
+            (name, inside.trim().parse().ok())
+        }
+        None => (declared, None),
+    };
+    let words: Vec<_> = name.split_ascii_whitespace().collect();
+    (words.join(" ").to_ascii_uppercase(), size)
+}
+
+/// The rules of "Determination Of Column Affinity" in SQLite's documentation, in their order.
+fn sqlite_affinity(name: &str) -> Type {
+    let has = |part: &str| name.contains(part);
+    if has("INT") {
+        Type::I64
+    } else if has("CHAR") || has("CLOB") || has("TEXT") {
+        Type::Text
+    } else if has("BLOB") {
+        Type::Bytes
+    } else if has("REAL") || has("FLOA") || has("DOUB") {
+        Type::F64
+    } else {
+        Type::Any
+    }
+}

@@ -1,0 +1,124 @@
+//! Statements that make tables, columns and indexes.
+
+use crate::Dialect;
+use crate::declared_type;
+use crate::writer::Writer;
+use bobak_core::{ColumnSchema, OnDelete, Storage, TableSchema, ValueRef};
+
+/// Creates the table, then its indexes.
+#[must_use]
+pub fn create_table(dialect: Dialect, table: &TableSchema) -> Vec<String> {
+    let mut writer = Writer::new(dialect);
+    writer.raw("CREATE TABLE ").name(table.name()).raw(" (");
+    let integer_key = table.has_integer_key();
+    writer.list(", ", 0..table.columns().len(), |writer, place| {
+        if let Some(column) = table.columns().get(place) {
+            let is_key = integer_key && table.key().contains(&place);
+            define(writer, column, is_key, column.default.is_some());
+        }
+    });
+    if !integer_key {
+        // A plain rowid table, also where the key is a text or has several columns: WITHOUT ROWID
+        // would keep whole rows in the key's tree, where long rows, and keys that do not arrive in
+        // order, split pages over and over; and it would take the rowid from those who read it.
+        // Its keys are NOT NULL, which SQLite does not see to by itself.
+        writer.raw(", PRIMARY KEY (");
+        writer.columns(table, table.key().iter().copied());
+        writer.raw(")");
+    }
+    writer.raw(")");
+    let mut statements = vec![writer.into_text()];
+    statements.extend((0..table.indexes().len()).map(|index| add_index(dialect, table, index)));
+    statements
+}
+
+/// Adds the column at this place to a table that is there without it.
+///
+/// A NOT NULL column without a default gets 0, the empty text or no bytes as its default, since old
+/// rows need a value. The index of a unique column is one of the table's indexes: see
+/// [`add_index`].
+#[must_use]
+pub fn add_column(dialect: Dialect, table: &TableSchema, column: usize) -> Vec<String> {
+    let Some(column) = table.columns().get(column) else {
+        return Vec::new();
+    };
+    let mut writer = Writer::new(dialect);
+    writer
+        .raw("ALTER TABLE ")
+        .name(table.name())
+        .raw(" ADD COLUMN ");
+    define(
+        &mut writer,
+        column,
+        false,
+        column.default.is_some() || !column.nullable,
+    );
+    vec![writer.into_text()]
+}
+
+/// Creates the index at this place; the empty text where there is none.
+#[must_use]
+pub fn add_index(dialect: Dialect, table: &TableSchema, index: usize) -> String {
+    let Some(index) = table.indexes().get(index) else {
+        return String::new();
+    };
+    let mut writer = Writer::new(dialect);
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    writer
+        .raw("CREATE ")
+        .raw(unique)
+        .raw("INDEX ")
+        .name(&index.name);
+    writer.raw(" ON ").name(table.name()).raw(" (");
+    writer.columns(table, index.columns.iter().copied());
+    writer.raw(")");
+    writer.into_text()
+}
+
+/// `"name" TYPE` and the column's rules.
+fn define(writer: &mut Writer<'_>, column: &ColumnSchema, is_integer_key: bool, default: bool) {
+    writer.name(&column.name);
+    let declared = declared_type(writer.dialect, column);
+    if !declared.is_empty() {
+        writer.raw(" ").raw(&declared);
+    }
+    if is_integer_key {
+        writer.raw(" PRIMARY KEY");
+    } else if !column.nullable {
+        writer.raw(" NOT NULL");
+    }
+    writer.raw(writer.dialect.collate(column.collation));
+    if default {
+        define_default(writer, column);
+    }
+    if let Some(check) = &column.check {
+        writer.raw(" CHECK (").raw(check).raw(")");
+    }
+    if let Some(reference) = &column.reference {
+        writer.raw(" REFERENCES ").name(&reference.table).raw("(");
+        writer.name(&reference.column).raw(")");
+        writer.raw(match reference.on_delete {
+            OnDelete::Restrict => " ON DELETE RESTRICT",
+            OnDelete::Cascade => " ON DELETE CASCADE",
+            OnDelete::SetNull => " ON DELETE SET NULL",
+        });
+    }
+}
+
+fn define_default(writer: &mut Writer<'_>, column: &ColumnSchema) {
+    let value = match &column.default {
+        // A date kept as text, say, may have its default as a number. One that the column does not
+        // take is written as it is: what is wrong with it is for the engine to say.
+        Some(value) => column
+            .accept(value.clone())
+            .unwrap_or_else(|_| value.clone()),
+        None => match column.storage {
+            Storage::Int | Storage::Any => ValueRef::Int(0).into(),
+            Storage::Float => ValueRef::Float(0.0).into(),
+            Storage::Text => ValueRef::Text("").into(),
+            Storage::Bytes => ValueRef::Bytes(&[]).into(),
+        },
+    };
+    // In parentheses any expression may stand, which some literals are.
+    writer.raw(" DEFAULT (").literal(value.as_ref()).raw(")");
+}
