@@ -44,7 +44,10 @@ pub trait Lane {
 
     /// Takes the rows that the next run writes, in the lane's own record type; not timed.
     /// Their key is 0 where the engine has to give it.
-    fn load(&mut self, rows: &[Row]);
+    ///
+    /// # Errors
+    /// A value that the record type cannot hold.
+    fn load(&mut self, rows: &[Row]) -> Result<(), Failure>;
 
     /// Does the whole task; the clock runs from before this call to after it.
     ///

@@ -135,7 +135,7 @@ fn once(options: &Options, engine: &dyn Engine, task: Task, count: usize) -> Res
     let filled = created.closed();
 
     let (rows, keys) = rows_asked(task, count, before, keys, filled);
-    lane.load(&rows);
+    lane.load(&rows)?;
     let mut asked = Asked {
         rows: &rows,
         keys: &keys,

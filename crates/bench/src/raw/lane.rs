@@ -76,8 +76,9 @@ impl Lane for RawLane {
         in_transaction(&self.connection, || insert(&self.connection, rows))
     }
 
-    fn load(&mut self, rows: &[Row]) {
+    fn load(&mut self, rows: &[Row]) -> Result<(), Failure> {
         self.rows = rows.to_vec();
+        Ok(())
     }
 
     fn run(&mut self, task: Task, asked: &Asked<'_>) -> Result<Answer, Failure> {
