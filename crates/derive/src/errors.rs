@@ -1,0 +1,35 @@
+//! Mistakes, collected: the user sees all of them at once, each at its place.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use std::fmt::Display;
+use syn::Error;
+
+/// The mistakes found so far.
+#[derive(Default)]
+pub struct Errors(Vec<Error>);
+
+impl Errors {
+    /// Notes a mistake at these tokens.
+    pub fn at(&mut self, place: impl ToTokens, message: impl Display) {
+        self.0.push(Error::new_spanned(place, message));
+    }
+
+    /// Notes a mistake that syn found.
+    pub fn push(&mut self, error: Error) {
+        self.0.push(error);
+    }
+
+    /// The expansion where there is no mistake and something to expand; else the mistakes alone,
+    /// so that what follows from them is not reported too.
+    pub fn or_expand<T>(
+        self,
+        parsed: Option<T>,
+        expand: impl FnOnce(&T) -> TokenStream,
+    ) -> TokenStream {
+        match parsed {
+            Some(parsed) if self.0.is_empty() => expand(&parsed),
+            _ => self.0.iter().map(Error::to_compile_error).collect(),
+        }
+    }
+}

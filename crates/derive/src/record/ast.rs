@@ -1,0 +1,200 @@
+//! The table that a struct describes.
+
+use crate::errors::Errors;
+use crate::names::{constant, plain, snake};
+use crate::record::attr::{FieldAttrs, IndexAttr, StructAttrs};
+use crate::types::Shape;
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+use syn::{Data, DeriveInput, Fields, FieldsNamed, Type, Visibility};
+
+/// A struct as a table.
+pub struct Table<'a> {
+    pub ident: &'a Ident,
+    pub krate: TokenStream,
+    pub name: String,
+    pub columns: Vec<Column<'a>>,
+    pub skipped: Vec<Skipped<'a>>,
+    /// The places of the key's columns.
+    pub key: Vec<usize>,
+    pub given_key: bool,
+    pub indexes: Vec<Index>,
+}
+
+/// A field that is stored.
+pub struct Column<'a> {
+    pub ident: &'a Ident,
+    pub vis: &'a Visibility,
+    pub ty: &'a Type,
+    pub shape: Shape,
+    pub name: String,
+    pub constant: Ident,
+    pub attrs: FieldAttrs,
+}
+
+/// A field that is not stored.
+pub struct Skipped<'a> {
+    pub ident: &'a Ident,
+    pub attrs: FieldAttrs,
+}
+
+/// An index that is not a unique column's.
+pub struct Index {
+    pub name: String,
+    pub columns: Vec<usize>,
+    pub unique: bool,
+    pub at: TokenStream,
+}
+
+impl<'a> Table<'a> {
+    /// Reads a struct; `None` where it is none with named fields.
+    pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
+        let fields = named_fields(input, errors);
+        if !input.generics.params.is_empty() {
+            let message = "a record has no parameters: one type is one table. Write a struct for \
+                           each table, with the types that it keeps";
+            errors.at(&input.generics.params, message);
+        }
+        let attrs = StructAttrs::parse(&input.attrs, errors);
+        let mut columns = Vec::new();
+        let mut skipped = Vec::new();
+        for field in &fields?.named {
+            let Some(ident) = &field.ident else { continue };
+            let attrs = FieldAttrs::parse(&field.attrs, errors);
+            if attrs.skip.is_some() {
+                skipped.push(Skipped { ident, attrs });
+                continue;
+            }
+            let name = attrs
+                .column
+                .as_ref()
+                .map_or_else(|| plain(ident), |name| name.value.clone());
+            columns.push(Column {
+                ident,
+                vis: &field.vis,
+                ty: &field.ty,
+                shape: Shape::of(&field.ty),
+                name,
+                constant: constant(ident),
+                attrs,
+            });
+        }
+        let name = attrs
+            .table
+            .map_or_else(|| snake(&plain(&input.ident)), |table| table.value);
+        let mut table = Self {
+            ident: &input.ident,
+            krate: attrs.krate,
+            name,
+            columns,
+            skipped,
+            key: Vec::new(),
+            given_key: false,
+            indexes: Vec::new(),
+        };
+        table.find_key();
+        table.find_indexes(&attrs.indexes, errors);
+        Some(table)
+    }
+
+    /// The columns with their places.
+    pub fn places(&self) -> impl Iterator<Item = (usize, &Column<'a>)> {
+        self.columns.iter().enumerate()
+    }
+
+    /// The columns of the key.
+    pub fn key_columns(&self) -> impl Iterator<Item = &Column<'a>> {
+        self.key.iter().filter_map(|&place| self.columns.get(place))
+    }
+
+    fn find_key(&mut self) {
+        let marked = self
+            .places()
+            .filter(|(_, column)| column.attrs.key.is_some());
+        self.key = marked.map(|(place, _)| place).collect();
+        if self.key.is_empty() {
+            self.key = self
+                .columns
+                .iter()
+                .position(|c| c.ident == "id")
+                .into_iter()
+                .collect();
+        }
+        let given = |column: &Column<'_>| column.attrs.key.as_ref().is_some_and(|key| key.value);
+        self.given_key = self.columns.iter().any(given);
+    }
+
+    fn find_indexes(&mut self, attrs: &[IndexAttr], errors: &mut Errors) {
+        for (place, column) in self.columns.iter().enumerate() {
+            if let Some(index) = &column.attrs.index {
+                let name = format!("{}_{}", self.name, column.name);
+                let (columns, at) = (vec![place], index.at.clone());
+                self.indexes.push(Index {
+                    name,
+                    columns,
+                    unique: false,
+                    at,
+                });
+            }
+        }
+        for attr in attrs {
+            let find = |field: &Ident| self.find_field(field, errors);
+            let Some(columns) = attr.fields.iter().map(find).collect::<Option<Vec<_>>>() else {
+                continue;
+            };
+            let names = columns.iter().filter_map(|&place| self.columns.get(place));
+            let name = names.fold(self.name.clone(), |name, column| name + "_" + &column.name);
+            let (name, at) = match &attr.name {
+                Some(given) => (given.value.clone(), given.at.clone()),
+                None => (name, attr.at.clone()),
+            };
+            self.indexes.push(Index {
+                name,
+                columns,
+                unique: attr.unique,
+                at,
+            });
+        }
+    }
+
+    fn find_field(&self, field: &Ident, errors: &mut Errors) -> Option<usize> {
+        let place = self
+            .columns
+            .iter()
+            .position(|column| plain(column.ident) == plain(field));
+        if place.is_none() {
+            let named = self
+                .columns
+                .iter()
+                .find(|column| column.name == plain(field));
+            let message = if self.skipped.iter().any(|skipped| skipped.ident == field) {
+                format!("`{field}` is skipped: an index is over stored fields")
+            } else if let Some(column) = named {
+                format!("an index takes fields: write `{}`", column.ident)
+            } else {
+                format!("there is no field `{field}`: an index takes the names of fields")
+            };
+            errors.at(field, message);
+        }
+        place
+    }
+}
+
+fn named_fields<'a>(input: &'a DeriveInput, errors: &mut Errors) -> Option<&'a FieldsNamed> {
+    let message = match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(fields) if !fields.named.is_empty() => return Some(fields),
+            Fields::Unnamed(_) => {
+                "a record's fields are columns, and columns have names: write a struct with named \
+                 fields"
+            }
+            _ => "a record has a field for each column: write `id: i64`, and others",
+        },
+        Data::Enum(_) => {
+            "a record is a struct: for an enum kept in a column write `#[derive(Field)]`"
+        }
+        Data::Union(_) => "a record is a struct: a union's fields share one place",
+    };
+    errors.at(input.ident.to_token_stream(), message);
+    None
+}

@@ -1,0 +1,254 @@
+//! The attributes of a record and of its fields, as they stand there.
+
+use crate::attr::{At, Item, crate_path, default_crate, items};
+use crate::errors::Errors;
+use crate::record::default::Default;
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+use syn::{Attribute, LitStr, Type};
+
+/// `#[record(…)]` on the struct.
+pub struct StructAttrs {
+    pub table: Option<At<String>>,
+    pub krate: TokenStream,
+    pub indexes: Vec<IndexAttr>,
+}
+
+/// `index(a, b, unique, name = "…")`.
+pub struct IndexAttr {
+    pub at: TokenStream,
+    pub fields: Vec<Ident>,
+    pub unique: bool,
+    pub name: Option<At<String>>,
+}
+
+/// `#[record(…)]` on a field.
+#[derive(Default)]
+pub struct FieldAttrs {
+    /// Every part, for `skip`, which goes with no other.
+    pub all: Vec<Item>,
+    /// Whether the user gives the key.
+    pub key: Option<At<bool>>,
+    pub column: Option<At<String>>,
+    pub max: Option<At<u32>>,
+    pub unique: Option<At<()>>,
+    pub index: Option<At<()>>,
+    pub default: Option<At<Default>>,
+    pub roles: Vec<At<Role>>,
+    pub skip: Option<At<()>>,
+    /// A variant of `Collation`.
+    pub collation: Option<At<&'static str>>,
+    pub check: Option<At<String>>,
+    pub references: Option<At<Target>>,
+    /// A variant of `OnDelete`.
+    pub on_delete: Option<At<&'static str>>,
+    pub as_text: Option<At<()>>,
+}
+
+/// What Bobak fills a column with.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Role {
+    CreatedAt,
+    ModifiedAt,
+    Version,
+}
+
+/// What a foreign key refers to.
+pub enum Target {
+    Record(Box<Type>),
+    Column {
+        table: String,
+        column: String,
+    },
+    /// Reported already.
+    Wrong,
+}
+
+const ON_STRUCT: &[&str] = &["table", "index", "crate"];
+const ON_FIELD: &[&str] = &[
+    "key",
+    "column",
+    "max",
+    "unique",
+    "index",
+    "default",
+    "created_at",
+    "modified_at",
+    "version",
+    "skip",
+    "collation",
+    "check",
+    "references",
+    "on_delete",
+    "store",
+];
+const INDEX: &str = r#"index(field, field, unique, name = "…")"#;
+const REFERENCES: &str = r#"references = Type` or `references = "table(column)""#;
+
+impl Role {
+    /// The attribute's name.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::CreatedAt => "created_at",
+            Self::ModifiedAt => "modified_at",
+            Self::Version => "version",
+        }
+    }
+
+    /// The variant of `Role`.
+    pub const fn variant(self) -> &'static str {
+        match self {
+            Self::CreatedAt => "CreatedAt",
+            Self::ModifiedAt => "ModifiedAt",
+            Self::Version => "Version",
+        }
+    }
+
+    /// The type that it goes on, a variant of `Type`.
+    pub const fn wanted(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Version => ("I64", "an i64"),
+            _ => ("Timestamp", "a Timestamp"),
+        }
+    }
+}
+
+impl StructAttrs {
+    /// Reads the struct's attributes.
+    pub fn parse(attributes: &[Attribute], errors: &mut Errors) -> Self {
+        let mut attrs = Self {
+            table: None,
+            krate: default_crate(),
+            indexes: Vec::new(),
+        };
+        for item in items(attributes, "record", &["index"], errors) {
+            match item.name.to_string().as_str() {
+                "table" => attrs.table = item.name(r#"table = "name""#, errors),
+                "crate" => attrs.krate = crate_path(&item, errors).unwrap_or(attrs.krate),
+                "index" => attrs.indexes.extend(IndexAttr::parse(&item, errors)),
+                _ => item.unknown(ON_STRUCT, ON_FIELD, "a field", errors),
+            }
+        }
+        attrs
+    }
+}
+
+impl IndexAttr {
+    fn parse(item: &Item, errors: &mut Errors) -> Option<Self> {
+        let at = item.to_token_stream();
+        let mut index = Self {
+            at,
+            fields: Vec::new(),
+            unique: false,
+            name: None,
+        };
+        let mut wrong = false;
+        for part in item.list(INDEX, errors)? {
+            if !part.is_flag() && part.name == "name" {
+                index.name = part.name(r#"name = "…""#, errors);
+            } else if !part.is_flag() {
+                errors.at(&part, format!("write `{INDEX}`"));
+                wrong = true;
+            } else if part.name == "unique" {
+                index.unique = true;
+            } else if index.fields.contains(&part.name) {
+                errors.at(
+                    &part,
+                    format!("`{}` is in the index twice: keep one", part.name),
+                );
+            } else {
+                index.fields.push(part.name);
+            }
+        }
+        if wrong {
+            return None;
+        }
+        if index.fields.is_empty() {
+            errors.at(item, format!("the index has no field: write `{INDEX}`"));
+            return None;
+        }
+        Some(index)
+    }
+}
+
+impl FieldAttrs {
+    /// Reads a field's attributes.
+    pub fn parse(attributes: &[Attribute], errors: &mut Errors) -> Self {
+        let mut attrs = Self::default();
+        let all = items(attributes, "record", &[], errors);
+        for item in &all {
+            attrs.take(item, errors);
+        }
+        attrs.all = all;
+        attrs
+    }
+
+    fn take(&mut self, item: &Item, errors: &mut Errors) {
+        match item.name.to_string().as_str() {
+            "key" => self.key = Some(item.at(key(item, errors))),
+            "column" => self.column = item.name(r#"column = "name""#, errors),
+            "max" => self.max = item.count("max = 40", errors),
+            "unique" => self.unique = Some(item.flag(errors)),
+            "index" => self.index = Some(item.flag(errors)),
+            "default" => self.default = Default::parse(item, errors),
+            "created_at" => self.role(Role::CreatedAt, item, errors),
+            "modified_at" => self.role(Role::ModifiedAt, item, errors),
+            "version" => self.role(Role::Version, item, errors),
+            "skip" => self.skip = Some(item.flag(errors)),
+            "collation" => self.collation = item.one_of(COLLATIONS, errors),
+            "check" => self.check = item.name(r#"check = "amount >= 0""#, errors),
+            "references" => self.references = Some(item.at(target(item, errors))),
+            "on_delete" => self.on_delete = item.one_of(ON_DELETE, errors),
+            "store" => self.as_text = item.one_of(&[("text", ())], errors),
+            _ => item.unknown(ON_FIELD, ON_STRUCT, "the struct", errors),
+        }
+    }
+
+    fn role(&mut self, role: Role, item: &Item, errors: &mut Errors) {
+        item.flag(errors);
+        self.roles.push(item.at(role));
+    }
+}
+
+const COLLATIONS: &[(&str, &str)] = &[
+    ("binary", "Binary"),
+    ("nocase", "NoCase"),
+    ("unicode_nocase", "UnicodeNoCase"),
+];
+
+const ON_DELETE: &[(&str, &str)] = &[
+    ("restrict", "Restrict"),
+    ("cascade", "Cascade"),
+    ("set_null", "SetNull"),
+];
+
+/// Whether the user gives the key.
+fn key(item: &Item, errors: &mut Errors) -> bool {
+    !item.is_flag() && item.one_of(&[("given", ())], errors).is_some()
+}
+
+fn target(item: &Item, errors: &mut Errors) -> Target {
+    let parse = |input: syn::parse::ParseStream<'_>| {
+        if !input.peek(LitStr) {
+            return input.parse().map(|ty| Target::Record(Box::new(ty)));
+        }
+        let text: LitStr = input.parse()?;
+        let value = text.value();
+        let parts = value
+            .strip_suffix(')')
+            .and_then(|rest| rest.split_once('('));
+        match parts.map(|(table, column)| (table.trim(), column.trim())) {
+            Some((table, column)) if is_name(table) && is_name(column) => Ok(Target::Column {
+                table: table.to_owned(),
+                column: column.to_owned(),
+            }),
+            _ => Err(syn::Error::new_spanned(&text, "not a table and its column")),
+        }
+    };
+    item.parse_with(parse, REFERENCES, errors)
+        .unwrap_or(Target::Wrong)
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['\0', '(', ')'])
+}

@@ -1,0 +1,227 @@
+//! The rules of a table, as far as names and the text of types show them.
+//!
+//! What `TableSchemaBuilder::build` refuses is refused here, at its place. What only the compiler
+//! knows of types is left to `assert`.
+
+use crate::errors::Errors;
+use crate::names::plain;
+use crate::record::ast::{Column, Table};
+use crate::record::attr::Role;
+use crate::types::Plain;
+
+/// The most columns of a table: `FieldSet::MAX`.
+const MAX_COLUMNS: usize = 256;
+/// The most fields of a key: the longest tuple that is a `Key`.
+const MAX_KEY: usize = 4;
+
+/// Checks the whole table.
+pub fn check(table: &Table<'_>, errors: &mut Errors) {
+    check_count(table, errors);
+    check_names(table, errors);
+    check_key(table, errors);
+    check_indexes(table, errors);
+    check_roles(table, errors);
+    for skipped in &table.skipped {
+        for item in skipped.attrs.all.iter().filter(|item| item.name != "skip") {
+            let message = format!("a skipped field is not stored: take `{}` away", item.name);
+            errors.at(item, message);
+        }
+    }
+    for column in &table.columns {
+        check_type(column, errors);
+        check_text(column, errors);
+        check_reference(column, errors);
+    }
+}
+
+fn check_count(table: &Table<'_>, errors: &mut Errors) {
+    let count = table.columns.len();
+    if count > MAX_COLUMNS {
+        let message = format!(
+            "{count} columns are too many: a table has at most {MAX_COLUMNS}. Put fields together \
+             in a Json column, or in a second record"
+        );
+        errors.at(table.ident, message);
+    }
+}
+
+fn check_names(table: &Table<'_>, errors: &mut Errors) {
+    for (place, column) in table.places() {
+        let before = || table.columns.iter().take(place);
+        let name = column.attrs.column.as_ref();
+        if let Some(other) = before().find(|other| other.name.eq_ignore_ascii_case(&column.name)) {
+            let message = format!(
+                "the column `{}` is there already, as the field `{}` (letter case does not \
+                 count): give one of them another `column`",
+                column.name, other.ident
+            );
+            match name {
+                Some(name) => errors.at(&name.at, message),
+                None => errors.at(column.ident, message),
+            }
+        }
+        if let Some(other) = before().find(|other| other.constant == column.constant) {
+            let message = format!(
+                "the fields `{}` and `{}` would both have the constant `{}`: rename one",
+                other.ident, column.ident, column.constant
+            );
+            errors.at(column.ident, message);
+        }
+    }
+}
+
+fn check_key(table: &Table<'_>, errors: &mut Errors) {
+    if table.key.is_empty() {
+        let message = "the record has no key: put `#[record(key)]` on a field, or name one `id`";
+        errors.at(table.ident, message);
+    }
+    if table.key.len() > MAX_KEY {
+        let message = format!(
+            "a key has at most {MAX_KEY} fields, not {}",
+            table.key.len()
+        );
+        errors.at(table.ident, message);
+    }
+    for column in table.key_columns() {
+        if column.shape.optional == Some(true) {
+            errors.at(column.ty, "a key is never NULL: take the Option away");
+        } else if table.key.len() == 1
+            && column
+                .shape
+                .plain
+                .is_not(|plain| plain == Plain::Text || is_i64(plain))
+        {
+            errors.at(
+                column.ty,
+                "a key is an i64, a Uuid or a String, or has several fields",
+            );
+        }
+        for role in &column.attrs.roles {
+            let message = format!(
+                "a key does not change: put `{}` on a field of its own",
+                role.value.word()
+            );
+            errors.at(&role.at, message);
+        }
+    }
+}
+
+fn check_indexes(table: &Table<'_>, errors: &mut Errors) {
+    let mut names: Vec<String> = Vec::new();
+    for (place, column) in table.places() {
+        if column.attrs.unique.is_none() || table.key == [place] {
+            continue;
+        }
+        if let Some(index) = &column.attrs.index {
+            errors.at(
+                &index.at,
+                "`unique` makes an index already: take `index` away",
+            );
+        }
+        names.push(format!("{}_{}_unique", table.name, column.name));
+    }
+    for index in &table.indexes {
+        if names
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(&index.name))
+        {
+            let message = format!(
+                "the index `{}` is there already: give one of them another `name`",
+                index.name
+            );
+            errors.at(&index.at, message);
+        }
+        names.push(index.name.clone());
+    }
+}
+
+fn check_roles(table: &Table<'_>, errors: &mut Errors) {
+    let mut seen: Vec<(Role, &Column<'_>)> = Vec::new();
+    for column in &table.columns {
+        for (at, role) in column.attrs.roles.iter().enumerate() {
+            let word = role.value.word();
+            if let Some((_, other)) = seen.iter().find(|(other, _)| *other == role.value) {
+                let message = format!("`{word}` is on `{}` already: a record has one", other.ident);
+                errors.at(&role.at, message);
+            } else if at > 0 {
+                errors.at(&role.at, "a field is filled in one way: keep one of them");
+            }
+            seen.push((role.value, column));
+            let (_, wanted) = role.value.wanted();
+            let right = |plain| role.value == Role::Version && is_i64(plain);
+            if column.shape.optional == Some(true) || column.shape.plain.is_not(right) {
+                let message = format!("`{word}` goes on {wanted}: change the field's type");
+                errors.at(column.ty, message);
+            }
+        }
+    }
+}
+
+fn check_type(column: &Column<'_>, errors: &mut Errors) {
+    let plain = column.shape.plain;
+    if let Plain::Refused(instead) = plain {
+        errors.at(
+            column.ty,
+            format!("no column holds this type: write {instead}"),
+        );
+    }
+    let Some(default) = &column.attrs.default else {
+        return;
+    };
+    if let Some(misfit) = default.value.misfit(plain) {
+        errors.at(&default.at, misfit);
+    }
+    if let (crate::record::default::Default::Text(text), Some(max)) =
+        (&default.value, &column.attrs.max)
+        && text.chars().count() > max.value as usize
+    {
+        errors.at(
+            &default.at,
+            format!("the default is longer than `max = {}`", max.value),
+        );
+    }
+}
+
+fn check_text(column: &Column<'_>, errors: &mut Errors) {
+    let (attrs, plain) = (&column.attrs, column.shape.plain);
+    if plain.is_not(|plain| plain == Plain::Text) {
+        if let Some(max) = &attrs.max {
+            errors.at(
+                &max.at,
+                "`max` counts the characters of a text: take it away here",
+            );
+        }
+        if let Some(collation) = &attrs.collation {
+            errors.at(
+                &collation.at,
+                "`collation` says how texts compare: take it away here",
+            );
+        }
+    }
+    if let Some(store) = &attrs.as_text
+        && plain.is_not(|_| false)
+    {
+        let message = "`store = \"text\"` is for dates, times and UUIDs: take it away here";
+        errors.at(&store.at, message);
+    }
+}
+
+fn check_reference(column: &Column<'_>, errors: &mut Errors) {
+    let Some(on_delete) = &column.attrs.on_delete else {
+        return;
+    };
+    if column.attrs.references.is_none() {
+        let message = format!(
+            "`on_delete` says what becomes of a reference: add `references = Type` to `{}`",
+            plain(column.ident)
+        );
+        errors.at(&on_delete.at, message);
+    } else if on_delete.value == "SetNull" && column.shape.optional == Some(false) {
+        let message = "\"set_null\" needs a field that may be NULL: make it an Option";
+        errors.at(&on_delete.at, message);
+    }
+}
+
+fn is_i64(plain: Plain) -> bool {
+    matches!(plain, Plain::Integer("i64", ..))
+}

@@ -1,0 +1,240 @@
+//! The expansion: data, and thin calls.
+
+use crate::names::ident;
+use crate::record::assert::assertions;
+use crate::record::ast::{Column, Table};
+use crate::record::attr::Target;
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+/// The implementations for a table without mistakes.
+pub fn expand(table: &Table<'_>) -> TokenStream {
+    let (krate, record, name) = (&table.krate, table.ident, &table.name);
+    let count = table.columns.len();
+    let (constants, schema) = (constants(table), schema(table));
+    let (key_type, key) = key(table);
+    let key_column = table.key_columns().next().map(|column| &column.name);
+    let (values, from_row) = (values(table), from_row(table));
+    let (read, read_from) = (read(table), read_from(table));
+    let assertions = assertions(table);
+    quote! {
+        #[allow(dead_code, deprecated, unused_qualifications)]
+        const _: () = {
+            use #krate::__private as __bobak;
+            #constants
+            #[automatically_derived]
+            impl __bobak::Record for #record {
+                type Key = #key_type;
+                type Values<'a> = [__bobak::Value<'a>; #count];
+                const TABLE: &'static str = #name;
+                const KEY_COLUMN: &'static str = #key_column;
+                #schema
+                #key
+                #values
+                #read
+                #read_from
+            }
+            #from_row
+            #assertions
+        };
+    }
+}
+
+fn constants(table: &Table<'_>) -> TokenStream {
+    let record = table.ident;
+    let constants = table.places().map(|(place, column)| {
+        let Column {
+            vis,
+            ty,
+            constant,
+            name,
+            ..
+        } = column;
+        let doc = format!(" The column `{name}`.");
+        quote! {
+            #[doc = #doc]
+            #vis const #constant: __bobak::Column<#record, #ty> = __bobak::Column::new(#place);
+        }
+    });
+    quote! {
+        #[automatically_derived]
+        impl #record {
+            #(#constants)*
+        }
+    }
+}
+
+fn schema(table: &Table<'_>) -> TokenStream {
+    let name = &table.name;
+    let columns = table.columns.iter().map(column);
+    let key = table.key_columns().map(|column| &column.name);
+    let given = table.given_key.then(|| quote!(.given_key()));
+    let indexes = table.indexes.iter().map(|index| {
+        let name = &index.name;
+        let method = ident(if index.unique {
+            "unique_index"
+        } else {
+            "index"
+        });
+        let columns = index
+            .columns
+            .iter()
+            .filter_map(|&place| table.columns.get(place));
+        let columns = columns.map(|column| &column.name);
+        quote!(.#method(#name, [#(#columns),*]))
+    });
+    quote! {
+        fn schema() -> &'static __bobak::Arc<__bobak::TableSchema> {
+            static SCHEMA: __bobak::SchemaCell = __bobak::SchemaCell::new();
+            SCHEMA.get_or_build(|| {
+                __bobak::TableSchema::builder(#name)
+                    #(.column(#columns))*
+                    .key([#(#key),*])
+                    #given
+                    #(#indexes)*
+            })
+        }
+    }
+}
+
+/// The column's description.
+fn column(column: &Column<'_>) -> TokenStream {
+    let Column {
+        ty, name, attrs, ..
+    } = column;
+    let mut rules = TokenStream::new();
+    if let Some(max) = attrs.max.as_ref().map(|max| max.value) {
+        rules.extend(quote!(.max_chars(#max)));
+    }
+    if attrs.unique.is_some() {
+        rules.extend(quote!(.unique()));
+    }
+    if let Some(collation) = attrs.collation.as_ref().map(|at| ident(at.value)) {
+        rules.extend(quote!(.collation(__bobak::Collation::#collation)));
+    }
+    if let Some(default) = &attrs.default {
+        let default = default.value.expand(column.shape.plain);
+        rules.extend(quote!(.default(#default)));
+    }
+    if let Some(check) = attrs.check.as_ref().map(|check| &check.value) {
+        rules.extend(quote!(.check(#check)));
+    }
+    for role in attrs.roles.iter().map(|role| ident(role.value.variant())) {
+        rules.extend(quote!(.role(__bobak::Role::#role)));
+    }
+    if attrs.as_text.is_some() {
+        rules.extend(quote!(.as_text()));
+    }
+    let target = attrs.references.as_ref().and_then(|at| target(&at.value));
+    if let Some(target) = target {
+        let action = ident(attrs.on_delete.as_ref().map_or("Restrict", |at| at.value));
+        rules.extend(quote!(.references(#target, __bobak::OnDelete::#action)));
+    }
+    quote!(__bobak::ColumnSchema::of::<#ty>(#name) #rules)
+}
+
+/// The table and the column referred to. Its schema is not asked for: it may refer back.
+fn target(target: &Target) -> Option<TokenStream> {
+    match target {
+        Target::Record(ty) => {
+            let record = quote_spanned!(ty.span()=> <#ty as __bobak::Record>);
+            Some(quote!(#record::TABLE, #record::KEY_COLUMN))
+        }
+        Target::Column { table, column } => Some(quote!(#table, #column)),
+        Target::Wrong => None,
+    }
+}
+
+/// The key's type, and the method that gives it.
+fn key(table: &Table<'_>) -> (TokenStream, TokenStream) {
+    let types: Vec<_> = table.key_columns().map(|column| column.ty).collect();
+    let clones = table.key_columns().map(|column| {
+        let field = column.ident;
+        quote!(::core::clone::Clone::clone(&self.#field))
+    });
+    let (ty, body) = if types.len() == 1 {
+        (quote!(#(#types)*), quote!(#(#clones)*))
+    } else {
+        (quote!((#(#types),*)), quote!((#(#clones),*)))
+    };
+    let method = quote! {
+        #[inline]
+        fn key(&self) -> Self::Key {
+            #body
+        }
+    };
+    (ty, method)
+}
+
+fn values(table: &Table<'_>) -> TokenStream {
+    let name = &table.name;
+    let values = table.columns.iter().map(|column| {
+        let (field, column_name) = (column.ident, &column.name);
+        let value = quote_spanned!(column.ty.span()=> __bobak::Field::to_value(&self.#field));
+        quote!(__bobak::named(#value, #name, #column_name)?)
+    });
+    quote! {
+        #[inline]
+        fn values(&self) -> __bobak::Result<Self::Values<'_>> {
+            ::core::result::Result::Ok([#(#values),*])
+        }
+    }
+}
+
+fn read(table: &Table<'_>) -> TokenStream {
+    let fields = table.places().map(|(place, column)| {
+        let field = column.ident;
+        let read = quote_spanned!(column.ty.span()=> __bobak::read_field(row, #place, schema)?);
+        quote!(#field: #read)
+    });
+    let skipped = table.skipped.iter().map(|skipped| {
+        let field = skipped.ident;
+        quote!(#field: ::core::default::Default::default())
+    });
+    quote! {
+        #[inline]
+        fn read(row: &dyn __bobak::Row) -> __bobak::Result<Self> {
+            let schema = <Self as __bobak::Record>::schema;
+            ::core::result::Result::Ok(Self {
+                #(#fields,)*
+                #(#skipped,)*
+            })
+        }
+    }
+}
+
+fn read_from(table: &Table<'_>) -> TokenStream {
+    let fields = table.places().map(|(place, column)| {
+        let field = column.ident;
+        quote_spanned!(column.ty.span()=>
+            __bobak::read_field_into(&mut self.#field, row, #place, schema)?;
+        )
+    });
+    quote! {
+        #[inline]
+        fn read_from(&mut self, row: &dyn __bobak::Row) -> __bobak::Result<()> {
+            let schema = <Self as __bobak::Record>::schema;
+            #(#fields)*
+            ::core::result::Result::Ok(())
+        }
+    }
+}
+
+fn from_row(table: &Table<'_>) -> TokenStream {
+    let record = table.ident;
+    let names = table.columns.iter().map(|column| &column.name);
+    quote! {
+        #[automatically_derived]
+        impl __bobak::FromRow for #record {
+            fn columns() -> ::core::option::Option<&'static [&'static str]> {
+                ::core::option::Option::Some(&[#(#names),*])
+            }
+
+            #[inline]
+            fn from_row(row: &dyn __bobak::Row) -> __bobak::Result<Self> {
+                <Self as __bobak::Record>::read(row)
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! `#[derive(Record)]`: parse the attributes, put the table together, check it, expand it.
+
+mod assert;
+mod ast;
+mod attr;
+mod check;
+mod default;
+mod expand;
+
+use crate::errors::Errors;
+use ast::Table;
+use proc_macro2::TokenStream;
+use syn::DeriveInput;
+
+/// The expansion, or every mistake.
+pub fn derive(input: &DeriveInput) -> TokenStream {
+    let mut errors = Errors::default();
+    let table = Table::parse(input, &mut errors);
+    if let Some(table) = &table {
+        check::check(table, &mut errors);
+    }
+    errors.or_expand(table, expand::expand)
+}
+
+#[cfg(test)]
+mod tests {
+    use syn::parse_quote;
+
+    #[test]
+    fn a_record_of_four_fields_expands_to_at_most_150_lines() {
+        let expansion = super::derive(&parse_quote! {
+            /// A person.
+            #[record(table = "people", index(last_name, first_name))]
+            pub struct Person {
+                pub id: i64,
+                #[record(max = 40)]
+                pub first_name: String,
+                #[record(max = 40, collation = "unicode_nocase")]
+                pub last_name: String,
+                #[record(unique, check = "length(email) > 2")]
+                pub email: Option<String>,
+            }
+        });
+        let file = syn::parse2(expansion).expect("the expansion is Rust");
+        let text = prettyplease::unparse(&file);
+        let lines = text.lines().count();
+        assert!(lines <= 150, "{lines} lines:\n{text}");
+    }
+}
