@@ -41,7 +41,7 @@ fn push_sum<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, val
             .raw(" + ")
             .value(value.as_ref());
     };
-    let Some(schema) = table.columns().get(column) else {
+    let Some(schema) = table.columns().get(column).filter(|_| !value.is_null()) else {
         return sum(writer);
     };
     // SQLite's sum of integers that overflows is a float, and one of infinities that is no number is

@@ -8,7 +8,8 @@ use bobak_core::{ColumnSchema, Type};
 /// SQLite makes an affinity of the name, by the letters in it, which may convert what is stored.
 /// Here nothing is converted: integers have INT, texts have TEXT or CHAR, floats have REAL or FLOA
 /// in their names; the others have NUMERIC affinity, which leaves integers and bytes as they are,
-/// and no other value reaches them.
+/// and no other value reaches them. The one exception: SQLite keeps whole floats as integers, so
+/// that -0.0 comes back as 0.0, which it equals.
 const SQLITE: &[(Type, bool, &str)] = &[
     (Type::Bool, false, "BOOLEAN"),
     (Type::I8, false, "TINYINT"),

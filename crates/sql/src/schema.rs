@@ -119,6 +119,14 @@ fn define_default(writer: &mut Writer<'_>, column: &ColumnSchema) {
             Storage::Bytes => ValueRef::Bytes(&[]).into(),
         },
     };
-    // In parentheses any expression may stand, which some literals are.
-    writer.raw(" DEFAULT (").literal(value.as_ref()).raw(")");
+    let value = value.as_ref();
+    match (writer.dialect, value) {
+        // What is more than a plain literal stands in parentheses.
+        (Dialect::Sqlite, ValueRef::Text(text)) if text.contains('\0') => {
+            writer.raw(" DEFAULT (").literal(value).raw(")");
+        }
+        (Dialect::Sqlite, _) => {
+            writer.raw(" DEFAULT ").literal(value);
+        }
+    }
 }

@@ -1,0 +1,294 @@
+//! Random conditions: the rows that SQLite keeps are those of `Condition::evaluate`.
+
+use crate::engine::Sqlite;
+use bobak_core::{
+    Collation, ColumnSchema, Comparison, Condition, FieldSet, Row, Select, TableSchema, Type,
+    Value, Verb,
+};
+use bobak_sql::{Dialect, create_table, insert, select};
+use std::sync::Arc;
+
+/// Numbers from a seed: the same on every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % end
+    }
+
+    fn of<T: Clone>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())].clone()
+    }
+}
+
+const TEXTS: &[&str] = &[
+    "",
+    "a",
+    "A",
+    "ab",
+    "aB",
+    "b",
+    "é",
+    "É",
+    "ß",
+    "z",
+    "a%",
+    "a_",
+    "a\u{d7ff}",
+    "a\u{e000}",
+    "a'b",
+    "\u{10ffff}",
+    "\u{10ffff}a",
+    "\u{10ffff}\u{10ffff}",
+    "a\u{10ffff}",
+    "a\u{10ffff}b",
+    "12",
+    "1.0",
+];
+
+fn table() -> Arc<TableSchema> {
+    let text = |name: &'static str, collation| {
+        ColumnSchema::new(name, Type::Text)
+            .nullable(true)
+            .collation(collation)
+    };
+    let table = TableSchema::builder("t")
+        .column(ColumnSchema::of::<i64>("id"))
+        .column(text("plain", Collation::Binary))
+        .column(text("ascii", Collation::NoCase))
+        .column(text("unicode", Collation::UnicodeNoCase))
+        .column(ColumnSchema::of::<Option<i32>>("int"))
+        .column(ColumnSchema::of::<Option<f64>>("float"))
+        .column(ColumnSchema::of::<Option<Vec<u8>>>("bytes"))
+        .column(ColumnSchema::new("any", Type::Any).nullable(true))
+        .column(ColumnSchema::new("uuid", Type::Uuid).nullable(true))
+        .key(["id"])
+        .index("t_plain", ["plain"])
+        .index("t_ascii", ["ascii", "int"]);
+    Arc::new(table.build().unwrap())
+}
+
+fn value(random: &mut Random, place: usize) -> Value<'static> {
+    match place {
+        0 => Value::Int(random.below(80) as i64),
+        1..=3 => random.of(TEXTS).into(),
+        4 => Value::Int(random.of(&[-1, 0, 1, 2, 12])),
+        5 => Value::Float(random.of(&[-0.5, 0.0, 1.0, 2.5, 12.0, 1e300, f64::INFINITY])),
+        6 => random.of(&[&b""[..], b"a", b"ab", b"\xff", b"12"]).into(),
+        7 => {
+            let class = random.of(&[1, 4, 5, 6]);
+            value(random, class)
+        }
+        _ => vec![random.below(3) as u8; 16].into(),
+    }
+}
+
+fn condition(random: &mut Random, depth: usize) -> Condition {
+    let column = random.below(9);
+    let comparison = random.of(&[
+        Comparison::Equal,
+        Comparison::NotEqual,
+        Comparison::Less,
+        Comparison::LessOrEqual,
+        Comparison::Greater,
+        Comparison::GreaterOrEqual,
+    ]);
+    let parts = |random: &mut Random| {
+        (0..random.below(4))
+            .map(|_| condition(random, depth - 1))
+            .collect()
+    };
+    match random.below(if depth == 0 { 7 } else { 11 }) {
+        0 | 1 => Condition::Compare {
+            column,
+            comparison,
+            value: value(random, column),
+        },
+        2 => Condition::CompareColumns {
+            left: column,
+            comparison,
+            right: random.below(9),
+        },
+        3 => {
+            let values = (0..random.below(5))
+                .map(|_| value(random, column))
+                .collect();
+            Condition::In { column, values }
+        }
+        4 => {
+            let pattern = random
+                .of(&["%", "a%", "%B", "_", "É%", "", "a_", "1%", "%'%"])
+                .to_owned();
+            Condition::Like { column, pattern }
+        }
+        5 => Condition::StartsWith {
+            column,
+            prefix: random.of(TEXTS).to_owned(),
+        },
+        6 => Condition::IsNull { column },
+        7 | 8 => Condition::And(parts(random)),
+        9 => Condition::Or(parts(random)),
+        _ => Condition::Not(Box::new(condition(random, depth - 1))),
+    }
+}
+
+fn filled(random: &mut Random) -> (Sqlite, Arc<TableSchema>, Vec<Vec<Value<'static>>>) {
+    let (sqlite, table) = (Sqlite::new(), table());
+    for text in create_table(Dialect::Sqlite, &table) {
+        sqlite.execute(&text).unwrap();
+    }
+    let text = insert(
+        Dialect::Sqlite,
+        &table,
+        Verb::Insert,
+        FieldSet::EMPTY,
+        1,
+        false,
+    );
+    let mut rows = Vec::new();
+    for id in 0..80 {
+        let mut row = vec![Value::Int(id)];
+        for place in 1..9 {
+            let null = random.below(5) == 0;
+            row.push(if null {
+                Value::Null
+            } else {
+                value(random, place)
+            });
+        }
+        sqlite.run(&text, &row).unwrap();
+        rows.push(row);
+    }
+    (sqlite, table, rows)
+}
+
+fn check(
+    sqlite: &Sqlite,
+    table: &Arc<TableSchema>,
+    rows: &[Vec<Value<'static>>],
+    condition: Condition,
+) {
+    let kept: Vec<_> = rows
+        .iter()
+        .filter(|row| condition.evaluate(table, &row.as_slice() as &dyn Row) == Some(true))
+        .map(|row| row[..1].to_vec())
+        .collect();
+    let query = Select {
+        columns: vec![bobak_core::Expr::Column(0)],
+        condition: Some(condition),
+        ..Select::all(table)
+    };
+    let statement = select(Dialect::Sqlite, &query);
+    let found = sqlite.statement(&statement).unwrap();
+    assert_eq!(
+        found, kept,
+        "{}\n{:?}",
+        statement.text, statement.parameters
+    );
+}
+
+#[test]
+fn sqlite_keeps_the_rows_that_evaluate_keeps() {
+    let mut random = Random(1);
+    for _ in 0..20 {
+        let (sqlite, table, rows) = filled(&mut random);
+        for _ in 0..400 {
+            let mut condition = condition(&mut random, 3);
+            if random.below(2) == 0 {
+                // What is unknown, and what is false, look the same without.
+                condition = Condition::Not(Box::new(condition));
+            }
+            check(&sqlite, &table, &rows, condition);
+        }
+    }
+}
+
+#[test]
+fn every_prefix_finds_what_begins_with_it() {
+    let (sqlite, table, rows) = filled(&mut Random(2));
+    for column in 0..9 {
+        for prefix in TEXTS {
+            let prefix = (*prefix).to_owned();
+            check(
+                &sqlite,
+                &table,
+                &rows,
+                Condition::StartsWith { column, prefix },
+            );
+        }
+    }
+}
+
+#[test]
+fn a_prefix_uses_the_index_of_a_binary_column() {
+    let (sqlite, table, _) = filled(&mut Random(3));
+    let condition = Condition::StartsWith {
+        column: 1,
+        prefix: "ab".to_owned(),
+    };
+    let query = Select {
+        condition: Some(condition),
+        ..Select::all(&table)
+    };
+    let statement = select(Dialect::Sqlite, &query);
+    let plan = sqlite
+        .run(
+            &format!("EXPLAIN QUERY PLAN {}", statement.text),
+            &statement.parameters,
+        )
+        .unwrap();
+    assert!(
+        format!("{plan:?}").contains("t_plain (plain>? AND plain<?)"),
+        "{plan:?}"
+    );
+}
+
+#[test]
+fn long_lists_of_conditions_and_values_are_taken() {
+    let (sqlite, table, rows) = filled(&mut Random(4));
+    let equal = |id: usize| Condition::Compare {
+        column: 0,
+        comparison: Comparison::Equal,
+        value: Value::Int(id as i64),
+    };
+    check(
+        &sqlite,
+        &table,
+        &rows,
+        Condition::Or((0..5_000).map(|id| equal(id * 3)).collect()),
+    );
+    check(
+        &sqlite,
+        &table,
+        &rows,
+        Condition::And((0..5_000).map(|_| equal(7)).collect()),
+    );
+    let nested = (0..1_500).fold(equal(7), |inner, _| Condition::And(vec![inner, equal(7)]));
+    check(&sqlite, &table, &rows, nested);
+    // More values than SQLite has parameters: the rest is in the text.
+    for column in 0..9 {
+        let random = &mut Random(5);
+        let few = |random: &mut Random| (0..3).map(|_| value(random, column)).collect::<Vec<_>>();
+        let values = std::iter::repeat_n(few(random), 11_000)
+            .flatten()
+            .chain(few(random))
+            .collect();
+        check(&sqlite, &table, &rows, Condition::In { column, values });
+    }
+    let values = (0..40_000).map(|at| format!("{at}\0'").into()).collect();
+    let text = |value: Value<'static>| Condition::Compare {
+        column: 1,
+        comparison: Comparison::NotEqual,
+        value,
+    };
+    let parts = vec![
+        Condition::In { column: 1, values },
+        text("it's".into()),
+        text("a\0b".into()),
+    ];
+    check(&sqlite, &table, &rows, Condition::Or(parts));
+}

@@ -1,0 +1,72 @@
+//! Statements that make tables, columns and indexes.
+
+use super::Texts;
+use crate::tables::{everything, person, visit};
+use bobak_sql::{add_column, add_index, create_table, quote};
+
+#[test]
+fn names_are_quoted() {
+    Texts {
+        sqlite: &["\"a\"", "\"a \"\"b\"\" 'c' é\""],
+    }
+    .check(|dialect| vec![quote(dialect, "a"), quote(dialect, "a \"b\" 'c' é")]);
+}
+
+#[test]
+fn tables_with_their_indexes() {
+    Texts {
+        sqlite: &[
+            concat!(
+                "CREATE TABLE \"person\" (\"id\" INTEGER PRIMARY KEY, ",
+                "\"email\" VARCHAR(80) NOT NULL COLLATE NOCASE, ",
+                "\"age\" TINYINT CHECK (\"age\" >= 0), ",
+                "\"pay\" CURRENCY NOT NULL DEFAULT 100000, ",
+                "\"version\" INTEGER NOT NULL)",
+            ),
+            "CREATE UNIQUE INDEX \"person_email_unique\" ON \"person\" (\"email\")",
+            "CREATE INDEX \"person_age_pay\" ON \"person\" (\"age\", \"pay\")",
+        ],
+    }
+    .check(|dialect| create_table(dialect, &person()));
+    Texts {
+        sqlite: &[concat!(
+            "CREATE TABLE \"the \"\"visit\"\"\" (\"on\" DATE_TEXT NOT NULL, ",
+            "\"person\" INTEGER NOT NULL REFERENCES \"person\"(\"id\") ON DELETE CASCADE, ",
+            "\"order\" TIMESTAMP, ",
+            "\"note\" TEXT COLLATE BOBAK_UNICODE_NOCASE, ",
+            "PRIMARY KEY (\"person\", \"on\"))",
+        )],
+    }
+    .check(|dialect| create_table(dialect, &visit()));
+    Texts {
+        sqlite: &[concat!(
+            "CREATE TABLE \"everything\" (\"key\" UUID NOT NULL, \"bool\" BOOLEAN, ",
+            "\"i8\" TINYINT, \"i16\" SMALLINT, \"i32\" INT, \"i64\" INTEGER, ",
+            "\"u8\" UNSIGNED TINYINT, \"u16\" UNSIGNED SMALLINT, \"u32\" UNSIGNED INT, ",
+            "\"u64\" UNSIGNED BIGINT, \"f32\" FLOAT, \"f64\" REAL, \"text\" TEXT, \"bytes\" BLOB, ",
+            "\"uuid\" UUID, \"currency\" CURRENCY, \"date\" DATE, \"time\" TIME, ",
+            "\"datetime\" DATETIME, \"timestamp\" TIMESTAMP, \"json\" JSON_TEXT, \"any\", ",
+            "\"uuid_as_text\" UUID_TEXT, \"date_as_text\" DATE_TEXT, \"time_as_text\" TIME_TEXT, ",
+            "\"datetime_as_text\" DATETIME_TEXT, \"timestamp_as_text\" TIMESTAMP_TEXT, ",
+            "PRIMARY KEY (\"key\"))",
+        )],
+    }
+    .check(|dialect| create_table(dialect, &everything()));
+}
+
+#[test]
+fn columns_and_indexes_added() {
+    Texts {
+        sqlite: &[
+            "ALTER TABLE \"person\" ADD COLUMN \"email\" VARCHAR(80) NOT NULL COLLATE NOCASE DEFAULT ''",
+            "ALTER TABLE \"person\" ADD COLUMN \"age\" TINYINT CHECK (\"age\" >= 0)",
+            "ALTER TABLE \"person\" ADD COLUMN \"pay\" CURRENCY NOT NULL DEFAULT 100000",
+            "ALTER TABLE \"person\" ADD COLUMN \"version\" INTEGER NOT NULL DEFAULT 0",
+        ],
+    }
+    .check(|dialect| (1..6).flat_map(|place| add_column(dialect, &person(), place)).collect());
+    Texts {
+        sqlite: &["CREATE INDEX \"person_age_pay\" ON \"person\" (\"age\", \"pay\")"],
+    }
+    .check(|dialect| vec![add_index(dialect, &person(), 1)]);
+}

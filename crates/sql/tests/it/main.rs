@@ -1,0 +1,11 @@
+//! The tests of the SQL texts: what they are, and what an engine makes of them.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
+
+mod engine; // a real SQLite, as small as will do
+mod tables; // the tables that the tests are about
+
+mod conditions; // random conditions: SQLite's rows against `Condition::evaluate`
+mod declared; // declared types there and back; what affinity makes of values
+mod golden; // every kind of text, all dialects side by side
+mod results; // what aggregates, groups, changes and verbs give
