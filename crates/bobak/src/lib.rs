@@ -1,1 +1,72 @@
-//! TODO
+//! Bobak keeps records: plain structs in an SQLite file or in memory, through one API, at the
+//! speed of the engine beneath.
+//!
+//! ```
+#![doc = include_str!("../tests/it/first_program.rs")]
+//! ```
+//!
+//! * [`Db`] is a database: open it by a URL, or by [`Db::builder`].
+//! * [`Table`] is the typed handle on one record type; [`Record`](derive@Record) makes a struct a
+//!   record.
+//! * [`Query`] says which records; it is made with the typed [`Column`]s of the record.
+//! * [`Batch`] sends many writes as one; [`Transaction`] makes them all happen or none.
+//! * [`DynTable`] and [`DynRow`] serve tables that no struct describes.
+//! * Every call fails with one [`Error`], whose [`ErrorKind`] says why.
+
+mod access;
+mod batch;
+mod builder;
+mod db;
+mod diff;
+mod dynamic;
+mod parameters;
+mod rows;
+mod sql;
+mod table;
+mod transaction;
+mod url;
+
+pub use batch::{Batch, BatchOptions, BatchReport, OnConflict};
+pub use bobak_core::{
+    AnyColumn, Assignment, Collation, Column, ColumnSchema, Currency, Date, DateTime, DynRow,
+    Error, ErrorKind, Expression, Field, Filter, FromRow, GivenKey, IndexSchema, IntoStored, Json,
+    Key, KeyGeneration, OnDelete, OnError, Operand, Order, Outcome, Query, Record, Reference,
+    Result, Role, Row, Selection, SelectionPart, Storage, Summable, TableSchema,
+    TableSchemaBuilder, Time, Timestamp, Type, Uuid, Value, ValueRef, count,
+};
+pub use bobak_derive::{Field, FromRow, Record};
+pub use builder::DbBuilder;
+pub use db::Db;
+pub use diff::{Difference, diff};
+pub use dynamic::{DynRows, DynTable};
+pub use parameters::Parameters;
+pub use rows::Rows;
+pub use table::Table;
+pub use transaction::{Savepoint, Transaction};
+
+/// The engines, their settings, and the contract that new ones keep.
+pub mod engine {
+    pub use bobak_core::memory;
+    pub use bobak_core::{
+        Assign, Batch, Capabilities, Change, Comparison, Condition, Control, Cursor, CursorId,
+        Engine, Expr, FieldSet, RowBuffer, Run, SchemaChange, Select, Session, Source, Verb, Write,
+        codec, prepare_insert, prepare_update,
+    };
+    #[cfg(feature = "sqlite")]
+    pub use bobak_sqlite as sqlite;
+}
+
+/// Everything that most programs need, in one `use`.
+pub mod prelude {
+    pub use crate::{
+        Batch, BatchOptions, Currency, Date, DateTime, Db, DynRow, Error, ErrorKind, Field,
+        FromRow, Json, Query, Record, Table, Time, Timestamp, Transaction, Uuid, Value, count,
+    };
+}
+
+/// What the derives' expansions name. Not part of the API.
+#[doc(hidden)]
+pub mod __private {
+    pub use bobak_core::*;
+    pub use std::sync::Arc;
+}

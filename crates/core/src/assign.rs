@@ -32,10 +32,7 @@ pub struct Assignment<T> {
 
 impl<T> Assignment<T> {
     pub(crate) const fn new(assign: Assign) -> Self {
-        Self {
-            assign,
-            record: PhantomData,
-        }
+        Self { assign, record: PhantomData }
     }
 
     /// The untyped change.
@@ -61,20 +58,10 @@ impl Assign {
     /// [`ColumnSchema::accept`](crate::ColumnSchema::accept) for a wrong value.
     pub fn resolve(self, table: &TableSchema) -> Result<Self> {
         let schema = crate::query::column_at(table, self.column())?;
-        let accept = |value| {
-            schema
-                .accept(value)
-                .map_err(|error| error.in_table(table.name()))
-        };
+        let accept = |value| schema.accept(value).map_err(|error| error.in_table(table.name()));
         Ok(match self {
-            Self::Set { column, value } => Self::Set {
-                column,
-                value: accept(value)?,
-            },
-            Self::Add { column, value } => Self::Add {
-                column,
-                value: accept(value)?,
-            },
+            Self::Set { column, value } => Self::Set { column, value: accept(value)? },
+            Self::Add { column, value } => Self::Add { column, value: accept(value)? },
         })
     }
 }

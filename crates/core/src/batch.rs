@@ -124,13 +124,7 @@ impl Batch {
         if !same {
             let table = Arc::clone(write.table);
             let (verb, fields, first) = (write.verb, write.fields, self.rows);
-            self.heads.push(RunHead {
-                table,
-                verb,
-                fields,
-                first,
-                start,
-            });
+            self.heads.push(RunHead { table, verb, fields, first, start });
         }
         self.rows += 1;
         Ok(())

@@ -52,10 +52,7 @@ impl<'a> EncodedRow<'a> {
         let row = Self::new(bytes);
         let head = 2 + row.columns * 9;
         if bytes.len() < head.max(2) {
-            return Err(corrupt(format!(
-                "{} bytes where a row's head has {head}",
-                bytes.len()
-            )));
+            return Err(corrupt(format!("{} bytes where a row's head has {head}", bytes.len())));
         }
         let mut heap = 0;
         for column in 0..row.columns {
@@ -120,10 +117,7 @@ impl<'a> EncodedRow<'a> {
     #[inline]
     fn slot(&self, column: usize) -> [u8; 8] {
         let at = 2 + self.columns + column * 8;
-        let slot = self
-            .bytes
-            .get(at..at + 8)
-            .and_then(|slot| slot.try_into().ok());
+        let slot = self.bytes.get(at..at + 8).and_then(|slot| slot.try_into().ok());
         slot.unwrap_or_default()
     }
 
@@ -243,10 +237,7 @@ fn corrupt(message: String) -> Error {
 
 #[cold]
 fn too_large() -> Error {
-    Error::new(
-        ErrorKind::OutOfRange,
-        "the row is over 65,535 columns or 4 GiB",
-    )
+    Error::new(ErrorKind::OutOfRange, "the row is over 65,535 columns or 4 GiB")
 }
 
 #[cfg(test)]

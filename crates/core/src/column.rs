@@ -57,10 +57,7 @@ impl<T> AnyColumn<T> {
 
 impl<T, V> From<Column<T, V>> for AnyColumn<T> {
     fn from(column: Column<T, V>) -> Self {
-        Self {
-            place: column.place,
-            record: PhantomData,
-        }
+        Self { place: column.place, record: PhantomData }
     }
 }
 
@@ -150,10 +147,7 @@ impl<T, V> Column<T, V> {
     /// `Schema` when it is used.
     #[must_use]
     pub const fn new(place: usize) -> Self {
-        Self {
-            place,
-            types: PhantomData,
-        }
+        Self { place, types: PhantomData }
     }
 
     /// The column's place in the schema.
@@ -165,19 +159,13 @@ impl<T, V> Column<T, V> {
     /// Ascending order, NULL first.
     #[must_use]
     pub const fn asc(self) -> Order {
-        Order {
-            column: self.place,
-            descending: false,
-        }
+        Order { column: self.place, descending: false }
     }
 
     /// Descending order, NULL last.
     #[must_use]
     pub const fn desc(self) -> Order {
-        Order {
-            column: self.place,
-            descending: true,
-        }
+        Order { column: self.place, descending: true }
     }
 
     /// Rows where it is NULL.
@@ -243,34 +231,21 @@ impl<T, V> Column<T, V> {
     /// One of the values; a NULL among them matches nothing.
     #[must_use]
     pub fn is_in<O: Operand<V>>(self, values: impl IntoIterator<Item = O>) -> Filter<T> {
-        let values = values
-            .into_iter()
-            .map(Operand::into_value)
-            .filter(|v| !v.is_null())
-            .collect();
-        Filter::new(Condition::In {
-            column: self.place,
-            values,
-        })
+        let values = values.into_iter().map(Operand::into_value).filter(|v| !v.is_null()).collect();
+        Filter::new(Condition::In { column: self.place, values })
     }
 
     /// The text matches a pattern: `%` is any run of characters, `_` any one; ASCII letters match
     /// in either case.
     #[must_use]
     pub fn like(self, pattern: impl Into<String>) -> Filter<T> {
-        Filter::new(Condition::Like {
-            column: self.place,
-            pattern: pattern.into(),
-        })
+        Filter::new(Condition::Like { column: self.place, pattern: pattern.into() })
     }
 
     /// The text begins with `prefix`, byte for byte.
     #[must_use]
     pub fn starts_with(self, prefix: impl Into<String>) -> Filter<T> {
-        Filter::new(Condition::StartsWith {
-            column: self.place,
-            prefix: prefix.into(),
-        })
+        Filter::new(Condition::StartsWith { column: self.place, prefix: prefix.into() })
     }
 
     /// Equal to another column of the row.
@@ -292,11 +267,7 @@ impl<T, V> Column<T, V> {
     }
 
     const fn compare_column(self, comparison: Comparison, other: Self) -> Filter<T> {
-        Filter::new(Condition::CompareColumns {
-            left: self.place,
-            comparison,
-            right: other.place,
-        })
+        Filter::new(Condition::CompareColumns { left: self.place, comparison, right: other.place })
     }
 
     fn compare(self, comparison: Comparison, value: Value<'static>) -> Filter<T> {
@@ -304,20 +275,13 @@ impl<T, V> Column<T, V> {
             // A comparison with NULL is true for no row.
             return Filter::new(Condition::Or(Vec::new()));
         }
-        Filter::new(Condition::Compare {
-            column: self.place,
-            comparison,
-            value,
-        })
+        Filter::new(Condition::Compare { column: self.place, comparison, value })
     }
 
     /// Sets the column, in [`Assignment`]s.
     #[must_use]
     pub fn set(self, value: impl Operand<V>) -> Assignment<T> {
-        Assignment::new(Assign::Set {
-            column: self.place,
-            value: value.into_value(),
-        })
+        Assignment::new(Assign::Set { column: self.place, value: value.into_value() })
     }
 
     /// The smallest value; `None` where no row has one.
@@ -338,10 +302,7 @@ impl<T, V: Summable> Column<T, V> {
     #[must_use]
     #[allow(clippy::should_implement_trait, reason = "an assignment, not a sum")]
     pub fn add(self, value: impl Operand<V>) -> Assignment<T> {
-        Assignment::new(Assign::Add {
-            column: self.place,
-            value: value.into_value(),
-        })
+        Assignment::new(Assign::Add { column: self.place, value: value.into_value() })
     }
 
     /// The sum, exact for integers and money; `None` where no row has a value.

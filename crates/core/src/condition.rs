@@ -104,19 +104,11 @@ impl Condition {
     #[must_use]
     pub fn evaluate(&self, table: &TableSchema, row: &dyn Row) -> Option<bool> {
         match self {
-            Self::Compare {
-                column,
-                comparison,
-                value,
-            } => {
+            Self::Compare { column, comparison, value } => {
                 let ordering = compare(table, *column, row.get(*column), value.as_ref())?;
                 Some(comparison.holds(ordering))
             }
-            Self::CompareColumns {
-                left,
-                comparison,
-                right,
-            } => {
+            Self::CompareColumns { left, comparison, right } => {
                 let ordering = compare(table, *left, row.get(*left), row.get(*right))?;
                 Some(comparison.holds(ordering))
             }
@@ -129,11 +121,7 @@ impl Condition {
                     return None;
                 }
                 let same = |v: &Value<'_>| compare(table, *column, found, v.as_ref());
-                Some(
-                    values
-                        .iter()
-                        .any(|value| same(value) == Some(Ordering::Equal)),
-                )
+                Some(values.iter().any(|value| same(value) == Some(Ordering::Equal)))
             }
             Self::Like { column, pattern } => {
                 text(row.get(*column)).map(|text| like(pattern, text))
@@ -143,10 +131,9 @@ impl Condition {
             }
             Self::IsNull { column } => Some(row.get(*column).is_null()),
             Self::And(parts) => all(parts.iter().map(|part| part.evaluate(table, row))),
-            Self::Or(parts) => all(parts
-                .iter()
-                .map(|part| part.evaluate(table, row).map(|b| !b)))
-            .map(|b| !b),
+            Self::Or(parts) => {
+                all(parts.iter().map(|part| part.evaluate(table, row).map(|b| !b))).map(|b| !b)
+            }
             Self::Not(part) => part.evaluate(table, row).map(|kept| !kept),
         }
     }
@@ -161,31 +148,18 @@ impl Condition {
     pub fn resolve(self, table: &TableSchema) -> Result<Self> {
         let accept = |column: usize, value: Value<'static>| {
             let schema = crate::query::column_at(table, column)?;
-            schema
-                .accept(value)
-                .map_err(|error| error.in_table(table.name()))
+            schema.accept(value).map_err(|error| error.in_table(table.name()))
         };
         let each = |parts: Vec<Self>| {
-            parts
-                .into_iter()
-                .map(|p| p.resolve(table))
-                .collect::<Result<Vec<_>>>()
+            parts.into_iter().map(|p| p.resolve(table)).collect::<Result<Vec<_>>>()
         };
         Ok(match self {
-            Self::Compare {
-                column,
-                comparison,
-                value,
-            } => Self::Compare {
-                column,
-                comparison,
-                value: accept(column, value)?,
-            },
+            Self::Compare { column, comparison, value } => {
+                Self::Compare { column, comparison, value: accept(column, value)? }
+            }
             Self::In { column, values } => {
-                let values = values
-                    .into_iter()
-                    .map(|v| accept(column, v))
-                    .collect::<Result<_>>()?;
+                let values =
+                    values.into_iter().map(|v| accept(column, v)).collect::<Result<_>>()?;
                 Self::In { column, values }
             }
             Self::And(parts) => Self::And(each(parts)?),
@@ -234,13 +208,19 @@ pub(crate) fn order(
     match (a, b) {
         (ValueRef::Int(a), ValueRef::Int(b)) => a.cmp(&b),
         (ValueRef::Text(a), ValueRef::Text(b)) => {
-            let collation = table
-                .columns()
-                .get(column)
-                .map(|c| c.collation)
-                .unwrap_or_default();
+            let collation = table.columns().get(column).map(|c| c.collation).unwrap_or_default();
             collation.compare(a, b)
         }
+        _ => order_values(a, b),
+    }
+}
+
+/// As [`order`], texts by their bytes.
+#[must_use]
+pub(crate) fn order_values(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
+    match (a, b) {
+        (ValueRef::Int(a), ValueRef::Int(b)) => a.cmp(&b),
+        (ValueRef::Text(a), ValueRef::Text(b)) => a.cmp(b),
         (ValueRef::Bytes(a), ValueRef::Bytes(b)) => a.cmp(b),
         (ValueRef::Float(a), ValueRef::Float(b)) => float_order(a, b),
         (ValueRef::Int(a), ValueRef::Float(b)) => integer_with_float(a, b),
@@ -263,9 +243,7 @@ fn integer_with_float(integer: i64, float: f64) -> Ordering {
         return Ordering::Greater;
     }
     let whole = float.trunc();
-    integer
-        .cmp(&(whole as i64))
-        .then_with(|| float_order(whole, float))
+    integer.cmp(&(whole as i64)).then_with(|| float_order(whole, float))
 }
 
 fn class(value: ValueRef<'_>) -> u8 {
@@ -278,11 +256,7 @@ fn class(value: ValueRef<'_>) -> u8 {
 }
 
 fn text(value: ValueRef<'_>) -> Option<&str> {
-    if let ValueRef::Text(text) = value {
-        Some(text)
-    } else {
-        None
-    }
+    if let ValueRef::Text(text) = value { Some(text) } else { None }
 }
 
 /// Three-valued AND.
@@ -299,7 +273,7 @@ fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
 }
 
 /// SQL's LIKE as SQLite has it: `%`, `_`, ASCII letters in either case, no escape character.
-fn like(pattern: &str, text: &str) -> bool {
+pub(crate) fn like(pattern: &str, text: &str) -> bool {
     let (mut p, mut t) = (pattern.chars(), text.chars());
     // Where to go on when a later part does not match: after the last `%`, one character further.
     let mut retry: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
@@ -352,10 +326,7 @@ impl<T> Filter<T> {
     /// A filter from an untyped condition.
     #[must_use]
     pub const fn new(condition: Condition) -> Self {
-        Self {
-            condition,
-            record: PhantomData,
-        }
+        Self { condition, record: PhantomData }
     }
 
     /// Both.
@@ -384,10 +355,7 @@ impl<T> Filter<T> {
 
     /// The rows where it is false: not those where it is unknown for a NULL.
     #[must_use]
-    #[allow(
-        clippy::should_implement_trait,
-        reason = "reads as the SQL does, beside `and`, `or`"
-    )]
+    #[allow(clippy::should_implement_trait, reason = "reads as the SQL does, beside `and`, `or`")]
     pub fn not(self) -> Self {
         Self::new(Condition::Not(Box::new(self.condition)))
     }
@@ -426,19 +394,10 @@ mod tests {
     #[test]
     fn integers_compare_with_floats_exactly() {
         let big = (1i64 << 53) + 1;
-        assert_eq!(
-            integer_with_float(big, (1i64 << 53) as f64),
-            Ordering::Greater
-        );
-        assert_eq!(
-            integer_with_float(i64::MAX, 9_223_372_036_854_775_808.0),
-            Ordering::Less
-        );
+        assert_eq!(integer_with_float(big, (1i64 << 53) as f64), Ordering::Greater);
+        assert_eq!(integer_with_float(i64::MAX, 9_223_372_036_854_775_808.0), Ordering::Less);
         assert_eq!(integer_with_float(-1, -0.5), Ordering::Less);
         assert_eq!(integer_with_float(0, -0.0), Ordering::Equal);
-        assert_eq!(
-            integer_with_float(i64::MIN, f64::NEG_INFINITY),
-            Ordering::Greater
-        );
+        assert_eq!(integer_with_float(i64::MIN, f64::NEG_INFINITY), Ordering::Greater);
     }
 }

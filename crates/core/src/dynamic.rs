@@ -30,9 +30,7 @@ impl DynRow {
     /// A row of an engine, with the names of its columns.
     #[must_use]
     pub fn from_parts(names: Arc<Vec<String>>, row: &dyn Row) -> Self {
-        let values = (0..names.len())
-            .map(|place| row.get(place).to_owned())
-            .collect();
+        let values = (0..names.len()).map(|place| row.get(place).to_owned()).collect();
         Self { names, values }
     }
 
@@ -52,10 +50,7 @@ impl DynRow {
     /// such column.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&Value<'static>> {
-        let place = self
-            .names
-            .iter()
-            .position(|n| n.eq_ignore_ascii_case(name))?;
+        let place = self.names.iter().position(|n| n.eq_ignore_ascii_case(name))?;
         self.values.get(place)
     }
 
@@ -97,17 +92,18 @@ impl Row for DynRow {
     }
 
     fn get(&self, column: usize) -> crate::ValueRef<'_> {
-        self.values
-            .get(column)
-            .map_or(crate::ValueRef::Null, Value::as_ref)
+        self.values.get(column).map_or(crate::ValueRef::Null, Value::as_ref)
     }
 }
 
 impl FromRow for DynRow {
-    /// Columns get their numbers as names: engines' cursors put the real ones in.
     fn from_row(row: &dyn Row) -> Result<Self> {
-        let names = (0..row.len()).map(|place| place.to_string()).collect();
-        Ok(Self::from_parts(Arc::new(names), row))
+        let name = |place: usize| row.name(place).map_or_else(|| place.to_string(), str::to_owned);
+        Self::from_named_row(row, &Arc::new((0..row.len()).map(name).collect()))
+    }
+
+    fn from_named_row(row: &dyn Row, names: &Arc<Vec<String>>) -> Result<Self> {
+        Ok(Self::from_parts(Arc::clone(names), row))
     }
 }
 

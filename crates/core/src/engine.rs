@@ -76,11 +76,7 @@ pub struct Capabilities {
 
 impl Capabilities {
     /// None of them.
-    pub const NONE: Self = Self {
-        sql: false,
-        persistent: false,
-        concurrent_readers: false,
-    };
+    pub const NONE: Self = Self { sql: false, persistent: false, concurrent_readers: false };
 }
 
 /// One step of a schema's change. None of them loses data.
@@ -287,13 +283,7 @@ impl Source<'_> {
     #[must_use]
     pub fn select_names(select: &Select) -> Vec<String> {
         use crate::Expr;
-        let name = |place: usize| {
-            select
-                .table
-                .columns()
-                .get(place)
-                .map_or("", |c| c.name.as_ref())
-        };
+        let name = |place: usize| select.table.columns().get(place).map_or("", |c| c.name.as_ref());
         select
             .columns
             .iter()
@@ -314,9 +304,6 @@ impl dyn Session + '_ {
     /// The error of a call that this engine cannot serve.
     #[must_use]
     pub fn unsupported(engine: &str, what: &str) -> Error {
-        Error::new(
-            crate::ErrorKind::Unsupported,
-            format!("the {engine} engine has no {what}"),
-        )
+        Error::new(crate::ErrorKind::Unsupported, format!("the {engine} engine has no {what}"))
     }
 }

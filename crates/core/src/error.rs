@@ -198,11 +198,7 @@ impl fmt::Display for Error {
             write!(f, "{open}row {row}")?;
             open = ", ";
         }
-        if open == ", " {
-            f.write_str(")")
-        } else {
-            Ok(())
-        }
+        if open == ", " { f.write_str(")") } else { Ok(()) }
     }
 }
 

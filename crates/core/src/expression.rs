@@ -64,10 +64,7 @@ impl<T, V> Copy for Expression<T, V> {}
 
 impl<T, V> Expression<T, V> {
     pub(crate) const fn new(expr: Expr) -> Self {
-        Self {
-            expr,
-            types: PhantomData,
-        }
+        Self { expr, types: PhantomData }
     }
 }
 

@@ -59,10 +59,7 @@ pub(crate) fn mismatch(expected: &str, found: ValueRef<'_>) -> Error {
         ValueRef::Text(t) => format!("the text '{}'", t.chars().take(40).collect::<String>()),
         ValueRef::Bytes(b) => format!("{} bytes", b.len()),
     };
-    Error::new(
-        ErrorKind::Mismatch,
-        format!("expected {expected}, found {found}"),
-    )
+    Error::new(ErrorKind::Mismatch, format!("expected {expected}, found {found}"))
 }
 
 macro_rules! integer_field {
@@ -160,10 +157,7 @@ impl Field for f32 {
         let float = f64::from_value(value)?;
         let narrow = float as Self;
         if narrow.is_infinite() && float.is_finite() {
-            return Err(Error::new(
-                ErrorKind::OutOfRange,
-                format!("{float} does not fit f32"),
-            ));
+            return Err(Error::new(ErrorKind::OutOfRange, format!("{float} does not fit f32")));
         }
         Ok(narrow)
     }
@@ -234,11 +228,7 @@ impl<T: Field> Field for Option<T> {
 
     #[inline]
     fn from_value(value: ValueRef<'_>) -> Result<Self> {
-        if value.is_null() {
-            Ok(None)
-        } else {
-            T::from_value(value).map(Some)
-        }
+        if value.is_null() { Ok(None) } else { T::from_value(value).map(Some) }
     }
 
     #[inline]
@@ -276,34 +266,16 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_with_its_kind() {
         let kind = |e: Error| e.kind();
-        assert_eq!(
-            u64::MAX.to_value().map_err(kind),
-            Err(ErrorKind::OutOfRange)
-        );
-        assert_eq!(
-            u8::from_value(ValueRef::Int(256)).map_err(kind),
-            Err(ErrorKind::OutOfRange)
-        );
-        assert_eq!(
-            bool::from_value(ValueRef::Int(2)).map_err(kind),
-            Err(ErrorKind::Mismatch)
-        );
-        assert_eq!(
-            String::from_value(ValueRef::Null).map_err(kind),
-            Err(ErrorKind::Mismatch)
-        );
-        assert_eq!(
-            f64::NAN.to_value().map_err(kind),
-            Err(ErrorKind::OutOfRange)
-        );
+        assert_eq!(u64::MAX.to_value().map_err(kind), Err(ErrorKind::OutOfRange));
+        assert_eq!(u8::from_value(ValueRef::Int(256)).map_err(kind), Err(ErrorKind::OutOfRange));
+        assert_eq!(bool::from_value(ValueRef::Int(2)).map_err(kind), Err(ErrorKind::Mismatch));
+        assert_eq!(String::from_value(ValueRef::Null).map_err(kind), Err(ErrorKind::Mismatch));
+        assert_eq!(f64::NAN.to_value().map_err(kind), Err(ErrorKind::OutOfRange));
         assert_eq!(
             f32::from_value(ValueRef::Float(1e300)).map_err(kind),
             Err(ErrorKind::OutOfRange)
         );
-        assert_eq!(
-            Option::<u8>::from_value(ValueRef::Null).map_err(kind),
-            Ok(None)
-        );
+        assert_eq!(Option::<u8>::from_value(ValueRef::Null).map_err(kind), Ok(None));
     }
 
     #[test]

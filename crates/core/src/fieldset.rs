@@ -40,9 +40,7 @@ impl FieldSet {
     #[inline]
     #[must_use]
     pub fn contains(&self, column: usize) -> bool {
-        self.0
-            .get(column / 64)
-            .is_some_and(|word| word & (1 << (column % 64)) != 0)
+        self.0.get(column / 64).is_some_and(|word| word & (1 << (column % 64)) != 0)
     }
 
     /// How many columns are in the set.

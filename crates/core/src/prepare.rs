@@ -3,7 +3,9 @@
 //! Every path goes through here, batches and dynamic rows too: so no path can forget a stamp, a
 //! key or a length.
 
-use crate::{Field, KeyGeneration, Result, TableSchema, Timestamp, Uuid, Value, ValueRef, types};
+use crate::{
+    Assign, Field, KeyGeneration, Result, TableSchema, Timestamp, Uuid, Value, ValueRef, types,
+};
 
 /// Completes the values of a new row, in schema order: a missing key is made (or left to the
 /// engine as NULL), stamps are filled, lengths checked.
@@ -56,11 +58,20 @@ fn stamp(table: &TableSchema, values: &mut [Value<'_>], insert: bool) {
 }
 
 /// The time as a timestamp's stored form.
-pub(crate) fn now() -> Value<'static> {
-    Timestamp::now()
-        .to_value()
-        .map(Value::into_owned)
-        .unwrap_or_default()
+fn now() -> Value<'static> {
+    Timestamp::now().to_value().map(Value::into_owned).unwrap_or_default()
+}
+
+/// Adds the modification time to an update of chosen columns, unless it is assigned already.
+pub fn stamp_assignments(table: &TableSchema, assigns: &mut Vec<Assign>) {
+    if let Some(column) = table.modified_at()
+        && assigns.iter().all(|assign| assign.column() != column)
+    {
+        let now = now();
+        let text = table.columns().get(column).filter(|schema| schema.is_kept_as_text());
+        let value = text.and_then(|schema| types::to_text(schema.ty, now.as_ref()).ok());
+        assigns.push(Assign::Set { column, value: value.unwrap_or(now) });
+    }
 }
 
 #[inline]
@@ -77,10 +88,7 @@ fn check(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
         } else {
             Ok(())
         };
-        result.map_err(|e| {
-            e.in_table(table.name().to_owned())
-                .in_column(column.name.clone())
-        })?;
+        result.map_err(|e| e.in_table(table.name().to_owned()).in_column(column.name.clone()))?;
     }
     Ok(())
 }

@@ -89,10 +89,7 @@ impl<T> Query<T> {
     /// The records that the filter keeps.
     #[must_use]
     pub fn filter(filter: Filter<T>) -> Self {
-        Self {
-            condition: Some(filter.into_condition()),
-            ..Self::all()
-        }
+        Self { condition: Some(filter.into_condition()), ..Self::all() }
     }
 
     /// Keeps only those that this filter keeps too.
@@ -118,6 +115,13 @@ impl<T> Query<T> {
     #[must_use]
     pub fn group_by<V>(mut self, column: crate::Column<T, V>) -> Self {
         self.group.push(column.place());
+        self
+    }
+
+    /// Forgets the order given before: for counts and sums, where it has no say.
+    #[must_use]
+    pub fn unordered(mut self) -> Self {
+        self.order.clear();
         self
     }
 
@@ -161,17 +165,10 @@ impl<T> Query<T> {
         let grouped = !self.group.is_empty() || columns.iter().any(|expr| expr.is_aggregate());
         check_columns(table, &columns, grouped.then_some(&self.group))?;
         let mut order = self.order.clone();
-        let tail = if grouped {
-            &self.group
-        } else {
-            &table.key().to_vec()
-        };
+        let tail = if grouped { &self.group } else { &table.key().to_vec() };
         for &column in tail {
             if order.iter().all(|step| step.column != column) {
-                order.push(Order {
-                    column,
-                    descending: false,
-                });
+                order.push(Order { column, descending: false });
             }
         }
         for step in &order {
@@ -182,15 +179,7 @@ impl<T> Query<T> {
             }
         }
         let (group, limit, offset) = (self.group.clone(), self.limit, self.offset);
-        Ok(Select {
-            table: Arc::clone(table),
-            columns,
-            condition,
-            group,
-            order,
-            limit,
-            offset,
-        })
+        Ok(Select { table: Arc::clone(table), columns, condition, group, order, limit, offset })
     }
 
     /// The condition alone, resolved: for counts, updates and deletes.
@@ -198,10 +187,7 @@ impl<T> Query<T> {
     /// # Errors
     /// As [`to_select`](Query::to_select).
     pub fn to_condition(&self, table: &TableSchema) -> Result<Option<Condition>> {
-        self.condition
-            .clone()
-            .map(|condition| condition.resolve(table))
-            .transpose()
+        self.condition.clone().map(|condition| condition.resolve(table)).transpose()
     }
 }
 
@@ -237,14 +223,7 @@ impl Select {
             columns: (0..table.columns().len()).map(Expr::Column).collect(),
             condition: None,
             group: Vec::new(),
-            order: table
-                .key()
-                .iter()
-                .map(|&column| Order {
-                    column,
-                    descending: false,
-                })
-                .collect(),
+            order: table.key().iter().map(|&column| Order { column, descending: false }).collect(),
             limit: None,
             offset: 0,
         }
@@ -263,11 +242,8 @@ impl Select {
 /// `Schema` where there is none.
 pub(crate) fn column_at(table: &TableSchema, place: usize) -> Result<&ColumnSchema> {
     table.columns().get(place).ok_or_else(|| {
-        Error::new(
-            ErrorKind::Schema,
-            format!("there is no column number {place}"),
-        )
-        .in_table(table.name())
+        Error::new(ErrorKind::Schema, format!("there is no column number {place}"))
+            .in_table(table.name())
     })
 }
 

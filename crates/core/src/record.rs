@@ -55,6 +55,15 @@ pub trait FromRow: Sized {
     /// # Errors
     /// `Mismatch` or `OutOfRange` where a column is not of the field's type.
     fn from_row(row: &dyn Row) -> Result<Self>;
+
+    /// As [`from_row`](FromRow::from_row), for types that keep the columns' names.
+    ///
+    /// # Errors
+    /// As [`from_row`](FromRow::from_row).
+    fn from_named_row(row: &dyn Row, names: &Arc<Vec<String>>) -> Result<Self> {
+        let _ = names;
+        Self::from_row(row)
+    }
 }
 
 /// A type that a key can have.
@@ -141,11 +150,7 @@ impl SchemaCell {
     /// Where the builder's parts do not fit together: the derive has checked that they do.
     pub fn get_or_build(&self, builder: impl FnOnce() -> TableSchemaBuilder) -> &Arc<TableSchema> {
         self.0.get_or_init(|| {
-            Arc::new(
-                builder()
-                    .build()
-                    .expect("the derive checks what the builder checks"),
-            )
+            Arc::new(builder().build().expect("the derive checks what the builder checks"))
         })
     }
 }
@@ -225,10 +230,7 @@ fn read_place<V: Field>(row: &dyn Row, place: usize) -> Result<V> {
     if place >= row.len() {
         return Err(Error::new(
             ErrorKind::Mismatch,
-            format!(
-                "the row has {} columns, fewer than the type reads",
-                row.len()
-            ),
+            format!("the row has {} columns, fewer than the type reads", row.len()),
         ));
     }
     V::from_value(row.get(place)).map_err(|error| error.in_column(format!("number {place}")))

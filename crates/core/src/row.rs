@@ -11,6 +11,12 @@ pub trait Row {
     /// The value of a column, counted from 0; NULL from [`len`](Row::len) on.
     fn get(&self, column: usize) -> ValueRef<'_>;
 
+    /// The name of a column, where the engine knows it: for rows of SQL text.
+    fn name(&self, column: usize) -> Option<&str> {
+        let _ = column;
+        None
+    }
+
     /// Whether it has no column.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -51,9 +57,7 @@ pub fn read_field_into<V: Field>(
     column: usize,
     schema: fn() -> &'static Arc<TableSchema>,
 ) -> Result<()> {
-    field
-        .read_from(row.get(column))
-        .map_err(|error| name_column(error, column, schema()))
+    field.read_from(row.get(column)).map_err(|error| name_column(error, column, schema()))
 }
 
 #[cold]
@@ -91,6 +95,13 @@ impl RowBuffer {
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Whether every row was handed out.
+    #[inline]
+    #[must_use]
+    pub const fn is_drained(&self) -> bool {
+        self.next >= self.bytes.len()
     }
 
     /// Adds a row.

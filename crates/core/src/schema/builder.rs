@@ -30,13 +30,7 @@ pub struct TableSchemaBuilder {
 
 impl TableSchemaBuilder {
     pub(super) const fn new(name: Cow<'static, str>) -> Self {
-        Self {
-            name,
-            columns: Vec::new(),
-            key: Vec::new(),
-            given: false,
-            indexes: Vec::new(),
-        }
+        Self { name, columns: Vec::new(), key: Vec::new(), given: false, indexes: Vec::new() }
     }
 
     /// Adds a column, after those before.
@@ -68,11 +62,7 @@ impl TableSchemaBuilder {
         name: impl Into<Cow<'static, str>>,
         columns: impl IntoIterator<Item = N>,
     ) -> Self {
-        self.indexes.push((
-            name.into(),
-            columns.into_iter().map(Into::into).collect(),
-            false,
-        ));
+        self.indexes.push((name.into(), columns.into_iter().map(Into::into).collect(), false));
         self
     }
 
@@ -83,11 +73,7 @@ impl TableSchemaBuilder {
         name: impl Into<Cow<'static, str>>,
         columns: impl IntoIterator<Item = N>,
     ) -> Self {
-        self.indexes.push((
-            name.into(),
-            columns.into_iter().map(Into::into).collect(),
-            true,
-        ));
+        self.indexes.push((name.into(), columns.into_iter().map(Into::into).collect(), true));
         self
     }
 
@@ -103,10 +89,7 @@ impl TableSchemaBuilder {
 
     fn assemble(self) -> Result<TableSchema> {
         if self.name.is_empty() || self.name.contains('\0') {
-            return Err(schema_error(format!(
-                "'{}' is not a table's name",
-                self.name
-            )));
+            return Err(schema_error(format!("'{}' is not a table's name", self.name)));
         }
         check_columns(&self.columns)?;
         let place = |name: &Cow<'static, str>| find(&self.columns, name);
@@ -117,11 +100,7 @@ impl TableSchemaBuilder {
         for (place, column) in self.columns.iter().enumerate() {
             if column.unique && key != [place] {
                 let name = format!("{}_{}_unique", self.name, column.name);
-                indexes.push(IndexSchema {
-                    name: name.into(),
-                    columns: vec![place],
-                    unique: true,
-                });
+                indexes.push(IndexSchema { name: name.into(), columns: vec![place], unique: true });
             }
         }
         for (name, columns, unique) in &self.indexes {
@@ -131,11 +110,7 @@ impl TableSchemaBuilder {
                     "index '{name}' has no column, or is there twice"
                 )));
             }
-            indexes.push(IndexSchema {
-                name: name.clone(),
-                columns,
-                unique: *unique,
-            });
+            indexes.push(IndexSchema { name: name.clone(), columns, unique: *unique });
         }
         let roles = find_roles(&self.columns)?;
         let checked = (0..self.columns.len())
@@ -148,44 +123,22 @@ impl TableSchemaBuilder {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (name, columns) = (self.name, self.columns);
-        Ok(TableSchema {
-            id,
-            name,
-            columns,
-            key,
-            generation,
-            indexes,
-            roles,
-            checked,
-        })
+        Ok(TableSchema { id, name, columns, key, generation, indexes, roles, checked })
     }
 }
 
 fn check_columns(columns: &[ColumnSchema]) -> Result<()> {
     if columns.is_empty() || columns.len() > FieldSet::MAX {
-        let message = format!(
-            "a table has 1 to {} columns, not {}",
-            FieldSet::MAX,
-            columns.len()
-        );
+        let message = format!("a table has 1 to {} columns, not {}", FieldSet::MAX, columns.len());
         return Err(schema_error(message));
     }
     for (place, column) in columns.iter().enumerate() {
         if column.name.is_empty() || column.name.contains('\0') {
-            return Err(schema_error(format!(
-                "'{}' is not a column's name",
-                column.name
-            )));
+            return Err(schema_error(format!("'{}' is not a column's name", column.name)));
         }
         let before = columns.iter().take(place);
-        if before
-            .into_iter()
-            .any(|other| other.name.eq_ignore_ascii_case(&column.name))
-        {
-            return Err(schema_error(format!(
-                "column '{}' is there twice",
-                column.name
-            )));
+        if before.into_iter().any(|other| other.name.eq_ignore_ascii_case(&column.name)) {
+            return Err(schema_error(format!("column '{}' is there twice", column.name)));
         }
     }
     Ok(())
@@ -193,9 +146,7 @@ fn check_columns(columns: &[ColumnSchema]) -> Result<()> {
 
 fn check_key(columns: &[ColumnSchema], key: &[usize]) -> Result<()> {
     if key.is_empty() {
-        return Err(schema_error(
-            "the table has no key: name its columns".to_owned(),
-        ));
+        return Err(schema_error("the table has no key: name its columns".to_owned()));
     }
     for (at, &place) in key.iter().enumerate() {
         let nullable = columns.get(place).is_some_and(|column| column.nullable);
@@ -227,11 +178,7 @@ fn find_roles(columns: &[ColumnSchema]) -> Result<Roles> {
             Role::ModifiedAt => &mut roles.modified,
             Role::Version => &mut roles.version,
         };
-        let wanted = if column.role == Role::Version {
-            Type::I64
-        } else {
-            Type::Timestamp
-        };
+        let wanted = if column.role == Role::Version { Type::I64 } else { Type::Timestamp };
         if role.replace(place).is_some() || column.ty != wanted || column.nullable {
             return Err(schema_error(format!(
                 "column '{}' can't be {:?}: one column of type {} may be, never NULL",

@@ -60,10 +60,9 @@ impl Collation {
                 .bytes()
                 .map(|byte| byte.to_ascii_lowercase())
                 .cmp(b.bytes().map(|byte| byte.to_ascii_lowercase())),
-            Self::UnicodeNoCase => a
-                .chars()
-                .flat_map(char::to_lowercase)
-                .cmp(b.chars().flat_map(char::to_lowercase)),
+            Self::UnicodeNoCase => {
+                a.chars().flat_map(char::to_lowercase).cmp(b.chars().flat_map(char::to_lowercase))
+            }
         }
     }
 
@@ -191,11 +190,7 @@ impl ColumnSchema {
         column: impl Into<Cow<'static, str>>,
         on_delete: OnDelete,
     ) -> Self {
-        self.reference = Some(Reference {
-            table: table.into(),
-            column: column.into(),
-            on_delete,
-        });
+        self.reference = Some(Reference { table: table.into(), column: column.into(), on_delete });
         self
     }
 
@@ -231,8 +226,7 @@ impl ColumnSchema {
     /// `Mismatch`, `OutOfRange`, `TooLong`, or `Constraint` for NULL where none may be; each names
     /// the column.
     pub fn accept(&self, value: Value<'_>) -> Result<Value<'static>> {
-        self.accept_inner(value)
-            .map_err(|error| error.in_column(self.name.clone()))
+        self.accept_inner(value).map_err(|error| error.in_column(self.name.clone()))
     }
 
     fn accept_inner(&self, value: Value<'_>) -> Result<Value<'static>> {

@@ -132,13 +132,10 @@ impl TableSchema {
     /// # Errors
     /// `Schema` where there is none.
     pub fn column(&self, name: &str) -> Result<usize> {
-        self.columns
-            .iter()
-            .position(|c| c.name.eq_ignore_ascii_case(name))
-            .ok_or_else(|| {
-                Error::new(ErrorKind::Schema, format!("there is no column '{name}'"))
-                    .in_table(self.name.clone())
-            })
+        self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
+            Error::new(ErrorKind::Schema, format!("there is no column '{name}'"))
+                .in_table(self.name.clone())
+        })
     }
 
     /// What a whole-record update or upsert sets: every column but the key, the creation time and
@@ -169,8 +166,6 @@ impl TableSchema {
     /// Whether some column keeps its values as text though its type has another form.
     #[must_use]
     pub fn has_text_forms(&self) -> bool {
-        self.columns
-            .iter()
-            .any(|c| c.storage == Storage::Text && c.ty.has_text_form())
+        self.columns.iter().any(|c| c.storage == Storage::Text && c.ty.has_text_form())
     }
 }

@@ -50,10 +50,7 @@ impl Currency {
     /// # Errors
     /// `OutOfRange` from 922,337,203,685,478 units on.
     pub fn from_units(units: i64) -> Result<Self> {
-        units
-            .checked_mul(Self::SCALE)
-            .map(Self)
-            .ok_or_else(overflow)
+        units.checked_mul(Self::SCALE).map(Self).ok_or_else(overflow)
     }
 
     /// The nearest amount to a float, a tie going away from zero.
@@ -110,25 +107,13 @@ impl Currency {
     /// `OutOfRange` at an overflow of the result, or where the denominator is 0.
     pub fn try_scale(self, numerator: i64, denominator: i64) -> Result<Self> {
         if denominator == 0 {
-            return Err(Error::new(
-                ErrorKind::OutOfRange,
-                "an amount can't be divided by 0",
-            ));
+            return Err(Error::new(ErrorKind::OutOfRange, "an amount can't be divided by 0"));
         }
         let product = i128::from(self.0) * i128::from(numerator);
         let divisor = i128::from(denominator);
         let (quotient, rest) = (product / divisor, product % divisor);
-        let away = if (product < 0) == (divisor < 0) {
-            1
-        } else {
-            -1
-        };
-        let rounded = quotient
-            + if rest.abs() * 2 >= divisor.abs() {
-                away
-            } else {
-                0
-            };
+        let away = if (product < 0) == (divisor < 0) { 1 } else { -1 };
+        let rounded = quotient + if rest.abs() * 2 >= divisor.abs() { away } else { 0 };
         i64::try_from(rounded).map(Self).map_err(|_| overflow())
     }
 
@@ -170,10 +155,7 @@ impl FromStr for Currency {
         };
         let (units, decimals) = digits.split_once('.').unwrap_or((digits, ""));
         if units.is_empty() && decimals.is_empty()
-            || !units
-                .bytes()
-                .chain(decimals.bytes())
-                .all(|b| b.is_ascii_digit())
+            || !units.bytes().chain(decimals.bytes()).all(|b| b.is_ascii_digit())
             || decimals.bytes().skip(4).any(|b| b != b'0')
         {
             return Err(bad());
@@ -210,10 +192,7 @@ impl Field for Currency {
 
 #[cold]
 fn overflow() -> Error {
-    Error::new(
-        ErrorKind::OutOfRange,
-        "the amount is beyond ±922337203685477.5807",
-    )
+    Error::new(ErrorKind::OutOfRange, "the amount is beyond ±922337203685477.5807")
 }
 
 #[cfg(test)]
@@ -237,17 +216,7 @@ mod tests {
             assert_eq!(amount.to_string(), shown);
             assert_eq!(shown.parse::<Currency>().unwrap(), amount);
         }
-        for bad in [
-            "",
-            ".",
-            "-",
-            "1,5",
-            "1.23456",
-            "0x1",
-            "1e3",
-            "--1",
-            "922337203685477.5808",
-        ] {
+        for bad in ["", ".", "-", "1,5", "1.23456", "0x1", "1e3", "--1", "922337203685477.5808"] {
             assert!(bad.parse::<Currency>().is_err(), "{bad}");
         }
     }
@@ -255,27 +224,15 @@ mod tests {
     #[test]
     fn overflow_is_an_error_and_rounding_is_away_from_zero() {
         let cent = Currency::from_scaled(100);
-        assert_eq!(
-            Currency::MAX.try_add(cent).unwrap_err().kind(),
-            ErrorKind::OutOfRange
-        );
+        assert_eq!(Currency::MAX.try_add(cent).unwrap_err().kind(), ErrorKind::OutOfRange);
         assert!(Currency::MIN.try_mul(-1).is_err());
         assert!(Currency::from_f64(f64::NAN).is_err() && Currency::from_f64(1e15).is_err());
         assert_eq!(Currency::from_f64(-0.00005).unwrap().scaled(), -1);
         assert_eq!(cent.try_scale(1, 200).unwrap().scaled(), 1);
         assert_eq!(cent.try_scale(-1, 200).unwrap().scaled(), -1);
-        assert_eq!(
-            Currency::from_scaled(-3).try_scale(1, -2).unwrap().scaled(),
-            2
-        );
+        assert_eq!(Currency::from_scaled(-3).try_scale(1, -2).unwrap().scaled(), 2);
         assert!(cent.try_scale(1, 0).is_err());
-        let all = [
-            Currency::MAX,
-            Currency::MAX,
-            Currency::MIN,
-            Currency::MIN,
-            cent,
-        ];
+        let all = [Currency::MAX, Currency::MAX, Currency::MIN, Currency::MIN, cent];
         assert_eq!(Currency::try_sum(all).unwrap().scaled(), 98);
     }
 }

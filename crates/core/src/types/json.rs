@@ -20,15 +20,10 @@ impl<T: Serialize + DeserializeOwned> Field for Json<T> {
     const TYPE: Type = Type::Json;
 
     fn to_value(&self) -> Result<Value<'_>> {
-        serde_json::to_string(&self.0)
-            .map(Value::from)
-            .map_err(|error| {
-                Error::new(
-                    ErrorKind::Mismatch,
-                    format!("the document has no JSON form: {error}"),
-                )
+        serde_json::to_string(&self.0).map(Value::from).map_err(|error| {
+            Error::new(ErrorKind::Mismatch, format!("the document has no JSON form: {error}"))
                 .with_source(error)
-            })
+        })
     }
 
     fn from_value(value: ValueRef<'_>) -> Result<Self> {
@@ -36,11 +31,8 @@ impl<T: Serialize + DeserializeOwned> Field for Json<T> {
             return Err(crate::field::mismatch("JSON text", value));
         };
         serde_json::from_str(text).map(Json).map_err(|error| {
-            Error::new(
-                ErrorKind::Mismatch,
-                format!("not the JSON that the field expects: {error}"),
-            )
-            .with_source(error)
+            Error::new(ErrorKind::Mismatch, format!("not the JSON that the field expects: {error}"))
+                .with_source(error)
         })
     }
 }

@@ -151,10 +151,7 @@ impl Type {
     /// Whether the type may be kept as text by `store = "text"`: dates, times and UUIDs.
     #[must_use]
     pub const fn has_text_form(self) -> bool {
-        matches!(
-            self,
-            Self::Date | Self::Time | Self::DateTime | Self::Timestamp | Self::Uuid
-        )
+        matches!(self, Self::Date | Self::Time | Self::DateTime | Self::Timestamp | Self::Uuid)
     }
 
     /// The type's name in lower case, as in messages and in snapshots: `i64`, `timestamp`, …

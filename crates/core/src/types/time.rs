@@ -37,15 +37,9 @@ impl Field for DateTime {
     #[inline]
     fn to_value(&self) -> Result<Value<'_>> {
         // A civil date-time has no zone: read as if it were UTC, its instant counts its microseconds.
-        Offset::UTC
-            .to_timestamp(*self)
-            .map(|at| Value::Int(floor_micros(at)))
-            .map_err(|error| {
-                Error::new(
-                    ErrorKind::OutOfRange,
-                    format!("date-time {self} can't be stored: {error}"),
-                )
-            })
+        Offset::UTC.to_timestamp(*self).map(|at| Value::Int(floor_micros(at))).map_err(|error| {
+            Error::new(ErrorKind::OutOfRange, format!("date-time {self} can't be stored: {error}"))
+        })
     }
 
     /// Reads microseconds since 1970-01-01, or ISO 8601 text.
@@ -91,9 +85,7 @@ impl Field for Time {
     fn to_value(&self) -> Result<Value<'_>> {
         let since = self.duration_since(Self::midnight());
         // Never negative, and at most a day: it fits.
-        Ok(Value::Int(
-            since.as_secs() * 1_000_000 + i64::from(since.subsec_micros()),
-        ))
+        Ok(Value::Int(since.as_secs() * 1_000_000 + i64::from(since.subsec_micros())))
     }
 
     /// Reads microseconds since midnight, or text of the form `23:59:59.5`.
@@ -124,10 +116,7 @@ pub(crate) fn to_text(ty: Type, value: ValueRef<'_>) -> Result<Value<'static>> {
         Type::DateTime => format!("{:.6}", DateTime::from_value(value)?).into(),
         Type::Date => Date::from_value(value)?.to_string().into(),
         Type::Time => format!("{:.6}", Time::from_value(value)?).into(),
-        Type::Uuid => uuid::Uuid::from_value(value)?
-            .hyphenated()
-            .to_string()
-            .into(),
+        Type::Uuid => uuid::Uuid::from_value(value)?.hyphenated().to_string().into(),
         _ => value.to_owned(),
     })
 }
@@ -158,19 +147,13 @@ fn floor_micros(at: Timestamp) -> i64 {
 
 fn parse<T: std::str::FromStr<Err = jiff::Error>>(text: &str, what: &str) -> Result<T> {
     text.parse().map_err(|error| {
-        Error::new(
-            ErrorKind::Mismatch,
-            format!("'{text}' is not {what}: {error}"),
-        )
+        Error::new(ErrorKind::Mismatch, format!("'{text}' is not {what}: {error}"))
     })
 }
 
 #[cold]
 fn out_of_range(what: &str, number: i64) -> Error {
-    Error::new(
-        ErrorKind::OutOfRange,
-        format!("{number} is not the number of {what}"),
-    )
+    Error::new(ErrorKind::OutOfRange, format!("{number} is not the number of {what}"))
 }
 
 #[cfg(test)]
@@ -178,20 +161,10 @@ mod tests {
     use super::*;
 
     fn round<T: Field + PartialEq + std::fmt::Debug + Clone>(value: T, integer: i64) {
-        assert_eq!(
-            value.to_value().expect("in range"),
-            Value::Int(integer),
-            "{value:?}"
-        );
-        assert_eq!(
-            T::from_value(ValueRef::Int(integer)).expect("in range"),
-            value
-        );
+        assert_eq!(value.to_value().expect("in range"), Value::Int(integer), "{value:?}");
+        assert_eq!(T::from_value(ValueRef::Int(integer)).expect("in range"), value);
         let text = to_text(T::TYPE, ValueRef::Int(integer)).expect("has a text form");
-        assert_eq!(
-            T::from_value(text.as_ref()).expect("reads its own text"),
-            value
-        );
+        assert_eq!(T::from_value(text.as_ref()).expect("reads its own text"), value);
     }
 
     #[test]
@@ -199,22 +172,13 @@ mod tests {
         round("1900-01-02".parse::<Date>().unwrap(), -25_566);
         round(
             Date::MIN,
-            Date::MIN
-                .to_value()
-                .map(|v| if let Value::Int(i) = v { i } else { 0 })
-                .unwrap(),
+            Date::MIN.to_value().map(|v| if let Value::Int(i) = v { i } else { 0 }).unwrap(),
         );
         round(Date::MAX, 2_932_896);
-        round(
-            "1969-12-31T23:59:59.999999".parse::<DateTime>().unwrap(),
-            -1,
-        );
+        round("1969-12-31T23:59:59.999999".parse::<DateTime>().unwrap(), -1);
         round(Time::midnight(), 0);
         round("23:59:59.999999".parse::<Time>().unwrap(), 86_399_999_999);
-        round(
-            "1970-01-01T00:00:01.5Z".parse::<Timestamp>().unwrap(),
-            1_500_000,
-        );
+        round("1970-01-01T00:00:01.5Z".parse::<Timestamp>().unwrap(), 1_500_000);
     }
 
     #[test]
@@ -226,15 +190,10 @@ mod tests {
     #[test]
     fn numbers_beyond_the_calendar_are_refused() {
         assert_eq!(
-            Date::from_value(ValueRef::Int(i64::MAX))
-                .unwrap_err()
-                .kind(),
+            Date::from_value(ValueRef::Int(i64::MAX)).unwrap_err().kind(),
             ErrorKind::OutOfRange
         );
-        assert_eq!(
-            Time::from_value(ValueRef::Int(-1)).unwrap_err().kind(),
-            ErrorKind::OutOfRange
-        );
+        assert_eq!(Time::from_value(ValueRef::Int(-1)).unwrap_err().kind(), ErrorKind::OutOfRange);
         assert!(DateTime::from_value(ValueRef::Int(i64::MIN)).is_err());
     }
 }

@@ -27,10 +27,7 @@ impl Field for Uuid {
                 )
             }),
             ValueRef::Text(text) => Self::try_parse(text).map_err(|error| {
-                Error::new(
-                    ErrorKind::Mismatch,
-                    format!("'{text}' is not a UUID: {error}"),
-                )
+                Error::new(ErrorKind::Mismatch, format!("'{text}' is not a UUID: {error}"))
             }),
             _ => Err(mismatch("a UUID", value)),
         }
@@ -45,16 +42,11 @@ impl Field for Uuid {
 pub(crate) fn new_v7() -> Uuid {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static LAST: AtomicU64 = AtomicU64::new(0);
-    let millis = jiff::Timestamp::now()
-        .as_millisecond()
-        .max(0)
-        .cast_unsigned();
+    let millis = jiff::Timestamp::now().as_millisecond().max(0).cast_unsigned();
     // The counter runs on into the milliseconds when more than 4,096 are made in one, and when the
     // clock goes back: order comes before the exact time.
     let next = |last: u64| (last + 1).max(millis << 12);
-    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
-        Some(next(last))
-    });
+    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last)));
     let tick = next(last.unwrap_or_else(|last| last));
     let random = KEY.hash_one(tick).to_be_bytes();
     let [_, _, _, _, _, _, a, b] = (tick & 0xfff).to_be_bytes();

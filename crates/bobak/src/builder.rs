@@ -1,0 +1,98 @@
+//! The steps that make a [`Db`].
+
+use crate::{Db, url};
+use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema};
+use std::any::TypeId;
+use std::sync::Arc;
+
+/// Collects the engines and record types of a database. See [`Db::builder`].
+///
+/// ```
+/// use bobak::prelude::*;
+/// #[derive(Record)]
+/// struct Order { id: i64, total: Currency }
+/// #[derive(Record)]
+/// struct Visit { id: i64, page: String }
+///
+/// let db = Db::builder()
+///     .record::<Order>()
+///     .attach("cache", "memory:")
+///     .record_on::<Visit>("cache")
+///     .open("sqlite::memory:")?;
+/// db.create_missing_tables()?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Default)]
+pub struct DbBuilder {
+    attached: Vec<(String, Source)>,
+    records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
+}
+
+enum Source {
+    Url(String),
+    Engine(Arc<dyn Engine>),
+}
+
+impl DbBuilder {
+    /// Adds a record type, kept on the main engine.
+    #[must_use]
+    pub fn record<T: Record>(mut self) -> Self {
+        self.records.push((TypeId::of::<T>(), None, T::schema()));
+        self
+    }
+
+    /// Adds a record type, kept on an attached engine.
+    #[must_use]
+    pub fn record_on<T: Record>(mut self, engine: &str) -> Self {
+        self.records.push((TypeId::of::<T>(), Some(engine.to_owned()), T::schema()));
+        self
+    }
+
+    /// Attaches another engine by a URL, under a name of its own.
+    #[must_use]
+    pub fn attach(mut self, name: &str, url: &str) -> Self {
+        self.attached.push((name.to_owned(), Source::Url(url.to_owned())));
+        self
+    }
+
+    /// Attaches another engine that is open already, one of your own perhaps.
+    #[must_use]
+    pub fn attach_engine(mut self, name: &str, engine: impl Engine) -> Self {
+        self.attached.push((name.to_owned(), Source::Engine(Arc::new(engine))));
+        self
+    }
+
+    /// Opens the database with its main engine by a URL. See [`Db::open`].
+    ///
+    /// # Errors
+    /// As [`Db::open`]; `Config` for two engines of one name or an unknown one; `Schema` for two
+    /// record types with different columns in one table.
+    pub fn open(self, url: &str) -> Result<Db> {
+        let main = url::open(url)?;
+        self.build(main)
+    }
+
+    /// Opens the database with a main engine that is open already.
+    ///
+    /// # Errors
+    /// As [`open`](DbBuilder::open).
+    pub fn open_engine(self, engine: impl Engine) -> Result<Db> {
+        self.build(Arc::new(engine))
+    }
+
+    fn build(self, main: Arc<dyn Engine>) -> Result<Db> {
+        let mut engines = vec![("main".to_owned(), main)];
+        for (name, source) in self.attached {
+            if engines.iter().any(|(other, _)| *other == name) {
+                let message = format!("two engines are named '{name}'; the first is 'main'");
+                return Err(Error::new(ErrorKind::Config, message));
+            }
+            let engine = match source {
+                Source::Url(url) => url::open(&url)?,
+                Source::Engine(engine) => engine,
+            };
+            engines.push((name, engine));
+        }
+        Db::from_engines(engines, self.records)
+    }
+}

@@ -1,0 +1,394 @@
+//! The database: a model, and for each record type the engine that keeps it.
+
+use crate::access::Handle;
+use crate::diff::{self, Difference};
+use crate::{Batch, BatchOptions, DbBuilder, DynTable, Parameters, Table, Transaction};
+use bobak_core::{Engine, Error, ErrorKind, FromRow, Record, Result, SchemaChange, TableSchema};
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// A database. Cheap to clone, and used from any thread.
+///
+/// ```no_run
+/// use bobak::prelude::*;
+/// #[derive(Record)]
+/// struct Person {
+///     id: i64,
+///     name: String,
+/// }
+/// let db = Db::builder().record::<Person>().open("sqlite:people.db")?;
+/// db.create_missing_tables()?;
+/// db.table::<Person>()?.insert(&Person { id: 0, name: "Ada".into() })?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Db(Arc<Inner>);
+
+pub(crate) struct Inner {
+    engines: Vec<(String, Arc<dyn Engine>)>,
+    model: RwLock<Model>,
+}
+
+/// The record types that the database knows.
+#[derive(Default)]
+struct Model {
+    tables: Vec<Entry>,
+    types: HashMap<TypeId, usize>,
+    /// Tables read from engines for dynamic use, by engine and name in lower case.
+    stored: HashMap<(usize, String), Arc<TableSchema>>,
+}
+
+struct Entry {
+    engine: usize,
+    schema: Arc<TableSchema>,
+    /// Whether the table was seen to be there, with the record's columns.
+    checked: bool,
+}
+
+impl Db {
+    /// Opens a database by a URL. Its record types bind to it when they are first used.
+    ///
+    /// | URL | engine |
+    /// |---|---|
+    /// | `sqlite:app.db`, `sqlite:/var/lib/app.db` | an SQLite file, made where it is not there |
+    /// | `sqlite::memory:` | SQLite in memory |
+    /// | `memory:` | the memory engine, empty |
+    /// | `memory:store.bobak` | the memory engine with a snapshot file; `?format=json` for JSON |
+    ///
+    /// Settings follow as `?name=value&…`; a `%` or `?` in a path is written `%25`, `%3F`. For
+    /// SQLite: `synchronous=full|normal|off`, `journal=wal|delete|truncate|persist|memory|off`,
+    /// `locking=normal|exclusive`, `page_size`, `cache_size` and `mmap_size` in bytes,
+    /// `busy_timeout` in milliseconds, `readers`, `mode=rwc|rw|ro`. The default, WAL with full
+    /// synchronisation, loses nothing that was acknowledged.
+    ///
+    /// # Errors
+    /// `Config` for a malformed URL or an unknown setting; `Corrupt` for a file that is not a
+    /// database; `Io`, `ReadOnly`.
+    pub fn open(url: &str) -> Result<Self> {
+        Self::builder().open(url)
+    }
+
+    /// Begins the description of a database.
+    #[must_use]
+    pub fn builder() -> DbBuilder {
+        DbBuilder::default()
+    }
+
+    pub(crate) fn from_engines(
+        engines: Vec<(String, Arc<dyn Engine>)>,
+        records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
+    ) -> Result<Self> {
+        let inner = Inner { engines, model: RwLock::default() };
+        for (id, name, schema) in records {
+            let engine = name.map_or(Ok(0), |name| inner.engine_named(&name))?;
+            inner.register(id, engine, schema)?;
+        }
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// The records of one type.
+    ///
+    /// A type that the builder was not told of is taken to be on the main engine. At its first use
+    /// the table is compared with the record.
+    ///
+    /// # Errors
+    /// `Schema` where the table is missing, or a column is missing or of another type, or another
+    /// type with other columns has the same table.
+    pub fn table<T: Record>(&self) -> Result<Table<'static, T>> {
+        let engine = self.0.bind::<T>()?;
+        Ok(Table::new(Handle::Engine(Arc::clone(self.0.engine(engine)?))))
+    }
+
+    /// A table that no struct describes, of the main engine.
+    ///
+    /// # Errors
+    /// `Schema` where there is none of this name.
+    pub fn dynamic(&self, name: &str) -> Result<DynTable<'static>> {
+        let schema = self.0.stored(0, name)?;
+        Ok(DynTable::new(Handle::Engine(Arc::clone(self.0.engine(0)?)), schema))
+    }
+
+    /// The tables that are in the main engine, whatever the model says, by name.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn tables(&self) -> Result<Vec<TableSchema>> {
+        let mut tables = self.0.engine(0)?.tables()?;
+        tables.sort_by(|a, b| a.name().cmp(b.name()));
+        Ok(tables)
+    }
+
+    /// Creates a table of the main engine from a description made at run time.
+    ///
+    /// # Errors
+    /// `Schema` where there is one of this name; `Unsupported` for a rule that the engine cannot
+    /// keep.
+    pub fn create_table(&self, schema: TableSchema) -> Result<DynTable<'static>> {
+        let schema = Arc::new(schema);
+        self.0.engine(0)?.alter(&[SchemaChange::CreateTable(Arc::clone(&schema))])?;
+        self.0.forget_stored();
+        self.dynamic(schema.name())
+    }
+
+    /// Adds the tables, columns and indexes of the model that are not there; gives a line for each
+    /// thing done. Never drops or changes anything: a second call does nothing.
+    ///
+    /// # Errors
+    /// `Unsupported` for a rule that an engine cannot keep; `Duplicate` for a unique index over
+    /// rows that break it; what one engine was to get it then gets nothing of.
+    pub fn create_missing_tables(&self) -> Result<Vec<String>> {
+        let mut done = Vec::new();
+        for (place, (_, engine)) in self.0.engines.iter().enumerate() {
+            let wanted = self.0.model_of(place);
+            let (changes, words) = diff::missing(&wanted, &engine.tables()?)?;
+            if !changes.is_empty() {
+                engine.alter(&changes)?;
+            }
+            done.extend(words);
+        }
+        self.0.forget_stored();
+        Ok(done)
+    }
+
+    /// What differs between the model and the databases, in words by their `Display`.
+    ///
+    /// # Errors
+    /// Those of the engines.
+    pub fn schema_diff(&self) -> Result<Vec<Difference>> {
+        let mut differences = Vec::new();
+        for (place, (_, engine)) in self.0.engines.iter().enumerate() {
+            let stored = engine.tables()?;
+            for wanted in self.0.model_of(place) {
+                let found = stored.iter().find(|t| t.name().eq_ignore_ascii_case(wanted.name()));
+                differences.extend(diff::diff(&wanted, found));
+            }
+        }
+        Ok(differences)
+    }
+
+    /// Begins a batch. See [`Batch`].
+    pub fn batch(&self, options: BatchOptions) -> Batch<'_> {
+        Batch::new(&self.0, options)
+    }
+
+    /// Begins a transaction on the main engine. See [`Transaction`].
+    ///
+    /// # Errors
+    /// `Busy` where another writer did not end within the busy time-out, or where this thread has
+    /// a transaction open already.
+    pub fn begin(&self) -> Result<Transaction<'_>> {
+        Transaction::begin(&self.0, 0)
+    }
+
+    /// Begins a transaction on an attached engine.
+    ///
+    /// # Errors
+    /// `Config` where there is no engine of this name; as [`begin`](Db::begin).
+    pub fn begin_on(&self, engine: &str) -> Result<Transaction<'_>> {
+        Transaction::begin(&self.0, self.0.engine_named(engine)?)
+    }
+
+    /// Runs `work` in a transaction: committed where it gives `Ok`, undone where it fails.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// # #[derive(Record)] struct Item { id: i64, #[record(unique)] name: String }
+    /// # let db = Db::builder().record::<Item>().open("memory:")?;
+    /// # db.create_missing_tables()?;
+    /// let result = db.transaction(|transaction| {
+    ///     let items = transaction.table::<Item>()?;
+    ///     items.insert(&Item { id: 0, name: "spade".into() })?;
+    ///     items.insert(&Item { id: 0, name: "spade".into() })
+    /// });
+    /// assert_eq!(result.unwrap_err().kind(), ErrorKind::Duplicate);
+    /// assert_eq!(db.table::<Item>()?.count(Query::all())?, 0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `work`, of [`begin`](Db::begin) and of the commit.
+    pub fn transaction<R>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<R>) -> Result<R> {
+        let transaction = self.begin()?;
+        let result = work(&transaction)?;
+        transaction.commit()?;
+        Ok(result)
+    }
+
+    /// Runs SQL on the main engine, and reads its rows: as tuples by place, as structs that derive
+    /// [`FromRow`](derive@FromRow) or [`Record`](derive@Record) by column name, as single values,
+    /// or as [`DynRow`](crate::DynRow)s. Each `?` is a parameter.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// let db = Db::open("sqlite::memory:")?;
+    /// let rows = db.sql::<(i64, String)>("SELECT ? + 1, ?", (41, "answer"))?;
+    /// assert_eq!(rows, [(42, "answer".to_owned())]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Unsupported` where the engine has no SQL; `Syntax`; `Schema` for an unknown table or
+    /// column; `Mismatch` for a wrong number of parameters, or a column that is not of its field's
+    /// type.
+    pub fn sql<R: FromRow>(&self, text: &str, parameters: impl Parameters) -> Result<Vec<R>> {
+        crate::sql::list(&self.handle()?, text, parameters)
+    }
+
+    /// As [`sql`](Db::sql), handing out rows one by one until `each` says `false`: constant memory.
+    ///
+    /// # Errors
+    /// As [`sql`](Db::sql), and those of `each`.
+    pub fn sql_for_each<R: FromRow>(
+        &self,
+        text: &str,
+        parameters: impl Parameters,
+        each: impl FnMut(R) -> Result<bool>,
+    ) -> Result<()> {
+        crate::sql::for_each(&self.handle()?, text, parameters, each)
+    }
+
+    /// Runs SQL that gives no rows; gives the number of rows changed.
+    ///
+    /// # Errors
+    /// As [`sql`](Db::sql).
+    pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
+        let parameters = parameters.into_values()?;
+        self.handle()?.with(|session| session.execute(text, &parameters))
+    }
+
+    /// Makes everything that was committed durable: the memory engine writes its snapshot file,
+    /// SQLite moves its log into the database file.
+    ///
+    /// # Errors
+    /// `Full`, `ReadOnly`, `Io`; `Busy` where readers hold the log.
+    pub fn flush(&self) -> Result<()> {
+        self.0.engines.iter().try_for_each(|(_, engine)| engine.flush())
+    }
+
+    fn handle(&self) -> Result<Handle<'static>> {
+        Ok(Handle::Engine(Arc::clone(self.0.engine(0)?)))
+    }
+}
+
+impl Inner {
+    pub(crate) fn engine(&self, place: usize) -> Result<&Arc<dyn Engine>> {
+        self.engines.get(place).map(|(_, engine)| engine).ok_or_else(|| {
+            Error::new(ErrorKind::Config, "the database has no engine: name one in the builder")
+        })
+    }
+
+    fn engine_named(&self, name: &str) -> Result<usize> {
+        self.engines.iter().position(|(other, _)| other == name).ok_or_else(|| {
+            let names = self.engines.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
+            let message = format!("there is no engine '{name}', but {}", names.join(", "));
+            Error::new(ErrorKind::Config, message)
+        })
+    }
+
+    /// The engine of a record type, whose table was compared with it.
+    pub(crate) fn bind<T: Record>(&self) -> Result<usize> {
+        let id = TypeId::of::<T>();
+        {
+            let model = self.model.read().unwrap_or_else(PoisonError::into_inner);
+            let entry = model.types.get(&id).and_then(|&place| model.tables.get(place));
+            if let Some(Entry { engine, checked: true, .. }) = entry {
+                return Ok(*engine);
+            }
+        }
+        let place = self.register(id, usize::MAX, T::schema())?;
+        self.check_table(place)
+    }
+
+    /// Adds a record type to the model; `usize::MAX` stands for where it is already, or the main
+    /// engine.
+    fn register(&self, id: TypeId, engine: usize, schema: &Arc<TableSchema>) -> Result<usize> {
+        let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&place) = model.types.get(&id) {
+            return Ok(place);
+        }
+        let engine = if engine == usize::MAX { 0 } else { engine };
+        let same_name = |entry: &Entry| {
+            entry.engine == engine && entry.schema.name().eq_ignore_ascii_case(schema.name())
+        };
+        if let Some(other) = model.tables.iter().find(|entry| same_name(entry))
+            && !other.schema.same_as(schema)
+        {
+            let message = "two record types with different columns have this table: \
+                           give one of them another by #[record(table = \"…\")]";
+            return Err(Error::new(ErrorKind::Schema, message).in_table(schema.name()));
+        }
+        let place = model.tables.len();
+        model.tables.push(Entry { engine, schema: Arc::clone(schema), checked: false });
+        model.types.insert(id, place);
+        Ok(place)
+    }
+
+    /// Compares a table with its record, the first time that it is used.
+    fn check_table(&self, place: usize) -> Result<usize> {
+        let (engine, schema) = {
+            let model = self.model.read().unwrap_or_else(PoisonError::into_inner);
+            match model.tables.get(place) {
+                Some(entry) => (entry.engine, Arc::clone(&entry.schema)),
+                None => {
+                    return Err(Error::new(ErrorKind::Schema, "the record is not registered"));
+                }
+            }
+        };
+        let stored = self.engine(engine)?.tables()?;
+        let found = stored.iter().find(|t| t.name().eq_ignore_ascii_case(schema.name()));
+        diff::check_usable(&schema, found)?;
+        let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = model.tables.get_mut(place) {
+            entry.checked = true;
+        }
+        Ok(engine)
+    }
+
+    /// The tables of the model that an engine keeps, each name once.
+    fn model_of(&self, engine: usize) -> Vec<Arc<TableSchema>> {
+        let model = self.model.read().unwrap_or_else(PoisonError::into_inner);
+        let mut tables: Vec<Arc<TableSchema>> = Vec::new();
+        for entry in model.tables.iter().filter(|entry| entry.engine == engine) {
+            if tables.iter().all(|other| other.name() != entry.schema.name()) {
+                tables.push(Arc::clone(&entry.schema));
+            }
+        }
+        tables
+    }
+
+    /// A table as the engine describes it.
+    pub(crate) fn stored(&self, engine: usize, name: &str) -> Result<Arc<TableSchema>> {
+        let place = (engine, name.to_ascii_lowercase());
+        {
+            let model = self.model.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(schema) = model.stored.get(&place) {
+                return Ok(Arc::clone(schema));
+            }
+        }
+        let tables = self.engine(engine)?.tables()?;
+        let mut names: Vec<_> = tables.iter().map(|t| t.name().to_owned()).collect();
+        let found = tables.into_iter().find(|table| table.name().eq_ignore_ascii_case(name));
+        let Some(found) = found else {
+            names.sort();
+            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let message = format!("there is no table '{name}'; there are: {known}");
+            return Err(Error::new(ErrorKind::Schema, message).in_table(name));
+        };
+        let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(model.stored.entry(place).or_insert_with(|| Arc::new(found))))
+    }
+
+    /// The place of an engine among those of this database.
+    pub(crate) fn place_of(&self, engine: &Arc<dyn Engine>) -> Result<usize> {
+        self.engines
+            .iter()
+            .position(|(_, other)| Arc::ptr_eq(other, engine))
+            .ok_or_else(|| Error::new(ErrorKind::Misuse, "the table belongs to another database"))
+    }
+
+    fn forget_stored(&self) {
+        let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
+        model.stored.clear();
+    }
+}

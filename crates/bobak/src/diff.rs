@@ -1,0 +1,288 @@
+//! What differs between a record and its table, in words; and the steps that add what is missing.
+
+use bobak_core::{
+    ColumnSchema, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// One difference between the model and a database. Its `Display` is a sentence.
+///
+/// The first name is the table's, the second the column's or index's.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Difference {
+    /// The database has no such table.
+    MissingTable(String),
+    /// The table has no such column.
+    MissingColumn(String, String),
+    /// The table has a column that the record has not.
+    ExtraColumn(String, String),
+    /// The column is of another type: the model's, the table's.
+    ColumnType(String, String, Type, Type),
+    /// The column may be NULL in one of the two only; true where it may in the table.
+    Nullable(String, String, bool),
+    /// Another rule of the column differs: which, the model's, the table's.
+    Rule(String, String, &'static str, String, String),
+    /// The keys differ: the model's columns, the table's.
+    Key(String, Vec<String>, Vec<String>),
+    /// The table has no such index.
+    MissingIndex(String, String),
+    /// The table has an index that the record has not.
+    ExtraIndex(String, String),
+    /// The index has other columns, or is unique in one of the two only.
+    Index(String, String),
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MissingTable(table) => write!(f, "table {table} is missing"),
+            Self::MissingColumn(table, column) => {
+                write!(f, "table {table}: column {column} is missing")
+            }
+            Self::ExtraColumn(table, column) => {
+                write!(f, "table {table}: column {column} is not in the record")
+            }
+            Self::ColumnType(table, column, model, stored) => write!(
+                f,
+                "table {table}: column {column} is {} in the record, {} in the table",
+                model.name(),
+                stored.name()
+            ),
+            Self::Nullable(table, column, stored) => {
+                let (model, stored) = if *stored { ("may not", "may") } else { ("may", "may not") };
+                write!(
+                    f,
+                    "table {table}: column {column} {model} be NULL in the record, {stored} in the table"
+                )
+            }
+            Self::Rule(table, column, rule, model, stored) => write!(
+                f,
+                "table {table}: column {column} has the {rule} {model} in the record, {stored} in the table"
+            ),
+            Self::Key(table, model, stored) => write!(
+                f,
+                "table {table}: the key is {} in the record, {} in the table",
+                model.join(", "),
+                stored.join(", ")
+            ),
+            Self::MissingIndex(table, index) => {
+                write!(f, "table {table}: index {index} is missing")
+            }
+            Self::ExtraIndex(table, index) => {
+                write!(f, "table {table}: index {index} is not in the record")
+            }
+            Self::Index(table, index) => {
+                write!(f, "table {table}: index {index} has other columns, or another uniqueness")
+            }
+        }
+    }
+}
+
+/// What differs between a table's description and the table that an engine found.
+#[must_use]
+pub fn diff(model: &TableSchema, stored: Option<&TableSchema>) -> Vec<Difference> {
+    let table = model.name().to_owned();
+    let Some(stored) = stored else {
+        return vec![Difference::MissingTable(table)];
+    };
+    let mut found = Vec::new();
+    let names = |schema: &TableSchema| -> Vec<String> {
+        let name = |&place: &usize| schema.columns().get(place).map(|c| c.name.to_string());
+        schema.key().iter().filter_map(name).collect()
+    };
+    for column in model.columns() {
+        match find(stored, &column.name) {
+            None => found.push(Difference::MissingColumn(table.clone(), column.name.to_string())),
+            Some(other) => compare_columns(&table, column, other, &mut found),
+        }
+    }
+    for column in stored.columns() {
+        if find(model, &column.name).is_none() {
+            found.push(Difference::ExtraColumn(table.clone(), column.name.to_string()));
+        }
+    }
+    let (wanted, there) = (names(model), names(stored));
+    if !same_names(&wanted, &there) {
+        found.push(Difference::Key(table.clone(), wanted, there));
+    }
+    compare_indexes(&table, model, stored, &mut found);
+    found
+}
+
+fn compare_columns(
+    table: &str,
+    model: &ColumnSchema,
+    stored: &ColumnSchema,
+    found: &mut Vec<Difference>,
+) {
+    let place = || (table.to_owned(), model.name.to_string());
+    let (table, column) = place();
+    if model.ty != stored.ty || model.storage != stored.storage {
+        found.push(Difference::ColumnType(table, column, model.ty, stored.ty));
+    }
+    if model.nullable != stored.nullable {
+        let (table, column) = place();
+        found.push(Difference::Nullable(table, column, stored.nullable));
+    }
+    let mut rule = |rule, model: String, stored: String| {
+        if model != stored {
+            let (table, column) = place();
+            found.push(Difference::Rule(table, column, rule, model, stored));
+        }
+    };
+    let shown = |option: Option<String>| option.unwrap_or_else(|| "none".to_owned());
+    let limit = |column: &ColumnSchema| shown(column.max_chars.map(|max| max.to_string()));
+    rule("limit of characters", limit(model), limit(stored));
+    rule("collation", format!("{:?}", model.collation), format!("{:?}", stored.collation));
+    let default =
+        |column: &ColumnSchema| shown(column.default.as_ref().map(|v| format!("{:?}", v.as_ref())));
+    rule("default", default(model), default(stored));
+    let check = |column: &ColumnSchema| shown(column.check.as_ref().map(ToString::to_string));
+    rule("check", check(model), check(stored));
+    let reference = |column: &ColumnSchema| {
+        shown(
+            column
+                .reference
+                .as_ref()
+                .map(|r| format!("{}({}) {:?}", r.table, r.column, r.on_delete)),
+        )
+    };
+    rule("foreign key", reference(model), reference(stored));
+}
+
+fn compare_indexes(
+    table: &str,
+    model: &TableSchema,
+    stored: &TableSchema,
+    found: &mut Vec<Difference>,
+) {
+    let named = |schema: &TableSchema, place: usize| -> Vec<String> {
+        let columns = schema.indexes().get(place).map_or(&[][..], |index| &index.columns);
+        let name = |&place: &usize| schema.columns().get(place).map(|c| c.name.to_string());
+        columns.iter().filter_map(name).collect()
+    };
+    for (place, index) in model.indexes().iter().enumerate() {
+        let other = stored.indexes().iter().position(|o| o.name.eq_ignore_ascii_case(&index.name));
+        match other {
+            None => found.push(Difference::MissingIndex(table.to_owned(), index.name.to_string())),
+            Some(other) => {
+                let unique = stored.indexes().get(other).is_some_and(|o| o.unique == index.unique);
+                if !unique || !same_names(&named(model, place), &named(stored, other)) {
+                    found.push(Difference::Index(table.to_owned(), index.name.to_string()));
+                }
+            }
+        }
+    }
+    for index in stored.indexes() {
+        if model.indexes().iter().all(|other| !other.name.eq_ignore_ascii_case(&index.name)) {
+            found.push(Difference::ExtraIndex(table.to_owned(), index.name.to_string()));
+        }
+    }
+}
+
+/// The changes that add what a database lacks, and a line of words for each.
+///
+/// # Errors
+/// `Schema` where a new column is part of the key: no row that is there has one.
+pub(crate) fn missing(
+    wanted: &[Arc<TableSchema>],
+    stored: &[TableSchema],
+) -> Result<(Vec<SchemaChange>, Vec<String>)> {
+    let (mut changes, mut words) = (Vec::new(), Vec::new());
+    for table in in_order_of_references(wanted) {
+        let name = table.name();
+        let Some(found) = stored.iter().find(|t| t.name().eq_ignore_ascii_case(name)) else {
+            words.push(format!("created table {name}"));
+            changes.push(SchemaChange::CreateTable(table));
+            continue;
+        };
+        for (place, column) in table.columns().iter().enumerate() {
+            if find(found, &column.name).is_some() {
+                continue;
+            }
+            if table.key().contains(&place) {
+                let message = "the table is there without this column of the key";
+                let error = Error::new(ErrorKind::Schema, message);
+                return Err(error.in_table(name).in_column(column.name.clone()));
+            }
+            words.push(format!("added column {name}.{}", column.name));
+            changes.push(SchemaChange::AddColumn { table: Arc::clone(&table), column: place });
+        }
+        for (place, index) in table.indexes().iter().enumerate() {
+            if found.indexes().iter().all(|other| !other.name.eq_ignore_ascii_case(&index.name)) {
+                words.push(format!("added index {} on {name}", index.name));
+                changes.push(SchemaChange::AddIndex { table: Arc::clone(&table), index: place });
+            }
+        }
+    }
+    Ok((changes, words))
+}
+
+/// Refuses a table that a record cannot be kept in: the first reason, and what to do.
+///
+/// # Errors
+/// `Schema`.
+pub(crate) fn check_usable(model: &TableSchema, stored: Option<&TableSchema>) -> Result<()> {
+    let fail = |message: String| Err(Error::new(ErrorKind::Schema, message).in_table(model.name()));
+    let Some(stored) = stored else {
+        return fail("the table is not there: call create_missing_tables first".to_owned());
+    };
+    for difference in diff(model, Some(stored)) {
+        match difference {
+            Difference::MissingColumn(..) => {
+                return fail(format!("{difference}: call create_missing_tables first"));
+            }
+            Difference::ColumnType(_, ref column, ..) => {
+                // A type may differ in name only: what counts is how values are stored.
+                let storage = |schema| find(schema, column).map(|c: &ColumnSchema| c.storage);
+                let (wanted, there) = (storage(model), storage(stored));
+                if wanted != there && there != Some(Storage::Any) {
+                    return fail(difference.to_string());
+                }
+            }
+            Difference::ExtraColumn(_, ref column) => {
+                let required =
+                    find(stored, column).is_some_and(|c| !c.nullable && c.default.is_none());
+                if required {
+                    return fail(format!("{difference}, but may not be NULL and has no default"));
+                }
+            }
+            Difference::Key(..) => return fail(difference.to_string()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Tables after those that they refer to, as far as references go in no circle.
+fn in_order_of_references(tables: &[Arc<TableSchema>]) -> Vec<Arc<TableSchema>> {
+    let mut waiting: Vec<_> = tables.to_vec();
+    let mut ordered = Vec::with_capacity(waiting.len());
+    while !waiting.is_empty() {
+        let needs = |table: &TableSchema, other: &TableSchema| {
+            table.columns().iter().any(|column| {
+                column
+                    .reference
+                    .as_ref()
+                    .is_some_and(|r| r.table.eq_ignore_ascii_case(other.name()))
+            })
+        };
+        let ready = |table: &Arc<TableSchema>| {
+            waiting.iter().all(|other| Arc::ptr_eq(table, other) || !needs(table, other))
+        };
+        // In a circle none is ready: the first goes first.
+        let place = waiting.iter().position(ready).unwrap_or(0);
+        ordered.push(waiting.remove(place));
+    }
+    ordered
+}
+
+fn find<'s>(schema: &'s TableSchema, name: &str) -> Option<&'s ColumnSchema> {
+    schema.columns().iter().find(|column| column.name.eq_ignore_ascii_case(name))
+}
+
+fn same_names(a: &[String], b: &[String]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.eq_ignore_ascii_case(b))
+}

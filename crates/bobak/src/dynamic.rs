@@ -1,0 +1,308 @@
+//! Tables that no struct describes.
+
+use crate::Parameters;
+use crate::access::{Access, Handle};
+use crate::rows::Lines;
+use bobak_core::{
+    Assignment, Column, DynRow, Engine, Error, ErrorKind, FieldSet, Filter, FromRow, GivenKey,
+    Outcome, Query, Result, Row, Selection, SelectionPart, TableSchema, Value, Verb,
+    prepare_insert, prepare_update,
+};
+use std::sync::Arc;
+
+/// A table known only at run time: rows with named values, the same queries, the same engines.
+///
+/// ```
+/// use bobak::{ColumnSchema, TableSchema, prelude::*};
+/// let db = Db::open("sqlite::memory:")?;
+/// let planes = db.create_table(
+///     TableSchema::builder("plane")
+///         .column(ColumnSchema::of::<String>("tailnum"))
+///         .column(ColumnSchema::of::<Option<i32>>("seats"))
+///         .key(["tailnum"])
+///         .build()?,
+/// )?;
+/// let mut row = DynRow::new();
+/// row.set("tailnum", "N10156")?;
+/// row.set("seats", 55)?;
+/// planes.insert(&row)?;
+/// let seats = planes.column("seats")?;
+/// let large = planes.list(Query::filter(seats.gt(50)).order_by(seats.desc()))?;
+/// assert_eq!(large[0].get::<String>("tailnum")?, "N10156");
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct DynTable<'a> {
+    access: Access<'a>,
+    names: Arc<Vec<String>>,
+}
+
+impl<'a> DynTable<'a> {
+    pub(crate) fn new(handle: Handle<'a>, schema: Arc<TableSchema>) -> Self {
+        let names = schema.columns().iter().map(|column| column.name.to_string()).collect();
+        Self { access: Access::new(handle, schema), names: Arc::new(names) }
+    }
+
+    /// The engine, where the table was not opened in a transaction.
+    pub(crate) fn engine(&self) -> Option<&Arc<dyn Engine>> {
+        match &self.access.handle {
+            Handle::Engine(engine) => Some(engine),
+            Handle::Transaction(_) => None,
+        }
+    }
+
+    /// The table's description, as its engine gives it.
+    #[must_use]
+    pub fn schema(&self) -> &Arc<TableSchema> {
+        &self.access.schema
+    }
+
+    /// A column by its name, to make conditions and orders with.
+    ///
+    /// # Errors
+    /// `Schema` where there is none.
+    pub fn column(&self, name: &str) -> Result<Column<DynRow, Value<'static>>> {
+        self.access.schema.column(name).map(Column::new)
+    }
+
+    /// Inserts a row, and gives its key's values. Columns that it lacks get their defaults, or
+    /// NULL; a key that the engine gives may be left out.
+    ///
+    /// # Errors
+    /// `Schema` for a column that the table has not; `Mismatch`, `OutOfRange`, `TooLong` for a
+    /// value that its column does not take; `Constraint`, `Duplicate`.
+    pub fn insert(&self, row: &DynRow) -> Result<Vec<Value<'static>>> {
+        self.insert_as(Verb::Insert, FieldSet::EMPTY, row)
+    }
+
+    /// Inserts the row, or updates the one with its key.
+    ///
+    /// # Errors
+    /// As [`insert`](DynTable::insert).
+    pub fn upsert(&self, row: &DynRow) -> Result<Vec<Value<'static>>> {
+        self.insert_as(Verb::Upsert, self.access.updated, row)
+    }
+
+    fn insert_as(&self, verb: Verb, fields: FieldSet, row: &DynRow) -> Result<Vec<Value<'static>>> {
+        let schema = &self.access.schema;
+        let mut values = accept(schema, arrange(schema, row)?)?;
+        prepare_insert(schema, &mut values)?;
+        let outcome = self.access.write(verb, fields, &values)?;
+        if let Outcome::Inserted(Some(GivenKey::Int(id))) = outcome {
+            return Ok(vec![Value::Int(id)]);
+        }
+        Ok(self.access.key_values(&values).into_iter().map(Value::into_owned).collect())
+    }
+
+    /// Updates the row with this one's key: the columns that it names.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none; `Conflict` where the table has a version column and the
+    /// row's differs; as [`insert`](DynTable::insert).
+    pub fn update(&self, row: &DynRow) -> Result<()> {
+        let schema = &self.access.schema;
+        let mut fields: FieldSet = schema.modified_at().into_iter().collect();
+        let mut values = vec![Value::Null; schema.columns().len()];
+        for (name, value) in row.names().iter().zip(row.values()) {
+            let place = schema.column(name)?;
+            if let (Some(column), Some(slot)) = (schema.columns().get(place), values.get_mut(place))
+            {
+                *slot = column.accept(value.clone()).map_err(|error| self.access.name(error))?;
+            }
+            if !schema.key().contains(&place) && schema.version() != Some(place) {
+                fields.insert(place);
+            }
+        }
+        prepare_update(schema, &mut values)?;
+        self.access.write(Verb::Update, fields, &values).map(|_| ())
+    }
+
+    /// The row with this key, or `None`: `table.get(["N10156"])`, `table.get((1, "a"))`.
+    ///
+    /// # Errors
+    /// `Mismatch` where the key is not of the key's columns' types.
+    pub fn get(&self, key: impl Parameters) -> Result<Option<DynRow>> {
+        let key = self.accept_key(key)?;
+        let read = |row: &dyn Row| DynRow::from_named_row(row, &self.names);
+        self.access.get(&key, read)
+    }
+
+    /// Deletes the row with this key; `false` where there is none.
+    ///
+    /// # Errors
+    /// As [`get`](DynTable::get); `Constraint` where another row refers to it.
+    pub fn delete(&self, key: impl Parameters) -> Result<bool> {
+        let key = self.accept_key(key)?;
+        let outcome = self.access.write(Verb::Delete, FieldSet::EMPTY, &key)?;
+        Ok(outcome != Outcome::Changed(0))
+    }
+
+    /// Assigns columns of every row that the filter keeps; gives their number.
+    ///
+    /// # Errors
+    /// As [`insert`](DynTable::insert).
+    pub fn set_where(
+        &self,
+        filter: Filter<DynRow>,
+        assignments: impl IntoIterator<Item = Assignment<DynRow>>,
+    ) -> Result<u64> {
+        let assignments = assignments.into_iter().collect();
+        self.access.change(Some(filter.into_condition()), Some(assignments))
+    }
+
+    /// Deletes every row that the filter keeps; gives their number.
+    ///
+    /// # Errors
+    /// As [`delete`](DynTable::delete).
+    pub fn delete_where(&self, filter: Filter<DynRow>) -> Result<u64> {
+        self.access.change::<DynRow>(Some(filter.into_condition()), None)
+    }
+
+    /// How many rows a query keeps.
+    ///
+    /// # Errors
+    /// `Mismatch` for a value that is not of its column's type.
+    pub fn count(&self, query: impl Into<Query<DynRow>>) -> Result<u64> {
+        self.access.count(&query.into())
+    }
+
+    /// The rows of a query, all at once.
+    ///
+    /// # Errors
+    /// As [`count`](DynTable::count).
+    pub fn list(&self, query: impl Into<Query<DynRow>>) -> Result<Vec<DynRow>> {
+        let mut rows = Vec::new();
+        self.for_each_row(query, |row| {
+            rows.push(DynRow::from_named_row(row, &self.names)?);
+            Ok(true)
+        })?;
+        Ok(rows)
+    }
+
+    /// Hands out the engine's own rows, columns in schema order, until `each` says `false`.
+    ///
+    /// # Errors
+    /// As [`count`](DynTable::count), and those of `each`.
+    pub fn for_each_row(
+        &self,
+        query: impl Into<Query<DynRow>>,
+        each: impl FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let select = self.access.select_all(&query.into())?;
+        self.access.scan(&select, each)
+    }
+
+    /// The rows one after the other, in constant memory; the table may be written meanwhile.
+    ///
+    /// # Errors
+    /// As [`count`](DynTable::count).
+    pub fn iter(&self, query: impl Into<Query<DynRow>>) -> Result<DynRows<'_>> {
+        self.access.lines(&query.into()).map(|lines| DynRows { lines })
+    }
+
+    /// Columns and aggregates of a query, as tuples. See [`Table::select`](crate::Table::select).
+    ///
+    /// # Errors
+    /// As [`Table::select`](crate::Table::select).
+    pub fn select<S: Selection<DynRow>>(
+        &self,
+        query: impl Into<Query<DynRow>>,
+        selection: S,
+    ) -> Result<Vec<S::Row>> {
+        self.access.select(&query.into(), selection.exprs())
+    }
+
+    /// One aggregate over a query.
+    ///
+    /// # Errors
+    /// As [`select`](DynTable::select).
+    pub fn value<P: SelectionPart<DynRow>>(
+        &self,
+        query: impl Into<Query<DynRow>>,
+        part: P,
+    ) -> Result<P::Value>
+    where
+        (P::Value,): FromRow,
+    {
+        let rows: Vec<(P::Value,)> = self.access.select(&query.into(), vec![part.expr()])?;
+        rows.into_iter().next().map(|(value,)| value).ok_or_else(|| {
+            self.access.name(Error::new(ErrorKind::Engine, "an aggregate gave no row"))
+        })
+    }
+
+    fn accept_key(&self, key: impl Parameters) -> Result<Vec<Value<'static>>> {
+        let schema = &self.access.schema;
+        let values = key.into_values()?;
+        if values.len() != schema.key().len() {
+            let message =
+                format!("the key has {} columns, not {}", schema.key().len(), values.len());
+            return Err(self.access.name(Error::new(ErrorKind::Mismatch, message)));
+        }
+        let accept = |(&place, value): (&usize, Value<'static>)| match schema.columns().get(place) {
+            Some(column) => column.accept(value),
+            None => Ok(value),
+        };
+        let values = schema.key().iter().zip(values).map(accept).collect::<Result<_>>();
+        values.map_err(|error| self.access.name(error))
+    }
+}
+
+/// The rows of a [`DynTable`], one after the other: an iterator of `Result<DynRow>`.
+pub struct DynRows<'a> {
+    lines: Lines<'a>,
+}
+
+impl Iterator for DynRows<'_> {
+    type Item = Result<DynRow>;
+
+    fn next(&mut self) -> Option<Result<DynRow>> {
+        let names = Arc::clone(self.lines.names());
+        let row = self.lines.next_row().transpose()?;
+        Some(row.and_then(|row| DynRow::from_named_row(&row, &names)))
+    }
+}
+
+/// The values of a row by name in schema order; columns that it lacks get their defaults.
+///
+/// # Errors
+/// `Schema` for a column that the table has not.
+pub(crate) fn arrange<'r>(schema: &TableSchema, row: &'r DynRow) -> Result<Vec<Value<'r>>> {
+    let default = |column: &bobak_core::ColumnSchema| column.default.clone().unwrap_or_default();
+    let mut values: Vec<Value<'r>> = schema.columns().iter().map(default).collect();
+    for (name, value) in row.names().iter().zip(row.values()) {
+        if let Some(slot) = values.get_mut(schema.column(name)?) {
+            *slot = Value::from(value.as_ref());
+        }
+    }
+    Ok(values)
+}
+
+/// Checks values in schema order against their columns. What Bobak or the engine fills may be NULL.
+///
+/// # Errors
+/// `Mismatch`, `OutOfRange`, `TooLong`, `Constraint`, naming table and column.
+pub(crate) fn accept(schema: &TableSchema, values: Vec<Value<'_>>) -> Result<Vec<Value<'static>>> {
+    if values.len() != schema.columns().len() {
+        let message = format!("{} values for {} columns", values.len(), schema.columns().len());
+        return Err(Error::new(ErrorKind::Mismatch, message).in_table(schema.name()));
+    }
+    let made = schema.key_generation() != bobak_core::KeyGeneration::Given;
+    let filled = |place: usize| {
+        made && schema.key().contains(&place)
+            || [schema.created_at(), schema.modified_at()].contains(&Some(place))
+    };
+    let accept = |(place, (column, value)): (usize, (&bobak_core::ColumnSchema, Value<'_>))| {
+        if value.is_null() {
+            if filled(place) {
+                return Ok(Value::Null);
+            }
+            if schema.version() == Some(place) {
+                return Ok(Value::Int(0));
+            }
+        }
+        column.accept(value)
+    };
+    let pairs = schema.columns().iter().zip(values).enumerate();
+    let accepted: Result<_> = pairs.map(accept).collect();
+    accepted.map_err(|error| error.in_table(schema.name()))
+}

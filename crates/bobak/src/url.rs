@@ -1,0 +1,204 @@
+//! Engines by URL: `engine:place?setting=value&…`.
+
+use bobak_core::memory::{Memory, SnapshotFormat};
+use bobak_core::{Engine, Error, ErrorKind, Result};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Opens the engine that a URL names.
+///
+/// # Errors
+/// `Config` where the URL is malformed; those of the engine.
+pub(crate) fn open(url: &str) -> Result<Arc<dyn Engine>> {
+    let bad = |message: String| Error::new(ErrorKind::Config, format!("{message} in '{url}'"));
+    let Some((scheme, rest)) = url.split_once(':') else {
+        return Err(bad("no engine: write sqlite:FILE, sqlite::memory: or memory:".to_owned()));
+    };
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let place =
+        decode(place).ok_or_else(|| bad("a % without two hexadecimal digits".to_owned()))?;
+    let settings = settings(query).map_err(&bad)?;
+    match scheme {
+        "memory" => memory(&place, &settings).map_err(|error| in_url(error, &bad)),
+        #[cfg(feature = "sqlite")]
+        "sqlite" => sqlite(&place, &settings).map_err(|error| in_url(error, &bad)),
+        _ => Err(bad(format!("unknown engine '{scheme}'; there are: {ENGINES}"))),
+    }
+}
+
+#[cfg(feature = "sqlite")]
+const ENGINES: &str = "sqlite, memory";
+#[cfg(not(feature = "sqlite"))]
+const ENGINES: &str = "memory";
+
+/// A setting's error gets the URL; an engine's own is about a file, and names it.
+fn in_url(error: Error, bad: impl Fn(String) -> Error) -> Error {
+    if error.kind() == ErrorKind::Config { bad(error.message().to_owned()) } else { error }
+}
+
+fn memory(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
+    let mut builder = Memory::builder();
+    if !place.is_empty() {
+        builder = builder.snapshot(place);
+    }
+    for (name, value) in settings {
+        builder = match name.as_str() {
+            "format" => builder.format(choice(
+                name,
+                value,
+                &[("binary", SnapshotFormat::Binary), ("json", SnapshotFormat::Json)],
+            )?),
+            "busy_timeout" => builder.busy_timeout(Duration::from_millis(number(name, value)?)),
+            _ => return Err(unknown(name, "format, busy_timeout")),
+        };
+    }
+    Ok(Arc::new(builder.open()?))
+}
+
+#[cfg(feature = "sqlite")]
+fn sqlite(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
+    use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
+    if place.is_empty() {
+        return Err(config("no file; write sqlite:FILE or sqlite::memory:".to_owned()));
+    }
+    let mut builder = Sqlite::builder();
+    for (name, value) in settings {
+        builder = match name.as_str() {
+            "synchronous" => builder.synchronous(choice(
+                name,
+                value,
+                &[
+                    ("full", Synchronous::Full),
+                    ("normal", Synchronous::Normal),
+                    ("off", Synchronous::Off),
+                ],
+            )?),
+            "journal" => builder.journal_mode(choice(
+                name,
+                value,
+                &[
+                    ("wal", JournalMode::Wal),
+                    ("delete", JournalMode::Delete),
+                    ("truncate", JournalMode::Truncate),
+                    ("persist", JournalMode::Persist),
+                    ("memory", JournalMode::Memory),
+                    ("off", JournalMode::Off),
+                ],
+            )?),
+            "locking" => builder.locking(choice(
+                name,
+                value,
+                &[("normal", Locking::Normal), ("exclusive", Locking::Exclusive)],
+            )?),
+            "page_size" => builder.page_size(number(name, value)?),
+            "cache_size" => builder.cache_bytes(number(name, value)?),
+            "mmap_size" => builder.mmap_bytes(number(name, value)?),
+            "busy_timeout" => builder.busy_timeout(Duration::from_millis(number(name, value)?)),
+            "readers" => builder.readers(number(name, value)?),
+            "mode" => {
+                let modes =
+                    &[("rwc", (false, true)), ("rw", (false, false)), ("ro", (true, false))];
+                let (read_only, create) = choice(name, value, modes)?;
+                builder.read_only(read_only).create(create)
+            }
+            _ => {
+                return Err(unknown(
+                    name,
+                    "synchronous, journal, locking, page_size, cache_size, mmap_size, \
+                     busy_timeout, readers, mode",
+                ));
+            }
+        };
+    }
+    let engine = if place == ":memory:" { builder.open_memory()? } else { builder.open(place)? };
+    Ok(Arc::new(engine))
+}
+
+/// `a=b&c=d`, decoded.
+fn settings(query: &str) -> Result<Vec<(String, String)>, String> {
+    let parts = query.split('&').filter(|part| !part.is_empty());
+    let mut settings: Vec<(String, String)> = Vec::new();
+    for part in parts {
+        let (name, value) = part.split_once('=').ok_or(format!("'{part}' is not name=value"))?;
+        let value = decode(value).ok_or("a % without two hexadecimal digits")?;
+        if settings.iter().any(|(other, _)| other == name) {
+            return Err(format!("'{name}' is there twice"));
+        }
+        settings.push((name.to_owned(), value));
+    }
+    Ok(settings)
+}
+
+/// Percent-decoding; `None` for a `%` without two hexadecimal digits, or bytes that are not UTF-8.
+fn decode(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return Some(text.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        let byte = match (first, tail) {
+            (b'%', [high, low, tail @ ..]) => {
+                rest = tail;
+                let digit = |c: &u8| char::from(*c).to_digit(16);
+                u8::try_from(digit(high)? * 16 + digit(low)?).ok()?
+            }
+            (b'%', _) => return None,
+            (byte, _) => *byte,
+        };
+        bytes.push(byte);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn choice<V: Copy>(name: &str, value: &str, choices: &[(&str, V)]) -> Result<V> {
+    let found = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(value));
+    found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let words = choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+        config(format!("{name} is one of {words}, not '{value}'"))
+    })
+}
+
+fn number<N: std::str::FromStr>(name: &str, value: &str) -> Result<N> {
+    value.parse().map_err(|_| config(format!("{name} is a whole number, not '{value}'")))
+}
+
+fn unknown(name: &str, known: &str) -> Error {
+    config(format!("unknown setting '{name}'; there are: {known}"))
+}
+
+fn config(message: String) -> Error {
+    Error::new(ErrorKind::Config, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn malformed_urls_say_what_is_wrong() {
+        for (url, expected) in [
+            ("app.db", "no engine"),
+            ("oracle:x", "unknown engine 'oracle'"),
+            ("memory:?format=xml", "format is one of binary, json, not 'xml'"),
+            ("memory:?colour=red", "unknown setting 'colour'"),
+            ("memory:?format", "'format' is not name=value"),
+            ("memory:?format=json&format=json", "'format' is there twice"),
+            ("memory:%zz", "a % without two hexadecimal digits"),
+            ("memory:?busy_timeout=soon", "busy_timeout is a whole number, not 'soon'"),
+        ] {
+            let error = open(url).err().map(|error| (error.kind(), error.to_string()));
+            let (kind, message) = error.expect(url);
+            assert_eq!(kind, ErrorKind::Config, "{url}");
+            assert!(message.contains(expected) && message.contains(url), "{message}");
+        }
+    }
+
+    #[test]
+    fn percent_signs_are_decoded() {
+        assert_eq!(decode("a%3Fb%25c%C3%A9").as_deref(), Some("a?b%cé"));
+        assert_eq!(decode("%FF"), None);
+        assert_eq!(decode("%4"), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! Tables that no struct describes.
+
+use crate::engines::on_each;
+use bobak::prelude::*;
+use bobak::{Collation, ColumnSchema, OnDelete, TableSchema, count};
+
+fn planes() -> TableSchema {
+    TableSchema::builder("plane")
+        .column(ColumnSchema::of::<String>("tailnum").max_chars(6))
+        .column(ColumnSchema::of::<Option<i32>>("year"))
+        .column(ColumnSchema::of::<String>("maker").collation(Collation::NoCase).default("unknown"))
+        .column(ColumnSchema::of::<Option<Timestamp>>("built").as_text())
+        .key(["tailnum"])
+        .index("plane_year", ["year"])
+        .build()
+        .unwrap()
+}
+
+fn row(tailnum: &str, year: Option<i32>) -> DynRow {
+    let mut row = DynRow::new();
+    row.set("tailnum", tailnum).unwrap();
+    row.set("year", year).unwrap();
+    row
+}
+
+#[test]
+fn rows_with_named_values() {
+    on_each(|place| {
+        let db = Db::open(&place.url).unwrap();
+        let table = db.create_table(planes()).unwrap();
+        assert!(table.schema().same_as(&planes()), "{:#?}", table.schema());
+        let key = table.insert(&row("N10156", Some(2004))).unwrap();
+        assert_eq!(key, [Value::from("N10156")]);
+        let mut second = row("N102UW", None);
+        second.set("maker", "Airbus").unwrap();
+        second.set("built", "2013-01-01T05:00:00Z".parse::<Timestamp>().unwrap()).unwrap();
+        table.insert(&second).unwrap();
+        let first = table.get(["N10156"]).unwrap().expect("is there");
+        assert_eq!(first.get::<String>("MAKER").unwrap(), "unknown", "the default");
+        let second = table.get(["N102UW"]).unwrap().expect("is there");
+        assert_eq!(second.get::<Option<i32>>("year").unwrap(), None);
+        let built: Timestamp = second.get("built").unwrap();
+        assert_eq!(built.to_string(), "2013-01-01T05:00:00Z");
+
+        let maker = table.column("maker").unwrap();
+        let year = table.column("year").unwrap();
+        assert_eq!(table.list(maker.eq("AIRBUS")).unwrap().len(), 1);
+        assert_eq!(table.count(year.is_null()).unwrap(), 1);
+        let built = table.column("built").unwrap();
+        let moment: Timestamp = "2013-01-01T00:00:00Z".parse().unwrap();
+        assert_eq!(table.count(built.gt(moment)).unwrap(), 1);
+        let groups = table.select(Query::all().group_by(maker), (maker, count())).unwrap();
+        assert_eq!(groups[0], (Value::from("Airbus"), 1));
+
+        let mut change = DynRow::new();
+        change.set("tailnum", "N10156").unwrap();
+        change.set("year", 2005).unwrap();
+        table.update(&change).unwrap();
+        let first = table.get(["N10156"]).unwrap().expect("is there");
+        assert_eq!(first.get::<i32>("year").unwrap(), 2005);
+        assert_eq!(first.get::<String>("maker").unwrap(), "unknown", "not named: not changed");
+        assert_eq!(table.set_where(year.is_null(), [year.set(1999)]).unwrap(), 1);
+        assert_eq!(table.iter(Query::all()).unwrap().count(), 2);
+        assert!(table.delete(["N102UW"]).unwrap());
+        assert!(table.get(["N102UW"]).unwrap().is_none());
+    });
+}
+
+#[test]
+fn batches_and_transactions_take_them_too() {
+    on_each(|place| {
+        let db = Db::open(&place.url).unwrap();
+        let table = db.create_table(planes()).unwrap();
+        let mut batch = db.batch(BatchOptions::new());
+        for number in 0..100 {
+            batch.insert_row(&table, &row(&format!("N{number:05}"), Some(number))).unwrap();
+        }
+        assert_eq!(
+            batch.insert_row(&table, &row("N1234567", None)).unwrap_err().kind(),
+            ErrorKind::TooLong
+        );
+        assert_eq!(batch.finish().unwrap().inserted, 100);
+        let transaction = db.begin().unwrap();
+        let inside = transaction.dynamic("plane").unwrap();
+        inside.delete_where(inside.column("year").unwrap().ge(50)).unwrap();
+        let mut batch = transaction.batch(BatchOptions::new());
+        batch.insert_row(&inside, &row("X", None)).unwrap();
+        batch.finish().unwrap();
+        assert_eq!(inside.count(Query::all()).unwrap(), 51);
+        transaction.commit().unwrap();
+        assert_eq!(table.count(Query::all()).unwrap(), 51);
+    });
+}
+
+#[test]
+fn tables_that_others_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("other.db").display());
+    let db = Db::open(&url).unwrap();
+    for text in [
+        "CREATE TABLE author (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+        "CREATE TABLE book (isbn VARCHAR(13) PRIMARY KEY NOT NULL, author INTEGER NOT NULL
+           REFERENCES author(id) ON DELETE CASCADE, price REAL DEFAULT 9.5, cover BLOB, any)",
+        "CREATE INDEX by_author ON book (author)",
+        "CREATE VIEW cheap AS SELECT * FROM book WHERE price < 5",
+    ] {
+        db.execute(text, ()).unwrap();
+    }
+    let tables = db.tables().unwrap();
+    let names: Vec<_> = tables.iter().map(TableSchema::name).collect();
+    assert_eq!(names, ["author", "book"]);
+    let book = &tables[1];
+    assert_eq!(book.columns()[0].max_chars, Some(13));
+    let reference = book.columns()[1].reference.as_ref().expect("a foreign key");
+    assert_eq!((&*reference.table, reference.on_delete), ("author", OnDelete::Cascade));
+    let authors = db.dynamic("author").unwrap();
+    let mut ada = DynRow::new();
+    ada.set("name", "Ada").unwrap();
+    assert_eq!(authors.insert(&ada).unwrap(), [Value::Int(1)]);
+    let books = db.dynamic("book").unwrap();
+    let mut notes = DynRow::new();
+    notes.set("isbn", "1").unwrap();
+    notes.set("author", 1).unwrap();
+    notes.set("any", "seven").unwrap();
+    books.insert(&notes).unwrap();
+    let stored = books.get(["1"]).unwrap().expect("is there");
+    assert_eq!(stored.get::<f64>("price").unwrap(), 9.5);
+    assert_eq!(stored.get::<Value<'static>>("any").unwrap(), Value::from("seven"));
+    let sum = books.value(Query::all(), books.column("price").unwrap().sum()).unwrap();
+    assert_eq!(sum, Some(Value::Float(9.5)));
+}

@@ -1,0 +1,24 @@
+//! The first program is one text, in the README and in the docs, and it runs.
+
+use crate::first_program;
+
+const PROGRAM: &str = include_str!("first_program.rs");
+
+#[test]
+fn the_first_program_is_short_and_runs() {
+    assert!(PROGRAM.lines().count() <= 15, "at most 15 lines");
+    assert_eq!(PROGRAM.lines().filter(|line| line.starts_with("use ")).count(), 1);
+    let folder = tempfile::tempdir().unwrap();
+    // It names its file without a folder; no other test reads a relative path.
+    std::env::set_current_dir(folder.path()).unwrap();
+    first_program::main().unwrap();
+    assert!(folder.path().join("people.db").exists());
+}
+
+#[test]
+fn the_readme_shows_it_on_its_first_screen() {
+    let readme = include_str!("../../../../README.md");
+    let (before, _) =
+        readme.split_once(PROGRAM).expect("the README has the program, letter by letter");
+    assert!(before.lines().count() < 20, "it is within the first screen");
+}

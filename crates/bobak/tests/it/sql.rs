@@ -1,0 +1,80 @@
+//! Raw SQL into typed rows.
+
+use crate::engines::{Person, person};
+use bobak::prelude::*;
+
+fn db() -> Db {
+    let db = Db::builder().record::<Person>().open("sqlite::memory:").unwrap();
+    db.create_missing_tables().unwrap();
+    for (name, age) in [("ada", 36), ("bob", 7), ("cid", 50)] {
+        db.table::<Person>().unwrap().insert(&person(name, age)).unwrap();
+    }
+    db
+}
+
+#[test]
+fn tuples_structs_records_values_and_dynamic_rows() {
+    #[derive(FromRow, Debug, PartialEq)]
+    struct Count {
+        n: i64,
+        name: String,
+    }
+    let db = db();
+    let tuples =
+        db.sql::<(String, i32)>("SELECT name, age FROM person WHERE age > ?", (30,)).unwrap();
+    assert_eq!(tuples, [("ada".to_owned(), 36), ("cid".to_owned(), 50)]);
+    let text = "SELECT name, count(*) AS N, 'extra' FROM person GROUP BY 1 HAVING name = ?";
+    assert_eq!(db.sql::<Count>(text, ("bob",)).unwrap(), [Count { n: 1, name: "bob".into() }]);
+    let people = db.sql::<Person>("SELECT * FROM person ORDER BY id", ()).unwrap();
+    assert_eq!(people[2].name, "cid");
+    let ages =
+        db.sql::<i32>("SELECT age FROM person WHERE name IN (?, ?)", ["ada", "bob"]).unwrap();
+    assert_eq!(ages, [36, 7]);
+    let row = &db.sql::<DynRow>("SELECT *, age * 2 AS twice FROM person LIMIT 1", ()).unwrap()[0];
+    assert_eq!(row.names().last().map(String::as_str), Some("twice"));
+    assert_eq!(row.get::<i64>("twice").unwrap(), 72);
+    let money = db.sql::<Currency>("SELECT sum(balance) FROM person", ()).unwrap();
+    assert_eq!(money[0].to_string(), "3.7035");
+    let none = db.sql::<Option<i64>>("SELECT max(age) FROM person WHERE 0", ()).unwrap();
+    assert_eq!(none, [None]);
+}
+
+#[test]
+fn missing_columns_and_too_few_are_told() {
+    #[derive(FromRow, Debug)]
+    struct Wanted {
+        #[allow(dead_code)]
+        height: i64,
+    }
+    let db = db();
+    let error = db.sql::<Wanted>("SELECT name, age FROM person", ()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Schema);
+    assert!(
+        error.to_string().contains("'height'") && error.to_string().contains("name, age"),
+        "{error}"
+    );
+    let error = db.sql::<(String, i32)>("SELECT name FROM person", ()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+}
+
+#[test]
+fn statements_that_write() {
+    let db = db();
+    assert_eq!(db.execute("UPDATE person SET age = age + ?", (1,)).unwrap(), 3);
+    let gone = db.sql::<String>("DELETE FROM person WHERE age < ? RETURNING name", (10,)).unwrap();
+    assert_eq!(gone, ["bob"]);
+    let transaction = db.begin().unwrap();
+    transaction.execute("DELETE FROM person", ()).unwrap();
+    assert!(transaction.sql::<String>("SELECT name FROM person", ()).unwrap().is_empty());
+    drop(transaction);
+    assert_eq!(db.table::<Person>().unwrap().count(Query::all()).unwrap(), 2);
+    let two = db.execute("SELECT 1; DELETE FROM person", ()).unwrap_err();
+    assert_eq!(two.kind(), ErrorKind::Syntax, "{two}");
+    let mut seen = 0;
+    db.sql_for_each::<i64>("SELECT id FROM person ORDER BY id", (), |_| {
+        seen += 1;
+        Ok(seen < 1)
+    })
+    .unwrap();
+    assert_eq!(seen, 1);
+}

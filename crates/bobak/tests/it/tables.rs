@@ -1,0 +1,150 @@
+//! One record at a time.
+
+use crate::engines::{Note, Person, note, on_each, person};
+use bobak::prelude::*;
+
+#[test]
+fn insert_get_update_delete() {
+    on_each(|place| {
+        let db = place.people();
+        let people = db.table::<Person>().unwrap();
+        let id = people.insert(&person("ada", 36)).unwrap();
+        assert_eq!(id, 1);
+        assert_eq!(people.insert(&person("bob", 7)).unwrap(), 2);
+        let mut ada = people.require(id).unwrap();
+        assert_eq!(ada, Person { id, ..person("ada", 36) });
+        ada.age = 37;
+        people.update(&ada).unwrap();
+        assert_eq!(people.get(id).unwrap(), Some(ada.clone()));
+        assert_eq!(people.get_many([2, 9, 1]).unwrap().iter().flatten().count(), 2);
+        assert!(people.exists(2).unwrap() && !people.exists(9).unwrap());
+        assert!(people.delete(2).unwrap() && !people.delete(2).unwrap());
+        assert_eq!(people.insert(&person("eve", 1)).unwrap(), 2, "one more than the largest key");
+        assert_eq!(people.insert(&Person { id: 50, ..person("dan", 2) }).unwrap(), 50);
+        assert_eq!(people.insert(&person("kim", 3)).unwrap(), 51);
+        let mut reused = person("", 0);
+        assert!(people.get_into(50, &mut reused).unwrap());
+        assert_eq!(reused.name, "dan");
+    });
+}
+
+#[test]
+fn upsert_ignore_and_replace() {
+    on_each(|place| {
+        let db = place.people();
+        let people = db.table::<Person>().unwrap();
+        let id = people.upsert(&person("ada", 1)).unwrap();
+        assert_eq!(people.upsert(&Person { id, age: 2, ..person("ada", 1) }).unwrap(), id);
+        assert_eq!(people.require(id).unwrap().age, 2);
+        let other = people.upsert(&Person { id: 9, ..person("ADA", 3) }).unwrap_err();
+        assert_eq!(other.kind(), ErrorKind::Duplicate, "its e-mail is there: {other}");
+        assert_eq!(people.insert_or_ignore(&person("Ada", 4)).unwrap(), None);
+        assert_eq!(people.insert_or_ignore(&person("bob", 4)).unwrap(), Some(2));
+        let replaced = people.insert_or_replace(&person("ada", 5)).unwrap();
+        assert_eq!(people.count(Query::all()).unwrap(), 2);
+        assert_eq!(people.require(replaced).unwrap().age, 5);
+        assert_eq!(people.get(id).unwrap(), None);
+    });
+}
+
+#[test]
+fn chosen_fields_and_increments() {
+    on_each(|place| {
+        let db = place.people();
+        let people = db.table::<Person>().unwrap();
+        let id = people.insert(&person("ada", 36)).unwrap();
+        assert!(people.set(id, [Person::AGE.add(4), Person::NAME.set("Ada")]).unwrap());
+        assert!(!people.set(99, [Person::AGE.add(1)]).unwrap());
+        let ada = people.require(id).unwrap();
+        assert_eq!((ada.name.as_str(), ada.age), ("Ada", 40));
+        let changed = Person { age: 1, name: "not written".into(), ..ada };
+        people.update_fields(&changed, [Person::AGE.into()]).unwrap();
+        assert_eq!(people.require(id).unwrap().name, "Ada");
+        people.insert(&person("bob", 1)).unwrap();
+        assert_eq!(people.set_where(Person::AGE.eq(1), [Person::AGE.set(5)]).unwrap(), 2);
+        assert_eq!(people.delete_where(Person::AGE.gt(4)).unwrap(), 2);
+        for fixed in [people.set(id, [Person::ID.set(4)]), people.set(id, [])] {
+            assert_eq!(fixed.unwrap_err().kind(), ErrorKind::Misuse);
+        }
+    });
+}
+
+#[test]
+fn bobak_fills_keys_stamps_and_versions() {
+    on_each(|place| {
+        let db = place.people();
+        let person = db.table::<Person>().unwrap().insert(&person("ada", 36)).unwrap();
+        let notes = db.table::<Note>().unwrap();
+        let first = notes.insert(&note(person, "one")).unwrap();
+        let second = notes.insert(&note(person, "two")).unwrap();
+        assert!(first < second && first.get_version_num() == 7);
+        let stored = notes.require(first).unwrap();
+        assert!(stored.created > Timestamp::UNIX_EPOCH && stored.created == stored.modified);
+        let changed = Note { text: "new".into(), created: Timestamp::UNIX_EPOCH, ..stored.clone() };
+        notes.update(&changed).unwrap();
+        let again = notes.require(first).unwrap();
+        assert_eq!((again.created, again.version), (stored.created, stored.version + 1));
+        assert!(again.modified >= stored.modified && again.text == "new");
+        let stale = notes.update(&changed).unwrap_err();
+        assert_eq!(stale.kind(), ErrorKind::Conflict, "{stale}");
+        notes.set(first, [Note::TEXT.set("x")]).unwrap();
+        assert_eq!(notes.require(first).unwrap().version, stored.version + 2);
+        let gone = Note { id: Uuid::max(), ..changed };
+        assert_eq!(notes.update(&gone).unwrap_err().kind(), ErrorKind::NotFound);
+    });
+}
+
+#[test]
+fn references_cascade() {
+    on_each(|place| {
+        let db = place.people();
+        let people = db.table::<Person>().unwrap();
+        let notes = db.table::<Note>().unwrap();
+        let id = people.insert(&person("ada", 36)).unwrap();
+        notes.insert(&note(id, "hers")).unwrap();
+        let error = notes.insert(&note(99, "nobody's")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
+        people.delete(id).unwrap();
+        assert_eq!(notes.count(Query::all()).unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_database_is_used_from_many_threads() {
+    on_each(|place| {
+        let db = place.people();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let db = db.clone();
+                scope.spawn(move || {
+                    let people = db.table::<Person>().unwrap();
+                    for number in 0..50 {
+                        people.insert(&person(&format!("p{thread}-{number}"), thread)).unwrap();
+                        assert!(people.count(Person::AGE.eq(thread)).unwrap() > number);
+                    }
+                });
+            }
+        });
+        assert_eq!(db.table::<Person>().unwrap().count(Query::all()).unwrap(), 200);
+    });
+}
+
+#[test]
+fn a_file_keeps_its_records() {
+    for url in ["sqlite:{}/app.db", "memory:{}/app.bobak", "memory:{}/app.json?format=json"] {
+        let folder = tempfile::tempdir().unwrap();
+        let url = url.replace("{}", folder.path().to_str().unwrap());
+        let stored = {
+            let db = Db::builder().record::<Person>().open(&url).unwrap();
+            db.create_missing_tables().unwrap();
+            let people = db.table::<Person>().unwrap();
+            people.insert(&person("Namé\0 1", 36)).unwrap();
+            people.insert(&Person { email: None, ..person("bob", -1) }).unwrap();
+            db.flush().unwrap();
+            people.list(Query::all()).unwrap()
+        };
+        let db = Db::open(&url).unwrap();
+        assert_eq!(db.table::<Person>().unwrap().list(Query::all()).unwrap(), stored);
+        assert!(db.create_missing_tables().unwrap().is_empty());
+    }
+}

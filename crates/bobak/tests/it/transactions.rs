@@ -1,0 +1,119 @@
+//! Transactions and savepoints.
+
+use crate::engines::{Person, on_each, person};
+use bobak::prelude::*;
+
+#[test]
+fn all_or_nothing() {
+    on_each(|place| {
+        let db = place.people();
+        let people = db.table::<Person>().unwrap();
+        let transaction = db.begin().unwrap();
+        let inside = transaction.table::<Person>().unwrap();
+        inside.insert(&person("ada", 1)).unwrap();
+        assert_eq!(inside.count(Query::all()).unwrap(), 1, "it sees its own");
+        transaction.commit().unwrap();
+        assert_eq!(people.count(Query::all()).unwrap(), 1);
+
+        let failed: bobak::Result<()> = db.transaction(|transaction| {
+            transaction.table::<Person>()?.delete_all()?;
+            Err(Error::new(ErrorKind::Interrupted, "changed my mind"))
+        });
+        assert_eq!(failed.unwrap_err().kind(), ErrorKind::Interrupted);
+        assert_eq!(people.count(Query::all()).unwrap(), 1);
+        let transaction = db.begin().unwrap();
+        transaction.table::<Person>().unwrap().delete_all().unwrap();
+        transaction.rollback().unwrap();
+        assert_eq!(people.count(Query::all()).unwrap(), 1);
+    });
+}
+
+#[test]
+fn savepoints_undo_their_part() {
+    on_each(|place| {
+        let db = place.people();
+        let transaction = db.begin().unwrap();
+        let people = transaction.table::<Person>().unwrap();
+        people.insert(&person("ada", 1)).unwrap();
+        {
+            let _dropped = transaction.savepoint().unwrap();
+            people.insert(&person("bob", 2)).unwrap();
+        }
+        let outer = transaction.savepoint().unwrap();
+        people.insert(&person("cid", 3)).unwrap();
+        let inner = transaction.savepoint().unwrap();
+        people.insert(&person("dan", 4)).unwrap();
+        inner.rollback().unwrap();
+        outer.release().unwrap();
+        let nested: bobak::Result<()> = transaction.nested(|transaction| {
+            transaction.table::<Person>()?.insert(&person("eve", 5))?;
+            transaction.table::<Person>()?.insert(&person("eve", 5))?;
+            Ok(())
+        });
+        assert_eq!(nested.unwrap_err().kind(), ErrorKind::Duplicate);
+        transaction.commit().unwrap();
+        let names = db.table::<Person>().unwrap().select(Query::all(), (Person::NAME,)).unwrap();
+        assert_eq!(names, [("ada".to_owned(),), ("cid".to_owned(),)]);
+    });
+}
+
+#[test]
+fn others_do_not_see_it_before_its_end() {
+    on_each(|place| {
+        if place.url.contains("exclusive") || place.url.contains(":memory:") {
+            // One connection: readers wait for the transaction's end.
+            return;
+        }
+        if place.url.contains("journal=delete") {
+            return;
+        }
+        let db = place.people();
+        let people = db.table::<Person>().unwrap();
+        people.insert(&person("ada", 1)).unwrap();
+        let transaction = db.begin().unwrap();
+        transaction.table::<Person>().unwrap().insert(&person("bob", 2)).unwrap();
+        assert_eq!(people.count(Query::all()).unwrap(), 1);
+        transaction.commit().unwrap();
+        assert_eq!(people.count(Query::all()).unwrap(), 2);
+    });
+}
+
+#[test]
+fn a_thread_does_not_wait_for_itself() {
+    on_each(|place| {
+        let db = place.people();
+        let people = db.table::<Person>().unwrap();
+        let transaction = db.begin().unwrap();
+        for error in [people.insert(&person("ada", 1)).map(|_| ()), db.begin().map(|_| ())] {
+            let error = error.unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Busy | ErrorKind::Misuse), "{error}");
+        }
+        drop(transaction);
+        people.insert(&person("ada", 1)).unwrap();
+    });
+}
+
+#[test]
+fn writers_take_turns_and_none_is_lost() {
+    on_each(|place| {
+        let db = place.people();
+        let people = db.table::<Person>().unwrap();
+        let id = people.insert(&person("counter", 0)).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..25 {
+                        db.transaction(|transaction| {
+                            let people = transaction.table::<Person>()?;
+                            let mut counter = people.require(id)?;
+                            counter.age += 1;
+                            people.update(&counter)
+                        })
+                        .unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(people.require(id).unwrap().age, 100);
+    });
+}

@@ -1,0 +1,58 @@
+//! Bobak's worked example: the flights that left New York on 2013-01-01, with their airlines,
+//! airports, planes and weather, in a new SQLite file.
+//!
+//! `cargo run --release -p flights` takes the day that is shipped here (see `data/SOURCE.md`);
+//! `cargo run --release -p flights -- FOLDER` the whole data set from a folder; a second argument
+//! names the database file.
+
+mod load;
+mod records;
+mod story;
+
+use bobak::{Error, ErrorKind, Result};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("flights: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let mut arguments = std::env::args_os().skip(1);
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let folder = arguments.next().map_or_else(|| PathBuf::from(shipped), PathBuf::from);
+    let file = arguments.next().map_or_else(|| PathBuf::from("flights.db"), PathBuf::from);
+    if file.exists() {
+        let message = format!("{} is there already: move it away, or name another", file.display());
+        return Err(Error::new(ErrorKind::Config, message));
+    }
+    story::tell(&folder, &file, &mut std::io::stdout().lock())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_day_is_told_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/data"));
+        let mut told = Vec::new();
+        story::tell(&data, &folder.path().join("flights.db"), &mut told).unwrap();
+        let told = String::from_utf8(told).unwrap();
+        for expected in [
+            "842 flights",
+            "UA  United Air Lines Inc.",
+            "every flight of the file is there",
+            "nothing of it stayed",
+        ] {
+            assert!(told.contains(expected), "'{expected}' is not in:\n{told}");
+        }
+    }
+}
