@@ -227,3 +227,9 @@ fn keys_of_other_types() {
     };
     assert_eq!((plane.key(), plane.id), ("N14228".to_owned(), 1));
 }
+
+#[test]
+fn the_derive_and_the_core_agree_on_the_most_columns() {
+    // `record_too_wide` is refused with one more.
+    assert_eq!(bobak_core::FieldSet::MAX, 256);
+}
