@@ -51,10 +51,7 @@ pub fn items(
         for item in split(tokens, errors) {
             let repeatable = repeatable.iter().any(|name| item.name == name);
             if !repeatable && items.iter().any(|other| other.name == item.name) {
-                errors.at(
-                    &item.tokens,
-                    format!("`{}` is given twice: keep one", item.name),
-                );
+                errors.at(&item.tokens, format!("`{}` is given twice: keep one", item.name));
             } else {
                 items.push(item);
             }
@@ -83,19 +80,13 @@ pub fn default_crate() -> TokenStream {
 impl Item {
     /// The value, with this item's tokens to blame.
     pub fn at<T>(&self, value: T) -> At<T> {
-        At {
-            value,
-            at: self.tokens.clone(),
-        }
+        At { value, at: self.tokens.clone() }
     }
 
     /// Whether it stands alone; with a value it is a mistake, and counts all the same.
     pub fn flag(&self, errors: &mut Errors) -> At<()> {
         if !matches!(self.given, Given::Nothing) {
-            errors.at(
-                &self.tokens,
-                format!("`{0}` takes no value: write `{0}` alone", self.name),
-            );
+            errors.at(&self.tokens, format!("`{0}` takes no value: write `{0}` alone", self.name));
         }
         self.at(())
     }
@@ -110,10 +101,7 @@ impl Item {
         match &self.given {
             Given::List(tokens) => Some(split(tokens.clone(), errors)),
             _ => {
-                errors.at(
-                    &self.tokens,
-                    format!("`{}` takes a list: write `{example}`", self.name),
-                );
+                errors.at(&self.tokens, format!("`{}` takes a list: write `{example}`", self.name));
                 None
             }
         }
@@ -136,20 +124,14 @@ impl Item {
         {
             return Some(value);
         }
-        errors.at(
-            &self.tokens,
-            format!("`{}` can't be read: write `{example}`", self.name),
-        );
+        errors.at(&self.tokens, format!("`{}` can't be read: write `{example}`", self.name));
         None
     }
 
     /// A text.
     pub fn text(&self, example: &str, errors: &mut Errors) -> Option<At<String>> {
         let text = self.literal(example, errors)?;
-        Some(At {
-            value: text.value(),
-            at: text.into_token_stream(),
-        })
+        Some(At { value: text.value(), at: text.into_token_stream() })
     }
 
     /// A name in the database: a text that is neither empty nor has a NUL.
@@ -169,15 +151,9 @@ impl Item {
     pub fn count(&self, example: &str, errors: &mut Errors) -> Option<At<u32>> {
         let literal: LitInt = self.parse(example, errors)?;
         match literal.base10_parse() {
-            Ok(value @ 1..) => Some(At {
-                value,
-                at: literal.into_token_stream(),
-            }),
+            Ok(value @ 1..) => Some(At { value, at: literal.into_token_stream() }),
             _ => {
-                errors.at(
-                    literal,
-                    format!("`{}` goes from 1 to {}", self.name, u32::MAX),
-                );
+                errors.at(literal, format!("`{}` goes from 1 to {}", self.name, u32::MAX));
                 None
             }
         }
@@ -185,26 +161,16 @@ impl Item {
 
     /// One of some words; gives what stands beside it.
     pub fn one_of<T: Copy>(&self, words: &[(&str, T)], errors: &mut Errors) -> Option<At<T>> {
-        let allowed: Vec<_> = words
-            .iter()
-            .map(|(word, _)| format!("\"{word}\""))
-            .collect();
+        let allowed: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
         let example = words.first().map_or("", |(word, _)| word);
         let text = self.text(&format!("{} = \"{example}\"", self.name), errors)?;
         let found = words.iter().find(|(word, _)| *word == text.value);
         if found.is_none() {
-            let message = format!(
-                "`{}` has no \"{}\": write {}",
-                self.name,
-                text.value,
-                any_of(&allowed)
-            );
+            let message =
+                format!("`{}` has no \"{}\": write {}", self.name, text.value, any_of(&allowed));
             errors.at(&text.at, message);
         }
-        found.map(|(_, value)| At {
-            value: *value,
-            at: text.at,
-        })
+        found.map(|(_, value)| At { value: *value, at: text.at })
     }
 
     /// Notes that nothing has this name here. `elsewhere` are the names that the other place has.
@@ -276,9 +242,5 @@ fn item(part: Vec<TokenTree>) -> Result<Item> {
         }
         Some(_) => return Err(wrong()),
     };
-    Ok(Item {
-        name,
-        given,
-        tokens,
-    })
+    Ok(Item { name, given, tokens })
 }

@@ -118,24 +118,18 @@ mod tests {
 
     #[test]
     fn constants_are_the_fields_in_capitals() {
-        for (field, expected) in [
-            ("first_name", "FIRST_NAME"),
-            ("r#type", "TYPE"),
-            ("größe", "GRÖSSE"),
-        ] {
+        for (field, expected) in
+            [("first_name", "FIRST_NAME"), ("r#type", "TYPE"), ("größe", "GRÖSSE")]
+        {
             assert_eq!(constant(&syn::parse_str(field).unwrap()), expected);
         }
     }
 
     #[test]
     fn variants_in_every_case() {
-        let all: Vec<_> = Case::ALL
-            .iter()
-            .map(|(_, case)| case.apply("OnHold"))
-            .collect();
-        let expected = [
-            "on_hold", "ON_HOLD", "on-hold", "ON-HOLD", "onhold", "ONHOLD", "onHold", "OnHold",
-        ];
+        let all: Vec<_> = Case::ALL.iter().map(|(_, case)| case.apply("OnHold")).collect();
+        let expected =
+            ["on_hold", "ON_HOLD", "on-hold", "ON-HOLD", "onhold", "ONHOLD", "onHold", "OnHold"];
         assert_eq!(all, expected);
     }
 }

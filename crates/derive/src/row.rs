@@ -66,10 +66,7 @@ impl<'a> Target<'a> {
         let attrs = FieldAttrs::parse(field, errors);
         let member = match &field.ident {
             Some(ident) => Member::Named(ident.clone()),
-            None => Member::Unnamed(Index {
-                index: place as u32,
-                span: field.ty.span(),
-            }),
+            None => Member::Unnamed(Index { index: place as u32, span: field.ty.span() }),
         };
         if let (Some(column), false) = (&attrs.column, self.by_name) {
             let message = "a tuple struct is read by place: take `column` away, or name the fields";
@@ -77,10 +74,7 @@ impl<'a> Target<'a> {
         }
         if attrs.skip {
             if let Some(column) = &attrs.column {
-                errors.at(
-                    &column.at,
-                    "a skipped field is not read: take `column` away",
-                );
+                errors.at(&column.at, "a skipped field is not read: take `column` away");
             }
             self.skipped.push(member);
             return;
@@ -90,20 +84,12 @@ impl<'a> Target<'a> {
             (None, Some(ident)) => (plain(ident), ident.to_token_stream()),
             (None, None) => (String::new(), field.ty.to_token_stream()),
         };
-        self.columns.push(Column {
-            member,
-            ty: &field.ty,
-            name,
-            at,
-        });
+        self.columns.push(Column { member, ty: &field.ty, name, at });
     }
 
     fn check(&self, errors: &mut Errors) {
         if self.columns.is_empty() {
-            errors.at(
-                self.ident,
-                "nothing would be read: write a field for each column",
-            );
+            errors.at(self.ident, "nothing would be read: write a field for each column");
         }
         for (place, column) in self.columns.iter().enumerate().filter(|_| self.by_name) {
             let same = |other: &&Column<'_>| other.name.eq_ignore_ascii_case(&column.name);
@@ -119,19 +105,10 @@ impl<'a> Target<'a> {
     }
 
     fn expand(&self) -> TokenStream {
-        let Self {
-            ident,
-            krate,
-            skipped,
-            ..
-        } = self;
+        let Self { ident, krate, skipped, .. } = self;
         let fields = self.columns.iter().enumerate().map(|(place, column)| {
             let (member, ty) = (&column.member, column.ty);
-            let name = if self.by_name {
-                column.name.clone()
-            } else {
-                format!("number {place}")
-            };
+            let name = if self.by_name { column.name.clone() } else { format!("number {place}") };
             let read = quote_spanned!(ty.span()=> <#ty as __bobak::Field>::from_value);
             quote! {
                 #member: #read(row.get(#place)).map_err(|error| error.in_column(#name))?
@@ -175,10 +152,8 @@ impl<'a> Target<'a> {
     /// Without it, a column that is not there would be read as NULL.
     fn check_length(&self) -> TokenStream {
         let count = self.columns.len();
-        let message = format!(
-            "the row has fewer columns than {} reads: {count}",
-            plain(self.ident)
-        );
+        let message =
+            format!("the row has fewer columns than {} reads: {count}", plain(self.ident));
         quote! {
             if row.len() < #count {
                 return ::core::result::Result::Err(

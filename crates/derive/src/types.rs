@@ -37,10 +37,7 @@ impl Shape {
             } else {
                 plain(inner)
             };
-            return Self {
-                optional: Some(true),
-                plain,
-            };
+            return Self { optional: Some(true), plain };
         }
         let plain = plain(ty);
         let optional = (plain != Plain::Unknown).then_some(false);

@@ -40,16 +40,9 @@ impl<'a> Enumeration<'a> {
     pub fn parse(input: &'a DeriveInput, data: &'a DataEnum, errors: &mut Errors) -> Option<Self> {
         let attrs = EnumAttrs::parse(&input.attrs, &input.ident, errors);
         if data.variants.is_empty() {
-            errors.at(
-                &input.ident,
-                "the enum has no variant, so no value can be stored: add one",
-            );
+            errors.at(&input.ident, "the enum has no variant, so no value can be stored: add one");
         }
-        for variant in data
-            .variants
-            .iter()
-            .filter(|variant| !variant.fields.is_empty())
-        {
+        for variant in data.variants.iter().filter(|variant| !variant.fields.is_empty()) {
             let message = format!(
                 "`{}` holds data: a column takes variants without. Keep the enum in Json<…>, or \
                  its data in columns of their own",
@@ -68,36 +61,22 @@ impl<'a> Enumeration<'a> {
                 return None;
             }
         };
-        Some(Self {
-            ident: &input.ident,
-            krate: attrs.krate,
-            variants: data,
-            stored,
-        })
+        Some(Self { ident: &input.ident, krate: attrs.krate, variants: data, stored })
     }
 
     /// The implementation.
     pub fn expand(&self) -> TokenStream {
-        let Self {
-            ident: name, krate, ..
-        } = self;
-        let variants: Vec<_> = self
-            .variants
-            .variants
-            .iter()
-            .map(|variant| &variant.ident)
-            .collect();
+        let Self { ident: name, krate, .. } = self;
+        let variants: Vec<_> =
+            self.variants.variants.iter().map(|variant| &variant.ident).collect();
         let (ty, class, stored, allowed) = match &self.stored {
             Stored::Text(texts) => {
                 let allowed = texts.iter().map(|text| format!("'{text}'"));
                 ("Text", "Text", quote_all(texts), list(allowed))
             }
-            Stored::Integer(numbers) => (
-                "I64",
-                "Int",
-                quote_all(numbers),
-                list(numbers.iter().map(i64::to_string)),
-            ),
+            Stored::Integer(numbers) => {
+                ("I64", "Int", quote_all(numbers), list(numbers.iter().map(i64::to_string)))
+            }
         };
         let (ty, class) = (ident(ty), ident(class));
         let unknown = unknown(&plain(name), &allowed);
@@ -131,11 +110,7 @@ impl<'a> Enumeration<'a> {
 
 impl EnumAttrs {
     fn parse(attributes: &[Attribute], name: &Ident, errors: &mut Errors) -> Self {
-        let mut attrs = Self {
-            krate: default_crate(),
-            store: None,
-            rename_all: None,
-        };
+        let mut attrs = Self { krate: default_crate(), store: None, rename_all: None };
         let items = items(attributes, "field", &[], errors);
         for item in &items {
             match item.name.to_string().as_str() {
@@ -209,10 +184,8 @@ fn integers(data: &DataEnum, errors: &mut Errors) -> Vec<i64> {
             None => next,
         };
         let Some(number) = number else {
-            errors.at(
-                &variant.ident,
-                "the number is more than engines store: give it a smaller one",
-            );
+            errors
+                .at(&variant.ident, "the number is more than engines store: give it a smaller one");
             return numbers;
         };
         numbers.push(number);
@@ -223,18 +196,13 @@ fn integers(data: &DataEnum, errors: &mut Errors) -> Vec<i64> {
 
 fn integer(expression: &Expr) -> Option<i64> {
     let (sign, literal) = match expression {
-        Expr::Unary(ExprUnary {
-            op: UnOp::Neg(_),
-            expr,
-            ..
-        }) => ("-", &**expr),
+        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => ("-", &**expr),
         _ => ("", expression),
     };
     match literal {
-        Expr::Lit(ExprLit {
-            lit: Lit::Int(literal),
-            ..
-        }) => format!("{sign}{}", literal.base10_digits()).parse().ok(),
+        Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) => {
+            format!("{sign}{}", literal.base10_digits()).parse().ok()
+        }
         Expr::Group(group) => integer(&group.expr),
         _ => None,
     }

@@ -21,12 +21,7 @@ impl<'a> Newtype<'a> {
         for item in items(&input.attrs, "field", &[], errors) {
             match item.name.to_string().as_str() {
                 "crate" => krate = crate_path(&item, errors).unwrap_or(krate),
-                _ => item.unknown(
-                    &["crate"],
-                    &["store", "rename_all", "rename"],
-                    "enums",
-                    errors,
-                ),
+                _ => item.unknown(&["crate"], &["store", "rename_all", "rename"], "enums", errors),
             }
         }
         for field in fields {
@@ -42,20 +37,12 @@ impl<'a> Newtype<'a> {
             errors.at(&input.ident, message);
             return None;
         };
-        Some(Self {
-            ident: &input.ident,
-            krate,
-            inner: &field.ty,
-        })
+        Some(Self { ident: &input.ident, krate, inner: &field.ty })
     }
 
     /// Passes everything through.
     pub fn expand(&self) -> TokenStream {
-        let Self {
-            ident,
-            krate,
-            inner,
-        } = self;
+        let Self { ident, krate, inner } = self;
         let field = quote_spanned!(inner.span()=> <#inner as __bobak::Field>);
         quote! {
             #[allow(deprecated, unused_qualifications)]

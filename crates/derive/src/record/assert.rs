@@ -15,12 +15,7 @@ pub fn assertions(table: &Table<'_>) -> TokenStream {
     let mut assertions = TokenStream::new();
     for (place, column) in table.places() {
         let is_key = table.key.contains(&place);
-        Assertions {
-            record: table.ident,
-            column,
-            out: &mut assertions,
-        }
-        .all(is_key);
+        Assertions { record: table.ident, column, out: &mut assertions }.all(is_key);
     }
     assertions
 }
@@ -40,15 +35,10 @@ impl Assertions<'_> {
         for role in &attrs.roles {
             let (variant, wanted) = role.value.wanted();
             let variant = ident(variant);
-            let message = format!(
-                "`{}` goes on {wanted}: change the field's type",
-                role.value.word()
-            );
+            let message =
+                format!("`{}` goes on {wanted}: change the field's type", role.value.word());
             self.of_type(quote!(Type::#variant), &message);
-            self.not_null(&format!(
-                "`{}` is never NULL: take the Option away",
-                role.value.word()
-            ));
+            self.not_null(&format!("`{}` is never NULL: take the Option away", role.value.word()));
         }
         let text = "is for texts: take it away here, or change the field's type";
         if attrs.max.is_some() {
@@ -72,10 +62,7 @@ impl Assertions<'_> {
 
     fn reference(&mut self) {
         let (attrs, ty) = (&self.column.attrs, self.field());
-        if attrs
-            .on_delete
-            .as_ref()
-            .is_some_and(|action| action.value == "SetNull")
+        if attrs.on_delete.as_ref().is_some_and(|action| action.value == "SetNull")
             && self.column.shape.optional.is_none()
         {
             let message = "\"set_null\" needs a field that may be NULL: make it an Option";
@@ -87,10 +74,7 @@ impl Assertions<'_> {
             let span = target.span();
             let target = without_self(target.to_token_stream(), self.record);
             let key = quote_spanned!(span=> <<#target as __bobak::Record>::Key as __bobak::Field>);
-            self.assert(
-                quote!(#ty::TYPE.storage() as u8 == #key::TYPE.storage() as u8),
-                &message,
-            );
+            self.assert(quote!(#ty::TYPE.storage() as u8 == #key::TYPE.storage() as u8), &message);
         }
     }
 

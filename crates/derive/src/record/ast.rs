@@ -65,10 +65,8 @@ impl<'a> Table<'a> {
                 skipped.push(Skipped { ident, attrs });
                 continue;
             }
-            let name = attrs
-                .column
-                .as_ref()
-                .map_or_else(|| plain(ident), |name| name.value.clone());
+            let name =
+                attrs.column.as_ref().map_or_else(|| plain(ident), |name| name.value.clone());
             columns.push(Column {
                 ident,
                 vis: &field.vis,
@@ -79,9 +77,7 @@ impl<'a> Table<'a> {
                 attrs,
             });
         }
-        let name = attrs
-            .table
-            .map_or_else(|| snake(&plain(&input.ident)), |table| table.value);
+        let name = attrs.table.map_or_else(|| snake(&plain(&input.ident)), |table| table.value);
         let mut table = Self {
             ident: &input.ident,
             krate: attrs.krate,
@@ -108,17 +104,10 @@ impl<'a> Table<'a> {
     }
 
     fn find_key(&mut self) {
-        let marked = self
-            .places()
-            .filter(|(_, column)| column.attrs.key.is_some());
+        let marked = self.places().filter(|(_, column)| column.attrs.key.is_some());
         self.key = marked.map(|(place, _)| place).collect();
         if self.key.is_empty() {
-            self.key = self
-                .columns
-                .iter()
-                .position(|c| c.ident == "id")
-                .into_iter()
-                .collect();
+            self.key = self.columns.iter().position(|c| c.ident == "id").into_iter().collect();
         }
         let given = |column: &Column<'_>| column.attrs.key.as_ref().is_some_and(|key| key.value);
         self.given_key = self.columns.iter().any(given);
@@ -129,12 +118,7 @@ impl<'a> Table<'a> {
             if let Some(index) = &column.attrs.index {
                 let name = format!("{}_{}", self.name, column.name);
                 let (columns, at) = (vec![place], index.at.clone());
-                self.indexes.push(Index {
-                    name,
-                    columns,
-                    unique: false,
-                    at,
-                });
+                self.indexes.push(Index { name, columns, unique: false, at });
             }
         }
         for attr in attrs {
@@ -148,25 +132,14 @@ impl<'a> Table<'a> {
                 Some(given) => (given.value.clone(), given.at.clone()),
                 None => (name, attr.at.clone()),
             };
-            self.indexes.push(Index {
-                name,
-                columns,
-                unique: attr.unique,
-                at,
-            });
+            self.indexes.push(Index { name, columns, unique: attr.unique, at });
         }
     }
 
     fn find_field(&self, field: &Ident, errors: &mut Errors) -> Option<usize> {
-        let place = self
-            .columns
-            .iter()
-            .position(|column| plain(column.ident) == plain(field));
+        let place = self.columns.iter().position(|column| plain(column.ident) == plain(field));
         if place.is_none() {
-            let named = self
-                .columns
-                .iter()
-                .find(|column| column.name == plain(field));
+            let named = self.columns.iter().find(|column| column.name == plain(field));
             let message = if self.skipped.iter().any(|skipped| skipped.ident == field) {
                 format!("`{field}` is skipped: an index is over stored fields")
             } else if let Some(column) = named {

@@ -116,11 +116,7 @@ impl Role {
 impl StructAttrs {
     /// Reads the struct's attributes.
     pub fn parse(attributes: &[Attribute], errors: &mut Errors) -> Self {
-        let mut attrs = Self {
-            table: None,
-            krate: default_crate(),
-            indexes: Vec::new(),
-        };
+        let mut attrs = Self { table: None, krate: default_crate(), indexes: Vec::new() };
         for item in items(attributes, "record", &["index"], errors) {
             match item.name.to_string().as_str() {
                 "table" => attrs.table = item.name(r#"table = "name""#, errors),
@@ -136,12 +132,7 @@ impl StructAttrs {
 impl IndexAttr {
     fn parse(item: &Item, errors: &mut Errors) -> Option<Self> {
         let at = item.to_token_stream();
-        let mut index = Self {
-            at,
-            fields: Vec::new(),
-            unique: false,
-            name: None,
-        };
+        let mut index = Self { at, fields: Vec::new(), unique: false, name: None };
         let mut wrong = false;
         for part in item.list(INDEX, errors)? {
             if !part.is_flag() && part.name == "name" {
@@ -152,10 +143,7 @@ impl IndexAttr {
             } else if part.name == "unique" {
                 index.unique = true;
             } else if index.fields.contains(&part.name) {
-                errors.at(
-                    &part,
-                    format!("`{}` is in the index twice: keep one", part.name),
-                );
+                errors.at(&part, format!("`{}` is in the index twice: keep one", part.name));
             } else {
                 index.fields.push(part.name);
             }
@@ -210,17 +198,11 @@ impl FieldAttrs {
     }
 }
 
-const COLLATIONS: &[(&str, &str)] = &[
-    ("binary", "Binary"),
-    ("nocase", "NoCase"),
-    ("unicode_nocase", "UnicodeNoCase"),
-];
+const COLLATIONS: &[(&str, &str)] =
+    &[("binary", "Binary"), ("nocase", "NoCase"), ("unicode_nocase", "UnicodeNoCase")];
 
-const ON_DELETE: &[(&str, &str)] = &[
-    ("restrict", "Restrict"),
-    ("cascade", "Cascade"),
-    ("set_null", "SetNull"),
-];
+const ON_DELETE: &[(&str, &str)] =
+    &[("restrict", "Restrict"), ("cascade", "Cascade"), ("set_null", "SetNull")];
 
 /// Whether the user gives the key.
 fn key(item: &Item, errors: &mut Errors) -> bool {
@@ -234,19 +216,15 @@ fn target(item: &Item, errors: &mut Errors) -> Target {
         }
         let text: LitStr = input.parse()?;
         let value = text.value();
-        let parts = value
-            .strip_suffix(')')
-            .and_then(|rest| rest.split_once('('));
+        let parts = value.strip_suffix(')').and_then(|rest| rest.split_once('('));
         match parts.map(|(table, column)| (table.trim(), column.trim())) {
-            Some((table, column)) if is_name(table) && is_name(column) => Ok(Target::Column {
-                table: table.to_owned(),
-                column: column.to_owned(),
-            }),
+            Some((table, column)) if is_name(table) && is_name(column) => {
+                Ok(Target::Column { table: table.to_owned(), column: column.to_owned() })
+            }
             _ => Err(syn::Error::new_spanned(&text, "not a table and its column")),
         }
     };
-    item.parse_with(parse, REFERENCES, errors)
-        .unwrap_or(Target::Wrong)
+    item.parse_with(parse, REFERENCES, errors).unwrap_or(Target::Wrong)
 }
 
 fn is_name(name: &str) -> bool {

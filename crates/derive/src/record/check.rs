@@ -76,31 +76,20 @@ fn check_key(table: &Table<'_>, errors: &mut Errors) {
         errors.at(table.ident, message);
     }
     if table.key.len() > MAX_KEY {
-        let message = format!(
-            "a key has at most {MAX_KEY} fields, not {}",
-            table.key.len()
-        );
+        let message = format!("a key has at most {MAX_KEY} fields, not {}", table.key.len());
         errors.at(table.ident, message);
     }
     for column in table.key_columns() {
         if column.shape.optional == Some(true) {
             errors.at(column.ty, "a key is never NULL: take the Option away");
         } else if table.key.len() == 1
-            && column
-                .shape
-                .plain
-                .is_not(|plain| plain == Plain::Text || is_i64(plain))
+            && column.shape.plain.is_not(|plain| plain == Plain::Text || is_i64(plain))
         {
-            errors.at(
-                column.ty,
-                "a key is an i64, a Uuid or a String, or has several fields",
-            );
+            errors.at(column.ty, "a key is an i64, a Uuid or a String, or has several fields");
         }
         for role in &column.attrs.roles {
-            let message = format!(
-                "a key does not change: put `{}` on a field of its own",
-                role.value.word()
-            );
+            let message =
+                format!("a key does not change: put `{}` on a field of its own", role.value.word());
             errors.at(&role.at, message);
         }
     }
@@ -113,18 +102,12 @@ fn check_indexes(table: &Table<'_>, errors: &mut Errors) {
             continue;
         }
         if let Some(index) = &column.attrs.index {
-            errors.at(
-                &index.at,
-                "`unique` makes an index already: take `index` away",
-            );
+            errors.at(&index.at, "`unique` makes an index already: take `index` away");
         }
         names.push(format!("{}_{}_unique", table.name, column.name));
     }
     for index in &table.indexes {
-        if names
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(&index.name))
-        {
+        if names.iter().any(|name| name.eq_ignore_ascii_case(&index.name)) {
             let message = format!(
                 "the index `{}` is there already: give one of them another `name`",
                 index.name
@@ -160,10 +143,7 @@ fn check_roles(table: &Table<'_>, errors: &mut Errors) {
 fn check_type(column: &Column<'_>, errors: &mut Errors) {
     let plain = column.shape.plain;
     if let Plain::Refused(instead) = plain {
-        errors.at(
-            column.ty,
-            format!("no column holds this type: write {instead}"),
-        );
+        errors.at(column.ty, format!("no column holds this type: write {instead}"));
     }
     let Some(default) = &column.attrs.default else {
         return;
@@ -175,10 +155,7 @@ fn check_type(column: &Column<'_>, errors: &mut Errors) {
         (&default.value, &column.attrs.max)
         && text.chars().count() > max.value as usize
     {
-        errors.at(
-            &default.at,
-            format!("the default is longer than `max = {}`", max.value),
-        );
+        errors.at(&default.at, format!("the default is longer than `max = {}`", max.value));
     }
 }
 
@@ -186,16 +163,10 @@ fn check_text(column: &Column<'_>, errors: &mut Errors) {
     let (attrs, plain) = (&column.attrs, column.shape.plain);
     if plain.is_not(|plain| plain == Plain::Text) {
         if let Some(max) = &attrs.max {
-            errors.at(
-                &max.at,
-                "`max` counts the characters of a text: take it away here",
-            );
+            errors.at(&max.at, "`max` counts the characters of a text: take it away here");
         }
         if let Some(collation) = &attrs.collation {
-            errors.at(
-                &collation.at,
-                "`collation` says how texts compare: take it away here",
-            );
+            errors.at(&collation.at, "`collation` says how texts compare: take it away here");
         }
     }
     if let Some(store) = &attrs.as_text

@@ -21,8 +21,7 @@ impl Default {
     /// Reads the attribute.
     pub fn parse(item: &Item, errors: &mut Errors) -> Option<At<Self>> {
         let example = r#"default = 0`, `default = -1.5`, `default = true` or `default = "text""#;
-        item.parse_with(literal, example, errors)
-            .map(|value| item.at(value))
+        item.parse_with(literal, example, errors).map(|value| item.at(value))
     }
 
     /// Whether a column of this type is known not to hold it; then what is wrong.
@@ -34,9 +33,7 @@ impl Default {
             | (Self::Text(_), Plain::Text) => true,
             (Self::Int(value), Plain::Integer(name, low, high)) => {
                 if !(low..=high).contains(value) {
-                    return Some(format!(
-                        "{value} does not fit {name}: write {low} to {high}"
-                    ));
+                    return Some(format!("{value} does not fit {name}: write {low} to {high}"));
                 }
                 true
             }

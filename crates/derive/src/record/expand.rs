@@ -44,13 +44,7 @@ pub fn expand(table: &Table<'_>) -> TokenStream {
 fn constants(table: &Table<'_>) -> TokenStream {
     let record = table.ident;
     let constants = table.places().map(|(place, column)| {
-        let Column {
-            vis,
-            ty,
-            constant,
-            name,
-            ..
-        } = column;
+        let Column { vis, ty, constant, name, .. } = column;
         let doc = format!(" The column `{name}`.");
         quote! {
             #[doc = #doc]
@@ -72,15 +66,8 @@ fn schema(table: &Table<'_>) -> TokenStream {
     let given = table.given_key.then(|| quote!(.given_key()));
     let indexes = table.indexes.iter().map(|index| {
         let name = &index.name;
-        let method = ident(if index.unique {
-            "unique_index"
-        } else {
-            "index"
-        });
-        let columns = index
-            .columns
-            .iter()
-            .filter_map(|&place| table.columns.get(place));
+        let method = ident(if index.unique { "unique_index" } else { "index" });
+        let columns = index.columns.iter().filter_map(|&place| table.columns.get(place));
         let columns = columns.map(|column| &column.name);
         quote!(.#method(#name, [#(#columns),*]))
     });
@@ -100,9 +87,7 @@ fn schema(table: &Table<'_>) -> TokenStream {
 
 /// The column's description.
 fn column(column: &Column<'_>) -> TokenStream {
-    let Column {
-        ty, name, attrs, ..
-    } = column;
+    let Column { ty, name, attrs, .. } = column;
     let mut rules = TokenStream::new();
     if let Some(max) = attrs.max.as_ref().map(|max| max.value) {
         rules.extend(quote!(.max_chars(#max)));

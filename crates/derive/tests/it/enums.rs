@@ -24,11 +24,9 @@ enum Level {
 #[test]
 fn texts_are_the_names_in_the_case_asked_for() {
     assert_eq!((Status::TYPE, Status::NULLABLE), (Type::Text, false));
-    for (status, text) in [
-        (Status::Active, "active"),
-        (Status::OnHold, "on-hold"),
-        (Status::Left, "gone {away}"),
-    ] {
+    for (status, text) in
+        [(Status::Active, "active"), (Status::OnHold, "on-hold"), (Status::Left, "gone {away}")]
+    {
         assert_eq!(status.to_value().unwrap(), Value::from(text));
         assert_eq!(Status::from_value(ValueRef::Text(text)).unwrap(), status);
     }
@@ -39,10 +37,7 @@ fn integers_are_the_discriminants() {
     assert_eq!(Level::TYPE, Type::I64);
     for level in [Level::Low, Level::Middle, Level::High, Level::Top] {
         assert_eq!(level.to_value().unwrap(), Value::Int(level as i64));
-        assert_eq!(
-            Level::from_value(ValueRef::Int(level as i64)).unwrap(),
-            level
-        );
+        assert_eq!(Level::from_value(ValueRef::Int(level as i64)).unwrap(), level);
     }
 }
 
@@ -54,10 +49,7 @@ fn an_unknown_value_is_refused_with_those_allowed() {
             ValueRef::Text("Active"),
             "'Active' is no Status: expected one of 'active', 'on-hold', 'gone {away}'",
         ),
-        (
-            ValueRef::Int(1),
-            "1 is no Status: expected one of 'active', 'on-hold', 'gone {away}'",
-        ),
+        (ValueRef::Int(1), "1 is no Status: expected one of 'active', 'on-hold', 'gone {away}'"),
         (
             ValueRef::Bytes(b"x"),
             "a value of class bytes is no Status: expected one of 'active', 'on-hold', 'gone {away}'",
@@ -68,18 +60,12 @@ fn an_unknown_value_is_refused_with_those_allowed() {
         ),
     ] {
         let error = Status::from_value(value).unwrap_err();
-        assert_eq!(
-            (error.kind(), error.to_string().as_str()),
-            (ErrorKind::Mismatch, message)
-        );
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Mismatch, message));
     }
     let error = Level::from_value(ValueRef::Text(&long)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!(
-            "'{}' is no Level: expected one of -2, -1, 16, 17",
-            &long[..40]
-        )
+        format!("'{}' is no Level: expected one of -2, -1, 16, 17", &long[..40])
     );
 }
 

@@ -18,10 +18,7 @@ fn a_newtype_is_stored_as_what_it_holds() {
     let email = Email("a@b.c".to_owned());
     assert_eq!(email.to_value().unwrap(), Value::from("a@b.c"));
     assert_eq!(Email::from_value(ValueRef::Text("a@b.c")).unwrap(), email);
-    assert_eq!(
-        Email::from_value(ValueRef::Int(1)).unwrap_err().kind(),
-        ErrorKind::Mismatch
-    );
+    assert_eq!(Email::from_value(ValueRef::Int(1)).unwrap_err().kind(), ErrorKind::Mismatch);
     assert_eq!(Nick::from_value(ValueRef::Null).unwrap(), Nick(None));
 }
 

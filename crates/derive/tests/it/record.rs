@@ -17,46 +17,24 @@ struct Person {
 
 fn ada() -> Person {
     let first_name = "Ada".to_owned();
-    Person {
-        id: 7,
-        first_name,
-        loaded: 3,
-        photo: Some(vec![1, 2]),
-        r#type: 36,
-    }
+    Person { id: 7, first_name, loaded: 3, photo: Some(vec![1, 2]), r#type: 36 }
 }
 
 #[test]
 fn values_are_borrowed_in_schema_order() {
     let ada = ada();
     let values: [Value<'_>; 4] = ada.values().unwrap();
-    let expected = [
-        Value::Int(7),
-        Value::from("Ada"),
-        Value::from(&[1u8, 2][..]),
-        Value::Int(36),
-    ];
+    let expected = [Value::Int(7), Value::from("Ada"), Value::from(&[1u8, 2][..]), Value::Int(36)];
     assert_eq!(values, expected);
-    assert!(matches!(
-        &values[1],
-        Value::Text(std::borrow::Cow::Borrowed(_))
-    ));
+    assert!(matches!(&values[1], Value::Text(std::borrow::Cow::Borrowed(_))));
     assert_eq!(ada.key(), 7);
 }
 
 #[test]
 fn a_value_that_does_not_fit_names_table_and_column() {
-    let error = Person {
-        r#type: u64::MAX,
-        ..ada()
-    }
-    .values()
-    .unwrap_err();
+    let error = Person { r#type: u64::MAX, ..ada() }.values().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfRange);
-    assert_eq!(
-        (error.table(), error.column()),
-        (Some("person"), Some("Age"))
-    );
+    assert_eq!((error.table(), error.column()), (Some("person"), Some("Age")));
 }
 
 #[test]
@@ -64,13 +42,7 @@ fn what_is_written_is_read_again() {
     let ada = ada();
     let values = ada.values().unwrap();
     let read = Person::read(&values.as_slice()).unwrap();
-    assert_eq!(
-        read,
-        Person {
-            loaded: 0,
-            ..ada.clone()
-        }
-    );
+    assert_eq!(read, Person { loaded: 0, ..ada.clone() });
     assert_eq!(Person::from_row(&values.as_slice()).unwrap(), read);
     let names: &[&str] = &["id", "first_name", "photo", "Age"];
     assert_eq!(<Person as FromRow>::columns(), Some(names));
@@ -84,44 +56,25 @@ fn a_reused_record_keeps_its_memory_and_its_skipped_fields() {
     let memory = (person.first_name.as_ptr(), person.first_name.capacity());
     person.read_from(&row.as_slice()).unwrap();
     let first_name = "Bo".to_owned();
-    assert_eq!(
-        person,
-        Person {
-            id: 1,
-            first_name,
-            loaded: 3,
-            photo: None,
-            r#type: 2
-        }
-    );
-    assert_eq!(
-        memory,
-        (person.first_name.as_ptr(), person.first_name.capacity())
-    );
+    assert_eq!(person, Person { id: 1, first_name, loaded: 3, photo: None, r#type: 2 });
+    assert_eq!(memory, (person.first_name.as_ptr(), person.first_name.capacity()));
 }
 
 #[test]
 fn a_wrong_value_names_table_and_column() {
     let row = [Value::Int(1), Value::Null, Value::Null, Value::Int(2)];
-    for error in [
-        Person::read(&row.as_slice()).unwrap_err(),
-        ada().read_from(&row.as_slice()).unwrap_err(),
-    ] {
+    for error in
+        [Person::read(&row.as_slice()).unwrap_err(), ada().read_from(&row.as_slice()).unwrap_err()]
+    {
         assert_eq!(error.kind(), ErrorKind::Mismatch);
-        assert_eq!(
-            (error.table(), error.column()),
-            (Some("person"), Some("first_name"))
-        );
+        assert_eq!((error.table(), error.column()), (Some("person"), Some("first_name")));
     }
 }
 
 #[test]
 fn a_row_that_is_too_short_is_read_as_null() {
     let row = [Value::Int(1)];
-    assert_eq!(
-        Person::read(&row.as_slice()).unwrap_err().kind(),
-        ErrorKind::Mismatch
-    );
+    assert_eq!(Person::read(&row.as_slice()).unwrap_err().kind(), ErrorKind::Mismatch);
     assert!(read_field::<i64>(&row.as_slice(), 0, Person::schema).is_ok());
 }
 
@@ -205,9 +158,6 @@ fn a_record_inside_a_function() {
         local: Local,
     }
 
-    let inner = Inner {
-        id: 1,
-        local: Local(2),
-    };
+    let inner = Inner { id: 1, local: Local(2) };
     assert_eq!(inner.values().unwrap(), [Value::Int(1), Value::Int(2)]);
 }

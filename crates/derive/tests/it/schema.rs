@@ -23,10 +23,7 @@ fn names_come_from_the_struct_and_its_fields() {
         .build()
         .unwrap();
     assert!(FlightPlan::schema().same_as(&expected));
-    assert_eq!(
-        (FlightPlan::TABLE, FlightPlan::KEY_COLUMN),
-        ("flight_plan", "id")
-    );
+    assert_eq!((FlightPlan::TABLE, FlightPlan::KEY_COLUMN), ("flight_plan", "id"));
     assert_eq!(FlightPlan::schema().key_generation(), KeyGeneration::Engine);
     assert_eq!(FlightPlan::schema().id(), FlightPlan::schema().id());
 }
@@ -42,10 +39,7 @@ enum Level {
 type Name = String;
 
 #[derive(Record)]
-#[allow(
-    clippy::duplicated_attributes,
-    reason = "two indexes may both be unique"
-)]
+#[allow(clippy::duplicated_attributes, reason = "two indexes may both be unique")]
 #[record(
     crate = "shim",
     table = "staff",
@@ -103,21 +97,11 @@ fn staff() -> bobak_core::Result<TableSchema> {
         .column(ColumnSchema::of::<i64>("number"))
         .column(ColumnSchema::of::<String>("first_name").max_chars(40))
         .column(
-            ColumnSchema::of::<String>("last")
-                .max_chars(40)
-                .collation(Collation::UnicodeNoCase),
+            ColumnSchema::of::<String>("last").max_chars(40).collation(Collation::UnicodeNoCase),
         )
-        .column(
-            ColumnSchema::of::<Option<String>>("email")
-                .unique()
-                .collation(Collation::NoCase),
-        )
+        .column(ColumnSchema::of::<Option<String>>("email").unique().collation(Collation::NoCase))
         .column(ColumnSchema::of::<u8>("type"))
-        .column(
-            ColumnSchema::of::<i16>("level")
-                .default(-1)
-                .check("level < 5"),
-        )
+        .column(ColumnSchema::of::<i16>("level").default(-1).check("level < 5"))
         .column(ColumnSchema::of::<Currency>("salary").default(0))
         .column(ColumnSchema::of::<f64>("share").default(0.5))
         .column(ColumnSchema::of::<f32>("weight").default(2.0))
@@ -134,11 +118,7 @@ fn staff() -> bobak_core::Result<TableSchema> {
         .column(ColumnSchema::of::<Option<Date>>("born").as_text())
         .column(ColumnSchema::of::<Uuid>("token").as_text())
         .column(ColumnSchema::of::<Timestamp>("created").role(Role::CreatedAt))
-        .column(
-            ColumnSchema::of::<Timestamp>("modified")
-                .role(Role::ModifiedAt)
-                .as_text(),
-        )
+        .column(ColumnSchema::of::<Timestamp>("modified").role(Role::ModifiedAt).as_text())
         .column(ColumnSchema::of::<i64>("version").role(Role::Version))
         .key(["number"])
         .given_key()
@@ -162,14 +142,8 @@ fn every_attribute_reaches_the_schema() {
 fn constants_are_typed_and_in_schema_order() {
     let email: bobak_core::Column<Person, Option<String>> = Person::EMAIL;
     let token: bobak_core::Column<Person, Uuid> = Person::TOKEN;
-    assert_eq!(
-        (email.place(), Person::TYPE.place(), token.place()),
-        (3, 4, 16)
-    );
-    assert_eq!(
-        Person::schema().column("first_name").unwrap(),
-        Person::FIRST.place()
-    );
+    assert_eq!((email.place(), Person::TYPE.place(), token.place()), (3, 4, 16));
+    assert_eq!(Person::schema().column("first_name").unwrap(), Person::FIRST.place());
     assert_eq!(Person::VERSION.place(), 19);
 }
 
@@ -193,11 +167,7 @@ fn several_key_fields_are_a_key_in_their_order() {
     assert_eq!(table.key(), [1, 2]);
     assert_eq!(table.key_generation(), KeyGeneration::Given);
     assert_eq!(composite::Seat::KEY_COLUMN, "flight");
-    let seat = composite::Seat {
-        row: "A".to_owned(),
-        flight: 7,
-        seat: 12,
-    };
+    let seat = composite::Seat { row: "A".to_owned(), flight: 7, seat: 12 };
     assert_eq!(seat.key(), (7, 12));
 }
 
@@ -221,10 +191,7 @@ fn keys_of_other_types() {
     assert_eq!(Token::schema().key_generation(), KeyGeneration::Uuid);
     assert_eq!(Plane::schema().key_generation(), KeyGeneration::Given);
     assert_eq!(Plane::schema().key(), [0]);
-    let plane = Plane {
-        tailnum: "N14228".to_owned(),
-        id: 1,
-    };
+    let plane = Plane { tailnum: "N14228".to_owned(), id: 1 };
     assert_eq!((plane.key(), plane.id), ("N14228".to_owned(), 1));
 }
 
