@@ -12,8 +12,9 @@ use crate::tree::Tree;
 /// The aim: the crates of a first build, `bobak` itself and the crates of this workspace included.
 const LIMIT: usize = 25;
 
-/// How many more than [`LIMIT`] there may be for now, with the reason for each.
-const ALLOWED_OVER: usize = 0;
+/// How many more than [`LIMIT`] there may be for now: pkg-config and vcpkg, which libsqlite3-sys' build script does
+/// not compile without (0.39.1), though the bundled SQLite needs neither.
+const ALLOWED_OVER: usize = 2;
 
 /// One target for everybody, so that the README's figure does not depend on who counts.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
