@@ -36,10 +36,7 @@ pub fn change<'a>(dialect: Dialect, change: &'a Change<'a>) -> Statement<'a> {
 /// `"a" + ?`; an error where that is no value of the column.
 fn push_sum<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, value: &'a Value<'a>) {
     let sum = |writer: &mut Writer<'a>| {
-        writer
-            .column(table, column)
-            .raw(" + ")
-            .value(value.as_ref());
+        writer.column(table, column).raw(" + ").value(value.as_ref());
     };
     let Some(schema) = table.columns().get(column).filter(|_| !value.is_null()) else {
         return sum(writer);
@@ -70,9 +67,6 @@ fn push_sum<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, val
     }
     writer.raw(" THEN ");
     sum(writer);
-    writer
-        .raw(" WHEN ")
-        .column(table, column)
-        .raw(" IS NOT NULL THEN ");
+    writer.raw(" WHEN ").column(table, column).raw(" IS NOT NULL THEN ");
     writer.raw(writer.dialect.overflow()).raw(" END");
 }

@@ -1,5 +1,6 @@
 //! Conditions as SQL: `Condition::evaluate`, to the letter, NULLs included.
 
+use crate::Dialect;
 use crate::writer::Writer;
 use bobak_core::{Comparison, Condition, Storage, TableSchema, Value, ValueRef};
 
@@ -21,30 +22,17 @@ pub(crate) fn push_where<'a>(
 
 fn push_condition<'a>(writer: &mut Writer<'a>, table: &TableSchema, condition: &'a Condition) {
     match condition {
-        Condition::Compare {
-            column,
-            comparison,
-            value,
-        } => {
-            writer
-                .column(table, *column)
-                .raw(operator(*comparison))
-                .value(value.as_ref());
+        Condition::Compare { column, comparison, value } => {
+            writer.column(table, *column).raw(operator(*comparison)).value(value.as_ref());
         }
-        Condition::CompareColumns {
-            left,
-            comparison,
-            right,
-        } => {
+        Condition::CompareColumns { left, comparison, right } => {
             push_columns(writer, table, *left, *comparison, *right);
         }
         Condition::In { column, values } => push_in(writer, table, *column, values),
         Condition::Like { column, pattern } => {
             of_text(writer, table, *column, |writer| {
-                writer
-                    .column(table, *column)
-                    .raw(" LIKE ")
-                    .value(ValueRef::Text(pattern));
+                let like = writer.dialect.like();
+                writer.column(table, *column).raw(like).value(ValueRef::Text(pattern));
             });
         }
         Condition::StartsWith { column, prefix } => {
@@ -89,15 +77,11 @@ fn push_columns(
 ) {
     // Between columns of different classes SQLite would turn one side's texts into numbers, or
     // numbers into texts, first; a `+` hides the declared type, but not the collation.
-    let plus = if storage(table, left) == storage(table, right) {
-        ""
-    } else {
-        "+"
+    let plus = match writer.dialect {
+        Dialect::Sqlite if storage(table, left) != storage(table, right) => "+",
+        Dialect::Sqlite => "",
     };
-    writer
-        .raw(plus)
-        .column(table, left)
-        .raw(operator(comparison));
+    writer.raw(plus).column(table, left).raw(operator(comparison));
     writer.raw(plus).column(table, right);
 }
 
@@ -107,11 +91,7 @@ fn push_in<'a>(
     column: usize,
     values: &'a [Value<'static>],
 ) {
-    let mut values = values
-        .iter()
-        .map(Value::as_ref)
-        .filter(|value| !value.is_null())
-        .peekable();
+    let mut values = values.iter().map(Value::as_ref).filter(|value| !value.is_null()).peekable();
     if values.peek().is_none() {
         writer.raw(writer.dialect.truth(false));
         return;
@@ -134,10 +114,11 @@ fn of_text<'a>(
         condition(writer);
         return;
     }
-    writer
-        .raw("CASE WHEN typeof(")
-        .column(table, column)
-        .raw(") = 'text' THEN ");
+    match writer.dialect {
+        Dialect::Sqlite => {
+            writer.raw("CASE WHEN typeof(").column(table, column).raw(") = 'text' THEN ");
+        }
+    }
     condition(writer);
     writer.raw(" END");
 }
@@ -150,12 +131,7 @@ fn push_starts_with<'a>(
     prefix: &'a str,
 ) {
     let bytes = writer.dialect.collate_bytes();
-    writer
-        .raw("(")
-        .column(table, column)
-        .raw(" >= ")
-        .value(ValueRef::Text(prefix))
-        .raw(bytes);
+    writer.raw("(").column(table, column).raw(" >= ").value(ValueRef::Text(prefix)).raw(bytes);
     // Where no text follows all those with the prefix, the lower bound says it all: also for the
     // empty prefix, with which every text begins.
     if let Some(next) = after_prefix(prefix) {

@@ -47,6 +47,13 @@ impl Dialect {
         }
     }
 
+    /// The operator that matches a pattern, ASCII letters in either case, without an escape.
+    pub(crate) const fn like(self) -> &'static str {
+        match self {
+            Self::Sqlite => " LIKE ",
+        }
+    }
+
     /// A condition that is true, or false, for every row.
     pub(crate) const fn truth(self, kept: bool) -> &'static str {
         match (self, kept) {

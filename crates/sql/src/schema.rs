@@ -43,16 +43,8 @@ pub fn add_column(dialect: Dialect, table: &TableSchema, column: usize) -> Vec<S
         return Vec::new();
     };
     let mut writer = Writer::new(dialect);
-    writer
-        .raw("ALTER TABLE ")
-        .name(table.name())
-        .raw(" ADD COLUMN ");
-    define(
-        &mut writer,
-        column,
-        false,
-        column.default.is_some() || !column.nullable,
-    );
+    writer.raw("ALTER TABLE ").name(table.name()).raw(" ADD COLUMN ");
+    define(&mut writer, column, false, column.default.is_some() || !column.nullable);
     vec![writer.into_text()]
 }
 
@@ -64,11 +56,7 @@ pub fn add_index(dialect: Dialect, table: &TableSchema, index: usize) -> String 
     };
     let mut writer = Writer::new(dialect);
     let unique = if index.unique { "UNIQUE " } else { "" };
-    writer
-        .raw("CREATE ")
-        .raw(unique)
-        .raw("INDEX ")
-        .name(&index.name);
+    writer.raw("CREATE ").raw(unique).raw("INDEX ").name(&index.name);
     writer.raw(" ON ").name(table.name()).raw(" (");
     writer.columns(table, index.columns.iter().copied());
     writer.raw(")");
@@ -109,9 +97,7 @@ fn define_default(writer: &mut Writer<'_>, column: &ColumnSchema) {
     let value = match &column.default {
         // A date kept as text, say, may have its default as a number. One that the column does not
         // take is written as it is: what is wrong with it is for the engine to say.
-        Some(value) => column
-            .accept(value.clone())
-            .unwrap_or_else(|_| value.clone()),
+        Some(value) => column.accept(value.clone()).unwrap_or_else(|_| value.clone()),
         None => match column.storage {
             Storage::Int | Storage::Any => ValueRef::Int(0).into(),
             Storage::Float => ValueRef::Float(0.0).into(),

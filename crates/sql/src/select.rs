@@ -42,10 +42,7 @@ fn shows_one_of_several(select: &Select) -> bool {
         })
     };
     select.is_grouped()
-        && select
-            .columns
-            .iter()
-            .any(|expr| matches!(*expr, Expr::Column(place) if differs(place)))
+        && select.columns.iter().any(|expr| matches!(*expr, Expr::Column(place) if differs(place)))
 }
 
 /// A query that shows of each group the value that its first row by key has. SQL promises no
@@ -60,11 +57,7 @@ fn push_first_of_group<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     };
     push_exprs(writer, select, &inner, &first);
     writer.raw(" FROM (SELECT ");
-    let mut read: Vec<usize> = select
-        .columns
-        .iter()
-        .filter_map(|expr| expr.column())
-        .collect();
+    let mut read: Vec<usize> = select.columns.iter().filter_map(|expr| expr.column()).collect();
     read.extend(&select.group);
     read.sort_unstable();
     read.dedup();
@@ -73,10 +66,7 @@ fn push_first_of_group<'a>(writer: &mut Writer<'a>, select: &'a Select) {
         inner(writer, place);
     });
     for &place in &select.group {
-        writer
-            .raw(", first_value(")
-            .column(table, place)
-            .raw(") OVER by_key AS ");
+        writer.raw(", first_value(").column(table, place).raw(") OVER by_key AS ");
         first(writer, place);
     }
     writer.raw(" FROM ").name(table.name());
@@ -117,9 +107,7 @@ fn push_exprs<'a>(
         Expr::Avg(place) => {
             push_call(writer, "AVG(", place, inside);
             if is_money(&select.table, place) {
-                writer
-                    .raw(" / ")
-                    .literal(ValueRef::Float(Currency::SCALE as f64));
+                writer.raw(" / ").literal(ValueRef::Float(Currency::SCALE as f64));
             }
         }
         // An aggregate that this crate does not know yet: the engine's error, not a wrong value.
@@ -136,10 +124,7 @@ fn push_call<'a>(writer: &mut Writer<'a>, function: &str, place: usize, name: Na
 }
 
 fn is_money(table: &TableSchema, place: usize) -> bool {
-    table
-        .columns()
-        .get(place)
-        .is_some_and(|column| column.ty == Type::Currency)
+    table.columns().get(place).is_some_and(|column| column.ty == Type::Currency)
 }
 
 fn push_group_and_order<'a>(writer: &mut Writer<'a>, select: &Select, name: Name<'_, 'a>) {

@@ -20,9 +20,7 @@ pub fn insert(
 ) -> String {
     let mut writer = Writer::new(dialect);
     let left_out = |place: &usize| without_key && table.key().contains(place);
-    let mut columns: Vec<_> = (0..table.columns().len())
-        .filter(|place| !left_out(place))
-        .collect();
+    let mut columns: Vec<_> = (0..table.columns().len()).filter(|place| !left_out(place)).collect();
     // A table that is but its key: there must be one column to name, and the engine makes it of NULL.
     let only_key = columns.is_empty();
     if only_key {
@@ -75,11 +73,7 @@ pub fn update(dialect: Dialect, table: &TableSchema, fields: FieldSet) -> String
     });
     where_key(&mut writer, table);
     if let Some(version) = table.version() {
-        writer
-            .raw(" AND ")
-            .column(table, version)
-            .raw(" = ")
-            .placeholder();
+        writer.raw(" AND ").column(table, version).raw(" = ").placeholder();
     }
     writer.into_text()
 }

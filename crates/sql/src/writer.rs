@@ -23,11 +23,7 @@ pub(crate) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     pub fn new(dialect: Dialect) -> Self {
-        Self {
-            dialect,
-            text: String::with_capacity(128),
-            parameters: Vec::new(),
-        }
+        Self { dialect, text: String::with_capacity(128), parameters: Vec::new() }
     }
 
     pub fn raw(&mut self, text: &str) -> &mut Self {
@@ -66,21 +62,13 @@ impl<'a> Writer<'a> {
         self.owned_value(value.into())
     }
 
-    fn inline(&mut self, value: ValueRef<'_>) -> &mut Self {
-        // A literal may be a CAST, whose type would take part in a comparison; `+` takes it away.
-        match self.dialect {
-            Dialect::Sqlite => self.text.push('+'),
-        }
-        self.literal(value)
-    }
-
     /// As [`Writer::value`], for a value that was made on the way.
     pub fn owned_value(&mut self, value: Value<'a>) -> &mut Self {
         if self.parameters.len() < self.dialect.max_parameters() {
             self.parameters.push(value);
             return self.placeholder();
         }
-        self.inline(value.as_ref())
+        self.literal(value.as_ref())
     }
 
     pub fn literal(&mut self, value: ValueRef<'_>) -> &mut Self {
@@ -108,9 +96,6 @@ impl<'a> Writer<'a> {
     }
 
     pub fn finish(self) -> Statement<'a> {
-        Statement {
-            text: self.text,
-            parameters: self.parameters,
-        }
+        Statement { text: self.text, parameters: self.parameters }
     }
 }

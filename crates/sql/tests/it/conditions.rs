@@ -13,10 +13,8 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % end
     }
 
@@ -52,9 +50,7 @@ const TEXTS: &[&str] = &[
 
 fn table() -> Arc<TableSchema> {
     let text = |name: &'static str, collation| {
-        ColumnSchema::new(name, Type::Text)
-            .nullable(true)
-            .collation(collation)
+        ColumnSchema::new(name, Type::Text).nullable(true).collation(collation)
     };
     let table = TableSchema::builder("t")
         .column(ColumnSchema::of::<i64>("id"))
@@ -97,38 +93,21 @@ fn condition(random: &mut Random, depth: usize) -> Condition {
         Comparison::Greater,
         Comparison::GreaterOrEqual,
     ]);
-    let parts = |random: &mut Random| {
-        (0..random.below(4))
-            .map(|_| condition(random, depth - 1))
-            .collect()
-    };
+    let parts =
+        |random: &mut Random| (0..random.below(4)).map(|_| condition(random, depth - 1)).collect();
     match random.below(if depth == 0 { 7 } else { 11 }) {
-        0 | 1 => Condition::Compare {
-            column,
-            comparison,
-            value: value(random, column),
-        },
-        2 => Condition::CompareColumns {
-            left: column,
-            comparison,
-            right: random.below(9),
-        },
+        0 | 1 => Condition::Compare { column, comparison, value: value(random, column) },
+        2 => Condition::CompareColumns { left: column, comparison, right: random.below(9) },
         3 => {
-            let values = (0..random.below(5))
-                .map(|_| value(random, column))
-                .collect();
+            let values = (0..random.below(5)).map(|_| value(random, column)).collect();
             Condition::In { column, values }
         }
         4 => {
-            let pattern = random
-                .of(&["%", "a%", "%B", "_", "É%", "", "a_", "1%", "%'%"])
-                .to_owned();
+            let pattern =
+                random.of(&["%", "a%", "%B", "_", "É%", "", "a_", "1%", "%'%"]).to_owned();
             Condition::Like { column, pattern }
         }
-        5 => Condition::StartsWith {
-            column,
-            prefix: random.of(TEXTS).to_owned(),
-        },
+        5 => Condition::StartsWith { column, prefix: random.of(TEXTS).to_owned() },
         6 => Condition::IsNull { column },
         7 | 8 => Condition::And(parts(random)),
         9 => Condition::Or(parts(random)),
@@ -141,24 +120,13 @@ fn filled(random: &mut Random) -> (Sqlite, Arc<TableSchema>, Vec<Vec<Value<'stat
     for text in create_table(Dialect::Sqlite, &table) {
         sqlite.execute(&text).unwrap();
     }
-    let text = insert(
-        Dialect::Sqlite,
-        &table,
-        Verb::Insert,
-        FieldSet::EMPTY,
-        1,
-        false,
-    );
+    let text = insert(Dialect::Sqlite, &table, Verb::Insert, FieldSet::EMPTY, 1, false);
     let mut rows = Vec::new();
     for id in 0..80 {
         let mut row = vec![Value::Int(id)];
         for place in 1..9 {
             let null = random.below(5) == 0;
-            row.push(if null {
-                Value::Null
-            } else {
-                value(random, place)
-            });
+            row.push(if null { Value::Null } else { value(random, place) });
         }
         sqlite.run(&text, &row).unwrap();
         rows.push(row);
@@ -184,11 +152,7 @@ fn check(
     };
     let statement = select(Dialect::Sqlite, &query);
     let found = sqlite.statement(&statement).unwrap();
-    assert_eq!(
-        found, kept,
-        "{}\n{:?}",
-        statement.text, statement.parameters
-    );
+    assert_eq!(found, kept, "{}\n{:?}", statement.text, statement.parameters);
 }
 
 #[test]
@@ -213,12 +177,7 @@ fn every_prefix_finds_what_begins_with_it() {
     for column in 0..9 {
         for prefix in TEXTS {
             let prefix = (*prefix).to_owned();
-            check(
-                &sqlite,
-                &table,
-                &rows,
-                Condition::StartsWith { column, prefix },
-            );
+            check(&sqlite, &table, &rows, Condition::StartsWith { column, prefix });
         }
     }
 }
@@ -226,25 +185,13 @@ fn every_prefix_finds_what_begins_with_it() {
 #[test]
 fn a_prefix_uses_the_index_of_a_binary_column() {
     let (sqlite, table, _) = filled(&mut Random(3));
-    let condition = Condition::StartsWith {
-        column: 1,
-        prefix: "ab".to_owned(),
-    };
-    let query = Select {
-        condition: Some(condition),
-        ..Select::all(&table)
-    };
+    let condition = Condition::StartsWith { column: 1, prefix: "ab".to_owned() };
+    let query = Select { condition: Some(condition), ..Select::all(&table) };
     let statement = select(Dialect::Sqlite, &query);
     let plan = sqlite
-        .run(
-            &format!("EXPLAIN QUERY PLAN {}", statement.text),
-            &statement.parameters,
-        )
+        .run(&format!("EXPLAIN QUERY PLAN {}", statement.text), &statement.parameters)
         .unwrap();
-    assert!(
-        format!("{plan:?}").contains("t_plain (plain>? AND plain<?)"),
-        "{plan:?}"
-    );
+    assert!(format!("{plan:?}").contains("t_plain (plain>? AND plain<?)"), "{plan:?}");
 }
 
 #[test]
@@ -255,40 +202,67 @@ fn long_lists_of_conditions_and_values_are_taken() {
         comparison: Comparison::Equal,
         value: Value::Int(id as i64),
     };
-    check(
-        &sqlite,
-        &table,
-        &rows,
-        Condition::Or((0..5_000).map(|id| equal(id * 3)).collect()),
-    );
-    check(
-        &sqlite,
-        &table,
-        &rows,
-        Condition::And((0..5_000).map(|_| equal(7)).collect()),
-    );
+    check(&sqlite, &table, &rows, Condition::Or((0..5_000).map(|id| equal(id * 3)).collect()));
+    check(&sqlite, &table, &rows, Condition::And((0..5_000).map(|_| equal(7)).collect()));
     let nested = (0..1_500).fold(equal(7), |inner, _| Condition::And(vec![inner, equal(7)]));
     check(&sqlite, &table, &rows, nested);
     // More values than SQLite has parameters: the rest is in the text.
     for column in 0..9 {
         let random = &mut Random(5);
         let few = |random: &mut Random| (0..3).map(|_| value(random, column)).collect::<Vec<_>>();
-        let values = std::iter::repeat_n(few(random), 11_000)
-            .flatten()
-            .chain(few(random))
-            .collect();
+        let values =
+            std::iter::repeat_n(few(random), 11_000).flatten().chain(few(random)).collect();
         check(&sqlite, &table, &rows, Condition::In { column, values });
     }
     let values = (0..40_000).map(|at| format!("{at}\0'").into()).collect();
-    let text = |value: Value<'static>| Condition::Compare {
-        column: 1,
-        comparison: Comparison::NotEqual,
-        value,
+    let other = |column, comparison, text: &'static str| Condition::Compare {
+        column,
+        comparison,
+        value: text.into(),
     };
     let parts = vec![
         Condition::In { column: 1, values },
-        text("it's".into()),
-        text("a\0b".into()),
+        other(1, Comparison::NotEqual, "it's"),
+        other(1, Comparison::NotEqual, "a\0b"),
+        // Where any class may be: no number is greater than a text.
+        other(7, Comparison::Greater, "\0"),
     ];
     check(&sqlite, &table, &rows, Condition::Or(parts));
+}
+
+#[test]
+fn texts_go_on_after_a_nul() {
+    let (sqlite, table) = (Sqlite::new(), table());
+    sqlite.execute(&create_table(Dialect::Sqlite, &table)[0]).unwrap();
+    let text = insert(Dialect::Sqlite, &table, Verb::Insert, FieldSet::EMPTY, 1, false);
+    let texts = ["", "\0", "a", "a\0", "a\0b", "a\0c", "A\0B", "b"];
+    let mut rows = Vec::new();
+    for (id, text_) in texts.into_iter().enumerate() {
+        let mut row = vec![Value::Null; 9];
+        row[0] = Value::Int(id as i64);
+        // SQLite's own NOCASE and LIKE stop at a NUL: there is none for them here.
+        for place in [1, 3, 7] {
+            row[place] = text_.into();
+        }
+        sqlite.run(&text, &row).unwrap();
+        rows.push(row);
+    }
+    for column in [1, 3, 7] {
+        for text in texts {
+            let value: Value<'static> = text.into();
+            for comparison in [Comparison::Equal, Comparison::Less, Comparison::GreaterOrEqual] {
+                let value = value.clone();
+                let condition = Condition::Compare { column, comparison, value };
+                check(&sqlite, &table, &rows, condition);
+            }
+            let prefix = text.to_owned();
+            check(&sqlite, &table, &rows, Condition::StartsWith { column, prefix });
+            check(
+                &sqlite,
+                &table,
+                &rows,
+                Condition::In { column, values: vec![value, "a\0".into()] },
+            );
+        }
+    }
 }

@@ -47,11 +47,7 @@ fn other_names_count_by_affinity() {
         ("DÉCIMAL", Type::Any, None),
         ("", Type::Any, None),
     ] {
-        assert_eq!(
-            parse_declared(Dialect::Sqlite, declared),
-            (ty, max, false),
-            "{declared}"
-        );
+        assert_eq!(parse_declared(Dialect::Sqlite, declared), (ty, max, false), "{declared}");
     }
 }
 
@@ -59,23 +55,14 @@ fn other_names_count_by_affinity() {
 fn edges(ty: Type, storage: Storage) -> Vec<Value<'static>> {
     let (low, high) = ty.integer_range().unwrap_or((0, 0));
     let integers = vec![Value::Int(low), Value::Int(high), Value::Int(high / 3)];
-    let floats: Vec<Value<'static>> = [
-        0.1,
-        1.0,
-        -1e300,
-        5e-324,
-        9_007_199_254_740_993.0,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-    ]
-    .map(Value::Float)
-    .to_vec();
-    let texts: Vec<Value<'static>> = ["", "1", "1.50", " 2 ", "1e3", "x\0y", "2013-01-01"]
-        .map(Value::from)
-        .to_vec();
-    let bytes: Vec<Value<'static>> = [&b""[..], b"12", b"1.5", &[b'1'; 16], &[0; 16]]
-        .map(Value::from)
-        .to_vec();
+    let floats: Vec<Value<'static>> =
+        [0.1, 1.0, -1e300, 5e-324, 9_007_199_254_740_993.0, f64::INFINITY, f64::NEG_INFINITY]
+            .map(Value::Float)
+            .to_vec();
+    let texts: Vec<Value<'static>> =
+        ["", "1", "1.50", " 2 ", "1e3", "x\0y", "2013-01-01"].map(Value::from).to_vec();
+    let bytes: Vec<Value<'static>> =
+        [&b""[..], b"12", b"1.5", &[b'1'; 16], &[0; 16]].map(Value::from).to_vec();
     match storage {
         Storage::Int => integers,
         Storage::Float => floats,
@@ -91,14 +78,7 @@ fn no_value_is_converted() {
     for text in create_table(Dialect::Sqlite, &table) {
         sqlite.execute(&text).unwrap();
     }
-    let text = insert(
-        Dialect::Sqlite,
-        &table,
-        Verb::Insert,
-        FieldSet::EMPTY,
-        1,
-        false,
-    );
+    let text = insert(Dialect::Sqlite, &table, Verb::Insert, FieldSet::EMPTY, 1, false);
     let mut expected: Vec<Vec<Value<'static>>> = Vec::new();
     for (place, column) in table.columns().iter().enumerate().skip(1) {
         for value in edges(column.ty, column.storage) {
@@ -110,10 +90,7 @@ fn no_value_is_converted() {
         }
     }
     let query = Select::all(&table);
-    assert_eq!(
-        sqlite.statement(&select(Dialect::Sqlite, &query)).unwrap(),
-        expected
-    );
+    assert_eq!(sqlite.statement(&select(Dialect::Sqlite, &query)).unwrap(), expected);
 }
 
 #[test]
@@ -129,9 +106,7 @@ fn defaults_are_exact() {
         (Type::Bytes, (&[0_u8, 255, b'\''][..]).into()),
         (Type::Any, Value::Float(1.0)),
     ];
-    let mut table = TableSchema::builder("t")
-        .column(ColumnSchema::of::<i64>("id"))
-        .key(["id"]);
+    let mut table = TableSchema::builder("t").column(ColumnSchema::of::<i64>("id")).key(["id"]);
     for (place, (ty, value)) in values.iter().enumerate() {
         table = table.column(ColumnSchema::new(format!("c{place}"), *ty).default(value.clone()));
     }
@@ -139,15 +114,11 @@ fn defaults_are_exact() {
     let expected: Vec<_> = values.into_iter().map(|(_, value)| value).collect();
     // Created with them, then added one by one to a table that has a row.
     let sqlite = Sqlite::new();
-    sqlite
-        .execute(&create_table(Dialect::Sqlite, &table)[0])
-        .unwrap();
+    sqlite.execute(&create_table(Dialect::Sqlite, &table)[0]).unwrap();
     sqlite.execute("INSERT INTO t (id) VALUES (1)").unwrap();
     assert_eq!(sqlite.execute("SELECT * FROM t").unwrap()[0][1..], expected);
     let sqlite = Sqlite::new();
-    sqlite
-        .execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
-        .unwrap();
+    sqlite.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)").unwrap();
     sqlite.execute("INSERT INTO t (id) VALUES (1)").unwrap();
     for place in 1..table.columns().len() {
         for text in bobak_sql::add_column(Dialect::Sqlite, &table, place) {
@@ -160,9 +131,7 @@ fn defaults_are_exact() {
 #[test]
 fn an_added_column_fills_old_rows() {
     let sqlite = Sqlite::new();
-    sqlite
-        .execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
-        .unwrap();
+    sqlite.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)").unwrap();
     sqlite.execute("INSERT INTO t (id) VALUES (1)").unwrap();
     let table = TableSchema::builder("t")
         .column(ColumnSchema::of::<i64>("id"))
@@ -179,9 +148,7 @@ fn an_added_column_fills_old_rows() {
             sqlite.execute(&text).unwrap();
         }
     }
-    sqlite
-        .execute(&bobak_sql::add_index(Dialect::Sqlite, &table, 0))
-        .unwrap();
+    sqlite.execute(&bobak_sql::add_index(Dialect::Sqlite, &table, 0)).unwrap();
     let row = vec![
         Value::Int(1),
         Value::Int(0),

@@ -17,10 +17,7 @@ impl Sqlite {
         let mut db = std::ptr::null_mut();
         // SAFETY: both texts end in NUL; the callback reads no more than it is given.
         unsafe {
-            assert_eq!(
-                ffi::sqlite3_open(c":memory:".as_ptr(), &mut db),
-                ffi::SQLITE_OK
-            );
+            assert_eq!(ffi::sqlite3_open(c":memory:".as_ptr(), &mut db), ffi::SQLITE_OK);
             let name = c"BOBAK_UNICODE_NOCASE".as_ptr();
             let null = std::ptr::null_mut();
             let done = ffi::sqlite3_create_collation_v2(
@@ -96,20 +93,14 @@ impl Sqlite {
             if done != ffi::SQLITE_OK {
                 return Err(format!("{}: {text}", self.message()));
             }
-            assert_eq!(
-                tail.offset_from(start),
-                text.len() as isize,
-                "more than one in {text}"
-            );
+            assert_eq!(tail.offset_from(start), text.len() as isize, "more than one in {text}");
         }
         Ok(statement)
     }
 
     fn message(&self) -> String {
         // SAFETY: the message lives until the next call on this connection.
-        unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(self.0)) }
-            .to_string_lossy()
-            .into_owned()
+        unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(self.0)) }.to_string_lossy().into_owned()
     }
 }
 

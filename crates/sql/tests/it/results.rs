@@ -30,46 +30,24 @@ fn people() -> (Sqlite, Arc<TableSchema>) {
     let table = tables::person();
     let sqlite = create(&table);
     let text = insert(SQLITE, &table, Verb::Insert, FieldSet::EMPTY, 2, false);
-    let two = row![
-        1,
-        "a@b",
-        30,
-        15_000_i64,
-        1,
-        2,
-        "c@d",
-        None::<i64>,
-        20_000_i64,
-        1
-    ];
+    let two = row![1, "a@b", 30, 15_000_i64, 1, 2, "c@d", None::<i64>, 20_000_i64, 1];
     sqlite.run(&text, &two).unwrap();
     (sqlite, table)
 }
 
 fn all(sqlite: &Sqlite, table: &Arc<TableSchema>) -> Rows {
-    sqlite
-        .statement(&select(SQLITE, &Select::all(table)))
-        .unwrap()
+    sqlite.statement(&select(SQLITE, &Select::all(table))).unwrap()
 }
 
 #[test]
 fn or_ignore_ignores_duplicates_only() {
     let (sqlite, table) = people();
-    let text = insert(
-        SQLITE,
-        &table,
-        Verb::InsertOrIgnore,
-        FieldSet::EMPTY,
-        1,
-        false,
-    );
+    let text = insert(SQLITE, &table, Verb::InsertOrIgnore, FieldSet::EMPTY, 1, false);
     let before = all(&sqlite, &table);
     sqlite.run(&text, &row![1, "new", 1, 1, 1]).unwrap();
     sqlite.run(&text, &row![9, "A@B", 1, 1, 1]).unwrap();
     assert_eq!(all(&sqlite, &table), before);
-    let null = sqlite
-        .run(&text, &row![9, None::<i64>, 1, 1, 1])
-        .unwrap_err();
+    let null = sqlite.run(&text, &row![9, None::<i64>, 1, 1, 1]).unwrap_err();
     assert!(null.contains("NOT NULL"), "{null}");
     let check = sqlite.run(&text, &row![9, "new", -1, 1, 1]).unwrap_err();
     assert!(check.contains("CHECK"), "{check}");
@@ -77,14 +55,7 @@ fn or_ignore_ignores_duplicates_only() {
     for text in create_table(SQLITE, &visits) {
         sqlite.execute(&text).unwrap();
     }
-    let text = insert(
-        SQLITE,
-        &visits,
-        Verb::InsertOrIgnore,
-        FieldSet::EMPTY,
-        1,
-        false,
-    );
+    let text = insert(SQLITE, &visits, Verb::InsertOrIgnore, FieldSet::EMPTY, 1, false);
     let visit = row!["2024-02-29", 77, None::<i64>, "x"];
     let foreign = sqlite.run(&text, &visit).unwrap_err();
     assert!(foreign.contains("FOREIGN KEY"), "{foreign}");
@@ -93,14 +64,7 @@ fn or_ignore_ignores_duplicates_only() {
 #[test]
 fn or_replace_deletes_what_is_in_the_way() {
     let (sqlite, table) = people();
-    let text = insert(
-        SQLITE,
-        &table,
-        Verb::InsertOrReplace,
-        FieldSet::EMPTY,
-        1,
-        false,
-    );
+    let text = insert(SQLITE, &table, Verb::InsertOrReplace, FieldSet::EMPTY, 1, false);
     sqlite.run(&text, &row![1, "C@D", 9, 8, 7]).unwrap();
     assert_eq!(all(&sqlite, &table), [row![1, "C@D", 9, 8, 7]]);
 }
@@ -115,10 +79,7 @@ fn upsert_updates_on_the_key_only_and_raises_the_version() {
     sqlite.run(&text, &row![3, "new", 1, 2, 3]).unwrap();
     for row in [row![4, "c@d", 1, 1, 1], row![1, "c@d", 1, 1, 1]] {
         let error = sqlite.run(&text, &row).unwrap_err();
-        assert!(
-            error.contains("UNIQUE constraint failed: person.email"),
-            "{error}"
-        );
+        assert!(error.contains("UNIQUE constraint failed: person.email"), "{error}");
     }
     let rows = all(&sqlite, &table);
     assert_eq!(rows[0], row![1, "A@b", 31, 15_000_i64, 2]);
@@ -132,9 +93,7 @@ fn upsert_updates_on_the_key_only_and_raises_the_version() {
 fn the_engine_makes_keys_also_where_there_is_nothing_else() {
     let (sqlite, table) = people();
     let text = insert(SQLITE, &table, Verb::Insert, FieldSet::EMPTY, 2, true);
-    sqlite
-        .run(&text, &row!["e", 1, 1, 1, "f", 1, 1, 1])
-        .unwrap();
+    sqlite.run(&text, &row!["e", 1, 1, 1, "f", 1, 1, 1]).unwrap();
     assert_eq!(all(&sqlite, &table)[3][0], Value::Int(4));
     let table = tables::only_key();
     let sqlite = create(&table);
@@ -152,9 +111,7 @@ fn an_update_asks_for_the_version_and_raises_it() {
     sqlite.run(&text, &row![50, 60, 1, 1]).unwrap();
     sqlite.run(&text, &row![70, 80, 1, 1]).unwrap();
     assert_eq!(all(&sqlite, &table)[0], row![1, "a@b", 50, 60, 2]);
-    sqlite
-        .run(&update(SQLITE, &table, FieldSet::EMPTY), &row![1, 2])
-        .unwrap();
+    sqlite.run(&update(SQLITE, &table, FieldSet::EMPTY), &row![1, 2]).unwrap();
     let found = sqlite.run(&get(SQLITE, &table), &row![1]).unwrap();
     assert_eq!(found, [row![1, "a@b", 50, 60, 3]]);
     sqlite.run(&delete(SQLITE, &table), &row![1]).unwrap();
@@ -168,15 +125,8 @@ fn add(
     column: usize,
     value: impl Into<Value<'static>>,
 ) -> Result<Rows, String> {
-    let assigns = [Assign::Add {
-        column,
-        value: value.into(),
-    }];
-    let change_all = Change {
-        table,
-        condition: None,
-        assign: Some(&assigns),
-    };
+    let assigns = [Assign::Add { column, value: value.into() }];
+    let change_all = Change { table, condition: None, assign: Some(&assigns) };
     sqlite.statement(&change(SQLITE, &change_all))
 }
 
@@ -194,18 +144,12 @@ fn sums_that_do_not_fit_are_errors_and_change_nothing() {
         assert_eq!(all(&sqlite, &table), before);
     }
     // One below the smallest integer: as a float it would be the smallest itself.
-    sqlite
-        .execute("UPDATE person SET pay = -9223372036854775808")
-        .unwrap();
+    sqlite.execute("UPDATE person SET pay = -9223372036854775808").unwrap();
     add(&sqlite, &table, 3, -1).unwrap_err();
     add(&sqlite, &table, 3, None::<i64>).unwrap_err();
     add(&sqlite, &table, 2, None::<i64>).unwrap();
     let small = Value::Int(i64::MIN);
-    assert!(
-        all(&sqlite, &table)
-            .iter()
-            .all(|row| row[3] == small && row[2].is_null())
-    );
+    assert!(all(&sqlite, &table).iter().all(|row| row[3] == small && row[2].is_null()));
 }
 
 #[test]
@@ -220,28 +164,15 @@ fn infinities_that_cancel_are_an_error_not_a_null() {
     sqlite.run(&text, &row![1, 1.5, 2, None::<f64>]).unwrap();
     add(&sqlite, &table, 1, f64::INFINITY).unwrap();
     assert!(add(&sqlite, &table, 1, f64::NEG_INFINITY).is_err());
-    assert_eq!(
-        all(&sqlite, &table),
-        [row![1, f64::INFINITY], row![2, None::<f64>]]
-    );
+    assert_eq!(all(&sqlite, &table), [row![1, f64::INFINITY], row![2, None::<f64>]]);
 }
 
 #[test]
 fn aggregates_have_their_types() {
     let (sqlite, table) = people();
-    let exprs = [
-        Expr::Count,
-        Expr::CountOf(2),
-        Expr::Sum(3),
-        Expr::Avg(3),
-        Expr::Avg(2),
-        Expr::Min(1),
-    ];
-    let query = Select {
-        columns: exprs.to_vec(),
-        order: Vec::new(),
-        ..Select::all(&table)
-    };
+    let exprs =
+        [Expr::Count, Expr::CountOf(2), Expr::Sum(3), Expr::Avg(3), Expr::Avg(2), Expr::Min(1)];
+    let query = Select { columns: exprs.to_vec(), order: Vec::new(), ..Select::all(&table) };
     let rows = sqlite.statement(&select(SQLITE, &query)).unwrap();
     assert_eq!(rows, [row![2, 1, 35_000_i64, 1.75, 30.0, "a@b"]]);
     assert_eq!(Currency::from_scaled(17_500).to_f64(), 1.75);

@@ -10,10 +10,7 @@ pub fn person() -> Arc<TableSchema> {
     let table = TableSchema::builder("person")
         .column(ColumnSchema::of::<i64>("id"))
         .column(
-            ColumnSchema::of::<String>("email")
-                .max_chars(80)
-                .unique()
-                .collation(Collation::NoCase),
+            ColumnSchema::of::<String>("email").max_chars(80).unique().collation(Collation::NoCase),
         )
         .column(ColumnSchema::of::<Option<i8>>("age").check("\"age\" >= 0"))
         .column(ColumnSchema::of::<Currency>("pay").default(100_000_i64))
@@ -38,9 +35,7 @@ pub fn visit() -> Arc<TableSchema> {
 
 /// Nothing but a key.
 pub fn only_key() -> Arc<TableSchema> {
-    let table = TableSchema::builder("ticket")
-        .column(ColumnSchema::of::<i64>("id"))
-        .key(["id"]);
+    let table = TableSchema::builder("ticket").column(ColumnSchema::of::<i64>("id")).key(["id"]);
     Arc::new(table.build().unwrap())
 }
 

@@ -9,12 +9,7 @@ fn where_text(condition: Condition, parameters: &[Value<'_>], texts: &Texts) {
     let table = person();
     let columns = vec![Expr::Column(0)];
     let condition = Some(condition);
-    let query = Select {
-        columns,
-        condition,
-        order: Vec::new(),
-        ..Select::all(&table)
-    };
+    let query = Select { columns, condition, order: Vec::new(), ..Select::all(&table) };
     texts.check_statement(parameters, |dialect| select(dialect, &query));
 }
 
@@ -26,16 +21,8 @@ fn conditions_over_values() {
             Condition::And(vec![age(GreaterOrEqual, 18), age(Less, 65)]),
             Condition::IsNull { column: 2 },
             Condition::Not(Box::new(age(NotEqual, 7))),
-            Condition::CompareColumns {
-                left: 0,
-                comparison: Equal,
-                right: 3,
-            },
-            Condition::CompareColumns {
-                left: 1,
-                comparison: Less,
-                right: 3,
-            },
+            Condition::CompareColumns { left: 0, comparison: Equal, right: 3 },
+            Condition::CompareColumns { left: 1, comparison: Less, right: 3 },
         ]),
         &[18, 65, 7].map(Value::from),
         &Texts {
@@ -47,14 +34,8 @@ fn conditions_over_values() {
     );
     where_text(
         Condition::And(vec![
-            Condition::In {
-                column: 2,
-                values: vec![1.into(), 2.into()],
-            },
-            Condition::Not(Box::new(Condition::In {
-                column: 1,
-                values: Vec::new(),
-            })),
+            Condition::In { column: 2, values: vec![1.into(), 2.into()] },
+            Condition::Not(Box::new(Condition::In { column: 1, values: Vec::new() })),
             Condition::Or(Vec::new()),
             Condition::And(vec![age(Equal, 3), Condition::And(Vec::new())]),
         ]),
@@ -70,39 +51,19 @@ fn conditions_over_values() {
 
 #[test]
 fn conditions_over_texts() {
-    let prefix = |column, prefix: &str| Condition::StartsWith {
-        column,
-        prefix: prefix.to_owned(),
-    };
+    let prefix = |column, prefix: &str| Condition::StartsWith { column, prefix: prefix.to_owned() };
     where_text(
         Condition::And(vec![
-            Condition::Like {
-                column: 1,
-                pattern: "%@x_".to_owned(),
-            },
-            Condition::Like {
-                column: 2,
-                pattern: "1%".to_owned(),
-            },
+            Condition::Like { column: 1, pattern: "%@x_".to_owned() },
+            Condition::Like { column: 2, pattern: "1%".to_owned() },
             prefix(1, "ab"),
             prefix(1, ""),
             prefix(1, "\u{10ffff}"),
             prefix(1, "a\u{d7ff}\u{10ffff}"),
             prefix(2, "1"),
         ]),
-        &[
-            "%@x_",
-            "1%",
-            "ab",
-            "ac",
-            "",
-            "\u{10ffff}",
-            "a\u{d7ff}\u{10ffff}",
-            "a\u{e000}",
-            "1",
-            "2",
-        ]
-        .map(Value::from),
+        &["%@x_", "1%", "ab", "ac", "", "\u{10ffff}", "a\u{d7ff}\u{10ffff}", "a\u{e000}", "1", "2"]
+            .map(Value::from),
         &Texts {
             sqlite: &[concat!(
                 "SELECT \"id\" FROM \"person\" WHERE \"email\" LIKE ? ",

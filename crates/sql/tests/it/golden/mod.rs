@@ -49,9 +49,5 @@ impl Texts {
 
 /// `"age"` against an integer.
 fn age(comparison: Comparison, value: i64) -> Condition {
-    Condition::Compare {
-        column: 2,
-        comparison,
-        value: Value::Int(value),
-    }
+    Condition::Compare { column: 2, comparison, value: Value::Int(value) }
 }

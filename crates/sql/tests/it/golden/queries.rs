@@ -67,11 +67,7 @@ fn aggregates_and_groups() {
         Expr::Avg(2),
         Expr::Avg(3),
     ];
-    let whole = Select {
-        columns: exprs.to_vec(),
-        order: Vec::new(),
-        ..Select::all(&person)
-    };
+    let whole = Select { columns: exprs.to_vec(), order: Vec::new(), ..Select::all(&person) };
     query_text(
         &whole,
         &[],

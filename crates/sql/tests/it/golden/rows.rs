@@ -103,11 +103,7 @@ fn change_text(
     parameters: &[Value<'_>],
     texts: &Texts,
 ) {
-    let many = Change {
-        table,
-        condition,
-        assign,
-    };
+    let many = Change { table, condition, assign };
     texts.check_statement(parameters, |dialect| change(dialect, &many));
 }
 
@@ -115,14 +111,8 @@ fn change_text(
 fn changes_of_many_rows() {
     let (person, visit) = (person(), visit());
     let condition = age(Comparison::Equal, 9);
-    let set = |column, value: &'static str| Assign::Set {
-        column,
-        value: value.into(),
-    };
-    let plus = |column, value: i64| Assign::Add {
-        column,
-        value: value.into(),
-    };
+    let set = |column, value: &'static str| Assign::Set { column, value: value.into() };
+    let plus = |column, value: i64| Assign::Add { column, value: value.into() };
     change_text(
         &person,
         Some(&condition),
@@ -140,16 +130,10 @@ fn changes_of_many_rows() {
         },
     );
     let nothing = Some(&[][..]);
-    let texts = Texts {
-        sqlite: &["UPDATE \"the \"\"visit\"\"\" SET \"person\" = \"person\""],
-    };
+    let texts = Texts { sqlite: &["UPDATE \"the \"\"visit\"\"\" SET \"person\" = \"person\""] };
     change_text(&visit, None, nothing, &[], &texts);
-    let texts = Texts {
-        sqlite: &["DELETE FROM \"person\" WHERE \"age\" = ?"],
-    };
+    let texts = Texts { sqlite: &["DELETE FROM \"person\" WHERE \"age\" = ?"] };
     change_text(&person, Some(&condition), None, &[9.into()], &texts);
-    let texts = Texts {
-        sqlite: &["DELETE FROM \"person\""],
-    };
+    let texts = Texts { sqlite: &["DELETE FROM \"person\""] };
     change_text(&person, None, None, &[], &texts);
 }

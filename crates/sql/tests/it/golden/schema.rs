@@ -6,10 +6,8 @@ use bobak_sql::{add_column, add_index, create_table, quote};
 
 #[test]
 fn names_are_quoted() {
-    Texts {
-        sqlite: &["\"a\"", "\"a \"\"b\"\" 'c' é\""],
-    }
-    .check(|dialect| vec![quote(dialect, "a"), quote(dialect, "a \"b\" 'c' é")]);
+    Texts { sqlite: &["\"a\"", "\"a \"\"b\"\" 'c' é\""] }
+        .check(|dialect| vec![quote(dialect, "a"), quote(dialect, "a \"b\" 'c' é")]);
 }
 
 #[test]
@@ -65,8 +63,6 @@ fn columns_and_indexes_added() {
         ],
     }
     .check(|dialect| (1..6).flat_map(|place| add_column(dialect, &person(), place)).collect());
-    Texts {
-        sqlite: &["CREATE INDEX \"person_age_pay\" ON \"person\" (\"age\", \"pay\")"],
-    }
-    .check(|dialect| vec![add_index(dialect, &person(), 1)]);
+    Texts { sqlite: &["CREATE INDEX \"person_age_pay\" ON \"person\" (\"age\", \"pay\")"] }
+        .check(|dialect| vec![add_index(dialect, &person(), 1)]);
 }
