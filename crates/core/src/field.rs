@@ -20,6 +20,11 @@ use std::borrow::Cow;
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type that a field can have",
+    label = "no column holds this",
+    note = "derive `Field` for an enum or a newtype, implement it, or keep the value as `Json<{Self}>`"
+)]
 pub trait Field: Sized {
     /// The type of the column.
     const TYPE: Type;

@@ -67,6 +67,10 @@ pub trait FromRow: Sized {
 }
 
 /// A type that a key can have.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type that a key can have",
+    label = "a key is an `i64`, a `Uuid`, a `String`, or a tuple of up to four fields"
+)]
 pub trait Key: Sized + Clone {
     /// Lends the key's values, one for each of its columns, to `f`.
     fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R;

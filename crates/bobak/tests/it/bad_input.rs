@@ -1,7 +1,6 @@
 //! Each mistake gives one error of the right kind, naming where it is, and nothing half-written.
 
 use crate::engines::{Person, on_each, person};
-use bobak::engine::sqlite::Sqlite;
 use bobak::prelude::*;
 use bobak::{ColumnSchema, TableSchema, Type};
 use std::path::Path;
@@ -185,11 +184,12 @@ fn a_read_only_file() {
 
 /// A database whose file may not grow: what a full disk does to SQLite, without the disk.
 fn small_database(path: &Path) -> Db {
-    let db = Db::builder()
-        .record::<Person>()
-        .open_engine(Sqlite::builder().max_page_count(24).open(path).unwrap())
-        .unwrap();
+    let url = format!("sqlite:{}", path.display());
+    let db = Db::builder().record::<Person>().open(&url).unwrap();
     db.create_missing_tables().unwrap();
+    // In a transaction, so that it reaches the connection that writes.
+    let limit = |transaction: &Transaction<'_>| transaction.execute("PRAGMA max_page_count = 24", ());
+    db.transaction(limit).unwrap();
     db
 }
 
