@@ -1,0 +1,357 @@
+//! Sessions: operations and transactions over the shared state.
+//!
+//! A transaction works on a copy of the state, which shares everything with the published one but
+//! what it changed itself; its commit publishes the copy. A savepoint is one more such copy.
+//! Outside a transaction a write of one row changes the published state in place: readers that
+//! still hold it keep the parts that they see.
+
+use super::change;
+use super::gate::Held;
+use super::select::{ResultRow, Results};
+use super::state::{Places, State};
+use super::table::TableState;
+use super::write::Writer;
+use super::{NAME, Shared};
+use crate::codec::{self, EncodedRow, FRAME};
+use crate::{
+    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome, Result, Row,
+    RowBuffer, Select, Session, Source, TableSchema, Value, ValueRef, Write,
+};
+use std::cell::{RefCell, RefMut};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How many bytes a cursor hands out at a time, about.
+const PART: usize = 64 * 1024;
+/// Up to so many rows are changed in place; more of them in a copy, so that readers need not wait.
+const FEW: usize = 64;
+
+/// A session of the memory engine.
+pub(super) struct MemorySession<'e> {
+    shared: &'e Shared,
+    /// Borrowed as long as a call runs: so a call from inside a row's closure is found out.
+    inner: RefCell<Inner<'e>>,
+}
+
+struct Inner<'e> {
+    transaction: Option<Transaction<'e>>,
+    places: Places,
+    /// Scratch memory for rows.
+    buffer: Vec<u8>,
+    row: Vec<u8>,
+    cursors: HashMap<CursorId, Results>,
+    next_cursor: u64,
+}
+
+struct Transaction<'e> {
+    state: Arc<State>,
+    savepoints: Vec<(String, Arc<State>)>,
+    /// Other writers wait until it is dropped.
+    _gate: Held<'e>,
+}
+
+impl<'e> MemorySession<'e> {
+    pub fn new(shared: &'e Shared) -> Self {
+        let inner = Inner {
+            transaction: None,
+            places: Places::default(),
+            buffer: Vec::new(),
+            row: Vec::new(),
+            cursors: HashMap::new(),
+            next_cursor: 1,
+        };
+        Self { shared, inner: RefCell::new(inner) }
+    }
+
+    #[inline]
+    fn enter(&self) -> Result<RefMut<'_, Inner<'e>>> {
+        self.inner.try_borrow_mut().map_err(|_| {
+            let message = "the session is handing out rows: use another, or a cursor";
+            Error::new(ErrorKind::Misuse, message)
+        })
+    }
+
+    /// The table that a read sees, held until the result is dropped.
+    fn read(&self, inner: &mut Inner<'e>, schema: &TableSchema) -> Result<Arc<TableState>> {
+        let published;
+        let state: &State = match &inner.transaction {
+            Some(transaction) => &transaction.state,
+            None => {
+                published = self.shared.read();
+                &published
+            }
+        };
+        let place = inner.places.find(state, schema)?;
+        state.tables.get(place).map(Arc::clone).ok_or_else(|| {
+            Error::new(ErrorKind::Schema, "the table is not there").in_table(schema.name())
+        })
+    }
+
+    fn results(&self, inner: &mut Inner<'e>, source: &Source<'_>) -> Result<Results> {
+        let select = select(source)?;
+        Results::new(self.read(inner, &select.table)?, select)
+    }
+}
+
+impl Session for MemorySession<'_> {
+    fn control(&self, step: Control<'_>) -> Result<()> {
+        let inner = &mut *self.enter()?;
+        if step == Control::Begin {
+            if inner.transaction.is_some() {
+                let message = "a transaction is open already: use a savepoint";
+                return Err(Error::new(ErrorKind::Misuse, message));
+            }
+            let gate = self.shared.gate.hold()?;
+            inner.transaction = Some(Transaction {
+                state: Arc::clone(&self.shared.read()),
+                savepoints: Vec::new(),
+                _gate: gate,
+            });
+            return Ok(());
+        }
+        let Some(transaction) = &mut inner.transaction else {
+            return Err(Error::new(ErrorKind::Misuse, "no transaction is open"));
+        };
+        match step {
+            Control::Begin => {}
+            Control::Commit => {
+                if let Some(transaction) = inner.transaction.take() {
+                    self.shared.publish(transaction.state);
+                }
+            }
+            Control::Rollback => inner.transaction = None,
+            Control::Savepoint(name) => {
+                let mark = Arc::clone(&transaction.state);
+                transaction.savepoints.push((name.to_owned(), mark));
+            }
+            Control::Release(name) => {
+                let place = transaction.savepoint(name)?;
+                transaction.savepoints.truncate(place);
+            }
+            Control::RollbackTo(name) => {
+                let place = transaction.savepoint(name)?;
+                transaction.savepoints.truncate(place + 1);
+                if let Some((_, mark)) = transaction.savepoints.last() {
+                    transaction.state = Arc::clone(mark);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let inner = &mut *self.enter()?;
+        inner.row.clear();
+        let value = |place: usize| write.values.get(place).map_or(ValueRef::Null, Value::as_ref);
+        codec::encode_values(&mut inner.row, write.values.len(), value)
+            .map_err(|error| error.in_table(write.table.name()))?;
+        let row = EncodedRow::new(inner.row.get(FRAME..).unwrap_or_default());
+        let (places, buffer) = (&mut inner.places, &mut inner.buffer);
+        let mut run = |state: &mut Arc<State>| {
+            let place = places.find(state, write.table)?;
+            Writer::new(place, write.table, write.verb, write.fields).write(
+                Arc::make_mut(state),
+                row,
+                buffer,
+            )
+        };
+        match &mut inner.transaction {
+            Some(transaction) => run(&mut transaction.state),
+            None => {
+                let _gate = self.shared.gate.pass()?;
+                run(&mut self.shared.write())
+            }
+        }
+    }
+
+    fn change(&self, change: &Change<'_>) -> Result<u64> {
+        let inner = &mut *self.enter()?;
+        let _gate = match inner.transaction {
+            Some(_) => None,
+            None => Some(self.shared.gate.hold()?),
+        };
+        let slots = {
+            let table = self.read(inner, change.table)?;
+            change::concerned(table, change.condition)
+        };
+        let places = &mut inner.places;
+        let mut run = |state: &mut Arc<State>| {
+            let place = places.find(state, change.table)?;
+            let state = Arc::make_mut(state);
+            match change.assign {
+                Some(assign) => change::update(state, place, change.table, &slots, assign),
+                None => change::delete(state, place, &slots),
+            }
+        };
+        match &mut inner.transaction {
+            Some(transaction) => run(&mut transaction.state),
+            None if slots.is_empty() => Ok(0),
+            None if slots.len() <= FEW => run(&mut self.shared.write()),
+            None => {
+                let mut state = Arc::clone(&self.shared.read());
+                let changed = run(&mut state)?;
+                self.shared.publish(state);
+                Ok(changed)
+            }
+        }
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        let inner = &mut *self.enter()?;
+        let (places, buffer) = (&mut inner.places, &mut inner.buffer);
+        match &mut inner.transaction {
+            Some(transaction) => {
+                let before = (on_error == OnError::Stop).then(|| Arc::clone(&transaction.state));
+                let result =
+                    run_batch(&mut transaction.state, places, buffer, batch, on_error, each);
+                if let (Err(_), Some(before)) = (&result, before) {
+                    transaction.state = before;
+                }
+                result
+            }
+            None => {
+                let _gate = self.shared.gate.hold()?;
+                let mut state = Arc::clone(&self.shared.read());
+                run_batch(&mut state, places, buffer, batch, on_error, each)?;
+                self.shared.publish(state);
+                Ok(())
+            }
+        }
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let inner = &mut *self.enter()?;
+        let part = |at: usize| key.get(at).map_or(ValueRef::Null, Value::as_ref);
+        let found = {
+            let published;
+            let state: &State = match &inner.transaction {
+                Some(transaction) => &transaction.state,
+                None => {
+                    published = self.shared.read();
+                    &published
+                }
+            };
+            let table = state.table(inner.places.find(state, table)?);
+            let slot = table.find(table.key(), part);
+            slot.and_then(|slot| table.bytes(slot)).map(Arc::clone)
+        };
+        match found {
+            Some(bytes) => row(&EncodedRow::new(&bytes)).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let inner = &mut *self.enter()?;
+        let mut results = self.results(inner, source)?;
+        while let Some(true) = results.next(|found| row(found.as_row()))? {}
+        Ok(())
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        let inner = &mut *self.enter()?;
+        let columns = Arc::new(Source::select_names(select(source)?));
+        let results = self.results(inner, source)?;
+        let id = CursorId(inner.next_cursor);
+        inner.next_cursor += 1;
+        inner.cursors.insert(id, results);
+        Ok(Cursor { id, columns })
+    }
+
+    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+        let inner = &mut *self.enter()?;
+        rows.clear();
+        let results = inner
+            .cursors
+            .get_mut(&cursor)
+            .ok_or_else(|| Error::new(ErrorKind::Misuse, "the cursor is not open"))?;
+        while rows.bytes() < PART {
+            let pushed = results.next(|row| match row {
+                ResultRow::Whole(row) => {
+                    rows.push_encoded(row);
+                    Ok(())
+                }
+                ResultRow::Other(row) => rows.push(row),
+            })?;
+            if pushed.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&self, cursor: CursorId) {
+        if let Ok(mut inner) = self.enter() {
+            inner.cursors.remove(&cursor);
+        }
+    }
+
+    fn execute(&self, _sql: &str, _parameters: &[Value<'_>]) -> Result<u64> {
+        Err(<dyn Session>::unsupported(NAME, "SQL"))
+    }
+}
+
+impl Transaction<'_> {
+    /// The place of the latest savepoint with this name.
+    fn savepoint(&self, name: &str) -> Result<usize> {
+        let found = self.savepoints.iter().rposition(|(other, _)| other == name);
+        found
+            .ok_or_else(|| Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")))
+    }
+}
+
+fn select<'s>(source: &Source<'s>) -> Result<&'s Select> {
+    match source {
+        Source::Select(select) => Ok(select),
+        Source::Sql { .. } => Err(<dyn Session>::unsupported(NAME, "SQL")),
+    }
+}
+
+fn run_batch(
+    state: &mut Arc<State>,
+    places: &mut Places,
+    buffer: &mut Vec<u8>,
+    batch: &Batch,
+    on_error: OnError,
+    each: &mut dyn FnMut(Result<Outcome>),
+) -> Result<()> {
+    for run in batch.runs() {
+        let writer = places
+            .find(state, run.table)
+            .map(|place| Writer::new(place, run.table, run.verb, run.fields));
+        let writer = match (writer, on_error) {
+            (Ok(writer), _) => writer,
+            (Err(error), OnError::Stop) => return Err(error.at_row(run.first)),
+            (Err(_), OnError::Continue) => {
+                for row in run.first..run.first + run.rows {
+                    let missing = places.find(state, run.table).map(|_| Outcome::Ignored);
+                    each(missing.map_err(|error| error.at_row(row)));
+                }
+                continue;
+            }
+        };
+        let state = Arc::make_mut(state);
+        for (row, number) in run.iter().zip(run.first..) {
+            match writer.write(state, row, buffer) {
+                Ok(outcome) => each(Ok(outcome)),
+                Err(error) if on_error == OnError::Stop => return Err(error.at_row(number)),
+                Err(error) => each(Err(error.at_row(number))),
+            }
+        }
+    }
+    Ok(())
+}

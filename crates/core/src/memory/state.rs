@@ -1,0 +1,192 @@
+//! All tables at one moment, and the foreign keys between them.
+
+use super::table::TableState;
+use crate::{Error, ErrorKind, OnDelete, Result, TableSchema};
+use std::sync::Arc;
+
+/// Everything that is stored. A clone costs one count for each table.
+#[derive(Clone, Default)]
+pub(super) struct State {
+    pub tables: Vec<Arc<TableState>>,
+    /// For each table its foreign keys, both ways.
+    pub links: Arc<Vec<Links>>,
+    /// Raised by each change of the schema.
+    pub version: u64,
+}
+
+/// The foreign keys of one table.
+#[derive(Clone, Default)]
+pub(super) struct Links {
+    /// From its columns.
+    pub out: Vec<Outgoing>,
+    /// To its columns.
+    pub into: Vec<Incoming>,
+}
+
+/// A foreign key, seen from the table that has it.
+#[derive(Clone)]
+pub(super) struct Outgoing {
+    pub column: usize,
+    /// The table referred to.
+    pub parent: usize,
+    /// The number of its unique index with the column referred to.
+    pub index: usize,
+}
+
+/// A foreign key, seen from the table referred to.
+#[derive(Clone)]
+pub(super) struct Incoming {
+    /// The column referred to.
+    pub column: usize,
+    /// The number of its unique index.
+    pub index: usize,
+    /// The table that has the foreign key.
+    pub child: usize,
+    pub child_column: usize,
+    pub on_delete: OnDelete,
+}
+
+/// Where the tables of the schemas that a session used last are.
+#[derive(Default)]
+pub(super) struct Places {
+    version: u64,
+    places: Vec<(u64, usize)>,
+}
+
+/// Places are found by name in the same state, and tables are never dropped.
+const PLACE: &str = "a table's place is in its state";
+
+impl State {
+    /// The place of the table with this name; names are compared without regard to ASCII case.
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.tables.iter().position(|table| table.schema.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The table at a place.
+    #[inline]
+    pub fn table(&self, place: usize) -> &TableState {
+        self.tables.get(place).expect(PLACE)
+    }
+
+    /// The table at a place, to be changed: what others share of it is copied as it is changed.
+    #[inline]
+    pub fn table_mut(&mut self, place: usize) -> &mut TableState {
+        Arc::make_mut(self.tables.get_mut(place).expect(PLACE))
+    }
+
+    /// The foreign keys of the table at a place.
+    #[inline]
+    pub fn links(&self, place: usize) -> &Links {
+        self.links.get(place).expect(PLACE)
+    }
+
+    /// Finds the two ends of each foreign key, after a change of the schema.
+    ///
+    /// # Errors
+    /// `Schema` for a table or a column that is missing, or a column that is not unique.
+    pub fn link(&mut self) -> Result<()> {
+        let mut links = vec![Links::default(); self.tables.len()];
+        for (child, table) in self.tables.iter().enumerate() {
+            let schema = &table.schema;
+            for (child_column, column) in schema.columns().iter().enumerate() {
+                let Some(reference) = &column.reference else {
+                    continue;
+                };
+                let refuse = |message: String| {
+                    Error::new(ErrorKind::Schema, message)
+                        .in_table(schema.name())
+                        .in_column(column.name.clone())
+                };
+                let parent = self.place(&reference.table).ok_or_else(|| {
+                    let name = &reference.table;
+                    refuse(format!("the table '{name}' that it refers to is not there"))
+                })?;
+                let parent_table = self.table(parent);
+                let column = parent_table.schema.column(&reference.column);
+                let column = column.map_err(|error| refuse(error.to_string()))?;
+                let unique =
+                    |index: &super::table::Index| index.unique && index.columns == [column];
+                let index = parent_table.indexes().iter().position(unique);
+                let index = index.ok_or_else(|| {
+                    let (table, name) = (&reference.table, &reference.column);
+                    refuse(format!("it refers to {table}.{name}, which is not unique"))
+                })?;
+                let on_delete = reference.on_delete;
+                if let Some(links) = links.get_mut(child) {
+                    links.out.push(Outgoing { column: child_column, parent, index });
+                }
+                if let Some(links) = links.get_mut(parent) {
+                    links.into.push(Incoming { column, index, child, child_column, on_delete });
+                }
+            }
+        }
+        self.links = Arc::new(links);
+        Ok(())
+    }
+}
+
+impl Places {
+    /// The place of the schema's table.
+    ///
+    /// # Errors
+    /// `Schema` where it is missing, or has other columns.
+    #[inline]
+    pub fn find(&mut self, state: &State, schema: &TableSchema) -> Result<usize> {
+        if self.version == state.version
+            && let Some((_, place)) = self.places.iter().find(|(id, _)| *id == schema.id())
+        {
+            return Ok(*place);
+        }
+        self.look_up(state, schema)
+    }
+
+    #[cold]
+    fn look_up(&mut self, state: &State, schema: &TableSchema) -> Result<usize> {
+        let place = state.place(schema.name()).ok_or_else(|| {
+            let message = "the table is not there: create it first";
+            Error::new(ErrorKind::Schema, message).in_table(schema.name())
+        })?;
+        same_columns(schema, &state.table(place).schema)?;
+        // Schemas made at run time for one use each must not fill the memory.
+        if self.version != state.version || self.places.len() >= 64 {
+            self.places.clear();
+            self.version = state.version;
+        }
+        self.places.push((schema.id(), place));
+        Ok(place)
+    }
+}
+
+/// Checks that a table is stored as the given schema says, column by column.
+///
+/// # Errors
+/// `Schema`, naming the first difference.
+fn same_columns(given: &TableSchema, stored: &TableSchema) -> Result<()> {
+    let error = |message: String| Error::new(ErrorKind::Schema, message).in_table(given.name());
+    for (place, column) in given.columns().iter().enumerate() {
+        let Some(other) = stored.columns().get(place) else {
+            let message = "the stored table has no such column: add it first".to_owned();
+            return Err(error(message).in_column(column.name.clone()));
+        };
+        if !column.name.eq_ignore_ascii_case(&other.name) {
+            let message = format!(
+                "column {place} is '{}' in the stored table: keep the order of the columns",
+                other.name
+            );
+            return Err(error(message).in_column(column.name.clone()));
+        }
+        if column.storage != other.storage {
+            let (given, stored) = (column.storage.name(), other.storage.name());
+            let message = format!("the column is {given} here, but {stored} in the stored table");
+            return Err(error(message).in_column(column.name.clone()));
+        }
+    }
+    if let Some(more) = stored.columns().get(given.columns().len()) {
+        let message = format!("the stored table has a column '{}' more", more.name);
+        return Err(error(message));
+    }
+    if given.key() != stored.key() {
+        return Err(error("the stored table has another key".to_owned()));
+    }
+    Ok(())
+}
