@@ -1,1 +1,25 @@
-//! TODO
+//! The SQLite engine of Bobak.
+//!
+//! Reading order: settings → opening → the gate and the pool → connections and their statements →
+//! sessions → one row written, batches, queries, cursors → the schema of existing files. `ffi` is
+//! the only module with `unsafe`.
+
+mod alter;
+mod batch;
+mod cache;
+mod connection;
+mod cursor;
+mod engine;
+mod error;
+mod ffi;
+mod gate;
+mod open;
+mod query;
+mod session;
+mod settings;
+mod tables;
+mod write;
+
+pub use engine::Sqlite;
+pub use error::SqliteError;
+pub use settings::{JournalMode, Locking, SqliteBuilder, Synchronous};

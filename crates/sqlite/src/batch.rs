@@ -1,0 +1,276 @@
+//! Batches: runs of inserts go many rows at a time, all else row by row.
+//!
+//! The way row by row is the meaning. The fast way gives exactly the same, or is undone and done
+//! again row by row: where a row was refused (which one, SQLite does not say), where rows were
+//! ignored, where the keys that SQLite made do not follow each other.
+
+use crate::cache::Kind;
+use crate::connection::Connection;
+use crate::error::{is_row_error, translate};
+use crate::write::{insert_statement, needs_key, plain_key, write_row};
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    Batch, FieldSet, GivenKey, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb,
+};
+use bobak_sql::{Dialect, quote};
+
+/// The most rows of one statement: more gain nothing that could be measured, and cost more to
+/// prepare.
+const MOST: usize = 256;
+/// Below so many rows a statement for each is quicker.
+const FEWEST: usize = 32;
+
+/// A batch on its way into an open transaction.
+struct Sender<'c> {
+    connection: &'c mut Connection,
+    on_error: OnError,
+    each: &'c mut dyn FnMut(Result<Outcome>),
+}
+
+/// A run of inserts: rows wait here until they are enough for a statement.
+struct Inserts<'s, 'c, 'b> {
+    sender: &'s mut Sender<'c>,
+    table: &'b TableSchema,
+    verb: Verb,
+    fields: FieldSet,
+    waiting: Vec<EncodedRow<'b>>,
+    /// The number of the first waiting row.
+    first: u64,
+    /// Whether the waiting rows are those whose keys the engine makes, or those that have one.
+    without_key: bool,
+    /// The most rows of one statement.
+    most: usize,
+    /// How many rows go one by one since a statement had to be repeated so; doubled each time.
+    slow: u64,
+    penalty: u64,
+}
+
+/// Sends a batch into the open transaction. After an error the caller undoes what was done.
+pub(crate) fn send(
+    connection: &mut Connection,
+    batch: &Batch,
+    on_error: OnError,
+    each: &mut dyn FnMut(Result<Outcome>),
+) -> Result<()> {
+    let mut sender = Sender { connection, on_error, each };
+    batch.runs().try_for_each(|run| sender.run(&run))
+}
+
+impl Sender<'_> {
+    fn run(&mut self, run: &Run<'_>) -> Result<()> {
+        let keys_made = run.may_make_keys();
+        let inserts = match run.verb {
+            Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => true,
+            // One that finds its row there is told apart row by row; one without a key finds none.
+            Verb::Upsert => keys_made,
+            Verb::Update | Verb::Delete => false,
+        };
+        if inserts && self.connection.atomic && run.rows >= FEWEST as u64 {
+            return Inserts::new(self, run).run(run);
+        }
+        let rows = run.iter().zip(run.first..);
+        for (row, number) in rows {
+            self.one(run.table, run.verb, run.fields, row, number)?;
+        }
+        Ok(())
+    }
+
+    /// One row, by a statement of its own.
+    #[inline]
+    fn one(
+        &mut self,
+        table: &TableSchema,
+        verb: Verb,
+        fields: FieldSet,
+        row: EncodedRow<'_>,
+        number: u64,
+    ) -> Result<()> {
+        match write_row(self.connection, table, verb, fields, row) {
+            Ok(outcome) => (self.each)(Ok(outcome)),
+            Err(error) => {
+                let error = error.at_row(number);
+                let goes_on = self.on_error == OnError::Continue
+                    && is_row_error(error.kind())
+                    && !self.connection.db.is_autocommit();
+                if !goes_on {
+                    return Err(error);
+                }
+                (self.each)(Err(error));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
+    fn new(sender: &'s mut Sender<'c>, run: &Run<'b>) -> Self {
+        let columns = run.table.columns().len().max(1);
+        let most = MOST.min(sender.connection.max_parameters / columns);
+        Self {
+            sender,
+            table: run.table,
+            verb: run.verb,
+            fields: run.fields,
+            waiting: Vec::with_capacity(most),
+            first: run.first,
+            without_key: false,
+            most,
+            slow: 0,
+            penalty: MOST as u64,
+        }
+    }
+
+    fn run(mut self, run: &Run<'b>) -> Result<()> {
+        for row in run.iter() {
+            let without_key = needs_key(self.table, row);
+            if self.waiting.len() == self.most || without_key != self.without_key {
+                self.flush()?;
+                self.without_key = without_key;
+            }
+            self.waiting.push(row);
+        }
+        self.flush()
+    }
+
+    /// Sends the waiting rows: by statements of halving sizes, the rest one by one.
+    fn flush(&mut self) -> Result<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut rest = &waiting[..];
+        while !rest.is_empty() {
+            let rows = self.statement_size(rest.len());
+            let (now, later) = rest.split_at(rows.max(1).min(rest.len()));
+            if rows == 0 || !self.many(now)? {
+                self.one_by_one(now)?;
+            }
+            self.first += now.len() as u64;
+            rest = later;
+        }
+        self.waiting = waiting;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// How many of `left` rows the next statement takes; 0 where they go one by one.
+    fn statement_size(&self, left: usize) -> usize {
+        let fast = self.slow == 0 && (self.without_key || self.verb != Verb::Upsert);
+        if !fast || left < FEWEST || self.most < FEWEST {
+            return 0;
+        }
+        // Few sizes, so that each statement is soon in the cache.
+        if left >= self.most { self.most } else { 1 << left.ilog2() }
+    }
+
+    fn one_by_one(&mut self, rows: &[EncodedRow<'b>]) -> Result<()> {
+        self.slow = self.slow.saturating_sub(rows.len() as u64);
+        for (row, number) in rows.iter().zip(self.first..) {
+            self.sender.one(self.table, self.verb, self.fields, *row, number)?;
+        }
+        Ok(())
+    }
+
+    /// All rows by one statement. `false` where that did not do what row by row would, and was
+    /// undone.
+    fn many(&mut self, rows: &[EncodedRow<'b>]) -> Result<bool> {
+        let columns = self.table.columns().len();
+        if rows.iter().any(|row| row.len() != columns) {
+            return Ok(false);
+        }
+        let mark = self.may_differ();
+        if mark {
+            self.sender.connection.run("SAVEPOINT bobak_many")?;
+        }
+        let before =
+            if self.without_key { last_key(self.sender.connection, self.table)? } else { 0 };
+        let done = self.insert(rows, before);
+        let connection = &mut *self.sender.connection;
+        if connection.db.is_autocommit() {
+            // SQLite has rolled the whole transaction back by itself: a full disk, say.
+            return done.map(|_| false);
+        }
+        if mark {
+            if !matches!(done, Ok(true)) {
+                connection.run("ROLLBACK TO bobak_many")?;
+            }
+            connection.run("RELEASE bobak_many")?;
+        }
+        match done {
+            Ok(true) => {
+                self.report(rows.len(), before);
+                return Ok(true);
+            }
+            Ok(false) => {}
+            Err(error) if is_row_error(error.kind()) => {}
+            Err(error) => return Err(error),
+        }
+        self.slow = self.penalty;
+        self.penalty = self.penalty.saturating_mul(2);
+        Ok(false)
+    }
+
+    /// Whether the statement can succeed and yet do something else than row by row: then a mark is
+    /// set, to go back to. One that fails undoes itself.
+    fn may_differ(&self) -> bool {
+        self.without_key || self.verb == Verb::InsertOrIgnore
+    }
+
+    /// Runs the statement; `Ok(false)` where its result is not what is expected.
+    fn insert(&mut self, rows: &[EncodedRow<'b>], before: i64) -> Result<bool> {
+        let table = self.table;
+        let count = rows.len();
+        let verb = match self.verb {
+            // Without a key it finds no row to update.
+            Verb::Upsert => Verb::Insert,
+            verb => verb,
+        };
+        let without_key = self.without_key;
+        let connection = &mut *self.sender.connection;
+        let id = insert_statement(connection, table, verb, FieldSet::EMPTY, count, without_key)?;
+        let result = match table.key() {
+            [key] if without_key => {
+                let key = *key;
+                let values = rows.iter().flat_map(|row| {
+                    let before = (0..key).map(|place| row.value(place));
+                    let after = (key + 1..row.len()).map(|place| row.value(place));
+                    before.chain(after)
+                });
+                connection.db.execute(id, values)
+            }
+            _ => connection.db.execute(id, rows.iter().flat_map(values)),
+        };
+        result.map_err(|failure| translate(failure, Some(table)))?;
+        let all = connection.db.changes() == count as u64;
+        let in_order = !without_key
+            || before.checked_add(count as i64) == Some(connection.db.last_insert_rowid());
+        Ok(all && in_order)
+    }
+
+    fn report(&mut self, rows: usize, before: i64) {
+        for number in 1..=rows as i64 {
+            let key = self.without_key.then(|| GivenKey::Int(before + number));
+            (self.sender.each)(Ok(Outcome::Inserted(key)));
+        }
+    }
+}
+
+#[inline]
+fn values<'b>(row: &EncodedRow<'b>) -> impl Iterator<Item = ValueRef<'b>> + use<'b> {
+    let row = *row;
+    (0..row.len()).map(move |place| row.value(place))
+}
+
+/// The largest key; 0 where there is no row, so that the next is one more either way.
+fn last_key(connection: &mut Connection, table: &TableSchema) -> Result<i64> {
+    let place = table.key().first().copied().unwrap_or_default();
+    let name = table.columns().get(place).map_or("", |column| &column.name);
+    let id = connection.table_statement(plain_key(table, Kind::LastKey), table, || {
+        let quoted = |name| quote(Dialect::Sqlite, name);
+        format!("SELECT max({}) FROM {}", quoted(name), quoted(table.name()))
+    })?;
+    let failed = |failure| translate(failure, Some(table));
+    let mut rows = connection.db.rows(id, std::iter::empty()).map_err(failed)?;
+    let key = rows.next().map_err(failed)?;
+    Ok(match key.as_ref().map(|row| row.get(0)) {
+        Some(ValueRef::Int(key)) => key,
+        _ => 0,
+    })
+}

@@ -1,0 +1,151 @@
+//! Prepared statements kept for the next time, a bounded number of them.
+
+use crate::ffi::StatementId;
+use bobak_core::FieldSet;
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+/// What tells one table statement from another: all that its text depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TableKey {
+    /// The schema's id, so that statements of tables of one name are never mixed up.
+    pub schema: u64,
+    /// What the statement does.
+    pub kind: Kind,
+    /// How many rows it inserts.
+    pub rows: u32,
+    /// Whether the key's column is left out.
+    pub without_key: bool,
+    /// The columns that it sets.
+    pub fields: FieldSet,
+}
+
+/// What a table statement does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Insert,
+    InsertOrIgnore,
+    InsertOrReplace,
+    Upsert,
+    Update,
+    Delete,
+    Get,
+    LastKey,
+}
+
+/// Statements by key; the ones used longest ago go first.
+#[derive(Debug)]
+pub(crate) struct Cache<K> {
+    entries: HashMap<K, Entry, BuildHasherDefault<Mixer>>,
+    capacity: usize,
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    statement: StatementId,
+    used: u64,
+}
+
+impl<K: Hash + Eq + Clone> Cache<K> {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { entries: HashMap::default(), capacity, clock: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn get<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<StatementId>
+    where
+        K: Borrow<Q>,
+    {
+        self.clock += 1;
+        let entry = self.entries.get_mut(key)?;
+        entry.used = self.clock;
+        Some(entry.statement)
+    }
+
+    /// Takes a statement out, for one who keeps it running.
+    pub(crate) fn take<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<StatementId>
+    where
+        K: Borrow<Q>,
+    {
+        self.entries.remove(key).map(|entry| entry.statement)
+    }
+
+    /// Keeps a statement; gives the one that must go for it, which the caller finalizes.
+    #[must_use]
+    pub(crate) fn put(&mut self, key: K, statement: StatementId) -> Option<StatementId> {
+        self.clock += 1;
+        let used = self.clock;
+        if let Some(old) = self.entries.insert(key, Entry { statement, used }) {
+            return Some(old.statement);
+        }
+        if self.entries.len() <= self.capacity {
+            return None;
+        }
+        let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used);
+        let oldest = oldest.map(|(key, _)| key.clone())?;
+        self.take(&oldest)
+    }
+
+    /// Takes all statements out.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = StatementId> + '_ {
+        self.entries.drain().map(|(_, entry)| entry.statement)
+    }
+}
+
+/// A hasher for keys that are numbers of our own: one multiplication a word. Texts go through it
+/// too; who writes the SQL of a program is not its enemy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mixer(u64);
+
+impl Mixer {
+    #[inline]
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+impl Hasher for Mixer {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            for (to, from) in word.iter_mut().zip(chunk) {
+                *to = *from;
+            }
+            self.mix(u64::from_le_bytes(word));
+        }
+    }
+
+    #[inline]
+    fn write_u8(&mut self, number: u8) {
+        self.mix(u64::from(number));
+    }
+
+    #[inline]
+    fn write_u32(&mut self, number: u32) {
+        self.mix(u64::from(number));
+    }
+
+    #[inline]
+    fn write_u64(&mut self, number: u64) {
+        self.mix(number);
+    }
+
+    #[inline]
+    fn write_usize(&mut self, number: usize) {
+        self.mix(number as u64);
+    }
+
+    #[inline]
+    fn write_isize(&mut self, number: isize) {
+        self.mix(number as u64);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        // The map takes the low bits for the place and the high ones for the tag.
+        self.0 ^ (self.0 >> 32)
+    }
+}

@@ -1,0 +1,234 @@
+//! A connection with what belongs to it: prepared statements and open cursors.
+
+use crate::cache::{Cache, TableKey};
+use crate::cursor::Shared;
+use crate::error::translate;
+use crate::ffi::{self, Failure, StatementId, codes};
+use bobak_core::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef};
+use std::sync::Arc;
+
+/// How many statements of tables a connection keeps.
+const TABLE_STATEMENTS: usize = 256;
+/// How many statements of queries and of the user's SQL a connection keeps.
+const TEXT_STATEMENTS: usize = 128;
+
+/// A connection: used by one session at a time.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) db: ffi::Connection,
+    /// Whether a failed statement is undone: not without a journal.
+    pub(crate) atomic: bool,
+    /// How many parameters a statement may have.
+    pub(crate) max_parameters: usize,
+    tables: Cache<TableKey>,
+    /// The table statement used last: in a loop the next is the same.
+    last: Option<(TableKey, StatementId)>,
+    texts: Cache<Box<str>>,
+    cursors: Vec<Arc<Shared>>,
+}
+
+impl Connection {
+    pub(crate) fn boxed(db: ffi::Connection, atomic: bool) -> Box<Self> {
+        let max_parameters = db.max_parameters();
+        Box::new(Self {
+            db,
+            atomic,
+            max_parameters,
+            tables: Cache::new(TABLE_STATEMENTS),
+            last: None,
+            texts: Cache::new(TEXT_STATEMENTS),
+            cursors: Vec::new(),
+        })
+    }
+
+    /// The statement for `key`, prepared from `text` where it is not kept yet.
+    #[inline]
+    pub(crate) fn table_statement(
+        &mut self,
+        key: TableKey,
+        table: &TableSchema,
+        text: impl FnOnce() -> String,
+    ) -> Result<StatementId> {
+        if let Some((last, id)) = self.last
+            && last == key
+        {
+            return Ok(id);
+        }
+        let id = match self.tables.get(&key) {
+            Some(id) => id,
+            None => {
+                let prepared = self.db.prepare(&text());
+                let (id, _) = prepared.map_err(|failure| translate(failure, Some(table)))?;
+                let id = id.ok_or_else(no_statement)?;
+                if let Some(old) = self.tables.put(key, id) {
+                    self.db.finalize(old);
+                }
+                id
+            }
+        };
+        self.last = Some((key, id));
+        Ok(id)
+    }
+
+    /// The statement of a text that is one statement.
+    pub(crate) fn text_statement(&mut self, sql: &str) -> Result<StatementId> {
+        if let Some(id) = self.texts.get(sql) {
+            return Ok(id);
+        }
+        let id = self.prepare_one(sql)?;
+        self.keep_text(sql, id);
+        Ok(id)
+    }
+
+    /// As [`text_statement`](Self::text_statement), for one who keeps it running: nobody else gets
+    /// it until it is given back by [`keep_text`](Self::keep_text).
+    pub(crate) fn take_text_statement(&mut self, sql: &str) -> Result<StatementId> {
+        match self.texts.take(sql) {
+            Some(id) => Ok(id),
+            None => self.prepare_one(sql),
+        }
+    }
+
+    pub(crate) fn keep_text(&mut self, sql: &str, id: StatementId) {
+        if let Some(old) = self.texts.put(sql.into(), id) {
+            self.db.finalize(old);
+        }
+    }
+
+    /// Runs a text of the engine's own.
+    pub(crate) fn run(&mut self, sql: &'static str) -> Result<()> {
+        let id = self.text_statement(sql)?;
+        self.db.execute(id, std::iter::empty()).map_err(|failure| translate(failure, None))
+    }
+
+    /// Runs a text of the engine's own that is not wanted again.
+    pub(crate) fn run_owned(&mut self, sql: &str) -> Result<()> {
+        self.db.exec(sql).map_err(|failure| translate(failure, None))
+    }
+
+    /// The integer in the first row and column; 0 where there is none.
+    pub(crate) fn first_integer(&mut self, sql: &str) -> Result<i64> {
+        let id = self.text_statement(sql)?;
+        let failed = |failure| translate(failure, None);
+        let mut rows = self.db.rows(id, std::iter::empty()).map_err(failed)?;
+        let row = rows.next().map_err(failed)?;
+        Ok(match row.as_ref().map(|row| row.get(0)) {
+            Some(ValueRef::Int(integer)) => integer,
+            _ => 0,
+        })
+    }
+
+    /// Runs a statement with its values, passing over its rows; gives the number of rows changed.
+    pub(crate) fn run_text(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64> {
+        let id = self.text_statement(sql)?;
+        self.check_parameters(id, values.len())?;
+        let read_only = self.db.is_read_only_statement(id);
+        let before = self.db.total_changes();
+        self.db
+            .execute(id, values.iter().map(Value::as_ref))
+            .map_err(|failure| translate(failure, None))?;
+        // SQLite keeps the number of the statement before where this one changes no rows.
+        if read_only || self.db.total_changes() == before {
+            return Ok(0);
+        }
+        Ok(self.db.changes())
+    }
+
+    /// Refuses a wrong number of values.
+    pub(crate) fn check_parameters(&self, id: StatementId, given: usize) -> Result<()> {
+        let wanted = self.db.parameters(id);
+        if wanted == given {
+            return Ok(());
+        }
+        let message = format!("the SQL has {wanted} parameters, and {given} values were given");
+        Err(Error::new(ErrorKind::Mismatch, message))
+    }
+
+    /// Notes a cursor whose statement runs on this connection.
+    pub(crate) fn add_cursor(&mut self, cursor: Arc<Shared>) {
+        self.cursors.push(cursor);
+    }
+
+    /// Reads open cursors to their ends, into memory, so that what follows can neither change
+    /// their rows nor be kept waiting by them. To be called before each write and each step of a
+    /// transaction.
+    #[inline]
+    pub(crate) fn spill_cursors(&mut self) {
+        if !self.cursors.is_empty() {
+            self.spill_all();
+        }
+    }
+
+    #[cold]
+    fn spill_all(&mut self) {
+        for cursor in std::mem::take(&mut self.cursors) {
+            // One that nobody else has any more was dropped without being closed.
+            if Arc::strong_count(&cursor) > 1 {
+                cursor.spill(self);
+            } else {
+                cursor.close(self);
+            }
+        }
+    }
+
+    /// Ends a transaction that nobody will end.
+    #[cold]
+    pub(crate) fn abandon(&mut self) {
+        self.spill_cursors();
+        // It fails only where SQLite has rolled back by itself.
+        let _ = self.db.exec("ROLLBACK");
+    }
+
+    /// Frees the kept statements: for what SQLite refuses to do beside them.
+    pub(crate) fn forget_statements(&mut self) {
+        self.last = None;
+        for id in self.tables.drain().chain(self.texts.drain()) {
+            self.db.finalize(id);
+        }
+    }
+
+    fn prepare_one(&mut self, sql: &str) -> Result<StatementId> {
+        let (id, used) = self.prepare_first(sql).map_err(|failure| translate(failure, None))?;
+        let id = id.ok_or_else(no_statement)?;
+        let rest = sql.get(used..).unwrap_or_default();
+        match self.prepare_first(rest) {
+            Ok((None, _)) => Ok(id),
+            Ok((Some(second), _)) => {
+                self.db.finalize(second);
+                self.db.finalize(id);
+                let message = "the SQL has more than one statement: run them one by one";
+                Err(Error::new(ErrorKind::Syntax, message))
+            }
+            Err(failure) => {
+                self.db.finalize(id);
+                Err(translate(failure, None))
+            }
+        }
+    }
+
+    /// The first statement of the text that is one, passing over empty ones; and the bytes read.
+    fn prepare_first(&mut self, sql: &str) -> Result<(Option<StatementId>, usize), Failure> {
+        let mut used = 0;
+        loop {
+            let rest = sql.get(used..).unwrap_or_default();
+            if rest.trim().is_empty() {
+                return Ok((None, sql.len()));
+            }
+            let (id, more) = self.db.prepare(rest)?;
+            used += more;
+            if id.is_some() || more == 0 {
+                return Ok((id, used));
+            }
+        }
+    }
+}
+
+#[cold]
+fn no_statement() -> Error {
+    Error::new(ErrorKind::Syntax, "the SQL has no statement")
+}
+
+/// Whether a failed `COMMIT` or `ROLLBACK` only says that there is no transaction any more.
+pub(crate) fn is_no_transaction(failure: &Failure) -> bool {
+    failure.code & 0xff == codes::SQLITE_ERROR && failure.message.contains("no transaction")
+}

@@ -1,0 +1,161 @@
+//! The engine: its connections, and the contract's calls that need no session.
+
+use crate::gate::{Gate, Lease, Pool};
+use crate::session::SqliteSession;
+use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
+use crate::{alter, open, tables};
+use bobak_core::{
+    Capabilities, Engine, Error, ErrorKind, Result, SchemaChange, Session, TableSchema,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A database of SQLite: a file, or memory. Cheap to clone; closed when the last clone is gone.
+///
+/// On a file one connection writes, behind a gate, and a pool of others reads. In memory, and with
+/// [`Locking::Exclusive`](crate::Locking::Exclusive), there is one connection for all.
+///
+/// ```
+/// use bobak_core::{ColumnSchema, Engine, SchemaChange, TableSchema};
+/// use bobak_sqlite::Sqlite;
+/// use std::sync::Arc;
+///
+/// let engine = Sqlite::open_memory()?;
+/// let plane = TableSchema::builder("plane")
+///     .column(ColumnSchema::of::<String>("tailnum"))
+///     .key(["tailnum"])
+///     .build()?;
+/// engine.alter(&[SchemaChange::CreateTable(Arc::new(plane))])?;
+/// assert_eq!(engine.tables()?[0].name(), "plane");
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Sqlite {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    // Dropped in this order: the connection that can write is closed last, and checkpoints the log.
+    readers: Option<Pool>,
+    writer: Gate,
+    settings: Settings,
+}
+
+impl Sqlite {
+    /// Settings to open a database with; all have defaults.
+    pub fn builder() -> SqliteBuilder {
+        SqliteBuilder::default()
+    }
+
+    /// Opens a file with the default settings, which are durable; makes it where it is missing.
+    ///
+    /// # Errors
+    /// As [`SqliteBuilder::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::builder().open(path)
+    }
+
+    /// Opens a new database in memory.
+    ///
+    /// # Errors
+    /// As [`SqliteBuilder::open_memory`].
+    pub fn open_memory() -> Result<Self> {
+        Self::builder().open_memory()
+    }
+
+    pub(crate) fn with(settings: Settings) -> Result<Self> {
+        let connection = open::writer(&settings)?;
+        let inner = Inner {
+            readers: (!settings.is_single()).then(|| Pool::new(settings.clone())),
+            writer: Gate::new(connection, settings.busy_timeout),
+            settings,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+}
+
+impl Inner {
+    /// A connection for reading.
+    #[inline]
+    pub(crate) fn read(&self) -> Result<Lease<'_>> {
+        match &self.readers {
+            Some(readers) => readers.enter(),
+            None => self.writer.enter(),
+        }
+    }
+
+    /// The connection for writing.
+    #[inline]
+    pub(crate) fn write(&self) -> Result<Lease<'_>> {
+        self.writer.enter()
+    }
+
+    /// Whether there is but one connection.
+    pub(crate) fn is_single(&self) -> bool {
+        self.readers.is_none()
+    }
+}
+
+impl Engine for Sqlite {
+    fn name(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::NONE;
+        capabilities.sql = true;
+        capabilities.persistent = self.inner.settings.path.is_some();
+        capabilities.concurrent_readers = !self.inner.is_single();
+        capabilities
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(SqliteSession::new(&self.inner)))
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        let mut lease = self.inner.read()?;
+        tables::read(&mut lease)
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        let mut lease = self.inner.write()?;
+        lease.spill_cursors();
+        alter::apply(&mut lease, changes)
+    }
+
+    fn flush(&self) -> Result<()> {
+        let settings = &self.inner.settings;
+        if settings.path.is_none() || settings.read_only {
+            return Ok(());
+        }
+        let mut lease = self.inner.write()?;
+        lease.spill_cursors();
+        if settings.synchronous != Synchronous::Full {
+            sync(&mut lease, settings.synchronous)?;
+        }
+        if settings.journal == JournalMode::Wal {
+            checkpoint(&mut lease)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a number of the file's head anew in a fully synced commit: that syncs all of the file.
+fn sync(lease: &mut Lease<'_>, usual: Synchronous) -> Result<()> {
+    let version = lease.first_integer("PRAGMA user_version")?;
+    lease.run("PRAGMA synchronous = full")?;
+    let written = lease.run_owned(&format!("PRAGMA user_version = {version}"));
+    lease.run_owned(&format!("PRAGMA synchronous = {}", usual.as_str()))?;
+    written
+}
+
+fn checkpoint(lease: &mut Lease<'_>) -> Result<()> {
+    let busy = lease.first_integer("PRAGMA wal_checkpoint(TRUNCATE)")?;
+    if busy == 0 {
+        return Ok(());
+    }
+    let message = "the log could not be emptied into the file: somebody reads from it";
+    Err(Error::new(ErrorKind::Busy, message))
+}

@@ -1,0 +1,241 @@
+//! SQLite's result codes and texts, as Bobak's errors.
+
+use crate::ffi::{Failure, codes};
+use bobak_core::{Error, ErrorKind, TableSchema};
+use std::fmt;
+
+/// What SQLite itself said: the [`source`](std::error::Error::source) of the errors that come from
+/// it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqliteError {
+    code: i32,
+    message: String,
+}
+
+impl SqliteError {
+    /// The extended result code, such as 2067 for `SQLITE_CONSTRAINT_UNIQUE`.
+    #[must_use]
+    pub const fn code(&self) -> i32 {
+        self.code
+    }
+
+    /// SQLite's own text.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for SqliteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (SQLite's code {})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for SqliteError {}
+
+/// The error of a failed statement; `table` is the one that it was about, where that is known.
+#[cold]
+pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error {
+    let Failure { code, message, offset } = failure;
+    let error = match code & 0xff {
+        codes::SQLITE_CONSTRAINT => constraint(code, &message),
+        codes::SQLITE_ERROR => from_text(&message, offset),
+        primary => by_code(primary, code, &message),
+    };
+    let error = match table {
+        Some(table) => error.in_table(table.name().to_owned()),
+        None => error,
+    };
+    error.with_source(SqliteError { code, message })
+}
+
+/// Whether a wrong row is to blame, and not the statement or the database.
+pub(crate) fn is_row_error(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::NotFound
+            | ErrorKind::Duplicate
+            | ErrorKind::Conflict
+            | ErrorKind::Constraint
+            | ErrorKind::TooLong
+            | ErrorKind::OutOfRange
+            | ErrorKind::Mismatch
+    )
+}
+
+/// A call in the wrong state.
+#[cold]
+pub(crate) fn misuse(message: &str) -> Error {
+    Error::new(ErrorKind::Misuse, message)
+}
+
+fn constraint(code: i32, message: &str) -> Error {
+    let subject = message.split_once(": ").map_or("", |(_, subject)| subject);
+    match code {
+        codes::SQLITE_CONSTRAINT_PRIMARYKEY | codes::SQLITE_CONSTRAINT_ROWID => {
+            let error = Error::new(ErrorKind::Duplicate, "a row with this key is already there");
+            name_columns(error, subject)
+        }
+        codes::SQLITE_CONSTRAINT_UNIQUE => {
+            let what = "a row with this unique value is already there";
+            name_columns(Error::new(ErrorKind::Duplicate, what), subject)
+        }
+        codes::SQLITE_CONSTRAINT_NOTNULL => {
+            let error = Error::new(ErrorKind::Constraint, "NULL where none may be");
+            name_columns(error, subject)
+        }
+        codes::SQLITE_CONSTRAINT_CHECK => {
+            Error::new(ErrorKind::Constraint, format!("the check '{subject}' refuses the row"))
+        }
+        codes::SQLITE_CONSTRAINT_FOREIGNKEY => {
+            let what = "a foreign key would name a row that is not there";
+            Error::new(ErrorKind::Constraint, what)
+        }
+        codes::SQLITE_CONSTRAINT_DATATYPE => Error::new(ErrorKind::Mismatch, lower(message)),
+        _ => Error::new(ErrorKind::Constraint, lower(message)),
+    }
+}
+
+/// Takes table and columns from `table.column, table.column`.
+fn name_columns(error: Error, subject: &str) -> Error {
+    let mut columns = Vec::new();
+    let mut table = None;
+    for part in subject.split(", ") {
+        let Some((before, column)) = part.split_once('.') else {
+            // An index over expressions: `index 'name'`.
+            return error;
+        };
+        table = Some(before);
+        columns.push(column);
+    }
+    match table {
+        Some(table) => error.in_table(table).in_column(columns.join(", ")),
+        None => error,
+    }
+}
+
+fn by_code(primary: i32, code: i32, message: &str) -> Error {
+    let (kind, what) = match primary {
+        codes::SQLITE_BUSY | codes::SQLITE_LOCKED | codes::SQLITE_PROTOCOL => {
+            let what = "another connection held the database for the whole busy time-out";
+            (ErrorKind::Busy, what.to_owned())
+        }
+        codes::SQLITE_FULL => {
+            (ErrorKind::Full, "the disk, or the database at its largest size, is full".to_owned())
+        }
+        codes::SQLITE_READONLY | codes::SQLITE_PERM => {
+            (ErrorKind::ReadOnly, "the database may only be read".to_owned())
+        }
+        codes::SQLITE_NOTADB => {
+            (ErrorKind::Corrupt, "the file is not an SQLite database".to_owned())
+        }
+        codes::SQLITE_CORRUPT => {
+            (ErrorKind::Corrupt, format!("the database is damaged: {}", lower(message)))
+        }
+        codes::SQLITE_TOOBIG => {
+            (ErrorKind::OutOfRange, "a value or row is larger than SQLite allows".to_owned())
+        }
+        codes::SQLITE_MISMATCH => {
+            (ErrorKind::Mismatch, "a value is not of its column's type".to_owned())
+        }
+        codes::SQLITE_INTERRUPT => (ErrorKind::Interrupted, "interrupted".to_owned()),
+        codes::SQLITE_IOERR | codes::SQLITE_CANTOPEN | codes::SQLITE_NOLFS => {
+            (ErrorKind::Io, format!("{} (code {code})", lower(message)))
+        }
+        codes::SQLITE_SCHEMA => (ErrorKind::Schema, lower(message)),
+        codes::SQLITE_MISUSE | codes::SQLITE_RANGE => (ErrorKind::Misuse, lower(message)),
+        _ => (ErrorKind::Engine, lower(message)),
+    };
+    Error::new(kind, what)
+}
+
+/// Errors that SQLite tells apart by their text only.
+fn from_text(message: &str, offset: Option<usize>) -> Error {
+    let after = |start: &str| message.strip_prefix(start).map(str::to_owned);
+    if let Some(table) = after("no such table: ") {
+        let table = table.strip_prefix("main.").map_or(table.clone(), str::to_owned);
+        return Error::new(ErrorKind::Schema, "there is no such table").in_table(table);
+    }
+    if let Some(column) = after("no such column: ") {
+        let error = Error::new(ErrorKind::Schema, "there is no such column");
+        return error.in_column(column);
+    }
+    if let Some(rest) = after("table ")
+        && let Some((table, column)) = rest.split_once(" has no column named ")
+    {
+        let error = Error::new(ErrorKind::Schema, "there is no such column");
+        return error.in_table(table).in_column(column);
+    }
+    let says = |words: &[&str]| words.iter().any(|part| message.contains(part));
+    let kind = if says(&["integer overflow"]) {
+        ErrorKind::OutOfRange
+    } else if says(&["syntax error", "incomplete input", "unrecognized token"]) {
+        ErrorKind::Syntax
+    } else if says(&[
+        "already exists",
+        "already another",
+        "duplicate column name",
+        "no such index",
+        "no such collation",
+        "no such view",
+        "foreign key mismatch",
+        "cannot add",
+    ]) {
+        ErrorKind::Schema
+    } else if says(&["no such savepoint", "transaction"]) {
+        ErrorKind::Misuse
+    } else if offset.is_some()
+        || says(&["no such function", "too many", "wrong number", "misuse of"])
+    {
+        ErrorKind::Syntax
+    } else {
+        ErrorKind::Engine
+    };
+    let place = match offset {
+        Some(offset) if kind == ErrorKind::Syntax => format!(" (at byte {offset} of the SQL)"),
+        _ => String::new(),
+    };
+    Error::new(kind, format!("{}{place}", lower(message)))
+}
+
+/// SQLite begins some of its texts with a capital.
+fn lower(message: &str) -> String {
+    let mut characters = message.chars();
+    match (characters.next(), characters.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(message.chars().skip(1)).collect()
+        }
+        _ => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(code: i32, message: &str) -> Error {
+        translate(Failure::own(code, message), None)
+    }
+
+    #[test]
+    fn texts_are_taken_apart() {
+        let e = error(2067, "UNIQUE constraint failed: person.a, person.b");
+        assert_eq!(e.kind(), ErrorKind::Duplicate);
+        assert_eq!((e.table(), e.column()), (Some("person"), Some("a, b")));
+        let e = error(1, "no such table: main.plane");
+        assert_eq!((e.kind(), e.table()), (ErrorKind::Schema, Some("plane")));
+        let e = error(1, "table plane has no column named x");
+        assert_eq!((e.table(), e.column()), (Some("plane"), Some("x")));
+        let e = error(1299, "NOT NULL constraint failed: t.c");
+        assert_eq!((e.kind(), e.column()), (ErrorKind::Constraint, Some("c")));
+        let e = error(275, "CHECK constraint failed: amount >= 0");
+        assert!(e.to_string().contains("amount >= 0"), "{e}");
+        let e = error(1, "near \"SELEC\": syntax error");
+        assert_eq!(e.kind(), ErrorKind::Syntax);
+        assert_eq!(error(1, "integer overflow").kind(), ErrorKind::OutOfRange);
+        assert_eq!(error(5, "database is locked").kind(), ErrorKind::Busy);
+        let source = std::error::Error::source(&e).unwrap().to_string();
+        assert_eq!(source, "near \"SELEC\": syntax error (SQLite's code 1)");
+    }
+}

@@ -1,0 +1,42 @@
+//! Binding of values to a statement's parameters.
+
+use bobak_core::ValueRef;
+use libsqlite3_sys as sys;
+use std::ffi::c_int;
+
+/// Binds one value; parameters count from 1.
+///
+/// # Safety
+/// The statement is valid and not in the middle of its rows. With `copy` the value is copied now;
+/// without, texts and bytes must stay where they are until the statement has been stepped to its
+/// end or reset, and must be bound anew before it is stepped again.
+#[inline]
+pub(super) unsafe fn bind(
+    statement: *mut sys::sqlite3_stmt,
+    parameter: c_int,
+    value: ValueRef<'_>,
+    copy: bool,
+) -> c_int {
+    let destructor = if copy { sys::SQLITE_TRANSIENT() } else { sys::SQLITE_STATIC() };
+    // SAFETY: the statement is the caller's promise; the pointers are to as many bytes as are
+    // named, and for an empty value to a NUL, since null would bind NULL.
+    unsafe {
+        match value {
+            ValueRef::Null => sys::sqlite3_bind_null(statement, parameter),
+            ValueRef::Int(integer) => sys::sqlite3_bind_int64(statement, parameter, integer),
+            ValueRef::Float(float) => sys::sqlite3_bind_double(statement, parameter, float),
+            ValueRef::Text(text) => {
+                let start = if text.is_empty() { c"".as_ptr() } else { text.as_ptr().cast() };
+                let length = text.len() as u64;
+                let encoding = sys::SQLITE_UTF8 as u8;
+                sys::sqlite3_bind_text64(statement, parameter, start, length, destructor, encoding)
+            }
+            ValueRef::Bytes(bytes) => {
+                let start =
+                    if bytes.is_empty() { c"".as_ptr().cast() } else { bytes.as_ptr().cast() };
+                let length = bytes.len() as u64;
+                sys::sqlite3_bind_blob64(statement, parameter, start, length, destructor)
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A connection: the `sqlite3*`, and the statements prepared on it.
+
+use super::statement::Slot;
+use libsqlite3_sys as sys;
+use std::ffi::{CStr, CString, c_int};
+use std::ptr::{self, NonNull};
+use std::time::Duration;
+
+/// An open connection. Closing it finalizes its statements.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(super) raw: NonNull<sys::sqlite3>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) free: Vec<u32>,
+}
+
+// SAFETY: SQLite's objects are not bound to a thread; with NOMUTEX they must not be used by two at
+// the same time, which `&mut self` on every call, and not being `Sync`, ensure.
+unsafe impl Send for Connection {}
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenFlags {
+    /// Only for reading.
+    pub read_only: bool,
+    /// Made where it is missing.
+    pub create: bool,
+}
+
+/// What SQLite said when it refused.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    /// The extended result code.
+    pub code: c_int,
+    /// Its text.
+    pub message: String,
+    /// Where in the SQL text, in bytes, when it was that.
+    pub offset: Option<usize>,
+}
+
+impl Connection {
+    /// Opens a database; `:memory:` is a new one in memory.
+    pub(crate) fn open(path: &CStr, flags: OpenFlags) -> Result<Self, Failure> {
+        // SAFETY: a pure query of how the library was built.
+        if unsafe { sys::sqlite3_threadsafe() } == 0 {
+            return Err(Failure::own(
+                sys::SQLITE_MISUSE,
+                "this SQLite was built for programs of one thread only",
+            ));
+        }
+        let access = match (flags.read_only, flags.create) {
+            (true, _) => sys::SQLITE_OPEN_READONLY,
+            (false, true) => sys::SQLITE_OPEN_READWRITE | sys::SQLITE_OPEN_CREATE,
+            (false, false) => sys::SQLITE_OPEN_READWRITE,
+        };
+        let access = access | sys::SQLITE_OPEN_NOMUTEX | sys::SQLITE_OPEN_EXRESCODE;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the path ends with NUL; `raw` takes the handle, which is there even at most errors.
+        let code = unsafe { sys::sqlite3_open_v2(path.as_ptr(), &mut raw, access, ptr::null()) };
+        let Some(raw) = NonNull::new(raw) else {
+            return Err(Failure::own(sys::SQLITE_NOMEM, "out of memory"));
+        };
+        let connection = Self { raw, slots: Vec::new(), free: Vec::new() };
+        if code == sys::SQLITE_OK { Ok(connection) } else { Err(connection.failure(code)) }
+    }
+
+    /// Waits so long where another connection holds a lock, before it gives `SQLITE_BUSY`.
+    pub(crate) fn set_busy_timeout(&mut self, timeout: Duration) {
+        let milliseconds = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
+        // SAFETY: the handle is open.
+        unsafe { sys::sqlite3_busy_timeout(self.raw.as_ptr(), milliseconds) };
+    }
+
+    /// Takes names in double quotes for names only, never for texts: a misspelt one is an error.
+    pub(crate) fn refuse_quoted_strings(&mut self) {
+        for option in [sys::SQLITE_DBCONFIG_DQS_DML, sys::SQLITE_DBCONFIG_DQS_DDL] {
+            // SAFETY: these options take an int and an optional pointer to one.
+            unsafe {
+                sys::sqlite3_db_config(
+                    self.raw.as_ptr(),
+                    option,
+                    0 as c_int,
+                    ptr::null_mut::<c_int>(),
+                );
+            }
+        }
+    }
+
+    /// Runs SQL text that has no parameters and whose rows, if any, are not wanted.
+    pub(crate) fn exec(&mut self, sql: &str) -> Result<(), Failure> {
+        let text = CString::new(sql)
+            .map_err(|_| Failure::own(sys::SQLITE_ERROR, "syntax error: a NUL in the SQL text"))?;
+        // SAFETY: the handle is open, the text ends with NUL, no callback is given.
+        let code = unsafe {
+            sys::sqlite3_exec(
+                self.raw.as_ptr(),
+                text.as_ptr(),
+                None,
+                ptr::null_mut(),
+                ptr::null_mut(),
+            )
+        };
+        self.check(code)
+    }
+
+    /// How many rows the last statement changed.
+    pub(crate) fn changes(&self) -> u64 {
+        // SAFETY: the handle is open.
+        unsafe { sys::sqlite3_changes64(self.raw.as_ptr()) }.unsigned_abs()
+    }
+
+    /// How many rows all statements have changed, those of triggers and of deleted tables included.
+    pub(crate) fn total_changes(&self) -> i64 {
+        // SAFETY: the handle is open.
+        unsafe { sys::sqlite3_total_changes64(self.raw.as_ptr()) }
+    }
+
+    /// The rowid of the last insert into a table with rowids.
+    pub(crate) fn last_insert_rowid(&self) -> i64 {
+        // SAFETY: the handle is open.
+        unsafe { sys::sqlite3_last_insert_rowid(self.raw.as_ptr()) }
+    }
+
+    /// Sets what [`last_insert_rowid`](Self::last_insert_rowid) gives until the next insert.
+    pub(crate) fn set_last_insert_rowid(&mut self, rowid: i64) {
+        // SAFETY: the handle is open.
+        unsafe { sys::sqlite3_set_last_insert_rowid(self.raw.as_ptr(), rowid) };
+    }
+
+    /// Whether no transaction is open.
+    pub(crate) fn is_autocommit(&self) -> bool {
+        // SAFETY: the handle is open.
+        unsafe { sys::sqlite3_get_autocommit(self.raw.as_ptr()) != 0 }
+    }
+
+    /// Whether the main database can't be written.
+    pub(crate) fn is_read_only(&self) -> bool {
+        // SAFETY: the handle is open; the name ends with NUL.
+        unsafe { sys::sqlite3_db_readonly(self.raw.as_ptr(), c"main".as_ptr()) == 1 }
+    }
+
+    /// The largest number of parameters that a statement may have.
+    pub(crate) fn max_parameters(&self) -> usize {
+        // SAFETY: the handle is open; -1 only asks.
+        let limit =
+            unsafe { sys::sqlite3_limit(self.raw.as_ptr(), sys::SQLITE_LIMIT_VARIABLE_NUMBER, -1) };
+        usize::try_from(limit).unwrap_or(0)
+    }
+
+    /// The error code of the operating system behind the last failure; 0 where there is none.
+    pub(crate) fn system_error(&self) -> i32 {
+        // SAFETY: the handle is open.
+        unsafe { sys::sqlite3_system_errno(self.raw.as_ptr()) }
+    }
+
+    pub(super) fn check(&self, code: c_int) -> Result<(), Failure> {
+        if code == sys::SQLITE_OK { Ok(()) } else { Err(self.failure(code)) }
+    }
+
+    /// What the connection says about a code that it has just returned.
+    #[cold]
+    pub(super) fn failure(&self, code: c_int) -> Failure {
+        let raw = self.raw.as_ptr();
+        // SAFETY: the handle is open; the text is copied before any other call on it.
+        let message = unsafe { copy_text(sys::sqlite3_errmsg(raw)) };
+        // SAFETY: the handle is open.
+        let (extended, offset) =
+            unsafe { (sys::sqlite3_extended_errcode(raw), sys::sqlite3_error_offset(raw)) };
+        // The connection's code is the more exact one, where it is about the same error.
+        let code = if extended & 0xff == code & 0xff { extended } else { code };
+        Failure { code, message, offset: usize::try_from(offset).ok() }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        for slot in &self.slots {
+            // SAFETY: each statement is finalized once: free slots hold null, a harmless no-op.
+            unsafe { sys::sqlite3_finalize(slot.raw) };
+        }
+        // SAFETY: no statement is left and nobody else has the handle; an open transaction is
+        // rolled back by closing.
+        unsafe { sys::sqlite3_close(self.raw.as_ptr()) };
+    }
+}
+
+impl Failure {
+    /// A failure found before SQLite was asked.
+    #[cold]
+    pub(crate) fn own(code: c_int, message: &str) -> Self {
+        Self { code, message: message.to_owned(), offset: None }
+    }
+}
+
+/// Copies a C text.
+///
+/// # Safety
+/// The pointer is null, or to a text that ends with NUL.
+pub(super) unsafe fn copy_text(text: *const std::ffi::c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller says so.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}

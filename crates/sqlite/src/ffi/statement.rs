@@ -1,0 +1,296 @@
+//! Prepared statements: made, bound, stepped and reset by their connection.
+
+use super::bind::bind;
+use super::connection::{Connection, Failure, copy_text};
+use super::row::RowRef;
+use bobak_core::ValueRef;
+use libsqlite3_sys as sys;
+use std::ffi::{c_int, c_uint};
+use std::ptr;
+
+/// The name of a statement of one connection. One that has been finalized names nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StatementId {
+    index: u32,
+    generation: u32,
+}
+
+/// A place for a statement; `raw` is null where it is free.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub raw: *mut sys::sqlite3_stmt,
+    generation: u32,
+    parameters: usize,
+    read_only: bool,
+    state: State,
+}
+
+/// Whether a statement may be stepped on, and may point to a caller's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Reset: it must be bound first.
+    Reset,
+    /// Begun with borrowed values: only its [`Rows`] may step it.
+    Lent,
+    /// Begun with copied values: may be stepped at any time.
+    Begun,
+}
+
+/// A running statement, whose values are borrowed; dropping it resets the statement.
+#[derive(Debug)]
+pub(crate) struct Rows<'a> {
+    connection: &'a mut Connection,
+    index: usize,
+    raw: *mut sys::sqlite3_stmt,
+    columns: usize,
+    ended: bool,
+}
+
+impl Connection {
+    /// Prepares the first statement of the text, for repeated use. `None` where there is only
+    /// white space; the number tells how many bytes of the text were read.
+    pub(crate) fn prepare(&mut self, sql: &str) -> Result<(Option<StatementId>, usize), Failure> {
+        let length = c_int::try_from(sql.len())
+            .map_err(|_| Failure::own(sys::SQLITE_TOOBIG, "the SQL text is too long"))?;
+        if sql.contains('\0') {
+            let message = "syntax error: a NUL in the SQL text";
+            return Err(Failure::own(sys::SQLITE_ERROR, message));
+        }
+        let (mut raw, mut tail) = (ptr::null_mut(), ptr::null());
+        let start = sql.as_ptr().cast();
+        let flags = sys::SQLITE_PREPARE_PERSISTENT as c_uint;
+        // SAFETY: the handle is open, the text has `length` bytes.
+        let code = unsafe {
+            sys::sqlite3_prepare_v3(self.raw.as_ptr(), start, length, flags, &mut raw, &mut tail)
+        };
+        self.check(code)?;
+        let used = (tail as usize).saturating_sub(start as usize).min(sql.len());
+        Ok(((!raw.is_null()).then(|| self.keep(raw)), used))
+    }
+
+    /// Frees a statement; nothing where it is freed already.
+    pub(crate) fn finalize(&mut self, id: StatementId) {
+        if let Ok(index) = self.find(id)
+            && let Some(slot) = self.slots.get_mut(index)
+        {
+            // SAFETY: a slot's statement is valid; it is forgotten here.
+            unsafe { sys::sqlite3_finalize(slot.raw) };
+            slot.raw = ptr::null_mut();
+            slot.generation = slot.generation.wrapping_add(1);
+            self.free.push(id.index);
+        }
+    }
+
+    /// Runs a statement to its end with borrowed values, and resets it. Rows are passed over.
+    #[inline]
+    pub(crate) fn execute<'v>(
+        &mut self,
+        id: StatementId,
+        values: impl Iterator<Item = ValueRef<'v>>,
+    ) -> Result<(), Failure> {
+        let (_, raw) = self.bind_all(id, values, false)?;
+        // SAFETY: all parameters have just been bound, and the values live until this call ends.
+        unsafe {
+            let mut code = sys::sqlite3_step(raw);
+            while code == sys::SQLITE_ROW {
+                code = sys::sqlite3_step(raw);
+            }
+            let result = if code == sys::SQLITE_DONE { Ok(()) } else { Err(self.failure(code)) };
+            sys::sqlite3_reset(raw);
+            result
+        }
+    }
+
+    /// Starts a statement with borrowed values, to step through its rows.
+    #[inline]
+    pub(crate) fn rows<'a, 'v: 'a>(
+        &'a mut self,
+        id: StatementId,
+        values: impl Iterator<Item = ValueRef<'v>>,
+    ) -> Result<Rows<'a>, Failure> {
+        let (index, raw) = self.bind_all(id, values, false)?;
+        self.set_state(index, State::Lent);
+        Ok(Rows { connection: self, index, raw, columns: 0, ended: false })
+    }
+
+    /// Starts a statement with copies of the values, so that it can be stepped at any later time.
+    pub(crate) fn begin<'v>(
+        &mut self,
+        id: StatementId,
+        values: impl Iterator<Item = ValueRef<'v>>,
+    ) -> Result<(), Failure> {
+        let (index, _) = self.bind_all(id, values, true)?;
+        self.set_state(index, State::Begun);
+        Ok(())
+    }
+
+    /// The next row of a statement started by [`begin`](Self::begin); at the end, or at an error,
+    /// it is reset.
+    pub(crate) fn step(&mut self, id: StatementId) -> Result<Option<RowRef<'_>>, Failure> {
+        let index = self.find(id)?;
+        let slot = self.slots.get(index).filter(|slot| slot.state == State::Begun);
+        let Some(raw) = slot.map(|slot| slot.raw) else {
+            return Err(misuse("the statement was not begun"));
+        };
+        // SAFETY: the statement is valid and its parameters are copies.
+        let code = unsafe { sys::sqlite3_step(raw) };
+        if code == sys::SQLITE_ROW {
+            // SAFETY: it stands on a row, and the result borrows the connection.
+            return Ok(Some(unsafe { RowRef::new(raw, column_count(raw)) }));
+        }
+        let result = if code == sys::SQLITE_DONE { Ok(None) } else { Err(self.failure(code)) };
+        self.reset(id);
+        result
+    }
+
+    /// Stops a statement where it is.
+    pub(crate) fn reset(&mut self, id: StatementId) {
+        if let Ok(index) = self.find(id) {
+            self.reset_index(index);
+        }
+    }
+
+    /// Whether the statement changes nothing in the database.
+    pub(crate) fn is_read_only_statement(&self, id: StatementId) -> bool {
+        self.slot(id).is_some_and(|slot| slot.read_only)
+    }
+
+    /// How many parameters the statement has.
+    pub(crate) fn parameters(&self, id: StatementId) -> usize {
+        self.slot(id).map_or(0, |slot| slot.parameters)
+    }
+
+    /// The names of the result's columns.
+    pub(crate) fn column_names(&self, id: StatementId) -> Vec<String> {
+        let Some(slot) = self.slot(id) else {
+            return Vec::new();
+        };
+        // SAFETY: the statement is valid; each name is copied at once.
+        unsafe {
+            (0..sys::sqlite3_column_count(slot.raw))
+                .map(|column| copy_text(sys::sqlite3_column_name(slot.raw, column)))
+                .collect()
+        }
+    }
+
+    fn keep(&mut self, raw: *mut sys::sqlite3_stmt) -> StatementId {
+        // SAFETY: the statement was prepared just now.
+        let (parameters, read_only) = unsafe {
+            (sys::sqlite3_bind_parameter_count(raw) as usize, sys::sqlite3_stmt_readonly(raw) != 0)
+        };
+        let mut slot = Slot { raw, generation: 0, parameters, read_only, state: State::Reset };
+        while let Some(index) = self.free.pop() {
+            if let Some(place) = self.slots.get_mut(index as usize) {
+                slot.generation = place.generation;
+                *place = slot;
+                return StatementId { index, generation: place.generation };
+            }
+        }
+        self.slots.push(slot);
+        // SQLite's own limits end long before 2³² statements do.
+        StatementId { index: (self.slots.len() - 1) as u32, generation: 0 }
+    }
+
+    #[inline]
+    fn find(&self, id: StatementId) -> Result<usize, Failure> {
+        let index = id.index as usize;
+        match self.slots.get(index) {
+            Some(slot) if slot.generation == id.generation && !slot.raw.is_null() => Ok(index),
+            _ => Err(misuse("the statement is gone")),
+        }
+    }
+
+    fn slot(&self, id: StatementId) -> Option<&Slot> {
+        self.slots.get(self.find(id).ok()?)
+    }
+
+    fn set_state(&mut self, index: usize, state: State) {
+        if let Some(slot) = self.slots.get_mut(index) {
+            slot.state = state;
+        }
+    }
+
+    /// Resets the statement and binds every one of its parameters: after `Ok` nothing is left in it
+    /// from an earlier run.
+    #[inline]
+    fn bind_all<'v>(
+        &mut self,
+        id: StatementId,
+        values: impl Iterator<Item = ValueRef<'v>>,
+        copy: bool,
+    ) -> Result<(usize, *mut sys::sqlite3_stmt), Failure> {
+        let index = self.find(id)?;
+        if self.slots.get(index).is_some_and(|slot| slot.state != State::Reset) {
+            self.reset_index(index);
+        }
+        let Some(&Slot { raw, parameters, .. }) = self.slots.get(index) else {
+            return Err(misuse("the statement is gone"));
+        };
+        let mut bound = 0;
+        for value in values {
+            bound += 1;
+            // SAFETY: the statement is valid and reset; callers without `copy` step it only while
+            // the values live, and every parameter is bound anew before each run.
+            let code = unsafe { bind(raw, bound, value, copy) };
+            if code != sys::SQLITE_OK {
+                return Err(self.failure(code));
+            }
+        }
+        if bound as usize == parameters {
+            Ok((index, raw))
+        } else {
+            Err(misuse("a statement was given too few values"))
+        }
+    }
+
+    fn reset_index(&mut self, index: usize) {
+        if let Some(slot) = self.slots.get_mut(index) {
+            // SAFETY: the statement is valid, or null, which does nothing.
+            unsafe { sys::sqlite3_reset(slot.raw) };
+            slot.state = State::Reset;
+        }
+    }
+}
+
+impl Rows<'_> {
+    /// The next row; `None` at the end.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<RowRef<'_>>, Failure> {
+        if self.ended {
+            return Ok(None);
+        }
+        // SAFETY: the statement is valid and its values are borrowed for as long as `self` lives.
+        let code = unsafe { sys::sqlite3_step(self.raw) };
+        if code == sys::SQLITE_ROW {
+            // SAFETY: it stands on a row, and the result borrows `self`. A changed schema can
+            // change the number of columns at the first step only.
+            unsafe {
+                if self.columns == 0 {
+                    self.columns = column_count(self.raw);
+                }
+                return Ok(Some(RowRef::new(self.raw, self.columns)));
+            }
+        }
+        self.ended = true;
+        if code == sys::SQLITE_DONE { Ok(None) } else { Err(self.connection.failure(code)) }
+    }
+}
+
+impl Drop for Rows<'_> {
+    fn drop(&mut self) {
+        self.connection.reset_index(self.index);
+    }
+}
+
+/// # Safety
+/// The statement stands on a row.
+#[inline]
+unsafe fn column_count(statement: *mut sys::sqlite3_stmt) -> usize {
+    // SAFETY: the caller says so.
+    unsafe { sys::sqlite3_data_count(statement) as usize }
+}
+
+#[cold]
+fn misuse(message: &str) -> Failure {
+    Failure::own(sys::SQLITE_MISUSE, message)
+}

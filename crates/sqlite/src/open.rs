@@ -1,0 +1,173 @@
+//! Opening of connections: the checks, then the settings.
+
+use crate::connection::Connection;
+use crate::error::translate;
+use crate::ffi::{self, Failure, OpenFlags, codes};
+use crate::settings::{JournalMode, Locking, Settings};
+use bobak_core::{Error, ErrorKind, Result, Row, ValueRef};
+use std::ffi::CString;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Opens the connection that writes, or the single one.
+pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
+    check(settings)?;
+    let flags = OpenFlags { read_only: settings.read_only, create: settings.create };
+    let mut db = open(settings, flags)?;
+    let named = |error: Error| name_file(error, settings);
+    if settings.path.is_none() {
+        return apply(&mut db, settings)
+            .map(|()| Connection::boxed(db, true))
+            .map_err(|failure| named(translate(failure, None)));
+    }
+    // Before anything is set: a file that is no database stays as it is.
+    read_schema(&mut db).map_err(|failure| named(translate(failure, None)))?;
+    if db.is_read_only() && !settings.read_only {
+        let message = "the file can't be written: open it with read_only";
+        return Err(named(Error::new(ErrorKind::ReadOnly, message)));
+    }
+    apply(&mut db, settings).map_err(|failure| named(translate(failure, None)))?;
+    if !settings.read_only {
+        set_journal(&mut db, settings).map_err(named)?;
+    }
+    let atomic = settings.journal != JournalMode::Off;
+    Ok(Connection::boxed(db, atomic))
+}
+
+/// Opens one of the connections that read.
+pub(crate) fn reader(settings: &Settings) -> Result<Box<Connection>> {
+    let flags = OpenFlags { read_only: true, create: false };
+    let mut db = open(settings, flags)?;
+    apply(&mut db, settings).map_err(|failure| name_file(translate(failure, None), settings))?;
+    Ok(Connection::boxed(db, true))
+}
+
+/// Refuses settings that SQLite would pass over in silence.
+fn check(settings: &Settings) -> Result<()> {
+    match settings.page_size {
+        Some(size) if !(size.is_power_of_two() && (512..=65_536).contains(&size)) => {
+            let message = format!("{size} is no page size: it is a power of two from 512 to 65536");
+            Err(Error::new(ErrorKind::Config, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn open(settings: &Settings, flags: OpenFlags) -> Result<ffi::Connection> {
+    let name = file_name(settings.path.as_deref())?;
+    let mut db =
+        ffi::Connection::open(&name, flags).map_err(|failure| open_error(failure, settings))?;
+    db.set_busy_timeout(settings.busy_timeout);
+    db.refuse_quoted_strings();
+    db.register_collations().map_err(|failure| translate(failure, None))?;
+    Ok(db)
+}
+
+/// The name as SQLite takes it. It gives a meaning to `:memory:`, to the empty name and to `file:`:
+/// here a path is a path.
+fn file_name(path: Option<&Path>) -> Result<CString> {
+    let Some(path) = path else {
+        return Ok(c":memory:".to_owned());
+    };
+    let config = |message: &str| Error::new(ErrorKind::Config, message);
+    let text = path.to_str().ok_or_else(|| config("the path of a database must be UTF-8"))?;
+    if text.is_empty() {
+        return Err(config("the path of the database is empty"));
+    }
+    let special = text.starts_with("file:") || text.starts_with(':');
+    let text = if special { format!("./{text}") } else { text.to_owned() };
+    CString::new(text).map_err(|_| config("the path of the database has a NUL"))
+}
+
+/// SQLite says only that it could not open the file: what the matter is, the system says.
+fn open_error(failure: Failure, settings: &Settings) -> Error {
+    let Some(path) = &settings.path else {
+        return translate(failure, None);
+    };
+    if failure.code & 0xff != codes::SQLITE_CANTOPEN {
+        return name_file(translate(failure, None), settings);
+    }
+    let doing = format!("open {}", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let cause = match folder.map(std::fs::metadata) {
+        Some(Err(error)) => Some(error),
+        _ if path.is_dir() => Some(std::io::ErrorKind::IsADirectory.into()),
+        _ => std::fs::File::open(path).err(),
+    };
+    match cause {
+        Some(error) => Error::io(&doing, error),
+        None => name_file(translate(failure, None), settings),
+    }
+}
+
+fn name_file(error: Error, settings: &Settings) -> Error {
+    let Some(path) = &settings.path else {
+        return error;
+    };
+    let kind = error.kind();
+    let message = format!("{}: {}", path.display(), error.message());
+    let named = Error::new(kind, message);
+    match error.table() {
+        Some(table) => named.in_table(table.to_owned()).with_source(error),
+        None => named.with_source(error),
+    }
+}
+
+/// Reads the file's head and its schema: fails where either is damaged.
+fn read_schema(db: &mut ffi::Connection) -> Result<(), Failure> {
+    db.exec("SELECT count(*) FROM sqlite_schema")
+}
+
+fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
+    if let Some(size) = settings.page_size {
+        db.exec(&format!("PRAGMA page_size = {size}"))?;
+    }
+    if settings.path.is_some() && settings.locking == Locking::Exclusive {
+        db.exec("PRAGMA locking_mode = exclusive")?;
+    }
+    if let Some(size) = settings.cache {
+        db.exec(&format!("PRAGMA cache_size = {size}"))?;
+    }
+    if let Some(size) = settings.mmap {
+        db.exec(&format!("PRAGMA mmap_size = {size}"))?;
+    }
+    let word = settings.synchronous.as_str();
+    db.exec(&format!("PRAGMA synchronous = {word}"))?;
+    db.exec("PRAGMA foreign_keys = on")
+}
+
+/// SQLite does not wait where another connection stands in the way of a change of mode, and answers
+/// with the old mode where it could not change it.
+fn set_journal(db: &mut ffi::Connection, settings: &Settings) -> Result<()> {
+    let wanted = settings.journal.as_str();
+    let sql = format!("PRAGMA journal_mode = {wanted}");
+    let deadline = Instant::now() + settings.busy_timeout;
+    loop {
+        let error = match first_text(db, &sql) {
+            Ok(mode) if mode.eq_ignore_ascii_case(wanted) => return Ok(()),
+            Ok(mode) => {
+                let message = format!("the journal mode stays {mode}, and can't be {wanted}");
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+            Err(failure) => translate(failure, None),
+        };
+        if error.kind() != ErrorKind::Busy || Instant::now() >= deadline {
+            return Err(error);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn first_text(db: &mut ffi::Connection, sql: &str) -> Result<String, Failure> {
+    let (Some(id), _) = db.prepare(sql)? else {
+        return Ok(String::new());
+    };
+    let mut rows = db.rows(id, std::iter::empty())?;
+    let text = match rows.next()?.as_ref().map(|row| row.get(0)) {
+        Some(ValueRef::Text(text)) => text.to_owned(),
+        _ => String::new(),
+    };
+    drop(rows);
+    db.finalize(id);
+    Ok(text)
+}

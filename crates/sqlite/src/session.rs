@@ -1,0 +1,341 @@
+//! Sessions: which connection an operation runs on, and the steps of transactions.
+
+use crate::connection::{Connection, is_no_transaction};
+use crate::cursor::{Fetched, OpenCursor, not_open};
+use crate::engine::Inner;
+use crate::error::{misuse, translate};
+use crate::gate::Lease;
+use crate::{batch, query, write};
+use bobak_core::{
+    Batch, Change, Control, Cursor, CursorId, Error, OnError, Outcome, Result, Row, RowBuffer,
+    Session, Source, TableSchema, Value, Write,
+};
+use bobak_sql::Dialect;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A session. It has no connection but in a transaction: each operation borrows one.
+pub(crate) struct SqliteSession<'e> {
+    engine: &'e Inner,
+    state: Cell<State<'e>>,
+    cursors: RefCell<HashMap<u64, OpenCursor<'e>>>,
+    next_cursor: Cell<u64>,
+}
+
+/// Where the session stands. Taken out of its cell by each operation, which leaves `Lent` there.
+#[derive(Debug)]
+enum State<'e> {
+    /// No transaction.
+    Idle,
+    /// In a transaction, on the writing connection.
+    Open(Lease<'e>),
+    /// SQLite ended the transaction by itself, after an error. Only a rollback, or a commit, which
+    /// then fails, leads out: nothing may be written as though it were part of it.
+    Lost,
+    /// An operation is running, further up in the stack.
+    Lent,
+}
+
+/// A connection in use by one operation; afterwards the session is as before.
+struct Use<'s, 'e> {
+    session: &'s SqliteSession<'e>,
+    lease: Option<Lease<'e>>,
+    in_transaction: bool,
+}
+
+/// What an operation wants of its connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wants {
+    Read,
+    Write,
+}
+
+impl<'e> SqliteSession<'e> {
+    pub(crate) fn new(engine: &'e Inner) -> Self {
+        Self {
+            engine,
+            state: Cell::new(State::Idle),
+            cursors: RefCell::default(),
+            next_cursor: Cell::new(1),
+        }
+    }
+
+    /// The connection for an operation: the transaction's, else one for this operation alone.
+    #[inline]
+    fn connection(&self, wants: Wants) -> Result<Use<'_, 'e>> {
+        let (lease, in_transaction) = match self.state.replace(State::Lent) {
+            State::Open(lease) => (Some(lease), true),
+            State::Idle => (None, false),
+            other => return Err(self.refuse(other)),
+        };
+        let mut using = Use { session: self, lease, in_transaction };
+        if using.lease.is_none() {
+            using.lease = Some(match wants {
+                Wants::Read => self.engine.read()?,
+                Wants::Write => self.engine.write()?,
+            });
+        }
+        if wants == Wants::Write {
+            using.get().spill_cursors();
+        }
+        Ok(using)
+    }
+
+    #[cold]
+    fn refuse(&self, state: State<'e>) -> Error {
+        let message = match state {
+            State::Lost => "the transaction was rolled back by an error before: begin it again",
+            _ => "the session is in the middle of another call",
+        };
+        self.state.set(state);
+        misuse(message)
+    }
+
+    fn begin(&self) -> Result<()> {
+        match self.state.replace(State::Lent) {
+            State::Idle => {}
+            State::Open(lease) => {
+                self.state.set(State::Open(lease));
+                return Err(misuse("a transaction is open already"));
+            }
+            other => return Err(self.refuse(other)),
+        }
+        let mut using = Use { session: self, lease: None, in_transaction: false };
+        let lease = using.lease.insert(self.engine.write()?);
+        lease.spill_cursors();
+        lease.run("BEGIN IMMEDIATE")?;
+        using.in_transaction = true;
+        Ok(())
+    }
+
+    /// Commits or rolls back; either way the transaction is over.
+    fn end(&self, sql: &'static str) -> Result<()> {
+        let mut lease = match self.state.replace(State::Idle) {
+            State::Open(lease) => lease,
+            State::Idle => return Err(misuse("no transaction is open")),
+            State::Lost if sql == "ROLLBACK" => return Ok(()),
+            State::Lost => {
+                return Err(misuse("the transaction was rolled back by an error before"));
+            }
+            State::Lent => return Err(self.refuse(State::Lent)),
+        };
+        lease.spill_cursors();
+        // What a failed commit leaves open, the lease rolls back when it is dropped.
+        let id = lease.text_statement(sql)?;
+        match lease.db.execute(id, std::iter::empty()) {
+            Err(failure) if sql == "ROLLBACK" && is_no_transaction(&failure) => Ok(()),
+            result => result.map_err(|failure| translate(failure, None)),
+        }
+    }
+
+    fn mark(&self, word: &str, name: &str) -> Result<()> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            let message = format!("'{name}' is no savepoint's name: letters, digits and _ are");
+            return Err(misuse(&message));
+        }
+        match self.state.replace(State::Lent) {
+            State::Open(lease) => self.state.set(State::Open(lease)),
+            State::Idle => {
+                self.state.set(State::Idle);
+                return Err(misuse("no transaction is open"));
+            }
+            other => return Err(self.refuse(other)),
+        }
+        let mut using = self.connection(Wants::Write)?;
+        // The prefix keeps the user's names apart from the engine's own.
+        using.get().run_text(&format!("{word} user_{name}"), &[])?;
+        Ok(())
+    }
+
+    /// Runs `work` in a transaction, or inside the open one behind a mark: an error undoes all of
+    /// it.
+    fn atomically(&self, work: impl FnOnce(&mut Connection) -> Result<()>) -> Result<()> {
+        let mut using = self.connection(Wants::Write)?;
+        let (begin, end, undo) = if using.in_transaction {
+            let undo = ["ROLLBACK TO bobak_whole", "RELEASE bobak_whole"];
+            ("SAVEPOINT bobak_whole", "RELEASE bobak_whole", undo)
+        } else {
+            ("BEGIN IMMEDIATE", "COMMIT", ["ROLLBACK", ""])
+        };
+        let connection = using.get();
+        connection.run(begin)?;
+        let result = work(connection).and_then(|()| connection.run(end));
+        if result.is_err() && !connection.db.is_autocommit() {
+            for sql in undo.into_iter().filter(|sql| !sql.is_empty()) {
+                connection.run(sql)?;
+            }
+        }
+        result
+    }
+
+    /// Whether the SQL only reads: found out on the connection that would run it.
+    fn reads_only(using: &mut Use<'_, 'e>, sql: &str) -> Result<bool> {
+        let connection = using.get();
+        let id = connection.text_statement(sql)?;
+        Ok(connection.db.is_read_only_statement(id))
+    }
+
+    fn open_cursor(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<(OpenCursor<'e>, Vec<String>)> {
+        let mut using = self.connection(Wants::Read)?;
+        if !Self::reads_only(&mut using, sql)? {
+            drop(using);
+            let mut opened = None;
+            self.atomically(|connection| {
+                opened = Some(OpenCursor::of_write(connection, sql, values)?);
+                Ok(())
+            })?;
+            return opened.ok_or_else(not_open);
+        }
+        if using.in_transaction || self.engine.is_single() {
+            return OpenCursor::on_shared(using.get(), sql, values);
+        }
+        match using.lease.take() {
+            Some(lease) => OpenCursor::on_reader(lease, sql, values),
+            None => Err(not_open()),
+        }
+    }
+}
+
+impl Session for SqliteSession<'_> {
+    fn control(&self, step: Control<'_>) -> Result<()> {
+        match step {
+            Control::Begin => self.begin(),
+            Control::Commit => self.end("COMMIT"),
+            Control::Rollback => self.end("ROLLBACK"),
+            Control::Savepoint(name) => self.mark("SAVEPOINT", name),
+            Control::Release(name) => self.mark("RELEASE", name),
+            Control::RollbackTo(name) => self.mark("ROLLBACK TO", name),
+        }
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let mut using = self.connection(Wants::Write)?;
+        write::write_row(using.get(), write.table, write.verb, write.fields, write.values)
+    }
+
+    fn change(&self, change: &Change<'_>) -> Result<u64> {
+        let mut using = self.connection(Wants::Write)?;
+        let statement = bobak_sql::change(Dialect::Sqlite, change);
+        using
+            .get()
+            .run_text(&statement.text, &statement.parameters)
+            .map_err(|error| error.in_table(change.table.name().to_owned()))
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.atomically(|connection| batch::send(connection, batch, on_error, each))
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let mut using = self.connection(Wants::Read)?;
+        query::get(using.get(), table, key, row)
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let statement = query::statement(source);
+        let (sql, values) = (&statement.text, &statement.parameters);
+        let table = query::table_of(source);
+        let mut using = self.connection(Wants::Read)?;
+        if table.is_some() || Self::reads_only(&mut using, sql)? {
+            return query::each_row(using.get(), sql, values, table, row);
+        }
+        drop(using);
+        query::refuse_transaction_steps(sql)?;
+        self.atomically(|connection| query::each_row(connection, sql, values, table, row))
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        let statement = query::statement(source);
+        query::refuse_transaction_steps(&statement.text)?;
+        let (cursor, names) =
+            self.open_cursor(&statement.text, &statement.parameters).map_err(|error| {
+                match query::table_of(source) {
+                    Some(table) => error.in_table(table.name().to_owned()),
+                    None => error,
+                }
+            })?;
+        let id = self.next_cursor.get();
+        self.next_cursor.set(id + 1);
+        self.cursors.borrow_mut().insert(id, cursor);
+        let columns = match source {
+            Source::Select(select) => Source::select_names(select),
+            Source::Sql { .. } => names,
+        };
+        Ok(Cursor { id: CursorId(id), columns: Arc::new(columns) })
+    }
+
+    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+        rows.clear();
+        let fetched = match self.cursors.borrow_mut().get_mut(&cursor.0) {
+            Some(open) => open.fetch(rows)?,
+            None => return Err(not_open()),
+        };
+        match fetched {
+            Fetched::Done => Ok(()),
+            Fetched::NeedsConnection(shared) => {
+                let mut using = self.connection(Wants::Read)?;
+                shared.fetch(using.get(), rows)
+            }
+        }
+    }
+
+    fn close(&self, cursor: CursorId) {
+        let closed = self.cursors.borrow_mut().remove(&cursor.0);
+        let shared = closed.and_then(OpenCursor::into_shared);
+        // Without a connection at hand it is closed by whoever has it next.
+        if let Some(shared) = shared
+            && let State::Open(mut lease) = self.state.replace(State::Lent)
+        {
+            shared.close(&mut lease);
+            self.state.set(State::Open(lease));
+        }
+    }
+
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        query::refuse_transaction_steps(sql)?;
+        let mut using = self.connection(Wants::Write)?;
+        using.get().run_text(sql, parameters)
+    }
+}
+
+impl<'e> Use<'_, 'e> {
+    #[inline]
+    fn get(&mut self) -> &mut Lease<'e> {
+        self.lease.as_mut().expect("a connection in use has its lease")
+    }
+}
+
+impl Drop for Use<'_, '_> {
+    #[inline]
+    fn drop(&mut self) {
+        let state = match self.lease.take() {
+            Some(lease) if self.in_transaction && lease.db.is_autocommit() => State::Lost,
+            Some(lease) if self.in_transaction => State::Open(lease),
+            _ => State::Idle,
+        };
+        self.session.state.set(state);
+    }
+}

@@ -1,0 +1,253 @@
+//! How a database is opened: typed settings, each with its default and its price.
+
+use crate::Sqlite;
+use bobak_core::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// When SQLite waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Synchronous {
+    /// At each commit: an `Ok` is on the disk. The default.
+    #[default]
+    Full,
+    /// At checkpoints only (in the rollback modes: less often within a commit). A power cut may
+    /// undo the last commits; with [`JournalMode::Wal`] it damages nothing, with the rollback modes
+    /// it might on old file systems.
+    Normal,
+    /// Never. A crash of the program loses nothing, but a power cut may damage the whole file.
+    Off,
+}
+
+/// How SQLite keeps what it needs to undo, or redo, a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum JournalMode {
+    /// A log beside the file (`-wal`, `-shm`): readers and the writer do not disturb each other,
+    /// one sync a commit. Not for files on a network. The default.
+    #[default]
+    Wal,
+    /// A rollback journal, deleted at each commit: about three syncs a commit, and readers wait for
+    /// the writer's commit, and it for them.
+    Delete,
+    /// As `Delete`; the journal is cut to nothing instead, which is quicker on many file systems.
+    Truncate,
+    /// As `Delete`; the journal's head is overwritten instead.
+    Persist,
+    /// The journal is in memory: a crash of the program in the middle of a commit damages the file.
+    Memory,
+    /// No journal: nothing can be undone. A statement that fails half-way, and a rollback, leave the
+    /// file in any state. Only for files that can be made again.
+    Off,
+}
+
+/// Whether others may use the file at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Locking {
+    /// Other processes, and the pool of readers, use the file too. The default.
+    #[default]
+    Normal,
+    /// This connection alone, until it is closed: nothing is locked and unlocked for each
+    /// operation, which makes small ones several times faster. There are no readers beside it.
+    Exclusive,
+}
+
+/// Settings that a database is opened with. Made by [`Sqlite::builder`].
+///
+/// The defaults are durable: [`JournalMode::Wal`] with [`Synchronous::Full`].
+///
+/// ```
+/// use bobak_sqlite::{JournalMode, Sqlite, Synchronous};
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("app.db");
+/// let engine = Sqlite::builder()
+///     .journal_mode(JournalMode::Wal)
+///     .synchronous(Synchronous::Normal)
+///     .cache_bytes(64 << 20)
+///     .open(path)?;
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct SqliteBuilder {
+    pub(crate) settings: Settings,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// `None`: a database in memory.
+    pub path: Option<PathBuf>,
+    pub synchronous: Synchronous,
+    pub journal: JournalMode,
+    pub locking: Locking,
+    pub page_size: Option<u32>,
+    /// As SQLite's pragma has it: pages, or negative KiB.
+    pub cache: Option<i64>,
+    pub mmap: Option<u64>,
+    pub busy_timeout: Duration,
+    pub readers: usize,
+    pub read_only: bool,
+    pub create: bool,
+}
+
+impl Default for SqliteBuilder {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Self {
+            settings: Settings {
+                path: None,
+                synchronous: Synchronous::default(),
+                journal: JournalMode::default(),
+                locking: Locking::default(),
+                page_size: None,
+                cache: None,
+                mmap: None,
+                busy_timeout: Duration::from_secs(5),
+                readers: cores.clamp(2, 8),
+                read_only: false,
+                create: true,
+            },
+        }
+    }
+}
+
+impl SqliteBuilder {
+    /// When to wait for the disk. Default [`Synchronous::Full`].
+    pub const fn synchronous(mut self, synchronous: Synchronous) -> Self {
+        self.settings.synchronous = synchronous;
+        self
+    }
+
+    /// How to undo or redo. Default [`JournalMode::Wal`]; the file keeps the mode WAL.
+    pub const fn journal_mode(mut self, journal: JournalMode) -> Self {
+        self.settings.journal = journal;
+        self
+    }
+
+    /// Who may use the file. Default [`Locking::Normal`].
+    pub const fn locking(mut self, locking: Locking) -> Self {
+        self.settings.locking = locking;
+        self
+    }
+
+    /// The page size in bytes, for a file that is new: a power of two from 512 to 65,536. Default
+    /// 4,096. Larger pages suit long rows, and cost more at each small write.
+    pub const fn page_size(mut self, bytes: u32) -> Self {
+        self.settings.page_size = Some(bytes);
+        self
+    }
+
+    /// The memory that each connection may use for pages, in bytes. Default about 2 MB.
+    pub fn cache_bytes(mut self, bytes: u64) -> Self {
+        let kibibytes = i64::try_from(bytes.div_ceil(1024)).unwrap_or(i64::MAX);
+        self.settings.cache = Some(-kibibytes.max(1));
+        self
+    }
+
+    /// The same as a number of pages.
+    pub fn cache_pages(mut self, pages: u32) -> Self {
+        self.settings.cache = Some(i64::from(pages).max(1));
+        self
+    }
+
+    /// How many bytes of the file may be mapped into memory instead of being read. Default 0. Reads
+    /// of a large file get faster; an error of the disk then ends the program instead of the call.
+    pub const fn mmap_bytes(mut self, bytes: u64) -> Self {
+        self.settings.mmap = Some(bytes);
+        self
+    }
+
+    /// How long a call waits for other writers, in this process and in others, before it gives
+    /// `Busy`. Default 5 s.
+    pub const fn busy_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.busy_timeout = timeout;
+        self
+    }
+
+    /// The most connections for reading beside the writing one; each is opened when it is first
+    /// needed. Default: the number of cores, from 2 to 8. No effect with [`Locking::Exclusive`] and
+    /// in memory.
+    pub fn readers(mut self, readers: usize) -> Self {
+        self.settings.readers = readers.max(1);
+        self
+    }
+
+    /// Opens the file for reading only: every write gives `ReadOnly`. Default no.
+    pub const fn read_only(mut self, read_only: bool) -> Self {
+        self.settings.read_only = read_only;
+        self
+    }
+
+    /// Whether a missing file is made. Default yes.
+    pub const fn create(mut self, create: bool) -> Self {
+        self.settings.create = create;
+        self
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// `Corrupt` where it is not a database or is damaged, with nothing changed in it; `ReadOnly`
+    /// where it can't be written and [`read_only`](Self::read_only) was not asked for; `Io` where
+    /// it, or its folder, is missing; `Busy` where another process holds it; `Config` for a page
+    /// size that is none.
+    pub fn open(mut self, path: impl AsRef<Path>) -> Result<Sqlite> {
+        self.settings.path = Some(path.as_ref().to_owned());
+        Sqlite::with(self.settings)
+    }
+
+    /// Opens a new database in memory, gone when it is closed. Journal, locking and sync settings
+    /// have no effect.
+    ///
+    /// # Errors
+    /// `Config` for a page size that is none.
+    pub fn open_memory(mut self) -> Result<Sqlite> {
+        self.settings.path = None;
+        Sqlite::with(self.settings)
+    }
+}
+
+impl Settings {
+    /// Whether all operations share one connection.
+    pub(crate) fn is_single(&self) -> bool {
+        self.path.is_none() || self.locking == Locking::Exclusive
+    }
+}
+
+macro_rules! words {
+    ($type:ident, $what:literal, $($word:literal => $variant:ident),+) => {
+        impl $type {
+            /// Its word in SQLite's pragmas and in URLs, in lower case.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word),+
+                }
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = Error;
+
+            /// Takes the word in any case.
+            ///
+            /// # Errors
+            /// `Config` for another word.
+            fn from_str(word: &str) -> Result<Self> {
+                $(if word.eq_ignore_ascii_case($word) {
+                    return Ok(Self::$variant);
+                })+
+                let known = [$($word),+].join(", ");
+                let message = format!("'{word}' is no {}: it is one of {known}", $what);
+                Err(Error::new(ErrorKind::Config, message))
+            }
+        }
+    };
+}
+words!(Synchronous, "synchronous setting", "full" => Full, "normal" => Normal, "off" => Off);
+words!(Locking, "locking mode", "normal" => Normal, "exclusive" => Exclusive);
+words!(
+    JournalMode, "journal mode",
+    "wal" => Wal, "delete" => Delete, "truncate" => Truncate, "persist" => Persist,
+    "memory" => Memory, "off" => Off
+);

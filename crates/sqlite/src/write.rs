@@ -1,0 +1,255 @@
+//! One row written: the statement for its verb, and what became of the row.
+
+use crate::cache::{Kind, TableKey};
+use crate::connection::Connection;
+use crate::error::translate;
+use crate::ffi::StatementId;
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    Error, ErrorKind, FieldSet, GivenKey, KeyGeneration, Outcome, Result, TableSchema, Value,
+    ValueRef, Verb,
+};
+use bobak_sql::Dialect;
+
+/// A row's values by place, lent for `'v`: from a record, or from a batch's bytes.
+pub(crate) trait Values<'v>: Copy {
+    /// The value at this place; NULL beyond the last.
+    fn value(self, place: usize) -> ValueRef<'v>;
+
+    /// How many.
+    fn count(self) -> usize;
+}
+
+impl<'v> Values<'v> for &'v [Value<'v>] {
+    #[inline]
+    fn value(self, place: usize) -> ValueRef<'v> {
+        self.get(place).map_or(ValueRef::Null, Value::as_ref)
+    }
+
+    #[inline]
+    fn count(self) -> usize {
+        self.len()
+    }
+}
+
+impl<'v> Values<'v> for EncodedRow<'v> {
+    #[inline]
+    fn value(self, place: usize) -> ValueRef<'v> {
+        EncodedRow::value(&self, place)
+    }
+
+    #[inline]
+    fn count(self) -> usize {
+        bobak_core::Row::len(&self)
+    }
+}
+
+/// Writes one row. All that it does is one statement, so it needs no transaction of its own, but
+/// for finding out why an update found no row, which is right at that moment.
+pub(crate) fn write_row<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    verb: Verb,
+    fields: FieldSet,
+    values: impl Values<'v>,
+) -> Result<Outcome> {
+    match verb {
+        Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => {
+            insert(connection, table, verb, values)
+        }
+        Verb::Upsert => upsert(connection, table, fields, values),
+        Verb::Update => update(connection, table, fields, values),
+        Verb::Delete => delete(connection, table, values),
+    }
+}
+
+/// The statement that inserts so many rows.
+pub(crate) fn insert_statement(
+    connection: &mut Connection,
+    table: &TableSchema,
+    verb: Verb,
+    fields: FieldSet,
+    rows: usize,
+    without_key: bool,
+) -> Result<StatementId> {
+    let kind = match verb {
+        Verb::InsertOrIgnore => Kind::InsertOrIgnore,
+        Verb::InsertOrReplace => Kind::InsertOrReplace,
+        Verb::Upsert => Kind::Upsert,
+        Verb::Insert | Verb::Update | Verb::Delete => Kind::Insert,
+    };
+    let key = TableKey { schema: table.id(), kind, rows: rows as u32, without_key, fields };
+    connection.table_statement(key, table, || {
+        bobak_sql::insert(Dialect::Sqlite, table, verb, fields, rows, without_key)
+    })
+}
+
+/// Whether the engine is to make this row's key.
+#[inline]
+pub(crate) fn needs_key<'v>(table: &TableSchema, values: impl Values<'v>) -> bool {
+    table.key_generation() == KeyGeneration::Engine
+        && table.key().first().is_some_and(|&place| values.value(place).is_null())
+}
+
+/// Refuses a row that has not a value for each column: the statement would get too few.
+#[inline]
+pub(crate) fn check_count<'v>(table: &TableSchema, values: impl Values<'v>) -> Result<()> {
+    if values.count() == table.columns().len() {
+        Ok(())
+    } else {
+        Err(wrong_count(table, table.columns().len(), values.count()))
+    }
+}
+
+#[cold]
+fn wrong_count(table: &TableSchema, wanted: usize, given: usize) -> Error {
+    let message = format!("{given} values were given where {wanted} are needed");
+    Error::new(ErrorKind::Misuse, message).in_table(table.name().to_owned())
+}
+
+fn insert<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    verb: Verb,
+    values: impl Values<'v>,
+) -> Result<Outcome> {
+    check_count(table, values)?;
+    let needs_key = needs_key(table, values);
+    let id = insert_statement(connection, table, verb, FieldSet::EMPTY, 1, needs_key)?;
+    run_insert(connection, table, id, values, needs_key)?;
+    if verb == Verb::InsertOrIgnore && connection.db.changes() == 0 {
+        return Ok(Outcome::Ignored);
+    }
+    Ok(inserted(connection, needs_key))
+}
+
+#[inline]
+fn inserted(connection: &Connection, made_key: bool) -> Outcome {
+    Outcome::Inserted(made_key.then(|| GivenKey::Int(connection.db.last_insert_rowid())))
+}
+
+/// Runs an insert statement of one row, whose key's column is left out where the engine makes it.
+#[inline]
+fn run_insert<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    id: StatementId,
+    values: impl Values<'v>,
+    without_key: bool,
+) -> Result<()> {
+    let left_out = match table.key() {
+        [place] if without_key => *place,
+        _ => usize::MAX,
+    };
+    let columns = (0..table.columns().len()).filter(|&place| place != left_out);
+    connection
+        .db
+        .execute(id, columns.map(|place| values.value(place)))
+        .map_err(|failure| translate(failure, Some(table)))
+}
+
+/// An insert sets SQLite's last rowid and an update does not: that tells which of the two it was.
+fn upsert<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    fields: FieldSet,
+    values: impl Values<'v>,
+) -> Result<Outcome> {
+    check_count(table, values)?;
+    if needs_key(table, values) {
+        return insert(connection, table, Verb::Insert, values);
+    }
+    let id = insert_statement(connection, table, Verb::Upsert, fields, 1, false)?;
+    let mark = match table.key() {
+        // Never the rowid that an insert of this row would have.
+        [place] if table.has_integer_key() => match values.value(*place) {
+            ValueRef::Int(key) => !key,
+            _ => i64::MIN,
+        },
+        // SQLite never makes this one.
+        _ => i64::MIN,
+    };
+    connection.db.set_last_insert_rowid(mark);
+    run_insert(connection, table, id, values, false)?;
+    if connection.db.last_insert_rowid() == mark {
+        Ok(Outcome::Changed(1))
+    } else {
+        Ok(Outcome::Inserted(None))
+    }
+}
+
+fn update<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    fields: FieldSet,
+    values: impl Values<'v>,
+) -> Result<Outcome> {
+    check_count(table, values)?;
+    let key =
+        TableKey { schema: table.id(), kind: Kind::Update, rows: 1, without_key: false, fields };
+    let id = connection
+        .table_statement(key, table, || bobak_sql::update(Dialect::Sqlite, table, fields))?;
+    let places = fields.iter().chain(table.key().iter().copied()).chain(table.version());
+    connection
+        .db
+        .execute(id, places.map(|place| values.value(place)))
+        .map_err(|failure| translate(failure, Some(table)))?;
+    if connection.db.changes() > 0 {
+        return Ok(Outcome::Changed(1));
+    }
+    let key = table.key().iter().map(|&place| values.value(place));
+    Err(if table.version().is_some() && key_exists(connection, table, key)? {
+        let message = "the row was changed since it was read: read it again";
+        Error::new(ErrorKind::Conflict, message).in_table(table.name().to_owned())
+    } else {
+        let message = "no row has this key";
+        Error::new(ErrorKind::NotFound, message).in_table(table.name().to_owned())
+    })
+}
+
+fn delete<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    values: impl Values<'v>,
+) -> Result<Outcome> {
+    let wanted = table.key().len();
+    if values.count() != wanted {
+        return Err(wrong_count(table, wanted, values.count()));
+    }
+    let key = plain_key(table, Kind::Delete);
+    let id =
+        connection.table_statement(key, table, || bobak_sql::delete(Dialect::Sqlite, table))?;
+    connection
+        .db
+        .execute(id, (0..wanted).map(|place| values.value(place)))
+        .map_err(|failure| translate(failure, Some(table)))?;
+    Ok(Outcome::Changed(connection.db.changes()))
+}
+
+/// The statement that reads a row by its key.
+#[inline]
+pub(crate) fn get_statement(
+    connection: &mut Connection,
+    table: &TableSchema,
+) -> Result<StatementId> {
+    let key = plain_key(table, Kind::Get);
+    connection.table_statement(key, table, || bobak_sql::get(Dialect::Sqlite, table))
+}
+
+/// The key of a statement that depends on its table alone.
+#[inline]
+pub(crate) fn plain_key(table: &TableSchema, kind: Kind) -> TableKey {
+    TableKey { schema: table.id(), kind, rows: 1, without_key: false, fields: FieldSet::EMPTY }
+}
+
+#[cold]
+fn key_exists<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    key: impl Iterator<Item = ValueRef<'v>>,
+) -> Result<bool> {
+    let id = get_statement(connection, table)?;
+    let db = &mut connection.db;
+    let found = db.rows(id, key).and_then(|mut rows| Ok(rows.next()?.is_some()));
+    found.map_err(|failure| translate(failure, Some(table)))
+}

@@ -1,0 +1,201 @@
+//! One row written and read, and what is refused.
+
+use crate::support::*;
+use bobak_core::{
+    Assign, Change, Comparison, Condition, Engine, ErrorKind, GivenKey, Outcome, Select, Source,
+    Value, ValueRef, Verb,
+};
+
+#[test]
+fn values_come_back_as_they_were_written() {
+    let engine = memory();
+    let session = engine.session().unwrap();
+    let table = person();
+    for (id, name, amount, photo) in [
+        (i64::MAX, "Namé\0 1", Value::Float(0.1), Value::Bytes(vec![0, 255].into())),
+        (i64::MIN, "", Value::Float(-0.0), Value::Bytes(vec![].into())),
+        (7, "x", Value::Null, Value::Null),
+        (8, "x", Value::Float(f64::INFINITY), Value::Null),
+    ] {
+        let row = vec![Value::Int(id), name.into(), Value::Null, amount, photo, Value::Int(1)];
+        assert_eq!(insert(&*session, &table, &row), Outcome::Inserted(None));
+        assert_eq!(get(&*session, &table, Value::Int(id)).unwrap(), row);
+    }
+    assert_eq!(get(&*session, &table, Value::Int(9)), None);
+    // A text that is not UTF-8 is no text.
+    session.execute("UPDATE person SET name = CAST(x'ff41' AS TEXT) WHERE id = 7", &[]).unwrap();
+    let row = get(&*session, &table, Value::Int(7)).unwrap();
+    assert_eq!(row[1].as_ref(), ValueRef::Bytes(&[0xff, 0x41]));
+}
+
+#[test]
+fn keys_are_made_after_the_largest() {
+    let engine = memory();
+    let session = engine.session().unwrap();
+    let table = person();
+    let made = |id| Outcome::Inserted(Some(GivenKey::Int(id)));
+    assert_eq!(insert(&*session, &table, &values(0, "a", None)), made(1));
+    assert_eq!(insert(&*session, &table, &values(41, "b", None)), Outcome::Inserted(None));
+    assert_eq!(insert(&*session, &table, &values(0, "c", None)), made(42));
+    assert_eq!(
+        write(&*session, &table, Verb::Delete, &[Value::Int(42)]).unwrap(),
+        Outcome::Changed(1)
+    );
+    assert_eq!(
+        write(&*session, &table, Verb::Delete, &[Value::Int(42)]).unwrap(),
+        Outcome::Changed(0)
+    );
+    assert_eq!(insert(&*session, &table, &values(0, "d", None)), made(42));
+    let upsert = write(&*session, &table, Verb::Upsert, &values(0, "e", None));
+    assert_eq!(upsert.unwrap(), made(43));
+}
+
+#[test]
+fn each_verb_says_what_became_of_the_row() {
+    let engine = memory();
+    let session = engine.session().unwrap();
+    let (person, car) = (person(), car());
+    insert(&*session, &person, &values(1, "a", Some("a@x")));
+    insert(&*session, &person, &values(2, "b", Some("b@x")));
+    let write = |verb, values: &[Value<'_>]| write(&*session, &person, verb, values);
+
+    // The unique column does not tell case apart.
+    let error = write(Verb::Insert, &values(0, "c", Some("A@X"))).unwrap_err();
+    assert_eq!(place(&error), (ErrorKind::Duplicate, Some("person"), Some("email")));
+    let error = write(Verb::Insert, &values(1, "c", None)).unwrap_err();
+    assert_eq!(place(&error), (ErrorKind::Duplicate, Some("person"), Some("id")));
+    assert_eq!(write(Verb::InsertOrIgnore, &values(1, "c", None)).unwrap(), Outcome::Ignored);
+    assert_eq!(
+        write(Verb::InsertOrIgnore, &values(0, "c", Some("a@x"))).unwrap(),
+        Outcome::Ignored
+    );
+    let mut bad = values(0, "c", Some("a@x"));
+    bad[1] = Value::Null;
+    let error = write(Verb::InsertOrIgnore, &bad).unwrap_err();
+    assert_eq!(place(&error), (ErrorKind::Constraint, Some("person"), Some("name")));
+    bad = values(0, "c", None);
+    bad[3] = Value::Float(-1.0);
+    assert_eq!(write(Verb::Insert, &bad).unwrap_err().kind(), ErrorKind::Constraint);
+
+    let inserted = Outcome::Inserted(None);
+    assert_eq!(write(Verb::InsertOrReplace, &values(3, "r", Some("b@x"))).unwrap(), inserted);
+    assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(2));
+    assert_eq!(write(Verb::Upsert, &values(9, "u", None)).unwrap(), inserted);
+    assert_eq!(write(Verb::Upsert, &values(9, "v", None)).unwrap(), Outcome::Changed(1));
+    let error = write(Verb::Upsert, &values(9, "v", Some("a@x"))).unwrap_err();
+    assert_eq!(place(&error), (ErrorKind::Duplicate, Some("person"), Some("email")));
+
+    // The upsert has raised the version.
+    let mut row = values(9, "w", None);
+    assert_eq!(write(Verb::Update, &row).unwrap_err().kind(), ErrorKind::Conflict);
+    row[5] = Value::Int(2);
+    assert_eq!(write(Verb::Update, &row).unwrap(), Outcome::Changed(1));
+    assert_eq!(get(&*session, &person, Value::Int(9)).unwrap()[5], Value::Int(3));
+    assert_eq!(
+        write(Verb::Update, &values(77, "w", None)).unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
+
+    let text_key = |plate: &str, owner| vec![Value::from(plate).into_owned(), owner];
+    let cars = |verb, row: Vec<Value<'_>>| crate::support::write(&*session, &car, verb, &row);
+    assert_eq!(cars(Verb::Upsert, text_key("A", Value::Int(1))).unwrap(), inserted);
+    assert_eq!(cars(Verb::Upsert, text_key("A", Value::Null)).unwrap(), Outcome::Changed(1));
+    let error = cars(Verb::InsertOrIgnore, text_key("B", Value::Int(5))).unwrap_err();
+    assert_eq!((error.kind(), error.table()), (ErrorKind::Constraint, Some("car")));
+    assert_eq!(one(&*session, "SELECT count(*) FROM car"), Value::Int(1));
+}
+
+#[test]
+fn changes_are_counted_and_sums_that_overflow_are_refused() {
+    let engine = memory();
+    let session = engine.session().unwrap();
+    let table = person();
+    for id in 1..=5 {
+        insert(&*session, &table, &values(id, "a", None));
+    }
+    let condition =
+        Condition::Compare { column: 0, comparison: Comparison::Greater, value: Value::Int(2) };
+    let change = |assign: Option<&[Assign]>| {
+        session.change(&Change { table: &table, condition: Some(&condition), assign })
+    };
+    assert_eq!(change(Some(&[Assign::Set { column: 1, value: "z".into() }])).unwrap(), 3);
+    assert_eq!(one(&*session, "SELECT sum(version) FROM person"), Value::Int(2 + 3 * 2));
+    let car = car();
+    insert(&*session, &car, &["A".into(), Value::Int(5)]);
+    let add = [Assign::Add { column: 1, value: Value::Int(i64::MAX) }];
+    let error = session.change(&Change { table: &car, condition: None, assign: Some(&add) });
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(write(&*session, &car, Verb::Delete, &["A".into()]).unwrap(), Outcome::Changed(1));
+    assert_eq!(change(None).unwrap(), 3);
+    assert_eq!(change(None).unwrap(), 0);
+    assert_eq!(session.execute("CREATE TABLE other (x)", &[]).unwrap(), 0);
+}
+
+#[test]
+fn wrong_sql_is_refused_and_says_why() {
+    let engine = memory();
+    let session = engine.session().unwrap();
+    let kind = |sql: &str, values: &[Value<'_>]| query(&*session, sql, values).unwrap_err().kind();
+    assert_eq!(kind("SELEC 1", &[]), ErrorKind::Syntax);
+    assert_eq!(kind("SELECT 1; SELECT 2", &[]), ErrorKind::Syntax);
+    assert_eq!(kind("", &[]), ErrorKind::Syntax);
+    assert_eq!(kind("SELECT '\0'", &[]), ErrorKind::Syntax);
+    assert_eq!(kind("SELECT 1 FROM missing", &[]), ErrorKind::Schema);
+    assert_eq!(kind("SELECT \"nothing\" FROM person", &[]), ErrorKind::Schema);
+    assert_eq!(kind("SELECT nofunction()", &[]), ErrorKind::Syntax);
+    assert_eq!(kind("SELECT ?", &[]), ErrorKind::Mismatch);
+    assert_eq!(kind("SELECT 1", &[Value::Null]), ErrorKind::Mismatch);
+    assert_eq!(kind("BEGIN", &[]), ErrorKind::Misuse);
+    assert_eq!(session.execute("/**/ commit", &[]).unwrap_err().kind(), ErrorKind::Misuse);
+    assert_eq!(query(&*session, "SELECT 1; -- ;\n ;", &[]).unwrap(), [[Value::Int(1)]]);
+    let missing = car();
+    session.execute("DROP TABLE car", &[]).unwrap();
+    let error = write(&*session, &missing, Verb::Delete, &["A".into()]).unwrap_err();
+    assert_eq!((error.kind(), error.table()), (ErrorKind::Schema, Some("car")));
+}
+
+#[test]
+fn a_query_lends_the_session_to_nobody() {
+    let engine = memory();
+    let session = engine.session().unwrap();
+    let table = person();
+    insert(&*session, &table, &values(1, "a", None));
+    insert(&*session, &table, &values(2, "a", None));
+    let mut seen = 0;
+    let other = engine.session().unwrap();
+    session
+        .query(&Source::Select(&Select::all(&table)), &mut |_| {
+            seen += 1;
+            let error = write(&*session, &table, Verb::Delete, &[Value::Int(1)]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Misuse);
+            // Another session of this thread would wait for itself.
+            let error = write(&*other, &table, Verb::Delete, &[Value::Int(1)]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Busy);
+            Ok(seen < 1)
+        })
+        .unwrap();
+    assert_eq!(seen, 1);
+    // After a panic inside, both go on.
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        session.query(&Source::Select(&Select::all(&table)), &mut |_| panic!("on purpose"))
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(
+        write(&*session, &table, Verb::Delete, &[Value::Int(1)]).unwrap(),
+        Outcome::Changed(1)
+    );
+}
+
+#[test]
+fn a_statement_that_writes_may_hand_out_rows() {
+    let engine = memory();
+    let session = engine.session().unwrap();
+    let sql = "INSERT INTO person (name, version) VALUES (?, 1) RETURNING id, name";
+    let rows = query(&*session, sql, &["a".into()]).unwrap();
+    assert_eq!(rows, [[Value::Int(1), "a".into()]]);
+    let source = Source::Sql { text: sql, parameters: &["b".into()] };
+    let error =
+        session.query(&source, &mut |_| Err(bobak_core::Error::new(ErrorKind::Engine, "x")));
+    assert!(error.is_err());
+    assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(1));
+}
