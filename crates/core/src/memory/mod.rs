@@ -92,7 +92,11 @@ impl Memory {
 
     /// Begins the settings of an engine.
     pub const fn builder() -> MemoryBuilder {
-        MemoryBuilder { busy_timeout: Duration::from_secs(5), path: None }
+        MemoryBuilder {
+            busy_timeout: Duration::from_secs(5),
+            path: None,
+            format: SnapshotFormat::Binary,
+        }
     }
 
     fn with(state: State, settings: &MemoryBuilder) -> Self {
