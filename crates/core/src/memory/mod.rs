@@ -29,6 +29,8 @@ mod sorted;
 mod state;
 mod statement;
 mod table;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use crate::{Capabilities, Engine, Result, SchemaChange, Session, TableSchema};

@@ -1,0 +1,1 @@
+//! Random programs against a naive model.
