@@ -20,7 +20,11 @@ pub(crate) fn push_where<'a>(
     }
 }
 
-fn push_condition<'a>(writer: &mut Writer<'a>, table: &TableSchema, condition: &'a Condition) {
+pub(crate) fn push_condition<'a>(
+    writer: &mut Writer<'a>,
+    table: &TableSchema,
+    condition: &'a Condition,
+) {
     match condition {
         Condition::Compare { column, comparison, value } => {
             writer.column(table, *column).raw(operator(*comparison)).value(value.as_ref());

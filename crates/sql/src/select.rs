@@ -1,20 +1,25 @@
 //! Queries.
 
 use crate::Dialect;
-use crate::condition::push_where;
+use crate::condition::{push_condition, push_where};
 use crate::writer::{Statement, Writer};
 use bobak_core::{Collation, Currency, Expr, Select, Storage, TableSchema, Type, ValueRef};
 
 /// A query: its rows have the values of `select.columns`, in their order.
 ///
-/// Sums, averages and the order of rows are the engine's own: SQLite adds floats with a correction
-/// (Kahan and Babuška), so that a sum may differ from a plain loop's in its last digits; it reports
-/// a sum of integers as too large also where later values would have brought it back.
+/// Where equal values look different (texts under a collation, 1 and 1.0 where any class may be), a
+/// group, a smallest and a largest value show the one of the first row by key. Sums are the
+/// engine's own: SQLite corrects those of floats as it goes (Kahan and Babuška), and reports one of
+/// integers as too large also where later values would have brought it back.
 #[must_use]
 pub fn select<'a>(dialect: Dialect, select: &'a Select) -> Statement<'a> {
     let mut writer = Writer::new(dialect);
-    if shows_one_of_several(select) {
-        push_first_of_group(&mut writer, select);
+    let shown = |expr: &Expr| match *expr {
+        Expr::Column(place) => looks_differ(&select.table, place),
+        _ => is_extreme_of_many(&select.table, *expr),
+    };
+    if !select.group.is_empty() && select.columns.iter().any(shown) {
+        push_by_windows(&mut writer, select);
     } else {
         push_plain(&mut writer, select);
     }
@@ -22,40 +27,75 @@ pub fn select<'a>(dialect: Dialect, select: &'a Select) -> Statement<'a> {
     writer.finish()
 }
 
+/// Whether equal values of the column may look different.
+fn looks_differ(table: &TableSchema, place: usize) -> bool {
+    table.columns().get(place).is_some_and(|column| {
+        column.collation != Collation::Binary || column.storage == Storage::Any
+    })
+}
+
+fn is_extreme_of_many(table: &TableSchema, expr: Expr) -> bool {
+    matches!(expr, Expr::Min(place) | Expr::Max(place) if looks_differ(table, place))
+}
+
 fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
-    let table = &select.table;
+    let table: &TableSchema = &select.table;
     let name = |writer: &mut Writer<'a>, place: usize| {
         writer.column(table, place);
     };
-    push_exprs(writer, select, &name, &name);
+    let one_row = select.is_grouped() && select.group.is_empty();
+    let alone = |expr: Expr| one_row && is_extreme_of_many(table, expr);
+    push_exprs(writer, select, |writer, expr| match expr {
+        Expr::Min(place) if alone(expr) => push_extreme(writer, select, place, false),
+        Expr::Max(place) if alone(expr) => push_extreme(writer, select, place, true),
+        _ => push_expr(writer, table, expr, &name),
+    });
+    if !select.columns.is_empty() && select.columns.iter().all(|&expr| alone(expr)) {
+        // Beside a table, subqueries alone would make a row for each of its rows.
+        return;
+    }
     writer.raw(" FROM ").name(table.name());
     push_where(writer, table, select.condition.as_ref());
     push_group_and_order(writer, select, &name);
 }
 
-/// Whether the rows of a group may differ in a column that the group shows: texts that are the same
-/// under a collation only, or 1 and 1.0.
-fn shows_one_of_several(select: &Select) -> bool {
-    let differs = |place: usize| {
-        select.table.columns().get(place).is_some_and(|column| {
-            column.collation != Collation::Binary || column.storage == Storage::Any
-        })
-    };
-    select.is_grouped()
-        && select.columns.iter().any(|expr| matches!(*expr, Expr::Column(place) if differs(place)))
+/// The smallest or largest value, by a subquery that an index can answer: MIN and MAX may show any
+/// of the equal ones.
+fn push_extreme<'a>(writer: &mut Writer<'a>, select: &'a Select, place: usize, largest: bool) {
+    let table: &TableSchema = &select.table;
+    writer.raw("(SELECT ").column(table, place).raw(" FROM ").name(table.name());
+    writer.raw(" WHERE ").column(table, place).raw(" IS NOT NULL");
+    if let Some(condition) = &select.condition {
+        writer.raw(" AND (");
+        push_condition(writer, table, condition);
+        writer.raw(")");
+    }
+    writer.raw(" ORDER BY ").column(table, place).raw(if largest { " DESC, " } else { ", " });
+    writer.columns(table, table.key().iter().copied());
+    writer.raw(" LIMIT 1)");
 }
 
-/// A query that shows of each group the value that its first row by key has. SQL promises no
-/// particular one, so a window function finds it before the rows are grouped.
-fn push_first_of_group<'a>(writer: &mut Writer<'a>, select: &'a Select) {
-    let table = &select.table;
-    let inner = |writer: &mut Writer<'a>, place: usize| {
+/// Groups that show values of their first rows by key: window functions find them before the rows
+/// are grouped, since of a group SQL promises no particular one. Inside, columns go by their
+/// places, so that no name meets another.
+fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
+    let table: &TableSchema = &select.table;
+    let name = |writer: &mut Writer<'a>, place: usize| {
         writer.name(&format!("c{place}"));
     };
-    let first = |writer: &mut Writer<'a>, place: usize| {
-        writer.name(&format!("first{place}"));
-    };
-    push_exprs(writer, select, &inner, &first);
+    push_exprs(writer, select, |writer, expr| match expr {
+        Expr::Column(place) if looks_differ(table, place) => {
+            writer.name(&format!("first{place}"));
+        }
+        // All the same in a group: any aggregate will do.
+        Expr::Min(place) if looks_differ(table, place) => {
+            writer.raw(&format!("MIN(\"min{place}\")"));
+        }
+        Expr::Max(place) if looks_differ(table, place) => {
+            writer.raw(&format!("MIN(\"max{place}\")"));
+        }
+        _ => push_expr(writer, table, expr, &name),
+    });
     writer.raw(" FROM (SELECT ");
     let mut read: Vec<usize> = select.columns.iter().filter_map(|expr| expr.column()).collect();
     read.extend(&select.group);
@@ -63,64 +103,77 @@ fn push_first_of_group<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     read.dedup();
     writer.list(", ", &read, |writer, &place| {
         writer.column(table, place).raw(" AS ");
-        inner(writer, place);
+        name(writer, place);
     });
-    for &place in &select.group {
-        writer.raw(", first_value(").column(table, place).raw(") OVER by_key AS ");
-        first(writer, place);
-    }
+    push_windows(writer, select);
     writer.raw(" FROM ").name(table.name());
     push_where(writer, table, select.condition.as_ref());
-    writer.raw(" WINDOW by_key AS (PARTITION BY ");
-    writer.columns(table, select.group.iter().copied());
-    writer.raw(" ORDER BY ");
-    writer.columns(table, table.key().iter().copied());
-    writer.raw("))");
-    push_group_and_order(writer, select, &inner);
+    writer.raw(")");
+    push_group_and_order(writer, select, &name);
 }
 
-/// A column's name at its place in the statement.
+/// For each value to show, the window function that finds it.
+fn push_windows(writer: &mut Writer<'_>, select: &Select) {
+    let table: &TableSchema = &select.table;
+    let mut done: Vec<Expr> = Vec::new();
+    for &expr in &select.columns {
+        let (place, order, alias) = match expr {
+            Expr::Column(place) => (place, None, "first"),
+            Expr::Min(place) => (place, Some(" NULLS LAST, "), "min"),
+            Expr::Max(place) => (place, Some(" DESC NULLS LAST, "), "max"),
+            _ => continue,
+        };
+        if !looks_differ(table, place) || done.contains(&expr) {
+            continue;
+        }
+        done.push(expr);
+        writer.raw(", first_value(").column(table, place).raw(") OVER (PARTITION BY ");
+        writer.columns(table, select.group.iter().copied());
+        writer.raw(" ORDER BY ");
+        if let Some(order) = order {
+            writer.column(table, place).raw(order);
+        }
+        writer.columns(table, table.key().iter().copied());
+        writer.raw(") AS ").name(&format!("{alias}{place}"));
+    }
+}
+
+/// How columns are named at this place of the statement.
 type Name<'n, 'a> = &'n dyn Fn(&mut Writer<'a>, usize);
 
-/// `SELECT` and what is selected: `inside` names the columns that aggregates read, `shown` the
-/// others.
 fn push_exprs<'a>(
     writer: &mut Writer<'a>,
     select: &Select,
-    inside: Name<'_, 'a>,
-    shown: Name<'_, 'a>,
+    mut push: impl FnMut(&mut Writer<'a>, Expr),
 ) {
     writer.raw("SELECT ");
     if select.columns.is_empty() {
         // Rows without columns are counted at least.
         writer.raw("NULL");
     }
-    writer.list(", ", &select.columns, |writer, &expr| match expr {
-        Expr::Column(place) => shown(writer, place),
-        Expr::Count => {
-            writer.raw("COUNT(*)");
-        }
-        Expr::CountOf(place) => push_call(writer, "COUNT(", place, inside),
-        Expr::Sum(place) => push_call(writer, "SUM(", place, inside),
-        Expr::Min(place) => push_call(writer, "MIN(", place, inside),
-        Expr::Max(place) => push_call(writer, "MAX(", place, inside),
-        Expr::Avg(place) => {
-            push_call(writer, "AVG(", place, inside);
-            if is_money(&select.table, place) {
-                writer.raw(" / ").literal(ValueRef::Float(Currency::SCALE as f64));
-            }
-        }
-        // An aggregate that this crate does not know yet: the engine's error, not a wrong value.
-        _ => {
-            writer.raw("unsupported_expression()");
-        }
-    });
+    writer.list(", ", &select.columns, |writer, &expr| push(writer, expr));
 }
 
-fn push_call<'a>(writer: &mut Writer<'a>, function: &str, place: usize, name: Name<'_, 'a>) {
+fn push_expr<'a>(writer: &mut Writer<'a>, table: &TableSchema, expr: Expr, name: Name<'_, 'a>) {
+    let (function, place) = match expr {
+        Expr::Column(place) => return name(writer, place),
+        Expr::Count => ("COUNT(*", None),
+        Expr::CountOf(place) => ("COUNT(", Some(place)),
+        Expr::Sum(place) => ("SUM(", Some(place)),
+        Expr::Min(place) => ("MIN(", Some(place)),
+        Expr::Max(place) => ("MAX(", Some(place)),
+        Expr::Avg(place) => ("AVG(", Some(place)),
+        // An aggregate that this crate does not know yet: the engine's error, not a wrong value.
+        _ => ("unsupported_expression(", None),
+    };
     writer.raw(function);
-    name(writer, place);
+    if let Some(place) = place {
+        name(writer, place);
+    }
     writer.raw(")");
+    if matches!(expr, Expr::Avg(place) if is_money(table, place)) {
+        writer.raw(" / ").literal(ValueRef::Float(Currency::SCALE as f64));
+    }
 }
 
 fn is_money(table: &TableSchema, place: usize) -> bool {

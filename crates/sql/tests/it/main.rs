@@ -3,9 +3,11 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 mod engine; // a real SQLite, as small as will do
+mod random; // random rows and conditions
 mod tables; // the tables that the tests are about
 
 mod conditions; // random conditions: SQLite's rows against `Condition::evaluate`
 mod declared; // declared types there and back; what affinity makes of values
 mod golden; // every kind of text, all dialects side by side
+mod queries; // random queries and changes: SQLite against the memory engine
 mod results; // what aggregates, groups, changes and verbs give

@@ -62,8 +62,8 @@ fn aggregates_and_groups() {
         Expr::Count,
         Expr::CountOf(2),
         Expr::Sum(3),
-        Expr::Min(1),
-        Expr::Max(1),
+        Expr::Min(3),
+        Expr::Max(3),
         Expr::Avg(2),
         Expr::Avg(3),
     ];
@@ -73,8 +73,26 @@ fn aggregates_and_groups() {
         &[],
         &Texts {
             sqlite: &[concat!(
-                "SELECT COUNT(*), COUNT(\"age\"), SUM(\"pay\"), MIN(\"email\"), MAX(\"email\"), ",
+                "SELECT COUNT(*), COUNT(\"age\"), SUM(\"pay\"), MIN(\"pay\"), MAX(\"pay\"), ",
                 "AVG(\"age\"), AVG(\"pay\") / 10000.0 FROM \"person\"",
+            )],
+        },
+    );
+    let whole = Select {
+        columns: vec![Expr::Min(1), Expr::Max(1)],
+        condition: Some(age(Comparison::Greater, 1)),
+        ..whole
+    };
+    query_text(
+        &whole,
+        &[1, 1].map(Value::from),
+        &Texts {
+            sqlite: &[concat!(
+                "SELECT (SELECT \"email\" FROM \"person\" ",
+                "WHERE \"email\" IS NOT NULL AND (\"age\" > ?) ",
+                "ORDER BY \"email\", \"id\" LIMIT 1), (SELECT \"email\" FROM \"person\" ",
+                "WHERE \"email\" IS NOT NULL AND (\"age\" > ?) ",
+                "ORDER BY \"email\" DESC, \"id\" LIMIT 1)",
             )],
         },
     );
@@ -102,9 +120,23 @@ fn aggregates_and_groups() {
         &Texts {
             sqlite: &[concat!(
                 "SELECT \"first1\", SUM(\"c3\") FROM (SELECT \"email\" AS \"c1\", \"pay\" AS \"c3\", ",
-                "first_value(\"email\") OVER by_key AS \"first1\" FROM \"person\" WHERE \"age\" > ? ",
-                "WINDOW by_key AS (PARTITION BY \"email\" ORDER BY \"id\")) ",
-                "GROUP BY \"c1\" ORDER BY \"c1\" DESC LIMIT ?",
+                "first_value(\"email\") OVER (PARTITION BY \"email\" ORDER BY \"id\") AS \"first1\" ",
+                "FROM \"person\" WHERE \"age\" > ?) GROUP BY \"c1\" ORDER BY \"c1\" DESC LIMIT ?",
+            )],
+        },
+    );
+    let columns = vec![Expr::Max(1), Expr::Count, Expr::Max(1), Expr::Min(1)];
+    query_text(
+        &Select { columns, condition: None, order: Vec::new(), limit: None, ..grouped(2) },
+        &[],
+        &Texts {
+            sqlite: &[concat!(
+                "SELECT MIN(\"max1\"), COUNT(*), MIN(\"max1\"), MIN(\"min1\") FROM ",
+                "(SELECT \"email\" AS \"c1\", \"age\" AS \"c2\", first_value(\"email\") OVER ",
+                "(PARTITION BY \"age\" ORDER BY \"email\" DESC NULLS LAST, \"id\") AS \"max1\", ",
+                "first_value(\"email\") OVER ",
+                "(PARTITION BY \"age\" ORDER BY \"email\" NULLS LAST, \"id\") AS \"min1\" ",
+                "FROM \"person\") GROUP BY \"c2\"",
             )],
         },
     );

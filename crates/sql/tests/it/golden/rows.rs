@@ -116,14 +116,14 @@ fn changes_of_many_rows() {
     change_text(
         &person,
         Some(&condition),
-        Some(&[set(1, "x"), plus(2, 1), plus(3, 5)]),
+        Some(&[set(1, "lost"), plus(4, 7), set(1, "x"), plus(2, 1), plus(3, 5)]),
         &["x".into(), 1.into(), 1.into(), 5.into(), 5.into(), 9.into()],
         &Texts {
             sqlite: &[concat!(
                 "UPDATE \"person\" SET \"email\" = ?, ",
                 "\"age\" = CASE WHEN \"age\" + ? BETWEEN -128 AND 127 THEN \"age\" + ? ",
                 "WHEN \"age\" IS NOT NULL THEN abs(-9223372036854775808) END, ",
-                "\"pay\" = CASE WHEN typeof(\"pay\" + ?) = 'integer' THEN \"pay\" + ? ",
+                "\"pay\" = CASE WHEN typeof(\"pay\" + ?) = typeof(\"pay\") THEN \"pay\" + ? ",
                 "WHEN \"pay\" IS NOT NULL THEN abs(-9223372036854775808) END, ",
                 "\"version\" = \"version\" + 1 WHERE \"age\" = ?",
             )],
