@@ -258,12 +258,14 @@ impl Session for SqliteSession<'_> {
         let statement = query::statement(source);
         let (sql, values) = (&statement.text, &statement.parameters);
         let table = query::table_of(source);
+        if table.is_none() {
+            query::refuse_transaction_steps(sql)?;
+        }
         let mut using = self.connection(Wants::Read)?;
         if table.is_some() || Self::reads_only(&mut using, sql)? {
             return query::each_row(using.get(), sql, values, table, row);
         }
         drop(using);
-        query::refuse_transaction_steps(sql)?;
         self.atomically(|connection| query::each_row(connection, sql, values, table, row))
     }
 
