@@ -43,9 +43,7 @@ impl Options {
     pub fn rows_of(&self, engine: &dyn Engine, task: Task) -> usize {
         let rows = self.plain_rows();
         if engine.syncs_each_row(task) {
-            self.synced_rows
-                .unwrap_or(rows.min(Self::SYNCED_ROWS))
-                .max(1)
+            self.synced_rows.unwrap_or(rows.min(Self::SYNCED_ROWS)).max(1)
         } else {
             rows
         }
@@ -79,12 +77,7 @@ mod tests {
     fn cells_that_wait_for_the_disk_get_fewer_rows() {
         let full = engines::parse("raw sqlite file full").expect("it is in the list")[0];
         let rows = |rows, synced_rows, task| {
-            Options {
-                rows,
-                synced_rows,
-                ..Options::default()
-            }
-            .rows_of(full, task)
+            Options { rows, synced_rows, ..Options::default() }.rows_of(full, task)
         };
         assert_eq!(rows(None, None, Task::Direct), 200);
         assert_eq!(rows(None, None, Task::Batch), 10_000);

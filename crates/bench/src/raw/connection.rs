@@ -49,13 +49,7 @@ impl Connection {
         let sql = c_string(sql)?;
         // SAFETY: the connection is open; `sql` is ended by a NUL; no callback is given.
         let code = unsafe {
-            ffi::sqlite3_exec(
-                self.as_ptr(),
-                sql.as_ptr(),
-                None,
-                ptr::null_mut(),
-                ptr::null_mut(),
-            )
+            ffi::sqlite3_exec(self.as_ptr(), sql.as_ptr(), None, ptr::null_mut(), ptr::null_mut())
         };
         self.check(code)
     }
@@ -90,11 +84,7 @@ impl Connection {
     /// Turns a result code into a failure with the connection's own words.
     #[inline]
     pub fn check(&self, code: c_int) -> Result<(), Failure> {
-        if code == ffi::SQLITE_OK {
-            Ok(())
-        } else {
-            Err(self.failure())
-        }
+        if code == ffi::SQLITE_OK { Ok(()) } else { Err(self.failure()) }
     }
 
     /// What went wrong in the last call.
@@ -127,9 +117,7 @@ fn c_string(text: &str) -> Result<CString, Failure> {
 /// `string` points to bytes that are ended by a NUL and do not change during the call.
 unsafe fn text(string: *const c_char) -> String {
     // SAFETY: as the caller promises.
-    unsafe { CStr::from_ptr(string) }
-        .to_string_lossy()
-        .into_owned()
+    unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -149,11 +137,6 @@ mod tests {
     fn the_library_tells_its_version_and_options() {
         let (version, options) = library();
         assert!(version.starts_with("3."), "{version}");
-        assert!(
-            options
-                .iter()
-                .any(|option| option.starts_with("THREADSAFE=")),
-            "{options:?}"
-        );
+        assert!(options.iter().any(|option| option.starts_with("THREADSAFE=")), "{options:?}");
     }
 }

@@ -55,19 +55,13 @@ impl Engine for RawEngine {
     }
 
     fn raw(&self) -> Option<&'static dyn Engine> {
-        ENGINES
-            .iter()
-            .find(|engine| engine.0.name == self.0.name)
-            .map(|raw| raw as &dyn Engine)
+        ENGINES.iter().find(|engine| engine.0.name == self.0.name).map(|raw| raw as &dyn Engine)
     }
 
     fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
         let connection = self.0.open(folder)?;
         connection.execute(sql::CREATE)?;
-        Ok(Box::new(RawLane {
-            connection,
-            rows: Vec::new(),
-        }))
+        Ok(Box::new(RawLane { connection, rows: Vec::new() }))
     }
 }
 
@@ -191,9 +185,7 @@ fn write_cut<'t>(
 ) -> Result<Answer, Failure> {
     let mut statement = connection.prepare(sql)?;
     for part in rows.chunks(ROWS_PER_COMMIT) {
-        in_transaction(connection, || {
-            part.iter().try_for_each(|row| write(&mut statement, row))
-        })?;
+        in_transaction(connection, || part.iter().try_for_each(|row| write(&mut statement, row)))?;
     }
     Ok(Answer::Count(rows.len()))
 }
@@ -236,22 +228,8 @@ fn get_each(connection: &Connection, asked: &Asked<'_>) -> Result<Answer, Failur
         }
         let row = black_box(owned(&statement)?);
         statement.reset()?;
-        let Row {
-            id,
-            ref first_name,
-            amount,
-            last_change,
-            ..
-        } = row;
-        asked.check(
-            index,
-            Seen {
-                id,
-                first_name,
-                amount,
-                last_change,
-            },
-        )?;
+        let Row { id, ref first_name, amount, last_change, .. } = row;
+        asked.check(index, Seen { id, first_name, amount, last_change })?;
     }
     Ok(Answer::Count(asked.keys.len()))
 }

@@ -22,11 +22,7 @@ impl<'c, 't> Statement<'c, 't> {
         handle: NonNull<ffi::sqlite3_stmt>,
         connection: &'c Connection,
     ) -> Self {
-        Self {
-            handle,
-            connection,
-            texts: PhantomData,
-        }
+        Self { handle, connection, texts: PhantomData }
     }
 
     /// Binds an integer to the parameter `index`, from 1.
@@ -121,20 +117,11 @@ mod tests {
     fn what_is_bound_comes_back() {
         let connection = Connection::open(None).expect("memory is always there");
         let text = String::from("Namé\0x");
-        let mut statement = connection
-            .prepare("SELECT ?1, ?2, NULL")
-            .expect("it is right");
-        statement
-            .bind_i64(1, i64::MIN)
-            .expect("there is a first parameter");
-        statement
-            .bind_text(2, &text)
-            .expect("there is a second parameter");
+        let mut statement = connection.prepare("SELECT ?1, ?2, NULL").expect("it is right");
+        statement.bind_i64(1, i64::MIN).expect("there is a first parameter");
+        statement.bind_text(2, &text).expect("there is a second parameter");
         assert!(statement.step().expect("there is one row"));
-        assert_eq!(
-            (statement.i64(0), statement.text(1)),
-            (i64::MIN, Ok(text.as_str()))
-        );
+        assert_eq!((statement.i64(0), statement.text(1)), (i64::MIN, Ok(text.as_str())));
         assert!(statement.text(2).is_err());
         assert!(!statement.step().expect("there is no second row"));
         statement.reset().expect("nothing went wrong");

@@ -46,10 +46,8 @@ impl Cell {
     pub fn measured(engine: &str, task: Task, rows: usize, samples: &[Sample]) -> Self {
         let rates: Vec<f64> = samples.iter().map(|sample| sample.rate).collect();
         let raw: Vec<f64> = samples.iter().filter_map(|sample| sample.raw).collect();
-        let ratios: Vec<f64> = samples
-            .iter()
-            .filter_map(|sample| Some(sample.rate / sample.raw?))
-            .collect();
+        let ratios: Vec<f64> =
+            samples.iter().filter_map(|sample| Some(sample.rate / sample.raw?)).collect();
         Self {
             engine: engine.to_owned(),
             cell: task.name().to_owned(),
@@ -92,24 +90,14 @@ mod tests {
     use super::*;
 
     fn sample(rate: f64, raw: f64) -> Sample {
-        Sample {
-            rate,
-            raw: Some(raw),
-        }
+        Sample { rate, raw: Some(raw) }
     }
 
     #[test]
     fn the_ratio_is_the_median_of_pairs_and_not_the_ratio_of_medians() {
-        let samples = [
-            sample(100.0, 100.0),
-            sample(50.0, 100.0),
-            sample(30.0, 20.0),
-        ];
+        let samples = [sample(100.0, 100.0), sample(50.0, 100.0), sample(30.0, 20.0)];
         let cell = Cell::measured("sqlite memory", Task::ByOne, 10, &samples);
-        assert_eq!(
-            (cell.rate, cell.min, cell.max),
-            (Some(50.0), Some(30.0), Some(100.0))
-        );
+        assert_eq!((cell.rate, cell.min, cell.max), (Some(50.0), Some(30.0), Some(100.0)));
         assert_eq!((cell.raw, cell.ratio), (Some(100.0), Some(1.0)));
         assert!(cell.verified);
     }
@@ -122,12 +110,8 @@ mod tests {
 
     #[test]
     fn a_failed_cell_has_no_rate() {
-        let cell = Cell::failed(
-            "sqlite memory",
-            Task::Batch,
-            10,
-            &Failure::new("row 1: it differs"),
-        );
+        let cell =
+            Cell::failed("sqlite memory", Task::Batch, 10, &Failure::new("row 1: it differs"));
         assert_eq!((cell.rate, cell.ratio, cell.verified), (None, None, false));
         assert_eq!(cell.error.as_deref(), Some("row 1: it differs"));
     }

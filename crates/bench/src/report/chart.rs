@@ -14,26 +14,18 @@ pub struct Bar<'a> {
 impl<'a> Bar<'a> {
     /// The bar of a cell; none if the cell has no rate.
     pub fn new(cell: &'a Cell) -> Option<Self> {
-        Some(Self {
-            cell,
-            rate: cell.rate?,
-        })
+        Some(Self { cell, rate: cell.rate? })
     }
 
     /// The farthest point to the right.
     fn reach(&self) -> f64 {
-        self.rate
-            .max(self.cell.max.unwrap_or(0.0))
-            .max(self.cell.raw.unwrap_or(0.0))
+        self.rate.max(self.cell.max.unwrap_or(0.0)).max(self.cell.raw.unwrap_or(0.0))
     }
 }
 
 /// The bars one below the other, on one linear scale that starts at zero.
 pub fn chart(bars: &[Bar<'_>]) -> String {
-    let full = bars
-        .iter()
-        .map(Bar::reach)
-        .fold(f64::MIN_POSITIVE, f64::max);
+    let full = bars.iter().map(Bar::reach).fold(f64::MIN_POSITIVE, f64::max);
     bars.iter().map(|bar| row(bar, full)).collect()
 }
 
@@ -62,9 +54,7 @@ fn row(bar: &Bar<'_>, full: f64) -> String {
         shapes +=
             &format!("<line class=\"whisker\" x1=\"{from}\" x2=\"{to}\" y1=\"{y}\" y2=\"{y}\"/>");
     }
-    let label = cell
-        .raw
-        .map_or(String::new(), |raw| format!(", raw {}", format::rate(raw)));
+    let label = cell.raw.map_or(String::new(), |raw| format!(", raw {}", format::rate(raw)));
     format!(
         "<div class=\"bar\"><div class=\"top\"><span>{engine}</span><span class=\"rate\">\
          {figure}{ratio}</span></div>\n<svg role=\"img\" aria-label=\"{engine}: {figure} rows per \
@@ -83,10 +73,7 @@ mod tests {
         let bars: Vec<Bar<'_>> = report.cells.iter().filter_map(Bar::new).collect();
         let text = chart(&bars);
         assert_eq!(bars.len(), 3, "the failed cell has no bar");
-        assert!(
-            text.contains("class=\"rawbar\" y=\"12\" width=\"100.00%\""),
-            "{text}"
-        );
+        assert!(text.contains("class=\"rawbar\" y=\"12\" width=\"100.00%\""), "{text}");
         assert!(text.contains("class=\"bobak\" width=\"50.00%\""), "{text}");
         assert!(text.contains("class=\"bobak\" width=\"0.60%\""), "{text}");
     }

@@ -17,10 +17,7 @@ pub fn rate(rate: f64) -> String {
 
 /// A count, with a comma at each thousand.
 pub fn count(count: usize) -> String {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "counts of rows are far below 2^52"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
     rate(count as f64)
 }
 
@@ -31,33 +28,15 @@ pub fn ratio(ratio: f64) -> String {
 
 /// The machine in one line.
 pub fn machine(machine: &Machine) -> String {
-    let Machine {
-        cores,
-        cpu,
-        memory_mib,
-        kernel,
-        file_system,
-        ..
-    } = machine;
+    let Machine { cores, cpu, memory_mib, kernel, file_system, .. } = machine;
     format!("{cores} cores, {cpu}, {memory_mib} MiB, {kernel}, databases on {file_system}")
 }
 
 /// The program in one line.
 pub fn program(report: &Report) -> String {
-    let Report {
-        bobak,
-        sqlite,
-        machine,
-        ..
-    } = report;
-    let commit = machine
-        .commit
-        .as_ref()
-        .map_or(String::new(), |commit| format!(" ({commit})"));
-    format!(
-        "Bobak {bobak}{commit}, {} build, SQLite {sqlite}",
-        machine.build
-    )
+    let Report { bobak, sqlite, machine, .. } = report;
+    let commit = machine.commit.as_ref().map_or(String::new(), |commit| format!(" ({commit})"));
+    format!("Bobak {bobak}{commit}, {} build, SQLite {sqlite}", machine.build)
 }
 
 /// What the figures are, and which cells have other rows than the rest.
@@ -67,16 +46,10 @@ pub fn reading(report: &Report) -> String {
         count(report.repeat),
         count(report.rows)
     );
-    let fewer: Vec<&Cell> = report
-        .cells
-        .iter()
-        .filter(|cell| cell.rows != report.rows)
-        .collect();
+    let fewer: Vec<&Cell> = report.cells.iter().filter(|cell| cell.rows != report.rows).collect();
     if let Some(first) = fewer.first() {
-        let names: Vec<_> = fewer
-            .iter()
-            .map(|cell| format!("{} {}", cell.engine, cell.cell))
-            .collect();
+        let names: Vec<_> =
+            fewer.iter().map(|cell| format!("{} {}", cell.engine, cell.cell)).collect();
         text += &format!(" {} rows in {}.", count(first.rows), names.join(", "));
     }
     text

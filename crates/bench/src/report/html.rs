@@ -29,26 +29,12 @@ impl Report {
         let verified = self.cells.iter().filter(|cell| cell.verified).count();
         let mut ratios: Vec<f64> = self.cells.iter().filter_map(|cell| cell.ratio).collect();
         ratios.sort_by(f64::total_cmp);
-        let middle = ratios
-            .get(ratios.len() / 2)
-            .map_or("–".to_owned(), |r| format::ratio(*r));
+        let middle = ratios.get(ratios.len() / 2).map_or("–".to_owned(), |r| format::ratio(*r));
         let tiles = [
-            (
-                middle,
-                "of the raw C API’s rate, in the median cell".to_owned(),
-            ),
-            (
-                format!("{verified} of {}", self.cells.len()),
-                "cells with every row verified".into(),
-            ),
-            (
-                format::count(self.rows),
-                "rows in a cell, unless it says otherwise".to_owned(),
-            ),
-            (
-                format::count(self.repeat),
-                "repeats; medians are shown".to_owned(),
-            ),
+            (middle, "of the raw C API’s rate, in the median cell".to_owned()),
+            (format!("{verified} of {}", self.cells.len()), "cells with every row verified".into()),
+            (format::count(self.rows), "rows in a cell, unless it says otherwise".to_owned()),
+            (format::count(self.repeat), "repeats; medians are shown".to_owned()),
         ];
         let tiles: String = tiles
             .iter()
@@ -70,12 +56,7 @@ impl Report {
             .iter()
             .filter_map(|cell| Some((cell, cell.error.as_deref()?)))
             .map(|(cell, error)| {
-                format!(
-                    "<li>{}, {}: {}</li>\n",
-                    escape(&cell.engine),
-                    cell.cell,
-                    escape(error)
-                )
+                format!("<li>{}, {}: {}</li>\n", escape(&cell.engine), cell.cell, escape(error))
             })
             .collect();
         if failed.is_empty() {
@@ -126,21 +107,14 @@ impl Report {
         if tasks.is_empty() {
             return String::new();
         }
-        let heads: String = tasks
-            .iter()
-            .map(|task| format!("<th>{task}</th>"))
-            .collect();
+        let heads: String = tasks.iter().map(|task| format!("<th>{task}</th>")).collect();
         let mut lines = String::new();
         for engine in engines {
             lines += &format!("<tr><th scope=\"row\">{}</th>", escape(engine));
             for task in &tasks {
                 lines += &match has(engine, task) {
                     Some(ratio) => {
-                        format!(
-                            "<td class=\"{}\">{}</td>",
-                            shade(ratio),
-                            format::ratio(ratio)
-                        )
+                        format!("<td class=\"{}\">{}</td>", shade(ratio), format::ratio(ratio))
                     }
                     None => "<td>–</td>".to_owned(),
                 };
@@ -169,17 +143,11 @@ impl Report {
         let machine = &self.machine;
         let commit = machine.commit.as_deref().unwrap_or("unknown");
         let facts = [
-            (
-                "processor",
-                format!("{}, {} cores", machine.cpu, machine.cores),
-            ),
+            ("processor", format!("{}, {} cores", machine.cpu, machine.cores)),
             ("memory", format!("{} MiB", machine.memory_mib)),
             ("system", machine.kernel.clone()),
             ("databases on", machine.file_system.clone()),
-            (
-                "Bobak",
-                format!("{}, commit {commit}, {} build", self.bobak, machine.build),
-            ),
+            ("Bobak", format!("{}, commit {commit}, {} build", self.bobak, machine.build)),
             ("SQLite", self.sqlite.clone()),
         ];
         let facts: String = facts
@@ -229,9 +197,7 @@ const fn shade(ratio: f64) -> &'static str {
 
 fn capital(name: &str) -> String {
     let mut letters = name.chars();
-    letters.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Makes a text safe inside an element or a quoted attribute.

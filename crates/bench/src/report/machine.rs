@@ -39,22 +39,14 @@ impl Machine {
             cpu: read("/proc/cpuinfo")
                 .and_then(|text| field(&text, "model name").map(str::to_owned))
                 .unwrap_or_else(unknown),
-            memory_mib: read("/proc/meminfo")
-                .and_then(|text| memory_mib(&text))
-                .unwrap_or(0),
-            kernel: format!("{} {release}", std::env::consts::OS)
-                .trim_end()
-                .to_owned(),
+            memory_mib: read("/proc/meminfo").and_then(|text| memory_mib(&text)).unwrap_or(0),
+            kernel: format!("{} {release}", std::env::consts::OS).trim_end().to_owned(),
             file_system: read("/proc/mounts")
                 .zip(folder.canonicalize().ok())
                 .and_then(|(mounts, folder)| file_system(&mounts, &folder))
                 .unwrap_or_else(unknown),
             commit: commit(),
-            build: if cfg!(debug_assertions) {
-                "debug"
-            } else {
-                "release"
-            },
+            build: if cfg!(debug_assertions) { "debug" } else { "release" },
             sqlite_options: crate::raw::library().1,
         }
     }
@@ -88,28 +80,19 @@ fn file_system(mounts: &str, folder: &Path) -> Option<String> {
         let (point, kind) = (words.next()?, words.next()?);
         folder.starts_with(point).then_some((point.len(), kind))
     });
-    mounts
-        .max_by_key(|(depth, _)| *depth)
-        .map(|(_, kind)| kind.to_owned())
+    mounts.max_by_key(|(depth, _)| *depth).map(|(_, kind)| kind.to_owned())
 }
 
 /// The commit, if the working folder is in this project's own tree.
 fn commit() -> Option<String> {
     let root = git(&["rev-parse", "--show-toplevel"])?;
     let manifest = Path::new(&root).join("crates/bench/Cargo.toml");
-    if !fs::read_to_string(manifest)
-        .ok()?
-        .contains(env!("CARGO_PKG_NAME"))
-    {
+    if !fs::read_to_string(manifest).ok()?.contains(env!("CARGO_PKG_NAME")) {
         return None;
     }
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
     let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
-    Some(if changed.is_empty() {
-        commit
-    } else {
-        commit + "-dirty"
-    })
+    Some(if changed.is_empty() { commit } else { commit + "-dirty" })
 }
 
 fn git(arguments: &[&str]) -> Option<String> {
@@ -124,10 +107,7 @@ mod tests {
 
     #[test]
     fn the_kernels_tables_are_read() {
-        assert_eq!(
-            field("processor\t: 0\nmodel name\t: A B\n", "model name"),
-            Some("A B")
-        );
+        assert_eq!(field("processor\t: 0\nmodel name\t: A B\n", "model name"), Some("A B"));
         assert_eq!(memory_mib("MemTotal:       24683524 kB\n"), Some(24_105));
         assert_eq!(memory_mib("MemTotal: many\n"), None);
     }
@@ -135,14 +115,8 @@ mod tests {
     #[test]
     fn the_deepest_mount_counts() {
         let mounts = "/dev/a / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n/dev/b /tm xfs rw 0 0\n";
-        assert_eq!(
-            file_system(mounts, Path::new("/tmp/x")).as_deref(),
-            Some("tmpfs")
-        );
-        assert_eq!(
-            file_system(mounts, Path::new("/home")).as_deref(),
-            Some("ext4")
-        );
+        assert_eq!(file_system(mounts, Path::new("/tmp/x")).as_deref(), Some("tmpfs"));
+        assert_eq!(file_system(mounts, Path::new("/home")).as_deref(), Some("ext4"));
     }
 
     #[test]

@@ -26,9 +26,7 @@ impl Report {
             for engine in self.engines() {
                 text += &format!("| {} |", escape(engine));
                 for task in &tasks {
-                    let figure = self
-                        .cell(engine, task.name())
-                        .map_or("–".to_owned(), figure);
+                    let figure = self.cell(engine, task.name()).map_or("–".to_owned(), figure);
                     text += &format!(" {figure} |");
                 }
                 text.push('\n');
@@ -43,10 +41,7 @@ fn figure(cell: &Cell) -> String {
         (Some(rate), Some(ratio)) => format!("{} ({})", format::rate(rate), format::ratio(ratio)),
         (Some(rate), None) => format::rate(rate),
         (None, _) => {
-            format!(
-                "**failed**: {}",
-                escape(cell.error.as_deref().unwrap_or("not measured"))
-            )
+            format!("**failed**: {}", escape(cell.error.as_deref().unwrap_or("not measured")))
         }
     }
 }

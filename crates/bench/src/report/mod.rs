@@ -51,9 +51,7 @@ impl Report {
     }
 
     fn cell(&self, engine: &str, task: &str) -> Option<&Cell> {
-        self.cells
-            .iter()
-            .find(|cell| cell.engine == engine && cell.cell == task)
+        self.cells.iter().find(|cell| cell.engine == engine && cell.cell == task)
     }
 }
 
@@ -83,12 +81,7 @@ mod tests {
             rows: 10_000,
             repeat: 1,
             cells: vec![
-                Cell::measured(
-                    memory,
-                    Task::Direct,
-                    10_000,
-                    &sample(250_000.0, Some(500_000.0)),
-                ),
+                Cell::measured(memory, Task::Direct, 10_000, &sample(250_000.0, Some(500_000.0))),
                 Cell::failed(memory, Task::Batch, 10_000, &failure),
                 Cell::measured(memory, Task::ByOne, 10_000, &sample(400_000.0, None)),
                 Cell::measured(full, Task::Direct, 200, &sample(3_000.0, None)),

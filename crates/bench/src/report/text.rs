@@ -5,19 +5,8 @@ use crate::workload::Task;
 
 /// Columns that are shown together; all of them at once would not fit a terminal.
 pub(super) const GROUPS: [(&str, &[Task]); 3] = [
-    (
-        "insert",
-        &[Task::Direct, Task::Batch, Task::Trans, Task::BatchTrans],
-    ),
-    (
-        "read",
-        &[
-            Task::ByOne,
-            Task::AllVirtual,
-            Task::AllDirect,
-            Task::AllBorrowed,
-        ],
-    ),
+    ("insert", &[Task::Direct, Task::Batch, Task::Trans, Task::BatchTrans]),
+    ("read", &[Task::ByOne, Task::AllVirtual, Task::AllDirect, Task::AllBorrowed]),
     ("change", &[Task::Update, Task::Delete, Task::Upsert]),
 ];
 
@@ -98,11 +87,8 @@ fn aligned(lines: &[Vec<String>]) -> String {
     let mut text = String::new();
     for line in lines {
         for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
-            text += &if column == 0 {
-                format!("{cell:<width$}")
-            } else {
-                format!("  {cell:>width$}")
-            };
+            text +=
+                &if column == 0 { format!("{cell:<width$}") } else { format!("  {cell:>width$}") };
         }
         text.push('\n');
     }

@@ -29,10 +29,7 @@ impl Stamps {
     /// From now on, without an end.
     #[must_use]
     pub fn open() -> Self {
-        Self {
-            from: now(),
-            to: i64::MAX,
-        }
+        Self { from: now(), to: i64::MAX }
     }
 
     /// The same, ended now.
@@ -83,8 +80,7 @@ impl Asked<'_> {
         self.check_count(kept.count())?;
         for index in 0..kept.count() {
             if let Some(view) = kept.view(index) {
-                self.check_view(index, view)
-                    .map_err(|failure| failure.at_row(index))?;
+                self.check_view(index, view).map_err(|failure| failure.at_row(index))?;
             }
         }
         Ok(())
@@ -96,10 +92,7 @@ impl Asked<'_> {
     /// The first key that does not follow on the one before it, or the number of keys.
     pub fn check_keys(&self, keys: &[i64]) -> Result<(), Failure> {
         expect("keys", keys.len(), self.rows.len())?;
-        match keys
-            .windows(2)
-            .position(|pair| matches!(pair, [a, b] if a >= b))
-        {
+        match keys.windows(2).position(|pair| matches!(pair, [a, b] if a >= b)) {
             Some(index) => Err(Failure::new("its key does not rise").at_row(index + 1)),
             None => Ok(()),
         }
@@ -150,9 +143,7 @@ fn within(what: &str, found: i64, wanted: Stamps) -> Result<(), Failure> {
         return Ok(());
     }
     let Stamps { from, to } = wanted;
-    Err(Failure::new(format!(
-        "{what} is {found}, not from {from} to {to}"
-    )))
+    Err(Failure::new(format!("{what} is {found}, not from {from} to {to}")))
 }
 
 #[cfg(test)]
@@ -169,12 +160,7 @@ mod tests {
 
     fn asked<'a>(rows: &'a [Row], keys: &'a [i64]) -> Asked<'a> {
         let stamps = Stamps { from: 40, to: 60 };
-        Asked {
-            rows,
-            keys,
-            changed: stamps,
-            created: stamps,
-        }
+        Asked { rows, keys, changed: stamps, created: stamps }
     }
 
     #[test]
@@ -202,27 +188,15 @@ mod tests {
             let mut kept = rows.clone();
             spoil(&mut kept[1]);
             let failure = asked(&rows, &[1, 2, 3]).check_all(&kept).expect_err(field);
-            assert!(
-                failure
-                    .to_string()
-                    .starts_with(&format!("row 2: {field} is ")),
-                "{failure}"
-            );
+            assert!(failure.to_string().starts_with(&format!("row 2: {field} is ")), "{failure}");
         }
     }
 
     #[test]
     fn the_quick_check_names_the_field_too() {
         let rows = stamped(2);
-        let seen = Seen {
-            id: 2,
-            first_name: "Namé 2",
-            amount: 201,
-            last_change: 50,
-        };
-        let failure = asked(&rows, &[1, 2])
-            .check(1, seen)
-            .expect_err("the amount is wrong");
+        let seen = Seen { id: 2, first_name: "Namé 2", amount: 201, last_change: 50 };
+        let failure = asked(&rows, &[1, 2]).check(1, seen).expect_err("the amount is wrong");
         assert_eq!(failure.to_string(), "row 2: amount is 201, not 200");
     }
 

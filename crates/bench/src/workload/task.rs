@@ -81,10 +81,7 @@ impl Task {
     /// Whether it leaves rows behind that differ from those that were there before.
     #[must_use]
     pub const fn writes(self) -> bool {
-        !matches!(
-            self,
-            Self::ByOne | Self::AllVirtual | Self::AllDirect | Self::AllBorrowed
-        )
+        !matches!(self, Self::ByOne | Self::AllVirtual | Self::AllDirect | Self::AllBorrowed)
     }
 
     /// Reads a comma-separated list of names.
@@ -107,9 +104,7 @@ impl FromStr for Task {
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let name = name.trim();
-        let found = Self::ALL
-            .into_iter()
-            .find(|task| task.name().eq_ignore_ascii_case(name));
+        let found = Self::ALL.into_iter().find(|task| task.name().eq_ignore_ascii_case(name));
         found.ok_or_else(|| ParseTaskError(name.to_owned()))
     }
 }
@@ -141,10 +136,6 @@ mod tests {
     #[test]
     fn a_wrong_name_is_told_the_right_ones() {
         let error = Task::parse_list("direct,indirect").expect_err("there is no such task");
-        assert!(
-            error
-                .to_string()
-                .starts_with("no cell is called `indirect`; there are: direct,")
-        );
+        assert!(error.to_string().starts_with("no cell is called `indirect`; there are: direct,"));
     }
 }
