@@ -29,19 +29,10 @@ pub struct Endless {
 
 impl fmt::Display for Endless {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            engine,
-            rows,
-            write_rate,
-            read_rate,
-            peak_kib,
-        } = self;
+        let Self { engine, rows, write_rate, read_rate, peak_kib } = self;
         let (write, read) = (format::rate(*write_rate), format::rate(*read_rate));
         let rows = format::count(*rows);
-        write!(
-            f,
-            "{engine}: {rows} rows, written at {write} and read at {read} rows/s, "
-        )?;
+        write!(f, "{engine}: {rows} rows, written at {write} and read at {read} rows/s, ")?;
         match peak_kib {
             Some(kib) => write!(f, "at most {} MiB of memory", kib.div_ceil(1024)),
             None => f.write_str("memory unknown"),
@@ -54,9 +45,7 @@ impl fmt::Display for Endless {
 /// # Errors
 /// The engine's own, or the first row that is not as it was written.
 pub fn endless(engine: &dyn Engine, rows: usize, options: &Options) -> Result<Endless, Failure> {
-    let folder = tempfile::Builder::new()
-        .prefix("bobak-bench-")
-        .tempdir_in(options.folder())?;
+    let folder = tempfile::Builder::new().prefix("bobak-bench-").tempdir_in(options.folder())?;
     let mut lane = engine.open(folder.path())?;
     let before = status_kib("VmRSS");
     // Sets the peak back to what is in use now; where that is refused, the peak is from earlier.
@@ -64,24 +53,15 @@ pub fn endless(engine: &dyn Engine, rows: usize, options: &Options) -> Result<En
 
     let stamps = Stamps::open();
     let start = Instant::now();
-    lane.write_endless(&mut (1..=rows).map(Row::nth))
-        .map_err(|failure| failure.during("write"))?;
+    lane.write_endless(&mut (1..=rows).map(Row::nth)).map_err(|failure| failure.during("write"))?;
     let write_rate = rate(rows, start);
     let start = Instant::now();
     read(lane.as_mut(), rows, stamps.closed()).map_err(|failure| failure.during("read"))?;
     let read_rate = rate(rows, start);
 
     let peak = status_kib("VmHWM").filter(|_| reset);
-    let peak_kib = peak
-        .zip(before)
-        .map(|(peak, before)| peak.saturating_sub(before));
-    Ok(Endless {
-        engine: engine.name().to_owned(),
-        rows,
-        write_rate,
-        read_rate,
-        peak_kib,
-    })
+    let peak_kib = peak.zip(before).map(|(peak, before)| peak.saturating_sub(before));
+    Ok(Endless { engine: engine.name().to_owned(), rows, write_rate, read_rate, peak_kib })
 }
 
 fn read(lane: &mut dyn Lane, rows: usize, stamps: Stamps) -> Result<(), Failure> {
@@ -95,17 +75,9 @@ fn read(lane: &mut dyn Lane, rows: usize, stamps: Stamps) -> Result<(), Failure>
             && view.birth_date == wanted.birth_date
             && stamps.holds(view.last_change)
             && stamps.holds(view.created_at);
-        if right {
-            Ok(())
-        } else {
-            Err(Failure::new("it differs").at_row(seen - 1))
-        }
+        if right { Ok(()) } else { Err(Failure::new("it differs").at_row(seen - 1)) }
     })?;
-    if seen == rows {
-        Ok(())
-    } else {
-        Err(Failure::new(format!("rows is {seen}, not {rows}")))
-    }
+    if seen == rows { Ok(()) } else { Err(Failure::new(format!("rows is {seen}, not {rows}"))) }
 }
 
 fn rate(rows: usize, start: Instant) -> f64 {
@@ -117,9 +89,7 @@ fn rate(rows: usize, start: Instant) -> f64 {
 /// A line of the kernel's status of this process.
 fn status_kib(name: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
@@ -129,15 +99,14 @@ mod tests {
     use crate::engines;
 
     #[test]
-    fn the_raw_lane_writes_and_reads_what_it_is_given() {
-        let engine = engines::parse("raw sqlite file off").expect("it is in the list")[0];
-        let endless = endless(engine, 20_001, &Options::default()).expect("every row is right");
-        assert_eq!(endless.rows, 20_001);
-        assert!(endless.write_rate > 0.0 && endless.read_rate > 0.0);
-        assert!(
-            endless
-                .to_string()
-                .starts_with("raw sqlite file off: 20,001 rows, written at ")
-        );
+    fn lanes_write_and_read_what_they_are_given() {
+        for name in ["raw sqlite file off", "sqlite file off", "sqlite memory", "memory static"] {
+            let engine = engines::parse(name).expect("it is in the list")[0];
+            let endless = endless(engine, 20_001, &Options::default()).expect("every row is right");
+            assert_eq!(endless.rows, 20_001);
+            assert!(endless.write_rate > 0.0 && endless.read_rate > 0.0);
+            let text = format!("{name}: 20,001 rows, written at ");
+            assert!(endless.to_string().starts_with(&text));
+        }
     }
 }

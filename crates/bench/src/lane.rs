@@ -133,6 +133,12 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+impl From<bobak::Error> for Failure {
+    fn from(error: bobak::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self(error.to_string())

@@ -21,11 +21,12 @@
 //! ```
 //!
 //! Files in the order a reader meets them: [`workload`] (the record, what is done with it, how
-//! each row is checked), [`lane`] (what an engine implements to be measured), `raw` (the C API),
-//! [`engines`] (the list), `runner` (who runs when, and the clock), [`report`].
+//! each row is checked), [`lane`] (what an engine implements to be measured), `facade` (Bobak),
+//! `raw` (the C API), [`engines`] (the list), `runner` (who runs when, and the clock), [`report`].
 
 mod endless;
 pub mod engines;
+mod facade;
 pub mod lane;
 mod options;
 mod progress;

@@ -16,4 +16,5 @@ mod sql;
 mod statement;
 
 pub(crate) use connection::library;
-pub(crate) use lane::ENGINES;
+pub(crate) use lane::{ENGINES, RawEngine};
+pub(crate) use mode::SETTINGS;

@@ -22,7 +22,7 @@ pub struct Mode {
 }
 
 /// The settings on which a rate can depend; both lanes of a pair must agree on them.
-const SETTINGS: [&str; 14] = [
+pub const SETTINGS: [&str; 14] = [
     "journal_mode",
     "synchronous",
     "locking_mode",
@@ -42,19 +42,13 @@ const SETTINGS: [&str; 14] = [
 impl Mode {
     pub const FILE_FULL: Self = Self::file("raw sqlite file full", "delete", "full", "normal");
     pub const FILE_OFF: Self = Self::file("raw sqlite file off", "delete", "off", "normal");
-    pub const FILE_OFF_EXCLUSIVE: Self = Self::file(
-        "raw sqlite file off exclusive",
-        "delete",
-        "off",
-        "exclusive",
-    );
+    pub const FILE_OFF_EXCLUSIVE: Self =
+        Self::file("raw sqlite file off exclusive", "delete", "off", "exclusive");
     pub const WAL_FULL: Self = Self::file("raw sqlite file wal full", "wal", "full", "normal");
     pub const WAL_NORMAL: Self =
         Self::file("raw sqlite file wal normal", "wal", "normal", "normal");
-    pub const MEMORY: Self = Self {
-        file: false,
-        ..Self::file("raw sqlite memory", "memory", "full", "normal")
-    };
+    pub const MEMORY: Self =
+        Self { file: false, ..Self::file("raw sqlite memory", "memory", "full", "normal") };
 
     const fn file(
         name: &'static str,
@@ -62,13 +56,7 @@ impl Mode {
         synchronous: &'static str,
         locking: &'static str,
     ) -> Self {
-        Self {
-            name,
-            file: true,
-            journal,
-            synchronous,
-            locking,
-        }
+        Self { name, file: true, journal, synchronous, locking }
     }
 
     /// Whether each row of `task` waits for the disk.
@@ -80,12 +68,7 @@ impl Mode {
     pub fn open(self, folder: &Path) -> Result<Connection, Failure> {
         let path = self.file.then(|| folder.join("raw.db"));
         let connection = Connection::open(path.as_deref())?;
-        let Self {
-            journal,
-            synchronous,
-            locking,
-            ..
-        } = self;
+        let Self { journal, synchronous, locking, .. } = self;
         connection.execute(&format!(
             "PRAGMA locking_mode = {locking}; PRAGMA journal_mode = {journal}; \
              PRAGMA synchronous = {synchronous};"
@@ -99,11 +82,7 @@ pub fn settings(connection: &Connection) -> Result<Vec<(String, String)>, Failur
     let mut settings = Vec::with_capacity(SETTINGS.len());
     for name in SETTINGS {
         let mut statement = connection.prepare(&format!("PRAGMA {name}"))?;
-        let value = if statement.step()? {
-            statement.text(0)?.to_owned()
-        } else {
-            String::new()
-        };
+        let value = if statement.step()? { statement.text(0)?.to_owned() } else { String::new() };
         settings.push((name.to_owned(), value));
     }
     Ok(settings)
@@ -116,15 +95,10 @@ mod tests {
     #[test]
     fn a_mode_sets_what_it_names() {
         let folder = tempfile::tempdir().expect("there is a folder for temporary files");
-        let connection = Mode::FILE_OFF_EXCLUSIVE
-            .open(folder.path())
-            .expect("it is empty");
+        let connection = Mode::FILE_OFF_EXCLUSIVE.open(folder.path()).expect("it is empty");
         let settings = settings(&connection).expect("every setting can be asked for");
         let value = |name: &str| {
-            settings
-                .iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, value)| value.as_str())
+            settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
         };
         assert_eq!(value("journal_mode"), Some("delete"));
         assert_eq!(value("synchronous"), Some("0"));

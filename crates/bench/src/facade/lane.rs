@@ -1,0 +1,194 @@
+//! Each task through the facade.
+
+use std::hint::black_box;
+
+use bobak::{Batch, BatchOptions, BatchReport, Db, DynRow, Query, Table, Value, ValueRef};
+
+use super::person::Person;
+use crate::lane::{Answer, Failure, Lane};
+use crate::workload::{Asked, Row, Rows, Seen, Task, View};
+
+/// A database with a table of persons.
+pub struct BobakLane {
+    db: Db,
+    people: Vec<Person>,
+    settings: &'static [&'static str],
+}
+
+impl BobakLane {
+    /// Works on `db`, which has an empty table of persons. `settings` names the pragmas that it
+    /// has, where it is SQLite.
+    pub const fn new(db: Db, settings: &'static [&'static str]) -> Self {
+        Self { db, people: Vec::new(), settings }
+    }
+
+    fn table(&self) -> Result<Table<'static, Person>, Failure> {
+        Ok(self.db.table::<Person>()?)
+    }
+
+    /// One batch of all persons, outside a transaction.
+    fn batch(
+        &self,
+        add: impl Fn(&mut Batch<'_>, &Person) -> bobak::Result<()>,
+    ) -> Result<BatchReport, Failure> {
+        let mut batch = self.db.batch(BatchOptions::new());
+        self.people.iter().try_for_each(|person| add(&mut batch, person))?;
+        Ok(batch.finish()?)
+    }
+
+    fn insert_in_transaction(&self) -> Result<Vec<i64>, Failure> {
+        let keys = self
+            .db
+            .transaction(|transaction| insert_each(&transaction.table::<Person>()?, &self.people));
+        Ok(keys?)
+    }
+
+    fn batch_in_transaction(&self) -> Result<Vec<i64>, Failure> {
+        let report = self.db.transaction(|transaction| {
+            let mut batch = transaction.batch(BatchOptions::new());
+            self.people.iter().try_for_each(|person| batch.insert(person))?;
+            batch.finish()
+        });
+        made_keys(&report?)
+    }
+
+    fn list(&self) -> Result<Vec<Person>, Failure> {
+        Ok(self.table()?.list(by_key())?)
+    }
+
+    fn get_each(&self, asked: &Asked<'_>) -> Result<Answer, Failure> {
+        let people = self.table()?;
+        for (index, &key) in asked.keys.iter().enumerate() {
+            let person = black_box(people.require(key)?);
+            asked.check(index, person.seen())?;
+        }
+        Ok(Answer::Count(asked.keys.len()))
+    }
+
+    fn touch_all(&self, asked: &Asked<'_>) -> Result<Answer, Failure> {
+        let mut index = 0;
+        let mut checked = Ok(());
+        self.table()?.for_each_row(by_key(), |row| {
+            black_box((row.get(2), row.get(4), row.get(6)));
+            checked = seen(row).and_then(|seen| asked.check(index, seen));
+            index += 1;
+            Ok(checked.is_ok())
+        })?;
+        checked.map(|()| Answer::Count(index))
+    }
+}
+
+impl Lane for BobakLane {
+    fn fill(&mut self, rows: &[Row]) -> Result<Vec<i64>, Failure> {
+        self.load(rows)?;
+        self.batch_in_transaction()
+    }
+
+    fn load(&mut self, rows: &[Row]) -> Result<(), Failure> {
+        self.people = rows.iter().map(Person::from_row).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    fn run(&mut self, task: Task, asked: &Asked<'_>) -> Result<Answer, Failure> {
+        match task {
+            Task::Direct => Ok(Answer::Keys(insert_each(&self.table()?, &self.people)?)),
+            Task::Batch => {
+                made_keys(&self.batch(|batch, person| batch.insert(person))?).map(Answer::Keys)
+            }
+            Task::Trans => self.insert_in_transaction().map(Answer::Keys),
+            Task::BatchTrans => self.batch_in_transaction().map(Answer::Keys),
+            Task::ByOne => self.get_each(asked),
+            Task::AllDirect => Ok(Answer::Rows(Box::new(self.list()?))),
+            Task::AllBorrowed => self.touch_all(asked),
+            Task::Update => Ok(written(&self.batch(|batch, person| batch.update(person))?)),
+            Task::Delete => {
+                Ok(written(&self.batch(|batch, person| batch.delete::<Person>(person.id))?))
+            }
+            Task::Upsert => Ok(written(&self.batch(|batch, person| batch.upsert(person))?)),
+            Task::AllVirtual => Err(Failure::new("this engine has no virtual table")),
+        }
+    }
+
+    fn dump(&mut self) -> Result<Box<dyn Rows>, Failure> {
+        Ok(Box::new(self.list()?))
+    }
+
+    fn write_endless(&mut self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), Failure> {
+        let mut batch = self.db.batch(BatchOptions::new().keep_outcomes(false));
+        for row in rows {
+            batch.insert(&Person::from_row(&row)?)?;
+        }
+        batch.finish()?;
+        Ok(())
+    }
+
+    fn read_endless(
+        &mut self,
+        visit: &mut dyn FnMut(View<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for person in self.table()?.iter(by_key())? {
+            visit(person?.view())?;
+        }
+        Ok(())
+    }
+
+    /// Of the connection that writes, then of one that reads, which may be the same.
+    fn settings(&mut self) -> Result<Vec<(String, String)>, Failure> {
+        let mut settings = Vec::with_capacity(2 * self.settings.len());
+        if self.settings.is_empty() {
+            return Ok(settings);
+        }
+        let writer = self.db.begin()?;
+        for name in self.settings {
+            let rows = writer.sql::<DynRow>(&format!("PRAGMA {name}"), ())?;
+            settings.push(((*name).to_owned(), first_text(&rows)));
+        }
+        writer.commit()?;
+        for name in self.settings {
+            let rows = self.db.sql::<DynRow>(&format!("PRAGMA {name}"), ())?;
+            settings.push(((*name).to_owned(), first_text(&rows)));
+        }
+        Ok(settings)
+    }
+}
+
+fn by_key() -> Query<Person> {
+    Query::all().order_by(Person::ID.asc())
+}
+
+fn insert_each(table: &Table<'_, Person>, people: &[Person]) -> bobak::Result<Vec<i64>> {
+    people.iter().map(|person| table.insert(person)).collect()
+}
+
+fn made_keys(report: &BatchReport) -> Result<Vec<i64>, Failure> {
+    let key =
+        |row| report.made_key(row).ok_or_else(|| Failure::new("it was given no key").at_row(row));
+    (0..report.outcomes.len()).map(key).collect()
+}
+
+/// How many rows an update, delete or upsert has written.
+fn written(report: &BatchReport) -> Answer {
+    Answer::Count(usize::try_from(report.inserted + report.changed).unwrap_or(usize::MAX))
+}
+
+#[inline]
+fn seen(row: &dyn bobak::Row) -> Result<Seen<'_>, Failure> {
+    match (row.get(0), row.get(1), row.get(3), row.get(5)) {
+        (
+            ValueRef::Int(id),
+            ValueRef::Text(first_name),
+            ValueRef::Int(amount),
+            ValueRef::Int(last_change),
+        ) => Ok(Seen { id, first_name, amount, last_change }),
+        _ => Err(Failure::new("a column is not of its type")),
+    }
+}
+
+/// The first value as SQLite writes it; empty where there is none.
+fn first_text(rows: &[DynRow]) -> String {
+    match rows.first().and_then(|row| row.values().first()) {
+        Some(Value::Text(text)) => text.clone().into_owned(),
+        Some(Value::Int(integer)) => integer.to_string(),
+        _ => String::new(),
+    }
+}

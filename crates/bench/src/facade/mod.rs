@@ -1,0 +1,10 @@
+//! Bobak's own lanes: the benchmark's work through the facade, as a program would write it.
+//!
+//! Nothing here is tuned for the benchmark: a record by the derive, an engine by its URL, and the
+//! calls that the documentation shows.
+
+mod engine;
+mod lane;
+mod person;
+
+pub(crate) use engine::ENGINES;
