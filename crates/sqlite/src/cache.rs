@@ -87,11 +87,6 @@ impl<K: Hash + Eq + Clone> Cache<K> {
         let oldest = oldest.map(|(key, _)| key.clone())?;
         self.take(&oldest)
     }
-
-    /// Takes all statements out.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = StatementId> + '_ {
-        self.entries.drain().map(|(_, entry)| entry.statement)
-    }
 }
 
 /// A hasher for keys that are numbers of our own: one multiplication a word. Texts go through it

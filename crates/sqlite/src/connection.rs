@@ -1,10 +1,12 @@
 //! A connection with what belongs to it: prepared statements and open cursors.
 
-use crate::cache::{Cache, TableKey};
+use crate::cache::{Cache, Mixer, TableKey};
 use crate::cursor::Shared;
 use crate::error::translate;
 use crate::ffi::{self, Failure, StatementId, codes};
 use bobak_core::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef};
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 /// How many statements of tables a connection keeps.
@@ -24,6 +26,8 @@ pub(crate) struct Connection {
     /// The table statement used last: in a loop the next is the same.
     last: Option<(TableKey, StatementId)>,
     texts: Cache<Box<str>>,
+    /// Whether tables have rowids, by their schema's id.
+    rowids: HashMap<u64, bool, BuildHasherDefault<Mixer>>,
     cursors: Vec<Arc<Shared>>,
 }
 
@@ -37,6 +41,7 @@ impl Connection {
             tables: Cache::new(TABLE_STATEMENTS),
             last: None,
             texts: Cache::new(TEXT_STATEMENTS),
+            rowids: HashMap::default(),
             cursors: Vec::new(),
         })
     }
@@ -118,6 +123,39 @@ impl Connection {
         })
     }
 
+    /// Whether the table has rowids: Bobak's own have.
+    pub(crate) fn has_rowids(&mut self, table: &TableSchema) -> Result<bool> {
+        if let Some(&known) = self.rowids.get(&table.id()) {
+            return Ok(known);
+        }
+        let sql =
+            "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?)";
+        let rows = self.all_rows(sql, &[Value::from(table.name())])?;
+        let known = rows.into_iter().flatten().all(|without| without == Value::Int(0));
+        if self.rowids.len() >= TABLE_STATEMENTS {
+            self.rowids.clear();
+        }
+        self.rowids.insert(table.id(), known);
+        Ok(known)
+    }
+
+    /// All rows of a query, copied.
+    pub(crate) fn all_rows(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Vec<Value<'static>>>> {
+        let id = self.text_statement(sql)?;
+        self.check_parameters(id, values.len())?;
+        let failed = |failure| translate(failure, None);
+        let mut rows = self.db.rows(id, values.iter().map(Value::as_ref)).map_err(failed)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(failed)? {
+            all.push((0..row.len()).map(|place| row.get(place).to_owned()).collect());
+        }
+        Ok(all)
+    }
+
     /// Runs a statement with its values, passing over its rows; gives the number of rows changed.
     pub(crate) fn run_text(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64> {
         let id = self.text_statement(sql)?;
@@ -177,14 +215,6 @@ impl Connection {
         self.spill_cursors();
         // It fails only where SQLite has rolled back by itself.
         let _ = self.db.exec("ROLLBACK");
-    }
-
-    /// Frees the kept statements: for what SQLite refuses to do beside them.
-    pub(crate) fn forget_statements(&mut self) {
-        self.last = None;
-        for id in self.tables.drain().chain(self.texts.drain()) {
-            self.db.finalize(id);
-        }
     }
 
     fn prepare_one(&mut self, sql: &str) -> Result<StatementId> {

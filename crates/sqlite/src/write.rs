@@ -160,6 +160,12 @@ fn upsert<'v>(
         return insert(connection, table, Verb::Insert, values);
     }
     let id = insert_statement(connection, table, Verb::Upsert, fields, 1, false)?;
+    if table.key_generation() != KeyGeneration::Engine && !connection.has_rowids(table)? {
+        let key = table.key().iter().map(|&place| values.value(place));
+        let there = key_exists(connection, table, key)?;
+        run_insert(connection, table, id, values, false)?;
+        return Ok(if there { Outcome::Changed(1) } else { Outcome::Inserted(None) });
+    }
     let mark = match table.key() {
         // Never the rowid that an insert of this row would have.
         [place] if table.has_integer_key() => match values.value(*place) {
@@ -242,7 +248,6 @@ pub(crate) fn plain_key(table: &TableSchema, kind: Kind) -> TableKey {
     TableKey { schema: table.id(), kind, rows: 1, without_key: false, fields: FieldSet::EMPTY }
 }
 
-#[cold]
 fn key_exists<'v>(
     connection: &mut Connection,
     table: &TableSchema,

@@ -147,10 +147,28 @@ impl Connection {
         usize::try_from(limit).unwrap_or(0)
     }
 
-    /// The error code of the operating system behind the last failure; 0 where there is none.
-    pub(crate) fn system_error(&self) -> i32 {
-        // SAFETY: the handle is open.
-        unsafe { sys::sqlite3_system_errno(self.raw.as_ptr()) }
+    /// The collation of a column of the main database, in SQLite's spelling.
+    pub(crate) fn column_collation(&mut self, table: &str, column: &str) -> String {
+        let (Ok(table), Ok(column)) = (CString::new(table), CString::new(column)) else {
+            return String::new();
+        };
+        let mut collation = ptr::null();
+        // SAFETY: the handle is open, the names end with NUL, what is not wanted is null; the
+        // answer is copied before the schema can change.
+        unsafe {
+            let code = sys::sqlite3_table_column_metadata(
+                self.raw.as_ptr(),
+                c"main".as_ptr(),
+                table.as_ptr(),
+                column.as_ptr(),
+                ptr::null_mut(),
+                &mut collation,
+                ptr::null_mut(),
+                ptr::null_mut(),
+                ptr::null_mut(),
+            );
+            if code == sys::SQLITE_OK { copy_text(collation) } else { String::new() }
+        }
     }
 
     pub(super) fn check(&self, code: c_int) -> Result<(), Failure> {

@@ -1,0 +1,112 @@
+//! The columns of a table, each with its rules.
+
+use super::text::{checks, is_constant};
+use crate::connection::Connection;
+use bobak_core::{Collation, ColumnSchema, OnDelete, Reference, Result, Value};
+use bobak_sql::{Dialect, parse_declared};
+
+/// A column, and its place in the key, counted from 1; 0 where it is not in it.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub schema: ColumnSchema,
+    pub key_place: i64,
+}
+
+/// The table's columns, without generated ones; `sql` is the statement that made the table.
+pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Result<Vec<Column>> {
+    let rows = connection.all_rows(
+        "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_xinfo(?) \
+         WHERE hidden = 0 ORDER BY cid",
+        &[Value::from(table)],
+    )?;
+    let checks = checks(sql);
+    let references = references(connection, table)?;
+    let mut columns = Vec::new();
+    for row in rows {
+        let mut row = row.into_iter();
+        let name = text(row.next());
+        let (ty, max_chars, as_text) = parse_declared(Dialect::Sqlite, &text(row.next()));
+        let not_null = flag(row.next());
+        let default = row.next();
+        let key_place = match row.next() {
+            Some(Value::Int(place)) => place,
+            _ => 0,
+        };
+        let collation = collation(&connection.db.column_collation(table, &name));
+        let mut schema = ColumnSchema::new(name.clone(), ty)
+            .nullable(!not_null && key_place == 0)
+            .collation(collation);
+        schema.max_chars = max_chars;
+        if as_text {
+            schema = schema.as_text();
+        }
+        schema.default = read_default(connection, &schema, default)?;
+        let same = |other: &str| other.eq_ignore_ascii_case(&name);
+        schema.check = checks.iter().find(|(column, _)| same(column)).map(|c| c.1.clone().into());
+        schema.reference = references.iter().find(|(from, _)| same(from)).map(|r| r.1.clone());
+        columns.push(Column { schema, key_place });
+    }
+    Ok(columns)
+}
+
+/// The text in a cell of a pragma; empty for anything else.
+pub(super) fn text(cell: Option<Value<'static>>) -> String {
+    match cell {
+        Some(Value::Text(text)) => text.into_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Whether a cell of a pragma is not 0.
+pub(super) fn flag(cell: Option<Value<'static>>) -> bool {
+    matches!(cell, Some(Value::Int(number)) if number != 0)
+}
+
+fn collation(name: &str) -> Collation {
+    match name.to_ascii_uppercase().as_str() {
+        "NOCASE" => Collation::NoCase,
+        "BOBAK_UNICODE_NOCASE" => Collation::UnicodeNoCase,
+        _ => Collation::Binary,
+    }
+}
+
+/// The default's value, where its text is a constant of the column's type: SQLite computes it.
+fn read_default(
+    connection: &mut Connection,
+    column: &ColumnSchema,
+    default: Option<Value<'static>>,
+) -> Result<Option<Value<'static>>> {
+    let default = text(default);
+    if default.is_empty() || !is_constant(&default) {
+        return Ok(None);
+    }
+    let rows = connection.all_rows(&format!("SELECT {default}"), &[]);
+    let value = rows?.into_iter().flatten().next().unwrap_or_default();
+    if value.is_null() {
+        return Ok(None);
+    }
+    Ok(column.accept(value).ok())
+}
+
+/// The foreign keys of one column, by that column's name.
+fn references(connection: &mut Connection, table: &str) -> Result<Vec<(String, Reference)>> {
+    let rows = connection.all_rows(
+        "SELECT f.\"from\", f.\"table\", \
+         coalesce(f.\"to\", (SELECT name FROM pragma_table_info(f.\"table\") WHERE pk = 1)), \
+         f.on_delete FROM pragma_foreign_key_list(?1) AS f \
+         WHERE 1 = (SELECT count(*) FROM pragma_foreign_key_list(?1) AS g WHERE g.id = f.id)",
+        &[Value::from(table)],
+    )?;
+    let read = |row: Vec<Value<'static>>| {
+        let mut row = row.into_iter();
+        let from = text(row.next());
+        let (table, column) = (text(row.next()).into(), text(row.next()).into());
+        let on_delete = match text(row.next()).as_str() {
+            "CASCADE" => OnDelete::Cascade,
+            "SET NULL" => OnDelete::SetNull,
+            _ => OnDelete::Restrict,
+        };
+        (from, Reference { table, column, on_delete })
+    };
+    Ok(rows.into_iter().map(read).collect())
+}

@@ -1,0 +1,58 @@
+//! The indexes of a table.
+
+use super::column::{flag, text};
+use crate::connection::Connection;
+use bobak_core::{Result, Value};
+
+/// An index over columns.
+#[derive(Debug)]
+pub(super) struct Index {
+    pub name: String,
+    pub unique: bool,
+    /// What made it: `c` a CREATE INDEX, `u` a UNIQUE rule, `pk` the key.
+    pub origin: String,
+    /// Its columns' names, in index order.
+    pub columns: Vec<String>,
+}
+
+impl Index {
+    /// Whether it is there for a column's `unique`: by the name that Bobak gives such an index, or
+    /// as a UNIQUE rule of a single column.
+    pub(super) fn is_column_rule(&self, table: &str) -> bool {
+        match &self.columns[..] {
+            [column] if self.unique => {
+                self.origin == "u" || self.name == format!("{table}_{column}_unique")
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The table's indexes, in the order in which they were made; without partial ones and those over
+/// expressions.
+pub(super) fn read(connection: &mut Connection, table: &str) -> Result<Vec<Index>> {
+    let name = Value::from(table);
+    let list = connection.all_rows(
+        "SELECT l.name, l.\"unique\", l.origin FROM pragma_index_list(?) AS l \
+         LEFT JOIN main.sqlite_schema AS s ON s.type = 'index' AND s.name = l.name \
+         WHERE l.partial = 0 ORDER BY s.rowid",
+        &[name],
+    )?;
+    let mut indexes = Vec::new();
+    for row in list {
+        let mut row = row.into_iter();
+        let name = text(row.next());
+        let (unique, origin) = (flag(row.next()), text(row.next()));
+        // The number of an expression is -2, that of the rowid -1: neither has a name.
+        let columns = connection.all_rows(
+            "SELECT name FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno",
+            &[Value::from(name.as_str())],
+        )?;
+        let columns: Vec<_> = columns.into_iter().map(|row| row.into_iter().next()).collect();
+        if columns.iter().all(|column| matches!(column, Some(Value::Text(_)))) {
+            let columns = columns.into_iter().map(text).collect();
+            indexes.push(Index { name, unique, origin, columns });
+        }
+    }
+    Ok(indexes)
+}

@@ -1,0 +1,163 @@
+//! The schema read from a file is the one that was created.
+
+use crate::support::*;
+use bobak_core::{
+    Collation, ColumnSchema, Currency, Date, DateTime, Engine, GivenKey, Json, KeyGeneration,
+    OnDelete, Outcome, SchemaChange, TableSchema, Time, Timestamp, Type, Uuid, Value, Verb,
+};
+use bobak_sqlite::Sqlite;
+use std::sync::Arc;
+
+fn every_type(name: &'static str, as_text: bool) -> TableSchema {
+    let mut builder = TableSchema::builder(name).column(ColumnSchema::of::<i64>("id"));
+    for &ty in Type::ALL {
+        for nullable in [false, true] {
+            let name = format!("{} {nullable}", ty.name());
+            let mut column = ColumnSchema::new(name, ty).nullable(nullable);
+            if as_text {
+                column = column.as_text();
+            }
+            builder = builder.column(column);
+        }
+    }
+    builder.key(["id"]).build().unwrap()
+}
+
+fn with_rules() -> TableSchema {
+    TableSchema::builder("the \"rules\"")
+        .column(ColumnSchema::of::<String>("b").max_chars(40))
+        .column(ColumnSchema::of::<i32>("a").default(-7))
+        .column(ColumnSchema::of::<Option<String>>("c").unique().collation(Collation::NoCase))
+        .column(
+            ColumnSchema::of::<String>("d").collation(Collation::UnicodeNoCase).default("it's\0"),
+        )
+        .column(ColumnSchema::of::<f64>("e").default(0.5).check("e >= 0 AND e < (10 + 1)"))
+        .column(ColumnSchema::of::<Option<i64>>("f").references("every", "id", OnDelete::SetNull))
+        .column(
+            ColumnSchema::of::<Option<i64>>("g")
+                .references("every", "id", OnDelete::Cascade)
+                .unique(),
+        )
+        .column(ColumnSchema::of::<Vec<u8>>("h").default(vec![0, 1]))
+        .column(ColumnSchema::of::<Option<Json<i64>>>("i").max_chars(9))
+        .key(["a", "b"])
+        .index("by_c", ["c", "e"])
+        .unique_index("by \"d\"", ["d", "a"])
+        .build()
+        .unwrap()
+}
+
+fn single_keys() -> Vec<TableSchema> {
+    let table = |name: &'static str, key| {
+        TableSchema::builder(name).column(key).key(["key"]).build().unwrap()
+    };
+    vec![
+        table("k1", ColumnSchema::of::<String>("key")),
+        table("k2", ColumnSchema::of::<Uuid>("key")),
+        table("k3", ColumnSchema::of::<Uuid>("key").as_text()),
+        table("k4", ColumnSchema::of::<i32>("key")),
+        table("k5", ColumnSchema::of::<Date>("key").as_text()),
+        table("k6", ColumnSchema::of::<i64>("key")),
+        table("k7", ColumnSchema::of::<Currency>("key")),
+        table("k8", ColumnSchema::of::<Time>("key")),
+        table("k9", ColumnSchema::of::<DateTime>("key")),
+        table("k10", ColumnSchema::of::<Timestamp>("key")),
+    ]
+}
+
+#[test]
+fn what_is_created_is_read_back() {
+    let engine = Sqlite::open_memory().unwrap();
+    let mut tables = vec![every_type("every", false), every_type("every_text", true), with_rules()];
+    tables.extend(single_keys());
+    let tables: Vec<_> = tables.into_iter().map(Arc::new).collect();
+    create(&engine, &tables.iter().collect::<Vec<_>>());
+    let found = engine.tables().unwrap();
+    assert_eq!(found.len(), tables.len());
+    for (found, made) in found.iter().zip(&tables) {
+        assert!(found.same_as(made), "{found:#?}\n{made:#?}");
+    }
+}
+
+#[test]
+fn columns_and_indexes_are_added_and_a_failure_undoes_all() {
+    let engine = memory();
+    let session = engine.session().unwrap();
+    insert(&*session, &person(), &values(1, "a", None));
+    let bigger = TableSchema::builder("car")
+        .column(ColumnSchema::of::<String>("plate"))
+        .column(ColumnSchema::of::<Option<i64>>("owner").references(
+            "person",
+            "id",
+            OnDelete::Restrict,
+        ))
+        .column(ColumnSchema::of::<String>("colour").default("red").check("colour <> ''"))
+        .column(ColumnSchema::of::<Option<i32>>("doors"))
+        .key(["plate"])
+        .index("by_colour", ["colour", "doors"])
+        .build();
+    let table = Arc::new(bigger.unwrap());
+    insert(&*session, &car(), &["A".into(), Value::Int(1)]);
+    let add = |column| SchemaChange::AddColumn { table: Arc::clone(&table), column };
+    let index = || SchemaChange::AddIndex { table: Arc::clone(&table), index: 0 };
+    let error = engine.alter(&[add(2), add(3), index(), index()]).unwrap_err();
+    assert_eq!(error.kind(), bobak_core::ErrorKind::Schema, "{error}");
+    assert!(engine.tables().unwrap()[1].same_as(&car()));
+    engine.alter(&[add(2), add(3), index()]).unwrap();
+    assert!(engine.tables().unwrap()[1].same_as(&table));
+    let row = get(&*session, &table, "A".into()).unwrap();
+    assert_eq!(row, ["A".into(), Value::Int(1), "red".into(), Value::Null]);
+    // Statements prepared before still do what they did.
+    assert_eq!(get(&*session, &car(), "A".into()).unwrap(), row[..2]);
+}
+
+#[test]
+fn tables_of_other_programs_are_described() {
+    let engine = Sqlite::open_memory().unwrap();
+    let session = engine.session().unwrap();
+    for sql in [
+        "CREATE TABLE nokey (a, b TEXT)",
+        "CREATE TABLE taken (rowid TEXT, x INT)",
+        "CREATE TABLE hopeless (rowid, _rowid_, oid)",
+        "CREATE TABLE wr (k INTEGER PRIMARY KEY, v TEXT UNIQUE) WITHOUT ROWID",
+        "CREATE TABLE bigkey (k BIGINT PRIMARY KEY, v DATETIME DEFAULT CURRENT_TIMESTAMP)",
+        "CREATE TABLE gen (id INTEGER PRIMARY KEY, a INT, b INT AS (a + 1), c INT AS (a) STORED)",
+        "CREATE TABLE two (a INT, b INT, UNIQUE (a, b), FOREIGN KEY (a) REFERENCES wr)",
+        "CREATE INDEX part ON two (a) WHERE b > 1",
+        "CREATE INDEX expr ON two (a + b)",
+        "CREATE VIEW seen AS SELECT * FROM two",
+        "CREATE VIRTUAL TABLE words USING fts5(text)",
+        "CREATE TABLE auto (id INTEGER PRIMARY KEY AUTOINCREMENT, a)",
+    ] {
+        session.execute(sql, &[]).unwrap();
+    }
+    let tables = engine.tables().unwrap();
+    let names: Vec<_> = tables.iter().map(TableSchema::name).collect();
+    assert_eq!(names, ["nokey", "taken", "wr", "bigkey", "gen", "two", "auto"]);
+    let table = |name: &str| Arc::new(tables.iter().find(|t| t.name() == name).unwrap().clone());
+
+    let nokey = table("nokey");
+    assert_eq!((nokey.columns()[0].name.as_ref(), nokey.key()), ("rowid", &[0][..]));
+    let row = [Value::Null, Value::Int(5), "x".into()];
+    assert_eq!(insert(&*session, &nokey, &row), Outcome::Inserted(Some(GivenKey::Int(1))));
+    assert_eq!(get(&*session, &nokey, Value::Int(1)).unwrap()[1..], row[1..]);
+    let taken = table("taken");
+    assert_eq!(taken.columns()[0].name, "_rowid_");
+    insert(&*session, &taken, &[Value::Null, "text".into(), Value::Int(3)]);
+    assert_eq!(get(&*session, &taken, Value::Int(1)).unwrap()[1], "text".into());
+
+    let wr = table("wr");
+    assert_eq!(wr.key_generation(), KeyGeneration::Given);
+    assert!(wr.columns()[1].unique);
+    let row = [Value::Int(5), "x".into()];
+    assert_eq!(write(&*session, &wr, Verb::Upsert, &row).unwrap(), Outcome::Inserted(None));
+    assert_eq!(write(&*session, &wr, Verb::Upsert, &row).unwrap(), Outcome::Changed(1));
+    assert_eq!(table("bigkey").key_generation(), KeyGeneration::Given);
+    assert_eq!(table("bigkey").columns()[1].default, None);
+    assert_eq!(table("gen").columns().len(), 2);
+    let two = table("two");
+    assert_eq!(two.indexes().len(), 1);
+    assert_eq!(two.columns()[1].reference.as_ref().unwrap().column, "k");
+    let auto = table("auto");
+    assert_eq!(auto.key_generation(), KeyGeneration::Engine);
+}
