@@ -93,9 +93,9 @@ impl Default for BatchOptions {
 pub struct BatchReport {
     /// How many writes were sent.
     pub rows: u64,
-    /// How many rows were inserted, or replaced, or updated by an upsert.
+    /// How many rows were inserted, replacements and upserts of new rows included.
     pub inserted: u64,
-    /// How many rows were updated or deleted.
+    /// How many rows were updated, by upserts too, or deleted.
     pub changed: u64,
     /// How many inserts found their row there and were left out.
     pub ignored: u64,

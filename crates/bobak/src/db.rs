@@ -335,7 +335,12 @@ impl Inner {
                 }
             }
         };
-        let stored = self.engine(engine)?.tables()?;
+        let stored = match self.engine(engine)?.tables() {
+            // In a transaction on the only connection: the statements themselves will say what is
+            // wrong, and the next call outside it looks again.
+            Err(error) if error.kind() == ErrorKind::Busy => return Ok(engine),
+            stored => stored?,
+        };
         let found = stored.iter().find(|t| t.name().eq_ignore_ascii_case(schema.name()));
         diff::check_usable(&schema, found)?;
         let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);

@@ -138,7 +138,11 @@ fn compare_columns(
     rule("collation", format!("{:?}", model.collation), format!("{:?}", stored.collation));
     let default =
         |column: &ColumnSchema| shown(column.default.as_ref().map(|v| format!("{:?}", v.as_ref())));
-    rule("default", default(model), default(stored));
+    // A column that was added later has one in the table, for the rows that were there.
+    let added = model.default.is_none() && stored.default == Some(model.added_value());
+    if !added {
+        rule("default", default(model), default(stored));
+    }
     let check = |column: &ColumnSchema| shown(column.check.as_ref().map(ToString::to_string));
     rule("check", check(model), check(stored));
     let reference = |column: &ColumnSchema| {

@@ -85,8 +85,8 @@ impl Capabilities {
 pub enum SchemaChange {
     /// Creates the table with its indexes.
     CreateTable(Arc<TableSchema>),
-    /// Adds a column to a table that is there. Old rows get its default: where it has none, NULL,
-    /// or 0, the empty text or no bytes where it may not be NULL.
+    /// Adds a column to a table that is there. Old rows get its
+    /// [`added_value`](crate::ColumnSchema::added_value).
     AddColumn {
         /// The table as it is to be.
         table: Arc<TableSchema>,

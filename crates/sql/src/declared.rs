@@ -10,31 +10,34 @@ use bobak_core::{ColumnSchema, Type};
 /// in their names; the others have NUMERIC affinity, which leaves integers and bytes as they are,
 /// and no other value reaches them. The one exception: SQLite keeps whole floats as integers, so
 /// that -0.0 comes back as 0.0, which it equals.
+///
+/// The names that others give to dates, money, 32-bit integers and floats are not among them: what
+/// others store under DATE or FLOAT is often something else. Bobak's own say their unit.
 const SQLITE: &[(Type, bool, &str)] = &[
     (Type::Bool, false, "BOOLEAN"),
     (Type::I8, false, "TINYINT"),
     (Type::I16, false, "SMALLINT"),
-    (Type::I32, false, "INT"),
+    (Type::I32, false, "INT4"),
     // The only name under which a key is the rowid itself.
     (Type::I64, false, "INTEGER"),
     (Type::U8, false, "UNSIGNED TINYINT"),
     (Type::U16, false, "UNSIGNED SMALLINT"),
-    (Type::U32, false, "UNSIGNED INT"),
+    (Type::U32, false, "UNSIGNED INT4"),
     (Type::U64, false, "UNSIGNED BIGINT"),
-    (Type::F32, false, "FLOAT"),
+    (Type::F32, false, "FLOAT4"),
     (Type::F64, false, "REAL"),
     (Type::Text, false, "TEXT"),
     (Type::Bytes, false, "BLOB"),
     (Type::Uuid, false, "UUID"),
     (Type::Uuid, true, "UUID_TEXT"),
-    (Type::Currency, false, "CURRENCY"),
-    (Type::Date, false, "DATE"),
+    (Type::Currency, false, "CURRENCY_E4"),
+    (Type::Date, false, "DATE_DAYS"),
     (Type::Date, true, "DATE_TEXT"),
-    (Type::Time, false, "TIME"),
+    (Type::Time, false, "TIME_MICROS"),
     (Type::Time, true, "TIME_TEXT"),
-    (Type::DateTime, false, "DATETIME"),
+    (Type::DateTime, false, "DATETIME_MICROS"),
     (Type::DateTime, true, "DATETIME_TEXT"),
-    (Type::Timestamp, false, "TIMESTAMP"),
+    (Type::Timestamp, false, "TIMESTAMP_MICROS"),
     (Type::Timestamp, true, "TIMESTAMP_TEXT"),
     (Type::Json, false, "JSON_TEXT"),
     (Type::Any, false, ""),

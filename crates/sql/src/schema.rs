@@ -3,7 +3,7 @@
 use crate::Dialect;
 use crate::declared_type;
 use crate::writer::Writer;
-use bobak_core::{ColumnSchema, OnDelete, Storage, TableSchema, ValueRef};
+use bobak_core::{ColumnSchema, OnDelete, TableSchema, ValueRef};
 
 /// Creates the table, then its indexes.
 #[must_use]
@@ -94,17 +94,8 @@ fn define(writer: &mut Writer<'_>, column: &ColumnSchema, is_integer_key: bool, 
 }
 
 fn define_default(writer: &mut Writer<'_>, column: &ColumnSchema) {
-    let value = match &column.default {
-        // A date kept as text, say, may have its default as a number. One that the column does not
-        // take is written as it is: what is wrong with it is for the engine to say.
-        Some(value) => column.accept(value.clone()).unwrap_or_else(|_| value.clone()),
-        None => match column.storage {
-            Storage::Int | Storage::Any => ValueRef::Int(0).into(),
-            Storage::Float => ValueRef::Float(0.0).into(),
-            Storage::Text => ValueRef::Text("").into(),
-            Storage::Bytes => ValueRef::Bytes(&[]).into(),
-        },
-    };
+    // A date kept as text, say, may have its default as a number: the value is in its stored form.
+    let value = column.added_value();
     let value = value.as_ref();
     match (writer.dialect, value) {
         // What is more than a plain literal stands in parentheses.

@@ -107,6 +107,7 @@ fn unknown_table_or_column() {
         assert!(error.to_string().contains("create_missing_tables"), "{error}");
         let error = db.dynamic("nothing").err().unwrap();
         assert_eq!((error.kind(), error.table()), (ErrorKind::Schema, Some("nothing")));
+        drop(db);
         let db = at.people();
         let table = db.dynamic("PERSON").unwrap();
         let error = table.column("nothing").unwrap_err();
@@ -115,7 +116,7 @@ fn unknown_table_or_column() {
         row.set("nothing", 1).unwrap();
         assert_eq!(table.insert(&row).unwrap_err().kind(), ErrorKind::Schema);
         if !at.is_memory_engine() {
-            for text in ["SELECT * FROM nothing", "SELECT nothing FROM person"] {
+            for text in ["SELECT * FROM missing", "SELECT missing FROM person"] {
                 let error = db.sql::<DynRow>(text, ()).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
             }
@@ -188,7 +189,8 @@ fn small_database(path: &Path) -> Db {
     let db = Db::builder().record::<Person>().open(&url).unwrap();
     db.create_missing_tables().unwrap();
     // In a transaction, so that it reaches the connection that writes.
-    let limit = |transaction: &Transaction<'_>| transaction.execute("PRAGMA max_page_count = 24", ());
+    let limit =
+        |transaction: &Transaction<'_>| transaction.execute("PRAGMA max_page_count = 24", ());
     db.transaction(limit).unwrap();
     db
 }

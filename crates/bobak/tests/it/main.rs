@@ -7,7 +7,6 @@ mod batches;
 mod dynamic;
 mod engines;
 mod fields;
-mod first_program;
 mod front_page;
 mod queries;
 mod schema;

@@ -6,8 +6,8 @@ use super::table::TableState;
 use super::write::encode;
 use crate::codec::EncodedRow;
 use crate::{
-    ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, SchemaChange, Storage,
-    TableSchema, Value,
+    ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, SchemaChange, TableSchema,
+    Value,
 };
 use std::sync::Arc;
 
@@ -255,12 +255,8 @@ enum Source {
 
 /// What old rows get in an added column.
 fn filling(column: &ColumnSchema) -> Result<Value<'static>> {
-    Ok(match (&column.default, column.storage) {
-        (Some(value), _) => column.accept(value.clone())?,
-        (None, _) if column.nullable => Value::Null,
-        (None, Storage::Int | Storage::Any) => Value::Int(0),
-        (None, Storage::Float) => Value::Float(0.0),
-        (None, Storage::Text) => Value::from(""),
-        (None, Storage::Bytes) => Value::Bytes(Vec::new().into()),
-    })
+    match &column.default {
+        Some(value) => column.accept(value.clone()),
+        None => Ok(column.added_value()),
+    }
 }

@@ -1,6 +1,6 @@
 //! One column: its type, and the rules that its values keep.
 
-use crate::{Error, ErrorKind, Field, Result, Storage, Type, Value, ValueRef, types};
+use crate::{Error, ErrorKind, Field, Result, Storage, Type, Uuid, Value, ValueRef, types};
 use std::borrow::Cow;
 
 /// A column of a table.
@@ -214,6 +214,29 @@ impl ColumnSchema {
     #[must_use]
     pub fn is_kept_as_text(&self) -> bool {
         self.storage == Storage::Text && self.ty.has_text_form()
+    }
+
+    /// What rows that are there get when the column is added to their table: its default; where it
+    /// has none NULL or, where it may not be NULL, the type's nothing: 0, the empty text, no
+    /// bytes, the nil UUID, 1970-01-01, midnight, or JSON's `null`.
+    #[must_use]
+    pub fn added_value(&self) -> Value<'static> {
+        if let Some(value) = &self.default {
+            // One that the column does not take is given as it is: the engine refuses it.
+            return self.accept(value.clone()).unwrap_or_else(|_| value.clone());
+        }
+        if self.nullable {
+            return Value::Null;
+        }
+        let nothing = match (self.ty, self.ty.storage()) {
+            (Type::Uuid, _) => Value::from(Uuid::nil().into_bytes().to_vec()),
+            (Type::Json, _) => Value::from("null"),
+            (_, Storage::Int | Storage::Any) => Value::Int(0),
+            (_, Storage::Float) => Value::Float(0.0),
+            (_, Storage::Text) => Value::from(""),
+            (_, Storage::Bytes) => Value::from(Vec::new()),
+        };
+        self.accept(nothing.clone()).unwrap_or(nothing)
     }
 
     /// The value in the column's stored form, where it is one of the column's type: what dynamic

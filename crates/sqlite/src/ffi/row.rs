@@ -2,7 +2,7 @@
 
 use bobak_core::{Row, ValueRef};
 use libsqlite3_sys as sys;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::marker::PhantomData;
 use std::slice;
 
@@ -48,6 +48,19 @@ impl Row for RowRef<'_> {
                 sys::SQLITE_BLOB => blob(value),
                 _ => ValueRef::Null,
             }
+        }
+    }
+
+    fn name(&self, column: usize) -> Option<&str> {
+        if column >= self.columns {
+            return None;
+        }
+        // SAFETY: the statement has the column (see `new`). The name is a C string that lives
+        // until the statement is prepared anew or finalized, which the borrow of the row forbids,
+        // or until the same name is asked for in UTF-16, which nobody does.
+        unsafe {
+            let name = sys::sqlite3_column_name(self.statement, column as c_int);
+            if name.is_null() { None } else { CStr::from_ptr(name).to_str().ok() }
         }
     }
 }

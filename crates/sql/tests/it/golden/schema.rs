@@ -18,7 +18,7 @@ fn tables_with_their_indexes() {
                 "CREATE TABLE \"person\" (\"id\" INTEGER PRIMARY KEY, ",
                 "\"email\" VARCHAR(80) NOT NULL COLLATE NOCASE, ",
                 "\"age\" TINYINT CHECK (\"age\" >= 0), ",
-                "\"pay\" CURRENCY NOT NULL DEFAULT 100000, ",
+                "\"pay\" CURRENCY_E4 NOT NULL DEFAULT 100000, ",
                 "\"version\" INTEGER NOT NULL)",
             ),
             "CREATE UNIQUE INDEX \"person_email_unique\" ON \"person\" (\"email\")",
@@ -30,7 +30,7 @@ fn tables_with_their_indexes() {
         sqlite: &[concat!(
             "CREATE TABLE \"the \"\"visit\"\"\" (\"on\" DATE_TEXT NOT NULL, ",
             "\"person\" INTEGER NOT NULL REFERENCES \"person\"(\"id\") ON DELETE CASCADE, ",
-            "\"order\" TIMESTAMP, ",
+            "\"order\" TIMESTAMP_MICROS, ",
             "\"note\" TEXT COLLATE BOBAK_UNICODE_NOCASE, ",
             "PRIMARY KEY (\"person\", \"on\"))",
         )],
@@ -39,11 +39,11 @@ fn tables_with_their_indexes() {
     Texts {
         sqlite: &[concat!(
             "CREATE TABLE \"everything\" (\"key\" UUID NOT NULL, \"bool\" BOOLEAN, ",
-            "\"i8\" TINYINT, \"i16\" SMALLINT, \"i32\" INT, \"i64\" INTEGER, ",
-            "\"u8\" UNSIGNED TINYINT, \"u16\" UNSIGNED SMALLINT, \"u32\" UNSIGNED INT, ",
-            "\"u64\" UNSIGNED BIGINT, \"f32\" FLOAT, \"f64\" REAL, \"text\" TEXT, \"bytes\" BLOB, ",
-            "\"uuid\" UUID, \"currency\" CURRENCY, \"date\" DATE, \"time\" TIME, ",
-            "\"datetime\" DATETIME, \"timestamp\" TIMESTAMP, \"json\" JSON_TEXT, \"any\", ",
+            "\"i8\" TINYINT, \"i16\" SMALLINT, \"i32\" INT4, \"i64\" INTEGER, ",
+            "\"u8\" UNSIGNED TINYINT, \"u16\" UNSIGNED SMALLINT, \"u32\" UNSIGNED INT4, ",
+            "\"u64\" UNSIGNED BIGINT, \"f32\" FLOAT4, \"f64\" REAL, \"text\" TEXT, \"bytes\" BLOB, ",
+            "\"uuid\" UUID, \"currency\" CURRENCY_E4, \"date\" DATE_DAYS, \"time\" TIME_MICROS, ",
+            "\"datetime\" DATETIME_MICROS, \"timestamp\" TIMESTAMP_MICROS, \"json\" JSON_TEXT, \"any\", ",
             "\"uuid_as_text\" UUID_TEXT, \"date_as_text\" DATE_TEXT, \"time_as_text\" TIME_TEXT, ",
             "\"datetime_as_text\" DATETIME_TEXT, \"timestamp_as_text\" TIMESTAMP_TEXT, ",
             "PRIMARY KEY (\"key\"))",
@@ -58,7 +58,7 @@ fn columns_and_indexes_added() {
         sqlite: &[
             "ALTER TABLE \"person\" ADD COLUMN \"email\" VARCHAR(80) NOT NULL COLLATE NOCASE DEFAULT ''",
             "ALTER TABLE \"person\" ADD COLUMN \"age\" TINYINT CHECK (\"age\" >= 0)",
-            "ALTER TABLE \"person\" ADD COLUMN \"pay\" CURRENCY NOT NULL DEFAULT 100000",
+            "ALTER TABLE \"person\" ADD COLUMN \"pay\" CURRENCY_E4 NOT NULL DEFAULT 100000",
             "ALTER TABLE \"person\" ADD COLUMN \"version\" INTEGER NOT NULL DEFAULT 0",
         ],
     }
