@@ -1,1 +1,36 @@
-//! TODO
+//! The tests that every engine of Bobak passes, and tools to test what stands on engines.
+//!
+//! * [`conformance!`] makes one test of each case of the suite: what the contract of
+//!   [`Engine`](bobak_core::Engine) and [`Session`](bobak_core::Session) says.
+//! * [`model::compare`] runs random programs on two stores and compares every answer.
+//! * [`RowByRow`] sends batches row by row: the slow path that fast ones are held against.
+//! * [`Faulty`] fails where it is told to.
+//!
+//! A crate with an engine needs this much in its tests:
+//!
+//! ```ignore
+//! fn fresh() -> bobak_core::Result<bobak_testkit::Fixture> {
+//!     Ok(bobak_testkit::Fixture::volatile(MyEngine::new()))
+//! }
+//! bobak_testkit::conformance!(fresh);
+//! ```
+
+pub mod cases;
+mod check;
+mod faulty;
+mod harness;
+pub mod model;
+mod probe;
+mod row_by_row;
+mod suite;
+pub mod tables;
+
+#[doc(hidden)]
+pub use bobak_core;
+
+pub use check::{Check, Failure, fails, fails_in, holds, same};
+pub use faulty::{Faults, Faulty};
+pub use harness::{Fixture, Harness};
+pub use probe::{Entry, NULL, Probe, Sent, Table, Values, batch_of, create, rows_of, values_of};
+pub use row_by_row::RowByRow;
+pub use suite::{CASES, Case, assert_passes, run};

@@ -1,0 +1,189 @@
+//! Foreign keys, with each action when the row referred to goes.
+
+use super::{NEW, ONE, equal};
+use crate::{
+    Check, Entry, Harness, NULL, Probe, Table, create, fails_in, holds, row, same, tables,
+};
+use bobak_core::{Control, ErrorKind, OnDelete, OnError, Verb};
+
+/// Runs `case` over team and player, unless the engine says that it has no foreign keys.
+fn linked(
+    harness: &dyn Harness,
+    on_delete: OnDelete,
+    case: impl FnOnce(&Probe<'_>, &Table, &Table) -> Check,
+) -> Check {
+    let (team, player) = (tables::team()?, tables::player(on_delete)?);
+    let store = harness.fresh()?;
+    match create(store.engine(), &[&team, &player]) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            return holds("nothing was made", store.engine().tables()?.is_empty());
+        }
+        other => other?,
+    }
+    let probe = Probe::new(store.engine())?;
+    probe.insert_all(&team, [row![1, "red"], row![2, "blue"]])?;
+    probe.insert_all(
+        &player,
+        [row![1, "Ada", 1], row![2, "Bob", 1], row![3, "Eve", 2], row![4, "Joe", NULL]],
+    )?;
+    case(&probe, &team, &player)
+}
+
+/// A row refers to one that is there, or to none.
+pub fn a_link_needs_its_row(harness: &dyn Harness) -> Check {
+    linked(harness, OnDelete::Restrict, |probe, team, player| {
+        for verb in [Verb::Insert, Verb::InsertOrIgnore, Verb::InsertOrReplace, Verb::Upsert] {
+            let wrong = probe.write(player, verb, row![9, "x", 3]);
+            fails_in(&format!("{verb:?}"), wrong, ErrorKind::Constraint, "player")?;
+        }
+        let wrong = probe.update(player, row![1, "x", 3]);
+        fails_in("update", wrong, ErrorKind::Constraint, "player")?;
+        let set = bobak_core::Assign::Set { column: 2, value: 3.into() };
+        let wrong = probe.change(player, None, &[set]);
+        fails_in("change", wrong, ErrorKind::Constraint, "player")?;
+        same("rows", probe.count(player)?, 4)?;
+        probe.insert(team, row![3, "green"])?;
+        same("now it is", probe.update(player, row![1, "x", 3])?, ONE)
+    })
+}
+
+/// Restrict: a row that others refer to stays.
+pub fn restrict_refuses_the_delete(harness: &dyn Harness) -> Check {
+    linked(harness, OnDelete::Restrict, |probe, team, player| {
+        let refused = probe.delete(team, row![1]);
+        fails_in("delete", refused, ErrorKind::Constraint, "team")?;
+        let refused = probe.delete_where(team, None);
+        fails_in("delete where", refused, ErrorKind::Constraint, "team")?;
+        same("teams", probe.count(team)?, 2)?;
+        probe.delete(player, row![3])?;
+        same("nobody's", probe.delete(team, row![2])?, ONE)?;
+        let refused = probe.write(team, Verb::InsertOrReplace, row![1, "pink"]);
+        fails_in("replace", refused, ErrorKind::Constraint, "team")?;
+        same("teams", probe.all(team)?, vec![row![1, "red"]])?;
+        same("players", probe.count(player)?, 3)
+    })
+}
+
+/// Cascade: those that refer to it go with it, and are not counted.
+pub fn cascade_deletes_the_others(harness: &dyn Harness) -> Check {
+    linked(harness, OnDelete::Cascade, |probe, team, player| {
+        same("outcome", probe.delete(team, row![1])?, ONE)?;
+        same("rest", super::ids(&probe.all(player)?), vec![3, 4])?;
+        same("replaced", probe.write(team, Verb::InsertOrReplace, row![2, "x"])?, NEW)?;
+        same("its players went", super::ids(&probe.all(player)?), vec![4])?;
+        probe.insert(player, row![5, "New", 2])?;
+        same("delete where", probe.delete_where(team, None)?, 1)?;
+        same("rest", super::ids(&probe.all(player)?), vec![4])
+    })
+}
+
+/// Set null: those that refer to it refer to nothing.
+pub fn set_null_cuts_the_link(harness: &dyn Harness) -> Check {
+    linked(harness, OnDelete::SetNull, |probe, team, player| {
+        same("outcome", probe.delete(team, row![1])?, ONE)?;
+        let rows = vec![
+            row![1, "Ada", NULL],
+            row![2, "Bob", NULL],
+            row![3, "Eve", 2],
+            row![4, "Joe", NULL],
+        ];
+        same("players", probe.all(player)?, rows)?;
+        let null = bobak_core::Condition::IsNull { column: 2 };
+        same("found as such", super::ids(&probe.filter(player, null)?), vec![1, 2, 4])
+    })
+}
+
+/// What a delete did to others is undone with it.
+pub fn a_rollback_brings_the_others_back(harness: &dyn Harness) -> Check {
+    for on_delete in [OnDelete::Cascade, OnDelete::SetNull] {
+        linked(harness, on_delete, |probe, team, player| {
+            let before = (probe.all(team)?, probe.all(player)?);
+            probe.control(Control::Begin)?;
+            probe.control(Control::Savepoint("a"))?;
+            probe.delete_where(team, Some(equal(1, "red")))?;
+            probe.control(Control::RollbackTo("a"))?;
+            same("to the mark", (probe.all(team)?, probe.all(player)?), before.clone())?;
+            probe.delete(team, row![2])?;
+            probe.control(Control::Rollback)?;
+            same("wholly", (probe.all(team)?, probe.all(player)?), before)
+        })?;
+    }
+    Ok(())
+}
+
+/// In batches links are looked at row by row: the row referred to comes first.
+pub fn batches_keep_links_row_by_row(harness: &dyn Harness) -> Check {
+    linked(harness, OnDelete::Restrict, |probe, team, player| {
+        let child = Entry::insert(player, row![9, "x", 3]);
+        let parent = Entry::insert(team, row![3, "green"]);
+        let sent = probe.batch(&[child.clone(), parent.clone()], OnError::Stop);
+        let error = fails_in("child first", sent.whole, ErrorKind::Constraint, "player")?;
+        same("row", error.row(), Some(0))?;
+        same("teams", probe.count(team)?, 2)?;
+        let sent = probe.batch(&[child.clone(), parent, child], OnError::Continue);
+        sent.whole?;
+        let kinds: Vec<_> = sent.rows.iter().map(|r| r.as_ref().err().map(|e| e.kind())).collect();
+        same("go on", kinds, vec![Some(ErrorKind::Constraint), None, None])
+    })
+}
+
+/// The same in one table, where a fast path may write many rows at once.
+pub fn batches_keep_links_inside_a_table(harness: &dyn Harness) -> Check {
+    let node = tables::node()?;
+    let store = harness.fresh()?;
+    match create(store.engine(), &[&node]) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
+        other => other?,
+    }
+    let probe = Probe::new(store.engine())?;
+    probe.insert(&node, row![1, NULL])?;
+    same("to itself", probe.insert(&node, row![2, 2])?, NEW)?;
+    let entries: Vec<_> = (10..200)
+        .map(|id| {
+            let parent = if id == 100 { 150 } else { id - 1 };
+            let parent = if id == 10 { 1 } else { parent };
+            Entry::insert(&node, row![id, parent])
+        })
+        .collect();
+    let sent = probe.batch(&entries, OnError::Stop);
+    let error = fails_in("a later row as parent", sent.whole, ErrorKind::Constraint, "node")?;
+    same("row", error.row(), Some(90))?;
+    same("nothing stays", probe.count(&node)?, 2)?;
+    let sent = probe.batch(&entries, OnError::Continue);
+    sent.whole?;
+    let failed: Vec<_> =
+        (0..).zip(&sent.rows).filter(|(_, r)| r.is_err()).map(|(n, _)| n).collect();
+    same("it, and those under it", failed, (90..190).collect::<Vec<i32>>())?;
+    same("rows", probe.count(&node)?, 92)
+}
+
+/// A table may refer to another's unique column; its value can't change under the link.
+pub fn a_link_to_a_unique_column(harness: &dyn Harness) -> Check {
+    let team = tables::team()?;
+    let fan = std::sync::Arc::new(
+        bobak_core::TableSchema::builder("fan")
+            .column(bobak_core::ColumnSchema::of::<i64>("id"))
+            .column(bobak_core::ColumnSchema::of::<Option<String>>("team").references(
+                "team",
+                "code",
+                OnDelete::Cascade,
+            ))
+            .key(["id"])
+            .build()?,
+    );
+    let store = harness.fresh()?;
+    match create(store.engine(), &[&team, &fan]) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
+        other => other?,
+    }
+    let probe = Probe::new(store.engine())?;
+    probe.insert_all(&team, [row![1, "red"], row![2, "blue"]])?;
+    probe.insert_all(&fan, [row![1, "red"], row![2, "blue"], row![3, NULL]])?;
+    let wrong = probe.insert(&fan, row![4, "Red"]);
+    fails_in("no such code", wrong, ErrorKind::Constraint, "fan")?;
+    let wrong = probe.update(&team, row![1, "pink"]);
+    fails_in("the code changes", wrong, ErrorKind::Constraint, "team")?;
+    same("to the same", probe.update(&team, row![1, "red"])?, ONE)?;
+    probe.delete(&team, row![2])?;
+    same("fans", super::ids(&probe.all(&fan)?), vec![1, 3])
+}

@@ -1,0 +1,64 @@
+//! The cases, in groups: each is a function that takes new stores from a
+//! [`Harness`](crate::Harness) and says what is wrong.
+//!
+//! What a case asserts is in the documentation of [`Session`](bobak_core::Session) and of the
+//! types that it takes.
+
+pub mod batches;
+pub mod changes;
+pub mod conditions;
+pub mod cursors;
+pub mod errors;
+pub mod keys;
+pub mod links;
+pub mod long_batches;
+pub mod readers;
+pub mod reopen;
+pub mod rules;
+pub mod schema;
+pub mod selects;
+pub mod sql;
+pub mod transactions;
+pub mod values;
+pub mod versions;
+pub mod writes;
+
+use crate::{Check, Harness, Probe, Table, Values};
+use bobak_core::{Comparison, Condition, GivenKey, Outcome, Value};
+
+/// A new row whose key the user gave.
+const NEW: Outcome = Outcome::Inserted(None);
+/// One row was updated or deleted.
+const ONE: Outcome = Outcome::Changed(1);
+/// None was.
+const NONE: Outcome = Outcome::Changed(0);
+
+/// A new row whose key the engine made.
+const fn made(key: i64) -> Outcome {
+    Outcome::Inserted(Some(GivenKey::Int(key)))
+}
+
+/// Runs `case` in a session of a new store with these tables.
+fn with(harness: &dyn Harness, tables: &[&Table], case: impl FnOnce(&Probe<'_>) -> Check) -> Check {
+    let store = harness.fresh()?;
+    let probe = Probe::with_tables(store.engine(), tables)?;
+    case(&probe)
+}
+
+/// `column = value`.
+fn equal(column: usize, value: impl Into<Value<'static>>) -> Condition {
+    compare(column, Comparison::Equal, value)
+}
+
+fn compare(column: usize, comparison: Comparison, value: impl Into<Value<'static>>) -> Condition {
+    Condition::Compare { column, comparison, value: value.into() }
+}
+
+/// The first column of each row, as integers; 0 for what is none.
+fn ids(rows: &[Values]) -> Vec<i64> {
+    let first = |row: &Values| match row.first() {
+        Some(Value::Int(id)) => *id,
+        _ => 0,
+    };
+    rows.iter().map(first).collect()
+}

@@ -1,0 +1,250 @@
+//! Several sessions of one store: what each sees, and who waits for whom.
+
+use super::ids;
+use crate::{Check, Entry, Failure, Harness, Probe, Table, fails, holds, row, same, tables};
+use bobak_core::{
+    Assign,
+    Control::{Begin, Commit, Rollback},
+    Engine, ErrorKind, OnError, Result, Select, Source, Value,
+};
+
+/// What is committed is seen by all at once, without a transaction and with one.
+pub fn commits_are_seen_at_once(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let mark = tables::mark()?;
+    let a = Probe::with_tables(store.engine(), &[&mark])?;
+    let b = Probe::new(store.engine())?;
+    for n in 0..20_i64 {
+        let (writer, reader) = if n % 2 == 0 { (&a, &b) } else { (&b, &a) };
+        if n % 3 == 0 {
+            writer.control(Begin)?;
+            writer.insert(&mark, row![Value::Int(n), 0])?;
+            writer.control(Commit)?;
+        } else {
+            writer.insert(&mark, row![Value::Int(n), 0])?;
+        }
+        same("rows", ids(&reader.all(&mark)?), (0..=n).collect())?;
+        holds("by key", reader.get(&mark, row![Value::Int(n), 0])?.is_some())?;
+    }
+    Ok(())
+}
+
+/// Readers see nothing of a transaction before its commit, and all of it after.
+pub fn readers_see_whole_transactions(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    if !store.engine().capabilities().concurrent_readers {
+        return Ok(());
+    }
+    let mark = tables::mark()?;
+    let writer = Probe::with_tables(store.engine(), &[&mark])?;
+    let reader = Probe::new(store.engine())?;
+    writer.insert(&mark, row![1, 0])?;
+    writer.control(Begin)?;
+    same("after begin", ids(&reader.all(&mark)?), vec![1])?;
+    writer.insert(&mark, row![2, 0])?;
+    writer.delete(&mark, row![1, 0])?;
+    same("inside", ids(&reader.all(&mark)?), vec![1])?;
+    same("by key", reader.get(&mark, row![2, 0])?, None)?;
+    let cursor = reader.session.open(&Source::Select(&Select::all(&mark)))?;
+    writer.control(Commit)?;
+    same("its cursor", ids(&reader.drain(cursor.id)?), vec![1])?;
+    same("after commit", ids(&reader.all(&mark)?), vec![2])?;
+    writer.control(Begin)?;
+    writer.insert(&mark, row![3, 0])?;
+    same("of the next", ids(&reader.all(&mark)?), vec![2])?;
+    writer.control(Rollback)?;
+    same("after rollback", ids(&reader.all(&mark)?), vec![2])
+}
+
+/// While rows are handed out, what another session commits does not come into them.
+pub fn rows_handed_out_are_of_one_moment(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    if !store.engine().capabilities().concurrent_readers {
+        return Ok(());
+    }
+    let mark = tables::mark()?;
+    let writer = Probe::with_tables(store.engine(), &[&mark])?;
+    let reader = Probe::new(store.engine())?;
+    let rows: Vec<_> = (0..1_000).map(|n| Entry::insert(&mark, row![n, 0])).collect();
+    writer.batch(&rows, OnError::Stop).outcomes()?;
+    let mut seen = Vec::new();
+    let select = Select::all(&mark);
+    reader.session.query(&Source::Select(&select), &mut |row| {
+        if seen.len() == 10 {
+            // An engine may make the writer wait for the reader, and then refuse it.
+            match writer.delete_where(&mark, None) {
+                Err(error) if error.kind() != ErrorKind::Busy => return Err(error),
+                _ => {}
+            }
+        }
+        seen.push(crate::values_of(row));
+        Ok(true)
+    })?;
+    same("rows", ids(&seen), (0..1_000).collect())
+}
+
+/// A session that hands rows out can do nothing else.
+pub fn no_calls_from_inside_a_query(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let mark = tables::mark()?;
+    let probe = Probe::with_tables(store.engine(), &[&mark])?;
+    probe.insert_all(&mark, [row![1, 0], row![2, 0]])?;
+    let mut answers: Vec<Result<()>> = Vec::new();
+    let select = Select::all(&mark);
+    probe.session.query(&Source::Select(&select), &mut |_| {
+        if answers.is_empty() {
+            answers.push(probe.insert(&mark, row![3, 0]).map(drop));
+            answers.push(probe.all(&mark).map(drop));
+            answers.push(probe.get(&mark, row![1, 0]).map(drop));
+            answers.push(probe.delete_where(&mark, None).map(drop));
+            answers.push(probe.control(Begin));
+            answers.push(probe.session.open(&Source::Select(&select)).map(drop));
+            answers.push(probe.batch(&[Entry::insert(&mark, row![4, 0])], OnError::Stop).whole);
+        }
+        Ok(true)
+    })?;
+    same("calls", answers.len(), 7)?;
+    for (at, answer) in answers.into_iter().enumerate() {
+        fails(&format!("call {at} from inside"), answer, ErrorKind::Misuse)?;
+    }
+    probe.insert(&mark, row![5, 0])?;
+    same("afterwards", ids(&probe.all(&mark)?), vec![1, 2, 5])
+}
+
+/// A second writer waits for its busy time-out, and is told so; it may try again later.
+pub fn a_second_writer_is_told_to_wait(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let mark = tables::mark()?;
+    let first = Probe::with_tables(store.engine(), &[&mark])?;
+    let second = Probe::new(store.engine())?;
+    first.control(Begin)?;
+    first.insert(&mark, row![1, 0])?;
+    let error = fails("begin", second.control(Begin), ErrorKind::Busy)?;
+    holds("it may be retried", error.is_retryable())?;
+    fails("a write", second.insert(&mark, row![2, 0]), ErrorKind::Busy)?;
+    let sent = second.batch(&[Entry::insert(&mark, row![2, 0])], OnError::Continue);
+    fails("a batch", sent.whole, ErrorKind::Busy)?;
+    fails("no transaction was begun", second.control(Commit), ErrorKind::Misuse)?;
+    first.control(Commit)?;
+    second.control(Begin)?;
+    second.insert(&mark, row![3, 0])?;
+    second.control(Commit)?;
+    same("rows", ids(&first.all(&mark)?), vec![1, 3])
+}
+
+/// Writers on several threads lose nothing, whatever they write with.
+pub fn writers_on_several_threads(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let document = tables::document()?;
+    let probe = Probe::with_tables(store.engine(), &[&document])?;
+    probe.insert(&document, row![0, "total", 0, 0])?;
+    let engine = store.engine();
+    std::thread::scope(|scope| {
+        let spawn = |thread| {
+            scope.spawn({
+                let document = &document;
+                move || write_some(engine, document, thread)
+            })
+        };
+        let threads: Vec<_> = (0..4).map(spawn).collect();
+        threads.into_iter().try_for_each(|thread| {
+            let ended = thread.join().map_err(|_| Failure::new("a writer panicked"))?;
+            Ok::<_, Failure>(ended?)
+        })
+    })?;
+    let total = probe.get(&document, row![0])?;
+    let expected = row![0, "total", 4 * WRITES, 4 * WRITES];
+    same("every addition counts", total, Some(expected))?;
+    same("every row is there", probe.count(&document)? as i64, 1 + 4 * WRITES * 2)
+}
+
+const WRITES: i64 = 25;
+
+/// Each round adds one to the total, and two rows: alone, in a transaction, or in a batch.
+fn write_some(engine: &dyn Engine, document: &Table, thread: i64) -> Result<()> {
+    let probe = Probe::new(engine)?;
+    for n in 0..WRITES {
+        let key = |part: i64| Value::Int(1 + thread * 1_000 + n * 2 + part);
+        let new = |part| row![key(part), "x", 0, 0];
+        let add = Assign::Add { column: 2, value: 1.into() };
+        patiently(|| match n % 3 {
+            0 => {
+                let both = [Entry::insert(document, new(0)), Entry::insert(document, new(1))];
+                probe.batch(&both, OnError::Stop).whole
+            }
+            1 => {
+                probe.control(Begin)?;
+                probe.insert(document, new(0))?;
+                probe.insert(document, new(1))?;
+                probe.control(Commit)
+            }
+            _ => probe.insert(document, new(0)).map(drop),
+        })?;
+        if n % 3 == 2 {
+            patiently(|| probe.insert(document, new(1)).map(drop))?;
+        }
+        let total = super::equal(0, 0);
+        patiently(|| {
+            probe.change(document, Some(total.clone()), std::slice::from_ref(&add)).map(drop)
+        })?;
+    }
+    Ok(())
+}
+
+/// Tries again where another writer was too long: time-outs of test harnesses are short.
+fn patiently(write: impl Fn() -> Result<()>) -> Result<()> {
+    loop {
+        match write() {
+            Err(error) if error.kind() == ErrorKind::Busy => {}
+            other => return other,
+        }
+    }
+}
+
+/// Readers on several threads see each transaction wholly or not at all.
+pub fn readers_beside_a_writer(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    if !store.engine().capabilities().concurrent_readers {
+        return Ok(());
+    }
+    let document = tables::document()?;
+    let probe = Probe::with_tables(store.engine(), &[&document])?;
+    probe.insert_all(&document, (0..10).map(|n| row![n, "x", 0, 0]))?;
+    let engine = store.engine();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let spawn = |_| scope.spawn(|| watch(engine, &document, &done));
+        let readers: Vec<_> = (0..2).map(spawn).collect();
+        let add = Assign::Add { column: 2, value: 1.into() };
+        let write = || {
+            (0..60).try_for_each(|_| {
+                patiently(|| probe.change(&document, None, std::slice::from_ref(&add)).map(drop))
+            })
+        };
+        let written = write();
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        for reader in readers {
+            reader.join().map_err(|_| Failure::new("a reader panicked"))??;
+        }
+        Ok::<_, Failure>(written?)
+    })
+}
+
+fn watch(engine: &dyn Engine, document: &Table, done: &std::sync::atomic::AtomicBool) -> Check {
+    let probe = Probe::new(engine)?;
+    let mut last = 0;
+    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+        let rows = probe.all(document)?;
+        let hits: Vec<_> = rows.iter().filter_map(|row| row.get(2)).collect();
+        same("rows", hits.len(), 10)?;
+        let first = hits.first().copied().cloned().unwrap_or_default();
+        holds(
+            &format!("all rows are of one moment: {hits:?}"),
+            hits.iter().all(|hit| **hit == first),
+        )?;
+        let Value::Int(now) = first else { return Err(Failure::new("no number")) };
+        holds("time does not go back", now >= last)?;
+        last = now;
+    }
+    Ok(())
+}

@@ -1,0 +1,307 @@
+//! Tables are created, grow, and come back as they were made.
+
+use super::with;
+use crate::{
+    Check, Entry, Harness, NULL, Probe, Table, create, fails, fails_in, holds, row, same, tables,
+};
+use bobak_core::{
+    ColumnSchema, Engine, ErrorKind, OnDelete, SchemaChange, TableSchema, TableSchemaBuilder, Verb,
+};
+use std::sync::Arc;
+
+fn is_there(engine: &dyn Engine, table: &Table) -> Check<bool> {
+    let found = engine.tables()?;
+    Ok(found.iter().any(|there| there.name() == table.name()))
+}
+
+fn found_as(engine: &dyn Engine, table: &Table) -> Check {
+    let found = engine.tables()?;
+    let Some(found) = found.iter().find(|found| found.name() == table.name()) else {
+        return holds(&format!("table {} is there", table.name()), false);
+    };
+    same("columns", found.columns(), table.columns())?;
+    same("key", found.key(), table.key())?;
+    same("key generation", found.key_generation(), table.key_generation())?;
+    same("indexes", found.indexes(), table.indexes())?;
+    holds("the description is the same", found.same_as(table))
+}
+
+/// A table with a column or an index more.
+fn grown(
+    table: &Table,
+    grow: impl FnOnce(TableSchemaBuilder) -> TableSchemaBuilder,
+) -> Check<Table> {
+    let mut builder = TableSchema::builder(table.name().to_owned());
+    for column in table.columns() {
+        builder = builder.column(column.clone());
+    }
+    let name = |place: &usize| table.columns().get(*place).map(|c| c.name.clone());
+    let key: Vec<_> = table.key().iter().filter_map(name).collect();
+    Ok(Arc::new(grow(builder.key(key)).build()?))
+}
+
+fn add_column(table: &Table) -> SchemaChange {
+    SchemaChange::AddColumn { table: Arc::clone(table), column: table.columns().len() - 1 }
+}
+
+fn add_index(table: &Table) -> SchemaChange {
+    SchemaChange::AddIndex { table: Arc::clone(table), index: table.indexes().len() - 1 }
+}
+
+/// A new store has no table.
+pub fn a_new_store_is_empty(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    same("tables", store.engine().tables()?.len(), 0)?;
+    holds("the engine has a name", !store.engine().name().is_empty())
+}
+
+/// Every kind of table is described as it was made.
+pub fn tables_come_back_as_they_were_made(harness: &dyn Harness) -> Check {
+    for table in [
+        tables::person()?,
+        tables::document()?,
+        tables::tag()?,
+        tables::device()?,
+        tables::seat()?,
+        tables::mark()?,
+        tables::word()?,
+        tables::slot()?,
+        tables::every_type()?,
+    ] {
+        let store = harness.fresh()?;
+        create(store.engine(), &[&table])?;
+        found_as(store.engine(), &table)?;
+    }
+    Ok(())
+}
+
+/// So are defaults, checks, lengths, roles, text forms and foreign keys.
+pub fn rules_come_back_as_they_were_made(harness: &dyn Harness) -> Check {
+    let team = tables::team()?;
+    let table = Arc::new(
+        TableSchema::builder("detail")
+            .column(ColumnSchema::of::<i64>("id"))
+            .column(ColumnSchema::of::<String>("title").max_chars(40).default("it's"))
+            .column(ColumnSchema::of::<Option<f64>>("rate").default(-0.5))
+            .column(ColumnSchema::of::<i64>("big").default(bobak_core::Value::Int(i64::MIN)))
+            .column(ColumnSchema::of::<Vec<u8>>("bytes").default(vec![0_u8, 255]))
+            .column(ColumnSchema::of::<bobak_core::Date>("day").as_text())
+            .column(ColumnSchema::of::<bobak_core::Currency>("price"))
+            .column(
+                ColumnSchema::of::<bobak_core::Timestamp>("made").role(bobak_core::Role::CreatedAt),
+            )
+            .column(
+                ColumnSchema::of::<bobak_core::Timestamp>("seen")
+                    .role(bobak_core::Role::ModifiedAt),
+            )
+            .column(ColumnSchema::of::<i64>("version").role(bobak_core::Role::Version))
+            .column(ColumnSchema::of::<Option<i64>>("team").references(
+                "team",
+                "id",
+                OnDelete::SetNull,
+            ))
+            .key(["id"])
+            .given_key()
+            .index("detail_price", ["price", "rate"])
+            .unique_index("detail_day", ["day", "title"])
+            .build()?,
+    );
+    let store = harness.fresh()?;
+    match create(store.engine(), &[&team, &table]) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
+        other => other?,
+    }
+    found_as(store.engine(), &table)?;
+    let bill = tables::bill()?;
+    match create(store.engine(), &[&bill]) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
+        other => other?,
+    }
+    found_as(store.engine(), &bill)
+}
+
+/// Names are taken as they are, whatever characters and SQL words are in them.
+pub fn names_may_be_strange(harness: &dyn Harness) -> Check {
+    let table = Arc::new(
+        TableSchema::builder("order \"of\" things; -- ü")
+            .column(ColumnSchema::of::<i64>("select"))
+            .column(ColumnSchema::of::<Option<String>>("it's a ?1 \"name\""))
+            .column(ColumnSchema::of::<Option<i64>>("[group]`by`"))
+            .key(["select"])
+            .unique_index("the \"index\"", ["it's a ?1 \"name\"", "[group]`by`"])
+            .build()?,
+    );
+    with(harness, &[&table], |probe| {
+        probe.insert(&table, row![NULL, "x", 1])?;
+        let again = probe.insert(&table, row![NULL, "x", 1]);
+        fails_in("a second one", again, ErrorKind::Duplicate, table.name())?;
+        probe.write(&table, Verb::Upsert, row![1, "y", 2])?;
+        probe.update(&table, row![1, "z", 3])?;
+        same("rows", probe.all(&table)?, vec![row![1, "z", 3]])?;
+        let strange = super::equal(1, "z");
+        same("deleted", probe.delete_where(&table, Some(strange))?, 1)
+    })
+}
+
+/// A table may have 256 columns.
+pub fn a_table_may_have_256_columns(harness: &dyn Harness) -> Check {
+    let columns = (1..256).map(|n| ColumnSchema::of::<Option<i64>>(format!("c{n}")));
+    let builder = TableSchema::builder("wide").column(ColumnSchema::of::<i64>("id")).key(["id"]);
+    let table = Arc::new(columns.fold(builder, TableSchemaBuilder::column).build()?);
+    let values = |id: i64| -> crate::Values {
+        let rest = (1..256_i64).map(|n| bobak_core::Value::Int(n * id));
+        std::iter::once(bobak_core::Value::Int(id)).chain(rest).collect()
+    };
+    with(harness, &[&table], |probe| {
+        probe.insert(&table, values(1))?;
+        let many: Vec<_> = (2..300).map(|id| Entry::insert(&table, values(id))).collect();
+        probe.batch(&many, bobak_core::OnError::Stop).outcomes()?;
+        probe.update(&table, values(1))?;
+        let all: Vec<_> = (1..300).map(values).collect();
+        same("rows", probe.all(&table)?, all)
+    })
+}
+
+/// A table that is there is refused.
+pub fn a_table_is_created_once(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let table = tables::person()?;
+    create(store.engine(), &[&table])?;
+    let again = create(store.engine(), &[&tables::person()?]);
+    fails_in("a second time", again, ErrorKind::Schema, "person")?;
+    same("tables", store.engine().tables()?.len(), 1)
+}
+
+/// Changes that fail leave nothing, those that went well before included.
+pub fn changes_are_made_all_or_none(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let (person, tag) = (tables::person()?, tables::tag()?);
+    let twice = create(store.engine(), &[&tag, &person, &person]);
+    fails("a table twice", twice, ErrorKind::Schema)?;
+    same("tables", store.engine().tables()?.len(), 0)?;
+    create(store.engine(), &[&tag])?;
+    let with_note = grown(&tag, |b| b.column(ColumnSchema::of::<Option<i64>>("note")))?;
+    let changes = [add_column(&with_note), SchemaChange::CreateTable(Arc::clone(&tag))];
+    let failed = store.engine().alter(&changes);
+    fails("a column, then a table that is there", failed, ErrorKind::Schema)?;
+    found_as(store.engine(), &tag)?;
+    let probe = Probe::new(store.engine())?;
+    probe.insert(&tag, row!["a", 1.5])?;
+    same("rows", probe.all(&tag)?, vec![row!["a", 1.5]])
+}
+
+/// A column with a default gives it to rows that are there.
+pub fn an_added_column_gives_old_rows_its_default(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let tag = tables::tag()?;
+    let probe = Probe::with_tables(store.engine(), &[&tag])?;
+    probe.insert(&tag, row!["old", 1.5])?;
+    let step1 = grown(&tag, |b| b.column(ColumnSchema::of::<String>("note").default("none yet")))?;
+    store.engine().alter(&[add_column(&step1)])?;
+    let step2 = grown(&step1, |b| b.column(ColumnSchema::of::<Option<i64>>("hits").default(7)))?;
+    store.engine().alter(&[add_column(&step2)])?;
+    found_as(store.engine(), &step2)?;
+    let old = row!["old", 1.5, "none yet", 7];
+    same("rows", probe.all(&step2)?, vec![old.clone()])?;
+    probe.insert(&step2, row!["new", NULL, "", NULL])?;
+    let kept = probe.filter(&step2, super::equal(3, 7))?;
+    same("the default is found by a condition", kept, vec![old])?;
+    same("by key", probe.get(&step2, row!["new"])?, Some(row!["new", NULL, "", NULL]))
+}
+
+/// Without a default old rows get NULL, or the type's empty value where NULL may not be.
+pub fn an_added_column_without_a_default_is_null_or_empty(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let tag = tables::tag()?;
+    let probe = Probe::with_tables(store.engine(), &[&tag])?;
+    probe.insert(&tag, row!["old", NULL])?;
+    let mut table = tag;
+    for column in [
+        ColumnSchema::of::<Option<String>>("maybe"),
+        ColumnSchema::of::<i64>("number"),
+        ColumnSchema::of::<f64>("float"),
+        ColumnSchema::of::<String>("text"),
+        ColumnSchema::of::<Vec<u8>>("bytes"),
+    ] {
+        table = grown(&table, |b| b.column(column))?;
+        store.engine().alter(&[add_column(&table)])?;
+    }
+    let old = row!["old", NULL, NULL, 0, 0.0, "", Vec::<u8>::new()];
+    same("rows", probe.all(&table)?, vec![old])?;
+    let null = probe.insert(&table, row!["new", NULL, NULL, NULL, 0.0, "", vec![1_u8]]);
+    fails_in("NULL in it", null, ErrorKind::Constraint, "tag")?;
+    Ok(())
+}
+
+/// A column is added once, to a table that is there.
+pub fn a_wrong_column_is_refused(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let tag = tables::tag()?;
+    let with_note = grown(&tag, |b| b.column(ColumnSchema::of::<Option<i64>>("note")))?;
+    let missing = store.engine().alter(&[add_column(&with_note)]);
+    fails_in("no such table", missing, ErrorKind::Schema, "tag")?;
+    create(store.engine(), &[&tag])?;
+    store.engine().alter(&[add_column(&with_note)])?;
+    let again = store.engine().alter(&[add_column(&with_note)]);
+    fails_in("a second time", again, ErrorKind::Schema, "tag")?;
+    found_as(store.engine(), &with_note)
+}
+
+/// An index changes no row; a unique one is kept from then on.
+pub fn an_index_is_added_to_a_full_table(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let tag = tables::tag()?;
+    let probe = Probe::with_tables(store.engine(), &[&tag])?;
+    let rows = || (0..50).map(|n| row![format!("t{n:02}"), f64::from(n % 25)]);
+    probe.insert_all(&tag, rows())?;
+    let indexed = grown(&tag, |b| b.index("tag_weight", ["weight"]))?;
+    store.engine().alter(&[add_index(&indexed)])?;
+    found_as(store.engine(), &indexed)?;
+    let found = probe.filter(&indexed, super::equal(1, 3.0))?;
+    same("by index", found, vec![row!["t03", 3.0], row!["t28", 3.0]])?;
+    let again = store.engine().alter(&[add_index(&indexed)]);
+    fails("a second time", again, ErrorKind::Schema)?;
+    probe.delete_where(
+        &indexed,
+        Some(super::compare(0, bobak_core::Comparison::GreaterOrEqual, "t25")),
+    )?;
+    let unique = grown(&tag, |b| {
+        b.index("tag_weight", ["weight"]).unique_index("tag_weight_once", ["weight"])
+    })?;
+    store.engine().alter(&[add_index(&unique)])?;
+    found_as(store.engine(), &unique)?;
+    let twice = probe.insert(&unique, row!["x", 3.0]);
+    fails_in("a duplicate", twice, ErrorKind::Duplicate, "tag")?;
+    probe.insert(&unique, row!["x", NULL])?;
+    same("rows", probe.count(&unique)?, 26)
+}
+
+/// A unique index over rows that are not is refused, and leaves nothing.
+pub fn a_unique_index_over_duplicates_is_refused(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let tag = tables::tag()?;
+    let probe = Probe::with_tables(store.engine(), &[&tag])?;
+    probe.insert_all(&tag, [row!["a", 1.0], row!["b", 1.0]])?;
+    let unique = grown(&tag, |b| b.unique_index("once", ["weight"]))?;
+    let refused = store.engine().alter(&[add_index(&unique)]);
+    fails("a unique index over duplicates", refused, ErrorKind::Duplicate)?;
+    found_as(store.engine(), &tag)?;
+    probe.insert(&tag, row!["c", 1.0])?;
+    same("rows", probe.count(&tag)?, 3)
+}
+
+/// Sessions that are open see a table that another made.
+pub fn open_sessions_see_changes(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let (tag, mark) = (tables::tag()?, tables::mark()?);
+    let probe = Probe::with_tables(store.engine(), &[&tag])?;
+    probe.insert(&tag, row!["a", NULL])?;
+    holds("not there yet", !is_there(store.engine(), &mark)?)?;
+    create(store.engine(), &[&mark])?;
+    probe.insert(&mark, row![1, 2])?;
+    let wider = grown(&tag, |b| b.column(ColumnSchema::of::<Option<i64>>("note")))?;
+    store.engine().alter(&[add_column(&wider)])?;
+    probe.insert(&wider, row!["b", NULL, 5])?;
+    let rows = vec![row!["a", NULL, NULL], row!["b", NULL, 5]];
+    same("rows", probe.all(&wider)?, rows)
+}

@@ -1,0 +1,231 @@
+//! Every verb, on rows that are there and on rows that are not.
+
+use super::{NEW, NONE, ONE, made, with};
+use crate::{Check, Entry, Harness, NULL, Probe, fails, fails_in, row, same, tables};
+use bobak_core::{ErrorKind, FieldSet, Outcome, Verb};
+
+/// Two people: 1 Ada a@x 36, 2 Bob b@x NULL.
+fn two(probe: &Probe<'_>, person: &crate::Table) -> Check {
+    probe.insert(person, row![NULL, "Ada", "a@x", 36])?;
+    probe.insert(person, row![NULL, "Bob", "b@x", NULL])?;
+    Ok(())
+}
+
+/// Insert, get, update, delete.
+pub fn a_row_lives_and_dies(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        same("made", probe.insert(&person, row![NULL, "Ada", "a@x", NULL])?, made(1))?;
+        same("found", probe.get(&person, row![1])?, Some(row![1, "Ada", "a@x", NULL]))?;
+        same("updated", probe.update(&person, row![1, "Eve", NULL, 36])?, ONE)?;
+        same("found", probe.get(&person, row![1])?, Some(row![1, "Eve", NULL, 36]))?;
+        same("updated to the same", probe.update(&person, row![1, "Eve", NULL, 36])?, ONE)?;
+        same("deleted", probe.delete(&person, row![1])?, ONE)?;
+        same("gone", probe.get(&person, row![1])?, None)?;
+        same("deleted again", probe.delete(&person, row![1])?, NONE)?;
+        same("rows", probe.count(&person)?, 0)
+    })
+}
+
+/// An update sets its fields and no other.
+pub fn an_update_sets_its_fields_only(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        two(probe, &person)?;
+        let entry = Entry::new(&person, Verb::Update, row![2, "no", "no", 44]);
+        same("one field", probe.send(&entry.clone().fields(&[3]))?, ONE)?;
+        let rows = vec![row![1, "Ada", "a@x", 36], row![2, "Bob", "b@x", 44]];
+        same("rows", probe.all(&person)?, rows)?;
+        let entry = Entry::new(&person, Verb::Update, row![2, "Eve", NULL, 5]);
+        same("two fields", probe.send(&entry.fields(&[1, 2]))?, ONE)?;
+        let rows = vec![row![1, "Ada", "a@x", 36], row![2, "Eve", NULL, 44]];
+        same("rows", probe.all(&person)?, rows.clone())?;
+        let entry = Entry::new(&person, Verb::Update, row![2, "no", "no", 5]);
+        same("no field", probe.send(&entry.fields(&[]))?, ONE)?;
+        same("rows", probe.all(&person)?, rows)
+    })
+}
+
+/// Statements differ by their fields, also when they follow each other: mORMot wrote one's values
+/// into the other's columns.
+pub fn field_sets_are_not_mixed_up(harness: &dyn Harness) -> Check {
+    let (person, document) = (tables::person()?, tables::document()?);
+    with(harness, &[&person, &document], |probe| {
+        two(probe, &person)?;
+        probe.insert(&document, row![1, "d", 5, 0])?;
+        for round in 0..4_i64 {
+            let age = Entry::new(&person, Verb::Update, row![1, "no", "no", round as i32]);
+            probe.send(&age.fields(&[3]))?;
+            let name = Entry::new(&person, Verb::Update, row![2, format!("n{round}"), "no", 0]);
+            probe.send(&name.fields(&[1]))?;
+            let title = Entry::new(
+                &document,
+                Verb::Update,
+                row![1, format!("t{round}"), 0, bobak_core::Value::Int(round)],
+            );
+            probe.send(&title.fields(&[1]))?;
+            let rows = vec![
+                row![1, "Ada", "a@x", round as i32],
+                row![2, format!("n{round}"), "b@x", NULL],
+            ];
+            same("people", probe.all(&person)?, rows)?;
+            let version = bobak_core::Value::Int(round + 1);
+            same(
+                "document",
+                probe.all(&document)?,
+                vec![row![1, format!("t{round}"), 5, version]],
+            )?;
+        }
+        Ok(())
+    })
+}
+
+/// A missing key is `NotFound` for an update, and nothing changes.
+pub fn an_update_needs_its_row(harness: &dyn Harness) -> Check {
+    let (person, tag) = (tables::person()?, tables::tag()?);
+    with(harness, &[&person, &tag], |probe| {
+        two(probe, &person)?;
+        let missing = probe.update(&person, row![3, "x", NULL, 1]);
+        fails_in("of a missing row", missing, ErrorKind::NotFound, "person")?;
+        let missing = probe.update(&tag, row!["x", 1.0]);
+        fails_in("of an empty table", missing, ErrorKind::NotFound, "tag")?;
+        same("rows", probe.count(&person)? + probe.count(&tag)?, 2)
+    })
+}
+
+/// Insert-or-ignore leaves the row that is there.
+pub fn insert_or_ignore(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        two(probe, &person)?;
+        let ignore = |values| probe.write(&person, Verb::InsertOrIgnore, values);
+        same("its key is there", ignore(row![1, "x", "x@x", 1])?, Outcome::Ignored)?;
+        same("its e-mail is there", ignore(row![NULL, "x", "a@x", 1])?, Outcome::Ignored)?;
+        same("both are", ignore(row![2, "x", "a@x", 1])?, Outcome::Ignored)?;
+        same("rows", probe.count(&person)?, 2)?;
+        same("a new key", ignore(row![NULL, "Eve", NULL, 1])?, made(3))?;
+        same("a given key", ignore(row![9, "Eve", NULL, 1])?, NEW)?;
+        same("after it", ignore(row![NULL, "Eve", "e@x", 1])?, made(10))?;
+        same("the first", probe.get(&person, row![1])?, Some(row![1, "Ada", "a@x", 36]))
+    })
+}
+
+/// It ignores duplicates, not other rules.
+pub fn insert_or_ignore_keeps_other_rules(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        two(probe, &person)?;
+        let null = probe.write(&person, Verb::InsertOrIgnore, row![NULL, NULL, "n@x", 1]);
+        let error = fails_in("NULL", null, ErrorKind::Constraint, "person")?;
+        same("column", error.column(), Some("name"))?;
+        same("rows", probe.count(&person)?, 2)
+    })
+}
+
+/// Insert-or-replace deletes every row in its way.
+pub fn insert_or_replace(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        two(probe, &person)?;
+        let replace = |values| probe.write(&person, Verb::InsertOrReplace, values);
+        same("by key", replace(row![1, "Eve", NULL, 3])?, NEW)?;
+        let rows = vec![row![1, "Eve", NULL, 3], row![2, "Bob", "b@x", NULL]];
+        same("rows", probe.all(&person)?, rows)?;
+        same("by e-mail", replace(row![7, "Joe", "b@x", 4])?, NEW)?;
+        let rows = vec![row![1, "Eve", NULL, 3], row![7, "Joe", "b@x", 4]];
+        same("rows", probe.all(&person)?, rows)?;
+        same("by both", replace(row![1, "Una", "b@x", 5])?, NEW)?;
+        same("rows", probe.all(&person)?, vec![row![1, "Una", "b@x", 5]])?;
+        same("nothing in its way", replace(row![NULL, "New", NULL, 6])?, made(2))?;
+        same("a made key and an e-mail", replace(row![NULL, "Two", "b@x", 7])?, made(3))?;
+        let rows = vec![row![2, "New", NULL, 6], row![3, "Two", "b@x", 7]];
+        same("rows", probe.all(&person)?, rows.clone())?;
+        let null = replace(row![2, NULL, "b@x", 7]);
+        fails_in("NULL", null, ErrorKind::Constraint, "person")?;
+        same("nothing was deleted", probe.all(&person)?, rows)
+    })
+}
+
+/// Upsert inserts, or updates its fields of the row with its key.
+pub fn upsert(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        two(probe, &person)?;
+        let upsert = |values| probe.write(&person, Verb::Upsert, values);
+        same("a new key", upsert(row![NULL, "Eve", NULL, 1])?, made(3))?;
+        same("a given key", upsert(row![9, "Joe", "j@x", 2])?, NEW)?;
+        same("there", upsert(row![2, "Rob", NULL, 3])?, ONE)?;
+        same("the same", upsert(row![2, "Rob", NULL, 3])?, ONE)?;
+        let entry = Entry::new(&person, Verb::Upsert, row![1, "no", "no", 99]);
+        same("one field", probe.send(&entry.fields(&[3]))?, ONE)?;
+        let entry = Entry::new(&person, Verb::Upsert, row![10, "yes", "y@x", 99]);
+        same("a new row has all", probe.send(&entry.fields(&[3]))?, NEW)?;
+        let rows = vec![
+            row![1, "Ada", "a@x", 99],
+            row![2, "Rob", NULL, 3],
+            row![3, "Eve", NULL, 1],
+            row![9, "Joe", "j@x", 2],
+            row![10, "yes", "y@x", 99],
+        ];
+        same("rows", probe.all(&person)?, rows)
+    })
+}
+
+/// Another row with a unique value of the upserted one is a duplicate, whether the key is there
+/// or not; a unique value that the update does not set is none.
+pub fn upsert_updates_by_its_key_only(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        two(probe, &person)?;
+        let new = probe.write(&person, Verb::Upsert, row![NULL, "x", "a@x", 1]);
+        fails_in("of a new row", new, ErrorKind::Duplicate, "person")?;
+        let new = probe.write(&person, Verb::Upsert, row![5, "x", "a@x", 1]);
+        fails_in("of a given key", new, ErrorKind::Duplicate, "person")?;
+        let old = probe.write(&person, Verb::Upsert, row![2, "x", "a@x", 1]);
+        let error = fails_in("of an old row", old, ErrorKind::Duplicate, "person")?;
+        same("column", error.column(), Some("email"))?;
+        let entry = Entry::new(&person, Verb::Upsert, row![2, "Rob", "a@x", 1]);
+        same("not set", probe.send(&entry.fields(&[1]))?, ONE)?;
+        let rows = vec![row![1, "Ada", "a@x", 36], row![2, "Rob", "b@x", NULL]];
+        same("rows", probe.all(&person)?, rows)
+    })
+}
+
+/// `fields` is empty for an upsert that only makes sure that the row is there.
+pub fn upsert_of_no_field(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        two(probe, &person)?;
+        let mut entry = Entry::new(&person, Verb::Upsert, row![1, "no", "no", 0]);
+        entry.fields = FieldSet::EMPTY;
+        same("there", probe.send(&entry)?, ONE)?;
+        entry.values = row![3, "Eve", NULL, 0];
+        same("not there", probe.send(&entry)?, NEW)?;
+        same("the first", probe.get(&person, row![1])?, Some(row![1, "Ada", "a@x", 36]))
+    })
+}
+
+/// A failed write leaves the table as it was.
+pub fn a_failed_write_changes_nothing(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        two(probe, &person)?;
+        let before = probe.all(&person)?;
+        let attempts = [
+            (Verb::Insert, row![1, "x", NULL, 1], ErrorKind::Duplicate),
+            (Verb::Insert, row![NULL, "x", "b@x", 1], ErrorKind::Duplicate),
+            (Verb::Insert, row![NULL, NULL, NULL, 1], ErrorKind::Constraint),
+            (Verb::Update, row![1, "x", "b@x", 1], ErrorKind::Duplicate),
+            (Verb::Update, row![1, NULL, "c@x", 1], ErrorKind::Constraint),
+            (Verb::Update, row![5, "x", NULL, 1], ErrorKind::NotFound),
+            (Verb::Upsert, row![1, NULL, "c@x", 1], ErrorKind::Constraint),
+            (Verb::InsertOrReplace, row![1, NULL, "b@x", 1], ErrorKind::Constraint),
+        ];
+        for (verb, values, kind) in attempts {
+            let what = format!("{verb:?} of {values:?}");
+            fails(&what, probe.write(&person, verb, values), kind)?;
+            same(&what, probe.all(&person)?, before.clone())?;
+        }
+        Ok(())
+    })
+}

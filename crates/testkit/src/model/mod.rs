@@ -1,0 +1,155 @@
+//! Random programs, run on two stores at once: every answer must be the same on both.
+//!
+//! A program is made from its seed alone, and then run: single writes, batches of every mix,
+//! changes, queries, transactions with savepoints, cursors kept open over writes, new sessions and
+//! reopenings. Where the stores differ the program is made as short as it gets and shown whole.
+
+mod generate;
+mod play;
+mod queries;
+mod random;
+mod shrink;
+mod step;
+mod world;
+
+use crate::{Harness, create};
+use bobak_core::{ErrorKind, Result};
+use generate::Generator;
+use play::{Answer, Player};
+use random::Random;
+use std::fmt;
+use step::Step;
+use world::World;
+
+/// After how many steps all rows of all tables are compared.
+const CHECK_EVERY: usize = 25;
+
+/// Two stores that differ: the program's seed, what is left of its steps, and the answers to the
+/// last of them.
+pub struct Difference {
+    seed: u64,
+    steps: Vec<Step>,
+    what: String,
+}
+
+impl fmt::Debug for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seed, steps) = (self.seed, self.steps.len());
+        writeln!(f, "seed {seed}: the stores differ after these {steps} steps:")?;
+        for (number, step) in (1..).zip(&self.steps) {
+            writeln!(f, "{number:4}. {step:?}")?;
+        }
+        write!(f, "{}", self.what)
+    }
+}
+
+/// Runs the program of `seed` with so many steps on a store of each harness.
+///
+/// # Errors
+/// The shortest program found on which they differ.
+pub fn compare(
+    seed: u64,
+    steps: usize,
+    reference: &dyn Harness,
+    subject: &dyn Harness,
+) -> std::result::Result<(), Box<Difference>> {
+    let failed = |what: String| Box::new(Difference { seed, steps: Vec::new(), what });
+    let mut random = Random::new(seed);
+    let links = random.percent(40) && has_links(reference) && has_links(subject);
+    let world = World::new(&mut random, links).map_err(|error| failed(error.to_string()))?;
+    let mut generator = Generator::new(random, &world);
+    let program: Vec<Step> = (0..steps).map(|_| generator.step()).collect();
+    let run = |program: &[Step], check_every: usize| {
+        run(&world, program, check_every, reference, subject)
+    };
+    let Some(found) = run(&program, CHECK_EVERY) else {
+        return Ok(());
+    };
+    let (steps, what) = shrink::shrink(program, found, |program| run(program, 1));
+    Err(Box::new(Difference { seed, steps, what }))
+}
+
+/// Where two stores differ: after how many steps, and how.
+struct Found {
+    after: usize,
+    what: String,
+}
+
+fn has_links(harness: &dyn Harness) -> bool {
+    let made = || -> Result<()> {
+        let store = harness.fresh()?;
+        let team = crate::tables::team()?;
+        let player = crate::tables::player(bobak_core::OnDelete::Cascade)?;
+        create(store.engine(), &[&team, &player])
+    };
+    !made().is_err_and(|error| error.kind() == ErrorKind::Unsupported)
+}
+
+fn run(
+    world: &World,
+    program: &[Step],
+    check_every: usize,
+    reference: &dyn Harness,
+    subject: &dyn Harness,
+) -> Option<Found> {
+    let mut at = 0;
+    match lockstep(world, program, check_every, &mut at, [reference, subject]) {
+        Ok(None) => None,
+        Ok(Some(what)) => Some(Found { after: at, what }),
+        Err(error) => {
+            Some(Found { after: at, what: format!("a store could not be opened: {error}") })
+        }
+    }
+}
+
+/// Plays step by step on both, until they differ; `at` counts the steps.
+fn lockstep(
+    world: &World,
+    program: &[Step],
+    check_every: usize,
+    at: &mut usize,
+    [reference, subject]: [&dyn Harness; 2],
+) -> Result<Option<String>> {
+    let (mut a, mut b) = (reference.fresh()?, subject.fresh()?);
+    let tables: Vec<_> = world.tables.iter().collect();
+    create(a.engine(), &tables)?;
+    create(b.engine(), &tables)?;
+    let beside = |store: &crate::Fixture| store.engine().capabilities().concurrent_readers;
+    let readers = beside(&a) && beside(&b);
+    while *at < program.len() {
+        let (mut left, mut right) =
+            (Player::new(a.engine(), readers)?, Player::new(b.engine(), readers)?);
+        while let Some(step) = program.get(*at) {
+            *at += 1;
+            if let Some(what) = differ("reference", &left.play(step), &right.play(step)) {
+                return Ok(Some(what));
+            }
+            let last = *at == program.len();
+            if last || at.is_multiple_of(check_every) {
+                let (left, right) = (left.everything(world), right.everything(world));
+                if let Some(what) = differ("reference's tables", &left, &right) {
+                    return Ok(Some(what));
+                }
+            }
+            if matches!(step, Step::Reopen) {
+                break;
+            }
+        }
+        drop((left, right));
+        if matches!(program.get(at.wrapping_sub(1)), Some(Step::Reopen)) {
+            a.reopen()?;
+            b.reopen()?;
+        }
+    }
+    Ok(None)
+}
+
+fn differ(what: &str, reference: &Answer, subject: &Answer) -> Option<String> {
+    (reference != subject).then(|| format!("{what}: {reference:?}\nsubject: {subject:?}"))
+}

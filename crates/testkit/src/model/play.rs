@@ -1,0 +1,218 @@
+//! Playing a program's steps on one store, and what each answers.
+
+use super::generate::CURSORS;
+use super::step::Step;
+use super::world::World;
+use crate::{Probe, Values};
+use bobak_core::{
+    Change, Control, CursorId, Engine, Error, Outcome, Result, Select, Source, Value,
+};
+use std::fmt;
+
+/// What a step answered, in a form that two engines can be compared by.
+#[derive(Clone)]
+pub(crate) enum Answer {
+    Done,
+    /// There was nothing to ask: a cursor that is not open.
+    Nothing,
+    Outcome(Outcome),
+    Count(u64),
+    Rows(Vec<Values>),
+    Batch(Vec<std::result::Result<Outcome, Wrong>>),
+    Wrong(Wrong),
+}
+
+/// What two engines' errors have in common.
+#[derive(Clone)]
+pub(crate) struct Wrong {
+    error: String,
+    kind: bobak_core::ErrorKind,
+    table: Option<String>,
+    row: Option<u64>,
+}
+
+impl From<&Error> for Wrong {
+    fn from(error: &Error) -> Self {
+        Self {
+            error: error.to_string(),
+            kind: error.kind(),
+            table: error.table().map(str::to_owned),
+            row: error.row(),
+        }
+    }
+}
+
+impl PartialEq for Wrong {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.row == other.row && self.table == other.table
+    }
+}
+
+impl PartialEq for Answer {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Done, Self::Done) | (Self::Nothing, Self::Nothing) => true,
+            (Self::Outcome(a), Self::Outcome(b)) => a == b,
+            (Self::Count(a), Self::Count(b)) => a == b,
+            (Self::Rows(a), Self::Rows(b)) => same_rows(a, b),
+            (Self::Batch(a), Self::Batch(b)) => a == b,
+            (Self::Wrong(a), Self::Wrong(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+fn same_rows(a: &[Values], b: &[Values]) -> bool {
+    let row = |(a, b): (&Values, &Values)| a.len() == b.len() && a.iter().zip(b).all(same_value);
+    a.len() == b.len() && a.iter().zip(b).all(row)
+}
+
+/// The same value; of averages nearly so.
+fn same_value((a, b): (&Value<'_>, &Value<'_>)) -> bool {
+    match (a, b) {
+        (Value::Float(a), Value::Float(b)) => {
+            a == b || (a - b).abs() <= 1e-12 * a.abs().max(b.abs())
+        }
+        _ => a == b,
+    }
+}
+
+impl fmt::Debug for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} '{}'", self.kind, self.error)
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => f.write_str("done"),
+            Self::Nothing => f.write_str("nothing to ask"),
+            Self::Outcome(outcome) => write!(f, "{outcome:?}"),
+            Self::Count(count) => write!(f, "{count} rows changed"),
+            Self::Rows(rows) => {
+                write!(f, "{} rows", rows.len())?;
+                rows.iter().try_for_each(|row| write!(f, "\n        {}", cut(&format!("{row:?}"))))
+            }
+            Self::Batch(rows) => rows.iter().try_for_each(|row| write!(f, "\n        {row:?}")),
+            Self::Wrong(wrong) => write!(f, "{wrong:?}"),
+        }
+    }
+}
+
+fn cut(text: &str) -> &str {
+    text.char_indices().nth(300).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
+}
+
+/// A store under a program, between two openings.
+pub(crate) struct Player<'e> {
+    engine: &'e dyn Engine,
+    probe: Probe<'e>,
+    cursors: [Option<Reading>; CURSORS],
+    readers: bool,
+}
+
+/// A cursor, and the rows that came from it. Engines cut parts in different places: only the whole
+/// is compared.
+struct Reading {
+    id: CursorId,
+    rows: Vec<Values>,
+}
+
+impl<'e> Player<'e> {
+    /// Begins; `readers` says whether both stores let others read beside a transaction.
+    pub(crate) fn new(engine: &'e dyn Engine, readers: bool) -> Result<Self> {
+        Ok(Self { engine, probe: Probe::new(engine)?, cursors: [const { None }; CURSORS], readers })
+    }
+
+    pub(crate) fn play(&mut self, step: &Step) -> Answer {
+        self.answer(step).unwrap_or_else(|error| Answer::Wrong(Wrong::from(&error)))
+    }
+
+    /// Every table's rows.
+    pub(crate) fn everything(&self, world: &World) -> Answer {
+        let all = world.tables.iter().map(|table| self.probe.all(table));
+        match all.collect::<Result<Vec<_>>>() {
+            Ok(tables) => Answer::Rows(tables.concat()),
+            Err(error) => Answer::Wrong(Wrong::from(&error)),
+        }
+    }
+
+    fn answer(&mut self, step: &Step) -> Result<Answer> {
+        Ok(match step {
+            Step::Write(entry) => Answer::Outcome(self.probe.send(entry)?),
+            Step::Batch(entries, on_error) => {
+                let sent = self.probe.batch(entries, *on_error);
+                sent.whole?;
+                let row = |row: &Result<Outcome>| row.as_ref().map_err(Wrong::from).copied();
+                Answer::Batch(sent.rows.iter().map(row).collect())
+            }
+            Step::Change(table, condition, assign) => {
+                let change =
+                    Change { table, condition: condition.as_ref(), assign: assign.as_deref() };
+                Answer::Count(self.probe.session.change(&change)?)
+            }
+            Step::Get(table, key) => {
+                Answer::Rows(self.probe.get(table, key.clone())?.into_iter().collect())
+            }
+            Step::Query(select) => Answer::Rows(self.probe.select(select)?),
+            Step::Elsewhere(select) if self.readers => {
+                Answer::Rows(Probe::new(self.engine)?.select(select)?)
+            }
+            Step::Elsewhere(_) => Answer::Nothing,
+            Step::Control(mark) => self.control(mark.as_control())?,
+            Step::NewSession => {
+                self.cursors = [const { None }; CURSORS];
+                self.probe = Probe::new(self.engine)?;
+                Answer::Done
+            }
+            Step::Reopen => Answer::Nothing,
+            Step::Open(slot, select) => self.open(*slot, select)?,
+            Step::Fetch(slot) => self.fetch(*slot)?,
+            Step::Drain(slot) => self.drain(*slot)?,
+            Step::Close(slot) => {
+                if let Some(reading) = self.cursors.get_mut(*slot).and_then(Option::take) {
+                    self.probe.session.close(reading.id);
+                }
+                Answer::Done
+            }
+        })
+    }
+
+    fn control(&self, step: Control<'_>) -> Result<Answer> {
+        self.probe.control(step)?;
+        Ok(Answer::Done)
+    }
+
+    fn open(&mut self, slot: usize, select: &Select) -> Result<Answer> {
+        let Some(place) = self.cursors.get_mut(slot) else {
+            return Ok(Answer::Nothing);
+        };
+        if let Some(old) = place.take() {
+            self.probe.session.close(old.id);
+        }
+        let cursor = self.probe.session.open(&Source::Select(select))?;
+        let names = cursor.columns.iter().map(|name| Value::from(name.clone()));
+        let names = Answer::Rows(vec![names.collect()]);
+        *place = Some(Reading { id: cursor.id, rows: Vec::new() });
+        Ok(names)
+    }
+
+    fn fetch(&mut self, slot: usize) -> Result<Answer> {
+        let Some(Some(reading)) = self.cursors.get_mut(slot) else {
+            return Ok(Answer::Nothing);
+        };
+        let rows = self.probe.fetch(reading.id)?;
+        reading.rows.extend(rows);
+        Ok(Answer::Done)
+    }
+
+    fn drain(&mut self, slot: usize) -> Result<Answer> {
+        let Some(reading) = self.cursors.get_mut(slot).and_then(Option::take) else {
+            return Ok(Answer::Nothing);
+        };
+        let rest = self.probe.drain(reading.id)?;
+        self.probe.session.close(reading.id);
+        Ok(Answer::Rows([reading.rows, rest].concat()))
+    }
+}

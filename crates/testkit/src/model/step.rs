@@ -1,0 +1,90 @@
+//! The steps that a random program is made of.
+
+use crate::{Entry, Table, Values};
+use bobak_core::{Assign, Condition, Control, OnError, Select};
+use std::fmt;
+
+/// One step, whole: a program is a list of these, and the same on every engine.
+#[derive(Clone)]
+pub(crate) enum Step {
+    Write(Entry),
+    Batch(Vec<Entry>, OnError),
+    Change(Table, Option<Condition>, Option<Vec<Assign>>),
+    Get(Table, Values),
+    Query(Select),
+    /// The same, in another session.
+    Elsewhere(Select),
+    Control(Mark),
+    /// Opens a cursor in a place; one that is there is closed.
+    Open(usize, Select),
+    Fetch(usize),
+    /// All that is left of a cursor.
+    Drain(usize),
+    Close(usize),
+    /// The session goes, with its transaction and cursors; another comes.
+    NewSession,
+    Reopen,
+}
+
+/// A [`Control`] that owns nothing either: names are a letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Begin,
+    Commit,
+    Rollback,
+    Savepoint(&'static str),
+    Release(&'static str),
+    RollbackTo(&'static str),
+}
+
+impl Mark {
+    pub(crate) const fn as_control(self) -> Control<'static> {
+        match self {
+            Self::Begin => Control::Begin,
+            Self::Commit => Control::Commit,
+            Self::Rollback => Control::Rollback,
+            Self::Savepoint(name) => Control::Savepoint(name),
+            Self::Release(name) => Control::Release(name),
+            Self::RollbackTo(name) => Control::RollbackTo(name),
+        }
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Write(entry) => write!(f, "{entry:?}"),
+            Self::Batch(entries, on_error) => {
+                write!(f, "batch of {} that does {on_error:?}", entries.len())?;
+                entries.iter().try_for_each(|entry| write!(f, "\n        {entry:?}"))
+            }
+            Self::Change(table, condition, assign) => {
+                let name = table.name();
+                write!(f, "change {name} where {condition:?} to {assign:?}")
+            }
+            Self::Get(table, key) => write!(f, "get {} {key:?}", table.name()),
+            Self::Query(select) => show(f, "query", select),
+            Self::Elsewhere(select) => show(f, "elsewhere query", select),
+            Self::Control(mark) => write!(f, "{mark:?}"),
+            Self::Open(slot, select) => show(f, &format!("open cursor {slot}"), select),
+            Self::Fetch(slot) => write!(f, "fetch from cursor {slot}"),
+            Self::Drain(slot) => write!(f, "drain cursor {slot}"),
+            Self::Close(slot) => write!(f, "close cursor {slot}"),
+            Self::NewSession => f.write_str("new session"),
+            Self::Reopen => f.write_str("reopen"),
+        }
+    }
+}
+
+fn show(f: &mut fmt::Formatter<'_>, what: &str, select: &Select) -> fmt::Result {
+    let Select { table, columns, condition, group, order, limit, offset } = select;
+    let order: Vec<_> = order
+        .iter()
+        .map(|step| format!("{}{}", step.column, if step.descending { " down" } else { "" }))
+        .collect();
+    write!(
+        f,
+        "{what} {} columns {columns:?} where {condition:?} group {group:?} order {order:?} limit {limit:?} offset {offset}",
+        table.name()
+    )
+}

@@ -1,0 +1,343 @@
+//! A session with short verbs: what cases talk to.
+
+use bobak_core::{
+    Assign, Batch, Change, Condition, Control, Engine, Error, FieldSet, OnError, Outcome, Result,
+    Row, RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value, Verb, Write,
+};
+use std::sync::Arc;
+
+/// A row's values, borrowing nothing.
+pub type Values = Vec<Value<'static>>;
+
+/// A table's description, shared.
+pub type Table = Arc<TableSchema>;
+
+/// SQL NULL, for [`row!`](crate::row).
+pub const NULL: Value<'static> = Value::Null;
+
+/// The values of a row: `row![1, "a", NULL, 2.5]`.
+#[macro_export]
+macro_rules! row {
+    ($($value:expr),* $(,)?) => {
+        ::std::vec::Vec::from([$($crate::bobak_core::Value::from($value)),*])
+    };
+}
+
+/// A session, and the values that it hands out as plain vectors.
+pub struct Probe<'e> {
+    /// The session itself.
+    pub session: Box<dyn Session + 'e>,
+}
+
+/// One write of a batch, owned.
+#[derive(Clone)]
+pub struct Entry {
+    /// The table.
+    pub table: Table,
+    /// What happens.
+    pub verb: Verb,
+    /// For `Update` and `Upsert`: the columns that are set.
+    pub fields: FieldSet,
+    /// As [`Write::values`].
+    pub values: Values,
+}
+
+/// What became of a batch: the rows' results in order, and that of the whole.
+#[derive(Debug)]
+pub struct Sent {
+    /// What `each` was called with.
+    pub rows: Vec<Result<Outcome>>,
+    /// What the call gave.
+    pub whole: Result<()>,
+}
+
+impl Entry {
+    /// A write that sets all fields where it updates.
+    #[must_use]
+    pub fn new(table: &Table, verb: Verb, values: Values) -> Self {
+        let fields = if matches!(verb, Verb::Update | Verb::Upsert) {
+            table.updated_fields()
+        } else {
+            FieldSet::EMPTY
+        };
+        let table = Arc::clone(table);
+        Self { table, verb, fields, values }
+    }
+
+    /// An insert.
+    #[must_use]
+    pub fn insert(table: &Table, values: Values) -> Self {
+        Self::new(table, Verb::Insert, values)
+    }
+
+    /// The same with these fields only.
+    #[must_use]
+    pub fn fields(mut self, columns: &[usize]) -> Self {
+        self.fields = columns.iter().copied().collect();
+        self
+    }
+
+    /// The write, lent.
+    #[must_use]
+    pub fn as_write(&self) -> Write<'_> {
+        Write { table: &self.table, verb: self.verb, fields: self.fields, values: &self.values }
+    }
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} {}", self.verb, self.table.name())?;
+        if matches!(self.verb, Verb::Update | Verb::Upsert) {
+            let name = |place: usize| self.table.columns().get(place).map(|c| c.name.as_ref());
+            let fields: Vec<&str> = self.fields.iter().filter_map(name).collect();
+            write!(f, " set ({})", fields.join(", "))?;
+        }
+        write!(f, " {:?}", self.values)
+    }
+}
+
+impl Sent {
+    /// The rows' outcomes, where all went well.
+    ///
+    /// # Errors
+    /// The first that there is.
+    pub fn outcomes(self) -> Result<Vec<Outcome>> {
+        self.whole?;
+        self.rows.into_iter().collect()
+    }
+}
+
+impl<'e> Probe<'e> {
+    /// Opens a session.
+    ///
+    /// # Errors
+    /// As [`Engine::session`].
+    pub fn new(engine: &'e dyn Engine) -> Result<Self> {
+        let session = engine.session()?;
+        Ok(Self { session })
+    }
+
+    /// Creates tables and opens a session.
+    ///
+    /// # Errors
+    /// As [`Engine::alter`] and [`Engine::session`].
+    pub fn with_tables(engine: &'e dyn Engine, tables: &[&Table]) -> Result<Self> {
+        create(engine, tables)?;
+        Self::new(engine)
+    }
+
+    /// A step of a transaction.
+    ///
+    /// # Errors
+    /// As [`Session::control`].
+    pub fn control(&self, step: Control<'_>) -> Result<()> {
+        self.session.control(step)
+    }
+
+    /// Sends one write.
+    ///
+    /// # Errors
+    /// As [`Session::write`].
+    pub fn send(&self, entry: &Entry) -> Result<Outcome> {
+        self.session.write(&entry.as_write())
+    }
+
+    /// Writes one row; updates set all fields.
+    ///
+    /// # Errors
+    /// As [`Session::write`].
+    pub fn write(&self, table: &Table, verb: Verb, values: Values) -> Result<Outcome> {
+        self.send(&Entry::new(table, verb, values))
+    }
+
+    /// Inserts one row.
+    ///
+    /// # Errors
+    /// As [`Session::write`].
+    pub fn insert(&self, table: &Table, values: Values) -> Result<Outcome> {
+        self.write(table, Verb::Insert, values)
+    }
+
+    /// Inserts rows one by one.
+    ///
+    /// # Errors
+    /// As [`Session::write`].
+    pub fn insert_all(&self, table: &Table, rows: impl IntoIterator<Item = Values>) -> Result<()> {
+        rows.into_iter().try_for_each(|values| self.insert(table, values).map(drop))
+    }
+
+    /// Updates one row, all fields.
+    ///
+    /// # Errors
+    /// As [`Session::write`].
+    pub fn update(&self, table: &Table, values: Values) -> Result<Outcome> {
+        self.write(table, Verb::Update, values)
+    }
+
+    /// Deletes one row.
+    ///
+    /// # Errors
+    /// As [`Session::write`].
+    pub fn delete(&self, table: &Table, key: Values) -> Result<Outcome> {
+        self.write(table, Verb::Delete, key)
+    }
+
+    /// Updates rows by a condition.
+    ///
+    /// # Errors
+    /// As [`Session::change`].
+    pub fn change(
+        &self,
+        table: &Table,
+        condition: Option<Condition>,
+        assign: &[Assign],
+    ) -> Result<u64> {
+        self.session.change(&Change { table, condition: condition.as_ref(), assign: Some(assign) })
+    }
+
+    /// Deletes rows by a condition.
+    ///
+    /// # Errors
+    /// As [`Session::change`].
+    pub fn delete_where(&self, table: &Table, condition: Option<Condition>) -> Result<u64> {
+        self.session.change(&Change { table, condition: condition.as_ref(), assign: None })
+    }
+
+    /// Sends a batch.
+    #[must_use]
+    pub fn batch(&self, entries: &[Entry], on_error: OnError) -> Sent {
+        let mut rows = Vec::new();
+        let whole = batch_of(entries).and_then(|batch| {
+            self.session.batch(&batch, on_error, &mut |result| rows.push(result))
+        });
+        Sent { rows, whole }
+    }
+
+    /// The row with this key.
+    ///
+    /// # Errors
+    /// As [`Session::get`].
+    pub fn get(&self, table: &Table, key: Values) -> Result<Option<Values>> {
+        let mut found = None;
+        let there = self.session.get(table, &key, &mut |row| {
+            found = Some(values_of(row));
+            Ok(())
+        })?;
+        Ok(found.filter(|_| there))
+    }
+
+    /// All rows of a table, by key.
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub fn all(&self, table: &Table) -> Result<Vec<Values>> {
+        self.select(&Select::all(table))
+    }
+
+    /// The rows that a condition keeps, by key.
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub fn filter(&self, table: &Table, condition: Condition) -> Result<Vec<Values>> {
+        self.select(&Select { condition: Some(condition), ..Select::all(table) })
+    }
+
+    /// A query's rows.
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub fn select(&self, select: &Select) -> Result<Vec<Values>> {
+        self.query(&Source::Select(select))
+    }
+
+    /// The rows of a source.
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub fn query(&self, source: &Source<'_>) -> Result<Vec<Values>> {
+        let mut rows = Vec::new();
+        self.session.query(source, &mut |row| {
+            rows.push(values_of(row));
+            Ok(true)
+        })?;
+        Ok(rows)
+    }
+
+    /// How many rows a table has.
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub fn count(&self, table: &Table) -> Result<usize> {
+        Ok(self.all(table)?.len())
+    }
+
+    /// The next part of a cursor's rows.
+    ///
+    /// # Errors
+    /// As [`Session::fetch`].
+    pub fn fetch(&self, cursor: bobak_core::CursorId) -> Result<Vec<Values>> {
+        let mut buffer = RowBuffer::default();
+        self.session.fetch(cursor, &mut buffer)?;
+        rows_of(&mut buffer)
+    }
+
+    /// All rows that a cursor still has.
+    ///
+    /// # Errors
+    /// As [`Session::fetch`].
+    pub fn drain(&self, cursor: bobak_core::CursorId) -> Result<Vec<Values>> {
+        let mut rows = Vec::new();
+        loop {
+            let mut part = self.fetch(cursor)?;
+            if part.is_empty() {
+                return Ok(rows);
+            }
+            rows.append(&mut part);
+        }
+    }
+}
+
+/// Creates tables, in one change.
+///
+/// # Errors
+/// As [`Engine::alter`].
+pub fn create(engine: &dyn Engine, tables: &[&Table]) -> Result<()> {
+    let changes: Vec<_> =
+        tables.iter().map(|table| SchemaChange::CreateTable(Arc::clone(table))).collect();
+    engine.alter(&changes)
+}
+
+/// The writes as a batch.
+///
+/// # Errors
+/// As [`Batch::push`].
+pub fn batch_of(entries: &[Entry]) -> Result<Batch> {
+    let mut batch = Batch::new();
+    for entry in entries {
+        batch.push(&entry.as_write())?;
+    }
+    Ok(batch)
+}
+
+/// A lent row's values.
+#[must_use]
+pub fn values_of(row: &dyn Row) -> Values {
+    (0..row.len()).map(|place| row.get(place).to_owned()).collect()
+}
+
+/// The rows that a buffer holds.
+///
+/// # Errors
+/// As [`RowBuffer::next_row`]; `Corrupt` where a row's bytes are damaged.
+pub fn rows_of(buffer: &mut RowBuffer) -> Result<Vec<Values>> {
+    let mut rows = Vec::new();
+    while let Some(row) = buffer.next_row()? {
+        bobak_core::codec::EncodedRow::check(row.as_bytes())?;
+        rows.push(values_of(&row));
+    }
+    if rows.len() == buffer.rows() {
+        return Ok(rows);
+    }
+    let message = format!("the buffer counts {} rows, not {}", buffer.rows(), rows.len());
+    Err(Error::new(bobak_core::ErrorKind::Corrupt, message))
+}

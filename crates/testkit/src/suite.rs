@@ -1,0 +1,272 @@
+//! The list of all cases, the macro that makes tests of them, and the way to run them by hand.
+
+use crate::cases;
+use crate::{Check, Harness};
+
+/// One case of the suite.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// Its group and name: `batches::a_duplicate_stops_the_batch`.
+    pub name: &'static str,
+    /// What it does: nothing comes back, or the first thing that is wrong.
+    pub run: fn(&dyn Harness) -> Check,
+}
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Runs every case and gives back those that failed, with their reasons: none is right.
+///
+/// Tests use [`conformance!`](crate::conformance) instead, which makes one test of each case.
+#[must_use]
+pub fn run(harness: &dyn Harness) -> Vec<(&'static str, crate::Failure)> {
+    let failed = |case: &Case| (case.run)(harness).err().map(|failure| (case.name, failure));
+    CASES.iter().filter_map(failed).collect()
+}
+
+/// What each test of [`conformance!`](crate::conformance) calls.
+///
+/// # Panics
+/// Where the case fails, with its reason.
+#[doc(hidden)]
+#[allow(clippy::panic, reason = "this is a test's body")]
+pub fn assert_passes(harness: &dyn Harness, run: fn(&dyn Harness) -> Check) {
+    if let Err(failure) = run(harness) {
+        panic!("{failure}");
+    }
+}
+
+macro_rules! suite {
+    ($d:tt $($group:ident { $($case:ident,)+ })+) => {
+        /// Every case, in order.
+        pub const CASES: &[Case] = &[$($(Case {
+            name: concat!(stringify!($group), "::", stringify!($case)),
+            run: cases::$group::$case,
+        },)+)+];
+
+        /// Makes one `#[test]` of each case of the suite, in a module for each group.
+        ///
+        /// It takes an expression that is a [`Harness`](crate::Harness), such as the name of a
+        /// function that gives a [`Fixture`](crate::Fixture), and goes into a module of its own:
+        ///
+        /// ```ignore
+        /// mod memory {
+        ///     fn fresh() -> bobak_core::Result<Fixture> {
+        ///         Ok(Fixture::volatile(Memory::new()))
+        ///     }
+        ///     bobak_testkit::conformance!(fresh);
+        /// }
+        /// ```
+        #[macro_export]
+        macro_rules! conformance {
+            ($d harness:expr) => {$(
+                mod $group {
+                    #[allow(unused_imports)]
+                    use super::*;
+                    $(
+                        #[test]
+                        fn $case() {
+                            $d crate::assert_passes(&$d harness, $d crate::cases::$group::$case);
+                        }
+                    )+
+                }
+            )+};
+        }
+    };
+}
+
+suite! { $
+    schema {
+        a_new_store_is_empty,
+        tables_come_back_as_they_were_made,
+        rules_come_back_as_they_were_made,
+        names_may_be_strange,
+        a_table_may_have_256_columns,
+        a_table_is_created_once,
+        changes_are_made_all_or_none,
+        an_added_column_gives_old_rows_its_default,
+        an_added_column_without_a_default_is_null_or_empty,
+        a_wrong_column_is_refused,
+        an_index_is_added_to_a_full_table,
+        a_unique_index_over_duplicates_is_refused,
+        open_sessions_see_changes,
+    }
+    keys {
+        the_engine_gives_one_more_than_the_largest,
+        a_failed_insert_takes_no_key,
+        integer_keys_have_their_whole_range,
+        a_negative_largest_key_counts,
+        a_key_is_there_once,
+        text_keys_are_compared_by_their_bytes,
+        uuid_keys_are_bytes,
+        composite_keys_are_taken_in_key_order,
+        a_table_may_be_all_key,
+    }
+    values {
+        every_type_keeps_its_extremes,
+        all_types_in_one_row,
+        null_is_a_value_of_its_own,
+        values_of_a_megabyte,
+        sizes_that_jump_in_a_batch,
+        an_any_column_keeps_classes,
+    }
+    writes {
+        a_row_lives_and_dies,
+        an_update_sets_its_fields_only,
+        field_sets_are_not_mixed_up,
+        an_update_needs_its_row,
+        insert_or_ignore,
+        insert_or_ignore_keeps_other_rules,
+        insert_or_replace,
+        upsert,
+        upsert_updates_by_its_key_only,
+        upsert_of_no_field,
+        a_failed_write_changes_nothing,
+    }
+    rules {
+        a_unique_value_is_there_once,
+        a_unique_pair_is_there_once,
+        unique_values_change_hands,
+        collations_decide_what_is_a_duplicate,
+        collations_look_behind_a_nul,
+        not_null_is_kept,
+        not_null_comes_before_duplicates,
+        checks_are_kept,
+    }
+    links {
+        a_link_needs_its_row,
+        restrict_refuses_the_delete,
+        cascade_deletes_the_others,
+        set_null_cuts_the_link,
+        a_rollback_brings_the_others_back,
+        batches_keep_links_row_by_row,
+        batches_keep_links_inside_a_table,
+        a_link_to_a_unique_column,
+    }
+    versions {
+        an_update_needs_the_version,
+        every_update_raises_it,
+        upserts_raise_it_unchecked,
+        changes_raise_it,
+        batches_check_and_raise_it,
+        what_is_undone_does_not_count,
+    }
+    changes {
+        set_values,
+        the_condition_sees_the_rows_as_they_were,
+        add_numbers,
+        an_overflow_changes_nothing,
+        a_duplicate_changes_nothing,
+        delete_rows,
+        changes_are_rolled_back,
+    }
+    conditions {
+        compare_numbers_and_bytes,
+        compare_texts,
+        compare_any,
+        compare_columns,
+        one_of_a_list,
+        like_patterns,
+        like_is_for_texts,
+        prefixes,
+        is_null,
+        logic,
+        ranges,
+        large_conditions,
+        changes_take_the_same_rows,
+    }
+    selects {
+        orders,
+        mixed_classes_have_an_order,
+        large_orders,
+        limit_and_offset,
+        paging_by_key,
+        chosen_columns,
+        aggregates,
+        aggregates_over_nothing,
+        sums_are_exact,
+        groups,
+        groups_of_several_columns,
+        a_reader_may_stop,
+    }
+    batches {
+        an_empty_batch,
+        verbs_and_tables_mix,
+        field_sets_alternate,
+        the_first_error_stops_the_batch,
+        the_others_go_on,
+        all_rows_may_fail,
+        a_batch_inside_a_transaction,
+        rows_see_those_before,
+        a_missing_table_in_a_batch,
+    }
+    long_batches {
+        keys_of_a_long_run,
+        given_keys_in_a_long_run,
+        a_duplicate_in_a_long_run,
+        duplicates_inside_a_long_run,
+        ignored_and_replaced_rows,
+        long_runs_of_the_other_verbs,
+        long_runs_of_other_keys,
+        nothing_is_left_of_the_row_before,
+    }
+    transactions {
+        commit_and_rollback,
+        a_rollback_undoes_every_verb,
+        an_error_leaves_the_transaction,
+        savepoints_nest,
+        outer_marks_take_inner_ones_along,
+        marks_of_the_same_name,
+        steps_that_do_not_fit,
+        names_of_marks,
+        a_dropped_session_rolls_back,
+        a_long_transaction,
+    }
+    cursors {
+        parts_of_64_kib,
+        rows_larger_than_a_part,
+        an_empty_cursor,
+        steady_while_the_session_writes,
+        steady_over_the_ends_of_transactions,
+        steady_over_savepoints,
+        steady_through_a_transaction,
+        many_open_at_once,
+        closed_cursors,
+        a_session_goes_with_its_cursors,
+        cursors_agree_with_queries,
+        opening_may_fail,
+    }
+    readers {
+        commits_are_seen_at_once,
+        readers_see_whole_transactions,
+        rows_handed_out_are_of_one_moment,
+        no_calls_from_inside_a_query,
+        a_second_writer_is_told_to_wait,
+        writers_on_several_threads,
+        readers_beside_a_writer,
+    }
+    errors {
+        a_missing_table,
+        places_are_named,
+        messages_are_one_line,
+        sql_where_there_is_none,
+        the_session_goes_on,
+    }
+    reopen {
+        everything_is_there_again,
+        it_is_opened_often,
+        what_was_not_committed_is_gone,
+        values_are_the_same_bits,
+        grown_tables_are_there_again,
+    }
+    sql {
+        parameters_keep_their_class,
+        rows_and_names,
+        statements_that_write,
+        wrong_statements,
+        one_statement_with_its_parameters,
+    }
+}
