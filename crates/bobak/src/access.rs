@@ -6,7 +6,7 @@ use bobak_core::{
     Assign, Assignment, Change, Comparison, Condition, Engine, Error, ErrorKind, Expr, FieldSet,
     FromRow, Outcome, Query, Result, Row, Select, Session, Source, TableSchema, Value, Verb, Write,
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, TryLockError};
 
 /// Where operations go.
 #[derive(Clone)]
@@ -14,7 +14,7 @@ pub(crate) enum Handle<'a> {
     /// A session for each operation, which commits by itself.
     Engine(Arc<dyn Engine>),
     /// The open transaction's session.
-    Transaction(&'a dyn Session),
+    Transaction(&'a dyn Lend),
 }
 
 impl Handle<'_> {
@@ -23,8 +23,55 @@ impl Handle<'_> {
     pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
         match self {
             Self::Engine(engine) => run(&*engine.session()?),
-            Self::Transaction(session) => run(*session),
+            Self::Transaction(session) => session.with(run),
         }
+    }
+}
+
+/// A transaction's session, lent to one call at a time, so that tables and transactions may cross
+/// threads.
+pub(crate) struct Lent<'db>(Mutex<Box<dyn Session + 'db>>);
+
+/// [`Lent`], whatever its lifetime.
+pub(crate) trait Lend: Sync {
+    /// Lends the session to `run`.
+    ///
+    /// # Errors
+    /// `Misuse` where it is lent already: inside a callback, or to another thread.
+    fn lend(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()>;
+}
+
+impl<'db> Lent<'db> {
+    pub(crate) fn new(session: Box<dyn Session + 'db>) -> Self {
+        Self(Mutex::new(session))
+    }
+}
+
+impl Lend for Lent<'_> {
+    #[inline]
+    fn lend(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
+        let session = match self.0.try_lock() {
+            Ok(session) => session,
+            // A callback has panicked; the session stands where it stood, or says that it does not.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                let message = "the transaction is in the middle of another call: \
+                               read with list or iter before you write";
+                return Err(Error::new(ErrorKind::Misuse, message));
+            }
+        };
+        run(&**session);
+        Ok(())
+    }
+}
+
+impl<'a> dyn Lend + 'a {
+    /// Runs an operation.
+    #[inline]
+    pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
+        let (mut run, mut result) = (Some(run), None);
+        self.lend(&mut |session| result = run.take().map(|run| run(session)))?;
+        result.unwrap_or_else(|| Err(Error::new(ErrorKind::Misuse, "the session was not lent")))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Batches: many writes sent as one, in parts, in constant memory.
 
+use crate::access::Lend;
 use crate::db::Inner;
 use crate::{DynTable, dynamic};
 use bobak_core::{
@@ -174,7 +175,7 @@ enum Target<'a> {
     /// A session with a transaction that the batch began, to commit at its end.
     Whole(usize, Box<dyn Session + 'a>),
     /// The user's transaction.
-    Transaction(usize, &'a dyn Session),
+    Transaction(usize, &'a dyn Lend),
 }
 
 impl<'a> Batch<'a> {
@@ -185,7 +186,7 @@ impl<'a> Batch<'a> {
     pub(crate) fn in_transaction(
         inner: &'a Inner,
         engine: usize,
-        session: &'a dyn Session,
+        session: &'a dyn Lend,
         options: BatchOptions,
     ) -> Self {
         Self::with_target(inner, Target::Transaction(engine, session), options)
@@ -433,7 +434,9 @@ impl<'a> Batch<'a> {
             Target::Unknown => Ok(()),
             Target::Engine(_, engine) => engine.session()?.batch(writes, on_error, &mut each),
             Target::Whole(_, session) => session.batch(writes, on_error, &mut each),
-            Target::Transaction(_, session) => session.batch(writes, on_error, &mut each),
+            Target::Transaction(_, session) => {
+                session.with(|session| session.batch(writes, on_error, &mut each))
+            }
         };
         sent.map_err(|error| match error.row() {
             Some(row) => error.at_row(first + row),

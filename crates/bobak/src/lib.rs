@@ -3,7 +3,7 @@
 //!
 //! ```no_run
 #![doc = include_str!("../tests/it/first_program.rs")]
-//! ```no_run
+//! ```
 //!
 //! * [`Db`] is a database: open it by a URL, or by [`Db::builder`].
 //! * [`Table`] is the typed handle on one record type; [`Record`](derive@Record) makes a struct a

@@ -1,6 +1,6 @@
 //! Iterators over rows: a cursor, read a part at a time, so that memory stays constant.
 
-use crate::access::Handle;
+use crate::access::{Handle, Lend};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Cursor, Record, Result, RowBuffer, Session, Source};
 use std::marker::PhantomData;
@@ -74,14 +74,14 @@ pub(crate) struct Lines<'a> {
 
 enum Lease<'a> {
     Own(Box<dyn Session + 'a>),
-    Transaction(&'a dyn Session),
+    Transaction(&'a dyn Lend),
 }
 
 impl Lease<'_> {
-    fn session(&self) -> &dyn Session {
+    fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
         match self {
-            Self::Own(session) => &**session,
-            Self::Transaction(session) => *session,
+            Self::Own(session) => run(&**session),
+            Self::Transaction(session) => session.with(run),
         }
     }
 }
@@ -92,7 +92,7 @@ impl<'a> Lines<'a> {
             Handle::Engine(engine) => Lease::Own(engine.session()?),
             Handle::Transaction(session) => Lease::Transaction(*session),
         };
-        let cursor = session.session().open(source)?;
+        let cursor = session.with(|session| session.open(source))?;
         Ok(Self { session, cursor, buffer: RowBuffer::default(), done: false })
     }
 
@@ -102,7 +102,8 @@ impl<'a> Lines<'a> {
 
     pub(crate) fn next_row(&mut self) -> Result<Option<EncodedRow<'_>>> {
         if !self.done && self.buffer.is_drained() {
-            self.session.session().fetch(self.cursor.id, &mut self.buffer)?;
+            let (id, buffer) = (self.cursor.id, &mut self.buffer);
+            self.session.with(|session| session.fetch(id, buffer))?;
             self.done = self.buffer.rows() == 0;
         }
         self.buffer.next_row()
@@ -111,6 +112,10 @@ impl<'a> Lines<'a> {
 
 impl Drop for Lines<'_> {
     fn drop(&mut self) {
-        self.session.session().close(self.cursor.id);
+        // Where the transaction is busy, in a callback, its end closes the cursor.
+        let _ = self.session.with(|session| {
+            session.close(self.cursor.id);
+            Ok(())
+        });
     }
 }

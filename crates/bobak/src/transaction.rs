@@ -1,10 +1,10 @@
 //! Transactions and savepoints.
 
-use crate::access::Handle;
+use crate::access::{Handle, Lend, Lent};
 use crate::db::Inner;
 use crate::{Batch, BatchOptions, DynTable, Parameters, Table};
-use bobak_core::{Control, Error, ErrorKind, FromRow, Record, Result, Session};
-use std::cell::Cell;
+use bobak_core::{Control, Error, ErrorKind, FromRow, Record, Result};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Many operations as one: all of them happen at [`commit`](Transaction::commit), none of them
 /// where it is dropped before. Others see nothing of it until then.
@@ -28,10 +28,10 @@ use std::cell::Cell;
 /// ```
 #[must_use = "a transaction that is dropped is rolled back"]
 pub struct Transaction<'db> {
-    session: Box<dyn Session + 'db>,
+    session: Lent<'db>,
     inner: &'db Inner,
     engine: usize,
-    savepoints: Cell<u64>,
+    savepoints: AtomicU64,
     open: bool,
 }
 
@@ -39,7 +39,13 @@ impl<'db> Transaction<'db> {
     pub(crate) fn begin(inner: &'db Inner, engine: usize) -> Result<Self> {
         let session = inner.engine(engine)?.session()?;
         session.control(Control::Begin)?;
-        Ok(Self { session, inner, engine, savepoints: Cell::new(0), open: true })
+        Ok(Self {
+            session: Lent::new(session),
+            inner,
+            engine,
+            savepoints: AtomicU64::new(0),
+            open: true,
+        })
     }
 
     /// The records of one type, inside the transaction.
@@ -65,7 +71,7 @@ impl<'db> Transaction<'db> {
     /// A batch inside the transaction: its rows are sent as they come, and committed with it.
     #[must_use]
     pub fn batch(&self, options: BatchOptions) -> Batch<'_> {
-        Batch::in_transaction(self.inner, self.engine, &*self.session, options)
+        Batch::in_transaction(self.inner, self.engine, &self.session, options)
     }
 
     /// Runs SQL, and reads its rows. See [`Db::sql`](crate::Db::sql).
@@ -81,7 +87,8 @@ impl<'db> Transaction<'db> {
     /// # Errors
     /// As [`Db::execute`](crate::Db::execute).
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
-        self.session.execute(text, &parameters.into_values()?)
+        let parameters = parameters.into_values()?;
+        self.handle().with(|session| session.execute(text, &parameters))
     }
 
     /// Marks a place to come back to. What is done until [`Savepoint::release`] is undone where
@@ -90,11 +97,10 @@ impl<'db> Transaction<'db> {
     /// # Errors
     /// Those of the engine.
     pub fn savepoint(&self) -> Result<Savepoint<'_>> {
-        let number = self.savepoints.get() + 1;
-        self.savepoints.set(number);
+        let number = self.savepoints.fetch_add(1, Ordering::Relaxed);
         let name = format!("bobak_{number}");
-        self.session.control(Control::Savepoint(&name))?;
-        Ok(Savepoint { session: &*self.session, name, open: true })
+        self.control(Control::Savepoint(&name))?;
+        Ok(Savepoint { session: &self.session, name, open: true })
     }
 
     /// Runs `work` under a savepoint: where it fails, only what it did is undone.
@@ -114,7 +120,7 @@ impl<'db> Transaction<'db> {
     /// `Full`, `Io`, `Constraint` (of a deferred foreign key): it is rolled back then.
     pub fn commit(mut self) -> Result<()> {
         self.open = false;
-        self.session.control(Control::Commit)
+        self.control(Control::Commit)
     }
 
     /// Undoes all of it.
@@ -123,11 +129,15 @@ impl<'db> Transaction<'db> {
     /// Those of the engine; nothing of it stays even so.
     pub fn rollback(mut self) -> Result<()> {
         self.open = false;
-        self.session.control(Control::Rollback)
+        self.control(Control::Rollback)
+    }
+
+    fn control(&self, step: Control<'_>) -> Result<()> {
+        self.handle().with(|session| session.control(step))
     }
 
     fn handle(&self) -> Handle<'_> {
-        Handle::Transaction(&*self.session)
+        Handle::Transaction(&self.session)
     }
 
     fn check(&self, engine: usize, table: &str) -> Result<()> {
@@ -143,7 +153,7 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.open {
             // Nobody is left to tell; the session's own end would undo it too.
-            let _ = self.session.control(Control::Rollback);
+            let _ = self.control(Control::Rollback);
         }
     }
 }
@@ -154,7 +164,7 @@ impl Drop for Transaction<'_> {
 /// those begun after it.
 #[must_use = "a savepoint that is dropped undoes what was done since"]
 pub struct Savepoint<'t> {
-    session: &'t dyn Session,
+    session: &'t dyn Lend,
     name: String,
     open: bool,
 }
@@ -166,7 +176,7 @@ impl Savepoint<'_> {
     /// `Misuse` where an outer savepoint has ended before.
     pub fn release(mut self) -> Result<()> {
         self.open = false;
-        self.session.control(Control::Release(&self.name))
+        self.control(Control::Release(&self.name))
     }
 
     /// Undoes what was done since.
@@ -179,8 +189,12 @@ impl Savepoint<'_> {
     }
 
     fn undo(&self) -> Result<()> {
-        self.session.control(Control::RollbackTo(&self.name))?;
-        self.session.control(Control::Release(&self.name))
+        self.control(Control::RollbackTo(&self.name))?;
+        self.control(Control::Release(&self.name))
+    }
+
+    fn control(&self, step: Control<'_>) -> Result<()> {
+        self.session.with(|session| session.control(step))
     }
 }
 

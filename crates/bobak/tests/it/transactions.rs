@@ -117,3 +117,13 @@ fn writers_take_turns_and_none_is_lost() {
         assert_eq!(people.require(id).unwrap().age, 100);
     });
 }
+
+#[test]
+fn handles_cross_threads() {
+    fn shared<T: Clone + Send + Sync>() {}
+    fn sent<T: Send>() {}
+    shared::<Db>();
+    shared::<Table<'static, Person>>();
+    sent::<Transaction<'static>>();
+    sent::<Batch<'static>>();
+}
