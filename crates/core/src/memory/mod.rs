@@ -25,6 +25,7 @@ mod rows;
 mod scan;
 mod select;
 mod session;
+mod snapshot;
 mod sorted;
 mod state;
 mod statement;
@@ -38,7 +39,7 @@ use gate::Gate;
 use session::MemorySession;
 use state::State;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 /// The engine's name in messages.
@@ -58,6 +59,10 @@ const NAME: &str = "memory";
 /// ```
 pub struct Memory {
     shared: Shared,
+    path: Option<PathBuf>,
+    format: SnapshotFormat,
+    /// Held while the snapshot is written.
+    flushing: Mutex<()>,
 }
 
 /// How a [`Memory`] is opened. See [`Memory::builder`].
@@ -89,7 +94,7 @@ impl Memory {
     /// An engine without tables and without a file: what is in it goes with it.
     #[must_use]
     pub fn new() -> Self {
-        Self::with(State::default(), &Self::builder())
+        Self::with(State::default(), Self::builder())
     }
 
     /// Begins the settings of an engine.
@@ -101,12 +106,12 @@ impl Memory {
         }
     }
 
-    fn with(state: State, settings: &MemoryBuilder) -> Self {
+    fn with(state: State, settings: MemoryBuilder) -> Self {
         let shared = Shared {
             published: RwLock::new(Arc::new(state)),
             gate: Gate::new(settings.busy_timeout),
         };
-        Self { shared }
+        Self { shared, path: settings.path, format: settings.format, flushing: Mutex::new(()) }
     }
 }
 
@@ -140,13 +145,14 @@ impl MemoryBuilder {
     /// Opens the engine.
     ///
     /// # Errors
-    /// `Corrupt` for a file that is damaged or no snapshot, `Io`; the file is left as it is.
+    /// `Corrupt` for a file that is damaged or no snapshot, `Unsupported` for one of a newer
+    /// version, `Io`; the file is left as it is.
     pub fn open(self) -> Result<Memory> {
-        if self.path.is_some() {
-            let message = "snapshots are not written yet";
-            return Err(crate::Error::new(crate::ErrorKind::Unsupported, message));
-        }
-        Ok(Memory::with(State::default(), &self))
+        let state = match &self.path {
+            Some(path) => snapshot::load(path)?,
+            None => None,
+        };
+        Ok(Memory::with(state.unwrap_or_default(), self))
     }
 }
 
@@ -156,7 +162,8 @@ impl Engine for Memory {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { concurrent_readers: true, ..Capabilities::NONE }
+        let persistent = self.path.is_some();
+        Capabilities { persistent, concurrent_readers: true, ..Capabilities::NONE }
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
@@ -177,7 +184,12 @@ impl Engine for Memory {
     }
 
     fn flush(&self) -> Result<()> {
-        Ok(())
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        let _one = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = Arc::clone(&self.shared.read());
+        snapshot::save(path, self.format, &state)
     }
 }
 

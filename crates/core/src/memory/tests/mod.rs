@@ -6,6 +6,7 @@ mod foreign;
 mod model;
 mod queries;
 mod rate;
+mod snapshots;
 
 use super::Memory;
 use crate::{
@@ -93,7 +94,23 @@ fn all(session: &dyn Session, table: &Arc<TableSchema>) -> Vec<Values> {
     rows(session, &Select::all(table))
 }
 
-fn filtered(table: &Arc<TableSchema>, condition: Condition) -> Select {
-    let query: Query<()> = Query::filter(crate::Filter::new(condition));
-    query.to_select(table, Select::all(table).columns).unwrap()
+/// A folder of this test's own, cleared away at its end.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("bobak-core-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> std::path::PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

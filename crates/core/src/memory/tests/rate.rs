@@ -42,7 +42,7 @@ fn rate() {
     let rows = std::env::var("ROWS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000u64);
     let (table, texts) = (record(), texts(rows));
     let fields = FieldSet::EMPTY;
-    for transaction in [false, true] {
+    for transaction in [false, true, false, true, false] {
         let memory = engine(&[&table]);
         let session = &*memory.session().unwrap();
         if transaction {
@@ -69,7 +69,7 @@ fn rate() {
             }
         });
     }
-    for part in [10_000, rows] {
+    for part in [10_000, rows, 10_000, rows] {
         let memory = engine(&[&table]);
         let session = &*memory.session().unwrap();
         let mut batch = Batch::new();
@@ -78,11 +78,11 @@ fn rate() {
                 let values = &sample(i, text)[..];
                 batch.push(&Write { table: &table, verb: Verb::Insert, fields, values }).unwrap();
                 if batch.rows() >= part {
-                    session.batch(&batch, OnError::Stop, &mut |o| drop(o.unwrap())).unwrap();
+                    session.batch(&batch, OnError::Stop, &mut |o| assert!(o.is_ok())).unwrap();
                     batch.clear();
                 }
             }
-            session.batch(&batch, OnError::Stop, &mut |o| drop(o.unwrap())).unwrap();
+            session.batch(&batch, OnError::Stop, &mut |o| assert!(o.is_ok())).unwrap();
         });
         let select = Select::all(&table);
         let mut sum = 0;
