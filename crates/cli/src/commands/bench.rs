@@ -1,0 +1,145 @@
+//! `bobak bench`: how fast it is here, held against the raw C API.
+
+use crate::error::{Error, Result};
+use crate::output::{Output, Progress, Screen};
+use bobak_bench::{Options, Report, Step, Task, engines};
+use clap::Args;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Measure the engines on this machine, and hold each against the raw C API.
+///
+/// Every cell is measured in turns with the same work in plain C-API calls, on the same library and
+/// settings. Rates hold for this machine and hour; the ratio between the two holds anywhere. Each
+/// row that is read is checked; a cell whose check fails shows the failure, not a rate.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Bench {
+    /// Rows of each cell [default: 10000]
+    #[arg(short, long, value_name = "N", value_parser = at_least_one)]
+    rows: Option<usize>,
+
+    /// Rows of the cells in which each row waits for the disk [default: 200]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    synced_rows: Option<usize>,
+
+    /// The engines to measure, separated by commas; a wrong name is answered with the right ones
+    /// [default: all]
+    #[arg(short, long, value_name = "NAMES")]
+    engines: Option<String>,
+
+    /// The cells to measure, separated by commas, such as "batch trans,all direct" [default: all]
+    #[arg(short, long, value_name = "NAMES")]
+    cells: Option<String>,
+
+    /// How often each cell is measured; the median is reported
+    #[arg(long, value_name = "N", default_value = "5", value_parser = at_least_one)]
+    repeat: usize,
+
+    /// Where databases are made and removed again [default: the folder for temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+
+    /// Write the report as JSON to this file; - is standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Write the report as Markdown tables to this file; - is standard output
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+
+    /// Write the report as a web page with charts to this file; - is standard output
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bobak bench
+  bobak bench --rows 100000 --engines \"sqlite memory,sqlite file off exclusive\"
+  bobak bench --cells \"direct,by one\" --repeat 3 --markdown report.md --html report.html
+  bobak bench --quiet --json - > report.json";
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let number: usize = text.parse().map_err(|_| "expected a whole number".to_owned())?;
+    if number > 0 { Ok(number) } else { Err("expected at least 1".to_owned()) }
+}
+
+impl Bench {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// A name that no engine or cell has; a report that can't be written; a cell that failed, after
+    /// all reports are written.
+    pub fn run(&self, screen: &Screen) -> Result<()> {
+        let options = self.options()?;
+        let mut watcher = Watcher { screen: *screen, bar: None };
+        let report = bobak_bench::run(&options, &mut watcher);
+        drop(watcher);
+        let json = report.to_json().map_err(|error| Error::failed(error.to_string()))?;
+        let files = [
+            (&self.json, json),
+            (&self.markdown, report.to_markdown()),
+            (&self.html, report.to_html()),
+        ];
+        let mut standard_output_taken = false;
+        for (path, text) in &files {
+            if let Some(path) = path {
+                standard_output_taken |= path == Path::new("-");
+                write(Some(path), text)?;
+            }
+        }
+        if !standard_output_taken {
+            write(None, &report.to_text())?;
+        }
+        verdict(&report)
+    }
+
+    fn options(&self) -> Result<Options> {
+        let wrong = |error: &dyn std::fmt::Display| Error::usage(error.to_string());
+        let default = Options::default();
+        Ok(Options {
+            engines: match &self.engines {
+                Some(names) => engines::parse(names).map_err(|error| wrong(&error))?,
+                None => default.engines,
+            },
+            tasks: match &self.cells {
+                Some(names) => Task::parse_list(names).map_err(|error| wrong(&error))?,
+                None => default.tasks,
+            },
+            rows: self.rows,
+            synced_rows: self.synced_rows,
+            repeat: self.repeat,
+            folder: self.folder.clone(),
+        })
+    }
+}
+
+fn write(path: Option<&Path>, text: &str) -> Result<()> {
+    let mut output = Output::open(path)?;
+    output.write_all(text.as_bytes()).map_err(|error| Error::output(&error))?;
+    output.finish()
+}
+
+fn verdict(report: &Report) -> Result<()> {
+    let failed = report.cells.iter().filter(|cell| cell.error.is_some()).count();
+    match failed {
+        0 => Ok(()),
+        1 => Err(Error::failed("one cell failed: see the report")),
+        _ => Err(Error::failed(format!("{failed} cells failed: see the report"))),
+    }
+}
+
+/// Draws the progress of the run.
+struct Watcher {
+    screen: Screen,
+    bar: Option<Progress>,
+}
+
+impl bobak_bench::Progress for Watcher {
+    fn step(&mut self, step: Step) {
+        let bar = self.bar.get_or_insert_with(|| Progress::new(self.screen, step.total as u64));
+        let doing = format!("{}: {} ({} of {})", step.engine, step.task, step.repeat, step.repeats);
+        bar.set(step.done as u64, doing);
+    }
+}

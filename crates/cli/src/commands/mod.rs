@@ -1,0 +1,15 @@
+//! The commands: one file each, with its flags and what it does.
+
+mod bench;
+mod export;
+mod format;
+mod import;
+mod parse;
+mod query;
+mod schema;
+
+pub use bench::Bench;
+pub use export::Export;
+pub use import::Import;
+pub use query::Query;
+pub use schema::Schema;

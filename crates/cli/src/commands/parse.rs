@@ -1,0 +1,48 @@
+//! Values of flags that several commands read.
+
+use bobak::Type;
+
+/// Reads `COLUMN=TYPE`.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn column_type(text: &str) -> Result<(String, Type), String> {
+    let (column, name) =
+        text.rsplit_once('=').ok_or_else(|| "expected COLUMN=TYPE, as in zip=text".to_owned())?;
+    let ty = Type::from_name(&name.to_ascii_lowercase()).ok_or_else(|| {
+        let names: Vec<_> = Type::ALL.iter().map(|ty| ty.name()).collect();
+        format!("there is no type {name:?}; there are {}", names.join(", "))
+    })?;
+    Ok((column.to_owned(), ty))
+}
+
+/// Reads a delimiter: one ASCII character, or the word `tab`.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" | b"tab" => Ok(b'\t'),
+        [b'"' | b'\n' | b'\r'] => {
+            Err("a quote or a line end can't stand between fields".to_owned())
+        }
+        [byte] if byte.is_ascii() => Ok(*byte),
+        _ => Err("expected one ASCII character, or tab".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_and_delimiters_are_read() {
+        assert_eq!(column_type("zip=Text"), Ok(("zip".to_owned(), Type::Text)));
+        assert_eq!(column_type("a=b=i64"), Ok(("a=b".to_owned(), Type::I64)));
+        assert!(column_type("zip").is_err());
+        assert!(column_type("zip=string").expect_err("no type").contains("there are bool, i8"));
+        assert_eq!(delimiter(";"), Ok(b';'));
+        assert_eq!(delimiter("tab"), Ok(b'\t'));
+        assert!(delimiter("ab").is_err() && delimiter("é").is_err() && delimiter("\"").is_err());
+    }
+}

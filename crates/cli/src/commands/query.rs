@@ -1,0 +1,157 @@
+//! `bobak query`: one SQL statement, and its rows.
+
+use crate::commands::format::{Format, SinkOptions};
+use crate::commands::parse::column_type;
+use crate::database;
+use crate::error::{Error, Result};
+use crate::export::OutputColumn;
+use crate::import::cell;
+use crate::output::{Output, Screen, rate};
+use crate::statement::{gives_rows, only_reads, result_columns};
+use bobak::{DynRow, Row, Type, Value, ValueRef};
+use clap::Args;
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Run one SQL statement and show its rows.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Query {
+    /// The database, such as sqlite:flights.db
+    #[arg(value_name = "URL")]
+    database: String,
+
+    /// The statement, with ? for each parameter; - reads it from standard input
+    #[arg(value_name = "SQL")]
+    sql: String,
+
+    /// The value of the next ? in the statement, a number where it looks like one; may be repeated
+    #[arg(short, long = "param", value_name = "VALUE", allow_hyphen_values = true)]
+    parameters: Vec<String>,
+
+    /// The form [default: that of the output file's name, or else table]
+    #[arg(short, long, value_enum)]
+    format: Option<Format>,
+
+    /// What a column of the result means, such as last=timestamp for max(time_hour) AS last. Columns
+    /// that come straight from a table need none. May be repeated
+    #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type)]
+    types: Vec<(String, Type)>,
+
+    /// The file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    csv: SinkOptions,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bobak query sqlite:flights.db \"SELECT * FROM airlines\"
+  bobak query sqlite:flights.db \"SELECT count(*) FROM flights WHERE origin = ?\" --param JFK
+  bobak query sqlite:flights.db --format csv --output late.csv - < late.sql
+  bobak query sqlite:flights.db \"SELECT max(time_hour) AS last FROM flights\" --type last=timestamp";
+
+impl Query {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// A database that can't be read, a statement that is wrong, output that can't be written.
+    pub fn run(&self, screen: &Screen) -> Result<()> {
+        let begun = Instant::now();
+        let sql = self.text()?;
+        let db = if only_reads(&sql) {
+            database::open_to_read(&self.database)?
+        } else {
+            database::open_existing(&self.database)?
+        };
+        let parameters: Vec<Value<'static>> =
+            self.parameters.iter().map(|text| cell::any(text).into_owned()).collect();
+        if !gives_rows(&sql) {
+            let changed = db.execute(&sql, parameters)?;
+            db.flush()?;
+            screen.note(format_args!("{} changed", rate(changed, begun.elapsed())));
+            return Ok(());
+        }
+        let mut output = Output::open(self.output.as_deref())?;
+        let mut rows = 0;
+        {
+            let mut sink = self.format().sink(&mut output, &self.csv, screen);
+            let known = result_columns(&db, &sql);
+            let scan = |each: &mut dyn FnMut(&dyn Row) -> bobak::Result<bool>| {
+                db.sql_for_each(&sql, parameters, |row: DynRow| each(&Named(row)))
+            };
+            database::for_each(scan, |row| {
+                if rows == 0 {
+                    sink.begin(&self.columns(known.as_deref(), row)?)?;
+                }
+                rows += 1;
+                sink.row(row)
+            })?;
+            if rows == 0 {
+                sink.begin(&known.unwrap_or_default())?;
+            }
+            sink.finish()?;
+        }
+        output.finish()?;
+        screen.note(rate(rows, begun.elapsed()));
+        Ok(())
+    }
+
+    /// The columns of a row: their names as the engine gives them, their types as the statement
+    /// or else the flags tell.
+    fn columns(&self, known: Option<&[OutputColumn]>, row: &dyn Row) -> Result<Vec<OutputColumn>> {
+        let known = known.filter(|columns| columns.len() == row.len());
+        let mut columns: Vec<_> = (0..row.len())
+            .map(|place| OutputColumn {
+                name: row.name(place).unwrap_or_default().to_owned(),
+                ty: known
+                    .and_then(|columns| columns.get(place))
+                    .map_or(Type::Any, |column| column.ty),
+            })
+            .collect();
+        for (name, ty) in &self.types {
+            let Some(column) = columns.iter_mut().find(|column| column.name == *name) else {
+                let message = format!("--type names the column {name:?}, which the result has not");
+                return Err(Error::usage(message));
+            };
+            column.ty = *ty;
+        }
+        Ok(columns)
+    }
+
+    fn format(&self) -> Format {
+        let of_name = self.output.as_deref().map(|path| Format::of(Some(path)));
+        self.format.or(of_name).unwrap_or(Format::Table)
+    }
+
+    fn text(&self) -> Result<String> {
+        if self.sql != "-" {
+            return Ok(self.sql.clone());
+        }
+        let mut text = String::new();
+        std::io::stdin()
+            .read_to_string(&mut text)
+            .map_err(|error| Error::io("read the statement from standard input", &error))?;
+        Ok(text)
+    }
+}
+
+/// A row that knows the names of its columns.
+struct Named(DynRow);
+
+impl Row for Named {
+    fn len(&self) -> usize {
+        self.0.values().len()
+    }
+
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        self.0.values().get(column).map_or(ValueRef::Null, Value::as_ref)
+    }
+
+    fn name(&self, column: usize) -> Option<&str> {
+        self.0.names().get(column).map(String::as_str)
+    }
+}

@@ -1,0 +1,162 @@
+//! The database that a command works on, and what commands ask of it.
+
+use crate::error::{Error, Result};
+use bobak::{Db, DynTable, Row, TableSchema};
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+/// Opens a database to write to; an SQLite file is made where it is not there.
+///
+/// # Errors
+/// A malformed URL is a usage error; a file that is no database, or can't be opened.
+pub fn open(url: &str) -> Result<Db> {
+    Db::open(url).map_err(|error| match error.kind() {
+        bobak::ErrorKind::Config => Error::usage(error.to_string()),
+        _ => Error::failed(error.to_string()),
+    })
+}
+
+/// Opens a database that is there, to change what is in it.
+///
+/// # Errors
+/// As [`open`], and a file that is not there: it is not made.
+pub fn open_existing(url: &str) -> Result<Db> {
+    match file_of(url) {
+        Some(file) if !file.exists() => {
+            Err(Error::failed(format!("there is no file {}", file.display())))
+        }
+        _ => open(url),
+    }
+}
+
+/// Opens a database to read from. A file is left as it is, its journal mode included, and may be
+/// one that can't be written.
+///
+/// # Errors
+/// As [`open_existing`].
+pub fn open_to_read(url: &str) -> Result<Db> {
+    open_existing(&read_only(url))
+}
+
+/// The URL with the setting to read only, unless it has a word about that.
+fn read_only(url: &str) -> Cow<'_, str> {
+    let (place, settings) = url.split_once('?').unwrap_or((url, ""));
+    let said = settings.split('&').any(|setting| setting.starts_with("mode="));
+    if said || !place.starts_with("sqlite:") || file_of(url).is_none() {
+        return Cow::Borrowed(url);
+    }
+    let separator = if url.contains('?') { '&' } else { '?' };
+    Cow::Owned(format!("{url}{separator}mode=ro"))
+}
+
+/// Whether the URL names a file that is not there.
+#[must_use]
+pub fn is_missing(url: &str) -> bool {
+    file_of(url).is_some_and(|file| !file.exists())
+}
+
+/// The file that a URL names, where it names one that is read as it stands: without `%`.
+#[must_use]
+fn file_of(url: &str) -> Option<PathBuf> {
+    let (scheme, rest) = url.split_once(':')?;
+    let place = rest.split('?').next()?;
+    let named = matches!(scheme, "sqlite" | "memory")
+        && !place.is_empty()
+        && place != ":memory:"
+        && !place.contains('%');
+    named.then(|| PathBuf::from(place))
+}
+
+/// A table by its name.
+///
+/// # Errors
+/// There is none of this name: those that there are are named.
+pub fn table(db: &Db, name: &str) -> Result<DynTable<'static>> {
+    db.dynamic(name).map_err(|error| match error.kind() {
+        bobak::ErrorKind::Schema => Error::failed(error.message()),
+        _ => error.into(),
+    })
+}
+
+/// Hands out rows until the first error of `each`, which is given back.
+///
+/// `read` is what reads: it takes a function that says whether to go on. An error of the command
+/// is no error of the database, so it is carried past it.
+///
+/// # Errors
+/// Those of `read` and of `each`.
+pub fn for_each(
+    read: impl FnOnce(&mut dyn FnMut(&dyn Row) -> bobak::Result<bool>) -> bobak::Result<()>,
+    mut each: impl FnMut(&dyn Row) -> Result<()>,
+) -> Result<()> {
+    let mut stopped = None;
+    read(&mut |row| match each(row) {
+        Ok(()) => Ok(true),
+        Err(error) => {
+            stopped = Some(error);
+            Ok(false)
+        }
+    })?;
+    stopped.map_or(Ok(()), Err)
+}
+
+/// A row with chosen columns of another, in their order.
+pub struct Chosen<'a> {
+    /// The whole row.
+    pub row: &'a dyn Row,
+    /// The places of the columns in it.
+    pub places: &'a [usize],
+}
+
+impl Row for Chosen<'_> {
+    fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    fn get(&self, column: usize) -> bobak::ValueRef<'_> {
+        self.places.get(column).map_or(bobak::ValueRef::Null, |&place| self.row.get(place))
+    }
+}
+
+/// The tables with these names, in the order of the database; all where none is named.
+///
+/// # Errors
+/// A name that no table has.
+pub fn tables(db: &Db, wanted: &[String]) -> Result<Vec<TableSchema>> {
+    let mut tables = db.tables()?;
+    for name in wanted {
+        if !tables.iter().any(|table| table.name().eq_ignore_ascii_case(name)) {
+            // Its error names the tables that there are.
+            table(db, name)?;
+        }
+    }
+    let is_wanted = |table: &TableSchema| {
+        wanted.is_empty() || wanted.iter().any(|name| table.name().eq_ignore_ascii_case(name))
+    };
+    tables.retain(is_wanted);
+    Ok(tables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_a_url() {
+        assert_eq!(file_of("sqlite:a.db?journal=wal"), Some("a.db".into()));
+        assert_eq!(file_of("memory:a.bobak"), Some("a.bobak".into()));
+        assert_eq!(file_of("sqlite::memory:"), None);
+        assert_eq!(file_of("memory:"), None);
+        assert_eq!(file_of("flights.db"), None);
+        assert_eq!(file_of("oracle:flights.db"), None);
+    }
+
+    #[test]
+    fn files_are_read_without_a_change() {
+        assert_eq!(read_only("sqlite:a.db"), "sqlite:a.db?mode=ro");
+        assert_eq!(read_only("sqlite:a.db?readers=2"), "sqlite:a.db?readers=2&mode=ro");
+        for url in ["sqlite:a.db?mode=rw", "sqlite::memory:", "memory:a.bobak", "a.db"] {
+            assert_eq!(read_only(url), url);
+        }
+    }
+}

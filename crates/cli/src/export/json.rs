@@ -1,0 +1,198 @@
+//! JSON: an object for each row, one a line (NDJSON), or all in one array.
+//!
+//! Numbers are exact: integers with all 64 bits, floats in their shortest form, money with its
+//! decimals. Dates and times are strings, bytes are base64, JSON columns are the documents
+//! themselves, NULL is `null`.
+
+use crate::error::{Error, Result};
+use crate::export::{OutputColumn, Sink, text};
+use bobak::{Row, Type, ValueRef};
+use serde::de::IgnoredAny;
+use std::io::Write;
+
+/// Writes rows as JSON objects.
+pub struct JsonSink<W: Write> {
+    out: W,
+    array: bool,
+    columns: Vec<Member>,
+    /// One object, used again.
+    line: String,
+    cell: String,
+    rows: u64,
+}
+
+struct Member {
+    /// The name as a JSON string, with its colon.
+    name: String,
+    ty: Type,
+}
+
+impl<W: Write> JsonSink<W> {
+    /// One object a line, each ended by a line feed.
+    pub const fn lines(out: W) -> Self {
+        Self::new(out, false)
+    }
+
+    /// One array of objects.
+    pub const fn array(out: W) -> Self {
+        Self::new(out, true)
+    }
+
+    const fn new(out: W, array: bool) -> Self {
+        Self { out, array, columns: Vec::new(), line: String::new(), cell: String::new(), rows: 0 }
+    }
+
+    fn write(&mut self, text: &str) -> Result<()> {
+        self.out.write_all(text.as_bytes()).map_err(|error| Error::output(&error))
+    }
+}
+
+impl<W: Write> Sink for JsonSink<W> {
+    fn begin(&mut self, columns: &[OutputColumn]) -> Result<()> {
+        for (place, column) in columns.iter().enumerate() {
+            if columns.iter().take(place).any(|other| other.name == column.name) {
+                return Err(Error::failed(format!(
+                    "two columns are named {:?}, and an object can have one: name the other with AS",
+                    column.name
+                )));
+            }
+        }
+        self.columns = columns
+            .iter()
+            .map(|column| Member { name: quoted(&column.name) + ":", ty: column.ty })
+            .collect();
+        if self.array { self.write("[") } else { Ok(()) }
+    }
+
+    fn row(&mut self, row: &dyn Row) -> Result<()> {
+        self.line.clear();
+        self.line.push_str(match (self.array, self.rows) {
+            (false, _) => "{",
+            (true, 0) => "\n{",
+            (true, _) => ",\n{",
+        });
+        for (place, member) in self.columns.iter().enumerate() {
+            if place > 0 {
+                self.line.push(',');
+            }
+            self.line.push_str(&member.name);
+            write_value(&mut self.line, &mut self.cell, member.ty, row.get(place));
+        }
+        self.line.push_str(if self.array { "}" } else { "}\n" });
+        self.rows += 1;
+        self.out.write_all(self.line.as_bytes()).map_err(|error| Error::output(&error))
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        if self.array {
+            self.write(if self.rows == 0 { "]\n" } else { "\n]\n" })?;
+        }
+        self.out.flush().map_err(|error| Error::output(&error))
+    }
+}
+
+fn write_value(out: &mut String, cell: &mut String, ty: Type, value: ValueRef<'_>) {
+    match value {
+        ValueRef::Null => out.push_str("null"),
+        ValueRef::Int(integer @ (0 | 1)) if ty == Type::Bool => {
+            out.push_str(if integer == 1 { "true" } else { "false" });
+        }
+        ValueRef::Text(document) if ty == Type::Json && is_json(document) => {
+            // Line ends can only be white space here: in a JSON string they are escaped.
+            out.extend(document.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
+        }
+        ValueRef::Text(text) => out.push_str(&quoted(text)),
+        _ if text::is_number(ty, value) => text::write(out, ty, value),
+        _ => {
+            cell.clear();
+            text::write(cell, ty, value);
+            out.push_str(&quoted(cell));
+        }
+    }
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("every string has a JSON form")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::testing::{Values, output_columns};
+    use bobak::Value;
+
+    fn json(array: bool, columns: &[(&str, Type)], rows: &[&[Value<'_>]]) -> Result<String> {
+        let mut bytes = Vec::new();
+        let mut sink = JsonSink::new(&mut bytes, array);
+        sink.begin(&output_columns(columns))?;
+        for row in rows {
+            sink.row(&Values(row))?;
+        }
+        sink.finish()?;
+        Ok(String::from_utf8(bytes).expect("text"))
+    }
+
+    #[test]
+    fn every_value_is_exact() {
+        let columns = [
+            ("i", Type::I64),
+            ("f", Type::F64),
+            ("b", Type::Bool),
+            ("t", Type::Timestamp),
+            ("c", Type::Currency),
+            ("x", Type::Bytes),
+            ("j", Type::Json),
+            ("s", Type::Text),
+            ("n", Type::I64),
+        ];
+        let row = [
+            Value::Int(i64::MAX),
+            Value::Float(0.1),
+            Value::Int(0),
+            Value::Int(1_500_000),
+            Value::Int(-199_900),
+            Value::from(&[0_u8, 1, 255][..]),
+            Value::from("{\"a\":\n[12345678901234567890]}"),
+            Value::from("é\"\\\n\u{0}"),
+            Value::Null,
+        ];
+        let line = json(false, &columns, &[&row]).expect("writes");
+        assert_eq!(
+            line,
+            "{\"i\":9223372036854775807,\"f\":0.1,\"b\":false,\"t\":\"1970-01-01T00:00:01.5Z\",\
+             \"c\":-19.99,\"x\":\"AAH/\",\"j\":{\"a\": [12345678901234567890]},\
+             \"s\":\"é\\\"\\\\\\n\\u0000\",\"n\":null}\n"
+        );
+        serde_json::from_str::<serde_json::Value>(&line).expect("is JSON");
+    }
+
+    #[test]
+    fn an_array_is_one_document() {
+        let columns = [("i", Type::I64)];
+        assert_eq!(json(true, &columns, &[]).expect("writes"), "[]\n");
+        let rows: [&[Value<'_>]; 2] = [&[Value::Int(1)], &[Value::Null]];
+        assert_eq!(
+            json(true, &columns, &rows).expect("writes"),
+            "[\n{\"i\":1},\n{\"i\":null}\n]\n"
+        );
+    }
+
+    #[test]
+    fn two_columns_of_one_name_are_refused() {
+        let error = json(false, &[("a", Type::I64), ("a", Type::I64)], &[]).expect_err("refused");
+        assert!(error.to_string().contains("name the other with AS"), "{error}");
+    }
+
+    #[test]
+    fn a_document_that_is_no_json_is_a_string() {
+        let row = [Value::from("{oops")];
+        assert_eq!(
+            json(false, &[("j", Type::Json)], &[&row]).expect("writes"),
+            "{\"j\":\"{oops\"}\n"
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! The program `bobak`: import, export, query, schema and bench, from the command line.
+//!
+//! [`main`] parses the arguments and runs one command. A command is one file in `commands`: its
+//! flags, documented where they are defined, and what it does. `import` turns text into values,
+//! `export` values into text; `output` is what people see meanwhile.
+//!
+//! Exit codes: 0 done, 1 failed, 2 called wrongly. What fails is told on standard error in one
+//! sentence; standard output holds results alone. There is no colour.
+
+mod commands;
+mod database;
+
+mod error;
+pub mod export;
+pub mod import;
+mod output;
+pub mod schema;
+mod statement;
+
+pub use error::{Error, Result};
+
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Keep records: import CSV files into a database, query it, export it, measure it.
+///
+/// A database is named by its URL: sqlite:flights.db for an SQLite file (made if it is not there),
+/// with settings behind a question mark, as in sqlite:flights.db?synchronous=off.
+#[derive(Debug, Parser)]
+#[command(name = "bobak", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    /// Print results and errors only: no progress, no counts
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Import(commands::Import),
+    Query(commands::Query),
+    Schema(commands::Schema),
+    Export(commands::Export),
+    Bench(commands::Bench),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bobak import flights.csv.zip --table flights --to sqlite:flights.db
+  bobak query sqlite:flights.db \"SELECT carrier, count(*) FROM flights GROUP BY carrier\"
+  bobak schema sqlite:flights.db --rust
+  bobak export sqlite:flights.db --table flights --output flights.ndjson
+  bobak bench --rows 100000 --engines \"sqlite memory\"
+
+Exit codes: 0 done, 1 failed, 2 called wrongly.";
+
+/// Runs the program with these arguments, the first being its own name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help goes to standard output with code 0, a mistake to standard error with code 2.
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            return match error.print() {
+                Ok(()) => ExitCode::from(code),
+                Err(error) => ExitCode::from(Error::output(&error).exit_code()),
+            };
+        }
+    };
+    let screen = output::Screen::new(cli.quiet);
+    let done = match cli.command {
+        Command::Import(command) => command.run(&screen),
+        Command::Query(command) => command.run(&screen),
+        Command::Schema(command) => command.run(&screen),
+        Command::Export(command) => command.run(&screen),
+        Command::Bench(command) => command.run(&screen),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            if !matches!(error, Error::OutputClosed) {
+                eprintln!("bobak: {error}");
+            }
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound_and_every_flag_is_documented() {
+        let command = Cli::command();
+        command.clone().debug_assert();
+        for command in command.get_subcommands() {
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+            assert!(command.get_after_help().is_some(), "{} has examples", command.get_name());
+            for argument in command.get_arguments() {
+                let name = argument.get_id();
+                assert!(argument.get_help().is_some(), "{} {name}", command.get_name());
+            }
+        }
+    }
+}

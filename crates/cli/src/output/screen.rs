@@ -1,0 +1,184 @@
+//! Where output goes, and what a terminal can show.
+
+use crate::error::{Error, Result};
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+/// The terminal, if there is one, and whether it wants to hear anything.
+#[derive(Clone, Copy, Debug)]
+pub struct Screen {
+    quiet: bool,
+}
+
+impl Screen {
+    /// With `quiet` only results and errors are shown.
+    #[must_use]
+    pub const fn new(quiet: bool) -> Self {
+        Self { quiet }
+    }
+
+    /// Says something on standard error that is neither result nor error.
+    pub fn note(self, sentence: impl Display) {
+        if !self.quiet {
+            // Where nobody can hear it, nothing is lost.
+            let _ = writeln!(io::stderr(), "{sentence}");
+        }
+    }
+
+    /// Whether progress is to be drawn: standard error is a terminal, and not told to be quiet.
+    #[must_use]
+    pub fn draws_progress(self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
+    /// The width of the terminal that shows standard output; `None` where none does.
+    #[must_use]
+    pub fn width(self) -> Option<usize> {
+        let shown = io::stdout().is_terminal();
+        let size = shown.then(terminal_size::terminal_size).flatten();
+        size.map(|(width, _)| usize::from(width.0))
+    }
+}
+
+/// Where results are written: standard output, or a file that appears when it is complete.
+pub enum Output {
+    /// Standard output.
+    Standard(BufWriter<io::Stdout>),
+    /// Something that is there and no regular file, such as a pipe: written as it is.
+    Device(BufWriter<File>, PathBuf),
+    /// A temporary file beside the one to be made.
+    File(BufWriter<NamedTempFile>, PathBuf),
+}
+
+impl Output {
+    /// Opens the output: standard output without a path, or with `-`.
+    ///
+    /// # Errors
+    /// A folder that is not there, or can't be written to.
+    pub fn open(path: Option<&Path>) -> Result<Self> {
+        let Some(path) = path.filter(|path| *path != Path::new("-")) else {
+            return Ok(Self::Standard(BufWriter::with_capacity(64 * 1024, io::stdout())));
+        };
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            let file = File::options().write(true).open(path);
+            let file =
+                file.map_err(|error| Error::io(format_args!("open {}", path.display()), &error))?;
+            return Ok(Self::Device(BufWriter::new(file), path.to_owned()));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let file = beside(folder.unwrap_or(Path::new("."))).map_err(|error| {
+            Error::io(format_args!("make a file beside {}", path.display()), &error)
+        })?;
+        Ok(Self::File(BufWriter::with_capacity(64 * 1024, file), path.to_owned()))
+    }
+
+    /// Completes the output: only now does the file take its name.
+    ///
+    /// # Errors
+    /// Output that can't be written.
+    pub fn finish(self) -> Result<()> {
+        match self {
+            Self::Standard(mut out) => out.flush().map_err(|error| Error::output(&error)),
+            Self::Device(mut out, path) => out
+                .flush()
+                .map_err(|error| Error::io(format_args!("write {}", path.display()), &error)),
+            Self::File(out, path) => {
+                let writing =
+                    |error: io::Error| Error::io(format_args!("write {}", path.display()), &error);
+                let file = out.into_inner().map_err(|error| writing(error.into_error()))?;
+                file.as_file().sync_all().map_err(writing)?;
+                file.persist(&path).map_err(|error| writing(error.error))?;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Standard(out) => out.write(bytes),
+            Self::Device(out, _) => out.write(bytes),
+            Self::File(out, _) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Standard(out) => out.flush(),
+            Self::Device(out, _) => out.flush(),
+            Self::File(out, _) => out.flush(),
+        }
+    }
+}
+
+/// A temporary file in `folder`, which others may read as they may read any new file.
+fn beside(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    #[cfg(unix)]
+    let builder = builder.permissions(permissions);
+    builder.prefix(".bobak-").tempfile_in(folder)
+}
+
+/// A number with commas between thousands: `336,776`.
+#[must_use]
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.char_indices() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Rows in a time, in words: `336,776 rows in 0.91 s (370,083 rows/s)`.
+#[must_use]
+pub fn rate(rows: u64, time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let noun = if rows == 1 { "row" } else { "rows" };
+    if seconds <= 0.0 {
+        return format!("{} {noun}", count(rows));
+    }
+    // A rate beyond 2^64 rows a second would only be shown wrong.
+    let rate = (rows as f64 / seconds) as u64;
+    format!("{} {noun} in {seconds:.2} s ({} rows/s)", count(rows), count(rate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_000), "1,000");
+        assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!(rate(1, Duration::from_millis(500)), "1 row in 0.50 s (2 rows/s)");
+        assert_eq!(rate(10, Duration::ZERO), "10 rows");
+    }
+
+    #[test]
+    fn a_file_appears_only_when_it_is_complete() {
+        let folder = tempfile::tempdir().expect("makes a folder");
+        let path = folder.path().join("out.csv");
+        let mut output = Output::open(Some(&path)).expect("opens");
+        output.write_all(b"half").expect("writes");
+        drop(output);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("lists").count(), 0);
+        let mut output = Output::open(Some(&path)).expect("opens");
+        output.write_all(b"whole").expect("writes");
+        output.finish().expect("finishes");
+        assert_eq!(std::fs::read_to_string(&path).expect("reads"), "whole");
+        assert!(Output::open(Some(&folder.path().join("no/such/out.csv"))).is_err());
+    }
+}

@@ -1,0 +1,131 @@
+//! Names of tables and columns as names in Rust.
+
+use std::collections::HashSet;
+
+/// What Rust keeps for itself, of any edition, weak keywords included where they would confuse.
+const KEYWORDS: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
+    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
+    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
+    "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
+    "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// Words that end in `s` and mean one thing.
+const SINGULAR: &[&str] = &["news", "series", "species", "lens", "alias", "atlas", "canvas", "gas"];
+
+/// The struct for a table: its name in camel case, a plural in the singular (`people` stays).
+#[must_use]
+pub fn struct_name(table: &str) -> String {
+    let words: Vec<_> = words(table);
+    let mut name = String::new();
+    for (place, word) in words.iter().enumerate() {
+        let word = if place + 1 == words.len() { singular(word) } else { word.clone() };
+        let mut chars = word.chars();
+        name.extend(chars.next().map(char::to_uppercase).into_iter().flatten());
+        name.push_str(chars.as_str());
+    }
+    if starts_like_a_name(&name) && name != "Self" { name } else { format!("Table{name}") }
+}
+
+/// The field for a column: its name in snake case, made to differ from those in `taken`, which it
+/// joins.
+#[must_use]
+pub fn field_name(column: &str, taken: &mut HashSet<String>) -> String {
+    let mut name = words(column).join("_");
+    if !starts_like_a_name(&name) {
+        name = format!("column_{name}");
+    }
+    while KEYWORDS.contains(&name.as_str()) || taken.contains(&name) {
+        name.push('_');
+    }
+    taken.insert(name.clone());
+    name
+}
+
+/// The words of a name in lower case: `depTime`, `dep_time`, `Dep Time` are all `dep` and `time`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut after_lower = false;
+    for c in name.chars() {
+        let part = c.is_alphanumeric();
+        if (!part || (c.is_uppercase() && after_lower)) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if part {
+            word.extend(c.to_lowercase());
+        }
+        after_lower = c.is_lowercase() || c.is_numeric();
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+fn singular(word: &str) -> String {
+    let ends = |end: &str| word.len() > end.len() + 1 && word.ends_with(end);
+    if SINGULAR.contains(&word) || ["ss", "us", "is"].iter().any(|end| ends(end)) {
+        return word.to_owned();
+    }
+    if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 1) {
+        return format!("{stem}y");
+    }
+    for end in ["sses", "xes", "ches", "shes"] {
+        if ends(end) {
+            return word.trim_end_matches("es").to_owned();
+        }
+    }
+    match word.strip_suffix('s') {
+        Some(stem) if stem.len() > 1 => stem.to_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+fn starts_like_a_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_alphabetic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structs_are_named_after_one_row() {
+        for (table, name) in [
+            ("flights", "Flight"),
+            ("airlines", "Airline"),
+            ("weather", "Weather"),
+            ("order_lines", "OrderLine"),
+            ("cities", "City"),
+            ("addresses", "Address"),
+            ("boxes", "Box"),
+            ("status", "Status"),
+            ("series", "Series"),
+            ("OrderLine", "OrderLine"),
+            ("my table", "MyTable"),
+            ("2013", "Table2013"),
+            ("self", "TableSelf"),
+            ("", "Table"),
+        ] {
+            assert_eq!(struct_name(table), name);
+        }
+    }
+
+    #[test]
+    fn fields_are_distinct_names_that_rust_allows() {
+        let mut taken = HashSet::new();
+        for (column, name) in [
+            ("depTime", "dep_time"),
+            ("dep_time", "dep_time_"),
+            ("Dep Time", "dep_time__"),
+            ("type", "type_"),
+            ("2nd", "column_2nd"),
+            ("größe", "größe"),
+            ("%", "column_"),
+        ] {
+            assert_eq!(field_name(column, &mut taken), name);
+        }
+    }
+}

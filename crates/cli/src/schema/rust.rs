@@ -1,0 +1,241 @@
+//! The Rust structs for existing tables: what a user pastes to go on with records.
+
+use crate::schema::names::{field_name, struct_name};
+use bobak::{
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Role, TableSchema, Type, Value,
+};
+use std::collections::HashSet;
+use std::fmt::Write;
+
+/// A module with one `#[derive(Record)]` struct for each table.
+///
+/// What a struct can't say stays as a comment: a column without a type.
+#[must_use]
+pub fn rust_module(tables: &[TableSchema]) -> String {
+    let mut text = "use bobak::prelude::*;\n".to_owned();
+    let mut taken = HashSet::new();
+    for table in tables {
+        let mut name = struct_name(table.name());
+        while !taken.insert(name.clone()) {
+            name.push('_');
+        }
+        text.push('\n');
+        text.push_str(&rust_struct(table, &name));
+    }
+    text
+}
+
+fn rust_struct(table: &TableSchema, name: &str) -> String {
+    let mut taken = HashSet::new();
+    let columns = table.columns();
+    let fields: Vec<_> =
+        columns.iter().map(|column| field_name(&column.name, &mut taken)).collect();
+    let mut text = "#[derive(Record, Debug, Clone, PartialEq)]\n".to_owned();
+    let mut line = |text_line: String| {
+        writeln!(text, "{text_line}").expect("writing to a String does not fail");
+    };
+    let mut on_struct = vec![format!("table = {}", quoted(table.name()))];
+    on_struct.extend(table_indexes(table, &fields));
+    line(format!("#[record({})]", on_struct.join(", ")));
+    line(format!("pub struct {name} {{"));
+    for (place, (column, field)) in columns.iter().zip(&fields).enumerate() {
+        let attributes = attributes(table, place, column, field);
+        if !attributes.is_empty() {
+            line(format!("    #[record({})]", attributes.join(", ")));
+        }
+        let comment = if column.ty == Type::Any { " // declared without a type" } else { "" };
+        line(format!("    pub {field}: {},{comment}", rust_type(column)));
+    }
+    line("}".to_owned());
+    text
+}
+
+fn rust_type(column: &ColumnSchema) -> String {
+    let plain = match column.ty {
+        Type::Text => "String",
+        Type::Bytes => "Vec<u8>",
+        Type::Uuid => "Uuid",
+        Type::Currency => "Currency",
+        Type::Date => "Date",
+        Type::Time => "Time",
+        Type::DateTime => "DateTime",
+        Type::Timestamp => "Timestamp",
+        Type::Json => "Json<serde_json::Value>",
+        Type::Any => "Value<'static>",
+        ty => ty.name(),
+    };
+    if column.nullable && column.ty != Type::Any {
+        format!("Option<{plain}>")
+    } else {
+        plain.to_owned()
+    }
+}
+
+fn attributes(
+    table: &TableSchema,
+    place: usize,
+    column: &ColumnSchema,
+    field: &str,
+) -> Vec<String> {
+    let mut attributes = Vec::new();
+    attributes.extend(key(table, place, column, field));
+    if field != column.name {
+        attributes.push(format!("column = {}", quoted(&column.name)));
+    }
+    attributes.extend(column.max_chars.map(|max| format!("max = {max}")));
+    if column.unique {
+        attributes.push("unique".to_owned());
+    } else if table.indexes().iter().any(|index| is_of_field(table, index, place)) {
+        attributes.push("index".to_owned());
+    }
+    if column.is_kept_as_text() {
+        attributes.push("store = \"text\"".to_owned());
+    }
+    match column.collation {
+        Collation::Binary => {}
+        Collation::NoCase => attributes.push("collation = \"nocase\"".to_owned()),
+        Collation::UnicodeNoCase => attributes.push("collation = \"unicode_nocase\"".to_owned()),
+    }
+    match column.role {
+        Role::Plain => {}
+        Role::CreatedAt => attributes.push("created_at".to_owned()),
+        Role::ModifiedAt => attributes.push("modified_at".to_owned()),
+        Role::Version => attributes.push("version".to_owned()),
+    }
+    attributes.extend(default(column));
+    attributes.extend(column.check.as_ref().map(|check| format!("check = {}", quoted(check))));
+    if let Some(reference) = &column.reference {
+        let target = format!("{}({})", reference.table, reference.column);
+        attributes.push(format!("references = {}", quoted(&target)));
+        match reference.on_delete {
+            OnDelete::Restrict => {}
+            OnDelete::Cascade => attributes.push("on_delete = \"cascade\"".to_owned()),
+            OnDelete::SetNull => attributes.push("on_delete = \"set_null\"".to_owned()),
+        }
+    }
+    attributes
+}
+
+fn key(table: &TableSchema, place: usize, column: &ColumnSchema, field: &str) -> Option<String> {
+    if !table.key().contains(&place) {
+        return None;
+    }
+    let alone = table.key().len() == 1;
+    let may_be_made = alone && matches!(column.ty, Type::I64 | Type::Uuid);
+    if may_be_made && table.key_generation() == KeyGeneration::Given {
+        return Some("key = \"given\"".to_owned());
+    }
+    // A field `id` alone is the key without a word.
+    (!alone || field != "id").then(|| "key".to_owned())
+}
+
+/// The default, where the derive takes one: of booleans, numbers and texts.
+fn default(column: &ColumnSchema) -> Option<String> {
+    let text = match (column.default.as_ref()?, column.ty) {
+        (Value::Int(integer @ (0 | 1)), Type::Bool) => (*integer == 1).to_string(),
+        (Value::Int(integer), ty) if is_integer(ty) => integer.to_string(),
+        (Value::Float(float), Type::F32 | Type::F64) => format!("{float:?}"),
+        (Value::Text(text), Type::Text) => quoted(text),
+        _ => return None,
+    };
+    Some(format!("default = {text}"))
+}
+
+const fn is_integer(ty: Type) -> bool {
+    use Type::{I8, I16, I32, I64, U8, U16, U32, U64};
+    matches!(ty, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
+}
+
+/// The indexes that no attribute of a field says.
+fn table_indexes(table: &TableSchema, fields: &[String]) -> Vec<String> {
+    let of_a_field = |index: &IndexSchema| match index.columns[..] {
+        [place] if index.unique => table.columns().get(place).is_some_and(|column| column.unique),
+        [place] => is_of_field(table, index, place),
+        _ => false,
+    };
+    table
+        .indexes()
+        .iter()
+        .filter(|index| !of_a_field(index))
+        .map(|index| {
+            let mut parts: Vec<String> =
+                index.columns.iter().filter_map(|&place| fields.get(place)).cloned().collect();
+            if index.unique {
+                parts.push("unique".to_owned());
+            }
+            parts.push(format!("name = {}", quoted(&index.name)));
+            format!("index({})", parts.join(", "))
+        })
+        .collect()
+}
+
+/// Whether it is the index that `index` on the field makes: of this column alone, by its name.
+fn is_of_field(table: &TableSchema, index: &IndexSchema, place: usize) -> bool {
+    let name = table.columns().get(place).map(|column| format!("{}_{}", table.name(), column.name));
+    !index.unique && index.columns == [place] && name.as_deref() == Some(&*index.name)
+}
+
+/// A string literal.
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_struct_says_what_the_table_says() {
+        let planes = TableSchema::builder("planes")
+            .column(ColumnSchema::new("tailnum", Type::Text).max_chars(6))
+            .column(ColumnSchema::new("type", Type::Text).default("a \"jet\""))
+            .column(ColumnSchema::new("year", Type::I64).nullable(true))
+            .column(ColumnSchema::new("is new", Type::Bool).default(true))
+            .column(ColumnSchema::new("serial", Type::I32).unique())
+            .column(ColumnSchema::new("maker", Type::I64).nullable(true).references(
+                "makers",
+                "id",
+                OnDelete::SetNull,
+            ))
+            .key(["tailnum"])
+            .index("planes_year", ["year"])
+            .index("by_maker", ["maker"])
+            .unique_index("planes_type_year", ["type", "year"])
+            .build()
+            .expect("a sound table");
+        assert_eq!(
+            rust_module(&[planes]),
+            r#"use bobak::prelude::*;
+
+#[derive(Record, Debug, Clone, PartialEq)]
+#[record(table = "planes", index(maker, name = "by_maker"), index(type_, year, unique, name = "planes_type_year"))]
+pub struct Plane {
+    #[record(key, max = 6)]
+    pub tailnum: String,
+    #[record(column = "type", default = "a \"jet\"")]
+    pub type_: String,
+    #[record(index)]
+    pub year: Option<i64>,
+    #[record(column = "is new", default = true)]
+    pub is_new: bool,
+    #[record(unique)]
+    pub serial: i32,
+    #[record(references = "makers(id)", on_delete = "set_null")]
+    pub maker: Option<i64>,
+}
+"#
+        );
+    }
+
+    #[test]
+    fn keys_say_who_gives_them() {
+        let table = |given: bool| {
+            let table =
+                TableSchema::builder("t").column(ColumnSchema::new("id", Type::I64)).key(["id"]);
+            let table = if given { table.given_key() } else { table };
+            rust_module(&[table.build().expect("a sound table")])
+        };
+        assert!(table(false).contains("{\n    pub id: i64,"));
+        assert!(table(true).contains("    #[record(key = \"given\")]\n    pub id: i64,"));
+    }
+}
