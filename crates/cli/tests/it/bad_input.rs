@@ -1,0 +1,167 @@
+//! Each mistake has its exit code and its sentence; nothing panics, nothing half-written stays.
+
+use crate::program::{Program, data};
+
+#[test]
+fn called_wrongly() {
+    let program = Program::new();
+    program.file("t.csv", "a\n1\n");
+    for (sentence, arguments) in [
+        ("Usage", &[][..]),
+        ("unrecognized subcommand", &["fly"]),
+        ("required", &["import", "t.csv"]),
+        ("unexpected argument", &["schema", "sqlite:t.db", "--colour"]),
+        (
+            "there is no type",
+            &["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--type", "a=string"],
+        ),
+        (
+            "--type names the column \"b\"",
+            &["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--type", "b=i64"],
+        ),
+        (
+            "--key names the column \"b\"",
+            &["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--key", "b"],
+        ),
+        (
+            "leave out --member",
+            &["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--member", "x"],
+        ),
+        ("sqlite", &["import", "t.csv", "--table", "t", "--to", "flights.db"]),
+        ("unknown engine", &["schema", "oracle:t.db"]),
+        ("possible values", &["export", "sqlite:t.db", "--table", "t", "--format", "xml"]),
+        ("at least 1", &["bench", "--rows", "0"]),
+        ("no engine is called", &["bench", "--engines", "abacus"]),
+        ("no cell is called", &["bench", "--cells", "guess"]),
+    ] {
+        program.fails(2, sentence, arguments);
+    }
+}
+
+#[test]
+fn help_is_no_mistake() {
+    let program = Program::new();
+    for arguments in [&["--help"][..], &["import", "--help"], &["help", "export"], &["--version"]] {
+        assert!(!program.ok(arguments).is_empty());
+    }
+}
+
+#[test]
+fn input_that_is_no_csv() {
+    let program = Program::new();
+    program
+        .file("empty.csv", "")
+        .file("elf.csv", b"\x7fELF\x02\x01\x01\x00\x00\n\x00")
+        .file("utf16.csv", b"\xff\xfea\x00,\x00b\x00\n\x00")
+        .file("latin.csv", b"a,b\n1,caf\xe9\n")
+        .file("open.csv", "a,b\n1,\"2\n3,4\n")
+        .file("twice.csv", "a,A\n1,2\n")
+        .file("gz.csv", b"\x1f\x8b\x08 and no more")
+        .file("zip.csv", b"PK\x03\x04 and no more");
+    for (file, sentence) in [
+        ("missing.csv", "could not open missing.csv: "),
+        ("empty.csv", "empty.csv is empty"),
+        ("elf.csv", "elf.csv is not a CSV file"),
+        ("utf16.csv", "utf16.csv is not a CSV file"),
+        ("latin.csv", "latin.csv, line 2: column b: \"caf\u{fffd}\" is not UTF-8"),
+        ("open.csv", "open.csv, line 2: a quote is opened and never closed"),
+        ("twice.csv", "twice.csv names two columns"),
+        ("gz.csv", "gz.csv"),
+        ("zip.csv", "could not unpack zip.csv: "),
+        (".", "is a folder"),
+    ] {
+        program.fails(1, sentence, &["import", file, "--table", "t", "--to", "sqlite:t.db"]);
+        assert!(!program.path("t.db").exists(), "{file}");
+    }
+}
+
+#[test]
+fn a_value_that_is_not_of_its_type() {
+    let program = Program::new();
+    program.file("t.csv", "a,b\n1,2\n2,x\n");
+    let sentence = "t.csv, line 3: column b: \"x\" is not an i64; nothing was imported";
+    let arguments = ["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--type", "b=i64"];
+    program.fails(1, sentence, &arguments);
+    program.file("t.csv", "a,b\n1,2\nNA,3\n");
+    let arguments = ["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--key", "a"];
+    program.fails(1, "t.csv, line 3: column a: NULL where none may be", &arguments);
+}
+
+#[test]
+fn a_database_that_cannot_be_used() {
+    let program = Program::new();
+    program.file(
+        "no.db",
+        "this is a text, and long enough to be taken for more than an empty file\n".repeat(20),
+    );
+    let airlines = data("airlines.csv");
+    for arguments in [
+        &["schema", "sqlite:no.db"][..],
+        &["query", "sqlite:no.db", "SELECT 1 FROM t"],
+        &["export", "sqlite:no.db", "--table", "t"],
+        &["import", &airlines, "--table", "t", "--to", "sqlite:no.db"],
+    ] {
+        program.fails(1, "no.db: the file is not an SQLite database", arguments);
+    }
+    for arguments in [
+        &["schema", "sqlite:missing.db"][..],
+        &["query", "sqlite:missing.db", "SELECT 1"],
+        &["export", "sqlite:missing.db", "--table", "t"],
+    ] {
+        program.fails(1, "there is no file missing.db", arguments);
+        assert!(!program.path("missing.db").exists());
+    }
+    program.fails(
+        1,
+        "",
+        &["import", &airlines, "--table", "t", "--to", "sqlite:no/such/folder/t.db"],
+    );
+}
+
+#[test]
+fn a_table_or_column_that_is_not_there() {
+    let program = Program::new();
+    program.ok(&["import", &data("airlines.csv"), "--table", "airlines", "--to", "sqlite:t.db"]);
+    for (sentence, arguments) in [
+        (
+            "there is no table 'planes'; there are: airlines",
+            &["export", "sqlite:t.db", "--table", "planes"][..],
+        ),
+        ("'speed'", &["export", "sqlite:t.db", "--table", "airlines", "--columns", "speed"]),
+        ("planes", &["query", "sqlite:t.db", "SELECT * FROM planes"]),
+        ("speed", &["query", "sqlite:t.db", "SELECT speed FROM airlines"]),
+        ("syntax error", &["query", "sqlite:t.db", "SELEC 1"]),
+    ] {
+        program.fails(1, sentence, arguments);
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written() {
+    let program = Program::new();
+    program.ok(&["import", &data("airlines.csv"), "--table", "airlines", "--to", "sqlite:t.db"]);
+    let arguments =
+        ["export", "sqlite:t.db", "--table", "airlines", "--output", "no/such/folder/t.csv"];
+    program.fails(1, "no/such/folder/t.csv", &arguments);
+}
+
+/// `bobak query … | head`: the reader goes away in the middle, which is no failure.
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away() {
+    use std::process::{Command, Stdio};
+    let program = Program::new();
+    program.ok(&["import", &data("airports.csv"), "--table", "a", "--to", "sqlite:t.db"]);
+    let sql = "SELECT x.name FROM a x, a y LIMIT 200000";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
+        .args(["query", "sqlite:t.db", sql, "--format", "csv"])
+        .current_dir(program.path(""))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

@@ -1,0 +1,57 @@
+//! `bobak bench`: a small run, and its reports.
+
+use crate::program::Program;
+
+#[test]
+fn a_small_run_writes_every_report() {
+    let program = Program::new();
+    let out = program.ok(&[
+        "bench",
+        "--rows",
+        "50",
+        "--repeat",
+        "1",
+        "--engines",
+        "sqlite memory",
+        "--cells",
+        "batch trans,all direct",
+        "--json",
+        "r.json",
+        "--markdown",
+        "r.md",
+        "--html",
+        "r.html",
+    ]);
+    assert!(out.contains("sqlite memory") || out.contains("SQLite memory"), "{out}");
+    let json: serde_json::Value = serde_json::from_str(&program.text("r.json")).expect("is JSON");
+    let cells = json["cells"].as_array().expect("has cells");
+    assert_eq!(cells.len(), 2);
+    for cell in cells {
+        assert_eq!(cell["verified"], true, "{cell}");
+        assert_eq!(cell["engine"], "sqlite memory");
+        assert!(cell["ratio"].as_f64().is_some(), "{cell}");
+    }
+    assert!(program.text("r.md").contains('|'));
+    assert!(program.text("r.html").to_lowercase().contains("<html"));
+}
+
+#[test]
+fn a_report_on_standard_output_stands_alone() {
+    let program = Program::new();
+    let run = program.run(&[
+        "bench",
+        "--quiet",
+        "--rows",
+        "20",
+        "--repeat",
+        "1",
+        "--engines",
+        "sqlite memory",
+        "--cells",
+        "trans",
+        "--json",
+        "-",
+    ]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""));
+    serde_json::from_str::<serde_json::Value>(&run.out).expect("is JSON and nothing else");
+}

@@ -1,0 +1,11 @@
+//! The program, run as its users run it: arguments in, output and exit code out.
+
+mod program; // how a test runs it
+
+mod bad_input; // each mistake: its exit code and its sentence
+mod bench; // a small run, and its reports
+mod export; // the forms of output
+mod import; // types, bad lines, packings
+mod query; // statements, parameters, types
+mod round_trip; // real data in and out without a loss
+mod schema; // tables in words and in Rust

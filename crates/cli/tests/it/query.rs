@@ -1,0 +1,82 @@
+//! `bobak query`: statements, parameters, types.
+
+use crate::program::Program;
+
+fn program() -> Program {
+    let program = Program::new();
+    program.file(
+        "t.csv",
+        "a,name,at,ok\n1,Zoë,2013-01-01T10:00:00Z,true\n22,NA,2013-01-02T10:00:00Z,false\n",
+    );
+    program.ok(&["import", "t.csv", "--table", "t", "--to", "sqlite:t.db"]);
+    program
+}
+
+#[test]
+fn a_table_is_for_people() {
+    assert_eq!(
+        program().ok(&["query", "sqlite:t.db", "SELECT a, name, at, ok FROM t"]),
+        " a  name  at                    ok\n\
+         ──  ────  ────────────────────  ─────\n\
+         \x201  Zoë   2013-01-01T10:00:00Z  true\n\
+         22  NULL  2013-01-02T10:00:00Z  false\n"
+    );
+}
+
+#[test]
+fn parameters_are_bound_in_order() {
+    let program = program();
+    let sql = "SELECT name FROM t WHERE a = ? AND name = ?";
+    let out = program.ok(&[
+        "query",
+        "sqlite:t.db",
+        sql,
+        "--param",
+        "1",
+        "--param",
+        "Zoë",
+        "--format",
+        "csv",
+    ]);
+    assert_eq!(out, "name\nZoë\n");
+    let out =
+        program.ok(&["query", "sqlite:t.db", "SELECT ? AS x", "--param", "-7", "--format", "json"]);
+    assert_eq!(out, "[\n{\"x\":-7}\n]\n");
+    program.fails(1, "", &["query", "sqlite:t.db", sql, "--param", "1"]);
+}
+
+#[test]
+fn a_type_can_be_said_of_an_expression() {
+    let program = program();
+    let sql = "SELECT max(at) AS last FROM t";
+    let query = |more: &[&str]| {
+        program.ok(&[&["query", "sqlite:t.db", sql, "--format", "csv"][..], more].concat())
+    };
+    assert_eq!(query(&[]), "last\n1357120800000000\n");
+    assert_eq!(query(&["--type", "last=timestamp"]), "last\n2013-01-02T10:00:00Z\n");
+}
+
+#[test]
+fn no_rows_still_have_columns() {
+    let out = program().ok(&[
+        "query",
+        "sqlite:t.db",
+        "SELECT a, name AS n FROM t WHERE a = 0",
+        "--format",
+        "csv",
+    ]);
+    assert_eq!(out, "a,n\n");
+}
+
+#[test]
+fn a_statement_may_change_rows_and_come_from_standard_input() {
+    let program = program();
+    let run =
+        program.run_with_input(&["query", "sqlite:t.db", "-"], b"DELETE FROM t WHERE a = 1;\n");
+    assert_eq!((run.code, run.out.as_str()), (0, ""));
+    assert!(run.err.starts_with("1 row "), "{}", run.err);
+    assert_eq!(
+        program.ok(&["query", "sqlite:t.db", "SELECT count(*) AS n FROM t", "--format", "csv"]),
+        "n\n1\n"
+    );
+}

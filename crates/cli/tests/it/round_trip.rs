@@ -1,0 +1,105 @@
+//! Real data in and out without a loss: what an export writes is what the import has read.
+
+use crate::program::{Program, data};
+
+const TABLES: [(&str, &[&str]); 5] = [
+    ("airlines", &["--key", "carrier"]),
+    ("airports", &["--key", "faa"]),
+    ("planes", &["--key", "tailnum"]),
+    ("weather", &["--key", "origin,time_hour"]),
+    ("flights", &[]),
+];
+
+fn import_all(program: &Program) {
+    for (table, key) in TABLES {
+        let file = data(&format!("{table}.csv"));
+        let fixed = ["import", &file, "--table", table, "--to", "sqlite:flights.db"];
+        program.ok(&[&fixed, key].concat());
+    }
+}
+
+fn lines(text: &str) -> Vec<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    let line = |line: csv::Result<csv::StringRecord>| {
+        line.expect("is CSV").iter().map(str::to_owned).collect()
+    };
+    reader.records().map(line).collect()
+}
+
+/// Numbers by value, texts byte for byte.
+fn same(a: &str, b: &str) -> bool {
+    a == b || a.parse::<f64>().is_ok_and(|number| Ok(number) == b.parse::<f64>())
+}
+
+#[test]
+fn csv_comes_back() {
+    let program = Program::new();
+    import_all(&program);
+    for (table, key) in TABLES {
+        let mut arguments = vec!["export", "sqlite:flights.db", "--table", table, "--null", "NA"];
+        if key.is_empty() {
+            arguments.extend(["--without", "id"]);
+        }
+        let exported = program.ok(&arguments);
+        let original = std::fs::read_to_string(data(&format!("{table}.csv"))).expect("reads");
+        let (mut before, mut after) = (lines(&original), lines(&exported));
+        // A table with a key comes in its order.
+        if !key.is_empty() {
+            before[1..].sort();
+            after[1..].sort();
+        }
+        assert_eq!(before.len(), after.len(), "{table}");
+        for (before, after) in before.iter().zip(&after) {
+            let equal = before.len() == after.len()
+                && before.iter().zip(after).all(|(before, after)| same(before, after));
+            assert!(equal, "{table}: {before:?} became {after:?}");
+        }
+    }
+}
+
+#[test]
+fn an_export_imports_as_the_same_table() {
+    let program = Program::new();
+    import_all(&program);
+    for (table, key) in TABLES {
+        program.ok(&["export", "sqlite:flights.db", "--table", table, "--output", "t.csv"]);
+        let fixed = ["import", "t.csv", "--table", table, "--to", "sqlite:again.db"];
+        let key = if key.is_empty() { &["--key", "id"] } else { key };
+        program.ok(&[&fixed, key].concat());
+        let [first, second] = ["sqlite:flights.db", "sqlite:again.db"]
+            .map(|url| program.ok(&["export", url, "--table", table, "--format", "ndjson"]));
+        assert!(first == second, "{table}");
+    }
+}
+
+#[test]
+fn the_tables_join() {
+    let program = Program::new();
+    import_all(&program);
+    let sql = "SELECT a.name, count(*) AS flights, count(p.tailnum) AS known_planes, round(avg(w.temp), 1) AS temp
+               FROM flights f JOIN airlines a ON a.carrier = f.carrier
+               LEFT JOIN planes p ON p.tailnum = f.tailnum
+               LEFT JOIN weather w ON w.origin = f.origin AND w.time_hour = f.time_hour
+               GROUP BY a.carrier ORDER BY flights DESC LIMIT 2";
+    assert_eq!(
+        program.ok(&["query", "sqlite:flights.db", sql, "--format", "csv"]),
+        "name,flights,known_planes,temp\nUnited Air Lines Inc.,165,161,37.5\nJetBlue Airways,163,160,36.6\n"
+    );
+}
+
+#[test]
+fn counts_are_those_of_the_source() {
+    let program = Program::new();
+    import_all(&program);
+    for (table, rows) in [
+        ("airlines", 16),
+        ("airports", 1_458),
+        ("planes", 3_322),
+        ("weather", 67),
+        ("flights", 842),
+    ] {
+        let sql = format!("SELECT count(*) AS n FROM {table}");
+        let out = program.ok(&["query", "sqlite:flights.db", &sql, "--format", "ndjson"]);
+        assert_eq!(out, format!("{{\"n\":{rows}}}\n"));
+    }
+}
