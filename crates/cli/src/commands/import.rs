@@ -8,6 +8,7 @@ use crate::import::{Layout, Load, Plan, Rejects, Source, Survey};
 use crate::output::{Output, Progress, Screen, count, rate};
 use crate::schema::describe;
 use bobak::{Db, Type};
+use bobak_sql::Dialect;
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
@@ -148,8 +149,8 @@ impl Import {
         if done.is_err() && made {
             // The first error is the one to tell. An engine without SQL keeps an empty table in
             // memory, and forgets it with the process.
-            let name = load.plan.schema().name().replace('"', "\"\"");
-            let _ = db.execute(&format!("DROP TABLE \"{name}\""), ());
+            let name = bobak_sql::quote(Dialect::Sqlite, load.plan.schema().name());
+            let _ = db.execute(&format!("DROP TABLE {name}"), ());
         }
         let rows = done?;
         db.flush()?;

@@ -151,8 +151,10 @@ pub fn fault(
 /// The reason why a line of another number of fields is bad.
 #[must_use]
 pub fn wrong_count(fields: usize, columns: usize) -> String {
-    let noun = if fields == 1 { "field" } else { "fields" };
-    format!("{fields} {noun} where there are {columns} columns")
+    let found = if fields == 1 { "field" } else { "fields" };
+    let expected =
+        if columns == 1 { "is 1 column".to_owned() } else { format!("are {columns} columns") };
+    format!("{fields} {found} where there {expected}")
 }
 
 fn is_bool(field: &[u8]) -> bool {
