@@ -21,6 +21,34 @@ const FLOAT: u8 = 2;
 const TEXT: u8 = 3;
 const BYTES: u8 = 4;
 
+/// A value of an encoded row whose text is not looked at: for those who only pass it on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RawValue<'a> {
+    /// SQL NULL.
+    Null,
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// The bytes of a text: UTF-8 where the row was encoded by this process.
+    Text(&'a [u8]),
+    /// Bytes.
+    Bytes(&'a [u8]),
+}
+
+impl<'a> From<ValueRef<'a>> for RawValue<'a> {
+    #[inline]
+    fn from(value: ValueRef<'a>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Int(i) => Self::Int(i),
+            ValueRef::Float(f) => Self::Float(f),
+            ValueRef::Text(text) => Self::Text(text.as_bytes()),
+            ValueRef::Bytes(bytes) => Self::Bytes(bytes),
+        }
+    }
+}
+
 /// The length of a frame's head.
 pub const FRAME: usize = 4;
 
@@ -107,6 +135,25 @@ impl<'a> EncodedRow<'a> {
             BYTES => self.heap(column).map_or(ValueRef::Null, ValueRef::Bytes),
             _ => ValueRef::Null,
         }
+    }
+
+    /// All values in order, texts unchecked: the quickest way through a row.
+    #[inline]
+    pub fn raw_values(&self) -> impl ExactSizeIterator<Item = RawValue<'a>> + use<'a> {
+        let (tags, rest) = self.bytes.split_at_checked(2 + self.columns).unwrap_or_default();
+        let (slots, heap) = rest.split_at_checked(8 * self.columns).unwrap_or_default();
+        let (slots, _) = slots.as_chunks::<8>();
+        let bytes = move |slot: u64| {
+            let (offset, length) = ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize);
+            heap.get(offset..offset + length).unwrap_or_default()
+        };
+        tags.get(2..).unwrap_or_default().iter().zip(slots).map(move |(tag, slot)| match *tag {
+            INT => RawValue::Int(i64::from_le_bytes(*slot)),
+            FLOAT => RawValue::Float(f64::from_le_bytes(*slot)),
+            TEXT => RawValue::Text(bytes(u64::from_le_bytes(*slot))),
+            BYTES => RawValue::Bytes(bytes(u64::from_le_bytes(*slot))),
+            _ => RawValue::Null,
+        })
     }
 
     #[inline]
@@ -265,6 +312,10 @@ mod tests {
         let row = EncodedRow::check(row.as_bytes()).unwrap();
         let back: Vec<_> = (0..row.len()).map(|i| row.get(i).to_owned()).collect();
         assert_eq!(back, sample());
+        let kept = sample();
+        let raw: Vec<_> = kept.iter().map(|v| RawValue::from(v.as_ref())).collect();
+        let passed: Vec<_> = row.raw_values().collect();
+        assert_eq!(format!("{passed:?}"), format!("{raw:?}"));
         assert_eq!(row.get(6), ValueRef::Null);
         assert_eq!(split_first(&out[used..]).unwrap().0.len(), 0);
     }
@@ -286,6 +337,7 @@ mod tests {
                 let _ = EncodedRow::check(&bytes);
                 let row = EncodedRow::new(&bytes);
                 (0..row.len().min(100)).for_each(|i| drop(row.get(i).to_owned()));
+                row.raw_values().for_each(drop);
             }
         }
     }

@@ -56,8 +56,21 @@ impl FieldSet {
     }
 
     /// The columns, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..Self::MAX).filter(|&column| self.contains(column))
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = usize> + use<> {
+        let mut words = self.0;
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            loop {
+                let word = words.get_mut(at)?;
+                if *word != 0 {
+                    let bit = word.trailing_zeros() as usize;
+                    *word &= *word - 1;
+                    return Some(at * 64 + bit);
+                }
+                at += 1;
+            }
+        })
     }
 
     /// The set's four words, lowest columns first: its form in a batch.
@@ -72,5 +85,22 @@ impl FromIterator<usize> for FieldSet {
         let mut set = Self::EMPTY;
         columns.into_iter().for_each(|column| set.insert(column));
         set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_come_ascending_from_every_word() {
+        let columns = [0, 1, 63, 64, 127, 130, 255];
+        let mut set: FieldSet = columns.into_iter().rev().collect();
+        assert!(set.iter().eq(columns));
+        set.remove(64);
+        set.insert(FieldSet::MAX);
+        assert_eq!((set.len(), set.contains(64), set.contains(255)), (6, false, true));
+        assert_eq!(FieldSet::EMPTY.iter().next(), None);
+        assert!(FieldSet::first(70).iter().eq(0..70));
     }
 }

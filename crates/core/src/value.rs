@@ -13,7 +13,8 @@ pub enum Value<'a> {
     Null,
     /// A 64-bit signed integer.
     Int(i64),
-    /// A 64-bit float. Never NaN: engines disagree on it, so it is refused.
+    /// A 64-bit float. Never NaN: engines disagree on it, so it is refused. Engines may drop the
+    /// sign of a zero: SQLite keeps whole floats as integers.
     Float(f64),
     /// UTF-8 text; may hold NUL characters.
     Text(Cow<'a, str>),
