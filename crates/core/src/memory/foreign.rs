@@ -1,4 +1,7 @@
 //! Foreign keys: what must be there, and what goes with a deleted row.
+//!
+//! The row referred to is found by hash. Those that refer to a deleted row are found by an index that
+//! begins with their column, and without one by a look at all rows, as in SQLite.
 
 use super::order::{compare_rows, prefix};
 use super::rows::RowBytes;

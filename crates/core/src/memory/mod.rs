@@ -121,6 +121,13 @@ impl Default for Memory {
     }
 }
 
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let tables = self.shared.read().tables.len();
+        f.debug_struct("Memory").field("path", &self.path).field("tables", &tables).finish()
+    }
+}
+
 impl MemoryBuilder {
     /// How long a writer waits for another's transaction to end before it gives up with `Busy`.
     /// Five seconds unless set.

@@ -36,6 +36,21 @@ pub(super) struct Plan {
     pub walk: Option<Walk>,
 }
 
+/// How much of the condition an index answers; the more the later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Worth {
+    /// Nothing: all rows are looked at.
+    Nothing,
+    /// A range of its first column.
+    Half,
+    /// A list of values of its first column.
+    List,
+    /// One value for each of so many columns, and perhaps a range of the next.
+    Points(usize, bool),
+    /// A list of keys, or of a unique column's values.
+    Keys,
+}
+
 /// What a condition says of one column: where its value must lie.
 #[derive(Clone, Debug)]
 struct Interval<'c> {
@@ -49,7 +64,7 @@ impl Plan {
         if condition.is_some_and(is_never) {
             return Self::few(Vec::new());
         }
-        let mut best: Option<(usize, Self)> = None;
+        let mut best: Option<((Worth, bool), Self)> = None;
         for (number, index) in table.indexes().iter().enumerate() {
             let (intervals, points) = match condition {
                 Some(condition) => intervals(table, index, condition),
@@ -62,15 +77,20 @@ impl Plan {
                 return Self::few(found.into_iter().collect());
             }
             let listed = condition.and_then(|c| listed(c, index.first_column()));
-            let (score, path) = match listed {
+            let single = index.unique && index.columns.len() == 1;
+            let (worth, path) = match listed {
                 Some(values) if points == 0 => {
-                    let score = if index.unique { 90 } else { 10 };
-                    (score, Path::Slots(list(table, index, values)))
+                    let worth = if single { Worth::Keys } else { Worth::List };
+                    (worth, Path::Slots(list(table, index, values)))
                 }
                 _ => {
-                    let half = usize::from(intervals.len() > points);
-                    let score = if points > 0 { 20 + 2 * points + half } else { 4 * half };
-                    (score, range(table, number, index, &intervals, points))
+                    let half = intervals.len() > points;
+                    let worth = match points {
+                        0 if half => Worth::Half,
+                        0 => Worth::Nothing,
+                        _ => Worth::Points(points, half),
+                    };
+                    (worth, range(table, number, index, &intervals, points))
                 }
             };
             let fixed = index.all_columns().get(..points).unwrap_or_default();
@@ -78,9 +98,10 @@ impl Plan {
                 Path::Slots(slots) => (slots.len() < 2).then_some(Walk::Forward),
                 Path::Range { .. } => walk(table, index, fixed, steps),
             };
-            let score = score + usize::from(walk.is_some());
-            if best.as_ref().is_none_or(|(other, _)| score > *other) {
-                best = Some((score, Self { path, walk }));
+            // Of two alike the one that spares the sorting; else the first: the key's.
+            let worth = (worth, walk.is_some());
+            if best.as_ref().is_none_or(|(other, _)| worth > *other) {
+                best = Some((worth, Self { path, walk }));
             }
         }
         best.map_or_else(|| Self::few(Vec::new()), |(_, plan)| plan)

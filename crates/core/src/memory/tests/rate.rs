@@ -69,6 +69,7 @@ fn rate() {
             }
         });
     }
+    small(&table, &texts);
     for part in [10_000, rows, 10_000, rows] {
         let memory = engine(&[&table]);
         let session = &*memory.session().unwrap();
@@ -105,4 +106,45 @@ fn rate() {
         });
         assert!(sum > 0);
     }
+}
+
+/// What one row costs in a table that is full already.
+fn small(table: &Arc<TableSchema>, texts: &[(String, String)]) {
+    let memory = engine(&[table]);
+    let session = &*memory.session().unwrap();
+    let fields = FieldSet::EMPTY;
+    let mut batch = Batch::new();
+    for (i, text) in texts.iter().enumerate() {
+        let values = &sample(i, text)[..];
+        batch.push(&Write { table, verb: Verb::Insert, fields, values }).unwrap();
+    }
+    session.batch(&batch, OnError::Stop, &mut |o| assert!(o.is_ok())).unwrap();
+    let count = texts.len().min(2_000);
+    let text = &texts[0];
+    timed("transactions of one", count as u64, || {
+        for i in 0..count {
+            session.control(Control::Begin).unwrap();
+            let values = &sample(i, text)[..];
+            session.write(&Write { table, verb: Verb::Insert, fields, values }).unwrap();
+            session.control(Control::Commit).unwrap();
+        }
+    });
+    timed("batches of one", count as u64, || {
+        for i in 0..count {
+            batch.clear();
+            let values = &sample(i, text)[..];
+            batch.push(&Write { table, verb: Verb::Insert, fields, values }).unwrap();
+            session.batch(&batch, OnError::Stop, &mut |o| assert!(o.is_ok())).unwrap();
+        }
+    });
+    timed("changes of one", count as u64, || {
+        for i in 1..=count as i64 {
+            let (column, comparison) = (0, crate::Comparison::Equal);
+            let condition = Condition::Compare { column, comparison, value: i.into() };
+            let assign = [crate::Assign::Add { column: 3, value: 1.into() }];
+            let (condition, assign) = (Some(&condition), Some(&assign[..]));
+            let change = crate::Change { table, condition, assign };
+            assert_eq!(session.change(&change).unwrap(), 1);
+        }
+    });
 }
