@@ -55,8 +55,8 @@ fn columns_in_copy(db: &Db, sql: &str) -> Result<Vec<OutputColumn>> {
     let names_and_types = copy
         .sql::<(String, String)>("SELECT name, type FROM pragma_table_info('bobak_result')", ())?;
     let column = |(name, declared): (String, String)| {
-        let (ty, _, as_text) = parse_declared(Dialect::Sqlite, &declared);
-        OutputColumn { name, ty: if as_text { Type::Text } else { ty } }
+        let declared = parse_declared(Dialect::Sqlite, &declared);
+        OutputColumn { name, ty: if declared.as_text { Type::Text } else { declared.ty } }
     };
     Ok(names_and_types.into_iter().map(column).collect())
 }

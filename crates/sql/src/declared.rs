@@ -1,7 +1,7 @@
 //! The types that columns are declared with, and what a declared type says.
 
 use crate::Dialect;
-use bobak_core::{ColumnSchema, Type};
+use bobak_core::{ColumnSchema, Role, Type};
 
 /// SQLite's names: `(type, kept as text, name)`. The first of a type is what it is declared with.
 ///
@@ -43,6 +43,24 @@ const SQLITE: &[(Type, bool, &str)] = &[
     (Type::Any, false, ""),
 ];
 
+/// What follows the type's name where Bobak fills the column, so that a table opened without its
+/// struct is stamped all the same. None of them changes the affinity.
+const SQLITE_ROLES: &[(Role, &str)] =
+    &[(Role::CreatedAt, "_CREATED"), (Role::ModifiedAt, "_MODIFIED"), (Role::Version, "_VERSION")];
+
+/// What a declared type says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The type.
+    pub ty: Type,
+    /// The most characters of a text.
+    pub max_chars: Option<u32>,
+    /// Whether values are kept as text though the type has another form.
+    pub as_text: bool,
+    /// Whether Bobak fills the column.
+    pub role: Role,
+}
+
 /// The type that a column is declared with; empty where it has none.
 ///
 /// ```
@@ -63,39 +81,54 @@ pub fn declared_type(dialect: Dialect, column: &ColumnSchema) -> String {
             match (column.ty, column.max_chars) {
                 (Type::Text, Some(max)) => format!("VARCHAR({max})"),
                 (Type::Json, Some(max)) => format!("{name}({max})"),
-                _ => name.to_owned(),
+                _ => {
+                    let role = SQLITE_ROLES.iter().find(|(role, _)| *role == column.role);
+                    format!("{name}{}", role.map_or("", |(_, suffix)| suffix))
+                }
             }
         }
     }
 }
 
-/// What a declared type says: the type, the most characters, and whether its values are kept as
-/// text though the type has another form.
+/// What a declared type says. The inverse of [`declared_type`].
 ///
-/// The inverse of [`declared_type`]. Names that Bobak does not write count as what the engine makes
-/// of them: a type whose values are those that the engine can store under that name.
+/// Names that Bobak does not write count as what the engine makes of them: a type whose values are
+/// those that the engine can store under that name.
 ///
 /// ```
-/// use bobak_core::Type;
+/// use bobak_core::{Role, Type};
 /// use bobak_sql::{Dialect, parse_declared};
-/// assert_eq!(parse_declared(Dialect::Sqlite, "uuid_text"), (Type::Uuid, None, true));
-/// assert_eq!(parse_declared(Dialect::Sqlite, "nvarchar (20)"), (Type::Text, Some(20), false));
-/// assert_eq!(parse_declared(Dialect::Sqlite, "DECIMAL(10,2)"), (Type::Any, None, false));
+/// let declared = parse_declared(Dialect::Sqlite, "nvarchar (20)");
+/// assert_eq!((declared.ty, declared.max_chars), (Type::Text, Some(20)));
+/// let declared = parse_declared(Dialect::Sqlite, "TIMESTAMP_TEXT_CREATED");
+/// assert_eq!((declared.ty, declared.as_text), (Type::Timestamp, true));
+/// assert_eq!(declared.role, Role::CreatedAt);
+/// assert_eq!(parse_declared(Dialect::Sqlite, "DECIMAL(10,2)").ty, Type::Any);
 /// ```
 #[must_use]
-pub fn parse_declared(dialect: Dialect, declared: &str) -> (Type, Option<u32>, bool) {
+pub fn parse_declared(dialect: Dialect, declared: &str) -> Declared {
     match dialect {
         Dialect::Sqlite => {
             let (name, size) = split_size(declared);
-            let known = SQLITE.iter().find(|(_, _, known)| *known == name);
-            let (ty, as_text) = match known {
-                Some(&(ty, as_text, _)) => (ty, as_text),
-                None => (sqlite_affinity(&name), false),
+            let filled = SQLITE_ROLES.iter().find_map(|&(role, suffix)| {
+                let name = name.strip_suffix(suffix)?;
+                sqlite_type(name).map(|(ty, as_text)| (ty, as_text, role))
+            });
+            let plain = || {
+                let (ty, as_text) = sqlite_type(&name).unwrap_or((sqlite_affinity(&name), false));
+                (ty, as_text, Role::Plain)
             };
-            let size = size.filter(|_| matches!(ty, Type::Text | Type::Json));
-            (ty, size, as_text)
+            let (ty, as_text, role) = filled.unwrap_or_else(plain);
+            let max_chars = size.filter(|_| matches!(ty, Type::Text | Type::Json));
+            Declared { ty, max_chars, as_text, role }
         }
     }
+}
+
+/// The type that Bobak declares by this name.
+fn sqlite_type(name: &str) -> Option<(Type, bool)> {
+    let known = SQLITE.iter().find(|(_, _, known)| *known == name)?;
+    Some((known.0, known.1))
 }
 
 /// `"unsigned  int (10)"` as `("UNSIGNED INT", Some(10))`.

@@ -21,9 +21,9 @@ mod write;
 mod writer;
 
 pub use change::change;
-pub use declared::{declared_type, parse_declared};
+pub use declared::{Declared, declared_type, parse_declared};
 pub use dialect::{Dialect, quote};
-pub use schema::{add_column, add_index, create_table};
+pub use schema::{GIVEN_KEY, add_column, add_index, create_table};
 pub use select::select;
 pub use write::{delete, get, insert, update};
 pub use writer::Statement;

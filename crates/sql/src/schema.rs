@@ -3,7 +3,7 @@
 use crate::Dialect;
 use crate::declared_type;
 use crate::writer::Writer;
-use bobak_core::{ColumnSchema, OnDelete, TableSchema, ValueRef};
+use bobak_core::{ColumnSchema, KeyGeneration, OnDelete, TableSchema, Type, ValueRef};
 
 /// Creates the table, then its indexes.
 #[must_use]
@@ -11,10 +11,11 @@ pub fn create_table(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     let mut writer = Writer::new(dialect);
     writer.raw("CREATE TABLE ").name(table.name()).raw(" (");
     let integer_key = table.has_integer_key();
+    let primary_key = if is_given_though_makable(table) { GIVEN_KEY } else { "PRIMARY KEY" };
     writer.list(", ", 0..table.columns().len(), |writer, place| {
         if let Some(column) = table.columns().get(place) {
             let is_key = integer_key && table.key().contains(&place);
-            define(writer, column, is_key, column.default.is_some());
+            define(writer, column, is_key.then_some(primary_key), column.default.is_some());
         }
     });
     if !integer_key {
@@ -22,7 +23,7 @@ pub fn create_table(dialect: Dialect, table: &TableSchema) -> Vec<String> {
         // would keep whole rows in the key's tree, where long rows, and keys that do not arrive in
         // order, split pages over and over; and it would take the rowid from those who read it.
         // Its keys are NOT NULL, which SQLite does not see to by itself.
-        writer.raw(", PRIMARY KEY (");
+        writer.raw(", ").raw(primary_key).raw(" (");
         writer.columns(table, table.key().iter().copied());
         writer.raw(")");
     }
@@ -30,6 +31,18 @@ pub fn create_table(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     let mut statements = vec![writer.into_text()];
     statements.extend((0..table.indexes().len()).map(|index| add_index(dialect, table, index)));
     statements
+}
+
+/// How a key is declared that could be made, but is given by the user: so that a table opened
+/// without its struct does the same.
+pub const GIVEN_KEY: &str = "CONSTRAINT \"bobak_given_key\" PRIMARY KEY";
+
+/// Whether the key is of a type that the engine or Bobak would make keys of.
+fn is_given_though_makable(table: &TableSchema) -> bool {
+    let ty = |&place: &usize| table.columns().get(place).map(|column| column.ty);
+    table.key_generation() == KeyGeneration::Given
+        && table.key().len() == 1
+        && matches!(table.key().first().and_then(ty), Some(Type::I64 | Type::Uuid))
 }
 
 /// Adds the column at this place to a table that is there without it.
@@ -44,7 +57,7 @@ pub fn add_column(dialect: Dialect, table: &TableSchema, column: usize) -> Vec<S
     };
     let mut writer = Writer::new(dialect);
     writer.raw("ALTER TABLE ").name(table.name()).raw(" ADD COLUMN ");
-    define(&mut writer, column, false, column.default.is_some() || !column.nullable);
+    define(&mut writer, column, None, column.default.is_some() || !column.nullable);
     vec![writer.into_text()]
 }
 
@@ -64,14 +77,19 @@ pub fn add_index(dialect: Dialect, table: &TableSchema, index: usize) -> String 
 }
 
 /// `"name" TYPE` and the column's rules.
-fn define(writer: &mut Writer<'_>, column: &ColumnSchema, is_integer_key: bool, default: bool) {
+fn define(
+    writer: &mut Writer<'_>,
+    column: &ColumnSchema,
+    primary_key: Option<&str>,
+    default: bool,
+) {
     writer.name(&column.name);
     let declared = declared_type(writer.dialect, column);
     if !declared.is_empty() {
         writer.raw(" ").raw(&declared);
     }
-    if is_integer_key {
-        writer.raw(" PRIMARY KEY");
+    if let Some(primary_key) = primary_key {
+        writer.raw(" ").raw(primary_key);
     } else if !column.nullable {
         writer.raw(" NOT NULL");
     }

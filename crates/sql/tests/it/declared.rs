@@ -2,8 +2,8 @@
 
 use crate::engine::Sqlite;
 use crate::tables;
-use bobak_core::{ColumnSchema, FieldSet, Select, Storage, TableSchema, Type, Value, Verb};
-use bobak_sql::{Dialect, create_table, declared_type, insert, parse_declared, select};
+use bobak_core::{ColumnSchema, FieldSet, Role, Select, Storage, TableSchema, Type, Value, Verb};
+use bobak_sql::{Declared, Dialect, create_table, declared_type, insert, parse_declared, select};
 
 const DIALECTS: &[Dialect] = &[Dialect::Sqlite];
 
@@ -14,13 +14,33 @@ fn what_is_declared_is_read_back() {
             let plain = ColumnSchema::new("x", ty);
             for column in [plain.clone(), plain.as_text()] {
                 let declared = declared_type(dialect, &column);
-                let expected = (ty, None, column.is_kept_as_text());
+                let as_text = column.is_kept_as_text();
+                let expected = Declared { ty, max_chars: None, as_text, role: Role::Plain };
                 assert_eq!(parse_declared(dialect, &declared), expected, "{declared}");
             }
         }
         for ty in [Type::Text, Type::Json] {
             let declared = declared_type(dialect, &ColumnSchema::new("x", ty).max_chars(40));
-            assert_eq!(parse_declared(dialect, &declared), (ty, Some(40), false));
+            let parsed = parse_declared(dialect, &declared);
+            assert_eq!((parsed.ty, parsed.max_chars, parsed.as_text), (ty, Some(40), false));
+        }
+    }
+}
+
+#[test]
+fn columns_that_bobak_fills_are_read_back() {
+    for &dialect in DIALECTS {
+        for (role, ty) in [
+            (Role::CreatedAt, Type::Timestamp),
+            (Role::ModifiedAt, Type::Timestamp),
+            (Role::Version, Type::I64),
+        ] {
+            let plain = ColumnSchema::new("x", ty).role(role);
+            for column in [plain.clone(), plain.as_text()] {
+                let parsed = parse_declared(dialect, &declared_type(dialect, &column));
+                let as_text = column.is_kept_as_text();
+                assert_eq!(parsed, Declared { ty, max_chars: None, as_text, role });
+            }
         }
     }
 }
@@ -50,7 +70,8 @@ fn other_names_count_by_affinity() {
         ("DÉCIMAL", Type::Any, None),
         ("", Type::Any, None),
     ] {
-        assert_eq!(parse_declared(Dialect::Sqlite, declared), (ty, max, false), "{declared}");
+        let expected = Declared { ty, max_chars: max, as_text: false, role: Role::Plain };
+        assert_eq!(parse_declared(Dialect::Sqlite, declared), expected, "{declared}");
     }
 }
 

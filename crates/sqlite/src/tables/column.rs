@@ -25,7 +25,7 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
     for row in rows {
         let mut row = row.into_iter();
         let name = text(row.next());
-        let (ty, max_chars, as_text) = parse_declared(Dialect::Sqlite, &text(row.next()));
+        let declared = parse_declared(Dialect::Sqlite, &text(row.next()));
         let not_null = flag(row.next());
         let default = row.next();
         let key_place = match row.next() {
@@ -33,11 +33,12 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
             _ => 0,
         };
         let collation = collation(&connection.db.column_collation(table, &name));
-        let mut schema = ColumnSchema::new(name.clone(), ty)
+        let mut schema = ColumnSchema::new(name.clone(), declared.ty)
+            .role(declared.role)
             .nullable(!not_null && key_place == 0)
             .collation(collation);
-        schema.max_chars = max_chars;
-        if as_text {
+        schema.max_chars = declared.max_chars;
+        if declared.as_text {
             schema = schema.as_text();
         }
         schema.default = read_default(connection, &schema, default)?;

@@ -1,8 +1,6 @@
 //! The schema of a file, whoever made it, as [`TableSchema`]s: the inverse of `create_table`.
 //!
-//! Not in a file, and so not found again: the roles of columns (`CreatedAt`, `ModifiedAt`,
-//! `Version`), and that an integer key is always given. Left out, since a schema has no place for
-//! them: checks, unique rules and foreign keys over several columns where they are not indexes;
+//! Left out, since a schema has no place for them: checks, unique rules and foreign keys over several columns where they are not indexes;
 //! partial indexes and those over expressions; collations that Bobak has not; defaults that are not
 //! constants; generated columns. All of them stay in force in the database.
 
@@ -81,7 +79,9 @@ fn read_table(
     } else {
         builder = builder.key(key);
     }
-    if !is_rowid && columns.iter().any(|c| c.key_place > 0 && c.schema.ty == Type::I64) {
+    if sql.contains(bobak_sql::GIVEN_KEY) {
+        builder = builder.given_key();
+    } else if !is_rowid && columns.iter().any(|c| c.key_place > 0 && c.schema.ty == Type::I64) {
         // SQLite makes the keys of its rowids only.
         builder = builder.given_key();
     }

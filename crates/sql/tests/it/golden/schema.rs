@@ -19,7 +19,7 @@ fn tables_with_their_indexes() {
                 "\"email\" VARCHAR(80) NOT NULL COLLATE NOCASE, ",
                 "\"age\" TINYINT CHECK (\"age\" >= 0), ",
                 "\"pay\" CURRENCY_E4 NOT NULL DEFAULT 100000, ",
-                "\"version\" INTEGER NOT NULL)",
+                "\"version\" INTEGER_VERSION NOT NULL)",
             ),
             "CREATE UNIQUE INDEX \"person_email_unique\" ON \"person\" (\"email\")",
             "CREATE INDEX \"person_age_pay\" ON \"person\" (\"age\", \"pay\")",
@@ -59,7 +59,7 @@ fn columns_and_indexes_added() {
             "ALTER TABLE \"person\" ADD COLUMN \"email\" VARCHAR(80) NOT NULL COLLATE NOCASE DEFAULT ''",
             "ALTER TABLE \"person\" ADD COLUMN \"age\" TINYINT CHECK (\"age\" >= 0)",
             "ALTER TABLE \"person\" ADD COLUMN \"pay\" CURRENCY_E4 NOT NULL DEFAULT 100000",
-            "ALTER TABLE \"person\" ADD COLUMN \"version\" INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE \"person\" ADD COLUMN \"version\" INTEGER_VERSION NOT NULL DEFAULT 0",
         ],
     }
     .check(|dialect| (1..6).flat_map(|place| add_column(dialect, &person(), place)).collect());
