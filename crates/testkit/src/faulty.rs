@@ -145,16 +145,6 @@ impl Engine for Faulty {
         }))
     }
 
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.faults.operation()?;
-        self.engine.tables()
-    }
-
-    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        self.faults.operation()?;
-        self.engine.alter(changes)
-    }
-
     fn flush(&self) -> Result<()> {
         self.faults.operation()?;
         self.engine.flush()
@@ -187,6 +177,15 @@ impl FaultySession<'_> {
 }
 
 impl Session for FaultySession<'_> {
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.faults.operation()?;
+        self.inner.tables()
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.committing(|| self.inner.alter(changes))
+    }
+
     fn control(&self, step: Control<'_>) -> Result<()> {
         self.faults.operation()?;
         match step {

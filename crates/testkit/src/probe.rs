@@ -92,7 +92,7 @@ impl std::fmt::Debug for Entry {
             let fields: Vec<&str> = self.fields.iter().filter_map(name).collect();
             write!(f, " set ({})", fields.join(", "))?;
         }
-        write!(f, " {:?}", self.values)
+        write!(f, " {}", brief(&self.values))
     }
 }
 
@@ -317,6 +317,20 @@ pub fn batch_of(entries: &[Entry]) -> Result<Batch> {
         batch.push(&entry.as_write())?;
     }
     Ok(batch)
+}
+
+/// A row for people: long values are cut.
+pub(crate) fn brief(values: &[Value<'_>]) -> String {
+    let one = |value: &Value<'_>| match value {
+        Value::Text(text) if text.len() > 80 => {
+            let start: String = text.chars().take(10).collect();
+            format!("Text({start:?}… of {} bytes)", text.len())
+        }
+        Value::Bytes(bytes) if bytes.len() > 40 => format!("Bytes(of {})", bytes.len()),
+        other => format!("{other:?}"),
+    };
+    let all: Vec<String> = values.iter().map(one).collect();
+    format!("[{}]", all.join(", "))
 }
 
 /// A lent row's values.

@@ -32,14 +32,6 @@ impl Engine for RowByRow {
         Ok(Box::new(SlowSession { inner: self.0.session()?, inside: Cell::new(false) }))
     }
 
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.0.tables()
-    }
-
-    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        self.0.alter(changes)
-    }
-
     fn flush(&self) -> Result<()> {
         self.0.flush()
     }
@@ -78,6 +70,14 @@ impl SlowSession<'_> {
 }
 
 impl Session for SlowSession<'_> {
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.inner.tables()
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.inner.alter(changes)
+    }
+
     fn control(&self, step: Control<'_>) -> Result<()> {
         let done = self.inner.control(step);
         match step {

@@ -98,6 +98,7 @@ suite! { $
         the_engine_gives_one_more_than_the_largest,
         a_failed_insert_takes_no_key,
         integer_keys_have_their_whole_range,
+        keys_end_at_the_largest_integer,
         a_negative_largest_key_counts,
         a_key_is_there_once,
         text_keys_are_compared_by_their_bytes,
@@ -133,6 +134,7 @@ suite! { $
         collations_decide_what_is_a_duplicate,
         collations_look_behind_a_nul,
         not_null_is_kept,
+        a_default_does_not_stand_for_null,
         not_null_comes_before_duplicates,
         checks_are_kept,
     }
@@ -152,6 +154,7 @@ suite! { $
         upserts_raise_it_unchecked,
         changes_raise_it,
         batches_check_and_raise_it,
+        versions_end_at_the_largest_integer,
         what_is_undone_does_not_count,
     }
     changes {
@@ -159,6 +162,7 @@ suite! { $
         the_condition_sees_the_rows_as_they_were,
         add_numbers,
         an_overflow_changes_nothing,
+        a_sum_must_be_a_value_of_its_column,
         a_duplicate_changes_nothing,
         delete_rows,
         changes_are_rolled_back,
@@ -234,6 +238,8 @@ suite! { $
         steady_over_savepoints,
         steady_through_a_transaction,
         many_open_at_once,
+        more_than_there_are_connections,
+        steady_while_the_schema_changes,
         closed_cursors,
         a_session_goes_with_its_cursors,
         cursors_agree_with_queries,
@@ -245,6 +251,8 @@ suite! { $
         rows_handed_out_are_of_one_moment,
         no_calls_from_inside_a_query,
         a_second_writer_is_told_to_wait,
+        a_schema_change_is_a_writer,
+        a_flush_disturbs_nobody,
         writers_on_several_threads,
         readers_beside_a_writer,
     }

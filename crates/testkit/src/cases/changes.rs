@@ -111,6 +111,27 @@ pub fn an_overflow_changes_nothing(harness: &dyn Harness) -> Check {
     })
 }
 
+/// A sum that is no value of its column's type is one too: an `i32` beyond its range, infinities
+/// that cancel out.
+pub fn a_sum_must_be_a_value_of_its_column(harness: &dyn Harness) -> Check {
+    let (person, tag) = (tables::person()?, tables::tag()?);
+    with(harness, &[&person, &tag], |probe| {
+        probe.insert_all(&person, [row![1, "a", NULL, 5], row![2, "b", NULL, i32::MAX]])?;
+        let over = probe.change(&person, None, &[add(3, 1)]);
+        fails_in("beyond an i32", over, ErrorKind::OutOfRange, "person")?;
+        same("ages", ages(probe, &person)?, row![5, i32::MAX])?;
+        same("down", probe.change(&person, None, &[add(3, i32::MIN)])?, 2)?;
+        same("ages", ages(probe, &person)?, row![5 + i32::MIN, -1])?;
+        probe.insert_all(&tag, [row!["a", 1.0], row!["b", f64::INFINITY]])?;
+        let none = probe.change(&tag, None, &[add(1, f64::NEG_INFINITY)]);
+        fails_in("no number", none, ErrorKind::OutOfRange, "tag")?;
+        same("one of them", probe.change(&tag, Some(equal(0, "a")), &[add(1, f64::MAX)])?, 1)?;
+        same("up to infinity", probe.change(&tag, None, &[add(1, f64::MAX)])?, 2)?;
+        let infinite = vec![row!["a", f64::INFINITY], row!["b", f64::INFINITY]];
+        same("floats", probe.all(&tag)?, infinite)
+    })
+}
+
 /// A unique value that two rows would get is refused, and no row changes.
 pub fn a_duplicate_changes_nothing(harness: &dyn Harness) -> Check {
     people(harness, |probe, person| {

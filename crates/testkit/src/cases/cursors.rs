@@ -3,9 +3,12 @@
 use super::{ids, with};
 use crate::{Check, Entry, Harness, NULL, Probe, Table, Values, fails, holds, row, same, tables};
 use bobak_core::{
+    Assign, ColumnSchema, Comparison,
     Control::{Begin, Commit, Rollback, RollbackTo, Savepoint},
-    CursorId, ErrorKind, OnError, RowBuffer, Select, Source, Value,
+    CursorId, ErrorKind, OnError, RowBuffer, SchemaChange, Select, Source, TableSchema,
+    TableSchemaBuilder, Value,
 };
+use std::sync::Arc;
 
 const ROWS: i64 = 5_000;
 
@@ -110,15 +113,8 @@ pub fn steady_while_the_session_writes(harness: &dyn Harness) -> Check {
         probe.update(person, row![4_000, "changed", "c@x", 1])?;
         probe.delete(person, row![4_500])?;
         probe.insert(person, row![NULL, "new", NULL, NULL])?;
-        probe.change(
-            person,
-            None,
-            &[bobak_core::Assign::Set { column: 1, value: "all".into() }],
-        )?;
-        probe.delete_where(
-            person,
-            Some(super::compare(0, bobak_core::Comparison::Greater, 3_000)),
-        )?;
+        probe.change(person, None, &[Assign::Set { column: 1, value: "all".into() }])?;
+        probe.delete_where(person, Some(super::compare(0, Comparison::Greater, 3_000)))?;
         probe
             .batch(&[Entry::insert(person, row![9_999, "batch", NULL, NULL])], OnError::Stop)
             .outcomes()?;
@@ -204,6 +200,46 @@ pub fn many_open_at_once(harness: &dyn Harness) -> Check {
         }
         Ok(())
     })
+}
+
+/// More than an engine has connections, all in the midst of their rows.
+pub fn more_than_there_are_connections(harness: &dyn Harness) -> Check {
+    on_many(harness, |probe, person| {
+        let mut cursors = Vec::new();
+        for _ in 0..24 {
+            let cursor = open(probe, person)?;
+            cursors.push((cursor, probe.fetch(cursor)?));
+        }
+        probe.delete_where(person, Some(super::compare(0, Comparison::Greater, 10)))?;
+        for (cursor, first) in cursors {
+            rest_is_whole("each of them", probe, cursor, first)?;
+        }
+        same("the table", probe.count(person)?, 10)
+    })
+}
+
+/// A schema that changes under it does not change its rows.
+pub fn steady_while_the_schema_changes(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let person = tables::person()?;
+    let probe = Probe::with_tables(store.engine(), &[&person])?;
+    fill(&probe, &person)?;
+    let cursor = open(&probe, &person)?;
+    let first = probe.fetch(cursor)?;
+    let builder = TableSchema::builder("person").key(["id"]);
+    let note = ColumnSchema::of::<Option<i64>>("note").default(5);
+    let columns = person.columns().iter().cloned().chain([note]);
+    let wider = columns.fold(builder, TableSchemaBuilder::column);
+    let wider = Arc::new(wider.index("person_age", ["age", "name"]).index("n", ["note"]).build()?);
+    store.engine().alter(&[
+        SchemaChange::AddColumn { table: Arc::clone(&wider), column: 4 },
+        SchemaChange::AddIndex { table: Arc::clone(&wider), index: 2 },
+        SchemaChange::CreateTable(tables::tag()?),
+    ])?;
+    probe.change(&wider, None, &[Assign::Set { column: 4, value: 6.into() }])?;
+    rest_is_whole("over it", &probe, cursor, first)?;
+    let row = probe.get(&wider, row![1])?.and_then(|mut row| row.pop());
+    same("the table", row, Some(6.into()))
 }
 
 /// Closed early, closed twice, closed and asked again.

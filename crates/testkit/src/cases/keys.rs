@@ -2,13 +2,13 @@
 
 use super::{NEW, NONE, ONE, made, with};
 use crate::{Check, Harness, NULL, fails_in, holds, row, same, tables};
-use bobak_core::{ErrorKind, Verb};
+use bobak_core::{ErrorKind, Value, Verb};
 
 /// Engine-given keys count from 1, and go on after the largest.
 pub fn the_engine_gives_one_more_than_the_largest(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
-        let insert = |id: bobak_core::Value<'static>| probe.insert(&person, row![id, "x", NULL, 1]);
+        let insert = |id: Value<'static>| probe.insert(&person, row![id, "x", NULL, 1]);
         same("first", insert(NULL)?, made(1))?;
         same("second", insert(NULL)?, made(2))?;
         same("given", insert(10.into())?, NEW)?;
@@ -43,17 +43,31 @@ pub fn integer_keys_have_their_whole_range(harness: &dyn Harness) -> Check {
     with(harness, &[&document], |probe| {
         let keys = [i64::MAX, 0, -1, i64::MIN, 1 << 53, (1 << 53) + 1];
         for key in keys {
-            let value = bobak_core::Value::Int(key);
+            let value = Value::Int(key);
             same("outcome", probe.insert(&document, row![value, "t", NULL, 0])?, NEW)?;
         }
         let mut sorted = keys.to_vec();
         sorted.sort_unstable();
         same("order", super::ids(&probe.all(&document)?), sorted)?;
-        let key = bobak_core::Value::Int((1 << 53) + 1);
+        let key = Value::Int((1 << 53) + 1);
         let found = probe.get(&document, vec![key.clone()])?;
         same("exact", found.map(|row| super::ids(&[row])), Some(vec![(1 << 53) + 1]))?;
         same("deleted", probe.delete(&document, vec![key])?, ONE)?;
         same("rows", probe.count(&document)?, 5)
+    })
+}
+
+/// After the largest integer there is no next key.
+pub fn keys_end_at_the_largest_integer(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        probe.insert(&person, row![Value::Int(i64::MAX - 1), "x", NULL, 1])?;
+        let insert = || probe.insert(&person, row![NULL, "x", NULL, 1]);
+        same("the last one", insert()?, made(i64::MAX))?;
+        fails_in("none", insert(), ErrorKind::Full, "person")?;
+        same("rows", probe.count(&person)?, 2)?;
+        probe.delete(&person, row![Value::Int(i64::MAX)])?;
+        same("free again", insert()?, made(i64::MAX))
     })
 }
 

@@ -132,6 +132,46 @@ pub fn a_second_writer_is_told_to_wait(harness: &dyn Harness) -> Check {
     same("rows", ids(&first.all(&mark)?), vec![1, 3])
 }
 
+/// A change of the schema waits as a writer does.
+pub fn a_schema_change_is_a_writer(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let (mark, tag) = (tables::mark()?, tables::tag()?);
+    let probe = Probe::with_tables(store.engine(), &[&mark])?;
+    probe.control(Begin)?;
+    probe.insert(&mark, row![1, 0])?;
+    fails("beside a transaction", crate::create(store.engine(), &[&tag]), ErrorKind::Busy)?;
+    probe.insert(&mark, row![2, 0])?;
+    probe.control(Commit)?;
+    crate::create(store.engine(), &[&tag])?;
+    probe.insert(&tag, row!["a", 1.0])?;
+    same("rows", ids(&probe.all(&mark)?), vec![1, 2])
+}
+
+/// Making all of it durable disturbs no reader and no transaction.
+pub fn a_flush_disturbs_nobody(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let mark = tables::mark()?;
+    let probe = Probe::with_tables(store.engine(), &[&mark])?;
+    let rows: Vec<_> = (0..20_000).map(|n| Entry::insert(&mark, row![n, 0])).collect();
+    probe.batch(&rows, OnError::Stop).outcomes()?;
+    let cursor = probe.session.open(&Source::Select(&Select::all(&mark)))?;
+    let mut seen = probe.fetch(cursor.id)?;
+    store.engine().flush()?;
+    probe.delete_where(&mark, None)?;
+    store.engine().flush()?;
+    seen.extend(probe.drain(cursor.id)?);
+    same("the cursor's rows", ids(&seen), (0..20_000).collect())?;
+    probe.control(Begin)?;
+    probe.insert(&mark, row![1, 0])?;
+    match store.engine().flush() {
+        // An engine may have to wait for the transaction, and gives up after its time-out.
+        Err(error) if error.kind() != ErrorKind::Busy => return Err(error.into()),
+        _ => {}
+    }
+    probe.control(Commit)?;
+    same("the transaction's", ids(&probe.all(&mark)?), vec![1])
+}
+
 /// Writers on several threads lose nothing, whatever they write with.
 pub fn writers_on_several_threads(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;

@@ -139,6 +139,37 @@ pub fn not_null_is_kept(harness: &dyn Harness) -> Check {
     })
 }
 
+/// A default is for rows that do not name the column: NULL is not replaced by it.
+pub fn a_default_does_not_stand_for_null(harness: &dyn Harness) -> Check {
+    let text = |name: &'static str| bobak_core::ColumnSchema::of::<String>(name);
+    let table = std::sync::Arc::new(
+        bobak_core::TableSchema::builder("option")
+            .column(text("name"))
+            .column(text("value").default("none"))
+            .column(bobak_core::ColumnSchema::of::<Option<i64>>("number").default(7))
+            .key(["name"])
+            .build()?,
+    );
+    with(harness, &[&table], |probe| {
+        probe.insert(&table, row!["a", "x", NULL])?;
+        for verb in
+            [Verb::Insert, Verb::InsertOrIgnore, Verb::InsertOrReplace, Verb::Upsert, Verb::Update]
+        {
+            for key in ["a", "b"] {
+                let what = format!("{verb:?} of {key}");
+                let null = probe.write(&table, verb, row![key, NULL, 1]);
+                let missing = verb == Verb::Update && key == "b";
+                let kind = if missing { ErrorKind::NotFound } else { ErrorKind::Constraint };
+                fails_in(&what, null, kind, "option")?;
+                let entry = crate::Entry::new(&table, verb, row![key, NULL, 1]);
+                let sent = probe.batch(&[entry], bobak_core::OnError::Stop);
+                fails_in(&what, sent.whole, kind, "option")?;
+            }
+        }
+        same("rows", probe.all(&table)?, vec![row!["a", "x", NULL]])
+    })
+}
+
 /// NOT NULL is looked at before keys, so that a row wrong in both ways is wrong in one on every
 /// engine.
 pub fn not_null_comes_before_duplicates(harness: &dyn Harness) -> Check {

@@ -38,6 +38,7 @@ fn extremes(ty: Type) -> Values {
     let floats = || {
         [
             0.0,
+            -0.0,
             1.0,
             -1.0,
             0.1,
@@ -68,11 +69,15 @@ fn extremes(ty: Type) -> Values {
     }
 }
 
-/// The same class and the same bits.
+/// The same class and the same bits; only the sign of a zero may be lost.
 #[track_caller]
 fn identical(what: &str, found: &Value<'_>, expected: &Value<'_>) -> Check {
     if let (Value::Float(found), Value::Float(expected)) = (found, expected) {
-        return same(what, found.to_bits(), expected.to_bits());
+        let zeros = *found == 0.0 && *expected == 0.0;
+        return holds(
+            &format!("{what}: {found:e} is {expected:e}"),
+            zeros || found.to_bits() == expected.to_bits(),
+        );
     }
     same(what, found, expected)
 }

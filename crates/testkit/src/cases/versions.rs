@@ -101,6 +101,23 @@ pub fn batches_check_and_raise_it(harness: &dyn Harness) -> Check {
     })
 }
 
+/// A version that can't be raised is `OutOfRange`: it does not begin again, nor become a float.
+pub fn versions_end_at_the_largest_integer(harness: &dyn Harness) -> Check {
+    document(harness, |probe, document| {
+        let last = || bobak_core::Value::Int(i64::MAX);
+        probe.insert(document, row![9, "x", 1, last()])?;
+        let over = probe.update(document, row![9, "y", 1, last()]);
+        fails_in("update", over, ErrorKind::OutOfRange, "document")?;
+        let over = probe.write(document, Verb::Upsert, row![9, "y", 1, 0]);
+        fails_in("upsert", over, ErrorKind::OutOfRange, "document")?;
+        let set = Assign::Set { column: 1, value: "y".into() };
+        let over = probe.change(document, None, &[set]);
+        fails_in("change", over, ErrorKind::OutOfRange, "document")?;
+        same("row", probe.get(document, row![9])?, Some(row![9, "x", 1, last()]))?;
+        same("the others", probe.get(document, row![1])?, Some(row![1, "one", 0, 0]))
+    })
+}
+
 /// A failed update leaves the version; a rolled back one gives it back.
 pub fn what_is_undone_does_not_count(harness: &dyn Harness) -> Check {
     document(harness, |probe, document| {

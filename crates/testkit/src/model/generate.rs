@@ -2,7 +2,7 @@
 
 use super::queries;
 use super::random::Random;
-use super::step::{Mark, Step};
+use super::step::{Grown, Mark, Step};
 use super::world::{self, World};
 use crate::{Entry, NULL, Table};
 use bobak_core::{Assign, Collation, FieldSet, OnError, TableSchema, Type, Value, Verb};
@@ -11,21 +11,26 @@ use std::sync::Arc;
 /// How many cursors a program keeps open.
 pub(crate) const CURSORS: usize = 4;
 
+/// How many columns and indexes a program adds: enough to meet every cache.
+const MOST_GROWN: usize = 6;
+
 /// Makes a program's steps one after the other. It knows which control steps fit, so that most do.
-pub(crate) struct Generator<'w> {
+pub(crate) struct Generator {
     random: Random,
-    world: &'w World,
+    /// Tables as they are by now.
+    world: World,
+    grown: usize,
     /// The marks of the open transaction, where one is.
     open: Option<Vec<&'static str>>,
 }
 
-impl<'w> Generator<'w> {
-    pub(crate) fn new(random: Random, world: &'w World) -> Self {
-        Self { random, world, open: None }
+impl Generator {
+    pub(crate) fn new(random: Random, world: World) -> Self {
+        Self { random, world, grown: 0, open: None }
     }
 
     pub(crate) fn step(&mut self) -> Step {
-        let weights = [300, 120, 60, 60, 120, 30, 140, 40, 60, 30, 10, 3, 3];
+        let weights = [300, 120, 60, 60, 120, 30, 140, 40, 60, 30, 10, 3, 8, 3];
         let random = &mut self.random;
         match random.weighted(&weights) {
             0 => Step::Write(self.entry()),
@@ -36,10 +41,10 @@ impl<'w> Generator<'w> {
                 let key = world::key(random, &table);
                 Step::Get(table, key)
             }
-            4 => Step::Query(queries::select(random, self.world)),
-            5 => Step::Elsewhere(queries::select(random, self.world)),
+            4 => Step::Query(queries::select(random, &self.world)),
+            5 => Step::Elsewhere(queries::select(random, &self.world)),
             6 => Step::Control(self.control()),
-            7 => Step::Open(random.below(CURSORS), queries::select(random, self.world)),
+            7 => Step::Open(random.below(CURSORS), queries::select(random, &self.world)),
             8 => Step::Fetch(random.below(CURSORS)),
             9 => Step::Drain(random.below(CURSORS)),
             10 => Step::Close(random.below(CURSORS)),
@@ -47,11 +52,31 @@ impl<'w> Generator<'w> {
                 self.open = None;
                 Step::NewSession
             }
+            // Not inside a transaction: a change of the schema is one of its own.
+            12 if self.open.is_none() && self.grown < MOST_GROWN => self.grow(),
+            12 => Step::Write(self.entry()),
             _ => {
                 self.open = None;
                 Step::Reopen
             }
         }
+    }
+
+    fn grow(&mut self) -> Step {
+        self.grown += 1;
+        let random = &mut self.random;
+        let old = self.world.table(random);
+        let (new, what) = if random.percent(50) {
+            (world::with_column(random, &old, self.grown), Grown::Column)
+        } else {
+            (world::with_index(random, &old, self.grown), Grown::Index)
+        };
+        let Ok(new) = new else {
+            // No name is there twice, so there is always one.
+            return Step::Write(self.entry());
+        };
+        self.world.note(&new);
+        Step::Alter(new, what)
     }
 
     fn control(&mut self) -> Mark {

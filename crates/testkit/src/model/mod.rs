@@ -63,7 +63,7 @@ pub fn compare(
     let mut random = Random::new(seed);
     let links = random.percent(40) && has_links(reference) && has_links(subject);
     let world = World::new(&mut random, links).map_err(|error| failed(error.to_string()))?;
-    let mut generator = Generator::new(random, &world);
+    let mut generator = Generator::new(random, world.clone());
     let program: Vec<Step> = (0..steps).map(|_| generator.step()).collect();
     let run = |program: &[Step], check_every: usize| {
         run(&world, program, check_every, reference, subject)
@@ -122,6 +122,7 @@ fn lockstep(
     create(b.engine(), &tables)?;
     let beside = |store: &crate::Fixture| store.engine().capabilities().concurrent_readers;
     let readers = beside(&a) && beside(&b);
+    let mut world = world.clone();
     while *at < program.len() {
         let (mut left, mut right) =
             (Player::new(a.engine(), readers)?, Player::new(b.engine(), readers)?);
@@ -130,9 +131,12 @@ fn lockstep(
             if let Some(what) = differ("reference", &left.play(step), &right.play(step)) {
                 return Ok(Some(what));
             }
+            if let Step::Alter(table, _) = step {
+                world.note(table);
+            }
             let last = *at == program.len();
             if last || at.is_multiple_of(check_every) {
-                let (left, right) = (left.everything(world), right.everything(world));
+                let (left, right) = (left.everything(&world), right.everything(&world));
                 if let Some(what) = differ("reference's tables", &left, &right) {
                     return Ok(Some(what));
                 }
@@ -151,5 +155,9 @@ fn lockstep(
 }
 
 fn differ(what: &str, reference: &Answer, subject: &Answer) -> Option<String> {
-    (reference != subject).then(|| format!("{what}: {reference:?}\nsubject: {subject:?}"))
+    if reference == subject {
+        return None;
+    }
+    let (reference, subject) = Answer::apart(reference, subject);
+    Some(format!("{what}: {reference}\nsubject: {subject}"))
 }

@@ -3,6 +3,7 @@
 use super::generate::CURSORS;
 use super::step::Step;
 use super::world::World;
+use crate::probe::brief;
 use crate::{Probe, Values};
 use bobak_core::{
     Change, Control, CursorId, Engine, Error, Outcome, Result, Select, Source, Value,
@@ -44,7 +45,9 @@ impl From<&Error> for Wrong {
 
 impl PartialEq for Wrong {
     fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.row == other.row && self.table == other.table
+        // Engines name the table where they can.
+        let named = self.table.as_ref().zip(other.table.as_ref());
+        self.kind == other.kind && self.row == other.row && named.is_none_or(|(a, b)| a == b)
     }
 }
 
@@ -77,6 +80,27 @@ fn same_value((a, b): (&Value<'_>, &Value<'_>)) -> bool {
     }
 }
 
+/// How many rows of an answer are shown.
+const SHOWN: usize = 8;
+
+impl Answer {
+    /// Two answers for people: of long ones what differs.
+    pub(crate) fn apart(a: &Self, b: &Self) -> (String, String) {
+        let (Self::Rows(left), Self::Rows(right)) = (a, b) else {
+            return (format!("{a:?}"), format!("{b:?}"));
+        };
+        let same = |(a, b): &(&Values, &Values)| same_rows(&[a.to_vec()], &[b.to_vec()]);
+        let start = left.iter().zip(right).take_while(same).count();
+        let show = |rows: &[Values]| {
+            let shown = rows.iter().skip(start).take(SHOWN).map(|row| brief(row));
+            let shown: Vec<String> = shown.collect();
+            let (all, shown) = (rows.len(), shown.join("\n        "));
+            format!("{all} rows, the first {start} the same, then\n        {shown}")
+        };
+        (show(left), show(right))
+    }
+}
+
 impl fmt::Debug for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} '{}'", self.kind, self.error)
@@ -92,16 +116,12 @@ impl fmt::Debug for Answer {
             Self::Count(count) => write!(f, "{count} rows changed"),
             Self::Rows(rows) => {
                 write!(f, "{} rows", rows.len())?;
-                rows.iter().try_for_each(|row| write!(f, "\n        {}", cut(&format!("{row:?}"))))
+                rows.iter().try_for_each(|row| write!(f, "\n        {}", brief(row)))
             }
             Self::Batch(rows) => rows.iter().try_for_each(|row| write!(f, "\n        {row:?}")),
             Self::Wrong(wrong) => write!(f, "{wrong:?}"),
         }
     }
-}
-
-fn cut(text: &str) -> &str {
-    text.char_indices().nth(300).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
 }
 
 /// A store under a program, between two openings.
@@ -161,6 +181,10 @@ impl<'e> Player<'e> {
             }
             Step::Elsewhere(_) => Answer::Nothing,
             Step::Control(mark) => self.control(mark.as_control())?,
+            Step::Alter(table, grown) => {
+                self.engine.alter(&[grown.as_change(table)])?;
+                Answer::Done
+            }
             Step::NewSession => {
                 self.cursors = [const { None }; CURSORS];
                 self.probe = Probe::new(self.engine)?;

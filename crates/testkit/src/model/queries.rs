@@ -16,9 +16,18 @@ pub(crate) fn select(random: &mut Random, world: &World) -> Select {
     let select = Select { condition, limit, offset, ..Select::all(&table) };
     match random.weighted(&[70, 15, 15]) {
         0 => rows(random, select),
-        1 => Select { columns: aggregates(random, &table), order: Vec::new(), ..select },
-        _ => groups(random, select),
+        1 => whole(Select { columns: aggregates(random, &table), order: Vec::new(), ..select }),
+        _ => whole(groups(random, select)),
     }
+}
+
+/// Sums are asked for without a limit: whether a sum that nobody sees may overflow is nobody's
+/// promise.
+fn whole(select: Select) -> Select {
+    if select.columns.iter().any(|expr| matches!(expr, Expr::Sum(_))) {
+        return Select { limit: None, offset: 0, ..select };
+    }
+    select
 }
 
 fn part(random: &mut Random) -> (Option<u64>, u64) {

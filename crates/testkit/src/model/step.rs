@@ -1,8 +1,9 @@
 //! The steps that a random program is made of.
 
 use crate::{Entry, Table, Values};
-use bobak_core::{Assign, Condition, Control, OnError, Select};
+use bobak_core::{Assign, Condition, Control, OnError, SchemaChange, Select};
 use std::fmt;
+use std::sync::Arc;
 
 /// One step, whole: a program is a list of these, and the same on every engine.
 #[derive(Clone)]
@@ -15,6 +16,8 @@ pub(crate) enum Step {
     /// The same, in another session.
     Elsewhere(Select),
     Control(Mark),
+    /// A column or an index more: the last one of the table.
+    Alter(Table, Grown),
     /// Opens a cursor in a place; one that is there is closed.
     Open(usize, Select),
     Fetch(usize),
@@ -24,6 +27,30 @@ pub(crate) enum Step {
     /// The session goes, with its transaction and cursors; another comes.
     NewSession,
     Reopen,
+}
+
+/// What a table has more than before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grown {
+    Column,
+    Index,
+}
+
+impl Grown {
+    /// The change that makes the table as it is to be.
+    pub(crate) fn as_change(self, table: &Table) -> SchemaChange {
+        let table = Arc::clone(table);
+        match self {
+            Self::Column => {
+                let column = table.columns().len().saturating_sub(1);
+                SchemaChange::AddColumn { table, column }
+            }
+            Self::Index => {
+                let index = table.indexes().len().saturating_sub(1);
+                SchemaChange::AddIndex { table, index }
+            }
+        }
+    }
 }
 
 /// A [`Control`] that owns nothing either: names are a letter.
@@ -66,6 +93,12 @@ impl fmt::Debug for Step {
             Self::Query(select) => show(f, "query", select),
             Self::Elsewhere(select) => show(f, "elsewhere query", select),
             Self::Control(mark) => write!(f, "{mark:?}"),
+            Self::Alter(table, Grown::Column) => {
+                write!(f, "add to {} {:?}", table.name(), table.columns().last())
+            }
+            Self::Alter(table, Grown::Index) => {
+                write!(f, "add to {} {:?}", table.name(), table.indexes().last())
+            }
             Self::Open(slot, select) => show(f, &format!("open cursor {slot}"), select),
             Self::Fetch(slot) => write!(f, "fetch from cursor {slot}"),
             Self::Drain(slot) => write!(f, "drain cursor {slot}"),

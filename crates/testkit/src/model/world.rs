@@ -11,6 +11,7 @@ use bobak_core::{
 use std::sync::Arc;
 
 /// The tables of one program.
+#[derive(Clone)]
 pub(crate) struct World {
     pub(crate) tables: Vec<Table>,
 }
@@ -27,10 +28,69 @@ impl World {
         Ok(Self { tables })
     }
 
+    /// A table is described otherwise from now on.
+    pub(crate) fn note(&mut self, new: &Table) {
+        for table in self.tables.iter_mut().filter(|table| table.name() == new.name()) {
+            *table = Arc::clone(new);
+        }
+    }
+
     /// One of the tables.
     pub(crate) fn table(&self, random: &mut Random) -> Table {
         random.pick(&self.tables).cloned().expect("there are four tables at least")
     }
+}
+
+/// The table with a column more, whose name is `c` and `number`.
+pub(crate) fn with_column(
+    random: &mut Random,
+    table: &TableSchema,
+    number: usize,
+) -> Result<Table> {
+    let name = format!("c{number}");
+    let column = match random.below(4) {
+        0 => ColumnSchema::of::<Option<String>>(name),
+        1 => ColumnSchema::of::<Option<String>>(name).collation(Collation::NoCase).default("dEf"),
+        2 => ColumnSchema::of::<i64>(name).default(7),
+        _ => ColumnSchema::of::<Option<f64>>(name).default(0.5),
+    };
+    rebuilt(table, |builder| builder.column(column), |builder| builder)
+}
+
+/// The table with an index more, over one or two columns.
+pub(crate) fn with_index(random: &mut Random, table: &TableSchema, number: usize) -> Result<Table> {
+    let mut name = || {
+        let place = random.below(table.columns().len());
+        table.columns().get(place).map(|c| c.name.clone()).unwrap_or_default()
+    };
+    let mut columns = vec![name(), name()];
+    columns.dedup();
+    let name = format!("{}_i{number}", table.name());
+    rebuilt(table, |builder| builder, |builder| builder.index(name, columns))
+}
+
+/// The same table again, with columns and indexes added at the ends.
+fn rebuilt(
+    table: &TableSchema,
+    columns: impl FnOnce(TableSchemaBuilder) -> TableSchemaBuilder,
+    indexes: impl FnOnce(TableSchemaBuilder) -> TableSchemaBuilder,
+) -> Result<Table> {
+    let mut builder = TableSchema::builder(table.name().to_owned());
+    for column in table.columns() {
+        builder = builder.column(column.clone());
+    }
+    let name = |place: &usize| table.columns().get(*place).map(|c| c.name.clone());
+    builder = columns(builder).key(table.key().iter().filter_map(name));
+    let of_columns = table.columns().iter().filter(|column| column.unique).count();
+    for index in table.indexes().iter().skip(of_columns) {
+        let columns: Vec<_> = index.columns.iter().filter_map(name).collect();
+        builder = if index.unique {
+            builder.unique_index(index.name.clone(), columns)
+        } else {
+            builder.index(index.name.clone(), columns)
+        };
+    }
+    indexes(builder).build().map(Arc::new)
 }
 
 /// An engine's keys, a version, unique values alone and in pairs, every collation.
