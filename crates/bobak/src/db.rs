@@ -297,7 +297,41 @@ impl Inner {
             }
         }
         let place = self.register(id, usize::MAX, T::schema())?;
-        self.check_table(place)
+        let (engine, schema) = self.entry(place)?;
+        check_table(&schema, &self.engine(engine)?.tables()?)?;
+        let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = model.tables.get_mut(place) {
+            entry.checked = true;
+        }
+        Ok(engine)
+    }
+
+    /// As [`bind`](Self::bind), inside a transaction of an engine, whose tables `stored` gives: it
+    /// may see a table that others don't, and that may not stay.
+    pub(crate) fn bind_inside<T: Record>(
+        &self,
+        transaction: usize,
+        stored: impl FnOnce() -> Result<Vec<TableSchema>>,
+    ) -> Result<()> {
+        let place = self.register(TypeId::of::<T>(), usize::MAX, T::schema())?;
+        let (engine, schema) = self.entry(place)?;
+        if engine != transaction {
+            let message = "a transaction belongs to one engine, and this table is kept on another";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_table(T::TABLE));
+        }
+        let model = self.model.read().unwrap_or_else(PoisonError::into_inner);
+        let checked = model.tables.get(place).is_some_and(|entry| entry.checked);
+        drop(model);
+        if checked { Ok(()) } else { check_table(&schema, &stored()?) }
+    }
+
+    /// A record type of the model: its engine and table.
+    fn entry(&self, place: usize) -> Result<(usize, Arc<TableSchema>)> {
+        let model = self.model.read().unwrap_or_else(PoisonError::into_inner);
+        let entry = model.tables.get(place);
+        entry
+            .map(|entry| (entry.engine, Arc::clone(&entry.schema)))
+            .ok_or_else(|| Error::new(ErrorKind::Schema, "the record type is not registered"))
     }
 
     /// Adds a record type to the model; `usize::MAX` stands for where it is already, or the main
@@ -324,32 +358,6 @@ impl Inner {
         Ok(place)
     }
 
-    /// Compares a table with its record, the first time that it is used.
-    fn check_table(&self, place: usize) -> Result<usize> {
-        let (engine, schema) = {
-            let model = self.model.read().unwrap_or_else(PoisonError::into_inner);
-            match model.tables.get(place) {
-                Some(entry) => (entry.engine, Arc::clone(&entry.schema)),
-                None => {
-                    return Err(Error::new(ErrorKind::Schema, "the record is not registered"));
-                }
-            }
-        };
-        let stored = match self.engine(engine)?.tables() {
-            // In a transaction on the only connection: the statements themselves will say what is
-            // wrong, and the next call outside it looks again.
-            Err(error) if error.kind() == ErrorKind::Busy => return Ok(engine),
-            stored => stored?,
-        };
-        let found = stored.iter().find(|t| t.name().eq_ignore_ascii_case(schema.name()));
-        diff::check_usable(&schema, found)?;
-        let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = model.tables.get_mut(place) {
-            entry.checked = true;
-        }
-        Ok(engine)
-    }
-
     /// The tables of the model that an engine keeps, each name once.
     fn model_of(&self, engine: usize) -> Vec<Arc<TableSchema>> {
         let model = self.model.read().unwrap_or_else(PoisonError::into_inner);
@@ -371,15 +379,7 @@ impl Inner {
                 return Ok(Arc::clone(schema));
             }
         }
-        let tables = self.engine(engine)?.tables()?;
-        let mut names: Vec<_> = tables.iter().map(|t| t.name().to_owned()).collect();
-        let found = tables.into_iter().find(|table| table.name().eq_ignore_ascii_case(name));
-        let Some(found) = found else {
-            names.sort();
-            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let message = format!("there is no table '{name}'; there are: {known}");
-            return Err(Error::new(ErrorKind::Schema, message).in_table(name));
-        };
+        let found = find_stored(self.engine(engine)?.tables()?, name)?;
         let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(model.stored.entry(place).or_insert_with(|| Arc::new(found))))
     }
@@ -396,4 +396,25 @@ impl Inner {
         let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
         model.stored.clear();
     }
+}
+
+/// The table with this name.
+///
+/// # Errors
+/// `Schema` where there is none, naming those that there are.
+pub(crate) fn find_stored(tables: Vec<TableSchema>, name: &str) -> Result<TableSchema> {
+    let mut names: Vec<_> = tables.iter().map(|table| table.name().to_owned()).collect();
+    let found = tables.into_iter().find(|table| table.name().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| {
+        names.sort();
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let message = format!("there is no table '{name}'; there are: {known}");
+        Error::new(ErrorKind::Schema, message).in_table(name)
+    })
+}
+
+/// Compares a record's table with those that are there.
+fn check_table(schema: &TableSchema, stored: &[TableSchema]) -> Result<()> {
+    let found = stored.iter().find(|table| table.name().eq_ignore_ascii_case(schema.name()));
+    diff::check_usable(schema, found)
 }

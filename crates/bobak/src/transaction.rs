@@ -1,9 +1,10 @@
 //! Transactions and savepoints.
 
 use crate::access::{Handle, Lend, Lent};
-use crate::db::Inner;
+use crate::db::{Inner, find_stored};
 use crate::{Batch, BatchOptions, DynTable, Parameters, Table};
-use bobak_core::{Control, Error, ErrorKind, FromRow, Record, Result};
+use bobak_core::{Control, FromRow, Record, Result, SchemaChange, TableSchema};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Many operations as one: all of them happen at [`commit`](Transaction::commit), none of them
@@ -54,8 +55,7 @@ impl<'db> Transaction<'db> {
     /// `Unsupported` where they are kept on another engine; `Schema` where their table is missing
     /// or differs.
     pub fn table<T: Record>(&self) -> Result<Table<'_, T>> {
-        let engine = self.inner.bind::<T>()?;
-        self.check(engine, T::TABLE)?;
+        self.inner.bind_inside::<T>(self.engine, || self.stored())?;
         Ok(Table::new(self.handle()))
     }
 
@@ -64,8 +64,23 @@ impl<'db> Transaction<'db> {
     /// # Errors
     /// `Schema` where there is none of this name on the transaction's engine.
     pub fn dynamic(&self, name: &str) -> Result<DynTable<'_>> {
-        let schema = self.inner.stored(self.engine, name)?;
+        let schema = find_stored(self.stored()?, name)?;
+        Ok(DynTable::new(self.handle(), Arc::new(schema)))
+    }
+
+    /// Creates a table from a description made at run time, as part of the transaction.
+    ///
+    /// # Errors
+    /// As [`Db::create_table`](crate::Db::create_table).
+    pub fn create_table(&self, schema: TableSchema) -> Result<DynTable<'_>> {
+        let schema = Arc::new(schema);
+        let change = [SchemaChange::CreateTable(Arc::clone(&schema))];
+        self.handle().with(|session| session.alter(&change))?;
         Ok(DynTable::new(self.handle(), schema))
+    }
+
+    fn stored(&self) -> Result<Vec<TableSchema>> {
+        self.handle().with(|session| session.tables())
     }
 
     /// A batch inside the transaction: its rows are sent as they come, and committed with it.
@@ -138,14 +153,6 @@ impl<'db> Transaction<'db> {
 
     fn handle(&self) -> Handle<'_> {
         Handle::Transaction(&self.session)
-    }
-
-    fn check(&self, engine: usize, table: &str) -> Result<()> {
-        if engine == self.engine {
-            return Ok(());
-        }
-        let message = "a transaction belongs to one engine, and this table is kept on another";
-        Err(Error::new(ErrorKind::Unsupported, message).in_table(table))
     }
 }
 

@@ -41,18 +41,21 @@ pub trait Engine: Send + Sync + 'static {
     /// `Busy`, `Io` where there is none to be had.
     fn session(&self) -> Result<Box<dyn Session + '_>>;
 
-    /// The tables that are there, in no order.
+    /// The tables that are there. See [`Session::tables`].
     ///
     /// # Errors
-    /// `Corrupt`, `Io`.
-    fn tables(&self) -> Result<Vec<TableSchema>>;
+    /// As [`Session::tables`].
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.session()?.tables()
+    }
 
-    /// Changes the schema: all of the changes, or none.
+    /// Changes the schema, in a transaction of its own. See [`Session::alter`].
     ///
     /// # Errors
-    /// `Schema` where a table is there already or is missing; `Unsupported` for a rule that the
-    /// engine cannot keep; `ReadOnly`, `Full`, `Io`.
-    fn alter(&self, changes: &[SchemaChange]) -> Result<()>;
+    /// As [`Session::alter`].
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.session()?.alter(changes)
+    }
 
     /// Makes everything that was committed durable: a memory engine writes its snapshot, SQLite
     /// checkpoints its log. Nothing to do where commits are durable already.
@@ -181,6 +184,19 @@ pub trait Session: Send {
 
     /// Closes a cursor; nothing where it is closed.
     fn close(&self, cursor: CursorId);
+
+    /// The tables that are there, in no order; inside a transaction those that it sees.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    fn tables(&self) -> Result<Vec<TableSchema>>;
+
+    /// Changes the schema: all of the changes, or none; inside a transaction as part of it.
+    ///
+    /// # Errors
+    /// `Schema` where a table is there already or is missing; `Unsupported` for a rule that the
+    /// engine cannot keep; `ReadOnly`, `Full`, `Io`.
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()>;
 
     /// Runs an SQL statement that hands out no rows (or whose rows are not wanted); gives the
     /// number of rows changed.

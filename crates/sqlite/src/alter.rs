@@ -1,21 +1,12 @@
-//! Changes of the schema: all in one transaction.
+//! Changes of the schema.
 
 use crate::connection::Connection;
 use bobak_core::{Result, SchemaChange, TableSchema};
 use bobak_sql::{Dialect, add_column, add_index, create_table};
 
-/// Makes the changes, or none of them.
+/// Makes the changes in the open transaction. After an error the caller undoes what was done.
 pub(crate) fn apply(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
-    if changes.is_empty() {
-        return Ok(());
-    }
-    connection.run("BEGIN IMMEDIATE")?;
-    let done = changes.iter().try_for_each(|change| one(connection, change));
-    let result = done.and_then(|()| connection.run("COMMIT"));
-    if result.is_err() && !connection.db.is_autocommit() {
-        connection.run("ROLLBACK")?;
-    }
-    result
+    changes.iter().try_for_each(|change| one(connection, change))
 }
 
 fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {

@@ -3,10 +3,8 @@
 use crate::gate::{Gate, Lease, Pool};
 use crate::session::SqliteSession;
 use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
-use crate::{alter, open, tables};
-use bobak_core::{
-    Capabilities, Engine, Error, ErrorKind, Result, SchemaChange, Session, TableSchema,
-};
+use crate::open;
+use bobak_core::{Capabilities, Engine, Error, ErrorKind, Result, Session};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -112,17 +110,6 @@ impl Engine for Sqlite {
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(SqliteSession::new(&self.inner)))
-    }
-
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        let mut lease = self.inner.read()?;
-        tables::read(&mut lease)
-    }
-
-    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        let mut lease = self.inner.write()?;
-        lease.spill_cursors();
-        alter::apply(&mut lease, changes)
     }
 
     fn flush(&self) -> Result<()> {

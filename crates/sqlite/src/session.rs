@@ -5,10 +5,10 @@ use crate::cursor::{Fetched, OpenCursor, not_open};
 use crate::engine::Inner;
 use crate::error::{misuse, translate};
 use crate::gate::Lease;
-use crate::{batch, query, write};
+use crate::{alter, batch, query, tables, write};
 use bobak_core::{
     Batch, Change, Control, Cursor, CursorId, Error, OnError, Outcome, Result, Row, RowBuffer,
-    Session, Source, TableSchema, Value, Write,
+    SchemaChange, Session, Source, TableSchema, Value, ValueRef, Write,
 };
 use bobak_sql::Dialect;
 use std::cell::{Cell, RefCell};
@@ -123,7 +123,7 @@ impl<'e> SqliteSession<'e> {
         lease.spill_cursors();
         // What a failed commit leaves open, the lease rolls back when it is dropped.
         let id = lease.text_statement(sql)?;
-        match lease.db.execute(id, std::iter::empty()) {
+        match lease.db.execute(id, std::iter::empty::<ValueRef<'_>>()) {
             Err(failure) if sql == "ROLLBACK" && is_no_transaction(&failure) => Ok(()),
             result => result.map_err(|failure| translate(failure, None)),
         }
@@ -203,6 +203,14 @@ impl<'e> SqliteSession<'e> {
 }
 
 impl Session for SqliteSession<'_> {
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        tables::read(self.connection(Wants::Read)?.get())
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.atomically(|connection| alter::apply(connection, changes))
+    }
+
     fn control(&self, step: Control<'_>) -> Result<()> {
         match step {
             Control::Begin => self.begin(),
@@ -308,11 +316,12 @@ impl Session for SqliteSession<'_> {
         let closed = self.cursors.borrow_mut().remove(&cursor.0);
         let shared = closed.and_then(OpenCursor::into_shared);
         // Without a connection at hand it is closed by whoever has it next.
-        if let Some(shared) = shared
-            && let State::Open(mut lease) = self.state.replace(State::Lent)
-        {
-            shared.close(&mut lease);
-            self.state.set(State::Open(lease));
+        if let Some(shared) = shared {
+            let mut state = self.state.replace(State::Lent);
+            if let State::Open(lease) = &mut state {
+                shared.close(lease);
+            }
+            self.state.set(state);
         }
     }
 

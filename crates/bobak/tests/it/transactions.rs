@@ -127,3 +127,26 @@ fn handles_cross_threads() {
     sent::<Transaction<'static>>();
     sent::<Batch<'static>>();
 }
+
+#[test]
+fn a_transaction_makes_tables_and_they_go_with_it() {
+    use bobak::{ColumnSchema, TableSchema};
+    on_each(|place| {
+        let db = Db::open(&place.url).unwrap();
+        for commits in [false, true] {
+            let transaction = db.begin().unwrap();
+            let id = ColumnSchema::of::<i64>("id");
+            let schema = TableSchema::builder("made").column(id).key(["id"]).build().unwrap();
+            let table = transaction.create_table(schema).unwrap();
+            table.insert(&DynRow::new()).unwrap();
+            assert_eq!(transaction.dynamic("made").unwrap().count(Query::all()).unwrap(), 1);
+            if commits {
+                transaction.commit().unwrap();
+                assert_eq!(db.dynamic("made").unwrap().count(Query::all()).unwrap(), 1);
+            } else {
+                drop(transaction);
+                assert!(db.tables().unwrap().is_empty());
+            }
+        }
+    });
+}

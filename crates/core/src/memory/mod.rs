@@ -34,7 +34,7 @@ mod table;
 mod tests;
 mod write;
 
-use crate::{Capabilities, Engine, Result, SchemaChange, Session, TableSchema};
+use crate::{Capabilities, Engine, Result, Session};
 use gate::Gate;
 use session::MemorySession;
 use state::State;
@@ -175,19 +175,6 @@ impl Engine for Memory {
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(MemorySession::new(&self.shared)))
-    }
-
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        let state = Arc::clone(&self.shared.read());
-        let tables = state.tables.iter();
-        Ok(tables.map(|table| TableSchema::clone(&table.schema)).collect())
-    }
-
-    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        let _gate = self.shared.gate.hold()?;
-        let state = Arc::clone(&self.shared.read());
-        self.shared.publish(Arc::new(alter::alter(&state, changes)?));
-        Ok(())
     }
 
     fn flush(&self) -> Result<()> {

@@ -5,17 +5,17 @@
 //! Outside a transaction a write of one row changes the published state in place: readers that
 //! still hold it keep the parts that they see.
 
-use super::change;
 use super::gate::Held;
 use super::select::{ResultRow, Results};
 use super::state::{Places, State};
 use super::table::TableState;
 use super::write::Writer;
 use super::{NAME, Shared};
+use super::{alter, change};
 use crate::codec::{self, EncodedRow, FRAME};
 use crate::{
     Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome, Result, Row,
-    RowBuffer, Select, Session, Source, TableSchema, Value, ValueRef, Write,
+    RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value, ValueRef, Write,
 };
 use std::cell::{RefCell, RefMut};
 use std::collections::HashMap;
@@ -94,6 +94,25 @@ impl<'e> MemorySession<'e> {
 }
 
 impl Session for MemorySession<'_> {
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        let state = match &self.enter()?.transaction {
+            Some(transaction) => Arc::clone(&transaction.state),
+            None => Arc::clone(&self.shared.read()),
+        };
+        Ok(state.tables.iter().map(|table| TableSchema::clone(&table.schema)).collect())
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        if let Some(transaction) = &mut self.enter()?.transaction {
+            transaction.state = Arc::new(alter::alter(&transaction.state, changes)?);
+            return Ok(());
+        }
+        let _gate = self.shared.gate.hold()?;
+        let state = Arc::clone(&self.shared.read());
+        self.shared.publish(Arc::new(alter::alter(&state, changes)?));
+        Ok(())
+    }
+
     fn control(&self, step: Control<'_>) -> Result<()> {
         let inner = &mut *self.enter()?;
         if step == Control::Begin {

@@ -18,9 +18,9 @@ use column::Column;
 /// described, with more columns than Bobak allows, say, is left out.
 pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     // One state of the schema for all of it.
-    connection.run("BEGIN")?;
+    connection.run("SAVEPOINT bobak_tables")?;
     let tables = read_all(connection);
-    connection.run("COMMIT")?;
+    connection.run("RELEASE bobak_tables")?;
     tables
 }
 
