@@ -229,13 +229,12 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             [key] if without_key => {
                 let key = *key;
                 let values = rows.iter().flat_map(|row| {
-                    let before = (0..key).map(|place| row.value(place));
-                    let after = (key + 1..row.len()).map(|place| row.value(place));
-                    before.chain(after)
+                    let others = row.raw_values().enumerate().filter(move |(at, _)| *at != key);
+                    others.map(|(_, value)| value)
                 });
                 connection.db.execute(id, values)
             }
-            _ => connection.db.execute(id, rows.iter().flat_map(values)),
+            _ => connection.db.execute(id, rows.iter().flat_map(EncodedRow::raw_values)),
         };
         result.map_err(|failure| translate(failure, Some(table)))?;
         let all = connection.db.changes() == count as u64;
@@ -252,12 +251,6 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
     }
 }
 
-#[inline]
-fn values<'b>(row: &EncodedRow<'b>) -> impl Iterator<Item = ValueRef<'b>> + use<'b> {
-    let row = *row;
-    (0..row.len()).map(move |place| row.value(place))
-}
-
 /// The largest key; 0 where there is no row, so that the next is one more either way.
 fn last_key(connection: &mut Connection, table: &TableSchema) -> Result<i64> {
     let place = table.key().first().copied().unwrap_or_default();
@@ -267,7 +260,7 @@ fn last_key(connection: &mut Connection, table: &TableSchema) -> Result<i64> {
         format!("SELECT max({}) FROM {}", quoted(name), quoted(table.name()))
     })?;
     let failed = |failure| translate(failure, Some(table));
-    let mut rows = connection.db.rows(id, std::iter::empty()).map_err(failed)?;
+    let mut rows = connection.db.rows(id, std::iter::empty::<ValueRef<'_>>()).map_err(failed)?;
     let key = rows.next().map_err(failed)?;
     Ok(match key.as_ref().map(|row| row.get(0)) {
         Some(ValueRef::Int(key)) => key,

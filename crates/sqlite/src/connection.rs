@@ -103,7 +103,9 @@ impl Connection {
     /// Runs a text of the engine's own.
     pub(crate) fn run(&mut self, sql: &'static str) -> Result<()> {
         let id = self.text_statement(sql)?;
-        self.db.execute(id, std::iter::empty()).map_err(|failure| translate(failure, None))
+        self.db
+            .execute(id, std::iter::empty::<ValueRef<'_>>())
+            .map_err(|failure| translate(failure, None))
     }
 
     /// Runs a text of the engine's own that is not wanted again.
@@ -115,7 +117,7 @@ impl Connection {
     pub(crate) fn first_integer(&mut self, sql: &str) -> Result<i64> {
         let id = self.text_statement(sql)?;
         let failed = |failure| translate(failure, None);
-        let mut rows = self.db.rows(id, std::iter::empty()).map_err(failed)?;
+        let mut rows = self.db.rows(id, std::iter::empty::<ValueRef<'_>>()).map_err(failed)?;
         let row = rows.next().map_err(failed)?;
         Ok(match row.as_ref().map(|row| row.get(0)) {
             Some(ValueRef::Int(integer)) => integer,

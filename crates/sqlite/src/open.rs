@@ -162,7 +162,7 @@ fn first_text(db: &mut ffi::Connection, sql: &str) -> Result<String, Failure> {
     let (Some(id), _) = db.prepare(sql)? else {
         return Ok(String::new());
     };
-    let mut rows = db.rows(id, std::iter::empty())?;
+    let mut rows = db.rows(id, std::iter::empty::<ValueRef<'_>>())?;
     let text = match rows.next()?.as_ref().map(|row| row.get(0)) {
         Some(ValueRef::Text(text)) => text.to_owned(),
         _ => String::new(),

@@ -1,6 +1,6 @@
 //! Binding of values to a statement's parameters.
 
-use bobak_core::ValueRef;
+use bobak_core::codec::RawValue;
 use libsqlite3_sys as sys;
 use std::ffi::c_int;
 
@@ -14,7 +14,7 @@ use std::ffi::c_int;
 pub(super) unsafe fn bind(
     statement: *mut sys::sqlite3_stmt,
     parameter: c_int,
-    value: ValueRef<'_>,
+    value: RawValue<'_>,
     copy: bool,
 ) -> c_int {
     let destructor = if copy { sys::SQLITE_TRANSIENT() } else { sys::SQLITE_STATIC() };
@@ -22,16 +22,16 @@ pub(super) unsafe fn bind(
     // named, and for an empty value to a NUL, since null would bind NULL.
     unsafe {
         match value {
-            ValueRef::Null => sys::sqlite3_bind_null(statement, parameter),
-            ValueRef::Int(integer) => sys::sqlite3_bind_int64(statement, parameter, integer),
-            ValueRef::Float(float) => sys::sqlite3_bind_double(statement, parameter, float),
-            ValueRef::Text(text) => {
+            RawValue::Null => sys::sqlite3_bind_null(statement, parameter),
+            RawValue::Int(integer) => sys::sqlite3_bind_int64(statement, parameter, integer),
+            RawValue::Float(float) => sys::sqlite3_bind_double(statement, parameter, float),
+            RawValue::Text(text) => {
                 let start = if text.is_empty() { c"".as_ptr() } else { text.as_ptr().cast() };
                 let length = text.len() as u64;
                 let encoding = sys::SQLITE_UTF8 as u8;
                 sys::sqlite3_bind_text64(statement, parameter, start, length, destructor, encoding)
             }
-            ValueRef::Bytes(bytes) => {
+            RawValue::Bytes(bytes) => {
                 let start =
                     if bytes.is_empty() { c"".as_ptr().cast() } else { bytes.as_ptr().cast() };
                 let length = bytes.len() as u64;

@@ -3,7 +3,7 @@
 use super::bind::bind;
 use super::connection::{Connection, Failure, copy_text};
 use super::row::RowRef;
-use bobak_core::ValueRef;
+use bobak_core::codec::RawValue;
 use libsqlite3_sys as sys;
 use std::ffi::{c_int, c_uint};
 use std::ptr;
@@ -86,7 +86,7 @@ impl Connection {
     pub(crate) fn execute<'v>(
         &mut self,
         id: StatementId,
-        values: impl Iterator<Item = ValueRef<'v>>,
+        values: impl Iterator<Item: Into<RawValue<'v>>>,
     ) -> Result<(), Failure> {
         let (_, raw) = self.bind_all(id, values, false)?;
         // SAFETY: all parameters have just been bound, and the values live until this call ends.
@@ -106,7 +106,7 @@ impl Connection {
     pub(crate) fn rows<'a, 'v: 'a>(
         &'a mut self,
         id: StatementId,
-        values: impl Iterator<Item = ValueRef<'v>>,
+        values: impl Iterator<Item: Into<RawValue<'v>>>,
     ) -> Result<Rows<'a>, Failure> {
         let (index, raw) = self.bind_all(id, values, false)?;
         self.set_state(index, State::Lent);
@@ -117,7 +117,7 @@ impl Connection {
     pub(crate) fn begin<'v>(
         &mut self,
         id: StatementId,
-        values: impl Iterator<Item = ValueRef<'v>>,
+        values: impl Iterator<Item: Into<RawValue<'v>>>,
     ) -> Result<(), Failure> {
         let (index, _) = self.bind_all(id, values, true)?;
         self.set_state(index, State::Begun);
@@ -216,7 +216,7 @@ impl Connection {
     fn bind_all<'v>(
         &mut self,
         id: StatementId,
-        values: impl Iterator<Item = ValueRef<'v>>,
+        values: impl Iterator<Item: Into<RawValue<'v>>>,
         copy: bool,
     ) -> Result<(usize, *mut sys::sqlite3_stmt), Failure> {
         let index = self.find(id)?;
@@ -227,14 +227,18 @@ impl Connection {
             return Err(misuse("the statement is gone"));
         };
         let mut bound = 0;
-        for value in values {
+        // Inside the iterator: chains of rows run as plain loops so.
+        let code = { values }.try_for_each(|value| {
             bound += 1;
             // SAFETY: the statement is valid and reset; callers without `copy` step it only while
             // the values live, and every parameter is bound anew before each run.
-            let code = unsafe { bind(raw, bound, value, copy) };
-            if code != sys::SQLITE_OK {
-                return Err(self.failure(code));
+            match unsafe { bind(raw, bound, value.into(), copy) } {
+                sys::SQLITE_OK => Ok(()),
+                code => Err(code),
             }
+        });
+        if let Err(code) = code {
+            return Err(self.failure(code));
         }
         if bound as usize == parameters {
             Ok((index, raw))

@@ -1,7 +1,9 @@
 //! The SQLite engine from outside.
 
+mod raw;
 mod support;
 
 mod batches; // a batch does what row by row does
 mod rows; // one row written and read, and what is refused
+mod speed; // measures, when asked to
 mod tables; // the schema read from a file
