@@ -357,8 +357,13 @@ impl<'a> Batch<'a> {
         if self.last.0 == schema.id() {
             return Ok(());
         }
-        let engine = self.inner.bind::<T>()?;
-        self.aim(engine, schema)?;
+        if let Target::Transaction(engine, session) = self.target {
+            let stored = || session.with(|session| session.tables());
+            self.inner.bind_inside::<T>(engine, stored)?;
+        } else {
+            let engine = self.inner.bind::<T>()?;
+            self.aim(engine, schema)?;
+        }
         self.last = (schema.id(), schema.updated_fields());
         Ok(())
     }

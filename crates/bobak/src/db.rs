@@ -299,15 +299,12 @@ impl Inner {
         let place = self.register(id, usize::MAX, T::schema())?;
         let (engine, schema) = self.entry(place)?;
         check_table(&schema, &self.engine(engine)?.tables()?)?;
-        let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = model.tables.get_mut(place) {
-            entry.checked = true;
-        }
+        self.note_checked(place);
         Ok(engine)
     }
 
     /// As [`bind`](Self::bind), inside a transaction of an engine, whose tables `stored` gives: it
-    /// may see a table that others don't, and that may not stay.
+    /// may see one that it made itself.
     pub(crate) fn bind_inside<T: Record>(
         &self,
         transaction: usize,
@@ -322,7 +319,18 @@ impl Inner {
         let model = self.model.read().unwrap_or_else(PoisonError::into_inner);
         let checked = model.tables.get(place).is_some_and(|entry| entry.checked);
         drop(model);
-        if checked { Ok(()) } else { check_table(&schema, &stored()?) }
+        if !checked {
+            check_table(&schema, &stored()?)?;
+            self.note_checked(place);
+        }
+        Ok(())
+    }
+
+    fn note_checked(&self, place: usize) {
+        let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = model.tables.get_mut(place) {
+            entry.checked = true;
+        }
     }
 
     /// A record type of the model: its engine and table.

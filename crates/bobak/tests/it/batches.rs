@@ -127,7 +127,6 @@ fn a_long_batch_commits_as_it_goes_and_keeps_only_counts() {
 fn a_batch_in_a_transaction_goes_with_it() {
     on_each(|place| {
         let db = place.people();
-        let people = db.table::<Person>().unwrap();
         let transaction = db.begin().unwrap();
         let mut batch = transaction.batch(BatchOptions::new());
         for number in 0..30 {
@@ -135,6 +134,6 @@ fn a_batch_in_a_transaction_goes_with_it() {
         }
         batch.finish().unwrap();
         drop(transaction);
-        assert_eq!(people.count(Query::all()).unwrap(), 0);
+        assert_eq!(db.table::<Person>().unwrap().count(Query::all()).unwrap(), 0);
     });
 }
