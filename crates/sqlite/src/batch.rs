@@ -225,17 +225,19 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         let without_key = self.without_key;
         let connection = &mut *self.sender.connection;
         let id = insert_statement(connection, table, verb, FieldSet::EMPTY, count, without_key)?;
-        let result = match table.key() {
-            [key] if without_key => {
-                let key = *key;
-                let values = rows.iter().flat_map(|row| {
-                    let others = row.raw_values().enumerate().filter(move |(at, _)| *at != key);
-                    others.map(|(_, value)| value)
-                });
-                connection.db.execute(id, values)
-            }
-            _ => connection.db.execute(id, rows.iter().flat_map(EncodedRow::raw_values)),
+        let left_out = match table.key() {
+            [key] if without_key => *key,
+            _ => usize::MAX,
         };
+        let result = connection.db.execute_with(id, |binder| {
+            for row in rows {
+                for (place, value) in row.raw_values().enumerate() {
+                    if place != left_out {
+                        binder.push(value);
+                    }
+                }
+            }
+        });
         result.map_err(|failure| translate(failure, Some(table)))?;
         let all = connection.db.changes() == count as u64;
         let in_order = !without_key

@@ -1,9 +1,9 @@
 //! The engine: its connections, and the contract's calls that need no session.
 
 use crate::gate::{Gate, Lease, Pool};
+use crate::open;
 use crate::session::SqliteSession;
 use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
-use crate::open;
 use bobak_core::{Capabilities, Engine, Error, ErrorKind, Result, Session};
 use std::path::Path;
 use std::sync::Arc;

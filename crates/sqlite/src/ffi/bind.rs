@@ -3,6 +3,43 @@
 use bobak_core::codec::RawValue;
 use libsqlite3_sys as sys;
 use std::ffi::c_int;
+use std::marker::PhantomData;
+
+/// Takes a statement's values, one after the other. They live for `'v`.
+#[derive(Debug)]
+pub(crate) struct Binder<'v> {
+    statement: *mut sys::sqlite3_stmt,
+    bound: c_int,
+    copy: bool,
+    code: c_int,
+    values: PhantomData<&'v [u8]>,
+}
+
+impl<'v> Binder<'v> {
+    /// # Safety
+    /// The statement is valid and reset. With `copy` values are copied as they come; without, the
+    /// statement is stepped only while `'v` lasts, and is bound anew before it is stepped again.
+    #[inline]
+    pub(super) unsafe fn new(statement: *mut sys::sqlite3_stmt, copy: bool) -> Self {
+        Self { statement, bound: 0, copy, code: sys::SQLITE_OK, values: PhantomData }
+    }
+
+    /// The value of the next parameter. After a failure the rest is passed over.
+    #[inline]
+    pub(crate) fn push(&mut self, value: RawValue<'v>) {
+        if self.code == sys::SQLITE_OK {
+            self.bound += 1;
+            // SAFETY: what `new` was promised.
+            self.code = unsafe { bind(self.statement, self.bound, value, self.copy) };
+        }
+    }
+
+    /// How many values were bound; the result code where that failed.
+    #[inline]
+    pub(super) fn finish(self) -> Result<usize, c_int> {
+        if self.code == sys::SQLITE_OK { Ok(self.bound as usize) } else { Err(self.code) }
+    }
+}
 
 /// Binds one value; parameters count from 1.
 ///
@@ -11,7 +48,7 @@ use std::ffi::c_int;
 /// without, texts and bytes must stay where they are until the statement has been stepped to its
 /// end or reset, and must be bound anew before it is stepped again.
 #[inline]
-pub(super) unsafe fn bind(
+unsafe fn bind(
     statement: *mut sys::sqlite3_stmt,
     parameter: c_int,
     value: RawValue<'_>,

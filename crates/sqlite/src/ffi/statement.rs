@@ -1,9 +1,9 @@
 //! Prepared statements: made, bound, stepped and reset by their connection.
 
-use super::bind::bind;
+use super::bind::Binder;
 use super::connection::{Connection, Failure, copy_text};
 use super::row::RowRef;
-use bobak_core::codec::RawValue;
+use bobak_core::ValueRef;
 use libsqlite3_sys as sys;
 use std::ffi::{c_int, c_uint};
 use std::ptr;
@@ -86,9 +86,19 @@ impl Connection {
     pub(crate) fn execute<'v>(
         &mut self,
         id: StatementId,
-        values: impl Iterator<Item: Into<RawValue<'v>>>,
+        values: impl Iterator<Item = ValueRef<'v>>,
     ) -> Result<(), Failure> {
-        let (_, raw) = self.bind_all(id, values, false)?;
+        self.execute_with(id, |binder| values.for_each(|value| binder.push(value.into())))
+    }
+
+    /// As [`execute`](Self::execute), with the values that `bind` pushes.
+    #[inline]
+    pub(crate) fn execute_with<'v>(
+        &mut self,
+        id: StatementId,
+        bind: impl FnOnce(&mut Binder<'v>),
+    ) -> Result<(), Failure> {
+        let (_, raw) = self.bind_all(id, bind, false)?;
         // SAFETY: all parameters have just been bound, and the values live until this call ends.
         unsafe {
             let mut code = sys::sqlite3_step(raw);
@@ -106,9 +116,10 @@ impl Connection {
     pub(crate) fn rows<'a, 'v: 'a>(
         &'a mut self,
         id: StatementId,
-        values: impl Iterator<Item: Into<RawValue<'v>>>,
+        values: impl Iterator<Item = ValueRef<'v>>,
     ) -> Result<Rows<'a>, Failure> {
-        let (index, raw) = self.bind_all(id, values, false)?;
+        let (index, raw) =
+            self.bind_all(id, |binder| values.for_each(|v| binder.push(v.into())), false)?;
         self.set_state(index, State::Lent);
         Ok(Rows { connection: self, index, raw, columns: 0, ended: false })
     }
@@ -117,9 +128,10 @@ impl Connection {
     pub(crate) fn begin<'v>(
         &mut self,
         id: StatementId,
-        values: impl Iterator<Item: Into<RawValue<'v>>>,
+        values: impl Iterator<Item = ValueRef<'v>>,
     ) -> Result<(), Failure> {
-        let (index, _) = self.bind_all(id, values, true)?;
+        let (index, _) =
+            self.bind_all(id, |binder| values.for_each(|v| binder.push(v.into())), true)?;
         self.set_state(index, State::Begun);
         Ok(())
     }
@@ -216,7 +228,7 @@ impl Connection {
     fn bind_all<'v>(
         &mut self,
         id: StatementId,
-        values: impl Iterator<Item: Into<RawValue<'v>>>,
+        bind: impl FnOnce(&mut Binder<'v>),
         copy: bool,
     ) -> Result<(usize, *mut sys::sqlite3_stmt), Failure> {
         let index = self.find(id)?;
@@ -226,24 +238,14 @@ impl Connection {
         let Some(&Slot { raw, parameters, .. }) = self.slots.get(index) else {
             return Err(misuse("the statement is gone"));
         };
-        let mut bound = 0;
-        // Inside the iterator: chains of rows run as plain loops so.
-        let code = { values }.try_for_each(|value| {
-            bound += 1;
-            // SAFETY: the statement is valid and reset; callers without `copy` step it only while
-            // the values live, and every parameter is bound anew before each run.
-            match unsafe { bind(raw, bound, value.into(), copy) } {
-                sys::SQLITE_OK => Ok(()),
-                code => Err(code),
-            }
-        });
-        if let Err(code) = code {
-            return Err(self.failure(code));
-        }
-        if bound as usize == parameters {
-            Ok((index, raw))
-        } else {
-            Err(misuse("a statement was given too few values"))
+        // SAFETY: the statement is valid and reset; callers without `copy` step it only while the
+        // values live, and only after this function has bound every parameter.
+        let mut binder = unsafe { Binder::new(raw, copy) };
+        bind(&mut binder);
+        match binder.finish() {
+            Ok(bound) if bound == parameters => Ok((index, raw)),
+            Ok(_) => Err(misuse("a statement was given too few values")),
+            Err(code) => Err(self.failure(code)),
         }
     }
 
