@@ -28,9 +28,9 @@ pub struct Faulty {
 
 /// The failures to come, shared with the engine. Counts are over all of its sessions.
 ///
-/// An *operation* is any call that may fail: of a session all but `close`, of an engine `session`,
-/// `tables`, `alter` and `flush`. A *commit* is one that was asked for, or that of a write, change,
-/// batch or statement outside a transaction.
+/// An *operation* is any call that may fail: of a session all but `close`, of an engine `session`
+/// and `flush`. A *commit* is one that was asked for, or that of a write, change, batch, statement
+/// or change of the schema outside a transaction.
 #[derive(Debug, Default)]
 pub struct Faults(Mutex<Plan>);
 

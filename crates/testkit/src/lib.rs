@@ -8,12 +8,19 @@
 //!
 //! A crate with an engine needs this much in its tests:
 //!
-//! ```ignore
-//! fn fresh() -> bobak_core::Result<bobak_testkit::Fixture> {
-//!     Ok(bobak_testkit::Fixture::volatile(MyEngine::new()))
-//! }
-//! bobak_testkit::conformance!(fresh);
 //! ```
+//! mod memory {
+//!     use bobak_core::{Result, memory::Memory};
+//!     use bobak_testkit::Fixture;
+//!
+//!     fn fresh() -> Result<Fixture> {
+//!         Ok(Fixture::volatile(Memory::new()))
+//!     }
+//!     bobak_testkit::conformance!(fresh);
+//! }
+//! ```
+//!
+//! Cases wait until the engine's busy time-out has passed: set a short one there.
 
 pub mod cases;
 mod check;

@@ -50,16 +50,8 @@ macro_rules! suite {
         /// Makes one `#[test]` of each case of the suite, in a module for each group.
         ///
         /// It takes an expression that is a [`Harness`](crate::Harness), such as the name of a
-        /// function that gives a [`Fixture`](crate::Fixture), and goes into a module of its own:
-        ///
-        /// ```ignore
-        /// mod memory {
-        ///     fn fresh() -> bobak_core::Result<Fixture> {
-        ///         Ok(Fixture::volatile(Memory::new()))
-        ///     }
-        ///     bobak_testkit::conformance!(fresh);
-        /// }
-        /// ```
+        /// function that gives a [`Fixture`](crate::Fixture). It goes into a module of its own: see
+        /// the [crate's example](crate).
         #[macro_export]
         macro_rules! conformance {
             ($d harness:expr) => {$(
@@ -227,6 +219,8 @@ suite! { $
         steps_that_do_not_fit,
         names_of_marks,
         a_dropped_session_rolls_back,
+        tables_are_made_and_undone,
+        columns_are_added_and_undone,
         a_long_transaction,
     }
     cursors {

@@ -1,5 +1,5 @@
 //! The cases, in groups: each is a function that takes new stores from a
-//! [`Harness`](crate::Harness) and says what is wrong.
+//! [`Harness`] and says what is wrong.
 //!
 //! What a case asserts is in the documentation of [`Session`](bobak_core::Session) and of the
 //! types that it takes.

@@ -3,9 +3,11 @@
 use super::{ids, with};
 use crate::{Check, Harness, NULL, Probe, Table, fails, fails_in, row, same, tables};
 use bobak_core::{
+    ColumnSchema,
     Control::{Begin, Commit, Release, Rollback, RollbackTo, Savepoint},
-    ErrorKind,
+    ErrorKind, SchemaChange, TableSchema, TableSchemaBuilder,
 };
+use std::sync::Arc;
 
 fn on_marks(
     harness: &dyn Harness,
@@ -249,6 +251,73 @@ pub fn a_dropped_session_rolls_back(harness: &dyn Harness) -> Check {
     next.insert(&mark, row![4, 0])?;
     next.control(Commit)?;
     same("others write", ids(&probe.all(&mark)?), vec![1, 4])
+}
+
+/// A change of the schema is part of the transaction, and seen in it.
+pub fn tables_are_made_and_undone(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let (mark, tag) = (tables::mark()?, tables::tag()?);
+    let probe = Probe::with_tables(store.engine(), &[&mark])?;
+    let other = Probe::new(store.engine())?;
+    let make = |table: &Table| probe.session.alter(&[SchemaChange::CreateTable(table.clone())]);
+    let count = |probe: &Probe<'_>| Ok::<_, crate::Failure>(probe.session.tables()?.len());
+    for _ in 0..3 {
+        probe.control(Begin)?;
+        probe.insert(&mark, row![1, 0])?;
+        make(&tag)?;
+        fails("a second time", make(&tag), ErrorKind::Schema)?;
+        same("inside", count(&probe)?, 2)?;
+        probe.insert(&tag, row!["a", 1.0])?;
+        same("its rows", probe.count(&tag)?, 1)?;
+        probe.control(Rollback)?;
+        same("rolled back", (count(&probe)?, count(&other)?), (1, 1))?;
+        fails("its table is gone", probe.insert(&tag, row!["a", 1.0]), ErrorKind::Schema)?;
+        same("rows", probe.count(&mark)?, 0)?;
+    }
+    probe.control(Begin)?;
+    probe.control(Savepoint("s"))?;
+    make(&tag)?;
+    probe.insert(&tag, row!["a", 1.0])?;
+    probe.control(RollbackTo("s"))?;
+    same("to the mark", count(&probe)?, 1)?;
+    make(&tag)?;
+    probe.insert(&tag, row!["b", 1.0])?;
+    probe.control(Commit)?;
+    same("committed", (count(&probe)?, count(&other)?), (2, 2))?;
+    same("rows", other.all(&tag)?, vec![row!["b", 1.0]])
+}
+
+/// So are a column and an index of a table with rows; statements that knew them are not confused.
+pub fn columns_are_added_and_undone(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let tag = tables::tag()?;
+    let probe = Probe::with_tables(store.engine(), &[&tag])?;
+    let builder = TableSchema::builder("tag").key(["name"]);
+    let note = ColumnSchema::of::<i64>("note").default(5);
+    let columns = tag.columns().iter().cloned().chain([note]);
+    let wide = columns.fold(builder, TableSchemaBuilder::column).index("tag_note", ["note"]);
+    let wide: Table = Arc::new(wide.build()?);
+    let grow = [
+        SchemaChange::AddColumn { table: Arc::clone(&wide), column: 2 },
+        SchemaChange::AddIndex { table: Arc::clone(&wide), index: 0 },
+    ];
+    probe.insert_all(&tag, [row!["a", 1.0], row!["b", 2.0]])?;
+    for _ in 0..3 {
+        probe.control(Begin)?;
+        probe.session.alter(&grow)?;
+        probe.insert(&wide, row!["c", 3.0, 6])?;
+        let rows = vec![row!["a", 1.0, 5], row!["b", 2.0, 5], row!["c", 3.0, 6]];
+        same("inside", probe.all(&wide)?, rows)?;
+        let found = probe.filter(&wide, super::equal(2, 6))?;
+        same("by its index", found, vec![row!["c", 3.0, 6]])?;
+        probe.control(Rollback)?;
+        same("rolled back", probe.all(&tag)?, vec![row!["a", 1.0], row!["b", 2.0]])?;
+        fails("the column is gone", probe.all(&wide), ErrorKind::Schema)?;
+        probe.update(&tag, row!["b", 2.0])?;
+    }
+    probe.session.alter(&grow)?;
+    probe.update(&wide, row!["b", 2.0, 7])?;
+    same("rows", probe.all(&wide)?, vec![row!["a", 1.0, 5], row!["b", 2.0, 7]])
 }
 
 /// A long transaction: many rows, many marks.

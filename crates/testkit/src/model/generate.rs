@@ -2,7 +2,8 @@
 
 use super::queries;
 use super::random::Random;
-use super::step::{Grown, Mark, Step};
+use super::step::{Change, Grown, Mark, Step};
+use super::tracker::Tracker;
 use super::world::{self, World};
 use crate::{Entry, NULL, Table};
 use bobak_core::{Assign, Collation, FieldSet, OnError, TableSchema, Type, Value, Verb};
@@ -17,19 +18,22 @@ const MOST_GROWN: usize = 6;
 /// Makes a program's steps one after the other. It knows which control steps fit, so that most do.
 pub(crate) struct Generator {
     random: Random,
-    /// Tables as they are by now.
-    world: World,
+    tracker: Tracker,
     grown: usize,
-    /// The marks of the open transaction, where one is.
-    open: Option<Vec<&'static str>>,
 }
 
 impl Generator {
-    pub(crate) fn new(random: Random, world: World) -> Self {
-        Self { random, world, grown: 0, open: None }
+    pub(crate) const fn new(random: Random, world: World) -> Self {
+        Self { random, tracker: Tracker::new(world), grown: 0 }
     }
 
     pub(crate) fn step(&mut self) -> Step {
+        let step = self.any_step();
+        self.tracker.note(&step);
+        step
+    }
+
+    fn any_step(&mut self) -> Step {
         let weights = [300, 120, 60, 60, 120, 30, 140, 40, 60, 30, 10, 3, 8, 3];
         let random = &mut self.random;
         match random.weighted(&weights) {
@@ -37,36 +41,29 @@ impl Generator {
             1 => self.batch(),
             2 => self.change(),
             3 => {
-                let table = self.world.table(random);
+                let table = self.tracker.world().table(random);
                 let key = world::key(random, &table);
                 Step::Get(table, key)
             }
-            4 => Step::Query(queries::select(random, &self.world)),
-            5 => Step::Elsewhere(queries::select(random, &self.world)),
+            4 => Step::Query(queries::select(random, self.tracker.world())),
+            5 => Step::Elsewhere(queries::select(random, self.tracker.elsewhere())),
             6 => Step::Control(self.control()),
-            7 => Step::Open(random.below(CURSORS), queries::select(random, &self.world)),
+            7 => Step::Open(random.below(CURSORS), queries::select(random, self.tracker.world())),
             8 => Step::Fetch(random.below(CURSORS)),
             9 => Step::Drain(random.below(CURSORS)),
             10 => Step::Close(random.below(CURSORS)),
-            11 => {
-                self.open = None;
-                Step::NewSession
-            }
-            // Not inside a transaction: a change of the schema is one of its own.
-            12 if self.open.is_none() && self.grown < MOST_GROWN => self.grow(),
+            11 => Step::NewSession,
+            12 if self.grown < MOST_GROWN => self.grow(),
             12 => Step::Write(self.entry()),
-            _ => {
-                self.open = None;
-                Step::Reopen
-            }
+            _ => Step::Reopen,
         }
     }
 
     fn grow(&mut self) -> Step {
         self.grown += 1;
         let random = &mut self.random;
-        let old = self.world.table(random);
-        let (new, what) = if random.percent(50) {
+        let old = self.tracker.world().table(random);
+        let (new, grown) = if random.percent(50) {
             (world::with_column(random, &old, self.grown), Grown::Column)
         } else {
             (world::with_index(random, &old, self.grown), Grown::Index)
@@ -75,8 +72,7 @@ impl Generator {
             // No name is there twice, so there is always one.
             return Step::Write(self.entry());
         };
-        self.world.note(&new);
-        Step::Alter(new, what)
+        Step::Alter(Change { old, new, grown })
     }
 
     fn control(&mut self) -> Mark {
@@ -90,34 +86,18 @@ impl Generator {
             Mark::Release(name),
             Mark::RollbackTo(name),
         ];
-        let weights: [usize; 6] = match &self.open {
-            None => [60, 1, 1, 1, 1, 1],
-            Some(marks) if marks.contains(&name) => [1, 12, 8, 20, 12, 25],
-            Some(_) => [1, 12, 8, 40, 1, 1],
+        let weights: [usize; 6] = if !self.tracker.is_open() {
+            [60, 1, 1, 1, 1, 1]
+        } else if self.tracker.has_mark(name) {
+            [1, 12, 8, 20, 12, 25]
+        } else {
+            [1, 12, 8, 40, 1, 1]
         };
-        let mark = any.get(random.weighted(&weights)).copied().unwrap_or(Mark::Begin);
-        self.note(mark);
-        mark
-    }
-
-    /// What the step does to the transaction, where it fits.
-    fn note(&mut self, mark: Mark) {
-        match (mark, &mut self.open) {
-            (Mark::Begin, open @ None) => *open = Some(Vec::new()),
-            (Mark::Commit | Mark::Rollback, open) => *open = None,
-            (Mark::Savepoint(name), Some(marks)) => marks.push(name),
-            (Mark::Release(name) | Mark::RollbackTo(name), Some(marks)) => {
-                if let Some(place) = marks.iter().rposition(|mark| *mark == name) {
-                    let stays = usize::from(matches!(mark, Mark::RollbackTo(_)));
-                    marks.truncate(place + stays);
-                }
-            }
-            _ => {}
-        }
+        any.get(random.weighted(&weights)).copied().unwrap_or(Mark::Begin)
     }
 
     fn entry(&mut self) -> Entry {
-        let table = self.world.table(&mut self.random);
+        let table = self.tracker.world().table(&mut self.random);
         let (verb, fields) = self.head(&table);
         self.row(&table, verb, fields)
     }
@@ -172,7 +152,7 @@ impl Generator {
     fn batch(&mut self) -> Step {
         let mut entries = Vec::new();
         for _ in 0..self.random.between(0, 5) {
-            let table = self.world.table(&mut self.random);
+            let table = self.tracker.world().table(&mut self.random);
             let (verb, fields) = self.head(&table);
             let long = self.random.percent(8);
             let rows = if long { self.random.between(50, 300) } else { self.random.between(1, 8) };
@@ -190,7 +170,7 @@ impl Generator {
 
     fn change(&mut self) -> Step {
         let random = &mut self.random;
-        let table = self.world.table(random);
+        let table = self.tracker.world().table(random);
         let condition = match random.below(8) {
             0 => None,
             _ => Some(queries::condition(random, &table, 2)),

@@ -2,13 +2,13 @@
 
 use super::generate::CURSORS;
 use super::step::Step;
-use super::world::World;
 use crate::probe::brief;
-use crate::{Probe, Values};
+use crate::{Probe, Table, Values};
 use bobak_core::{
     Change, Control, CursorId, Engine, Error, Outcome, Result, Select, Source, Value,
 };
 use std::fmt;
+use std::sync::Arc;
 
 /// What a step answered, in a form that two engines can be compared by.
 #[derive(Clone)]
@@ -149,9 +149,16 @@ impl<'e> Player<'e> {
         self.answer(step).unwrap_or_else(|error| Answer::Wrong(Wrong::from(&error)))
     }
 
-    /// Every table's rows.
-    pub(crate) fn everything(&self, world: &World) -> Answer {
-        let all = world.tables.iter().map(|table| self.probe.all(table));
+    /// The tables that are there, by name.
+    pub(crate) fn tables(&self) -> Result<Vec<Table>> {
+        let mut tables = self.probe.session.tables()?;
+        tables.sort_by(|a, b| a.name().cmp(b.name()));
+        Ok(tables.into_iter().map(Arc::new).collect())
+    }
+
+    /// The rows of all of these tables.
+    pub(crate) fn everything(&self, tables: &[Table]) -> Answer {
+        let all = tables.iter().map(|table| self.probe.all(table));
         match all.collect::<Result<Vec<_>>>() {
             Ok(tables) => Answer::Rows(tables.concat()),
             Err(error) => Answer::Wrong(Wrong::from(&error)),
@@ -181,8 +188,8 @@ impl<'e> Player<'e> {
             }
             Step::Elsewhere(_) => Answer::Nothing,
             Step::Control(mark) => self.control(mark.as_control())?,
-            Step::Alter(table, grown) => {
-                self.engine.alter(&[grown.as_change(table)])?;
+            Step::Alter(change) => {
+                self.probe.session.alter(&[change.as_schema_change()])?;
                 Answer::Done
             }
             Step::NewSession => {

@@ -6,64 +6,90 @@ use super::step::Step;
 /// How often the program may be run for it.
 const RUNS: usize = 600;
 
-/// Leaves out steps, and rows of batches, as long as the stores differ still.
+/// Leaves out steps, and rows of batches, as long as the stores differ still; gives what is left,
+/// and how they differ.
 pub(crate) fn shrink(
     mut program: Vec<Step>,
     found: Found,
     run: impl Fn(&[Step]) -> Option<Found>,
 ) -> (Vec<Step>, String) {
     program.truncate(found.after);
-    let mut what = found.what;
-    let mut left = RUNS;
-    let mut try_it = |candidate: Vec<Step>, program: &mut Vec<Step>| {
-        if left == 0 {
-            return false;
-        }
-        left -= 1;
-        let Some(found) = run(&candidate) else {
-            return false;
-        };
-        *program = candidate;
-        program.truncate(found.after);
-        what = found.what;
-        true
-    };
-    let mut part = program.len().div_ceil(2);
-    while part > 0 {
-        let mut at = 0;
-        while at < program.len() {
-            // Changes of the schema stay: without them later steps ask for what is not there.
-            let kept = |(place, step): &(usize, &Step)| {
-                !(at..at + part).contains(place) || matches!(step, Step::Alter(..))
-            };
-            let candidate: Vec<Step> =
-                program.iter().enumerate().filter(kept).map(|(_, step)| step.clone()).collect();
-            let shorter = candidate.len() < program.len();
-            if !(shorter && try_it(candidate, &mut program)) {
-                at += part;
-            }
-        }
-        part /= 2;
+    let what = found.what;
+    let mut shrinker = Shrinker { program, what, left: RUNS, run };
+    // Now the tables are compared after each step, so it may show earlier.
+    if let Some(earlier) = (shrinker.run)(&shrinker.program) {
+        shrinker.program.truncate(earlier.after);
+        shrinker.what = earlier.what;
     }
-    for at in 0..program.len() {
-        let rows = |program: &[Step]| match program.get(at) {
-            Some(Step::Batch(entries, _)) => entries.len(),
-            _ => 0,
+    shrinker.leave_out_steps();
+    for at in 0..shrinker.program.len() {
+        shrinker.leave_out_rows(at);
+    }
+    (shrinker.program, shrinker.what)
+}
+
+struct Shrinker<F> {
+    program: Vec<Step>,
+    what: String,
+    left: usize,
+    run: F,
+}
+
+impl<F: Fn(&[Step]) -> Option<Found>> Shrinker<F> {
+    /// Takes the candidate, where it shows a difference at the same step, which is the last: else
+    /// it would be another one.
+    fn try_it(&mut self, candidate: Vec<Step>) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        let found = (self.run)(&candidate).filter(|found| found.after == candidate.len());
+        let Some(found) = found else {
+            return false;
         };
-        let mut part = rows(&program).div_ceil(2);
+        self.program = candidate;
+        self.what = found.what;
+        true
+    }
+
+    /// Half of them at once, then a quarter, then ever fewer.
+    fn leave_out_steps(&mut self) {
+        let mut part = self.program.len().div_ceil(2);
+        while part > 0 {
+            let mut at = 0;
+            while at < self.program.len() {
+                let mut candidate = self.program.clone();
+                candidate.drain(at..(at + part).min(candidate.len()));
+                if !self.try_it(candidate) {
+                    at += part;
+                }
+            }
+            part /= 2;
+        }
+    }
+
+    /// The same of a batch's rows.
+    fn leave_out_rows(&mut self, at: usize) {
+        let mut part = self.rows(at).div_ceil(2);
         while part > 0 {
             let mut row = 0;
-            while row < rows(&program) {
-                let mut candidate = program.clone();
+            while row < self.rows(at) {
+                let mut candidate = self.program.clone();
                 if let Some(Step::Batch(entries, _)) = candidate.get_mut(at) {
                     entries.drain(row..(row + part).min(entries.len()));
                 }
-                if !try_it(candidate, &mut program) {
+                if !self.try_it(candidate) {
                     row += part;
                 }
             }
             part /= 2;
         }
     }
-    (program, what)
+
+    fn rows(&self, at: usize) -> usize {
+        match self.program.get(at) {
+            Some(Step::Batch(entries, _)) => entries.len(),
+            _ => 0,
+        }
+    }
 }

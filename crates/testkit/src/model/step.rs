@@ -17,7 +17,7 @@ pub(crate) enum Step {
     Elsewhere(Select),
     Control(Mark),
     /// A column or an index more: the last one of the table.
-    Alter(Table, Grown),
+    Alter(Change),
     /// Opens a cursor in a place; one that is there is closed.
     Open(usize, Select),
     Fetch(usize),
@@ -29,23 +29,30 @@ pub(crate) enum Step {
     Reopen,
 }
 
-/// What a table has more than before.
+/// A table that grows.
+#[derive(Clone)]
+pub(crate) struct Change {
+    pub(crate) old: Table,
+    pub(crate) new: Table,
+    pub(crate) grown: Grown,
+}
+
+/// What it has more than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grown {
     Column,
     Index,
 }
 
-impl Grown {
-    /// The change that makes the table as it is to be.
-    pub(crate) fn as_change(self, table: &Table) -> SchemaChange {
-        let table = Arc::clone(table);
-        match self {
-            Self::Column => {
+impl Change {
+    pub(crate) fn as_schema_change(&self) -> SchemaChange {
+        let table = Arc::clone(&self.new);
+        match self.grown {
+            Grown::Column => {
                 let column = table.columns().len().saturating_sub(1);
                 SchemaChange::AddColumn { table, column }
             }
-            Self::Index => {
+            Grown::Index => {
                 let index = table.indexes().len().saturating_sub(1);
                 SchemaChange::AddIndex { table, index }
             }
@@ -93,11 +100,11 @@ impl fmt::Debug for Step {
             Self::Query(select) => show(f, "query", select),
             Self::Elsewhere(select) => show(f, "elsewhere query", select),
             Self::Control(mark) => write!(f, "{mark:?}"),
-            Self::Alter(table, Grown::Column) => {
-                write!(f, "add to {} {:?}", table.name(), table.columns().last())
+            Self::Alter(Change { new, grown: Grown::Column, .. }) => {
+                write!(f, "add to {} {:?}", new.name(), new.columns().last())
             }
-            Self::Alter(table, Grown::Index) => {
-                write!(f, "add to {} {:?}", table.name(), table.indexes().last())
+            Self::Alter(Change { new, grown: Grown::Index, .. }) => {
+                write!(f, "add to {} {:?}", new.name(), new.indexes().last())
             }
             Self::Open(slot, select) => show(f, &format!("open cursor {slot}"), select),
             Self::Fetch(slot) => write!(f, "fetch from cursor {slot}"),

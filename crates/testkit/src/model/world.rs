@@ -29,7 +29,7 @@ impl World {
     }
 
     /// A table is described otherwise from now on.
-    pub(crate) fn note(&mut self, new: &Table) {
+    pub(crate) fn replace(&mut self, new: &Table) {
         for table in self.tables.iter_mut().filter(|table| table.name() == new.name()) {
             *table = Arc::clone(new);
         }
