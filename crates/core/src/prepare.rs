@@ -3,9 +3,8 @@
 //! Every path goes through here, batches and dynamic rows too: so no path can forget a stamp, a
 //! key or a length.
 
-use crate::{
-    Assign, Field, KeyGeneration, Result, TableSchema, Timestamp, Uuid, Value, ValueRef, types,
-};
+use crate::{Assign, Field, KeyGeneration, Result, TableSchema, Uuid, Value, ValueRef, types};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Completes the values of a new row, in schema order: a missing key is made (or left to the
 /// engine as NULL), stamps are filled, lengths checked.
@@ -57,9 +56,17 @@ fn stamp(table: &TableSchema, values: &mut [Value<'_>], insert: bool) {
     }
 }
 
-/// The time as a timestamp's stored form.
+/// The time as a timestamp's stored form: straight from the clock, since every row needs it.
 fn now() -> Value<'static> {
-    Timestamp::now().to_value().map(Value::into_owned).unwrap_or_default()
+    let micros = |since: Duration| {
+        let seconds = since.as_secs().cast_signed().saturating_mul(1_000_000);
+        seconds.saturating_add(since.subsec_micros().into())
+    };
+    Value::Int(match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => micros(since),
+        // The clock is set before 1970.
+        Err(error) => -micros(error.duration()),
+    })
 }
 
 /// Adds the modification time to an update of chosen columns, unless it is assigned already.
