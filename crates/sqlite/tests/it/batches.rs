@@ -77,3 +77,224 @@ fn a_wrong_row_is_found_and_undoes_the_batch() {
     assert_eq!(outcomes.iter().filter(|o| o.is_ok()).count(), 599);
     assert_eq!(*outcomes[599].as_ref().unwrap(), Outcome::Inserted(Some(GivenKey::Int(599))));
 }
+
+/// Numbers that look random and are the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+}
+
+struct Planned {
+    table: Arc<TableSchema>,
+    verb: Verb,
+    values: Vec<Value<'static>>,
+}
+
+/// Runs of writes, most long enough for the fast way, some with rows that are refused.
+fn plan(numbers: &mut Numbers, tables: &[Arc<TableSchema>; 2]) -> Vec<Planned> {
+    let mut planned = Vec::new();
+    for _ in 0..=numbers.below(4) {
+        let verb = [
+            Verb::Insert,
+            Verb::Insert,
+            Verb::InsertOrIgnore,
+            Verb::InsertOrReplace,
+            Verb::Upsert,
+            Verb::Update,
+            Verb::Delete,
+        ][numbers.below(7) as usize];
+        let cars = numbers.below(4) == 0;
+        // How often a row is like another, or wrong: in one run of three never.
+        let odds = [0, 3, 100][numbers.below(3) as usize];
+        let made_keys = numbers.below(3) > 0;
+        for _ in 0..numbers.below(700) {
+            let wrong = numbers.below(1000) < odds;
+            let table = Arc::clone(&tables[usize::from(cars)]);
+            let values = if cars {
+                car_values(numbers, wrong)
+            } else {
+                person_values(numbers, made_keys, wrong)
+            };
+            let values = if verb == Verb::Delete { values[..1].to_vec() } else { values };
+            planned.push(Planned { table, verb, values });
+        }
+    }
+    planned
+}
+
+fn person_values(numbers: &mut Numbers, made_keys: bool, wrong: bool) -> Vec<Value<'static>> {
+    let mixed = numbers.below(200) == 0;
+    let id = match numbers.below(1 << 40) as i64 {
+        _ if made_keys != mixed => 0,
+        id if wrong => id % 300 + 1,
+        id => id - (1 << 39),
+    };
+    let email = match numbers.below(1 << 40) {
+        n if wrong => format!("{}@x", n % 50),
+        n => format!("{n}@X\0é"),
+    };
+    let mut row = values(id, &"né\0".repeat(numbers.below(4) as usize), Some(&email));
+    row[4] = Value::Bytes(vec![0; numbers.below(3) as usize].into());
+    row[5] = Value::Int(numbers.below(2) as i64 + 1);
+    if wrong {
+        match numbers.below(4) {
+            0 => row[1] = Value::Null,
+            1 => row[3] = Value::Float(-1.0),
+            _ => {}
+        }
+    }
+    row
+}
+
+fn car_values(numbers: &mut Numbers, wrong: bool) -> Vec<Value<'static>> {
+    let plate = if wrong { numbers.below(30) } else { numbers.below(1 << 40) };
+    let owner = match numbers.below(20) {
+        0 if wrong => Value::Int(-9),
+        _ => Value::Null,
+    };
+    vec![plate.to_string().into(), owner]
+}
+
+type Told = Vec<Result<Outcome, String>>;
+
+/// The meaning of a batch, in single writes.
+fn row_by_row(
+    session: &dyn Session,
+    planned: &[Planned],
+    on_error: OnError,
+) -> Result<Told, String> {
+    use bobak_core::Control;
+    let mut told = Vec::new();
+    session.control(Control::Begin).unwrap();
+    for (number, row) in planned.iter().enumerate() {
+        match write(session, &row.table, row.verb, &row.values) {
+            Ok(outcome) => told.push(Ok(outcome)),
+            Err(error) => {
+                let error = format!("{:?}", error.at_row(number as u64));
+                if on_error == OnError::Stop {
+                    session.control(Control::Rollback).unwrap();
+                    return Err(error);
+                }
+                told.push(Err(error));
+            }
+        }
+    }
+    session.control(Control::Commit).unwrap();
+    Ok(told)
+}
+
+#[test]
+fn random_batches_do_what_row_by_row_does() {
+    let mut fast_errors = 0;
+    for seed in 1..=60 {
+        let mut numbers = Numbers(seed * 0x9e37_79b9_7f4a_7c15);
+        let (fast, slow) = (memory(), memory());
+        let (fast, slow) = (fast.session().unwrap(), slow.session().unwrap());
+        let tables = [person(), car()];
+        for _ in 0..4 {
+            let planned = plan(&mut numbers, &tables);
+            let on_error = if numbers.below(2) == 0 { OnError::Stop } else { OnError::Continue };
+            let mut batch = Batch::new();
+            for row in &planned {
+                push(&mut batch, &row.table, row.verb, &row.values);
+            }
+            let (outcomes, error) = send(&*fast, &batch, on_error);
+            let text = |error: Error| format!("{error:?}");
+            let outcomes: Told = outcomes.into_iter().map(|o| o.map_err(text)).collect();
+            let done = error.map_or(Ok(outcomes), |error| Err(text(error)));
+            fast_errors += usize::from(done.is_err());
+            assert!(done == row_by_row(&*slow, &planned, on_error), "seed {seed}");
+            for table in ["person", "car"] {
+                let sql = format!("SELECT rowid, * FROM {table} ORDER BY rowid");
+                let rows = [&fast, &slow].map(|session| query(&**session, &sql, &[]).unwrap());
+                assert!(rows[0] == rows[1], "seed {seed}, table {table}");
+            }
+        }
+    }
+    assert!(fast_errors > 5, "the plans must have errors in them");
+}
+
+#[test]
+fn keys_that_do_not_follow_each_other_are_told_right() {
+    let engine = memory();
+    let session = engine.session().unwrap();
+    let table = person();
+    let mut batch = Batch::new();
+    for _ in 0..300 {
+        push(&mut batch, &table, Verb::Insert, &values(0, "b", None));
+    }
+    let check = |sql: &str| {
+        let (outcomes, error) = send(&*session, &batch, OnError::Stop);
+        assert!(error.is_none(), "{error:?}");
+        let made = outcomes.into_iter().map(|outcome| match outcome {
+            Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) => vec![Value::Int(key)],
+            other => panic!("{other:?}"),
+        });
+        let mut made: Vec<_> = made.collect();
+        made.sort_by_key(|key| format!("{key:?}"));
+        let mut there = query(&*session, sql, &[]).unwrap();
+        there.sort_by_key(|key| format!("{key:?}"));
+        assert_eq!(made, there);
+        session.execute("DELETE FROM person", &[]).unwrap();
+    };
+    // A trigger that takes keys of its own.
+    let trigger = "CREATE TRIGGER t AFTER INSERT ON person WHEN new.name = 'b' BEGIN \
+                   INSERT INTO person (name, version) VALUES ('extra', 1); END";
+    session.execute(trigger, &[]).unwrap();
+    check("SELECT id FROM person WHERE name = 'b'");
+    session.execute("DROP TRIGGER t", &[]).unwrap();
+    // The largest key is taken: SQLite goes on with random ones.
+    let last = values(i64::MAX - 100, "last", None);
+    insert(&*session, &table, &last);
+    check("SELECT id FROM person WHERE name = 'b'");
+    insert(&*session, &table, &values(-1000, "negative", None));
+    check("SELECT id FROM person WHERE name = 'b'");
+}
+
+#[test]
+fn a_batch_in_a_transaction_is_undone_alone() {
+    let engine = memory();
+    let session = engine.session().unwrap();
+    let table = person();
+    session.control(bobak_core::Control::Begin).unwrap();
+    insert(&*session, &table, &values(1, "before", Some("a@x")));
+    let mut batch = Batch::new();
+    for at in 0..100 {
+        push(&mut batch, &table, Verb::Insert, &values(0, "b", (at == 99).then_some("A@X")));
+    }
+    let (_, error) = send(&*session, &batch, OnError::Stop);
+    assert_eq!(error.unwrap().row(), Some(99));
+    assert_eq!(one(&*session, "SELECT group_concat(name) FROM person"), "before".into());
+    session.control(bobak_core::Control::Commit).unwrap();
+    assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(1));
+}
+
+#[test]
+fn a_disk_that_fills_up_in_the_middle_undoes_the_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = bobak_sqlite::Sqlite::open(folder.path().join("a.db")).unwrap();
+    create(&engine, &[&person()]);
+    let session = engine.session().unwrap();
+    session.execute("PRAGMA max_page_count = 30", &[]).unwrap();
+    let mut batch = Batch::new();
+    for _ in 0..500 {
+        push(&mut batch, &person(), Verb::Insert, &values(0, &"x".repeat(500), None));
+    }
+    for on_error in [OnError::Stop, OnError::Continue] {
+        let (_, error) = send(&*session, &batch, on_error);
+        assert_eq!(error.unwrap().kind(), ErrorKind::Full);
+        assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(0));
+    }
+    session.control(bobak_core::Control::Begin).unwrap();
+    insert(&*session, &person(), &values(1, "before", None));
+    let (_, error) = send(&*session, &batch, OnError::Continue);
+    assert_eq!(error.unwrap().kind(), ErrorKind::Full);
+    session.control(bobak_core::Control::Rollback).unwrap();
+    assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(0));
+}

@@ -4,6 +4,9 @@ mod raw;
 mod support;
 
 mod batches; // a batch does what row by row does
+mod cursors; // cursors see the moment of their opening
+mod files; // settings, and bad files
 mod rows; // one row written and read, and what is refused
 mod speed; // measures, when asked to
 mod tables; // the schema read from a file
+mod transactions; // steps, time-outs, threads

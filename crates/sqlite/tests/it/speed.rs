@@ -263,29 +263,3 @@ fn turn(mode: &Mode, rows: &[Sample], cells: &mut [Cell]) {
     assert_eq!(sum, same);
     cells[4].rates.push((ours, raw));
 }
-
-#[test]
-#[ignore = "temporary"]
-fn only_batch() {
-    let rows = samples(100_000);
-    let table = table();
-    let which = std::env::var("CELL").unwrap_or_default();
-    for _ in 0..30 {
-        let engine = Sqlite::open_memory().unwrap();
-        crate::support::create(&engine, &[&table]);
-        let session = engine.session().unwrap();
-        if which == "direct" {
-            direct(&*session, &table, &rows);
-            continue;
-        }
-        session.control(Control::Begin).unwrap();
-        batch(&*session, &table, &rows);
-        session.control(Control::Commit).unwrap();
-        match which.as_str() {
-            "one" => drop((0..4).map(|_| by_one(&engine, &table, 1..=100_000)).sum::<i64>()),
-            "all" => drop((0..20).map(|_| all(&*session, &table).len()).sum::<usize>()),
-            "touch" => drop((0..20).map(|_| touch(&*session, &table)).sum::<i64>()),
-            _ => {}
-        }
-    }
-}

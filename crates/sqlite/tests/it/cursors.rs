@@ -1,0 +1,170 @@
+//! Cursors see the state of the moment in which they were opened.
+
+use crate::support::*;
+use bobak_core::{
+    Control, Cursor, CursorId, Engine, ErrorKind, Row, RowBuffer, Select, Session, Source, Value,
+    Verb,
+};
+use bobak_sqlite::{Locking, Sqlite};
+
+/// More than fits one part.
+const ROWS: i64 = 3000;
+
+/// A file with readers, one without, and memory; each filled.
+fn engines(folder: &std::path::Path) -> Vec<Sqlite> {
+    let engines = vec![
+        Sqlite::open(folder.join("pool.db")).unwrap(),
+        Sqlite::builder().locking(Locking::Exclusive).open(folder.join("single.db")).unwrap(),
+        Sqlite::open_memory().unwrap(),
+    ];
+    for engine in &engines {
+        create(engine, &[&person(), &car()]);
+        let session = engine.session().unwrap();
+        session.control(Control::Begin).unwrap();
+        for id in 1..=ROWS {
+            insert(&*session, &person(), &values(id, &format!("name {id}"), None));
+        }
+        session.control(Control::Commit).unwrap();
+    }
+    engines
+}
+
+fn open(session: &dyn Session) -> Cursor {
+    session.open(&Source::Select(&Select::all(&person()))).unwrap()
+}
+
+/// The ids of all rows that are left.
+fn rest(session: &dyn Session, cursor: CursorId) -> Vec<i64> {
+    let mut ids = Vec::new();
+    let mut rows = RowBuffer::default();
+    loop {
+        session.fetch(cursor, &mut rows).unwrap();
+        if rows.rows() == 0 {
+            return ids;
+        }
+        while let Some(row) = rows.next_row().unwrap() {
+            match (row.get(0), row.get(1)) {
+                (bobak_core::ValueRef::Int(id), bobak_core::ValueRef::Text(name)) => {
+                    assert_eq!(name, format!("name {id}"));
+                    ids.push(id);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+fn all() -> Vec<i64> {
+    (1..=ROWS).collect()
+}
+
+#[test]
+fn parts_are_about_64_kib_and_names_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for engine in engines(folder.path()) {
+        let session = engine.session().unwrap();
+        let cursor = open(&*session);
+        assert_eq!(cursor.columns[..2], ["id", "name"]);
+        let mut rows = RowBuffer::default();
+        session.fetch(cursor.id, &mut rows).unwrap();
+        assert!(rows.bytes() >= 64 * 1024 && rows.bytes() < 70 * 1024, "{}", rows.bytes());
+        session.close(cursor.id);
+        let error = session.fetch(cursor.id, &mut rows).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Misuse);
+        session.close(cursor.id);
+        let sql = Source::Sql { text: "SELECT 1 AS one WHERE 0", parameters: &[] };
+        let cursor = session.open(&sql).unwrap();
+        assert_eq!(*cursor.columns, ["one"]);
+        session.fetch(cursor.id, &mut rows).unwrap();
+        assert_eq!(rows.rows(), 0);
+        // The session is as usable as before.
+        assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(ROWS));
+    }
+}
+
+#[test]
+fn later_writes_and_rollbacks_do_not_change_the_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    for engine in engines(folder.path()) {
+        let session = engine.session().unwrap();
+        let table = person();
+        let before = open(&*session);
+        session.control(Control::Begin).unwrap();
+        write(&*session, &table, Verb::Delete, &[Value::Int(2000)]).unwrap();
+        let inside = open(&*session);
+        session.control(Control::Savepoint("a")).unwrap();
+        session.execute("UPDATE person SET name = 'other' WHERE id > 1000", &[]).unwrap();
+        let changed = session
+            .open(&Source::Sql { text: "SELECT name FROM person", parameters: &[] })
+            .unwrap();
+        session.control(Control::RollbackTo("a")).unwrap();
+        let mut without = all();
+        without.retain(|&id| id != 2000);
+        assert_eq!(rest(&*session, inside.id), without);
+        session.control(Control::Rollback).unwrap();
+        assert_eq!(rest(&*session, before.id), all());
+        let mut rows = RowBuffer::default();
+        let mut other = 0;
+        loop {
+            session.fetch(changed.id, &mut rows).unwrap();
+            if rows.rows() == 0 {
+                break;
+            }
+            while let Some(row) = rows.next_row().unwrap() {
+                other += i64::from(row.get(0) == bobak_core::ValueRef::Text("other"));
+            }
+        }
+        assert_eq!(other, ROWS - 1001);
+    }
+}
+
+#[test]
+fn other_sessions_writes_do_not_change_the_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    for engine in engines(folder.path()) {
+        let (reader, writer) = (engine.session().unwrap(), engine.session().unwrap());
+        let cursors = [open(&*reader), open(&*reader), open(&*reader)];
+        writer.execute("DELETE FROM person WHERE id % 2 = 0", &[]).unwrap();
+        writer.execute("UPDATE person SET name = 'x'", &[]).unwrap();
+        for cursor in &cursors[..2] {
+            assert_eq!(rest(&*reader, cursor.id), all());
+        }
+        // The third is left open: the session closes it.
+        drop(reader);
+        assert_eq!(one(&*writer, "SELECT count(*) FROM person"), Value::Int(ROWS / 2));
+        writer.execute("DROP TABLE person", &[]).unwrap();
+    }
+}
+
+#[test]
+fn more_cursors_than_readers_are_no_deadlock() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("few.db");
+    let engine = Sqlite::builder().readers(1).open(path).unwrap();
+    create(&engine, &[&person()]);
+    let session = engine.session().unwrap();
+    session.control(Control::Begin).unwrap();
+    for id in 1..=ROWS {
+        insert(&*session, &person(), &values(id, &format!("name {id}"), None));
+    }
+    session.control(Control::Commit).unwrap();
+    let cursors: Vec<_> = (0..5).map(|_| open(&*session)).collect();
+    for cursor in &cursors {
+        assert_eq!(rest(&*session, cursor.id), all());
+    }
+}
+
+#[test]
+fn a_writing_cursor_has_written_when_it_is_open() {
+    let folder = tempfile::tempdir().unwrap();
+    for engine in engines(folder.path()) {
+        let session = engine.session().unwrap();
+        let sql = "DELETE FROM person WHERE id <= ? RETURNING id, name";
+        let source = Source::Sql { text: sql, parameters: &[Value::Int(2500)] };
+        let cursor = session.open(&source).unwrap();
+        assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(ROWS - 2500));
+        assert_eq!(rest(&*session, cursor.id).len(), 2500);
+        let source = Source::Sql { text: "BEGIN", parameters: &[] };
+        assert_eq!(session.open(&source).unwrap_err().kind(), ErrorKind::Misuse);
+    }
+}
