@@ -58,14 +58,7 @@ pub(crate) fn send(
 
 impl Sender<'_> {
     fn run(&mut self, run: &Run<'_>) -> Result<()> {
-        let keys_made = run.may_make_keys();
-        let inserts = match run.verb {
-            Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => true,
-            // One that finds its row there is told apart row by row; one without a key finds none.
-            Verb::Upsert => keys_made,
-            Verb::Update | Verb::Delete => false,
-        };
-        if inserts && self.connection.atomic && run.rows >= FEWEST as u64 {
+        if run.rows >= FEWEST as u64 && self.may_join(run)? {
             return Inserts::new(self, run).run(run);
         }
         let rows = run.iter().zip(run.first..);
@@ -73,6 +66,26 @@ impl Sender<'_> {
             self.one(run.table, run.verb, run.fields, row, number)?;
         }
         Ok(())
+    }
+
+    /// Whether many rows of the run in one statement can be the same as a statement for each.
+    fn may_join(&mut self, run: &Run<'_>) -> Result<bool> {
+        let inserts = match run.verb {
+            Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => true,
+            // One that finds its row there is told apart row by row; one without a key finds none.
+            Verb::Upsert => run.may_make_keys(),
+            Verb::Update | Verb::Delete => false,
+        };
+        if !inserts || !self.connection.atomic {
+            return Ok(false);
+        }
+        // Foreign keys are looked at when a statement ends: a row may then refer to one that came
+        // after it, or a wrong one may be replaced already.
+        let facts = self.connection.fresh_facts(run.table)?;
+        Ok(match run.verb {
+            Verb::InsertOrReplace => !facts.foreign_keys,
+            _ => !facts.refers_to_itself,
+        })
     }
 
     /// One row, by a statement of its own.

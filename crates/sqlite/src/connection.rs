@@ -1,12 +1,11 @@
 //! A connection with what belongs to it: prepared statements and open cursors.
 
-use crate::cache::{Cache, Mixer, TableKey};
+use crate::cache::{Cache, TableKey};
 use crate::cursor::Shared;
 use crate::error::translate;
+use crate::facts::KnownFacts;
 use crate::ffi::{self, Failure, StatementId, codes};
 use bobak_core::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef};
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 /// How many statements of tables a connection keeps.
@@ -26,8 +25,7 @@ pub(crate) struct Connection {
     /// The table statement used last: in a loop the next is the same.
     last: Option<(TableKey, StatementId)>,
     texts: Cache<Box<str>>,
-    /// Whether tables have rowids, by their schema's id.
-    rowids: HashMap<u64, bool, BuildHasherDefault<Mixer>>,
+    pub(crate) facts: KnownFacts,
     cursors: Vec<Arc<Shared>>,
 }
 
@@ -41,7 +39,7 @@ impl Connection {
             tables: Cache::new(TABLE_STATEMENTS),
             last: None,
             texts: Cache::new(TEXT_STATEMENTS),
-            rowids: HashMap::default(),
+            facts: KnownFacts::default(),
             cursors: Vec::new(),
         })
     }
@@ -123,22 +121,6 @@ impl Connection {
             Some(ValueRef::Int(integer)) => integer,
             _ => 0,
         })
-    }
-
-    /// Whether the table has rowids: Bobak's own have.
-    pub(crate) fn has_rowids(&mut self, table: &TableSchema) -> Result<bool> {
-        if let Some(&known) = self.rowids.get(&table.id()) {
-            return Ok(known);
-        }
-        let sql =
-            "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?)";
-        let rows = self.all_rows(sql, &[Value::from(table.name())])?;
-        let known = rows.into_iter().flatten().all(|without| without == Value::Int(0));
-        if self.rowids.len() >= TABLE_STATEMENTS {
-            self.rowids.clear();
-        }
-        self.rowids.insert(table.id(), known);
-        Ok(known)
     }
 
     /// All rows of a query, copied.

@@ -11,6 +11,7 @@ mod connection;
 mod cursor;
 mod engine;
 mod error;
+mod facts;
 mod ffi;
 mod gate;
 mod open;

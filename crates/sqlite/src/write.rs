@@ -160,7 +160,7 @@ fn upsert<'v>(
         return insert(connection, table, Verb::Insert, values);
     }
     let id = insert_statement(connection, table, Verb::Upsert, fields, 1, false)?;
-    if table.key_generation() != KeyGeneration::Engine && !connection.has_rowids(table)? {
+    if table.key_generation() != KeyGeneration::Engine && !connection.facts(table)?.rowids {
         let key = table.key().iter().map(|&place| values.value(place));
         let there = key_exists(connection, table, key)?;
         run_insert(connection, table, id, values, false)?;

@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use bobak_core::{
-    Batch, Engine, Error, ErrorKind, FieldSet, GivenKey, OnError, Outcome, Session, TableSchema,
-    Value, Verb, Write,
+    Batch, ColumnSchema, Engine, Error, ErrorKind, FieldSet, GivenKey, OnDelete, OnError, Outcome,
+    Session, TableSchema, Value, Verb, Write,
 };
 use std::sync::Arc;
 
@@ -192,8 +192,8 @@ fn row_by_row(
 #[test]
 fn random_batches_do_what_row_by_row_does() {
     let mut fast_errors = 0;
-    for seed in 1..=60 {
-        let mut numbers = Numbers(seed * 0x9e37_79b9_7f4a_7c15);
+    for seed in 1..=60_u64 {
+        let mut numbers = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (fast, slow) = (memory(), memory());
         let (fast, slow) = (fast.session().unwrap(), slow.session().unwrap());
         let tables = [person(), car()];
@@ -209,7 +209,14 @@ fn random_batches_do_what_row_by_row_does() {
             let outcomes: Told = outcomes.into_iter().map(|o| o.map_err(text)).collect();
             let done = error.map_or(Ok(outcomes), |error| Err(text(error)));
             fast_errors += usize::from(done.is_err());
-            assert!(done == row_by_row(&*slow, &planned, on_error), "seed {seed}");
+            let expected = row_by_row(&*slow, &planned, on_error);
+            if let (Ok(done), Ok(expected)) = (&done, &expected) {
+                for (number, (done, expected)) in done.iter().zip(expected).enumerate() {
+                    let row = &planned[number];
+                    assert_eq!(done, expected, "seed {seed}, row {number}: {:?}", row.values);
+                }
+            }
+            assert_eq!(done, expected, "seed {seed}");
             for table in ["person", "car"] {
                 let sql = format!("SELECT rowid, * FROM {table} ORDER BY rowid");
                 let rows = [&fast, &slow].map(|session| query(&**session, &sql, &[]).unwrap());
@@ -255,6 +262,30 @@ fn keys_that_do_not_follow_each_other_are_told_right() {
     check("SELECT id FROM person WHERE name = 'b'");
     insert(&*session, &table, &values(-1000, "negative", None));
     check("SELECT id FROM person WHERE name = 'b'");
+}
+
+#[test]
+fn a_row_may_not_refer_to_one_that_comes_after_it() {
+    let engine = memory();
+    let session = engine.session().unwrap();
+    let tree = TableSchema::builder("tree")
+        .column(ColumnSchema::of::<i64>("id"))
+        .column(ColumnSchema::of::<Option<i64>>("parent").references(
+            "tree",
+            "id",
+            OnDelete::Restrict,
+        ))
+        .key(["id"])
+        .build();
+    let tree = Arc::new(tree.unwrap());
+    create(&engine, &[&tree]);
+    let mut batch = Batch::new();
+    for id in 1..=100 {
+        push(&mut batch, &tree, Verb::Insert, &[Value::Int(id), Value::Int((id + 1).min(100))]);
+    }
+    let (_, error) = send(&*session, &batch, OnError::Stop);
+    let error = error.unwrap();
+    assert_eq!((error.kind(), error.row()), (ErrorKind::Constraint, Some(0)));
 }
 
 #[test]

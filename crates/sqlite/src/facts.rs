@@ -1,0 +1,68 @@
+//! What decides how a table is written, and only the database knows: asked once for each schema.
+
+use crate::cache::Mixer;
+use crate::connection::Connection;
+use bobak_core::{Result, TableSchema, Value};
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+/// How many tables are remembered.
+const MOST: usize = 256;
+
+/// Facts about a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    /// Whether its rows have rowids: those of Bobak's own tables have.
+    pub rowids: bool,
+    /// Whether a foreign key of it refers to itself.
+    pub refers_to_itself: bool,
+    /// Whether it has foreign keys, or others have some that refer to it.
+    pub foreign_keys: bool,
+}
+
+/// The facts of the tables asked for so far, by their schemas' ids.
+#[derive(Debug, Default)]
+pub(crate) struct KnownFacts {
+    known: HashMap<u64, Facts, BuildHasherDefault<Mixer>>,
+    /// SQLite's count of changes of the schema.
+    version: i64,
+}
+
+impl Connection {
+    /// The facts about a table, as they were when they were asked for first.
+    pub(crate) fn facts(&mut self, table: &TableSchema) -> Result<Facts> {
+        if let Some(&facts) = self.facts.known.get(&table.id()) {
+            return Ok(facts);
+        }
+        let facts = self.ask(table.name())?;
+        if self.facts.known.len() >= MOST {
+            self.facts.known.clear();
+        }
+        self.facts.known.insert(table.id(), facts);
+        Ok(facts)
+    }
+
+    /// As [`facts`](Self::facts), as they are now: for what pays for looking.
+    pub(crate) fn fresh_facts(&mut self, table: &TableSchema) -> Result<Facts> {
+        let version = self.first_integer("PRAGMA schema_version")?;
+        if version != self.facts.version {
+            self.facts.known.clear();
+            self.facts.version = version;
+        }
+        self.facts(table)
+    }
+
+    fn ask(&mut self, table: &str) -> Result<Facts> {
+        let sql = "SELECT \
+             (SELECT wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?1)), \
+             count(*) FILTER (WHERE lower(s.name) = lower(f.\"table\")), \
+             count(*) \
+             FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f \
+             WHERE s.type = 'table' \
+             AND (lower(s.name) = lower(?1) OR lower(f.\"table\") = lower(?1))";
+        let row = self.all_rows(sql, &[Value::from(table)])?.into_iter().next();
+        let mut cells = row.unwrap_or_default().into_iter();
+        let mut is_some = || matches!(cells.next(), Some(Value::Int(number)) if number != 0);
+        Ok(Facts { rowids: !is_some(), refers_to_itself: is_some(), foreign_keys: is_some() })
+    }
+}
