@@ -3,7 +3,7 @@
 //! Every path goes through here, batches and dynamic rows too: so no path can forget a stamp, a
 //! key or a length.
 
-use crate::{Assign, Field, KeyGeneration, Result, TableSchema, Uuid, Value, ValueRef, types};
+use crate::{Assign, KeyGeneration, Result, TableSchema, Uuid, Value, ValueRef, types};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Completes the values of a new row, in schema order: a missing key is made (or left to the
