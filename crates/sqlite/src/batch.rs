@@ -4,15 +4,13 @@
 //! again row by row: where a row was refused (which one, SQLite does not say), where rows were
 //! ignored, where the keys that SQLite made do not follow each other.
 
-use crate::cache::Kind;
 use crate::connection::Connection;
 use crate::error::{is_row_error, translate};
-use crate::write::{insert_statement, needs_key, plain_key, write_row};
+use crate::write::{insert_statement, last_key, needs_key, null_for_default, write_row};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Batch, FieldSet, GivenKey, OnError, Outcome, Result, Row, Run, TableSchema, ValueRef, Verb,
+    Batch, FieldSet, GivenKey, OnError, Outcome, Result, Row, Run, TableSchema, Verb,
 };
-use bobak_sql::{Dialect, quote};
 
 /// The most rows of one statement: more gain nothing that could be measured, and cost more to
 /// prepare.
@@ -188,6 +186,10 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         if rows.iter().any(|row| row.len() != columns) {
             return Ok(false);
         }
+        let replaces = self.verb == Verb::InsertOrReplace;
+        if replaces && rows.iter().any(|&row| null_for_default(self.table, row).is_some()) {
+            return Ok(false);
+        }
         let mark = self.may_differ();
         if mark {
             self.sender.connection.run("SAVEPOINT bobak_many")?;
@@ -264,21 +266,4 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             (self.sender.each)(Ok(Outcome::Inserted(key)));
         }
     }
-}
-
-/// The largest key; 0 where there is no row, so that the next is one more either way.
-fn last_key(connection: &mut Connection, table: &TableSchema) -> Result<i64> {
-    let place = table.key().first().copied().unwrap_or_default();
-    let name = table.columns().get(place).map_or("", |column| &column.name);
-    let id = connection.table_statement(plain_key(table, Kind::LastKey), table, || {
-        let quoted = |name| quote(Dialect::Sqlite, name);
-        format!("SELECT max({}) FROM {}", quoted(name), quoted(table.name()))
-    })?;
-    let failed = |failure| translate(failure, Some(table));
-    let mut rows = connection.db.rows(id, std::iter::empty::<ValueRef<'_>>()).map_err(failed)?;
-    let key = rows.next().map_err(failed)?;
-    Ok(match key.as_ref().map(|row| row.get(0)) {
-        Some(ValueRef::Int(key)) => key,
-        _ => 0,
-    })
 }

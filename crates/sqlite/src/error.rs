@@ -61,6 +61,7 @@ pub(crate) fn is_row_error(kind: ErrorKind) -> bool {
             | ErrorKind::TooLong
             | ErrorKind::OutOfRange
             | ErrorKind::Mismatch
+            | ErrorKind::Schema
     )
 }
 

@@ -6,12 +6,13 @@
 //! answered with an error, never with a deadlock.
 
 use crate::connection::Connection;
+use crate::ffi::AtomicBox;
 use crate::open;
 use crate::settings::Settings;
 use bobak_core::{Error, ErrorKind, Result};
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,20 +20,18 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// The way to the connection that writes: one at a time.
+///
+/// Nobody who finds it free takes a lock; those who wait do so on `freed`.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    state: Mutex<GateState>,
+    connection: AtomicBox<Connection>,
+    /// The thread that has it; 0 where nobody has.
+    owner: AtomicU64,
+    waiting: AtomicUsize,
+    impatient: AtomicUsize,
+    lock: Mutex<()>,
     freed: Condvar,
     timeout: Duration,
-}
-
-#[derive(Debug)]
-struct GateState {
-    connection: Option<Box<Connection>>,
-    /// The thread that has it.
-    owner: u64,
-    waiting: usize,
-    impatient: usize,
 }
 
 /// The connections that read, opened as they are needed.
@@ -44,6 +43,7 @@ pub(crate) struct Pool {
 }
 
 #[derive(Debug, Default)]
+#[expect(clippy::vec_box, reason = "moved at each use: a pointer instead of the whole")]
 struct PoolState {
     idle: Vec<Box<Connection>>,
     /// The threads that have one.
@@ -66,8 +66,15 @@ enum Home<'e> {
 
 impl Gate {
     pub(crate) fn new(connection: Box<Connection>, timeout: Duration) -> Self {
-        let state = GateState { connection: Some(connection), owner: 0, waiting: 0, impatient: 0 };
-        Self { state: Mutex::new(state), freed: Condvar::new(), timeout }
+        Self {
+            connection: AtomicBox::new(connection),
+            owner: AtomicU64::new(0),
+            waiting: AtomicUsize::new(0),
+            impatient: AtomicUsize::new(0),
+            lock: Mutex::new(()),
+            freed: Condvar::new(),
+            timeout,
+        }
     }
 
     /// Waits for the connection.
@@ -77,61 +84,69 @@ impl Gate {
     #[inline]
     pub(crate) fn enter(&self) -> Result<Lease<'_>> {
         let me = thread_number();
-        let mut state = lock(&self.state);
-        let connection = if state.impatient == 0 { state.connection.take() } else { None };
-        let connection = match connection {
-            Some(connection) => {
-                state.owner = me;
-                connection
-            }
-            None => self.wait(state, me)?,
+        let connection = match self.impatient.load(Ordering::Relaxed) {
+            0 => self.connection.take(),
+            _ => None,
         };
+        let connection = match connection {
+            Some(connection) => connection,
+            None => self.wait(me)?,
+        };
+        self.owner.store(me, Ordering::Relaxed);
         Ok(Lease { connection: Some(connection), home: Home::Gate(self) })
     }
 
     #[cold]
-    fn wait(&self, mut state: MutexGuard<'_, GateState>, me: u64) -> Result<Box<Connection>> {
-        if state.connection.is_none() && state.owner == me {
+    fn wait(&self, me: u64) -> Result<Box<Connection>> {
+        if self.owner.load(Ordering::Relaxed) == me {
             let message = "this thread has a transaction, or a query, open: work through that one";
             return Err(Error::new(ErrorKind::Busy, message));
         }
         let start = Instant::now();
         let mut impatient = false;
-        state.waiting += 1;
+        let mut guard = lock(&self.lock);
+        // Before the connection is looked for: who gives it back looks at this number afterwards,
+        // so one of the two sees the other.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
         let connection = loop {
-            let waited = start.elapsed();
-            if waited >= PATIENCE && !impatient {
-                impatient = true;
-                state.impatient += 1;
+            if let Some(connection) = self.connection.take() {
+                break Some(connection);
             }
+            let waited = start.elapsed();
             if waited >= self.timeout {
                 break None;
             }
-            let pause = if impatient { self.timeout } else { PATIENCE.min(self.timeout) };
-            let pause = pause.saturating_sub(waited).max(Duration::from_micros(100));
-            state = self.freed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0;
-            if let Some(connection) = state.connection.take() {
-                state.owner = me;
-                break Some(connection);
+            if waited >= PATIENCE && !impatient {
+                impatient = true;
+                self.impatient.fetch_add(1, Ordering::Relaxed);
             }
+            let until = if impatient { self.timeout } else { PATIENCE.min(self.timeout) };
+            let pause = until.saturating_sub(waited).max(Duration::from_micros(100));
+            let woken = self.freed.wait_timeout(guard, pause);
+            guard = woken.unwrap_or_else(PoisonError::into_inner).0;
         };
-        state.waiting -= 1;
-        state.impatient -= usize::from(impatient);
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        self.impatient.fetch_sub(usize::from(impatient), Ordering::Relaxed);
         connection.ok_or_else(|| {
             let message = "another session wrote for the whole busy time-out";
             Error::new(ErrorKind::Busy, message)
         })
     }
 
+    #[inline]
     fn give_back(&self, connection: Box<Connection>) {
-        let mut state = lock(&self.state);
-        state.connection = Some(connection);
-        state.owner = 0;
-        let waiting = state.waiting > 0;
-        drop(state);
-        if waiting {
-            self.freed.notify_one();
+        self.owner.store(0, Ordering::Relaxed);
+        self.connection.put(connection);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.wake();
         }
+    }
+
+    #[cold]
+    fn wake(&self) {
+        // With the lock: whoever counts as waiting is asleep then, or has yet to look.
+        let _guard = lock(&self.lock);
+        self.freed.notify_one();
     }
 }
 

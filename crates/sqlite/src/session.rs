@@ -12,14 +12,14 @@ use bobak_core::{
 };
 use bobak_sql::Dialect;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A session. It has no connection but in a transaction: each operation borrows one.
 pub(crate) struct SqliteSession<'e> {
     engine: &'e Inner,
     state: Cell<State<'e>>,
-    cursors: RefCell<HashMap<u64, OpenCursor<'e>>>,
+    /// A few at a time: found by looking through them.
+    cursors: RefCell<Vec<(u64, OpenCursor<'e>)>>,
     next_cursor: Cell<u64>,
 }
 
@@ -289,7 +289,7 @@ impl Session for SqliteSession<'_> {
             })?;
         let id = self.next_cursor.get();
         self.next_cursor.set(id + 1);
-        self.cursors.borrow_mut().insert(id, cursor);
+        self.cursors.borrow_mut().push((id, cursor));
         let columns = match source {
             Source::Select(select) => Source::select_names(select),
             Source::Sql { .. } => names,
@@ -299,8 +299,8 @@ impl Session for SqliteSession<'_> {
 
     fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
         rows.clear();
-        let fetched = match self.cursors.borrow_mut().get_mut(&cursor.0) {
-            Some(open) => open.fetch(rows)?,
+        let fetched = match self.cursors.borrow_mut().iter_mut().find(|(id, _)| *id == cursor.0) {
+            Some((_, open)) => open.fetch(rows)?,
             None => return Err(not_open()),
         };
         match fetched {
@@ -313,7 +313,10 @@ impl Session for SqliteSession<'_> {
     }
 
     fn close(&self, cursor: CursorId) {
-        let closed = self.cursors.borrow_mut().remove(&cursor.0);
+        let mut cursors = self.cursors.borrow_mut();
+        let place = cursors.iter().position(|(id, _)| *id == cursor.0);
+        let closed = place.map(|place| cursors.swap_remove(place).1);
+        drop(cursors);
         let shared = closed.and_then(OpenCursor::into_shared);
         // Without a connection at hand it is closed by whoever has it next.
         if let Some(shared) = shared {

@@ -6,10 +6,10 @@ use crate::error::translate;
 use crate::ffi::StatementId;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Error, ErrorKind, FieldSet, GivenKey, KeyGeneration, Outcome, Result, TableSchema, Value,
-    ValueRef, Verb,
+    ColumnSchema, Error, ErrorKind, FieldSet, GivenKey, KeyGeneration, Outcome, Result, Row,
+    TableSchema, Value, ValueRef, Verb,
 };
-use bobak_sql::Dialect;
+use bobak_sql::{Dialect, quote};
 
 /// A row's values by place, lent for `'v`: from a record, or from a batch's bytes.
 pub(crate) trait Values<'v>: Copy {
@@ -114,13 +114,49 @@ fn insert<'v>(
     values: impl Values<'v>,
 ) -> Result<Outcome> {
     check_count(table, values)?;
+    if verb == Verb::InsertOrReplace
+        && let Some(column) = null_for_default(table, values)
+    {
+        let error = Error::new(ErrorKind::Constraint, "NULL where none may be");
+        return Err(error.in_table(table.name().to_owned()).in_column(column.name.clone()));
+    }
     let needs_key = needs_key(table, values);
     let id = insert_statement(connection, table, verb, FieldSet::EMPTY, 1, needs_key)?;
     run_insert(connection, table, id, values, needs_key)?;
     if verb == Verb::InsertOrIgnore && connection.db.changes() == 0 {
         return Ok(Outcome::Ignored);
     }
+    if needs_key && connection.db.last_insert_rowid() > LARGE_KEY {
+        refuse_random_key(connection, table)?;
+    }
     Ok(inserted(connection, needs_key))
+}
+
+/// Keys made beyond this are looked at: counting up takes centuries to get there.
+const LARGE_KEY: i64 = 1 << 40;
+
+/// SQLite makes random keys once the largest is taken. Undoes such an insert.
+#[cold]
+fn refuse_random_key(connection: &mut Connection, table: &TableSchema) -> Result<()> {
+    let made = connection.db.last_insert_rowid();
+    if made == i64::MAX || last_key(connection, table)? != i64::MAX {
+        return Ok(());
+    }
+    delete(connection, table, [Value::Int(made)].as_slice())?;
+    let message = "the largest key is taken: give the row a key";
+    Err(Error::new(ErrorKind::Full, message).in_table(table.name().to_owned()))
+}
+
+/// The column for whose NULL SQLite's REPLACE would store the default.
+#[inline]
+pub(crate) fn null_for_default<'v>(
+    table: &TableSchema,
+    values: impl Values<'v>,
+) -> Option<&ColumnSchema> {
+    let replaced = |(place, column): &(usize, &ColumnSchema)| {
+        !column.nullable && column.default.is_some() && values.value(*place).is_null()
+    };
+    table.columns().iter().enumerate().find(replaced).map(|(_, column)| column)
 }
 
 #[inline]
@@ -257,4 +293,21 @@ fn key_exists<'v>(
     let db = &mut connection.db;
     let found = db.rows(id, key).and_then(|mut rows| Ok(rows.next()?.is_some()));
     found.map_err(|failure| translate(failure, Some(table)))
+}
+
+/// The largest key; 0 where there is no row, so that the next is one more either way.
+pub(crate) fn last_key(connection: &mut Connection, table: &TableSchema) -> Result<i64> {
+    let place = table.key().first().copied().unwrap_or_default();
+    let name = table.columns().get(place).map_or("", |column| &column.name);
+    let id = connection.table_statement(plain_key(table, Kind::LastKey), table, || {
+        let quoted = |name| quote(Dialect::Sqlite, name);
+        format!("SELECT max({}) FROM {}", quoted(name), quoted(table.name()))
+    })?;
+    let failed = |failure| translate(failure, Some(table));
+    let mut rows = connection.db.rows(id, std::iter::empty::<ValueRef<'_>>()).map_err(failed)?;
+    let key = rows.next().map_err(failed)?;
+    Ok(match key.as_ref().map(|row| row.get(0)) {
+        Some(ValueRef::Int(key)) => key,
+        _ => 0,
+    })
 }

@@ -13,12 +13,14 @@
 
 #![allow(unsafe_code)]
 
+mod atomic_box;
 mod bind;
 mod collation;
 mod connection;
 mod row;
 mod statement;
 
+pub(crate) use atomic_box::AtomicBox;
 pub(crate) use connection::{Connection, Failure, OpenFlags};
 pub(crate) use statement::StatementId;
 

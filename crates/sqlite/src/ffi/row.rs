@@ -4,13 +4,17 @@ use bobak_core::{Row, ValueRef};
 use libsqlite3_sys as sys;
 use std::ffi::{CStr, c_int};
 use std::marker::PhantomData;
-use std::slice;
+use std::{ptr, slice};
 
 /// A row lent by a stepped statement: its texts point into SQLite's page or register.
 #[derive(Debug)]
 pub(crate) struct RowRef<'a> {
     statement: *mut sys::sqlite3_stmt,
     columns: usize,
+    /// The first column's value, where the others are known to follow it.
+    first: *mut sys::sqlite3_value,
+    /// How many bytes each value is from the next.
+    stride: usize,
     connection: PhantomData<&'a mut super::Connection>,
 }
 
@@ -20,7 +24,63 @@ impl RowRef<'_> {
     /// long as the result lives.
     #[inline]
     pub(super) unsafe fn new(statement: *mut sys::sqlite3_stmt, columns: usize) -> Self {
-        Self { statement, columns, connection: PhantomData }
+        let (first, stride) = (ptr::null_mut(), 0);
+        Self { statement, columns, first, stride, connection: PhantomData }
+    }
+
+    /// A row whose values are so many bytes apart; 0 where they are to be asked for one by one.
+    ///
+    /// # Safety
+    /// As [`new`](Self::new); and the stride was found by [`find_stride`](Self::find_stride) in the
+    /// same run of the statement.
+    #[inline]
+    pub(super) unsafe fn with_stride(
+        statement: *mut sys::sqlite3_stmt,
+        columns: usize,
+        stride: usize,
+    ) -> Self {
+        let first = if stride == 0 {
+            ptr::null_mut()
+        } else {
+            // SAFETY: the statement stands on a row.
+            unsafe { sys::sqlite3_column_value(statement, 0) }
+        };
+        Self { statement, columns, first, stride, connection: PhantomData }
+    }
+
+    /// How far apart the row's values are, where all are equally far; 0 where not.
+    ///
+    /// A run of a statement has its row in one array, which saves the way to each of its values.
+    /// SQLite does not promise this, so it is looked at once in each run, and not relied on where
+    /// it is not so.
+    pub(super) fn find_stride(&self) -> usize {
+        let address = |column: usize| {
+            // SAFETY: the statement stands on a row (see `new`).
+            unsafe { sys::sqlite3_column_value(self.statement, column as c_int) as usize }
+        };
+        if self.columns < 3 {
+            return 0;
+        }
+        let first = address(0);
+        let stride = address(1).wrapping_sub(first);
+        let even = (0..self.columns)
+            .all(|column| address(column) == first.wrapping_add(column.wrapping_mul(stride)));
+        if even && stride < 4096 { stride } else { 0 }
+    }
+
+    /// # Safety
+    /// The row has the column.
+    #[inline]
+    unsafe fn value(&self, column: usize) -> *mut sys::sqlite3_value {
+        // SAFETY: the statement stands on a row that has the column; its values are in an array
+        // where `first` is not null.
+        unsafe {
+            if self.first.is_null() {
+                sys::sqlite3_column_value(self.statement, column as c_int)
+            } else {
+                self.first.byte_add(column * self.stride)
+            }
+        }
     }
 }
 
@@ -40,7 +100,7 @@ impl Row for RowRef<'_> {
         // SAFETY: the statement stands on a row that has the column (see `new`). The value is
         // asked for its own type only, so that SQLite converts nothing that was lent before.
         unsafe {
-            let value = sys::sqlite3_column_value(self.statement, column as c_int);
+            let value = self.value(column);
             match sys::sqlite3_value_type(value) {
                 sys::SQLITE_INTEGER => ValueRef::Int(sys::sqlite3_value_int64(value)),
                 sys::SQLITE_FLOAT => ValueRef::Float(sys::sqlite3_value_double(value)),

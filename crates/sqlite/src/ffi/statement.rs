@@ -43,6 +43,10 @@ pub(crate) struct Rows<'a> {
     index: usize,
     raw: *mut sys::sqlite3_stmt,
     columns: usize,
+    /// How many rows there were, as far as that matters: 0, 1, or more.
+    rows: u8,
+    /// See [`RowRef::find_stride`].
+    stride: usize,
     ended: bool,
 }
 
@@ -121,7 +125,7 @@ impl Connection {
         let (index, raw) =
             self.bind_all(id, |binder| values.for_each(|v| binder.push(v.into())), false)?;
         self.set_state(index, State::Lent);
-        Ok(Rows { connection: self, index, raw, columns: 0, ended: false })
+        Ok(Rows { connection: self, index, raw, columns: 0, rows: 0, stride: 0, ended: false })
     }
 
     /// Starts a statement with copies of the values, so that it can be stepped at any later time.
@@ -268,17 +272,30 @@ impl Rows<'_> {
         // SAFETY: the statement is valid and its values are borrowed for as long as `self` lives.
         let code = unsafe { sys::sqlite3_step(self.raw) };
         if code == sys::SQLITE_ROW {
-            // SAFETY: it stands on a row, and the result borrows `self`. A changed schema can
-            // change the number of columns at the first step only.
-            unsafe {
-                if self.columns == 0 {
-                    self.columns = column_count(self.raw);
-                }
-                return Ok(Some(RowRef::new(self.raw, self.columns)));
+            if self.rows < 2 {
+                self.look_at_row();
             }
+            // SAFETY: it stands on a row, and the result borrows `self`.
+            return Ok(Some(unsafe { RowRef::with_stride(self.raw, self.columns, self.stride) }));
         }
         self.ended = true;
         if code == sys::SQLITE_DONE { Ok(None) } else { Err(self.connection.failure(code)) }
+    }
+}
+
+impl Rows<'_> {
+    /// Learns from the first row how many columns there are (a changed schema can change that at
+    /// the first step only), and from the second how they lie: a single row is not worth it.
+    fn look_at_row(&mut self) {
+        self.rows += 1;
+        // SAFETY: the statement stands on a row.
+        unsafe {
+            if self.rows == 1 {
+                self.columns = column_count(self.raw);
+            } else {
+                self.stride = RowRef::new(self.raw, self.columns).find_stride();
+            }
+        }
     }
 }
 
