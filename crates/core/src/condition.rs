@@ -272,8 +272,10 @@ fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     if unknown { None } else { Some(true) }
 }
 
-/// SQL's LIKE as SQLite has it: `%`, `_`, ASCII letters in either case, no escape character.
-pub(crate) fn like(pattern: &str, text: &str) -> bool {
+/// SQL's LIKE: `%` is any run of characters, `_` any one, ASCII letters match in either case, and
+/// there is no escape character.
+#[must_use]
+pub fn like(pattern: &str, text: &str) -> bool {
     let (mut p, mut t) = (pattern.chars(), text.chars());
     // Where to go on when a later part does not match: after the last `%`, one character further.
     let mut retry: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;

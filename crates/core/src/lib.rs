@@ -30,7 +30,7 @@ pub mod memory;
 pub use assign::{Assign, Assignment};
 pub use batch::{Batch, GivenKey, OnError, Outcome, Run};
 pub use column::{AnyColumn, Column, Operand};
-pub use condition::{Comparison, Condition, Filter};
+pub use condition::{Comparison, Condition, Filter, like};
 pub use dynamic::{DynRow, IntoStored};
 pub use engine::{
     Capabilities, Change, Control, Cursor, CursorId, Engine, SchemaChange, Session, Source, Verb,

@@ -2,7 +2,7 @@
 
 use crate::Dialect;
 use crate::writer::Writer;
-use bobak_core::{FieldSet, TableSchema, Verb};
+use bobak_core::{FieldSet, TableSchema, ValueRef, Verb};
 
 /// New rows. Parameters: each row's columns in schema order, one row after the other.
 ///
@@ -118,8 +118,11 @@ fn set(
 pub(crate) fn raise_version(writer: &mut Writer<'_>, table: &TableSchema, empty: bool) {
     if let Some(version) = table.version() {
         let comma = if empty { "" } else { ", " };
-        writer.raw(comma).column(table, version).raw(" = ");
-        writer.column(table, version).raw(" + 1");
+        // One more than the largest integer would be stored as a float.
+        writer.raw(comma).column(table, version).raw(" = CASE WHEN ").column(table, version);
+        writer.raw(" < ").literal(ValueRef::Int(i64::MAX)).raw(" THEN ").column(table, version);
+        let overflow = writer.dialect.overflow();
+        writer.raw(" + 1 ELSE ").raw(overflow).raw(" END");
     } else if let (true, Some(&key)) = (empty, table.key().first()) {
         writer.column(table, key).raw(" = ").column(table, key);
     }

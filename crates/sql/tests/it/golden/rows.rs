@@ -38,7 +38,7 @@ fn new_rows() {
             "INSERT INTO \"person\" (\"id\", \"email\", \"age\", \"pay\", \"version\") ",
             "VALUES (?, ?, ?, ?, ?) ON CONFLICT (\"id\") DO UPDATE SET ",
             "\"email\" = excluded.\"email\", \"pay\" = excluded.\"pay\", ",
-            "\"version\" = \"version\" + 1",
+            "\"version\" = CASE WHEN \"version\" < 9223372036854775807 THEN \"version\" + 1 ELSE abs(-9223372036854775808) END",
         )],
     }
     .check_prepared(person_by(Verb::Upsert, 1, false));
@@ -65,11 +65,11 @@ fn rows_by_key() {
     Texts {
         sqlite: &[
             concat!(
-                "UPDATE \"person\" SET \"email\" = ?, \"pay\" = ?, \"version\" = \"version\" + 1 ",
+                "UPDATE \"person\" SET \"email\" = ?, \"pay\" = ?, \"version\" = CASE WHEN \"version\" < 9223372036854775807 THEN \"version\" + 1 ELSE abs(-9223372036854775808) END ",
                 "WHERE \"id\" = ? AND \"version\" = ?",
             ),
             concat!(
-                "UPDATE \"person\" SET \"version\" = \"version\" + 1 ",
+                "UPDATE \"person\" SET \"version\" = CASE WHEN \"version\" < 9223372036854775807 THEN \"version\" + 1 ELSE abs(-9223372036854775808) END ",
                 "WHERE \"id\" = ? AND \"version\" = ?",
             ),
             "UPDATE \"the \"\"visit\"\"\" SET \"note\" = ? WHERE \"person\" = ? AND \"on\" = ?",
@@ -125,7 +125,7 @@ fn changes_of_many_rows() {
                 "WHEN \"age\" IS NOT NULL THEN abs(-9223372036854775808) END, ",
                 "\"pay\" = CASE WHEN typeof(\"pay\" + ?) = typeof(\"pay\") THEN \"pay\" + ? ",
                 "WHEN \"pay\" IS NOT NULL THEN abs(-9223372036854775808) END, ",
-                "\"version\" = \"version\" + 1 WHERE \"age\" = ?",
+                "\"version\" = CASE WHEN \"version\" < 9223372036854775807 THEN \"version\" + 1 ELSE abs(-9223372036854775808) END WHERE \"age\" = ?",
             )],
         },
     );
