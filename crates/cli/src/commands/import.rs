@@ -8,7 +8,6 @@ use crate::import::{Layout, Load, Plan, Rejects, Source, Survey};
 use crate::output::{Output, Progress, Screen, count, rate};
 use crate::schema::describe;
 use bobak::{Db, Type};
-use bobak_sql::Dialect;
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
@@ -120,10 +119,13 @@ impl Import {
         let db = db.map_or_else(|| database::open(&self.to), Ok)?;
         let mut rejects =
             self.set_aside.as_deref().map(|path| Rejects::new(path, &layout, *screen));
-        let load = Load { source: &source, layout: &layout, nulls: &nulls, plan: &plan };
-        let rows = self.load(&db, &load, made, rejects.as_mut(), |rows| {
+        let (source, plan) = (&source, &plan);
+        let load = Load { source, layout: &layout, nulls: &nulls, plan, makes_table: made };
+        let rows = load.run(&db, rejects.as_mut(), |rows| {
             progress.set_rows(source.len() + source.position(), "stored", rows);
         })?;
+        db.flush()?;
+        rejects.as_mut().map_or(Ok(()), Rejects::finish)?;
         drop(progress);
         screen.note(format_args!("{}: {}", plan.schema().name(), rate(rows, begun.elapsed())));
         if let Some(rejects) = rejects.filter(|rejects| rejects.count() > 0) {
@@ -131,31 +133,6 @@ impl Import {
             screen.note(format_args!("bad lines set aside in {file}: {bad}"));
         }
         Ok(())
-    }
-
-    /// Makes the table where it is to be made, and stores the rows; or leaves nothing behind.
-    fn load(
-        &self,
-        db: &Db,
-        load: &Load<'_>,
-        made: bool,
-        mut rejects: Option<&mut Rejects>,
-        progress: impl FnMut(u64),
-    ) -> Result<u64> {
-        if made {
-            db.create_table(load.plan.schema().clone())?;
-        }
-        let done = load.run(db, rejects.as_deref_mut(), progress);
-        if done.is_err() && made {
-            // The first error is the one to tell. An engine without SQL keeps an empty table in
-            // memory, and forgets it with the process.
-            let name = bobak_sql::quote(Dialect::Sqlite, load.plan.schema().name());
-            let _ = db.execute(&format!("DROP TABLE {name}"), ());
-        }
-        let rows = done?;
-        db.flush()?;
-        rejects.map_or(Ok(()), Rejects::finish)?;
-        Ok(rows)
     }
 
     /// The way into the table that is there, if there is one and it is to be added to.

@@ -8,7 +8,7 @@ use crate::import::plan::Plan;
 use crate::import::rejects::Rejects;
 use crate::import::source::Source;
 use crate::import::survey::stopped;
-use bobak::{Batch, BatchOptions, Db, DynTable, ErrorKind, OnError, Transaction};
+use bobak::{Batch, BatchOptions, Db, DynTable, ErrorKind, OnError, TableSchema, Transaction};
 use csv::ByteRecord;
 
 /// How many rows are sent at once. A part's lines are kept until the engine has taken them.
@@ -24,6 +24,8 @@ pub struct Load<'a> {
     pub nulls: &'a Nulls,
     /// Where the columns go.
     pub plan: &'a Plan,
+    /// Whether the table is made, as part of the import.
+    pub makes_table: bool,
 }
 
 /// The lines of the part that is being filled.
@@ -38,7 +40,7 @@ struct Part {
 impl Load<'_> {
     /// Stores all rows, or, where a line is bad and there is no place for it, none.
     ///
-    /// The table must be there. `progress` is told the number of rows now and then.
+    /// `progress` is told the number of rows now and then.
     ///
     /// # Errors
     /// Input that can't be read, a database that refuses; a bad line without `rejects`. Nothing of
@@ -50,7 +52,12 @@ impl Load<'_> {
         mut progress: impl FnMut(u64),
     ) -> Result<u64> {
         let transaction = db.begin()?;
-        let table = transaction.dynamic(self.plan.schema().name())?;
+        let schema = self.plan.schema();
+        let table = if self.makes_table {
+            transaction.create_table(TableSchema::clone(schema))?
+        } else {
+            transaction.dynamic(schema.name())?
+        };
         let mut rows = 0;
         self.source.read(|input| {
             let mut lines = Lines::new(input, self.source.name(), self.layout.delimiter);
