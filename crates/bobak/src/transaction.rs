@@ -84,7 +84,6 @@ impl<'db> Transaction<'db> {
     }
 
     /// A batch inside the transaction: its rows are sent as they come, and committed with it.
-    #[must_use]
     pub fn batch(&self, options: BatchOptions) -> Batch<'_> {
         Batch::in_transaction(self.inner, self.engine, &self.session, options)
     }

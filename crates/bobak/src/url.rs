@@ -17,11 +17,11 @@ pub(crate) fn open(url: &str) -> Result<Arc<dyn Engine>> {
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let place =
         decode(place).ok_or_else(|| bad("a % without two hexadecimal digits".to_owned()))?;
-    let settings = settings(query).map_err(&bad)?;
+    let settings = settings(query).map_err(bad)?;
     match scheme {
-        "memory" => memory(&place, &settings).map_err(|error| in_url(error, &bad)),
+        "memory" => memory(&place, &settings).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "sqlite")]
-        "sqlite" => sqlite(&place, &settings).map_err(|error| in_url(error, &bad)),
+        "sqlite" => sqlite(&place, &settings).map_err(|error| in_url(error, bad)),
         _ => Err(bad(format!("unknown engine '{scheme}'; there are: {ENGINES}"))),
     }
 }

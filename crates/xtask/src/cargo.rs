@@ -12,10 +12,7 @@ pub fn root() -> PathBuf {
     let manifest =
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let manifest = PathBuf::from(manifest);
-    manifest
-        .ancestors()
-        .nth(2)
-        .map_or(manifest.clone(), Path::to_path_buf)
+    manifest.ancestors().nth(2).map_or(manifest.clone(), Path::to_path_buf)
 }
 
 /// The cargo that started this program, with `arguments`.
@@ -49,10 +46,7 @@ pub fn run_with(variables: &[(&str, &str)], arguments: &[&str], cure: &str) -> O
     if status.success() {
         return Ok(());
     }
-    Err(Failure::new(
-        format!("`cargo {}` ended with {status}", arguments.join(" ")),
-        cure,
-    ))
+    Err(Failure::new(format!("`cargo {}` ended with {status}", arguments.join(" ")), cure))
 }
 
 /// What cargo wrote to its standard output.
@@ -60,10 +54,8 @@ pub fn run_with(variables: &[(&str, &str)], arguments: &[&str], cure: &str) -> O
 /// # Errors
 /// When it cannot be started, or ends with another code than 0: its own words are in the failure.
 pub fn output(arguments: &[&str], cure: &str) -> Outcome<String> {
-    let output = command(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| not_started(&error))?;
+    let output =
+        command(arguments).stdin(Stdio::null()).output().map_err(|error| not_started(&error))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

@@ -22,17 +22,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 /// Counts the crates, and holds the number against the limit and against README.md.
 pub fn run(tree: &Tree) -> Outcome {
     let listing = cargo::output(
-        &[
-            "tree",
-            "-p",
-            "bobak",
-            "-e",
-            "normal,build",
-            "--prefix",
-            "none",
-            "--target",
-            TARGET,
-        ],
+        &["tree", "-p", "bobak", "-e", "normal,build", "--prefix", "none", "--target", TARGET],
         "see that the manifests are right: `cargo tree -p bobak`",
     )?;
     let crates = distinct(&listing);
@@ -98,24 +88,15 @@ mod tests {
 
     #[test]
     fn the_figure_is_found_in_running_text() {
-        assert_eq!(
-            stated("A first build\nbuilds **23\ncrates**, nothing else."),
-            Some(23)
-        );
-        assert_eq!(
-            stated("It builds fast, crates or not; builds many crates"),
-            None
-        );
+        assert_eq!(stated("A first build\nbuilds **23\ncrates**, nothing else."), Some(23));
+        assert_eq!(stated("It builds fast, crates or not; builds many crates"), None);
     }
 
     #[test]
     fn too_many_crates_or_a_wrong_figure_fail() {
         assert!(judge(25, 25, "builds 25 crates").is_ok());
         assert!(
-            judge(26, 25, "builds 26 crates")
-                .unwrap_err()
-                .to_string()
-                .contains("25 are allowed")
+            judge(26, 25, "builds 26 crates").unwrap_err().to_string().contains("25 are allowed")
         );
         assert!(
             judge(24, 25, "builds 25 crates")
@@ -123,33 +104,16 @@ mod tests {
                 .to_string()
                 .contains("\"builds 24 crates\"")
         );
-        assert!(
-            judge(24, 25, "small")
-                .unwrap_err()
-                .to_string()
-                .contains("add the words")
-        );
+        assert!(judge(24, 25, "small").unwrap_err().to_string().contains("add the words"));
     }
 
     #[test]
     fn the_listing_of_this_workspace_is_understood() {
-        let listing = cargo::output(
-            &[
-                "tree",
-                "-p",
-                "xtask",
-                "-e",
-                "normal,build",
-                "--prefix",
-                "none",
-            ],
-            "",
-        )
-        .unwrap();
+        let listing =
+            cargo::output(&["tree", "-p", "xtask", "-e", "normal,build", "--prefix", "none"], "")
+                .unwrap();
         assert!(
-            distinct(&listing)
-                .iter()
-                .any(|name| name.starts_with("pulldown-cmark v0.")),
+            distinct(&listing).iter().any(|name| name.starts_with("pulldown-cmark v0.")),
             "{listing}"
         );
     }

@@ -15,10 +15,7 @@ pub struct Failure {
 impl Failure {
     /// Both sentences, in lower case and without a full stop.
     pub fn new(what: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self {
-            what: what.into(),
-            cure: cure.into(),
-        }
+        Self { what: what.into(), cure: cure.into() }
     }
 }
 

@@ -12,15 +12,7 @@ pub fn format(_: &Tree) -> Outcome {
 /// Clippy has nothing to say, in tests, examples and benches too.
 pub fn clippy(_: &Tree) -> Outcome {
     cargo::run(
-        &[
-            "clippy",
-            "--quiet",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
+        &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"],
         "mend what clippy names above; `cargo clippy --workspace --all-targets` shows it again",
     )
 }

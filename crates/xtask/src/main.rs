@@ -51,10 +51,7 @@ fn run(arguments: &[String]) -> Outcome {
     // Only cargo's own test runner takes more words; a stray one elsewhere is a mistake worth naming.
     if command != "test" && !rest.is_empty() {
         return Err(Failure::new(
-            format!(
-                "`cargo xtask {command}` takes no arguments, but got `{}`",
-                rest.join(" ")
-            ),
+            format!("`cargo xtask {command}` takes no arguments, but got `{}`", rest.join(" ")),
             "leave them out; only `cargo xtask test` passes arguments on",
         ));
     }
@@ -111,10 +108,7 @@ mod tests {
     #[test]
     fn an_unknown_command_says_where_to_look() {
         let failure = run(&words("tset")).unwrap_err().to_string();
-        assert!(
-            failure.contains("`tset`") && failure.contains("cargo xtask help"),
-            "{failure}"
-        );
+        assert!(failure.contains("`tset`") && failure.contains("cargo xtask help"), "{failure}");
     }
 
     #[test]

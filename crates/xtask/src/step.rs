@@ -18,36 +18,16 @@ pub struct Step {
 
 /// All checks, the quick ones first.
 pub const STEPS: &[Step] = &[
-    Step {
-        name: "format",
-        about: "the code is formatted",
-        run: lints::format,
-    },
-    Step {
-        name: "links",
-        about: "links and paths in Markdown lead somewhere",
-        run: links::run,
-    },
-    Step {
-        name: "lengths",
-        about: "no source file is too long (warns only)",
-        run: lengths::run,
-    },
+    Step { name: "format", about: "the code is formatted", run: lints::format },
+    Step { name: "links", about: "links and paths in Markdown lead somewhere", run: links::run },
+    Step { name: "lengths", about: "no source file is too long (warns only)", run: lengths::run },
     Step {
         name: "crates",
         about: "a first build is small, and the README says how small",
         run: crates::run,
     },
-    Step {
-        name: "clippy",
-        about: "clippy has no warning",
-        run: lints::clippy,
-    },
-    Step {
-        name: "docs",
-        about: "the documentation builds without a warning",
-        run: lints::docs,
-    },
+    Step { name: "clippy", about: "clippy has no warning", run: lints::clippy },
+    Step { name: "docs", about: "the documentation builds without a warning", run: lints::docs },
 ];
 
 /// Runs every check.
@@ -79,10 +59,7 @@ pub fn run_all_of(steps: &[Step], tree: &Tree) -> Outcome {
     }
     Err(Failure::new(
         format!("failed: {}", failed.join(", ")),
-        format!(
-            "do what each says above; `cargo xtask {}` runs one alone",
-            failed[0]
-        ),
+        format!("do what each says above; `cargo xtask {}` runs one alone", failed[0]),
     ))
 }
 
@@ -100,21 +77,9 @@ mod tests {
     fn every_step_runs_and_the_failed_ones_are_named() {
         let bad = |_: &Tree| Err(Failure::new("it is broken", "mend it"));
         let steps = [
-            Step {
-                name: "first",
-                about: "",
-                run: bad,
-            },
-            Step {
-                name: "second",
-                about: "",
-                run: |_| Ok(()),
-            },
-            Step {
-                name: "third",
-                about: "",
-                run: bad,
-            },
+            Step { name: "first", about: "", run: bad },
+            Step { name: "second", about: "", run: |_| Ok(()) },
+            Step { name: "third", about: "", run: bad },
         ];
         let (_folder, tree) = fixture::tree(&[]);
         let failure = run_all_of(&steps, &tree).unwrap_err().to_string();

@@ -18,28 +18,19 @@ pub fn run(arguments: &[String]) -> Outcome {
         command.arg("--workspace");
     }
     // Without it, cargo stops at the first binary with a failed test, and the sum would be of some only.
-    if !arguments
-        .iter()
-        .any(|argument| argument == "--no-fail-fast")
-    {
+    if !arguments.iter().any(|argument| argument == "--no-fail-fast") {
         command.arg("--no-fail-fast");
     }
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
-    let mut child = command
-        .spawn()
-        .map_err(|error| cargo::not_started(&error))?;
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| cargo::not_started(&error))?;
     let mut sum = Sum::default();
     if let Some(output) = child.stdout.take() {
-        sum.follow(output, &mut io::stdout().lock())
-            .map_err(|error| {
-                Failure::new(
-                    format!("the output of the tests broke off: {error}"),
-                    "run it again, with the disk not full",
-                )
-            })?;
+        sum.follow(output, &mut io::stdout().lock()).map_err(|error| {
+            Failure::new(
+                format!("the output of the tests broke off: {error}"),
+                "run it again, with the disk not full",
+            )
+        })?;
     }
     let status = child.wait().map_err(|error| cargo::not_started(&error))?;
     println!("{} passed, {} failed", sum.passed, sum.failed);
@@ -84,10 +75,7 @@ impl Sum {
         let Some((_, rest)) = line.split_once("test result: ") else {
             return;
         };
-        let words: Vec<&str> = rest
-            .split([' ', ';'])
-            .filter(|word| !word.is_empty())
-            .collect();
+        let words: Vec<&str> = rest.split([' ', ';']).filter(|word| !word.is_empty()).collect();
         for pair in words.windows(2) {
             match (pair[0].parse::<u64>(), pair[1]) {
                 (Ok(number), "passed") => self.passed += number,
@@ -120,13 +108,7 @@ mod tests {
             test result: \x1b[31mFAILED\x1b[m. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n\xff no newline";
         let (mut sum, mut screen) = (Sum::default(), Vec::new());
         sum.follow(&output[..], &mut screen).unwrap();
-        assert_eq!(
-            sum,
-            Sum {
-                passed: 7,
-                failed: 2
-            }
-        );
+        assert_eq!(sum, Sum { passed: 7, failed: 2 });
         assert_eq!(screen, output);
     }
 

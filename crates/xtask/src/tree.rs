@@ -56,30 +56,18 @@ impl Tree {
         }
         let names = String::from_utf8_lossy(&output.stdout);
         // A file that was deleted but not yet committed is still in git's index.
-        let files: BTreeSet<String> = names
-            .split('\0')
-            .filter(|name| root.join(name).is_file())
-            .map(String::from)
-            .collect();
-        let folders = files
-            .iter()
-            .flat_map(|file| folders_above(file))
-            .map(String::from)
-            .collect();
-        Ok(Self {
-            root: root.to_path_buf(),
-            files,
-            folders,
-        })
+        let files: BTreeSet<String> =
+            names.split('\0').filter(|name| root.join(name).is_file()).map(String::from).collect();
+        let folders = files.iter().flat_map(|file| folders_above(file)).map(String::from).collect();
+        Ok(Self { root: root.to_path_buf(), files, folders })
     }
 
     /// The files whose names end in `.{extension}`, in order.
     pub fn with_extension<'a>(&'a self, extension: &'a str) -> impl Iterator<Item = &'a str> {
-        self.files.iter().map(String::as_str).filter(move |file| {
-            Path::new(file)
-                .extension()
-                .is_some_and(|found| found == extension)
-        })
+        self.files
+            .iter()
+            .map(String::as_str)
+            .filter(move |file| Path::new(file).extension().is_some_and(|found| found == extension))
     }
 
     /// All files, in order.
@@ -109,10 +97,9 @@ impl Tree {
     pub fn read(&self, path: &str) -> Outcome<String> {
         match fs::read(self.root.join(path)) {
             Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(error) => Err(Failure::new(
-                format!("{path} cannot be read: {error}"),
-                "see that it exists",
-            )),
+            Err(error) => {
+                Err(Failure::new(format!("{path} cannot be read: {error}"), "see that it exists"))
+            }
         }
     }
 }
@@ -154,18 +141,12 @@ mod tests {
 
     #[test]
     fn ignored_files_are_not_part_of_it() {
-        let (_folder, tree) = tree(&[
-            (".gitignore", "/target\n"),
-            ("target/x.rs", ""),
-            ("src/a/b.rs", ""),
-        ]);
+        let (_folder, tree) =
+            tree(&[(".gitignore", "/target\n"), ("target/x.rs", ""), ("src/a/b.rs", "")]);
         assert!(tree.has_file("src/a/b.rs") && !tree.has_file("src/a"));
         assert!(tree.has("src/a") && tree.has_top_folder("src") && !tree.has_top_folder("src/a"));
         assert!(!tree.has("target") && !tree.has("target/x.rs"));
-        assert_eq!(
-            tree.with_extension("rs").collect::<Vec<_>>(),
-            ["src/a/b.rs"]
-        );
+        assert_eq!(tree.with_extension("rs").collect::<Vec<_>>(), ["src/a/b.rs"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ struct Person {
 fn main() -> bobak::Result<()> {
     let db = Db::builder().record::<Person>().open("sqlite:people.db")?;
     db.create_missing_tables()?;
-    let people = db.table::<Person>()?;
-    let id = people.insert(&Person { id: 0, name: "Ada".into() })?;
-    Ok(println!("{:?}", people.get(id)?))
+    let id = db.table()?.insert(&Person { id: 0, name: "Ada".into() })?;
+    println!("{:?}", db.table::<Person>()?.get(id)?);
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The facade, on every engine that it opens.
 
-#![allow(missing_docs, reason = "tests")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests: what fails says where")]
 
 mod bad_input;
 mod batches;

@@ -61,10 +61,7 @@ impl Document {
             reader.add(at, Reference::Undefined(name));
         }
         reader.references.sort_by_key(|found| found.line);
-        Self {
-            anchors: reader.anchors,
-            references: reader.references,
-        }
+        Self { anchors: reader.anchors, references: reader.references }
     }
 }
 
@@ -149,19 +146,14 @@ impl<'a> Reader<'a> {
         };
         let name = anchor(&words);
         let count = self.seen.entry(name.clone()).or_default();
-        self.anchors.insert(if *count == 0 {
-            name
-        } else {
-            format!("{name}-{count}")
-        });
+        self.anchors.insert(if *count == 0 { name } else { format!("{name}-{count}") });
         *count += 1;
     }
 
     /// The attributes that offer an anchor or refer to something.
     fn read_html(&mut self, html: &str, at: usize) {
         for name in ["id", "name"] {
-            self.anchors
-                .extend(attributes(html, name).map(|(_, value)| value.to_string()));
+            self.anchors.extend(attributes(html, name).map(|(_, value)| value.to_string()));
         }
         for name in ["href", "src", "srcset"] {
             for (offset, value) in attributes(html, name) {
@@ -173,13 +165,9 @@ impl<'a> Reader<'a> {
 
 /// The anchor that GitHub gives a heading: lower case, spaces as hyphens, no punctuation but `-` and `_`.
 fn anchor(heading: &str) -> String {
-    let kept = heading
-        .trim()
-        .chars()
-        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.flat_map(char::to_lowercase)
-        .map(|c| if c == ' ' { '-' } else { c })
-        .collect()
+    let kept =
+        heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
 /// The values of the attribute `name` in double quotes, with their offsets.
@@ -209,25 +197,16 @@ mod tests {
 
     #[test]
     fn anchors_are_made_as_on_github() {
-        assert_eq!(
-            anchors("# What's *new* in `Db::open`?"),
-            ["whats-new-in-dbopen"]
-        );
+        assert_eq!(anchors("# What's *new* in `Db::open`?"), ["whats-new-in-dbopen"]);
         assert_eq!(anchors("## A_b – C & D"), ["a_b--c--d"]);
         assert_eq!(anchors("Größe\n====="), ["größe"]);
         assert_eq!(anchors("# [linked](x.md) words"), ["linked-words"]);
-        assert_eq!(
-            anchors("# Notes\n# Notes\n# Notes"),
-            ["notes", "notes-1", "notes-2"]
-        );
+        assert_eq!(anchors("# Notes\n# Notes\n# Notes"), ["notes", "notes-1", "notes-2"]);
     }
 
     #[test]
     fn html_offers_anchors_and_refers() {
-        assert_eq!(
-            anchors("<a id=\"top\"></a>\n\ntext <a name=\"mid\"></a>"),
-            ["mid", "top"]
-        );
+        assert_eq!(anchors("<a id=\"top\"></a>\n\ntext <a name=\"mid\"></a>"), ["mid", "top"]);
         let found = references("<p>\n<img width=\"3\" src=\"a.svg\">\n</p>\n");
         assert_eq!(found, [(2, Reference::Link("a.svg".into()))]);
         assert_eq!(references("<img data-src=\"a.svg\">"), []);

@@ -71,9 +71,7 @@ fn dead_link(
         return Ok(Some(format!("`{address}` leads out of the repository")));
     };
     if !tree.has(&target) {
-        return Ok(Some(format!(
-            "`{address}` leads to `{target}`, which does not exist"
-        )));
+        return Ok(Some(format!("`{address}` leads to `{target}`, which does not exist")));
     }
     let Some(anchor) = anchor else {
         return Ok(None);
@@ -82,9 +80,9 @@ fn dead_link(
         return dead_line(tree, &target, last);
     }
     match documents.get(target.as_str()) {
-        Some(document) if !document.anchors.contains(&anchor) => Ok(Some(format!(
-            "`{address}`: `{target}` has no heading with the anchor `#{anchor}`"
-        ))),
+        Some(document) if !document.anchors.contains(&anchor) => {
+            Ok(Some(format!("`{address}`: `{target}` has no heading with the anchor `#{anchor}`")))
+        }
         // Anchors in other kinds of files are the business of whatever shows them.
         _ => Ok(None),
     }
@@ -98,25 +96,17 @@ fn dead_path(tree: &Tree, file: &str, word: &str, tails: bool) -> Outcome<Option
     let Some((path, line)) = paths::in_code(word) else {
         return Ok(None);
     };
-    let from_root = path
-        .split('/')
-        .next()
-        .is_some_and(|first| tree.has_top_folder(first));
+    let from_root = path.split('/').next().is_some_and(|first| tree.has_top_folder(first));
     let by_tail = tails && !from_root && paths::is_source(path);
     if !from_root && !by_tail {
         return Ok(None);
     }
     let nearby = paths::resolve(file, path);
     let plain = path.trim_end_matches('/');
-    let found = [Some(plain), nearby.as_deref()]
-        .into_iter()
-        .flatten()
-        .find(|path| tree.has(path));
+    let found = [Some(plain), nearby.as_deref()].into_iter().flatten().find(|path| tree.has(path));
     let found = found.or_else(|| {
-        let ends_so = |full: &&str| {
-            full.strip_suffix(plain)
-                .is_some_and(|rest| rest.ends_with('/'))
-        };
+        let ends_so =
+            |full: &&str| full.strip_suffix(plain).is_some_and(|rest| rest.ends_with('/'));
         tree.files().filter(|_| by_tail).find(ends_so)
     });
     match (found, line) {
@@ -181,30 +171,12 @@ mod tests {
             "docs/more.md",
             "[a](guide.md) [b](../README.md/../docs/guide.md) [root](..) [c](/docs)",
         );
-        alive(
-            "README.md",
-            "[a](docs/with%20space.md) [b](<docs/with space.md>)",
-        );
+        alive("README.md", "[a](docs/with%20space.md) [b](<docs/with space.md>)");
         dead("README.md", "one\n\n[a](docs/gone.md)", "3", "docs/gone.md");
-        dead(
-            "docs/more.md",
-            "[a](docs/guide.md)",
-            "1",
-            "docs/docs/guide.md",
-        );
+        dead("docs/more.md", "[a](docs/guide.md)", "1", "docs/docs/guide.md");
         dead("README.md", "[a](docs/Guide.md)", "1", "docs/Guide.md");
-        dead(
-            "README.md",
-            "[a](../elsewhere)",
-            "1",
-            "out of the repository",
-        );
-        dead(
-            "README.md",
-            "<img src=\"docs/chart.svg\">",
-            "1",
-            "docs/chart.svg",
-        );
+        dead("README.md", "[a](../elsewhere)", "1", "out of the repository");
+        dead("README.md", "<img src=\"docs/chart.svg\">", "1", "docs/chart.svg");
     }
 
     #[test]
@@ -229,20 +201,12 @@ mod tests {
             "1",
             "docs/gone.md",
         );
-        dead(
-            "README.md",
-            &format!("[a]({REPOSITORY}/tree/main/gone)"),
-            "1",
-            "gone",
-        );
+        dead("README.md", &format!("[a]({REPOSITORY}/tree/main/gone)"), "1", "gone");
     }
 
     #[test]
     fn anchors_are_headings() {
-        alive(
-            "README.md",
-            "# First program\n[a](#first-program) [b](docs/guide.md#a-rows-path)",
-        );
+        alive("README.md", "# First program\n[a](#first-program) [b](docs/guide.md#a-rows-path)");
         dead("README.md", "# First program\n[a](#second)", "2", "#second");
         dead("README.md", "[a](docs/guide.md#a-row)", "1", "#a-row");
     }
@@ -253,40 +217,17 @@ mod tests {
             "README.md",
             "[a](crates/core/src/lib.rs#L3) [b](crates/core/src/lib.rs#L1-L2) `crates/core/src/lib.rs:3`",
         );
-        dead(
-            "README.md",
-            "[a](crates/core/src/lib.rs#L4)",
-            "1",
-            "3 lines",
-        );
-        dead(
-            "README.md",
-            "[a](crates/core/src/lib.rs#L2-L9)",
-            "1",
-            "3 lines",
-        );
+        dead("README.md", "[a](crates/core/src/lib.rs#L4)", "1", "3 lines");
+        dead("README.md", "[a](crates/core/src/lib.rs#L2-L9)", "1", "3 lines");
         dead("README.md", "`crates/core/src/lib.rs:4`", "1", "3 lines");
         dead("README.md", "[a](crates/core#L1)", "1", "folder");
     }
 
     #[test]
     fn reference_links_need_a_definition() {
-        alive(
-            "README.md",
-            "[a][guide] and [guide]\n\n[guide]: docs/guide.md",
-        );
-        dead(
-            "README.md",
-            "see [a][guide]",
-            "1",
-            "[guide] has no definition",
-        );
-        dead(
-            "README.md",
-            "[a][guide]\n\n[guide]: docs/gone.md",
-            "1",
-            "docs/gone.md",
-        );
+        alive("README.md", "[a][guide] and [guide]\n\n[guide]: docs/guide.md");
+        dead("README.md", "see [a][guide]", "1", "[guide] has no definition");
+        dead("README.md", "[a][guide]\n\n[guide]: docs/gone.md", "1", "docs/gone.md");
         alive("README.md", "an [ordinary] bracket");
     }
 
@@ -300,12 +241,7 @@ mod tests {
             "docs/more.md",
             "`crates/core`; `crates/<name>/src/lib.rs`; `text/plain`; `a/b`; `and/or.`",
         );
-        dead(
-            "README.md",
-            "`crates/core/src/gone.rs`",
-            "1",
-            "crates/core/src/gone.rs",
-        );
+        dead("README.md", "`crates/core/src/gone.rs`", "1", "crates/core/src/gone.rs");
         dead("README.md", "a\n`src/gone.rs`", "2", "src/gone.rs");
         dead("README.md", "`crates/*/src/gone.rs`", "1", "gone.rs");
         dead("README.md", "`core/lib.rs`", "1", "core/lib.rs");
@@ -318,25 +254,14 @@ mod tests {
 
     #[test]
     fn commands_are_read_word_by_word() {
-        alive(
-            "README.md",
-            "```sh\n.ci/run && cat crates/core/src/lib.rs\n```",
-        );
+        alive("README.md", "```sh\n.ci/run && cat crates/core/src/lib.rs\n```");
         alive("README.md", "```sh\ncargo new x; cat src/gone.rs\n```");
-        dead(
-            "README.md",
-            "x\n\n```console\n$ ls\n$ ls docs/gone\n```",
-            "5",
-            "docs/gone",
-        );
+        dead("README.md", "x\n\n```console\n$ ls\n$ ls docs/gone\n```", "5", "docs/gone");
         dead("README.md", "`cat docs/gone.md`", "1", "docs/gone.md");
     }
 
     #[test]
     fn code_that_is_no_command_is_not_read() {
-        alive(
-            "README.md",
-            "```rust\n// [a](docs/gone.md) docs/gone.md\n```\n\n    docs/gone.md\n",
-        );
+        alive("README.md", "```rust\n// [a](docs/gone.md) docs/gone.md\n```\n\n    docs/gone.md\n");
     }
 }

@@ -11,15 +11,11 @@ pub fn local(repository: &str, address: &str) -> Option<(String, Option<String>)
     };
     if let Some(page) = path.strip_prefix(repository) {
         // `/blob/main/docs/x.md`: which branch is of no matter here.
-        let page = page
-            .strip_prefix("/blob/")
-            .or_else(|| page.strip_prefix("/tree/"))?;
+        let page = page.strip_prefix("/blob/").or_else(|| page.strip_prefix("/tree/"))?;
         let (_branch, file) = page.split_once('/')?;
         return Some((format!("/{}", decoded(file)), anchor));
     }
-    let has_scheme = path
-        .split_once(':')
-        .is_some_and(|(scheme, _)| is_scheme(scheme));
+    let has_scheme = path.split_once(':').is_some_and(|(scheme, _)| is_scheme(scheme));
     let path = path.split('?').next().unwrap_or_default();
     (!has_scheme && !path.starts_with("//")).then(|| (decoded(path), anchor))
 }
@@ -47,9 +43,7 @@ pub fn resolve(from: &str, path: &str) -> Option<String> {
 pub fn last_line(anchor: &str) -> Option<usize> {
     let last = anchor.rsplit('-').next()?;
     let first = anchor.strip_prefix('L')?;
-    first
-        .starts_with(|c: char| c.is_ascii_digit())
-        .then_some(())?;
+    first.starts_with(|c: char| c.is_ascii_digit()).then_some(())?;
     last.trim_start_matches('L').parse().ok()
 }
 
@@ -75,9 +69,7 @@ pub fn in_code(word: &str) -> Option<(&str, Option<usize>)> {
 
 /// Whether a path is, by its ending, a file that this repository would hold.
 pub fn is_source(path: &str) -> bool {
-    [".rs", ".md", ".toml"]
-        .iter()
-        .any(|ending| path.ends_with(ending))
+    [".rs", ".md", ".toml"].iter().any(|ending| path.ends_with(ending))
 }
 
 /// Whether `pattern`, in which `*` stands for any part of one name, is the path of a file or of a folder above one.
@@ -87,10 +79,7 @@ pub fn matches_any<'a>(pattern: &str, mut files: impl Iterator<Item = &'a str>) 
         && files.any(|file| {
             let names: Vec<&str> = file.split('/').collect();
             names.len() >= wanted.len()
-                && wanted
-                    .iter()
-                    .zip(&names)
-                    .all(|(wanted, name)| matches(wanted, name))
+                && wanted.iter().zip(&names).all(|(wanted, name)| matches(wanted, name))
         })
 }
 
@@ -107,9 +96,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 fn is_scheme(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphabetic())
-        && word
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
 /// `text` with each `%20` made into its byte; what is no valid escape stays as it is.
@@ -117,10 +104,8 @@ fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
-        let escape = tail
-            .get(..2)
-            .filter(|_| first == b'%')
-            .and_then(|hex| std::str::from_utf8(hex).ok());
+        let escape =
+            tail.get(..2).filter(|_| first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
         match escape.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);
@@ -148,31 +133,18 @@ mod tests {
         assert_eq!(ours("#here"), path("", Some("here")));
         assert_eq!(ours("a.md?plain=1"), path("a.md", None));
         assert_eq!(ours("100%.md"), path("100%.md", None));
-        assert_eq!(
-            ours("https://host/us/it/blob/v1/a/b.md#L3"),
-            path("/a/b.md", Some("L3"))
-        );
-        for other in [
-            "https://host/us/it/issues/3",
-            "https://host/us/it",
-            "mailto:a@b",
-            "//host/x",
-            "tel:1",
-        ] {
+        assert_eq!(ours("https://host/us/it/blob/v1/a/b.md#L3"), path("/a/b.md", Some("L3")));
+        for other in
+            ["https://host/us/it/issues/3", "https://host/us/it", "mailto:a@b", "//host/x", "tel:1"]
+        {
             assert_eq!(ours(other), None, "{other}");
         }
     }
 
     #[test]
     fn paths_are_resolved_from_the_file() {
-        assert_eq!(
-            resolve("docs/a/b.md", "../c.md").as_deref(),
-            Some("docs/c.md")
-        );
-        assert_eq!(
-            resolve("README.md", "./docs//x/").as_deref(),
-            Some("docs/x")
-        );
+        assert_eq!(resolve("docs/a/b.md", "../c.md").as_deref(), Some("docs/c.md"));
+        assert_eq!(resolve("README.md", "./docs//x/").as_deref(), Some("docs/x"));
         assert_eq!(resolve("docs/a.md", "/x.md").as_deref(), Some("x.md"));
         assert_eq!(resolve("docs/a.md", "..").as_deref(), Some(""));
         assert_eq!(resolve("docs/a.md", "../../x"), None);
@@ -184,15 +156,9 @@ mod tests {
         assert_eq!(in_code("a/b.rs:12:5,"), Some(("a/b.rs", Some(12))));
         assert_eq!(in_code("a/b.rs#L4-L9"), Some(("a/b.rs", Some(9))));
         assert_eq!(in_code("./a/b.rs::open"), Some(("a/b.rs", None)));
-        for no_path in [
-            "lib.rs",
-            "a/<b>",
-            "https://a/b",
-            "a/{b,c}",
-            "crates/...",
-            "x=a/b",
-            "$HOME/a",
-        ] {
+        for no_path in
+            ["lib.rs", "a/<b>", "https://a/b", "a/{b,c}", "crates/...", "x=a/b", "$HOME/a"]
+        {
             assert_eq!(in_code(no_path), None, "{no_path}");
         }
     }
