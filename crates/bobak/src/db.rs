@@ -216,7 +216,7 @@ impl Db {
     }
 
     /// Runs SQL on the main engine, and reads its rows: as tuples by place, as structs that derive
-    /// [`FromRow`](derive@FromRow) or [`Record`](derive@Record) by column name, as single values,
+    /// [`FromRow`](derive@crate::FromRow) or [`Record`](derive@crate::Record) by column name, as single values,
     /// or as [`DynRow`](crate::DynRow)s. Each `?` is a parameter.
     ///
     /// ```
