@@ -1,7 +1,8 @@
 //! Cursors: queries whose rows are fetched a part at a time.
 //!
 //! Outside a transaction, on a file with readers, a cursor has a reading connection to itself until
-//! its rows are read: SQLite keeps it at the state of its first step. On the writing (or single)
+//! its rows are read: SQLite keeps it at the state of its first step. With a rollback journal it
+//! has it until the next write (see [`standing`](crate::standing)). On the writing (or single)
 //! connection its statement stays open beside other work; before the first write it is read to its
 //! end into memory ("spilled"), since SQLite does not say what an open statement sees of a write,
 //! and a rollback ends it.
@@ -9,7 +10,8 @@
 use crate::connection::Connection;
 use crate::error::{misuse, translate};
 use crate::ffi::StatementId;
-use crate::gate::Lease;
+use crate::gate::{Lease, Pool};
+use crate::standing::Standing;
 use bobak_core::{Result, RowBuffer, Value};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +34,8 @@ enum Rest<'e> {
     Nothing,
     /// A reader of its own.
     Own(OwnReader<'e>),
+    /// A reader of its own until somebody writes.
+    Standing(Arc<Standing>, &'e Pool),
     /// A statement on the connection that all share.
     Shared(Arc<Shared>),
 }
@@ -86,6 +90,29 @@ impl<'e> OpenCursor<'e> {
         Ok((Self { ready, rest }, names))
     }
 
+    /// As [`on_reader`](Self::on_reader), where a reader keeps the writer from its commit.
+    pub(crate) fn on_standing_reader(
+        mut lease: Lease<'e>,
+        pool: &'e Pool,
+        text: &str,
+        values: &[Value<'_>],
+    ) -> Result<(Self, Vec<String>)> {
+        let (statement, names) = begin(&mut lease, text, values)?;
+        let mut first = RowBuffer::default();
+        let rest = match fill(&mut lease, statement, &mut first) {
+            Ok(true) => {
+                let rows = Shared::new(text, statement);
+                Rest::Standing(Standing::start(pool, lease, rows), pool)
+            }
+            other => {
+                end(&mut lease, text, statement);
+                other.map(|_| Rest::Nothing)?
+            }
+        };
+        let ready = VecDeque::from([first]);
+        Ok((Self { ready, rest }, names))
+    }
+
     /// Starts the query on a connection that others use too.
     pub(crate) fn on_shared(
         connection: &mut Connection,
@@ -97,8 +124,7 @@ impl<'e> OpenCursor<'e> {
         let filled = fill(connection, statement, &mut first);
         let rest = match filled {
             Ok(true) => {
-                let state = Mutex::new(State::Running(statement));
-                let shared = Arc::new(Shared { text: text.into(), state });
+                let shared = Arc::new(Shared::new(text, statement));
                 connection.add_cursor(Arc::clone(&shared));
                 Rest::Shared(shared)
             }
@@ -135,6 +161,7 @@ impl<'e> OpenCursor<'e> {
         let more = match &mut self.rest {
             Rest::Nothing => return Ok(Fetched::Done),
             Rest::Own(own) => fill(&mut own.lease, own.statement, rows),
+            Rest::Standing(standing, pool) => standing.fetch(pool, rows).map(|()| rows.rows() > 0),
             Rest::Shared(shared) => match shared.take_part(rows) {
                 Some(taken) => taken.map(|()| true),
                 None => return Ok(Fetched::NeedsConnection(Arc::clone(shared))),
@@ -148,9 +175,17 @@ impl<'e> OpenCursor<'e> {
 
     /// The statement on the shared connection, where there is one, to be closed there.
     pub(crate) fn into_shared(self) -> Option<Arc<Shared>> {
-        match self.rest {
-            Rest::Shared(shared) => Some(shared),
-            Rest::Nothing | Rest::Own(_) => None,
+        match &self.rest {
+            Rest::Shared(shared) => Some(Arc::clone(shared)),
+            Rest::Nothing | Rest::Own(_) | Rest::Standing(..) => None,
+        }
+    }
+}
+
+impl Drop for OpenCursor<'_> {
+    fn drop(&mut self) {
+        if let Rest::Standing(standing, pool) = &self.rest {
+            standing.close(pool);
         }
     }
 }
@@ -162,6 +197,14 @@ impl Drop for OwnReader<'_> {
 }
 
 impl Shared {
+    pub(crate) fn new(text: &str, statement: StatementId) -> Self {
+        Self { text: text.into(), state: Mutex::new(State::Running(statement)) }
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(*self.lock(), State::Running(_))
+    }
+
     /// Reads the next part on the connection.
     pub(crate) fn fetch(&self, connection: &mut Connection, rows: &mut RowBuffer) -> Result<()> {
         let mut state = self.lock();
@@ -198,7 +241,7 @@ impl Shared {
     }
 
     /// A part that was spilled; `None` while the statement is running.
-    fn take_part(&self, rows: &mut RowBuffer) -> Option<Result<()>> {
+    pub(crate) fn take_part(&self, rows: &mut RowBuffer) -> Option<Result<()>> {
         match &mut *self.lock() {
             State::Running(_) => None,
             State::Spilled(parts, error) => match parts.pop_front() {

@@ -4,6 +4,7 @@ use crate::gate::{Gate, Lease, Pool};
 use crate::open;
 use crate::session::SqliteSession;
 use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
+use crate::standing::{HandingOut, Writing};
 use bobak_core::{Capabilities, Engine, Result, Session};
 use std::path::Path;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub(crate) struct Inner {
     readers: Option<Pool>,
     writer: Gate,
     settings: Settings,
+    /// Whether a reader that stands on a row keeps the writer from its commit.
+    readers_block: bool,
 }
 
 impl Sqlite {
@@ -67,6 +70,7 @@ impl Sqlite {
         let inner = Inner {
             readers: (!settings.is_single()).then(|| Pool::new(settings.clone())),
             writer: Gate::new(connection, settings.busy_timeout),
+            readers_block: settings.journal != JournalMode::Wal && !settings.read_only,
             settings,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -86,7 +90,33 @@ impl Inner {
     /// The connection for writing.
     #[inline]
     pub(crate) fn write(&self) -> Result<Lease<'_>> {
+        self.refuse_inside_query()?;
         self.writer.enter()
+    }
+
+    /// To be called before what may commit, by who has the connection for writing; until the
+    /// answer is dropped no cursor stands in the way.
+    #[inline]
+    pub(crate) fn begin_writing(&self) -> Option<Writing<'_>> {
+        self.blocking_readers().map(Writing::begin)
+    }
+
+    /// To be called before the rows of a reading connection are handed to a callback.
+    #[inline]
+    pub(crate) fn begin_handing_out(&self) -> Option<HandingOut<'_>> {
+        self.blocking_readers().map(HandingOut::begin)
+    }
+
+    /// Refuses a commit that would wait for its own thread.
+    #[inline]
+    pub(crate) fn refuse_inside_query(&self) -> Result<()> {
+        self.blocking_readers().map_or(Ok(()), |pool| pool.standings.refuse_inside_query())
+    }
+
+    /// The readers, where they keep the writer from its commit.
+    #[inline]
+    pub(crate) fn blocking_readers(&self) -> Option<&Pool> {
+        if self.readers_block { self.readers.as_ref() } else { None }
     }
 
     /// Whether there is but one connection.
@@ -119,6 +149,7 @@ impl Engine for Sqlite {
         }
         let mut lease = self.inner.write()?;
         lease.spill_cursors();
+        let _writing = self.inner.begin_writing();
         if settings.synchronous != Synchronous::Full {
             sync(&mut lease, settings.synchronous)?;
         }

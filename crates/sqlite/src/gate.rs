@@ -9,6 +9,7 @@ use crate::connection::Connection;
 use crate::ffi::AtomicBox;
 use crate::open;
 use crate::settings::Settings;
+use crate::standing::Standings;
 use bobak_core::{Error, ErrorKind, Result};
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
@@ -40,6 +41,8 @@ pub(crate) struct Pool {
     state: Mutex<PoolState>,
     freed: Condvar,
     settings: Settings,
+    /// What stands on rows: kept where that keeps commits waiting, else empty.
+    pub(crate) standings: Standings,
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +59,13 @@ struct PoolState {
 pub(crate) struct Lease<'e> {
     connection: Option<Box<Connection>>,
     home: Home<'e>,
+}
+
+/// A reading connection on loan that is kept beyond one call.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    connection: Box<Connection>,
+    owner: u64,
 }
 
 #[derive(Debug)]
@@ -152,7 +162,12 @@ impl Gate {
 
 impl Pool {
     pub(crate) fn new(settings: Settings) -> Self {
-        Self { state: Mutex::default(), freed: Condvar::new(), settings }
+        Self {
+            state: Mutex::default(),
+            freed: Condvar::new(),
+            settings,
+            standings: Standings::default(),
+        }
     }
 
     /// A connection for reading: an idle one, a new one, or else the next that is given back. A
@@ -192,6 +207,11 @@ impl Pool {
         }
     }
 
+    /// The loan goes on.
+    pub(crate) fn take_seat(&self, seat: Seat) -> Lease<'_> {
+        self.lease(seat.connection, seat.owner)
+    }
+
     fn lease(&self, connection: Box<Connection>, me: u64) -> Lease<'_> {
         Lease { connection: Some(connection), home: Home::Pool(self, me) }
     }
@@ -213,6 +233,19 @@ impl Pool {
         drop(surplus);
         if waiting {
             self.freed.notify_one();
+        }
+    }
+}
+
+impl Lease<'_> {
+    /// The loan without its pool, to be taken up again by [`Pool::take_seat`]; `None` for the
+    /// connection that writes, which goes back.
+    pub(crate) fn into_seat(mut self) -> Option<Seat> {
+        match self.home {
+            Home::Gate(_) => None,
+            Home::Pool(_, owner) => {
+                self.connection.take().map(|connection| Seat { connection, owner })
+            }
         }
     }
 }
@@ -251,7 +284,7 @@ impl Drop for Lease<'_> {
 
 /// A number of this thread that no other ever has; 0 where the thread is about to end.
 #[inline]
-fn thread_number() -> u64 {
+pub(crate) fn thread_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     thread_local! {
         static NUMBER: Cell<u64> = const { Cell::new(0) };
@@ -266,6 +299,6 @@ fn thread_number() -> u64 {
 }
 
 /// What is behind the lock stays whole if a thread panics: it is changed in single steps.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -18,6 +18,7 @@ mod open;
 mod query;
 mod session;
 mod settings;
+mod standing;
 mod tables;
 mod write;
 

@@ -5,6 +5,7 @@ use crate::cursor::{Fetched, OpenCursor, not_open};
 use crate::engine::Inner;
 use crate::error::{misuse, translate};
 use crate::gate::Lease;
+use crate::standing::{HandingOut, Writing};
 use crate::{alter, batch, query, tables, write};
 use bobak_core::{
     Batch, Change, Control, Cursor, CursorId, Error, OnError, Outcome, Result, Row, RowBuffer,
@@ -42,6 +43,8 @@ struct Use<'s, 'e> {
     session: &'s SqliteSession<'e>,
     lease: Option<Lease<'e>>,
     in_transaction: bool,
+    /// Keeps cursors out of the way of a write, where they would be in it.
+    writing: Option<Writing<'e>>,
 }
 
 /// What an operation wants of its connection.
@@ -69,7 +72,7 @@ impl<'e> SqliteSession<'e> {
             State::Idle => (None, false),
             other => return Err(self.refuse(other)),
         };
-        let mut using = Use { session: self, lease, in_transaction };
+        let mut using = Use { session: self, lease, in_transaction, writing: None };
         if using.lease.is_none() {
             using.lease = Some(match wants {
                 Wants::Read => self.engine.read()?,
@@ -78,6 +81,7 @@ impl<'e> SqliteSession<'e> {
         }
         if wants == Wants::Write {
             using.get().spill_cursors();
+            using.writing = self.engine.begin_writing();
         }
         Ok(using)
     }
@@ -101,7 +105,7 @@ impl<'e> SqliteSession<'e> {
             }
             other => return Err(self.refuse(other)),
         }
-        let mut using = Use { session: self, lease: None, in_transaction: false };
+        let mut using = Use { session: self, lease: None, in_transaction: false, writing: None };
         let lease = using.lease.insert(self.engine.write()?);
         lease.spill_cursors();
         lease.run("BEGIN IMMEDIATE")?;
@@ -122,6 +126,13 @@ impl<'e> SqliteSession<'e> {
         };
         lease.spill_cursors();
         // What a failed commit leaves open, the lease rolls back when it is dropped.
+        let _writing = match sql {
+            "ROLLBACK" => None,
+            _ => {
+                self.engine.refuse_inside_query()?;
+                self.engine.begin_writing()
+            }
+        };
         let id = lease.text_statement(sql)?;
         match lease.db.execute(id, std::iter::empty::<ValueRef<'_>>()) {
             Err(failure) if sql == "ROLLBACK" && is_no_transaction(&failure) => Ok(()),
@@ -195,9 +206,10 @@ impl<'e> SqliteSession<'e> {
         if using.in_transaction || self.engine.is_single() {
             return OpenCursor::on_shared(using.get(), sql, values);
         }
-        match using.lease.take() {
-            Some(lease) => OpenCursor::on_reader(lease, sql, values),
-            None => Err(not_open()),
+        match (using.lease.take(), self.engine.blocking_readers()) {
+            (Some(lease), None) => OpenCursor::on_reader(lease, sql, values),
+            (Some(lease), Some(pool)) => OpenCursor::on_standing_reader(lease, pool, sql, values),
+            (None, _) => Err(not_open()),
         }
     }
 }
@@ -255,6 +267,7 @@ impl Session for SqliteSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         let mut using = self.connection(Wants::Read)?;
+        let _handing_out = using.begin_handing_out();
         query::get(using.get(), table, key, row)
     }
 
@@ -271,6 +284,7 @@ impl Session for SqliteSession<'_> {
         }
         let mut using = self.connection(Wants::Read)?;
         if table.is_some() || Self::reads_only(&mut using, sql)? {
+            let _handing_out = using.begin_handing_out();
             return query::each_row(using.get(), sql, values, table, row);
         }
         drop(using);
@@ -339,6 +353,11 @@ impl<'e> Use<'_, 'e> {
     #[inline]
     fn get(&mut self) -> &mut Lease<'e> {
         self.lease.as_mut().expect("a connection in use has its lease")
+    }
+
+    #[inline]
+    fn begin_handing_out(&self) -> Option<HandingOut<'e>> {
+        if self.in_transaction { None } else { self.session.engine.begin_handing_out() }
     }
 }
 

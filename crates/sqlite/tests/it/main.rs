@@ -9,6 +9,7 @@ mod support;
 mod batches; // a batch does what row by row does
 mod cursors; // cursors see the moment of their opening
 mod files; // settings, and bad files
+mod rollback; // readers let a rollback journal commit
 mod rows; // one row written and read, and what is refused
 mod speed; // measures, when asked to
 mod tables; // the schema read from a file

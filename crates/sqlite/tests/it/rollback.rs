@@ -1,0 +1,221 @@
+//! Readers and writers with a rollback journal, where SQLite lets no commit through while anybody
+//! reads: one process sees nothing of that.
+
+use crate::support::*;
+use bobak_core::{
+    Control, CursorId, Engine, ErrorKind, Row, RowBuffer, Select, Session, Source, Value, ValueRef,
+    Verb,
+};
+use bobak_sqlite::{JournalMode, Sqlite, Synchronous};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Many parts.
+const ROWS: i64 = 10_000;
+
+const MODES: [JournalMode; 5] = [
+    JournalMode::Delete,
+    JournalMode::Truncate,
+    JournalMode::Persist,
+    JournalMode::Memory,
+    JournalMode::Off,
+];
+
+/// A filled file.
+fn filled(folder: &std::path::Path, journal: JournalMode) -> Sqlite {
+    let builder = Sqlite::builder().journal_mode(journal).synchronous(Synchronous::Off);
+    let engine = builder.open(folder.join(format!("{}.db", journal.as_str()))).unwrap();
+    create(&engine, &[&person()]);
+    let session = engine.session().unwrap();
+    session.control(Control::Begin).unwrap();
+    for id in 1..=ROWS {
+        insert(&*session, &person(), &values(id, "as it was", None));
+    }
+    session.control(Control::Commit).unwrap();
+    drop(session);
+    engine
+}
+
+fn open(session: &dyn Session) -> CursorId {
+    session.open(&Source::Select(&Select::all(&person()))).unwrap().id
+}
+
+/// Reads the cursor's rows, which are those of the filling, and calls `between` after each.
+fn read_slowly(session: &dyn Session, cursor: CursorId, mut between: impl FnMut(i64)) {
+    let mut rows = RowBuffer::default();
+    let mut last = 0;
+    loop {
+        session.fetch(cursor, &mut rows).unwrap();
+        if rows.rows() == 0 {
+            break;
+        }
+        while let Some(row) = rows.next_row().unwrap() {
+            assert_eq!(row.get(0), ValueRef::Int(last + 1));
+            assert_eq!(row.get(1), ValueRef::Text("as it was"));
+            last += 1;
+            between(last);
+        }
+    }
+    assert_eq!(last, ROWS);
+}
+
+fn rename(session: &dyn Session, id: i64) {
+    let sql = "UPDATE person SET name = 'changed' WHERE id = ?";
+    assert_eq!(session.execute(sql, &[Value::Int(id)]).unwrap(), 1);
+}
+
+#[test]
+fn a_session_writes_the_rows_that_it_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    for journal in MODES {
+        let engine = filled(folder.path(), journal);
+        let session = engine.session().unwrap();
+        let cursor = open(&*session);
+        read_slowly(&*session, cursor, |id| {
+            if id % 100 == 0 {
+                rename(&*session, id);
+            }
+        });
+        let sql = "SELECT count(*) FROM person WHERE name = 'changed'";
+        assert_eq!(one(&*session, sql), Value::Int(ROWS / 100));
+    }
+}
+
+#[test]
+fn two_threads_one_reads_slowly_and_one_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    for journal in MODES {
+        let engine = &filled(folder.path(), journal);
+        let done = &AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let session = engine.session().unwrap();
+                for round in 1.. {
+                    if done.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    session.control(Control::Begin).unwrap();
+                    let name = if round % 2 == 0 { "as it was" } else { "half-way" };
+                    let sql = "UPDATE person SET name = ? WHERE id > 5000";
+                    session.execute(sql, &[name.into()]).unwrap();
+                    session.execute("UPDATE person SET name = 'as it was'", &[]).unwrap();
+                    session.control(Control::Commit).unwrap();
+                    write(&*session, &person(), Verb::Delete, &[Value::Int(-1)]).unwrap();
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+            });
+            let session = engine.session().unwrap();
+            for _ in 0..5 {
+                let cursors = [open(&*session), open(&*session)];
+                for cursor in cursors {
+                    read_slowly(&*session, cursor, |id| {
+                        if id % 500 == 0 {
+                            std::thread::sleep(Duration::from_millis(1));
+                        }
+                    });
+                }
+                // Left open, in the midst.
+                let mut rows = RowBuffer::default();
+                session.fetch(open(&*session), &mut rows).unwrap();
+                let closed = open(&*session);
+                session.close(closed);
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+    }
+}
+
+#[test]
+fn a_cursor_opened_beside_a_transaction_lets_it_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    for journal in MODES {
+        let engine = filled(folder.path(), journal);
+        let (writer, reader) = (engine.session().unwrap(), engine.session().unwrap());
+        writer.control(Control::Begin).unwrap();
+        rename(&*writer, 1);
+        let beside = open(&*reader);
+        rename(&*writer, 2);
+        let later = open(&*reader);
+        writer.control(Control::Commit).unwrap();
+        read_slowly(&*reader, beside, |_| {});
+        read_slowly(&*reader, later, |_| {});
+        let sql = "SELECT count(*) FROM person WHERE name = 'changed'";
+        assert_eq!(one(&*reader, sql), Value::Int(2));
+    }
+}
+
+#[test]
+fn readers_that_were_taken_back_are_used_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = filled(folder.path(), JournalMode::Delete);
+    let session = engine.session().unwrap();
+    let cursors: Vec<_> = (0..30)
+        .map(|round| {
+            let cursor = (round < 20).then(|| open(&*session));
+            if round == 19 {
+                rename(&*session, ROWS);
+            }
+            cursor
+        })
+        .collect();
+    engine.flush().unwrap();
+    for cursor in cursors.into_iter().flatten() {
+        read_slowly(&*session, cursor, |_| {});
+    }
+    assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(ROWS));
+}
+
+#[test]
+fn a_write_from_inside_a_query_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = filled(folder.path(), JournalMode::Delete);
+    let (reader, other) = (engine.session().unwrap(), engine.session().unwrap());
+    let table = person();
+    let refused = |result: bobak_core::Result<()>| {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Busy);
+        assert!(error.message().contains("the rows of a query"), "{error}");
+    };
+    let inside = || {
+        let row = values(0, "new", None);
+        refused(write(&*other, &table, Verb::Insert, &row).map(drop));
+        refused(other.control(Control::Begin));
+        refused(other.execute("DELETE FROM person", &[]).map(drop));
+        // Reading goes on.
+        assert!(get(&*other, &table, Value::Int(1)).is_some());
+        let cursor = open(&*other);
+        other.close(cursor);
+    };
+    let select = Select::all(&table);
+    let query = Source::Select(&select);
+    reader
+        .query(&query, &mut |_| {
+            inside();
+            Ok(false)
+        })
+        .unwrap();
+    reader
+        .get(&table, &[Value::Int(7)], &mut |_| {
+            inside();
+            Ok(())
+        })
+        .unwrap();
+    // A transaction that was open before may write, but not commit.
+    other.control(Control::Begin).unwrap();
+    reader
+        .query(&query, &mut |_| {
+            insert(&*other, &table, &values(0, "new", None));
+            Ok(false)
+        })
+        .unwrap();
+    other.control(Control::Commit).unwrap();
+    other.control(Control::Begin).unwrap();
+    reader
+        .query(&query, &mut |_| {
+            refused(other.control(Control::Commit));
+            Ok(false)
+        })
+        .unwrap();
+    insert(&*other, &table, &values(0, "afterwards", None));
+    assert_eq!(one(&*reader, "SELECT count(*) FROM person"), Value::Int(ROWS + 2));
+}
