@@ -222,7 +222,7 @@ pub fn one_of_a_list(harness: &dyn Harness) -> Check {
         all.push(within(column, not_null(values)));
     }
     // More than engines allow parameters for.
-    all.push(within(0, (0..70_000_i64).map(|n| Value::Int(n * 2)).collect()));
+    all.push(within(0, (0..40_000_i64).map(|n| Value::Int(n * 2)).collect()));
     ask(harness, &all)
 }
 

@@ -1,0 +1,8 @@
+//! The suite on the engines of this repository, and the engines held against each other.
+
+mod faulty; // the engine that fails where it is told to
+mod memory; // the suite on the memory engine
+mod model; // random programs on two stores
+mod row_by_row; // the engine that sends batches row by row
+mod sqlite; // the suite on SQLite, in each way of keeping a database
+mod stores; // how each store is opened

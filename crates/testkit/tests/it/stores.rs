@@ -1,0 +1,59 @@
+//! How each store is opened: with a short busy time-out, since some cases wait for its end.
+
+use bobak_core::memory::Memory;
+use bobak_core::{Engine, Error, Result};
+use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
+use bobak_testkit::{Fixture, RowByRow};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const BUSY: Duration = Duration::from_millis(200);
+
+fn folder() -> Result<TempDir> {
+    TempDir::new().map_err(|error| Error::io("make a folder", error))
+}
+
+pub fn memory() -> Result<Fixture> {
+    Ok(Fixture::volatile(Memory::builder().busy_timeout(BUSY).open()?))
+}
+
+/// With a snapshot, which is read when it is opened again.
+pub fn memory_with_snapshot() -> Result<Fixture> {
+    let folder = folder()?;
+    Fixture::persistent(move || {
+        let path = folder.path().join("test.snapshot");
+        let memory = Memory::builder().busy_timeout(BUSY).snapshot(path).open()?;
+        Ok(Box::new(memory) as Box<dyn Engine>)
+    })
+}
+
+/// A file, with settings; without waiting for the disk, which no case asks for.
+fn file(settings: impl Fn(SqliteBuilder) -> SqliteBuilder + 'static) -> Result<Fixture> {
+    let folder = folder()?;
+    Fixture::persistent(move || {
+        let builder = Sqlite::builder().synchronous(Synchronous::Off).busy_timeout(BUSY);
+        let sqlite = settings(builder).open(folder.path().join("test.db"))?;
+        Ok(Box::new(sqlite) as Box<dyn Engine>)
+    })
+}
+
+pub fn sqlite_wal() -> Result<Fixture> {
+    file(|builder| builder.journal_mode(JournalMode::Wal))
+}
+
+pub fn sqlite_delete() -> Result<Fixture> {
+    file(|builder| builder.journal_mode(JournalMode::Delete))
+}
+
+pub fn sqlite_exclusive() -> Result<Fixture> {
+    file(|builder| builder.locking(Locking::Exclusive))
+}
+
+pub fn sqlite_memory() -> Result<Fixture> {
+    Ok(Fixture::volatile(Sqlite::builder().busy_timeout(BUSY).open_memory()?))
+}
+
+/// Any of them with batches that are sent row by row.
+pub fn row_by_row(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
+    move || fresh()?.wrapped(|engine| Box::new(RowByRow::new(engine)))
+}
