@@ -94,22 +94,30 @@ impl Inner {
         self.writer.enter()
     }
 
-    /// To be called before what may commit, by who has the connection for writing; until the
-    /// answer is dropped no cursor stands in the way.
+    /// To be called before a write, by who has the connection for it; until the answer is dropped
+    /// no cursor stands in the way.
     #[inline]
     pub(crate) fn begin_writing(&self) -> Option<Writing<'_>> {
         self.blocking_readers().map(Writing::begin)
     }
 
-    /// To be called before the rows of a reading connection are handed to a callback.
+    /// As [`begin_writing`](Self::begin_writing), where the write commits.
     #[inline]
-    pub(crate) fn begin_handing_out(&self) -> Option<HandingOut<'_>> {
-        self.blocking_readers().map(HandingOut::begin)
+    pub(crate) fn begin_commit(&self) -> Result<Option<Writing<'_>>> {
+        let mut writing = self.begin_writing();
+        writing.as_mut().map_or(Ok(()), Writing::before_commit)?;
+        Ok(writing)
     }
 
-    /// Refuses a commit that would wait for its own thread.
+    /// To be called before the rows of a reading connection are handed to a callback.
     #[inline]
-    pub(crate) fn refuse_inside_query(&self) -> Result<()> {
+    pub(crate) fn begin_handing_out(&self) -> Result<Option<HandingOut<'_>>> {
+        self.blocking_readers().map(HandingOut::begin).transpose()
+    }
+
+    /// Refuses a write whose commit would wait for its own thread.
+    #[inline]
+    fn refuse_inside_query(&self) -> Result<()> {
         self.blocking_readers().map_or(Ok(()), |pool| pool.standings.refuse_inside_query())
     }
 
@@ -149,7 +157,7 @@ impl Engine for Sqlite {
         }
         let mut lease = self.inner.write()?;
         lease.spill_cursors();
-        let _writing = self.inner.begin_writing();
+        let _writing = self.inner.begin_commit()?;
         if settings.synchronous != Synchronous::Full {
             sync(&mut lease, settings.synchronous)?;
         }

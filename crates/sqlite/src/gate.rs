@@ -113,13 +113,16 @@ impl Gate {
             return Err(Error::new(ErrorKind::Busy, message));
         }
         let start = Instant::now();
-        let mut impatient = false;
+        let (mut impatient, mut slept) = (false, false);
         let mut guard = lock(&self.lock);
         // Before the connection is looked for: who gives it back looks at this number afterwards,
         // so one of the two sees the other.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let connection = loop {
-            if let Some(connection) = self.connection.take() {
+            // Who comes new leaves it to those who have waited too long, and looks again soon.
+            if (slept || self.impatient.load(Ordering::Relaxed) == 0)
+                && let Some(connection) = self.connection.take()
+            {
                 break Some(connection);
             }
             let waited = start.elapsed();
@@ -134,6 +137,7 @@ impl Gate {
             let pause = until.saturating_sub(waited).max(Duration::from_micros(100));
             let woken = self.freed.wait_timeout(guard, pause);
             guard = woken.unwrap_or_else(PoisonError::into_inner).0;
+            slept = true;
         };
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         self.impatient.fetch_sub(usize::from(impatient), Ordering::Relaxed);
@@ -205,6 +209,10 @@ impl Pool {
             state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
             state.waiting -= 1;
         }
+    }
+
+    pub(crate) fn busy_timeout(&self) -> Duration {
+        self.settings.busy_timeout
     }
 
     /// The loan goes on.

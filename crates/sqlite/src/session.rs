@@ -51,7 +51,10 @@ struct Use<'s, 'e> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wants {
     Read,
+    /// One statement, which commits where there is no transaction.
     Write,
+    /// Statements that are committed by one of their own.
+    Transaction,
 }
 
 impl<'e> SqliteSession<'e> {
@@ -76,12 +79,15 @@ impl<'e> SqliteSession<'e> {
         if using.lease.is_none() {
             using.lease = Some(match wants {
                 Wants::Read => self.engine.read()?,
-                Wants::Write => self.engine.write()?,
+                Wants::Write | Wants::Transaction => self.engine.write()?,
             });
         }
-        if wants == Wants::Write {
+        if wants != Wants::Read {
             using.get().spill_cursors();
             using.writing = self.engine.begin_writing();
+        }
+        if wants == Wants::Write {
+            using.before_commit()?;
         }
         Ok(using)
     }
@@ -128,10 +134,7 @@ impl<'e> SqliteSession<'e> {
         // What a failed commit leaves open, the lease rolls back when it is dropped.
         let _writing = match sql {
             "ROLLBACK" => None,
-            _ => {
-                self.engine.refuse_inside_query()?;
-                self.engine.begin_writing()
-            }
+            _ => self.engine.begin_commit()?,
         };
         let id = lease.text_statement(sql)?;
         match lease.db.execute(id, std::iter::empty::<ValueRef<'_>>()) {
@@ -163,16 +166,18 @@ impl<'e> SqliteSession<'e> {
     /// Runs `work` in a transaction, or inside the open one behind a mark: an error undoes all of
     /// it.
     fn atomically(&self, work: impl FnOnce(&mut Connection) -> Result<()>) -> Result<()> {
-        let mut using = self.connection(Wants::Write)?;
+        let mut using = self.connection(Wants::Transaction)?;
         let (begin, end, undo) = if using.in_transaction {
             let undo = ["ROLLBACK TO bobak_whole", "RELEASE bobak_whole"];
             ("SAVEPOINT bobak_whole", "RELEASE bobak_whole", undo)
         } else {
             ("BEGIN IMMEDIATE", "COMMIT", ["ROLLBACK", ""])
         };
+        using.get().run(begin)?;
+        let result = work(using.get())
+            .and_then(|()| using.before_commit())
+            .and_then(|()| using.get().run(end));
         let connection = using.get();
-        connection.run(begin)?;
-        let result = work(connection).and_then(|()| connection.run(end));
         if result.is_err() && !connection.db.is_autocommit() {
             for sql in undo.into_iter().filter(|sql| !sql.is_empty()) {
                 connection.run(sql)?;
@@ -267,7 +272,7 @@ impl Session for SqliteSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         let mut using = self.connection(Wants::Read)?;
-        let _handing_out = using.begin_handing_out();
+        let _handing_out = using.begin_handing_out()?;
         query::get(using.get(), table, key, row)
     }
 
@@ -284,7 +289,7 @@ impl Session for SqliteSession<'_> {
         }
         let mut using = self.connection(Wants::Read)?;
         if table.is_some() || Self::reads_only(&mut using, sql)? {
-            let _handing_out = using.begin_handing_out();
+            let _handing_out = using.begin_handing_out()?;
             return query::each_row(using.get(), sql, values, table, row);
         }
         drop(using);
@@ -356,8 +361,17 @@ impl<'e> Use<'_, 'e> {
     }
 
     #[inline]
-    fn begin_handing_out(&self) -> Option<HandingOut<'e>> {
-        if self.in_transaction { None } else { self.session.engine.begin_handing_out() }
+    fn begin_handing_out(&self) -> Result<Option<HandingOut<'e>>> {
+        if self.in_transaction { Ok(None) } else { self.session.engine.begin_handing_out() }
+    }
+
+    /// To be called before a statement that commits, unless a transaction is open.
+    #[inline]
+    fn before_commit(&mut self) -> Result<()> {
+        match &mut self.writing {
+            Some(writing) if !self.in_transaction => writing.before_commit(),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -3,20 +3,24 @@
 //!
 //! A cursor's statement is known to the pool, and is read to its end into memory before a write:
 //! its rows stay those of its opening, and as long as nobody writes no more than a part is in
-//! memory. A callback that rows are handed out to can't be hurried: other threads' writes wait for
-//! it, and its own thread's, which could never succeed, are refused.
+//! memory. A callback that rows are handed out to can't be hurried: other threads' commits wait for
+//! it, and its own thread's, which could never succeed, are refused. They wait here and not at
+//! SQLite's lock, which would keep out what the callback itself reads: both would wait in vain.
 //!
 //! The lock of the list is never held while another is taken; a cursor's is while it is read.
 
 use crate::cursor::Shared;
 use crate::gate::{Lease, Pool, Seat, lock, thread_number};
 use bobak_core::{Error, ErrorKind, Result, RowBuffer};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// What stands on rows, over a pool's connections.
 #[derive(Debug, Default)]
 pub(crate) struct Standings {
     state: Mutex<State>,
+    /// A query or a commit has ended.
+    ended: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -25,6 +29,8 @@ struct State {
     cursors: Vec<Arc<Standing>>,
     /// How many writes are running: one, or for a moment a second that follows it.
     writes: usize,
+    /// How many of them commit: no query begins meanwhile but inside of others.
+    commits: usize,
     /// The threads that rows are being handed out on, once for each query.
     handing_out: Vec<u64>,
 }
@@ -42,6 +48,7 @@ pub(crate) struct Standing {
 #[derive(Debug)]
 pub(crate) struct Writing<'e> {
     pool: &'e Pool,
+    commits: bool,
 }
 
 /// The time in which a query's rows are handed out.
@@ -57,12 +64,7 @@ impl Standings {
     /// # Errors
     /// `Busy`.
     pub(crate) fn refuse_inside_query(&self) -> Result<()> {
-        if lock(&self.state).handing_out.contains(&thread_number()) {
-            let message = "the rows of a query are being handed out: read with a cursor, or list \
-                           them first, to write in between";
-            return Err(Error::new(ErrorKind::Busy, message));
-        }
-        Ok(())
+        lock(&self.state).refuse_inside_query(thread_number())
     }
 
     /// Whether the cursor may stand: not while somebody writes.
@@ -80,6 +82,17 @@ impl Standings {
         if let Some(at) = state.cursors.iter().position(|other| std::ptr::eq(&**other, cursor)) {
             state.cursors.swap_remove(at);
         }
+    }
+}
+
+impl State {
+    fn refuse_inside_query(&self, thread: u64) -> Result<()> {
+        if self.handing_out.contains(&thread) {
+            let message = "the rows of a query are being handed out: read with a cursor, or list \
+                           them first, to write in between";
+            return Err(Error::new(ErrorKind::Busy, message));
+        }
+        Ok(())
     }
 }
 
@@ -142,21 +155,57 @@ impl<'e> Writing<'e> {
         for cursor in cursors {
             cursor.spill(pool);
         }
-        Self { pool }
+        Self { pool, commits: false }
+    }
+
+    /// Waits for the queries of other threads, and keeps new ones out.
+    ///
+    /// # Errors
+    /// `Busy`: at once inside a query of this very thread, else after the busy time-out.
+    pub(crate) fn before_commit(&mut self) -> Result<()> {
+        let mut state = lock(&self.pool.standings.state);
+        state.refuse_inside_query(thread_number())?;
+        if !self.commits {
+            self.commits = true;
+            state.commits += 1;
+        }
+        wait_while(self.pool, state, |state| !state.handing_out.is_empty()).map(drop).ok_or_else(
+            || {
+                let message = "a query handed out its rows for the whole busy time-out";
+                Error::new(ErrorKind::Busy, message)
+            },
+        )
     }
 }
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        lock(&self.pool.standings.state).writes -= 1;
+        let standings = &self.pool.standings;
+        let mut state = lock(&standings.state);
+        state.writes -= 1;
+        if self.commits {
+            state.commits -= 1;
+            drop(state);
+            standings.ended.notify_all();
+        }
     }
 }
 
 impl<'e> HandingOut<'e> {
-    pub(crate) fn begin(pool: &'e Pool) -> Self {
+    /// Waits for a commit, but not inside another query of this thread, which that waits for.
+    ///
+    /// # Errors
+    /// `Busy` after the busy time-out.
+    pub(crate) fn begin(pool: &'e Pool) -> Result<Self> {
         let (standings, thread) = (&pool.standings, thread_number());
-        lock(&standings.state).handing_out.push(thread);
-        Self { standings, thread }
+        let state = lock(&standings.state);
+        let waits = |state: &State| state.commits > 0 && !state.handing_out.contains(&thread);
+        let Some(mut state) = wait_while(pool, state, waits) else {
+            let message = "another session wrote for the whole busy time-out";
+            return Err(Error::new(ErrorKind::Busy, message));
+        };
+        state.handing_out.push(thread);
+        Ok(Self { standings, thread })
     }
 }
 
@@ -166,5 +215,26 @@ impl Drop for HandingOut<'_> {
         if let Some(at) = state.handing_out.iter().position(|&thread| thread == self.thread) {
             state.handing_out.swap_remove(at);
         }
+        let awaited = state.handing_out.is_empty() && state.commits > 0;
+        drop(state);
+        if awaited {
+            self.standings.ended.notify_all();
+        }
     }
+}
+
+/// `None` after the busy time-out.
+fn wait_while<'e>(
+    pool: &'e Pool,
+    mut state: MutexGuard<'e, State>,
+    condition: impl Fn(&State) -> bool,
+) -> Option<MutexGuard<'e, State>> {
+    let start = Instant::now();
+    while condition(&state) {
+        let left =
+            pool.busy_timeout().checked_sub(start.elapsed()).filter(|left| !left.is_zero())?;
+        let woken = pool.standings.ended.wait_timeout(state, left);
+        state = woken.unwrap_or_else(PoisonError::into_inner).0;
+    }
+    Some(state)
 }

@@ -7,21 +7,20 @@ use std::marker::PhantomData;
 
 /// Takes a statement's values, one after the other. They live for `'v`.
 #[derive(Debug)]
-pub(crate) struct Binder<'v> {
+pub(crate) struct Binder<'v, const COPY: bool = false> {
     statement: *mut sys::sqlite3_stmt,
     bound: c_int,
-    copy: bool,
     code: c_int,
     values: PhantomData<&'v [u8]>,
 }
 
-impl<'v> Binder<'v> {
+impl<'v, const COPY: bool> Binder<'v, COPY> {
     /// # Safety
-    /// The statement is valid and reset. With `copy` values are copied as they come; without, the
+    /// The statement is valid and reset. With `COPY` values are copied as they come; without, the
     /// statement is stepped only while `'v` lasts, and is bound anew before it is stepped again.
     #[inline]
-    pub(super) unsafe fn new(statement: *mut sys::sqlite3_stmt, copy: bool) -> Self {
-        Self { statement, bound: 0, copy, code: sys::SQLITE_OK, values: PhantomData }
+    pub(super) unsafe fn new(statement: *mut sys::sqlite3_stmt) -> Self {
+        Self { statement, bound: 0, code: sys::SQLITE_OK, values: PhantomData }
     }
 
     /// The value of the next parameter. After a failure the rest is passed over.
@@ -30,7 +29,7 @@ impl<'v> Binder<'v> {
         if self.code == sys::SQLITE_OK {
             self.bound += 1;
             // SAFETY: what `new` was promised.
-            self.code = unsafe { bind(self.statement, self.bound, value, self.copy) };
+            self.code = unsafe { bind::<COPY>(self.statement, self.bound, value) };
         }
     }
 
@@ -44,17 +43,16 @@ impl<'v> Binder<'v> {
 /// Binds one value; parameters count from 1.
 ///
 /// # Safety
-/// The statement is valid and not in the middle of its rows. With `copy` the value is copied now;
+/// The statement is valid and not in the middle of its rows. With `COPY` the value is copied now;
 /// without, texts and bytes must stay where they are until the statement has been stepped to its
 /// end or reset, and must be bound anew before it is stepped again.
 #[inline]
-unsafe fn bind(
+unsafe fn bind<const COPY: bool>(
     statement: *mut sys::sqlite3_stmt,
     parameter: c_int,
     value: RawValue<'_>,
-    copy: bool,
 ) -> c_int {
-    let destructor = if copy { sys::SQLITE_TRANSIENT() } else { sys::SQLITE_STATIC() };
+    let destructor = if COPY { sys::SQLITE_TRANSIENT() } else { sys::SQLITE_STATIC() };
     // SAFETY: the statement is the caller's promise; the pointers are to as many bytes as are
     // named, and for an empty value to a NUL, since null would bind NULL.
     unsafe {
@@ -64,9 +62,19 @@ unsafe fn bind(
             RawValue::Float(float) => sys::sqlite3_bind_double(statement, parameter, float),
             RawValue::Text(text) => {
                 let start = if text.is_empty() { c"".as_ptr() } else { text.as_ptr().cast() };
-                let length = text.len() as u64;
-                let encoding = sys::SQLITE_UTF8 as u8;
-                sys::sqlite3_bind_text64(statement, parameter, start, length, destructor, encoding)
+                // The call for lengths of 32 bits does less; the other one refuses what is longer.
+                match c_int::try_from(text.len()) {
+                    Ok(length) => {
+                        sys::sqlite3_bind_text(statement, parameter, start, length, destructor)
+                    }
+                    Err(_) => {
+                        let length = text.len() as u64;
+                        let utf8 = sys::SQLITE_UTF8 as u8;
+                        sys::sqlite3_bind_text64(
+                            statement, parameter, start, length, destructor, utf8,
+                        )
+                    }
+                }
             }
             RawValue::Bytes(bytes) => {
                 let start =

@@ -102,7 +102,7 @@ impl Connection {
         id: StatementId,
         bind: impl FnOnce(&mut Binder<'v>),
     ) -> Result<(), Failure> {
-        let (_, raw) = self.bind_all(id, bind, false)?;
+        let (_, raw) = self.bind_all::<false>(id, bind)?;
         // SAFETY: all parameters have just been bound, and the values live until this call ends.
         unsafe {
             let mut code = sys::sqlite3_step(raw);
@@ -123,7 +123,7 @@ impl Connection {
         values: impl Iterator<Item = ValueRef<'v>>,
     ) -> Result<Rows<'a>, Failure> {
         let (index, raw) =
-            self.bind_all(id, |binder| values.for_each(|v| binder.push(v.into())), false)?;
+            self.bind_all::<false>(id, |binder| values.for_each(|v| binder.push(v.into())))?;
         self.set_state(index, State::Lent);
         Ok(Rows { connection: self, index, raw, columns: 0, rows: 0, stride: 0, ended: false })
     }
@@ -135,7 +135,7 @@ impl Connection {
         values: impl Iterator<Item = ValueRef<'v>>,
     ) -> Result<(), Failure> {
         let (index, _) =
-            self.bind_all(id, |binder| values.for_each(|v| binder.push(v.into())), true)?;
+            self.bind_all::<true>(id, |binder| values.for_each(|v| binder.push(v.into())))?;
         self.set_state(index, State::Begun);
         Ok(())
     }
@@ -229,11 +229,10 @@ impl Connection {
     /// Resets the statement and binds every one of its parameters: after `Ok` nothing is left in it
     /// from an earlier run.
     #[inline]
-    fn bind_all<'v>(
+    fn bind_all<'v, const COPY: bool>(
         &mut self,
         id: StatementId,
-        bind: impl FnOnce(&mut Binder<'v>),
-        copy: bool,
+        bind: impl FnOnce(&mut Binder<'v, COPY>),
     ) -> Result<(usize, *mut sys::sqlite3_stmt), Failure> {
         let index = self.find(id)?;
         if self.slots.get(index).is_some_and(|slot| slot.state != State::Reset) {
@@ -242,9 +241,9 @@ impl Connection {
         let Some(&Slot { raw, parameters, .. }) = self.slots.get(index) else {
             return Err(misuse("the statement is gone"));
         };
-        // SAFETY: the statement is valid and reset; callers without `copy` step it only while the
+        // SAFETY: the statement is valid and reset; callers without `COPY` step it only while the
         // values live, and only after this function has bound every parameter.
-        let mut binder = unsafe { Binder::new(raw, copy) };
+        let mut binder = unsafe { Binder::<COPY>::new(raw) };
         bind(&mut binder);
         match binder.finish() {
             Ok(bound) if bound == parameters => Ok((index, raw)),

@@ -57,6 +57,7 @@ impl Raw {
         statement
     }
 
+    #[inline(never)]
     pub fn insert(&self, rows: &[Sample]) -> Vec<i64> {
         let statement = self.prepare(INSERT);
         let mut keys = Vec::with_capacity(rows.len());
@@ -80,6 +81,7 @@ impl Raw {
         keys
     }
 
+    #[inline(never)]
     pub fn by_one(&self, keys: impl Iterator<Item = i64>) -> i64 {
         let statement = self.prepare(GET);
         let mut sum = 0;
@@ -97,6 +99,7 @@ impl Raw {
         sum
     }
 
+    #[inline(never)]
     pub fn all(&self) -> Vec<Sample> {
         let statement = self.prepare(ALL);
         let mut rows = Vec::new();
@@ -110,6 +113,7 @@ impl Raw {
         rows
     }
 
+    #[inline(never)]
     pub fn touch(&self) -> i64 {
         let statement = self.prepare(ALL);
         let mut sum = 0;

@@ -219,3 +219,44 @@ fn a_write_from_inside_a_query_is_refused_at_once() {
     insert(&*other, &table, &values(0, "afterwards", None));
     assert_eq!(one(&*reader, "SELECT count(*) FROM person"), Value::Int(ROWS + 2));
 }
+
+#[test]
+fn queries_inside_of_queries_do_not_wait_for_a_commit_that_waits_for_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = &filled(folder.path(), JournalMode::Delete);
+    let done = &AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            scope.spawn(move || {
+                let session = engine.session().unwrap();
+                while !done.load(Ordering::Relaxed) {
+                    let row = values(0, "new", None);
+                    if thread == 0 {
+                        insert(&*session, &person(), &row);
+                    } else {
+                        session.control(Control::Begin).unwrap();
+                        insert(&*session, &person(), &row);
+                        session.control(Control::Commit).unwrap();
+                    }
+                }
+            });
+        }
+        let (outer, inner) = (engine.session().unwrap(), engine.session().unwrap());
+        let table = person();
+        for _ in 0..10 {
+            let mut left = 10;
+            let select = Select::all(&table);
+            let query = Source::Select(&select);
+            let each = outer.query(&query, &mut |_| {
+                std::thread::sleep(Duration::from_millis(1));
+                assert!(get(&*inner, &table, Value::Int(left)).is_some());
+                let cursor = open(&*inner);
+                inner.close(cursor);
+                left -= 1;
+                Ok(left > 0)
+            });
+            each.unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}

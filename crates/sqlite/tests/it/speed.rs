@@ -50,6 +50,7 @@ fn read(row: &dyn Row) -> bobak_core::Result<Sample> {
     })
 }
 
+#[inline(never)]
 fn direct(session: &dyn Session, table: &Arc<TableSchema>, rows: &[Sample]) -> Vec<i64> {
     let mut keys = Vec::with_capacity(rows.len());
     for row in rows {
@@ -63,10 +64,15 @@ fn direct(session: &dyn Session, table: &Arc<TableSchema>, rows: &[Sample]) -> V
     keys
 }
 
+/// As many rows as are sent at once, inside the transaction.
+const PART: usize = 10_000;
+
+#[inline(never)]
 fn batch(session: &dyn Session, table: &Arc<TableSchema>, rows: &[Sample]) -> Vec<i64> {
     let mut keys = Vec::with_capacity(rows.len());
-    for part in rows.chunks(10_000) {
-        let mut batch = Batch::new();
+    let mut batch = Batch::new();
+    for part in rows.chunks(PART) {
+        batch.clear();
         for row in part {
             let values = &values(row);
             let write = Write { table, verb: Verb::Insert, fields: FieldSet::EMPTY, values };
@@ -81,6 +87,7 @@ fn batch(session: &dyn Session, table: &Arc<TableSchema>, rows: &[Sample]) -> Ve
     keys
 }
 
+#[inline(never)]
 fn by_one(engine: &Sqlite, table: &Arc<TableSchema>, keys: impl Iterator<Item = i64>) -> i64 {
     let mut sum = 0;
     for key in keys {
@@ -95,6 +102,7 @@ fn by_one(engine: &Sqlite, table: &Arc<TableSchema>, keys: impl Iterator<Item = 
     sum
 }
 
+#[inline(never)]
 fn all(session: &dyn Session, table: &Arc<TableSchema>) -> Vec<Sample> {
     let mut rows = Vec::new();
     let select = Select::all(table);
@@ -107,6 +115,7 @@ fn all(session: &dyn Session, table: &Arc<TableSchema>) -> Vec<Sample> {
     rows
 }
 
+#[inline(never)]
 fn touch(session: &dyn Session, table: &Arc<TableSchema>) -> i64 {
     let mut sum = 0;
     let select = Select::all(table);
@@ -191,9 +200,10 @@ const MODES: [Mode; 4] = [
 #[test]
 #[ignore = "measures; to be run in a release build"]
 fn speed() {
-    let rows = samples(100_000);
+    let number = |name: &str, usual: i64| std::env::var(name).map_or(usual, |n| n.parse().unwrap());
+    let rows = samples(number("ROWS", 100_000));
     let only = std::env::var("MODE").unwrap_or_default();
-    let repeat = std::env::var("REPEAT").map_or(9, |repeat| repeat.parse().unwrap());
+    let repeat = number("REPEAT", 9);
     for mode in MODES.iter().filter(|mode| mode.name.contains(&only)) {
         let mut cells: Vec<_> = ["direct", "batch trans", "by one", "all owned", "all borrowed"]
             .iter()
@@ -224,7 +234,7 @@ fn turn(mode: &Mode, rows: &[Sample], cells: &mut [Cell]) {
         raw.exec(CREATE);
         raw
     };
-    let few = if mode.synced { &rows[..500] } else { rows };
+    let few = if mode.synced { &rows[..500.min(rows.len())] } else { rows };
     let (engine, other) = (open("a"), open_raw("b"));
     let (raw, _) = timed(few.len(), mode.synced, || other.insert(few));
     let session = engine.session().unwrap();
