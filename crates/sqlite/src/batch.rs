@@ -1,15 +1,16 @@
 //! Batches: runs of inserts go many rows at a time, all else row by row.
 //!
 //! The way row by row is the meaning. The fast way gives exactly the same, or is undone and done
-//! again row by row: where a row was refused (which one, SQLite does not say), where rows were
-//! ignored, where the keys that SQLite made do not follow each other.
+//! again row by row: where a row was refused (which one, SQLite does not say), or rows were ignored.
+//! Tables on which it could differ in other ways go row by row from the start.
 
 use crate::connection::Connection;
 use crate::error::{is_row_error, translate};
 use crate::write::{insert_statement, last_key, needs_key, null_for_default, write_row};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Batch, FieldSet, GivenKey, OnError, Outcome, Result, Row, Run, TableSchema, Verb,
+    Batch, Error, ErrorKind, FieldSet, GivenKey, OnError, Outcome, Result, Row, Run, TableSchema,
+    Verb,
 };
 
 /// The most rows of one statement: more gain nothing that could be measured, and cost more to
@@ -38,6 +39,8 @@ struct Inserts<'s, 'c, 'b> {
     without_key: bool,
     /// The most rows of one statement.
     most: usize,
+    /// The largest key, where this run has just made it.
+    last_key: Option<i64>,
     /// How many rows go one by one since a statement had to be repeated so; doubled each time.
     slow: u64,
     penalty: u64,
@@ -77,10 +80,12 @@ impl Sender<'_> {
         if !inserts || !self.connection.atomic {
             return Ok(false);
         }
+        // A trigger may leave rows out, or insert some of its own; AUTOINCREMENT takes no key again.
         // Foreign keys are looked at when a statement ends: a row may then refer to one that came
         // after it, or a wrong one may be replaced already.
         let facts = self.connection.fresh_facts(run.table)?;
         Ok(match run.verb {
+            _ if facts.has_triggers || facts.counts_keys => false,
             Verb::InsertOrReplace => !facts.foreign_keys,
             _ => !facts.refers_to_itself,
         })
@@ -126,6 +131,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             first: run.first,
             without_key: false,
             most,
+            last_key: None,
             slow: 0,
             penalty: MOST as u64,
         }
@@ -136,7 +142,11 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             let without_key = needs_key(self.table, row);
             if self.waiting.len() == self.most || without_key != self.without_key {
                 self.flush()?;
-                self.without_key = without_key;
+                if without_key != self.without_key {
+                    // Given keys may be larger than those made.
+                    self.last_key = None;
+                    self.without_key = without_key;
+                }
             }
             self.waiting.push(row);
         }
@@ -173,6 +183,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
 
     fn one_by_one(&mut self, rows: &[EncodedRow<'b>]) -> Result<()> {
         self.slow = self.slow.saturating_sub(rows.len() as u64);
+        self.last_key = None;
         for (row, number) in rows.iter().zip(self.first..) {
             self.sender.one(self.table, self.verb, self.fields, *row, number)?;
         }
@@ -190,46 +201,62 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         if replaces && rows.iter().any(|&row| null_for_default(self.table, row).is_some()) {
             return Ok(false);
         }
-        let mark = self.may_differ();
-        if mark {
-            self.sender.connection.run("SAVEPOINT bobak_many")?;
+        let before = match self.last_key {
+            _ if !self.without_key => 0,
+            Some(key) => key,
+            None => last_key(self.sender.connection, self.table)?,
+        };
+        let Some(last) = before.checked_add(rows.len() as i64) else {
+            // Where the largest key is taken SQLite makes random ones.
+            return Ok(false);
+        };
+        match self.insert_marked(rows) {
+            Ok(true) => {}
+            Ok(false) => return Ok(self.go_slowly()),
+            Err(error) if self.sender.connection.db.is_autocommit() => {
+                // SQLite has rolled the whole transaction back by itself: a full disk, say.
+                return Err(error);
+            }
+            Err(error) if is_row_error(error.kind()) => return Ok(self.go_slowly()),
+            Err(error) => return Err(error),
         }
-        let before =
-            if self.without_key { last_key(self.sender.connection, self.table)? } else { 0 };
-        let done = self.insert(rows, before);
+        if self.without_key {
+            if self.sender.connection.db.last_insert_rowid() != last {
+                return Err(strange_keys(self.table));
+            }
+            self.last_key = Some(last);
+        }
+        self.report(rows.len(), before);
+        Ok(true)
+    }
+
+    /// Rows go one by one for a while; each time for longer.
+    fn go_slowly(&mut self) -> bool {
+        self.slow = self.penalty;
+        self.penalty = self.penalty.saturating_mul(2);
+        false
+    }
+
+    /// Runs the statement; `false` where it left rows out, and was undone.
+    fn insert_marked(&mut self, rows: &[EncodedRow<'b>]) -> Result<bool> {
+        // Others do all of it, or fail, which SQLite undoes.
+        if self.verb != Verb::InsertOrIgnore {
+            return self.insert(rows);
+        }
+        self.sender.connection.run("SAVEPOINT bobak_many")?;
+        let done = self.insert(rows);
         let connection = &mut *self.sender.connection;
-        if connection.db.is_autocommit() {
-            // SQLite has rolled the whole transaction back by itself: a full disk, say.
-            return done.map(|_| false);
-        }
-        if mark {
+        if !connection.db.is_autocommit() {
             if !matches!(done, Ok(true)) {
                 connection.run("ROLLBACK TO bobak_many")?;
             }
             connection.run("RELEASE bobak_many")?;
         }
-        match done {
-            Ok(true) => {
-                self.report(rows.len(), before);
-                return Ok(true);
-            }
-            Ok(false) => {}
-            Err(error) if is_row_error(error.kind()) => {}
-            Err(error) => return Err(error),
-        }
-        self.slow = self.penalty;
-        self.penalty = self.penalty.saturating_mul(2);
-        Ok(false)
+        done
     }
 
-    /// Whether the statement can succeed and yet do something else than row by row: then a mark is
-    /// set, to go back to. One that fails undoes itself.
-    fn may_differ(&self) -> bool {
-        self.without_key || self.verb == Verb::InsertOrIgnore
-    }
-
-    /// Runs the statement; `Ok(false)` where its result is not what is expected.
-    fn insert(&mut self, rows: &[EncodedRow<'b>], before: i64) -> Result<bool> {
+    /// Runs the statement; tells whether it inserted all rows.
+    fn insert(&mut self, rows: &[EncodedRow<'b>]) -> Result<bool> {
         let table = self.table;
         let count = rows.len();
         let verb = match self.verb {
@@ -254,10 +281,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             }
         });
         result.map_err(|failure| translate(failure, Some(table)))?;
-        let all = connection.db.changes() == count as u64;
-        let in_order = !without_key
-            || before.checked_add(count as i64) == Some(connection.db.last_insert_rowid());
-        Ok(all && in_order)
+        Ok(connection.db.changes() == count as u64)
     }
 
     fn report(&mut self, rows: usize, before: i64) {
@@ -266,4 +290,12 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             (self.sender.each)(Ok(Outcome::Inserted(key)));
         }
     }
+}
+
+/// Keys that do not follow each other, though nothing on the table could be the cause. The batch
+/// is undone.
+#[cold]
+fn strange_keys(table: &TableSchema) -> Error {
+    let message = "the keys that were made do not follow each other: insert the rows one by one";
+    Error::new(ErrorKind::Engine, message).in_table(table.name().to_owned())
 }

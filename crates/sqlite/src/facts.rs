@@ -16,6 +16,10 @@ pub(crate) struct Facts {
     pub rowids: bool,
     /// Whether a foreign key of it refers to itself.
     pub refers_to_itself: bool,
+    /// Whether inserts set something off.
+    pub has_triggers: bool,
+    /// Whether its keys are made by AUTOINCREMENT, and so not always one more than the largest.
+    pub counts_keys: bool,
     /// Whether it has foreign keys, or others have some that refer to it.
     pub foreign_keys: bool,
 }
@@ -24,8 +28,8 @@ pub(crate) struct Facts {
 #[derive(Debug, Default)]
 pub(crate) struct KnownFacts {
     known: HashMap<u64, Facts, BuildHasherDefault<Mixer>>,
-    /// SQLite's count of changes of the schema.
-    version: i64,
+    /// SQLite's counts of changes of the schema, and of what is temporary.
+    versions: (i64, i64),
 }
 
 impl Connection {
@@ -44,10 +48,13 @@ impl Connection {
 
     /// As [`facts`](Self::facts), as they are now: for what pays for looking.
     pub(crate) fn fresh_facts(&mut self, table: &TableSchema) -> Result<Facts> {
-        let version = self.first_integer("PRAGMA schema_version")?;
-        if version != self.facts.version {
+        let versions = (
+            self.first_integer("PRAGMA main.schema_version")?,
+            self.first_integer("PRAGMA temp.schema_version")?,
+        );
+        if versions != self.facts.versions {
             self.facts.known.clear();
-            self.facts.version = version;
+            self.facts.versions = versions;
         }
         self.facts(table)
     }
@@ -55,6 +62,12 @@ impl Connection {
     fn ask(&mut self, table: &str) -> Result<Facts> {
         let sql = "SELECT \
              (SELECT wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?1)), \
+             EXISTS (SELECT 1 FROM main.sqlite_schema \
+                     WHERE type = 'trigger' AND lower(tbl_name) = lower(?1) \
+                     UNION ALL SELECT 1 FROM temp.sqlite_schema \
+                     WHERE type = 'trigger' AND lower(tbl_name) = lower(?1)), \
+             EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' \
+                     AND lower(name) = lower(?1) AND instr(upper(sql), 'AUTOINCREMENT')), \
              count(*) FILTER (WHERE lower(s.name) = lower(f.\"table\")), \
              count(*) \
              FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f \
@@ -63,6 +76,12 @@ impl Connection {
         let row = self.all_rows(sql, &[Value::from(table)])?.into_iter().next();
         let mut cells = row.unwrap_or_default().into_iter();
         let mut is_some = || matches!(cells.next(), Some(Value::Int(number)) if number != 0);
-        Ok(Facts { rowids: !is_some(), refers_to_itself: is_some(), foreign_keys: is_some() })
+        Ok(Facts {
+            rowids: !is_some(),
+            has_triggers: is_some(),
+            counts_keys: is_some(),
+            refers_to_itself: is_some(),
+            foreign_keys: is_some(),
+        })
     }
 }

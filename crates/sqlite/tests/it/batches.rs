@@ -256,6 +256,10 @@ fn keys_that_do_not_follow_each_other_are_told_right() {
     session.execute(trigger, &[]).unwrap();
     check("SELECT id FROM person WHERE name = 'b'");
     session.execute("DROP TRIGGER t", &[]).unwrap();
+    check("SELECT id FROM person WHERE name = 'b'");
+    session.execute(&trigger.replace("TRIGGER", "TEMP TRIGGER"), &[]).unwrap();
+    check("SELECT id FROM person WHERE name = 'b'");
+    session.execute("DROP TRIGGER t", &[]).unwrap();
     insert(&*session, &table, &values(-1000, "negative", None));
     check("SELECT id FROM person WHERE name = 'b'");
     // SQLite would go on with random keys where the largest is taken.
@@ -264,6 +268,26 @@ fn keys_that_do_not_follow_each_other_are_told_right() {
     let error = error.unwrap();
     assert_eq!((error.kind(), error.row()), (ErrorKind::Full, Some(100)));
     assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(1));
+}
+
+#[test]
+fn keys_of_autoincrement_are_told_right() {
+    let engine = bobak_sqlite::Sqlite::open_memory().unwrap();
+    let session = engine.session().unwrap();
+    let sql = "CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL)";
+    session.execute(sql, &[]).unwrap();
+    let table = Arc::new(engine.tables().unwrap().remove(0));
+    let mut batch = Batch::new();
+    for _ in 0..100 {
+        push(&mut batch, &table, Verb::Insert, &[Value::Null, "a".into()]);
+    }
+    for first in [1, 101] {
+        let (outcomes, _) = send(&*session, &batch, OnError::Stop);
+        let told: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
+        let expected = (first..first + 100).map(|key| Outcome::Inserted(Some(GivenKey::Int(key))));
+        assert!(told.into_iter().eq(expected));
+        session.execute("DELETE FROM counted", &[]).unwrap();
+    }
 }
 
 #[test]
