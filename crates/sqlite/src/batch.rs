@@ -15,7 +15,7 @@ use bobak_core::{
 
 /// The most rows of one statement: more gain nothing that could be measured, and cost more to
 /// prepare.
-const MOST: usize = 256;
+const MOST: usize = 128;
 /// Below so many rows a statement for each is quicker.
 const FEWEST: usize = 32;
 
