@@ -18,7 +18,7 @@ use crate::{
     RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value, ValueRef, Write,
 };
 use std::cell::{RefCell, RefMut};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How many bytes a cursor hands out at a time, about.
@@ -39,7 +39,7 @@ struct Inner<'e> {
     /// Scratch memory for rows.
     buffer: Vec<u8>,
     row: Vec<u8>,
-    cursors: HashMap<CursorId, Results>,
+    cursors: BTreeMap<CursorId, Results>,
     next_cursor: u64,
 }
 
@@ -57,7 +57,7 @@ impl<'e> MemorySession<'e> {
             places: Places::default(),
             buffer: Vec::new(),
             row: Vec::new(),
-            cursors: HashMap::new(),
+            cursors: BTreeMap::new(),
             next_cursor: 1,
         };
         Self { shared, inner: RefCell::new(inner) }
