@@ -22,8 +22,8 @@ impl Handle<'_> {
     #[inline]
     pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
         match self {
-            Self::Engine(engine) => run(&*engine.session()?),
-            Self::Transaction(session) => session.with(run),
+            Self::Engine(engine) => once(run, |run| engine.with_session(run)),
+            Self::Transaction(session) => once(run, |run| session.lend(run)),
         }
     }
 }
@@ -69,10 +69,20 @@ impl<'a> dyn Lend + 'a {
     /// Runs an operation.
     #[inline]
     pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
-        let (mut run, mut result) = (Some(run), None);
-        self.lend(&mut |session| result = run.take().map(|run| run(session)))?;
-        result.unwrap_or_else(|| Err(Error::new(ErrorKind::Misuse, "the session was not lent")))
+        once(run, |run| self.lend(run))
     }
+}
+
+/// Has `lend` call `run`, which can be called once only, through an object that could be called
+/// again; and gives its result.
+#[inline]
+fn once<R>(
+    run: impl FnOnce(&dyn Session) -> Result<R>,
+    lend: impl FnOnce(&mut dyn FnMut(&dyn Session)) -> Result<()>,
+) -> Result<R> {
+    let (mut run, mut result) = (Some(run), None);
+    lend(&mut |session| result = run.take().map(|run| run(session)))?;
+    result.unwrap_or_else(|| Err(Error::new(ErrorKind::Misuse, "the session was not lent")))
 }
 
 /// A table reached through a handle: what typed and dynamic tables share.

@@ -41,6 +41,16 @@ pub trait Engine: Send + Sync + 'static {
     /// `Busy`, `Io` where there is none to be had.
     fn session(&self) -> Result<Box<dyn Session + '_>>;
 
+    /// Runs one operation in a session of its own. An engine may spare itself the allocation that
+    /// [`session`](Engine::session) costs.
+    ///
+    /// # Errors
+    /// As [`session`](Engine::session); `run` is called once where there is none.
+    fn with_session(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
+        run(&*self.session()?);
+        Ok(())
+    }
+
     /// The tables that are there. See [`Session::tables`].
     ///
     /// # Errors

@@ -150,6 +150,12 @@ impl Engine for Sqlite {
         Ok(Box::new(SqliteSession::new(&self.inner)))
     }
 
+    #[inline]
+    fn with_session(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
+        run(&SqliteSession::new(&self.inner));
+        Ok(())
+    }
+
     fn flush(&self) -> Result<()> {
         let settings = &self.inner.settings;
         if settings.path.is_none() || settings.read_only {

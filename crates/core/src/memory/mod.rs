@@ -177,6 +177,12 @@ impl Engine for Memory {
         Ok(Box::new(MemorySession::new(&self.shared)))
     }
 
+    #[inline]
+    fn with_session(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
+        run(&MemorySession::new(&self.shared));
+        Ok(())
+    }
+
     fn flush(&self) -> Result<()> {
         let Some(path) = &self.path else {
             return Ok(());
