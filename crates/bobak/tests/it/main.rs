@@ -8,6 +8,7 @@ mod dynamic;
 mod engines;
 mod fields;
 mod front_page;
+mod processes;
 mod queries;
 mod schema;
 mod sql;
