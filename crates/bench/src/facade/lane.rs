@@ -157,7 +157,11 @@ fn by_key() -> Query<Person> {
 }
 
 fn insert_each(table: &Table<'_, Person>, people: &[Person]) -> bobak::Result<Vec<i64>> {
-    people.iter().map(|person| table.insert(person)).collect()
+    let mut keys = Vec::with_capacity(people.len());
+    for person in people {
+        keys.push(table.insert(person)?);
+    }
+    Ok(keys)
 }
 
 fn made_keys(report: &BatchReport) -> Result<Vec<i64>, Failure> {
