@@ -85,11 +85,23 @@ pub struct Capabilities {
     pub persistent: bool,
     /// Several sessions read at the same time.
     pub concurrent_readers: bool,
+    /// Several sessions write at the same time: [`Control::Begin`] waits for nobody, and a clash
+    /// shows at a write or at the commit, as `Serialization` or `Busy`.
+    pub concurrent_writers: bool,
+    /// A key that the engine gives is one more than the largest in the table. Where it is not so,
+    /// keys are only such that no row has them, and ascend within a session.
+    pub dense_keys: bool,
 }
 
 impl Capabilities {
     /// None of them.
-    pub const NONE: Self = Self { sql: false, persistent: false, concurrent_readers: false };
+    pub const NONE: Self = Self {
+        sql: false,
+        persistent: false,
+        concurrent_readers: false,
+        concurrent_writers: false,
+        dense_keys: false,
+    };
 }
 
 /// One step of a schema's change. None of them loses data.

@@ -31,8 +31,18 @@ pub enum ErrorKind {
     Syntax,
     /// Another writer held the database for the whole busy time-out. May be retried.
     Busy,
+    /// The transaction clashed with another one (a deadlock, a serialization failure) and was
+    /// rolled back: it may be run again from its beginning.
+    Serialization,
     /// An answer did not come in time.
     Timeout,
+    /// A server could not be reached, or the connection to it broke. Nothing was committed.
+    Unreachable,
+    /// The connection broke, or the time was over, while a commit was under way: what was written
+    /// is there wholly or not at all, and nobody can say which. Never retried by Bobak.
+    Unknown,
+    /// The server refused the user: a wrong password, a missing right.
+    Denied,
     /// The disk, or the database's size limit, is full.
     Full,
     /// The database, or its file, may only be read.
@@ -52,10 +62,11 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Whether the same call may succeed when it is simply made again.
+    /// Whether the same call may succeed when it is simply made again; inside a transaction, when
+    /// the transaction is run again from its beginning.
     #[must_use]
     pub const fn is_retryable(self) -> bool {
-        matches!(self, Self::Busy | Self::Timeout)
+        matches!(self, Self::Busy | Self::Serialization | Self::Timeout | Self::Unreachable)
     }
 }
 

@@ -170,7 +170,12 @@ impl Engine for Memory {
 
     fn capabilities(&self) -> Capabilities {
         let persistent = self.path.is_some();
-        Capabilities { persistent, concurrent_readers: true, ..Capabilities::NONE }
+        Capabilities {
+            persistent,
+            concurrent_readers: true,
+            dense_keys: true,
+            ..Capabilities::NONE
+        }
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
