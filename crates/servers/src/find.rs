@@ -1,0 +1,58 @@
+//! Where a server's programs are: on the path, or where distributions hide them.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result};
+
+/// The folder with PostgreSQL's programs, all of one version.
+pub(crate) fn postgres_bin() -> Result<PathBuf> {
+    let mut folders = path();
+    folders.extend(versions("/usr/lib/postgresql", "bin"));
+    folders.extend(["/usr/local/pgsql/bin".into(), "/opt/homebrew/bin".into()]);
+    folders
+        .into_iter()
+        // A link leads to the real place: there the other programs of the same version are.
+        .filter_map(|folder| fs::canonicalize(folder.join("postgres")).ok())
+        .filter_map(|program| program.parent().map(Path::to_path_buf))
+        .find(|folder| folder.join("initdb").is_file())
+        .ok_or_else(|| missing("PostgreSQL", "`postgres` and `initdb`", "postgresql"))
+}
+
+/// One of MariaDB's programs.
+pub(crate) fn mariadb(program: &str) -> Result<PathBuf> {
+    let places = ["/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin"];
+    path()
+        .into_iter()
+        .chain(places.iter().map(PathBuf::from))
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+        .ok_or_else(|| missing("MariaDB", &format!("`{program}`"), "mariadb-server"))
+}
+
+/// The folders of the search path.
+fn path() -> Vec<PathBuf> {
+    env::var_os("PATH").map_or_else(Vec::new, |path| env::split_paths(&path).collect())
+}
+
+/// `parent/VERSION/inner` for each version there, the newest first.
+fn versions(parent: &str, inner: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
+    let mut found: Vec<(u32, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let number = entry.file_name().to_str()?.parse().ok()?;
+            Some((number, entry.path().join(inner)))
+        })
+        .collect();
+    found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+    found.into_iter().map(|(_, folder)| folder).collect()
+}
+
+fn missing(server: &str, programs: &str, package: &str) -> Error {
+    Error::missing(format!(
+        "{server} is not installed: {programs} not found on the path nor in the usual places (Debian and Ubuntu: \
+         `apt-get install {package}`)"
+    ))
+}

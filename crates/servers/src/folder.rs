@@ -1,0 +1,43 @@
+//! The temporary folder that holds all of one server, its socket included.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::account::Account;
+use crate::{Error, Result};
+
+/// A Unix socket's path may have 108 bytes, with the folder's own name and the socket's in it.
+const LONGEST_PARENT: usize = 60;
+
+/// Makes a folder that `account` owns; it goes, with all in it, when it is dropped.
+pub(crate) fn make(account: Account) -> Result<TempDir> {
+    let parent = parent(account);
+    let folder = tempfile::Builder::new()
+        .prefix("bobak-")
+        .tempdir_in(&parent)
+        .map_err(|e| Error::io("make a folder in", &parent, &e))?;
+    account.own(folder.path())?;
+    Ok(folder)
+}
+
+/// The system's temporary folder, or /tmp where a socket's path would be too long or another user could not get in.
+fn parent(account: Account) -> PathBuf {
+    let usual = env::temp_dir();
+    let fits = usual.as_os_str().len() <= LONGEST_PARENT;
+    if fits && usual.is_absolute() && (!account.is_other() || is_open(&usual)) {
+        usual
+    } else {
+        PathBuf::from("/tmp")
+    }
+}
+
+/// Whether everybody may pass through `path` and the folders above it.
+fn is_open(path: &Path) -> bool {
+    path.ancestors().all(|folder| {
+        fs::metadata(folder).is_ok_and(|about| about.permissions().mode() & 0o001 != 0)
+    })
+}

@@ -1,0 +1,44 @@
+//! Private PostgreSQL and MariaDB servers for tests and benchmarks.
+//!
+//! A server lives in a temporary folder, listens on a free loopback port and on a Unix socket, and is gone with its
+//! folder when it is dropped, or when the process that started it ends in any other way. It knows one user, `bobak`,
+//! who may do everything, and one empty database, `bobak`.
+//!
+//! ```no_run
+//! use bobak_servers::{Options, Postgres};
+//!
+//! # fn main() -> bobak_servers::Result<()> {
+//! let server = Postgres::start()?;
+//! println!("{}", server.url()); // postgres://bobak@127.0.0.1:21345/bobak
+//! server.kill()?; // SIGKILL, to all of its processes at once
+//! server.restart()?; // recovers, on the same port
+//!
+//! let guarded = Postgres::start_with(&Options::new().password("secret").durable())?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What survives [`kill`](Postgres::kill): every row that was acknowledged, also without [`Options::durable`], which
+//! only concerns power cuts.
+//!
+//! Reading order: options → `postgres` and `mariadb` → the server that both are → its process, folder, port, account.
+
+mod account;
+mod error;
+mod find;
+mod folder;
+mod mariadb;
+mod options;
+mod port;
+mod postgres;
+mod process;
+mod server;
+#[cfg(feature = "tls")]
+mod tls;
+
+pub use error::{Error, Result};
+pub use mariadb::MariaDb;
+pub use options::Options;
+pub use postgres::Postgres;
+#[cfg(feature = "tls")]
+pub use tls::Authority;

@@ -1,0 +1,237 @@
+//! A PostgreSQL server.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use crate::account::Account;
+use crate::options::percent;
+use crate::server::{Plan, Server, prepare};
+use crate::{Error, Options, Result, find, folder};
+
+/// A private PostgreSQL server: stops, and is removed, when it is dropped.
+///
+/// Its default collation is ICU's root where the version has that: not the order of bytes, so that a program that
+/// relies on it without asking for it is found out.
+#[derive(Debug)]
+pub struct Postgres {
+    server: Server,
+    login: String,
+}
+
+impl Postgres {
+    /// Starts one with the default [`Options`]. Takes about a second.
+    ///
+    /// # Errors
+    /// Where PostgreSQL is not installed, with what to install; where it does not start, with its last words.
+    pub fn start() -> Result<Self> {
+        Self::start_with(&Options::new())
+    }
+
+    /// Starts one with `options`.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with(options: &Options) -> Result<Self> {
+        let bin = find::postgres_bin()?;
+        let account = Account::choose(&["postgres"]);
+        let folder = folder::make(account)?;
+        init(&bin, account, folder.path(), options)?;
+        let options_for_start = options.clone();
+        let plan = Plan {
+            name: "postgres",
+            account,
+            program: bin.join("postgres"),
+            arguments: Box::new(move |folder, port| arguments(folder, port, &options_for_start)),
+            answers,
+            stop: Signal::INT,
+            // Not SIGKILL: it still has to remove the shared memory that is outside of the folder.
+            quit: Signal::QUIT,
+        };
+        let password = options.password.as_ref().map(|text| format!(":{}", percent(text)));
+        let login = format!("bobak{}", password.unwrap_or_default());
+        Ok(Self { server: Server::start(plan, folder)?, login })
+    }
+
+    /// `postgres://bobak@127.0.0.1:PORT/bobak`, with the password where there is one.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("postgres://{}@127.0.0.1:{}/bobak", self.login, self.port())
+    }
+
+    /// The same through the Unix socket, in libpq's form: `postgres://bobak@/bobak?host=FOLDER&port=PORT`.
+    #[must_use]
+    pub fn socket_url(&self) -> String {
+        let folder = self.server.folder().display();
+        format!("postgres://{}@/bobak?host={folder}&port={}", self.login, self.port())
+    }
+
+    /// The same through the Unix socket file itself, `FOLDER/.s.PGSQL.PORT`.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.server.folder().join(format!(".s.PGSQL.{}", self.port()))
+    }
+
+    /// The TCP port, on 127.0.0.1. It stays the same over restarts.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.server.port()
+    }
+
+    /// The number of its first process; none while it is stopped.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.server.pid()
+    }
+
+    /// SIGKILL to all of its processes at once. Nothing where it is stopped.
+    ///
+    /// # Errors
+    /// Where the system does not let us wait for it.
+    pub fn kill(&self) -> Result<()> {
+        self.server.kill()
+    }
+
+    /// Starts it again on the same data and port, stopping it in order first where it runs.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn restart(&self) -> Result<()> {
+        self.server.restart()
+    }
+
+    /// Stops it in order, its data kept: connections are broken off, transactions rolled back.
+    ///
+    /// # Errors
+    /// As [`kill`](Self::kill).
+    pub fn stop(&self) -> Result<()> {
+        self.server.stop()
+    }
+
+    /// Halts all of its processes: to clients it hangs, though their connections stand.
+    pub fn pause(&self) {
+        self.server.pause();
+    }
+
+    /// Lets it go on after [`pause`](Self::pause).
+    pub fn resume(&self) {
+        self.server.resume();
+    }
+
+    /// What it has logged so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        self.server.log()
+    }
+
+    /// Runs SQL through the server's own client program, `psql`, in the database `bobak` unless another is named;
+    /// gives what it printed, one line a row, columns parted by `|`.
+    ///
+    /// # Errors
+    /// Where a statement fails, with psql's words.
+    pub fn run(&self, sql: &str) -> Result<String> {
+        let bin = find::postgres_bin()?;
+        let output = Command::new(bin.join("psql"))
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.socket_url()])
+            .args(["-c", sql])
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| Error::io("start", &bin.join("psql"), &e))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
+        }
+        Err(Error::new(format!("psql: {}", String::from_utf8_lossy(&output.stderr).trim_end())))
+    }
+}
+
+/// Makes the data folder, its rules of entry, and the database `bobak`.
+fn init(bin: &Path, account: Account, folder: &Path, options: &Options) -> Result<()> {
+    let data = folder.join("data");
+    let mut initdb = account.command(&bin.join("initdb"));
+    initdb.args(["--no-sync", "--username=bobak", "--encoding=UTF8", "--locale=C"]).arg(&data);
+    if has_icu(bin) {
+        initdb.args(["--locale-provider=icu", "--icu-locale=und"]);
+    }
+    if let Some(password) = &options.password {
+        let file = folder.join("password");
+        fs::write(&file, password).map_err(|e| Error::io("write", &file, &e))?;
+        account.own(&file)?;
+        initdb.args(["--auth=scram-sha-256", "--pwfile"]).arg(file);
+    } else {
+        initdb.arg("--auth=trust");
+    }
+    prepare(initdb, folder)?;
+    #[cfg(feature = "tls")]
+    secure(account, folder, options)?;
+    create_database(bin, account, folder, &data)
+}
+
+/// Versions before 15 have one collation for a database, that of the C library.
+fn has_icu(bin: &Path) -> bool {
+    let output = Command::new(bin.join("postgres")).arg("--version").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    // "postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)"
+    let number =
+        text.unwrap_or_default().split([' ', '.']).find_map(|word| word.parse::<u32>().ok());
+    number.is_some_and(|number| number >= 15)
+}
+
+/// Before the first start, without a client: PostgreSQL as one process that reads SQL.
+fn create_database(bin: &Path, account: Account, folder: &Path, data: &Path) -> Result<()> {
+    let script = folder.join("create.sql");
+    fs::write(&script, "CREATE DATABASE bobak\n").map_err(|e| Error::io("write", &script, &e))?;
+    let input = fs::File::open(&script).map_err(|e| Error::io("read", &script, &e))?;
+    let mut single = account.command(&bin.join("postgres"));
+    single.args(["--single", "-F", "-D"]).arg(data).arg("postgres").stdin(input);
+    prepare(single, folder)
+}
+
+/// Keys for TLS, and with [`Options::tls_only`] no other way in over TCP.
+#[cfg(feature = "tls")]
+fn secure(account: Account, folder: &Path, options: &Options) -> Result<()> {
+    let Some(authority) = &options.tls else { return Ok(()) };
+    authority.sign_into(folder, account)?;
+    if options.tls_only {
+        let rules = folder.join("data/pg_hba.conf");
+        let method = if options.password.is_some() { "scram-sha-256" } else { "trust" };
+        let text = format!("local all all {method}\nhostssl all all 127.0.0.1/32 {method}\n");
+        fs::write(&rules, text).map_err(|e| Error::io("write", &rules, &e))?;
+    }
+    Ok(())
+}
+
+fn arguments(folder: &Path, port: u16, options: &Options) -> Vec<String> {
+    let mut arguments = vec!["-D".to_owned(), folder.join("data").display().to_string()];
+    let mut set = |name: &str, value: &str| {
+        arguments.extend(["-c".to_owned(), format!("{name}={value}")]);
+    };
+    set("listen_addresses", "127.0.0.1");
+    set("port", &port.to_string());
+    set("unix_socket_directories", &folder.display().to_string());
+    // Commits still reach the kernel: they outlive the processes, which is what tests kill.
+    set("fsync", if options.durable { "on" } else { "off" });
+    // In the data folder, which goes with the server, also after SIGKILL.
+    set("dynamic_shared_memory_type", "mmap");
+    // A checkpoint in the middle of a benchmark is noise.
+    set("max_wal_size", "4GB");
+    #[cfg(feature = "tls")]
+    if options.tls.is_some() {
+        set("ssl", "on");
+        set("ssl_cert_file", &folder.join("server.pem").display().to_string());
+        set("ssl_key_file", &folder.join("server.key").display().to_string());
+    }
+    for (name, value) in &options.settings {
+        set(name, value);
+    }
+    arguments
+}
+
+/// The server's own file tells: its first line is the process, its eighth becomes `ready`.
+fn answers(folder: &Path, _port: u16, pid: u32) -> bool {
+    let Ok(text) = fs::read_to_string(folder.join("data/postmaster.pid")) else { return false };
+    let mut lines = text.lines();
+    lines.next().and_then(|line| line.trim().parse().ok()) == Some(pid)
+        && lines.nth(6).is_some_and(|line| line.trim() == "ready")
+}

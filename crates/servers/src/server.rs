@@ -1,0 +1,210 @@
+//! What PostgreSQL and MariaDB have in common here: a folder, a port, a way to start, and a process or none.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::account::Account;
+use crate::process::Process;
+use crate::{Error, Result, port};
+
+/// How long a server may take to start or to stop: far more than it ever does, but not for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often a first start is tried, each time on another port: somebody may have been quicker to take one.
+const PORTS: usize = 5;
+
+/// One server, running or not.
+#[derive(Debug)]
+pub(crate) struct Server {
+    // Before the folder: the process ends first.
+    process: Mutex<Option<Process>>,
+    plan: Plan,
+    port: u16,
+    folder: TempDir,
+}
+
+/// How a server is started and how it ends.
+pub(crate) struct Plan {
+    /// For messages.
+    pub(crate) name: &'static str,
+    /// Who it runs as.
+    pub(crate) account: Account,
+    /// The server's program.
+    pub(crate) program: PathBuf,
+    /// Its command line.
+    pub(crate) arguments: Box<Arguments>,
+    /// Whether it answers: folder, port, process.
+    pub(crate) answers: fn(&Path, u16, u32) -> bool,
+    /// What ends it in order, with all data kept.
+    pub(crate) stop: Signal,
+    /// What ends it quickly, when its data go next.
+    pub(crate) quit: Signal,
+}
+
+/// The command line for a folder and a port.
+type Arguments = dyn Fn(&Path, u16) -> Vec<String> + Send + Sync;
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl Server {
+    /// Starts what was prepared in `folder`, on a free port.
+    pub(crate) fn start(plan: Plan, folder: TempDir) -> Result<Self> {
+        let mut last = None;
+        for _ in 0..PORTS {
+            let port = port::free()?;
+            match launch(&plan, folder.path(), port) {
+                Ok(process) => {
+                    return Ok(Self { process: Mutex::new(Some(process)), plan, port, folder });
+                }
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| Error::new("no port was tried")))
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.process().as_ref().map(Process::pid)
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(log_file(self.folder())).unwrap_or_default()
+    }
+
+    pub(crate) fn kill(&self) -> Result<()> {
+        match self.process().take() {
+            Some(process) => process.kill(),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn stop(&self) -> Result<()> {
+        match self.process().take() {
+            Some(process) => process.stop(self.plan.stop, PATIENCE),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn restart(&self) -> Result<()> {
+        let mut process = self.process();
+        if let Some(running) = process.take() {
+            running.stop(self.plan.stop, PATIENCE)?;
+        }
+        *process = Some(launch(&self.plan, self.folder(), self.port)?);
+        Ok(())
+    }
+
+    pub(crate) fn pause(&self) {
+        if let Some(process) = &*self.process() {
+            process.pause();
+        }
+    }
+
+    pub(crate) fn resume(&self) {
+        if let Some(process) = &*self.process() {
+            process.resume();
+        }
+    }
+
+    fn process(&self) -> MutexGuard<'_, Option<Process>> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let process = self.process().take();
+        if let Some(Err(error)) = process.map(|process| process.stop(self.plan.quit, PATIENCE)) {
+            eprintln!("{}: {error}", self.plan.name);
+        }
+    }
+}
+
+/// Runs a program that prepares a server's folder, to its end.
+pub(crate) fn prepare(mut command: Command, folder: &Path) -> Result<()> {
+    let program = Path::new(command.get_program()).display().to_string();
+    let (out, err) = log(folder)?;
+    let status = command
+        .current_dir(folder)
+        .stdout(out)
+        .stderr(err)
+        .status()
+        .map_err(|e| Error::io("start", Path::new(&program), &e))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Error::new(format!("{program} ended with {status}{}", last_words(folder))))
+}
+
+/// Starts the process and waits until it answers.
+fn launch(plan: &Plan, folder: &Path, port: u16) -> Result<Process> {
+    let (out, err) = log(folder)?;
+    let mut command = plan.account.command(&plan.program);
+    command.args((plan.arguments)(folder, port)).current_dir(folder).stdout(out).stderr(err);
+    let mut process = Process::start(command, folder)?;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if (plan.answers)(folder, port, process.pid()) {
+            return Ok(process);
+        }
+        if let Some(status) = process.ended() {
+            // Takes its guard along.
+            process.kill()?;
+            let words = last_words(folder);
+            return Err(Error::new(format!("{} ended at once with {status}{words}", plan.name)));
+        }
+        if Instant::now() > end {
+            process.kill()?;
+            let words = last_words(folder);
+            return Err(Error::new(format!(
+                "{} did not answer within {} seconds{words}",
+                plan.name,
+                PATIENCE.as_secs()
+            )));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn log_file(folder: &Path) -> PathBuf {
+    folder.join("log")
+}
+
+/// The log, open twice for appending.
+fn log(folder: &Path) -> Result<(Stdio, Stdio)> {
+    let path = log_file(folder);
+    let open = || OpenOptions::new().create(true).append(true).open(&path);
+    let both = open().and_then(|file: File| Ok((file.try_clone()?, file)));
+    let (out, err) = both.map_err(|e| Error::io("write", &path, &e))?;
+    Ok((out.into(), err.into()))
+}
+
+/// The last lines of the log, set off from the sentence before.
+fn last_words(folder: &Path) -> String {
+    let log = fs::read_to_string(log_file(folder)).unwrap_or_default();
+    let lines: Vec<&str> = log.lines().collect();
+    let from = lines.len().saturating_sub(12);
+    match lines.get(from..) {
+        Some(last) if !last.is_empty() => format!(":\n  {}", last.join("\n  ")),
+        _ => String::new(),
+    }
+}

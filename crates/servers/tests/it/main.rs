@@ -1,0 +1,17 @@
+//! The servers of this crate, started, killed and looked at from outside. Each test starts its own, where the variable
+//! says that servers are wanted: plain `cargo test` stays free of them.
+
+mod abandoned;
+mod mariadb;
+mod postgres;
+#[cfg(feature = "tls")]
+mod tls;
+
+/// Whether servers are wanted; says so in one line where they are not.
+fn wanted(variable: &str) -> bool {
+    let wanted = std::env::var_os(variable).is_some();
+    if !wanted {
+        println!("not run: {variable} is not set (`cargo xtask test` sets it)");
+    }
+    wanted
+}
