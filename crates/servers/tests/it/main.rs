@@ -1,6 +1,8 @@
 //! The servers of this crate, started, killed and looked at from outside. Each test starts its own, where the variable
 //! says that servers are wanted: plain `cargo test` stays free of them.
 
+#![allow(clippy::unwrap_used)]
+
 mod abandoned;
 mod mariadb;
 mod postgres;
