@@ -8,6 +8,7 @@
 //! links     dead links and paths in Markdown
 //! lengths   files that have grown too long (a warning)
 //! test      all tests, and their sum
+//! servers   the database servers that tests run against
 //! tree      the files of the repository
 //! cargo     cargo as a child process
 //! failure   what went wrong, and what to do about it
@@ -22,6 +23,7 @@ mod failure;
 mod lengths;
 mod links;
 mod lints;
+mod servers;
 mod step;
 mod test;
 mod tree;
@@ -81,7 +83,8 @@ fn help() -> String {
     let mut text = String::from(
         "usage: cargo xtask COMMAND\n\n  \
          ci         every check below, then all tests: what CI runs\n  \
-         test       all tests of the workspace; further arguments go to `cargo test`\n  \
+         test       all tests of the workspace, with private PostgreSQL and MariaDB servers, or none with\n             \
+         `--no-servers`; further arguments go to `cargo test`\n  \
          check      every check below, without the tests\n\n",
     );
     for step in STEPS {

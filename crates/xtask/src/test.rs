@@ -5,13 +5,24 @@ use std::process::Stdio;
 
 use crate::cargo;
 use crate::failure::{Failure, Outcome};
+use crate::servers::Servers;
 
-/// Runs `cargo test --workspace` with `arguments` behind, shows its output as it comes, and ends with one line
-/// `N passed, N failed`.
+/// What keeps [`run`] from starting servers.
+const NO_SERVERS: &str = "--no-servers";
+
+/// Starts database servers, runs `cargo test --workspace` with `arguments` behind, shows its output as it comes, and
+/// ends with one line `N passed, N failed`. With `--no-servers` among the arguments it starts none.
 ///
 /// # Errors
-/// When a test failed, when a test binary crashed, when something did not compile, and when no test ran at all.
+/// When a test failed, when a test binary crashed, when something did not compile, when no test ran at all, and when
+/// there are no servers to be had.
 pub fn run(arguments: &[String]) -> Outcome {
+    let (without, arguments) = split(arguments);
+    let servers = if without { Servers::none() } else { Servers::start()? };
+    run_with(&servers, &arguments)
+}
+
+fn run_with(servers: &Servers, arguments: &[String]) -> Outcome {
     let mut command = cargo::command(&["test"]);
     // Chosen packages would otherwise be overruled by `--workspace`.
     if !names_packages(arguments) {
@@ -22,6 +33,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         command.arg("--no-fail-fast");
     }
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+    servers.tell(&mut command);
     let mut child = command.spawn().map_err(|error| cargo::not_started(&error))?;
     let mut sum = Sum::default();
     if let Some(output) = child.stdout.take() {
@@ -86,6 +98,17 @@ impl Sum {
     }
 }
 
+/// Whether the arguments, before any `--`, say that no servers are wanted; and those that are left for cargo.
+fn split(arguments: &[String]) -> (bool, Vec<String>) {
+    let own = arguments.iter().take_while(|argument| *argument != "--").count();
+    let place = arguments.iter().take(own).position(|argument| argument == NO_SERVERS);
+    let mut rest = arguments.to_vec();
+    if let Some(place) = place {
+        rest.remove(place);
+    }
+    (place.is_some(), rest)
+}
+
 /// Whether the arguments for cargo, before any `--`, choose packages.
 fn names_packages(arguments: &[String]) -> bool {
     let own = arguments.iter().take_while(|argument| *argument != "--");
@@ -117,6 +140,14 @@ mod tests {
         let mut sum = Sum::default();
         sum.count("17 passed; 4 failed");
         assert_eq!(sum, Sum::default());
+    }
+
+    #[test]
+    fn no_servers_is_not_for_cargo() {
+        let words = |line: &str| line.split(' ').map(String::from).collect::<Vec<_>>();
+        assert_eq!(split(&words("-p x --no-servers")), (true, words("-p x")));
+        assert_eq!(split(&words("-p x")), (false, words("-p x")));
+        assert_eq!(split(&words("x -- --no-servers")), (false, words("x -- --no-servers")));
     }
 
     #[test]

@@ -6,7 +6,6 @@
 mod abandoned;
 mod mariadb;
 mod postgres;
-#[cfg(feature = "tls")]
 mod tls;
 
 /// Whether servers are wanted; says so in one line where they are not.

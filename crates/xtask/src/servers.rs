@@ -1,0 +1,103 @@
+//! The database servers that the tests run against: private ones, started before the tests and gone after them.
+//!
+//! Each is named to the tests by an environment variable; where that is set already, the server behind it is used.
+
+use std::env;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use bobak_servers::{Error, MariaDb, Postgres, Result};
+
+use crate::failure::{Failure, Outcome};
+
+/// Where tests look for a PostgreSQL server.
+const POSTGRES: &str = "BOBAK_TEST_POSTGRES";
+/// Where tests look for a MariaDB server.
+const MARIADB: &str = "BOBAK_TEST_MARIADB";
+
+/// Debian's names. The last two are for the tests with a cluster of three MariaDB servers.
+const PACKAGES: [&str; 4] = ["postgresql", "mariadb-server", "galera-4", "rsync"];
+
+const CURE: &str = "install PostgreSQL and MariaDB (Debian: `apt-get install postgresql mariadb-server galera-4 rsync`), \
+                    or name running ones in BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB, or leave their tests out with \
+                    `cargo xtask test --no-servers`";
+
+/// The servers that were started; they stop when this is dropped.
+pub struct Servers {
+    postgres: Option<Postgres>,
+    mariadb: Option<MariaDb>,
+}
+
+impl Servers {
+    /// None: tests that need one say so in a line and pass.
+    pub fn none() -> Self {
+        Self { postgres: None, mariadb: None }
+    }
+
+    /// Starts one of each that is not named already, and installs what is missing where that is possible.
+    ///
+    /// # Errors
+    /// When a server is not installed and cannot be, or does not start.
+    pub fn start() -> Outcome<Self> {
+        let servers = match Self::try_start() {
+            Err(error) if error.is_missing() => {
+                install(&error)?;
+                Self::try_start()
+            }
+            other => other,
+        };
+        servers.map_err(|error| Failure::new(error.to_string(), CURE))
+    }
+
+    fn try_start() -> Result<Self> {
+        // Both take their time, so they take the same.
+        let mariadb = std::thread::spawn(|| unless_named(MARIADB, MariaDb::start));
+        let postgres = unless_named(POSTGRES, Postgres::start);
+        let mariadb = mariadb.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok(Self { postgres: postgres?, mariadb: mariadb? })
+    }
+
+    /// Names them to `command`.
+    pub fn tell(&self, command: &mut Command) {
+        if let Some(server) = &self.postgres {
+            command.env(POSTGRES, server.url());
+        }
+        if let Some(server) = &self.mariadb {
+            command.env(MARIADB, server.url());
+        }
+    }
+}
+
+fn unless_named<S>(variable: &str, start: fn() -> Result<S>) -> Result<Option<S>> {
+    if env::var_os(variable).is_some() { Ok(None) } else { start().map(Some) }
+}
+
+/// Installs the Debian packages, as root or through a sudo that asks nothing.
+fn install(missing: &Error) -> Outcome {
+    let cannot = || Failure::new(missing.to_string(), CURE);
+    let prefix: &[&str] = match () {
+        () if !Path::new("/usr/bin/apt-get").exists() => return Err(cannot()),
+        () if runs(&["sh", "-c", "test \"$(id -u)\" = 0"]) => &[],
+        () if runs(&["sudo", "-n", "true"]) => &["sudo", "-n"],
+        () => return Err(cannot()),
+    };
+    println!("installing {}", PACKAGES.join(", "));
+    let update = [prefix, &["apt-get", "update", "-q"]].concat();
+    let install = [
+        prefix,
+        &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-qy"],
+        &PACKAGES,
+    ];
+    if runs(&update) && runs(&install.concat()) { Ok(()) } else { Err(cannot()) }
+}
+
+/// Whether a command ends well; what it says goes to standard error.
+fn runs(words: &[&str]) -> bool {
+    let Some((program, rest)) = words.split_first() else { return false };
+    Command::new(program)
+        .args(rest)
+        .stdin(Stdio::null())
+        .stdout(std::io::stderr())
+        .status()
+        .is_ok_and(|status| status.success())
+}
