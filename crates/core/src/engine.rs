@@ -13,7 +13,8 @@
 //! * Errors MUST have the right [`ErrorKind`](crate::ErrorKind), and SHOULD name table and column:
 //!   `Duplicate` for a key or unique rule, `Constraint` for NOT NULL, CHECK and foreign keys,
 //!   `Schema` for a table that is missing, `Busy` where another writer did not end in time,
-//!   `Unsupported`, before any I/O, for what the engine cannot do.
+//!   `Unsupported`, before any I/O, for what the engine cannot do; `OutOfRange` also for a date
+//!   outside the years 1000 to 9999 that the engine's own type does not reach.
 //! * Outside a transaction each operation MUST be committed, as durably as the engine's settings
 //!   say, when it returns `Ok`.
 //! * A reader MUST see a state that was committed before its operation began, whole, and MUST NOT
@@ -86,11 +87,18 @@ pub struct Capabilities {
     /// Several sessions read at the same time.
     pub concurrent_readers: bool,
     /// Several sessions write at the same time: [`Control::Begin`] waits for nobody, and a clash
-    /// shows at a write or at the commit, as `Serialization` or `Busy`.
+    /// shows at a write or at the commit, as `Serialization` or `Busy`. A row that was read in a
+    /// transaction, and that another changed before it was written, is such a clash.
     pub concurrent_writers: bool,
     /// A key that the engine gives is one more than the largest in the table. Where it is not so,
     /// keys are only such that no row has them, and ascend within a session.
     pub dense_keys: bool,
+    /// Texts may hold NUL characters. Where they may not, a text with one is refused with
+    /// `Unsupported`, before any I/O.
+    pub nul_in_texts: bool,
+    /// Tables may have columns of [`Type::Any`](crate::Type::Any). Where they may not, such a
+    /// table is refused with `Unsupported`.
+    pub any_columns: bool,
 }
 
 impl Capabilities {
@@ -101,6 +109,8 @@ impl Capabilities {
         concurrent_readers: false,
         concurrent_writers: false,
         dense_keys: false,
+        nul_in_texts: false,
+        any_columns: false,
     };
 }
 

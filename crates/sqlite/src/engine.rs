@@ -141,6 +141,8 @@ impl Engine for Sqlite {
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::NONE;
         capabilities.dense_keys = true;
+        capabilities.nul_in_texts = true;
+        capabilities.any_columns = true;
         capabilities.sql = true;
         capabilities.persistent = self.inner.settings.path.is_some();
         capabilities.concurrent_readers = !self.inner.is_single();

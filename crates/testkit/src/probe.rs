@@ -1,8 +1,9 @@
 //! A session with short verbs: what cases talk to.
 
 use bobak_core::{
-    Assign, Batch, Change, Condition, Control, Engine, Error, FieldSet, OnError, Outcome, Result,
-    Row, RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value, Verb, Write,
+    Assign, Batch, Capabilities, Change, Condition, Control, Engine, Error, FieldSet, OnError,
+    Outcome, Result, Row, RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value,
+    Verb, Write,
 };
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ macro_rules! row {
 pub struct Probe<'e> {
     /// The session itself.
     pub session: Box<dyn Session + 'e>,
+    /// What its engine can do.
+    pub capabilities: Capabilities,
 }
 
 /// One write of a batch, owned.
@@ -114,7 +117,7 @@ impl<'e> Probe<'e> {
     /// As [`Engine::session`].
     pub fn new(engine: &'e dyn Engine) -> Result<Self> {
         let session = engine.session()?;
-        Ok(Self { session })
+        Ok(Self { session, capabilities: engine.capabilities() })
     }
 
     /// Creates tables and opens a session.

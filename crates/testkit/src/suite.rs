@@ -88,6 +88,7 @@ suite! { $
     }
     keys {
         the_engine_gives_one_more_than_the_largest,
+        the_engine_gives_keys_that_no_row_has,
         a_failed_insert_takes_no_key,
         integer_keys_have_their_whole_range,
         keys_end_at_the_largest_integer,
@@ -245,6 +246,9 @@ suite! { $
         rows_handed_out_are_of_one_moment,
         no_calls_from_inside_a_query,
         a_second_writer_is_told_to_wait,
+        writers_of_different_rows_do_not_wait,
+        two_writers_meet_at_a_row,
+        what_was_read_holds_until_the_commit,
         a_schema_change_is_a_writer,
         a_flush_disturbs_nobody,
         writers_on_several_threads,

@@ -2,7 +2,8 @@
 
 use crate::Table;
 use bobak_core::{
-    Collation, ColumnSchema, OnDelete, Result, Role, TableSchema, TableSchemaBuilder, Type,
+    Capabilities, Collation, ColumnSchema, OnDelete, Result, Role, TableSchema, TableSchemaBuilder,
+    Type,
 };
 use std::sync::Arc;
 
@@ -190,12 +191,20 @@ pub fn node() -> Result<Table> {
     )
 }
 
-/// `every(id, …)`: a column that may be NULL for each type, named as the type with `c_` before.
+/// The types of columns that an engine takes.
+#[must_use]
+pub fn possible_types(capabilities: Capabilities) -> Vec<Type> {
+    let possible = |ty: &Type| capabilities.any_columns || *ty != Type::Any;
+    Type::ALL.iter().copied().filter(possible).collect()
+}
+
+/// `every(id, …)`: a column that may be NULL for each type that the engine takes, named as the type
+/// with `c_` before.
 ///
 /// # Errors
 /// None.
-pub fn every_type() -> Result<Table> {
-    let columns = Type::ALL.iter().map(|&ty| {
+pub fn every_type(capabilities: Capabilities) -> Result<Table> {
+    let columns = possible_types(capabilities).into_iter().map(|ty| {
         let name = format!("c_{}", ty.name());
         ColumnSchema::new(name, ty).nullable(true)
     });

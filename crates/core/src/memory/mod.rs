@@ -174,6 +174,8 @@ impl Engine for Memory {
             persistent,
             concurrent_readers: true,
             dense_keys: true,
+            nul_in_texts: true,
+            any_columns: true,
             ..Capabilities::NONE
         }
     }

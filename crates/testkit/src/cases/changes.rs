@@ -157,8 +157,9 @@ pub fn delete_rows(harness: &dyn Harness) -> Check {
         same("NULL", probe.delete_where(person, Some(null))?, 1)?;
         same("all", probe.delete_where(person, None)?, 2)?;
         same("of none", probe.delete_where(person, None)?, 0)?;
-        probe.insert(person, row![NULL, "n", "a@x", 1])?;
-        same("rows", probe.all(person)?, vec![row![1, "n", "a@x", 1]])
+        let new = probe.insert(person, row![NULL, "n", "a@x", 1])?;
+        let new = super::key_of(probe, "made", new, 1)?;
+        same("rows", probe.all(person)?, vec![row![new, "n", "a@x", 1]])
     })
 }
 

@@ -23,7 +23,7 @@ pub mod values;
 pub mod versions;
 pub mod writes;
 
-use crate::{Check, Harness, Probe, Table, Values};
+use crate::{Check, Failure, Fixture, Harness, Probe, Table, Values, holds, same};
 use bobak_core::{Comparison, Condition, GivenKey, Outcome, Value};
 
 /// A new row whose key the user gave.
@@ -36,6 +36,39 @@ const NONE: Outcome = Outcome::Changed(0);
 /// A new row whose key the engine made.
 const fn made(key: i64) -> Outcome {
     Outcome::Inserted(Some(GivenKey::Int(key)))
+}
+
+/// The key of a new row, which the engine made. Where it gives keys densely it is `dense`.
+#[track_caller]
+fn key_of(probe: &Probe<'_>, what: &str, outcome: Outcome, dense: i64) -> Check<i64> {
+    match outcome {
+        Outcome::Inserted(Some(GivenKey::Int(key))) => {
+            if probe.capabilities.dense_keys {
+                same(what, key, dense)?;
+            }
+            Ok(key)
+        }
+        other => Err(Failure::new(format!("{what}: {other:?} where the engine makes a key"))),
+    }
+}
+
+/// The keys that the engine made, in their order; those of other outcomes are left out. Each is
+/// larger than the one before.
+#[track_caller]
+fn keys_of(what: &str, outcomes: impl IntoIterator<Item = Outcome>) -> Check<Vec<i64>> {
+    let made = outcomes.into_iter().filter_map(|outcome| match outcome {
+        Outcome::Inserted(Some(GivenKey::Int(key))) => Some(key),
+        _ => None,
+    });
+    let keys: Vec<i64> = made.collect();
+    holds(&format!("{what}: keys ascend"), keys.is_sorted_by(|a, b| a < b))?;
+    Ok(keys)
+}
+
+/// What the engine takes of these texts: some keep no NULs, and refuse them.
+fn possible<'t>(store: &Fixture, texts: &[&'t str]) -> Vec<&'t str> {
+    let nuls = store.engine().capabilities().nul_in_texts;
+    texts.iter().copied().filter(|text| nuls || !text.contains('\0')).collect()
 }
 
 /// Runs `case` in a session of a new store with these tables.

@@ -1,12 +1,13 @@
 //! Several sessions of one store: what each sees, and who waits for whom.
 
 use super::ids;
-use crate::{Check, Entry, Failure, Harness, Probe, Table, fails, holds, row, same, tables};
+use crate::{Check, Entry, Failure, Harness, NULL, Probe, Table, fails, holds, row, same, tables};
 use bobak_core::{
-    Assign,
+    Assign, ColumnSchema,
     Control::{Begin, Commit, Rollback},
-    Engine, ErrorKind, OnError, Result, Select, Source, Value,
+    Engine, Error, ErrorKind, OnError, Result, SchemaChange, Select, Source, TableSchema, Value,
 };
+use std::sync::Arc;
 
 /// What is committed is seen by all at once, without a transaction and with one.
 pub fn commits_are_seen_at_once(harness: &dyn Harness) -> Check {
@@ -73,7 +74,7 @@ pub fn rows_handed_out_are_of_one_moment(harness: &dyn Harness) -> Check {
         if seen.len() == 10 {
             // An engine may make the writer wait for the reader, and then refuse it.
             match writer.delete_where(&mark, None) {
-                Err(error) if error.kind() != ErrorKind::Busy => return Err(error),
+                Err(error) if !is_clash(&error) => return Err(error),
                 _ => {}
             }
         }
@@ -111,9 +112,13 @@ pub fn no_calls_from_inside_a_query(harness: &dyn Harness) -> Check {
     same("afterwards", ids(&probe.all(&mark)?), vec![1, 2, 5])
 }
 
-/// A second writer waits for its busy time-out, and is told so; it may try again later.
+/// A second writer waits for its busy time-out, and is told so; it may try again later. Of an
+/// engine where several write at once see [`two_writers_meet_at_a_row`].
 pub fn a_second_writer_is_told_to_wait(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
+    if store.engine().capabilities().concurrent_writers {
+        return Ok(());
+    }
     let mark = tables::mark()?;
     let first = Probe::with_tables(store.engine(), &[&mark])?;
     let second = Probe::new(store.engine())?;
@@ -132,14 +137,100 @@ pub fn a_second_writer_is_told_to_wait(harness: &dyn Harness) -> Check {
     same("rows", ids(&first.all(&mark)?), vec![1, 3])
 }
 
-/// A change of the schema waits as a writer does.
+/// Where several write at once, they do not wait for each other over different rows.
+pub fn writers_of_different_rows_do_not_wait(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    if !store.engine().capabilities().concurrent_writers {
+        return Ok(());
+    }
+    let mark = tables::mark()?;
+    let first = Probe::with_tables(store.engine(), &[&mark])?;
+    let second = Probe::new(store.engine())?;
+    first.control(Begin)?;
+    second.control(Begin)?;
+    for n in 0..5 {
+        first.insert(&mark, row![n, 1])?;
+        second.insert(&mark, row![n, 2])?;
+    }
+    let batch: Vec<_> = (5..2_000).map(|n| Entry::insert(&mark, row![n, 2])).collect();
+    second.batch(&batch, OnError::Stop).outcomes()?;
+    same("each sees its own", (first.count(&mark)?, second.count(&mark)?), (5, 2_000))?;
+    second.control(Commit)?;
+    first.control(Commit)?;
+    same("rows", first.count(&mark)?, 2_005)
+}
+
+/// Where several write at once and two of them meet at a row, one of them waits no longer than its
+/// busy time-out, and is told of the clash at the write or at the commit; nothing is lost.
+pub fn two_writers_meet_at_a_row(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    if !store.engine().capabilities().concurrent_writers {
+        return Ok(());
+    }
+    let document = tables::document()?;
+    let first = Probe::with_tables(store.engine(), &[&document])?;
+    let second = Probe::new(store.engine())?;
+    first.insert(&document, row![1, "x", 0, 0])?;
+    let add = || [Assign::Add { column: 2, value: 1.into() }];
+    first.control(Begin)?;
+    first.change(&document, None, &add())?;
+    second.control(Begin)?;
+    let met = second.change(&document, None, &add());
+    let met = if met.is_ok() { second.control(Commit) } else { met.map(drop) };
+    first.control(Commit)?;
+    if let Err(error) = met {
+        holds(&format!("{error:?} may be retried"), error.is_retryable())?;
+        second.control(Rollback)?;
+        second.change(&document, None, &add())?;
+    }
+    same("both count", first.all(&document)?, vec![row![1, "x", 2, 2]])
+}
+
+/// A row that was read in a transaction, and changed by another before it was written, is a clash:
+/// what was computed from the old one is not stored.
+pub fn what_was_read_holds_until_the_commit(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    if !store.engine().capabilities().concurrent_writers {
+        return Ok(());
+    }
+    let person = tables::person()?;
+    let first = Probe::with_tables(store.engine(), &[&person])?;
+    let second = Probe::new(store.engine())?;
+    first.insert(&person, row![1, "Ada", NULL, 10])?;
+    first.control(Begin)?;
+    same("read", first.get(&person, row![1])?, Some(row![1, "Ada", NULL, 10]))?;
+    second.update(&person, row![1, "Ada", NULL, 20])?;
+    let written = first.update(&person, row![1, "Ada", NULL, 11]);
+    let ended = written.and_then(|_| first.control(Commit));
+    fails("a lost update", ended, ErrorKind::Serialization)?;
+    // Whether the commit failed or the write before it: the transaction can be given up.
+    if let Err(error) = first.control(Rollback) {
+        same("it has ended", error.kind(), ErrorKind::Misuse)?;
+    }
+    same("the other's stays", first.get(&person, row![1])?, Some(row![1, "Ada", NULL, 20]))
+}
+
+/// A change of the schema waits as a writer does; where several write at once, only for those at
+/// the same table.
 pub fn a_schema_change_is_a_writer(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let (mark, tag) = (tables::mark()?, tables::tag()?);
     let probe = Probe::with_tables(store.engine(), &[&mark])?;
     probe.control(Begin)?;
     probe.insert(&mark, row![1, 0])?;
-    fails("beside a transaction", crate::create(store.engine(), &[&tag]), ErrorKind::Busy)?;
+    if store.engine().capabilities().concurrent_writers {
+        let index = TableSchema::builder("mark")
+            .column(ColumnSchema::of::<i64>("a"))
+            .column(ColumnSchema::of::<i64>("b"))
+            .key(["a", "b"])
+            .index("mark_b", ["b"])
+            .build()?;
+        let change = SchemaChange::AddIndex { table: Arc::new(index), index: 0 };
+        let beside = store.engine().alter(&[change]);
+        fails("beside a transaction that wrote to it", beside, ErrorKind::Busy)?;
+    } else {
+        fails("beside a transaction", crate::create(store.engine(), &[&tag]), ErrorKind::Busy)?;
+    }
     probe.insert(&mark, row![2, 0])?;
     probe.control(Commit)?;
     crate::create(store.engine(), &[&tag])?;
@@ -165,7 +256,7 @@ pub fn a_flush_disturbs_nobody(harness: &dyn Harness) -> Check {
     probe.insert(&mark, row![1, 0])?;
     match store.engine().flush() {
         // An engine may have to wait for the transaction, and gives up after its time-out.
-        Err(error) if error.kind() != ErrorKind::Busy => return Err(error.into()),
+        Err(error) if !is_clash(&error) => return Err(error.into()),
         _ => {}
     }
     probe.control(Commit)?;
@@ -214,9 +305,13 @@ fn write_some(engine: &dyn Engine, document: &Table, thread: i64) -> Result<()> 
             }
             1 => {
                 probe.control(Begin)?;
-                probe.insert(document, new(0))?;
-                probe.insert(document, new(1))?;
-                probe.control(Commit)
+                let both = (0..2).try_for_each(|n| probe.insert(document, new(n)).map(drop));
+                let done = both.and_then(|()| probe.control(Commit));
+                if done.is_err() {
+                    // A failed commit has rolled back already.
+                    let _ = probe.control(Rollback);
+                }
+                done
             }
             _ => probe.insert(document, new(0)).map(drop),
         })?;
@@ -231,14 +326,19 @@ fn write_some(engine: &dyn Engine, document: &Table, thread: i64) -> Result<()> 
     Ok(())
 }
 
-/// Tries again where another writer was too long: time-outs of test harnesses are short.
+/// Tries again where another writer was too long, or in the way: time-outs of test harnesses are
+/// short. `write` leaves no transaction open where it fails.
 fn patiently(write: impl Fn() -> Result<()>) -> Result<()> {
     loop {
         match write() {
-            Err(error) if error.kind() == ErrorKind::Busy => {}
+            Err(error) if is_clash(&error) => {}
             other => return other,
         }
     }
+}
+
+fn is_clash(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Busy | ErrorKind::Serialization)
 }
 
 /// Readers on several threads see each transaction wholly or not at all.

@@ -11,7 +11,7 @@ pub fn everything_is_there_again(harness: &dyn Harness) -> Check {
     let mut store = harness.fresh()?;
     let (person, document, seat) = (tables::person()?, tables::document()?, tables::seat()?);
     let probe = Probe::with_tables(store.engine(), &[&person, &document, &seat])?;
-    probe.insert_all(&person, [row![NULL, "a", "a@x", 1], row![NULL, "b", NULL, NULL]])?;
+    probe.insert_all(&person, [row![1, "a", "a@x", 1], row![2, "b", NULL, NULL]])?;
     probe.insert(&document, row![1, "t", 5, 0])?;
     probe.update(&document, row![1, "u", 6, 0])?;
     let many: Vec<_> = (0..3_000).map(|n| Entry::insert(&seat, row![NULL, "A", n])).collect();
@@ -35,7 +35,8 @@ pub fn everything_is_there_again(harness: &dyn Harness) -> Check {
     same("seats", probe.all(&seat)?, (2_990..3_000).map(|n| row![NULL, "A", n]).collect())?;
     let twice = probe.insert(&person, row![NULL, "c", "a@x", 1]);
     fails_in("unique values", twice, ErrorKind::Duplicate, "person")?;
-    same("keys go on", probe.insert(&person, row![NULL, "c", NULL, 1])?, super::made(3))?;
+    let next = probe.insert(&person, row![NULL, "c", NULL, 1])?;
+    super::key_of(&probe, "keys go on", next, 3)?;
     let again = create(store.engine(), &[&person]);
     fails_in("the table is there", again, ErrorKind::Schema, "person")?;
     Ok(())
@@ -83,6 +84,10 @@ pub fn what_was_not_committed_is_gone(harness: &dyn Harness) -> Check {
 /// Every type's awkward values.
 pub fn values_are_the_same_bits(harness: &dyn Harness) -> Check {
     let mut store = harness.fresh()?;
+    if !store.engine().capabilities().any_columns {
+        // Each type's values by themselves are the business of other cases.
+        return Ok(());
+    }
     let any = tables::of_type(Type::Any)?;
     let probe = Probe::with_tables(store.engine(), &[&any])?;
     let values = row![

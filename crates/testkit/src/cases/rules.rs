@@ -1,19 +1,21 @@
 //! Unique values, collations, NOT NULL and CHECK.
 
 use super::{ONE, with};
-use crate::{Check, Harness, NULL, create, fails_in, holds, row, same, tables};
-use bobak_core::{ErrorKind, Verb};
+use crate::{
+    Check, Entry, Harness, NULL, Probe, Table, create, fails, fails_in, holds, row, same, tables,
+};
+use bobak_core::{Assign, Control, ErrorKind, OnError, Verb};
 
 /// A unique value is there once; NULL as often as one likes.
 pub fn a_unique_value_is_there_once(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
-        probe.insert(&person, row![NULL, "a", "a@x", 1])?;
+        probe.insert(&person, row![1, "a", "a@x", 1])?;
         let twice = probe.insert(&person, row![NULL, "b", "a@x", 1]);
         let error = fails_in("insert", twice, ErrorKind::Duplicate, "person")?;
         same("column", error.column(), Some("email"))?;
-        for _ in 0..3 {
-            probe.insert(&person, row![NULL, "n", NULL, 1])?;
+        for key in 2..5 {
+            probe.insert(&person, row![key, "n", NULL, 1])?;
         }
         let twice = probe.update(&person, row![2, "n", "a@x", 1]);
         fails_in("update", twice, ErrorKind::Duplicate, "person")?;
@@ -30,8 +32,11 @@ pub fn a_unique_value_is_there_once(harness: &dyn Harness) -> Check {
 pub fn a_unique_pair_is_there_once(harness: &dyn Harness) -> Check {
     let slot = tables::slot()?;
     with(harness, &[&slot], |probe| {
+        let key = std::cell::Cell::new(0);
         let insert = |room: bobak_core::Value<'static>, hour: bobak_core::Value<'static>| {
-            probe.insert(&slot, row![NULL, room, hour, NULL])
+            let added = probe.insert(&slot, row![key.get() + 1, room, hour, NULL]);
+            key.set(key.get() + i64::from(added.is_ok()));
+            added
         };
         insert("A".into(), 9.into())?;
         insert("A".into(), 10.into())?;
@@ -48,11 +53,8 @@ pub fn a_unique_pair_is_there_once(harness: &dyn Harness) -> Check {
         fails_in("by update", twice, ErrorKind::Duplicate, "slot")?;
         let note = crate::Entry::new(&slot, Verb::Update, row![2, "A", 9, "x"]).fields(&[3]);
         same("of another field", probe.send(&note)?, ONE)?;
-        same(
-            "replaced",
-            probe.write(&slot, Verb::InsertOrReplace, row![NULL, "A", 9, "y"])?,
-            super::made(10),
-        )?;
+        let replaced = probe.write(&slot, Verb::InsertOrReplace, row![NULL, "A", 9, "y"])?;
+        super::key_of(probe, "replaced", replaced, 10)?;
         same("its row went", probe.get(&slot, row![1])?, None)
     })
 }
@@ -77,7 +79,7 @@ pub fn collations_decide_what_is_a_duplicate(harness: &dyn Harness) -> Check {
         let insert = |nocase: Option<&'static str>, unicode: Option<&'static str>| {
             probe.insert(&word, row![NULL, "x", nocase, unicode])
         };
-        insert(Some("Straße"), None)?;
+        let first = super::key_of(probe, "made", insert(Some("Straße"), None)?, 1)?;
         let twice = insert(Some("sTRAßE"), None);
         let error = fails_in("ASCII letters", twice, ErrorKind::Duplicate, "word")?;
         same("column", error.column(), Some("nocase"))?;
@@ -91,18 +93,22 @@ pub fn collations_decide_what_is_a_duplicate(harness: &dyn Harness) -> Check {
         insert(None, Some("STRASSE"))?;
         same(
             "the text is kept as given",
-            probe.get(&word, row![1])?,
-            Some(row![1, "x", "Straße", NULL]),
+            probe.get(&word, row![first])?,
+            Some(row![first, "x", "Straße", NULL]),
         )?;
-        same("its case may change", probe.update(&word, row![1, "x", "STRAßE", NULL])?, ONE)?;
+        same("its case may change", probe.update(&word, row![first, "x", "STRAßE", NULL])?, ONE)?;
         same("rows", probe.count(&word)?, 6)
     })
 }
 
-/// What follows a NUL counts, in every collation.
+/// What follows a NUL counts, in every collation; where texts hold none, it is refused by every
+/// way in.
 pub fn collations_look_behind_a_nul(harness: &dyn Harness) -> Check {
     let word = tables::word()?;
     with(harness, &[&word], |probe| {
+        if !probe.capabilities.nul_in_texts {
+            return nuls_are_refused(probe, &word);
+        }
         for text in ["a\0b", "a\0c", "a", "a\0"] {
             probe.insert(&word, row![NULL, text, text, text])?;
         }
@@ -116,6 +122,31 @@ pub fn collations_look_behind_a_nul(harness: &dyn Harness) -> Check {
         }
         Ok(())
     })
+}
+
+fn nuls_are_refused(probe: &Probe<'_>, word: &Table) -> Check {
+    let kind = ErrorKind::Unsupported;
+    probe.control(Control::Begin)?;
+    probe.insert(word, row![1, "a", "a", "a"])?;
+    for verb in [Verb::Insert, Verb::InsertOrIgnore, Verb::InsertOrReplace, Verb::Upsert] {
+        let entry = Entry::new(word, verb, row![1, "a\0b", NULL, NULL]);
+        let error = fails_in(&format!("{verb:?}"), probe.send(&entry), kind, "word")?;
+        same("column", error.column(), Some("plain"))?;
+        let entries = [Entry::insert(word, row![2, "b", NULL, NULL]), entry];
+        let error = fails_in("a batch", probe.batch(&entries, OnError::Stop).whole, kind, "word")?;
+        same("row", error.row(), Some(1))?;
+        let sent = probe.batch(&entries, OnError::Continue);
+        sent.whole?;
+        let kinds = sent.rows.into_iter().map(|row| row.err().map(|error| error.kind()));
+        same("a batch that goes on", kinds.collect(), vec![None, Some(kind)])?;
+        probe.delete(word, row![2])?;
+    }
+    fails_in("an update", probe.update(word, row![1, NULL, "\0", NULL]), kind, "word")?;
+    let set = Assign::Set { column: 1, value: "\0".into() };
+    fails_in("a change", probe.change(word, None, &[set]), kind, "word")?;
+    fails("a condition", probe.filter(word, super::equal(1, "a\0")), kind)?;
+    probe.control(Control::Commit)?;
+    same("rows", probe.all(word)?, vec![row![1, "a", "a", "a"]])
 }
 
 /// NULL where none may be, by each verb, in each place.

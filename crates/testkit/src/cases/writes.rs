@@ -1,13 +1,13 @@
 //! Every verb, on rows that are there and on rows that are not.
 
-use super::{NEW, NONE, ONE, made, with};
+use super::{NEW, NONE, ONE, key_of, with};
 use crate::{Check, Entry, Harness, NULL, Probe, fails, fails_in, row, same, tables};
 use bobak_core::{ErrorKind, FieldSet, Outcome, Verb};
 
 /// Two people: 1 Ada a@x 36, 2 Bob b@x NULL.
 fn two(probe: &Probe<'_>, person: &crate::Table) -> Check {
-    probe.insert(person, row![NULL, "Ada", "a@x", 36])?;
-    probe.insert(person, row![NULL, "Bob", "b@x", NULL])?;
+    probe.insert(person, row![1, "Ada", "a@x", 36])?;
+    probe.insert(person, row![2, "Bob", "b@x", NULL])?;
     Ok(())
 }
 
@@ -15,14 +15,15 @@ fn two(probe: &Probe<'_>, person: &crate::Table) -> Check {
 pub fn a_row_lives_and_dies(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
-        same("made", probe.insert(&person, row![NULL, "Ada", "a@x", NULL])?, made(1))?;
-        same("found", probe.get(&person, row![1])?, Some(row![1, "Ada", "a@x", NULL]))?;
-        same("updated", probe.update(&person, row![1, "Eve", NULL, 36])?, ONE)?;
-        same("found", probe.get(&person, row![1])?, Some(row![1, "Eve", NULL, 36]))?;
-        same("updated to the same", probe.update(&person, row![1, "Eve", NULL, 36])?, ONE)?;
-        same("deleted", probe.delete(&person, row![1])?, ONE)?;
-        same("gone", probe.get(&person, row![1])?, None)?;
-        same("deleted again", probe.delete(&person, row![1])?, NONE)?;
+        let made = probe.insert(&person, row![NULL, "Ada", "a@x", NULL])?;
+        let ada = key_of(probe, "made", made, 1)?;
+        same("found", probe.get(&person, row![ada])?, Some(row![ada, "Ada", "a@x", NULL]))?;
+        same("updated", probe.update(&person, row![ada, "Eve", NULL, 36])?, ONE)?;
+        same("found", probe.get(&person, row![ada])?, Some(row![ada, "Eve", NULL, 36]))?;
+        same("updated to the same", probe.update(&person, row![ada, "Eve", NULL, 36])?, ONE)?;
+        same("deleted", probe.delete(&person, row![ada])?, ONE)?;
+        same("gone", probe.get(&person, row![ada])?, None)?;
+        same("deleted again", probe.delete(&person, row![ada])?, NONE)?;
         same("rows", probe.count(&person)?, 0)
     })
 }
@@ -103,9 +104,11 @@ pub fn insert_or_ignore(harness: &dyn Harness) -> Check {
         same("its e-mail is there", ignore(row![NULL, "x", "a@x", 1])?, Outcome::Ignored)?;
         same("both are", ignore(row![2, "x", "a@x", 1])?, Outcome::Ignored)?;
         same("rows", probe.count(&person)?, 2)?;
-        same("a new key", ignore(row![NULL, "Eve", NULL, 1])?, made(3))?;
-        same("a given key", ignore(row![9, "Eve", NULL, 1])?, NEW)?;
-        same("after it", ignore(row![NULL, "Eve", "e@x", 1])?, made(10))?;
+        key_of(probe, "a new key", ignore(row![NULL, "Eve", NULL, 1])?, 3)?;
+        same("a given key", ignore(row![99, "Eve", NULL, 1])?, NEW)?;
+        let after = ignore(row![NULL, "Eve", "e@x", 1])?;
+        let after = key_of(probe, "after it", after, 100)?;
+        same("it", probe.get(&person, row![after])?, Some(row![after, "Eve", "e@x", 1]))?;
         same("the first", probe.get(&person, row![1])?, Some(row![1, "Ada", "a@x", 36]))
     })
 }
@@ -136,11 +139,12 @@ pub fn insert_or_replace(harness: &dyn Harness) -> Check {
         same("rows", probe.all(&person)?, rows)?;
         same("by both", replace(row![1, "Una", "b@x", 5])?, NEW)?;
         same("rows", probe.all(&person)?, vec![row![1, "Una", "b@x", 5]])?;
-        same("nothing in its way", replace(row![NULL, "New", NULL, 6])?, made(2))?;
-        same("a made key and an e-mail", replace(row![NULL, "Two", "b@x", 7])?, made(3))?;
-        let rows = vec![row![2, "New", NULL, 6], row![3, "Two", "b@x", 7]];
+        let new = key_of(probe, "nothing in its way", replace(row![NULL, "New", NULL, 6])?, 2)?;
+        let two = replace(row![NULL, "Two", "b@x", 7])?;
+        let two = key_of(probe, "a made key and an e-mail", two, 3)?;
+        let rows = vec![row![new, "New", NULL, 6], row![two, "Two", "b@x", 7]];
         same("rows", probe.all(&person)?, rows.clone())?;
-        let null = replace(row![2, NULL, "b@x", 7]);
+        let null = replace(row![new, NULL, "b@x", 7]);
         fails_in("NULL", null, ErrorKind::Constraint, "person")?;
         same("nothing was deleted", probe.all(&person)?, rows)
     })
@@ -152,20 +156,20 @@ pub fn upsert(harness: &dyn Harness) -> Check {
     with(harness, &[&person], |probe| {
         two(probe, &person)?;
         let upsert = |values| probe.write(&person, Verb::Upsert, values);
-        same("a new key", upsert(row![NULL, "Eve", NULL, 1])?, made(3))?;
-        same("a given key", upsert(row![9, "Joe", "j@x", 2])?, NEW)?;
+        let eve = key_of(probe, "a new key", upsert(row![NULL, "Eve", NULL, 1])?, 3)?;
+        same("a given key", upsert(row![99, "Joe", "j@x", 2])?, NEW)?;
         same("there", upsert(row![2, "Rob", NULL, 3])?, ONE)?;
         same("the same", upsert(row![2, "Rob", NULL, 3])?, ONE)?;
         let entry = Entry::new(&person, Verb::Upsert, row![1, "no", "no", 99]);
         same("one field", probe.send(&entry.fields(&[3]))?, ONE)?;
-        let entry = Entry::new(&person, Verb::Upsert, row![10, "yes", "y@x", 99]);
+        let entry = Entry::new(&person, Verb::Upsert, row![100, "yes", "y@x", 99]);
         same("a new row has all", probe.send(&entry.fields(&[3]))?, NEW)?;
         let rows = vec![
             row![1, "Ada", "a@x", 99],
             row![2, "Rob", NULL, 3],
-            row![3, "Eve", NULL, 1],
-            row![9, "Joe", "j@x", 2],
-            row![10, "yes", "y@x", 99],
+            row![eve, "Eve", NULL, 1],
+            row![99, "Joe", "j@x", 2],
+            row![100, "yes", "y@x", 99],
         ];
         same("rows", probe.all(&person)?, rows)
     })

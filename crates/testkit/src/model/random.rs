@@ -1,17 +1,23 @@
 //! A small generator of random numbers: the same program for the same seed, on every machine.
 
+use bobak_core::Capabilities;
+
 /// SplitMix64 (Steele, Lea and Flood, 2014).
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub(crate) struct Random {
+    state: u64,
+    /// What both engines can do: values and tables are chosen from that.
+    pub(crate) capabilities: Capabilities,
+}
 
 impl Random {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self(seed)
+    pub(crate) const fn new(seed: u64, capabilities: Capabilities) -> Self {
+        Self { state: seed, capabilities }
     }
 
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)

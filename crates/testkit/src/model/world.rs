@@ -115,11 +115,12 @@ fn account(random: &mut Random) -> TableSchemaBuilder {
 /// A text as key, whose case does not count in half of the programs.
 fn label(random: &mut Random) -> TableSchemaBuilder {
     let collation = if random.percent(50) { Collation::NoCase } else { Collation::Binary };
+    let extra = if random.capabilities.any_columns { Type::Any } else { Type::Text };
     let builder = TableSchema::builder("label")
         .column(ColumnSchema::of::<String>("name").collation(collation))
         .column(ColumnSchema::of::<Option<f64>>("weight"))
         .column(ColumnSchema::of::<Option<Vec<u8>>>("data").unique())
-        .column(ColumnSchema::new("extra", Type::Any).nullable(true))
+        .column(ColumnSchema::new("extra", extra).nullable(true))
         .key(["name"]);
     if random.percent(50) {
         return builder.index("label_extra", ["extra", "weight"]);
@@ -205,7 +206,10 @@ pub(crate) fn plain(random: &mut Random, column: &ColumnSchema) -> Value<'static
 }
 
 pub(crate) fn text(random: &mut Random) -> String {
-    let text = random.pick(&TEXTS).copied().unwrap_or_default();
+    let mut text = random.pick(&TEXTS).copied().unwrap_or_default();
+    if text.contains('\0') && !random.capabilities.nul_in_texts {
+        text = "a b";
+    }
     match random.below(4) {
         0 => format!("{text}{}", random.below(30)),
         _ => text.to_owned(),
