@@ -22,8 +22,29 @@ impl Handle<'_> {
     #[inline]
     pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
         match self {
-            Self::Engine(engine) => once(run, |run| engine.with_session(run)),
-            Self::Transaction(session) => once(run, |run| session.lend(run)),
+            Self::Engine(engine) => run(&*engine.session()?),
+            Self::Transaction(session) => session.with(run),
+        }
+    }
+
+    #[inline]
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        match self {
+            Self::Engine(engine) => engine.write(write),
+            Self::Transaction(session) => session.with(|session| session.write(write)),
+        }
+    }
+
+    #[inline]
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        match self {
+            Self::Engine(engine) => engine.get(table, key, row),
+            Self::Transaction(session) => session.with(|session| session.get(table, key, row)),
         }
     }
 }
@@ -66,23 +87,13 @@ impl Lend for Lent<'_> {
 }
 
 impl<'a> dyn Lend + 'a {
-    /// Runs an operation.
+    /// Runs an operation, which can be done once only, through an object that could be called again.
     #[inline]
     pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
-        once(run, |run| self.lend(run))
+        let (mut run, mut result) = (Some(run), None);
+        self.lend(&mut |session| result = run.take().map(|run| run(session)))?;
+        result.unwrap_or_else(|| Err(Error::new(ErrorKind::Misuse, "the session was not lent")))
     }
-}
-
-/// Has `lend` call `run`, which can be called once only, through an object that could be called
-/// again; and gives its result.
-#[inline]
-fn once<R>(
-    run: impl FnOnce(&dyn Session) -> Result<R>,
-    lend: impl FnOnce(&mut dyn FnMut(&dyn Session)) -> Result<()>,
-) -> Result<R> {
-    let (mut run, mut result) = (Some(run), None);
-    lend(&mut |session| result = run.take().map(|run| run(session)))?;
-    result.unwrap_or_else(|| Err(Error::new(ErrorKind::Misuse, "the session was not lent")))
 }
 
 /// A table reached through a handle: what typed and dynamic tables share.
@@ -108,25 +119,21 @@ impl<'a> Access<'a> {
         values: &[Value<'_>],
     ) -> Result<Outcome> {
         let write = Write { table: &self.schema, verb, fields, values };
-        self.handle.with(|session| session.write(&write)).map_err(|error| self.name(error))
+        self.handle.write(&write).map_err(|error| self.name(error))
     }
 
     #[inline]
     pub(crate) fn get<R>(
         &self,
         key: &[Value<'_>],
-        read: impl FnOnce(&dyn Row) -> Result<R>,
+        mut read: impl FnMut(&dyn Row) -> Result<R>,
     ) -> Result<Option<R>> {
-        let (mut read, mut found) = (Some(read), None);
+        let mut found = None;
         let mut each = |row: &dyn Row| {
-            // The engine calls once at most: a key has one row.
-            if let Some(read) = read.take() {
-                found = Some(read(row)?);
-            }
+            found = Some(read(row)?);
             Ok(())
         };
-        let get = |session: &dyn Session| session.get(&self.schema, key, &mut each);
-        self.handle.with(get).map_err(|error| self.name(error))?;
+        self.handle.get(&self.schema, key, &mut each).map_err(|error| self.name(error))?;
         Ok(found)
     }
 

@@ -6,7 +6,7 @@ use crate::{DynTable, dynamic};
 use bobak_core::{
     Batch as Writes, Control, DynRow, Engine, Error, ErrorKind, FieldSet, GivenKey, Key,
     KeyGeneration, OnError, Outcome, Record, Result, Session, TableSchema, Uuid, Value, Verb,
-    Write, prepare_insert, prepare_update,
+    Write, prepare_waiting,
 };
 use std::sync::Arc;
 
@@ -281,7 +281,7 @@ impl<'a> Batch<'a> {
             OnConflict::Ignore => Verb::InsertOrIgnore,
             OnConflict::Replace => Verb::InsertOrReplace,
         };
-        prepare_insert(schema, &mut values)?;
+        prepare_waiting(schema, verb, &mut values)?;
         self.push(schema, verb, FieldSet::EMPTY, &values, None)
     }
 
@@ -311,18 +311,13 @@ impl<'a> Batch<'a> {
         self.bind::<T>()?;
         let schema = T::schema();
         let mut values = record.values()?;
-        let mut fields = FieldSet::EMPTY;
-        let mut made = None;
-        if verb == Verb::Update {
-            fields = self.last.1;
-            prepare_update(schema, values.as_mut())?;
-        } else {
-            prepare_insert(schema, values.as_mut())?;
-            if verb == Verb::Upsert {
-                fields = self.last.1;
-            }
-            made = made_uuid(schema, record, values.as_ref());
-        }
+        prepare_waiting(schema, verb, values.as_mut())?;
+        let sets = matches!(verb, Verb::Update | Verb::Upsert);
+        let fields = if sets { self.last.1 } else { FieldSet::EMPTY };
+        let made = match verb {
+            Verb::Update => None,
+            _ => made_uuid(schema, record, values.as_ref()),
+        };
         self.push(schema, verb, fields, values.as_ref(), made)
     }
 
@@ -336,7 +331,7 @@ impl<'a> Batch<'a> {
         made: Option<Uuid>,
     ) -> Result<()> {
         self.check_usable()?;
-        self.writes.push(&Write { table, verb, fields, values })?;
+        self.writes.push_waiting(&Write { table, verb, fields, values })?;
         if let Some(key) = made {
             self.writes.note_made_key(key);
         }
@@ -405,6 +400,7 @@ impl<'a> Batch<'a> {
         if self.writes.is_empty() {
             return Ok(());
         }
+        self.writes.stamp();
         let result = self.send_part();
         self.failed = result.is_err();
         self.writes.clear();

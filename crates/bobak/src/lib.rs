@@ -50,7 +50,7 @@ pub mod engine {
     pub use bobak_core::{
         Assign, Batch, Capabilities, Change, Comparison, Condition, Control, Cursor, CursorId,
         Engine, Expr, FieldSet, RowBuffer, Run, SchemaChange, Select, Session, Source, Verb, Write,
-        codec, prepare_insert, prepare_update,
+        codec, prepare_insert, prepare_update, prepare_waiting,
     };
     #[cfg(feature = "sqlite")]
     pub use bobak_sqlite as sqlite;

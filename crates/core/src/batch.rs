@@ -1,7 +1,7 @@
 //! Batches: many writes, over one table or several, in the row codec's bytes.
 
 use crate::codec::{self, EncodedRow};
-use crate::{FieldSet, KeyGeneration, Result, TableSchema, Uuid, Value, ValueRef, Verb, Write};
+use crate::{FieldSet, KeyGeneration, Result, TableSchema, Uuid, Verb, Write, prepare};
 use std::sync::Arc;
 
 /// Writes waiting to be sent, in order. Values are in it as an engine takes them: checked and
@@ -24,6 +24,8 @@ struct RunHead {
     fields: FieldSet,
     first: u64,
     start: usize,
+    /// Whether its rows' stamps are to be filled.
+    unstamped: bool,
 }
 
 /// Successive writes of one verb and field set to one table.
@@ -109,25 +111,62 @@ impl Batch {
     ///
     /// # Errors
     /// `OutOfRange` where the row is larger than the codec allows; nothing is added then.
-    #[inline]
     pub fn push(&mut self, write: &Write<'_>) -> Result<()> {
-        let values = write.values;
+        self.add(write, false)
+    }
+
+    /// Adds a write whose values went through [`prepare_waiting`](crate::prepare_waiting):
+    /// [`stamp`](Batch::stamp) is to be called before the batch is sent.
+    ///
+    /// # Errors
+    /// As [`push`](Batch::push).
+    #[inline]
+    pub fn push_waiting(&mut self, write: &Write<'_>) -> Result<()> {
+        self.add(write, write.verb != Verb::Delete && write.table.stamps_are_integers())
+    }
+
+    #[inline]
+    fn add(&mut self, write: &Write<'_>, unstamped: bool) -> Result<()> {
         let start = self.bytes.len();
-        codec::encode_values(&mut self.bytes, values.len(), |place| {
-            values.get(place).map_or(ValueRef::Null, Value::as_ref)
-        })?;
+        codec::encode_slice(&mut self.bytes, write.values)?;
         let same = self.heads.last().is_some_and(|head| {
             head.verb == write.verb
                 && head.table.id() == write.table.id()
                 && head.fields == write.fields
+                && head.unstamped == unstamped
         });
         if !same {
             let table = Arc::clone(write.table);
             let (verb, fields, first) = (write.verb, write.fields, self.rows);
-            self.heads.push(RunHead { table, verb, fields, first, start });
+            self.heads.push(RunHead { table, verb, fields, first, start, unstamped });
         }
         self.rows += 1;
         Ok(())
+    }
+
+    /// Gives the waiting rows their stamps: one time for all of them, since they are written
+    /// together; and one look at the clock, which costs as much as a row does otherwise.
+    pub fn stamp(&mut self) {
+        let now = prepare::now();
+        let ends: Vec<usize> =
+            self.heads.iter().skip(1).map(|head| head.start).chain([self.bytes.len()]).collect();
+        for (head, end) in self.heads.iter_mut().zip(ends) {
+            let created = head.table.created_at().filter(|_| head.verb != Verb::Update);
+            let places = [created, head.table.modified_at()];
+            if !std::mem::take(&mut head.unstamped) || places == [None, None] {
+                continue;
+            }
+            let columns = head.table.columns().len();
+            let mut row = head.start;
+            while let Some(bytes) = self.bytes.get(row..end)
+                && let Ok((_, length)) = codec::split_first(bytes)
+            {
+                for place in places.into_iter().flatten() {
+                    codec::set_integer(&mut self.bytes, row, columns, place, now);
+                }
+                row += length;
+            }
+        }
     }
 
     /// Notes that Bobak made the key of the row added last.

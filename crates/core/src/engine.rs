@@ -42,14 +42,26 @@ pub trait Engine: Send + Sync + 'static {
     /// `Busy`, `Io` where there is none to be had.
     fn session(&self) -> Result<Box<dyn Session + '_>>;
 
-    /// Runs one operation in a session of its own. An engine may spare itself the allocation that
-    /// [`session`](Engine::session) costs.
+    /// Writes one row, in a session of its own; an engine may spare itself what that costs. See
+    /// [`Session::write`].
     ///
     /// # Errors
-    /// As [`session`](Engine::session); `run` is called once where there is none.
-    fn with_session(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
-        run(&*self.session()?);
-        Ok(())
+    /// As [`session`](Engine::session) and [`Session::write`].
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.session()?.write(write)
+    }
+
+    /// Hands out the row with this key, in a session of its own. See [`Session::get`].
+    ///
+    /// # Errors
+    /// As [`session`](Engine::session) and [`Session::get`].
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.session()?.get(table, key, row)
     }
 
     /// The tables that are there. See [`Session::tables`].

@@ -40,7 +40,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count};
 pub use field::Field;
 pub use fieldset::FieldSet;
-pub use prepare::{prepare_insert, prepare_update, stamp_assignments};
+pub use prepare::{prepare_insert, prepare_update, prepare_waiting, stamp_assignments};
 pub use query::{Order, Query, Select};
 #[doc(hidden)]
 pub use record::named;

@@ -3,7 +3,7 @@
 //! Every path goes through here, batches and dynamic rows too: so no path can forget a stamp, a
 //! key or a length.
 
-use crate::{Assign, KeyGeneration, Result, TableSchema, Uuid, Value, ValueRef, types};
+use crate::{Assign, KeyGeneration, Result, TableSchema, Uuid, Value, ValueRef, Verb, types};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Completes the values of a new row, in schema order: a missing key is made (or left to the
@@ -12,10 +12,51 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// # Errors
 /// `TooLong`, naming table and column.
 pub fn prepare_insert(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
+    make_key(table, values);
+    if table.created_at().is_some() || table.modified_at().is_some() {
+        stamp(table, values, true, now());
+    }
+    check(table, values)
+}
+
+/// Completes the values of an updated row: the modification time is filled, lengths checked.
+///
+/// # Errors
+/// `TooLong`, naming table and column.
+pub fn prepare_update(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
+    if table.modified_at().is_some() {
+        stamp(table, values, false, now());
+    }
+    check(table, values)
+}
+
+/// As [`prepare_insert`] or [`prepare_update`], for a row that waits in a batch: its stamps are left
+/// to [`Batch::stamp`](crate::Batch::stamp), which fills them when the batch is sent.
+///
+/// # Errors
+/// `TooLong`, naming table and column.
+#[inline]
+pub fn prepare_waiting(table: &TableSchema, verb: Verb, values: &mut [Value<'_>]) -> Result<()> {
+    if !table.stamps_are_integers() {
+        return match verb {
+            Verb::Update => prepare_update(table, values),
+            _ => prepare_insert(table, values),
+        };
+    }
+    let insert = verb != Verb::Update;
+    if insert {
+        make_key(table, values);
+    }
+    stamp(table, values, insert, 0);
+    check(table, values)
+}
+
+#[inline]
+fn make_key(table: &TableSchema, values: &mut [Value<'_>]) {
     match (table.key_generation(), table.key()) {
         (KeyGeneration::Engine, &[place]) => {
             if let Some(key) = values.get_mut(place)
-                && *key == Value::Int(0)
+                && matches!(key, Value::Int(0))
             {
                 *key = Value::Null;
             }
@@ -29,44 +70,28 @@ pub fn prepare_insert(table: &TableSchema, values: &mut [Value<'_>]) -> Result<(
         }
         _ => {}
     }
-    stamp(table, values, true);
-    check(table, values)
-}
-
-/// Completes the values of an updated row: the modification time is filled, lengths checked.
-///
-/// # Errors
-/// `TooLong`, naming table and column.
-pub fn prepare_update(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
-    stamp(table, values, false);
-    check(table, values)
 }
 
 #[inline]
-fn stamp(table: &TableSchema, values: &mut [Value<'_>], insert: bool) {
-    let created = table.created_at().filter(|_| insert);
-    if created.is_none() && table.modified_at().is_none() {
-        return;
-    }
-    let now = now();
-    for place in [created, table.modified_at()].into_iter().flatten() {
-        if let Some(value) = values.get_mut(place) {
-            *value = now.clone();
+fn stamp(table: &TableSchema, values: &mut [Value<'_>], insert: bool, now: i64) {
+    for place in [table.created_at().filter(|_| insert), table.modified_at()] {
+        if let Some(value) = place.and_then(|place| values.get_mut(place)) {
+            *value = Value::Int(now);
         }
     }
 }
 
 /// The time as a timestamp's stored form: straight from the clock, since every row needs it.
-fn now() -> Value<'static> {
+pub(crate) fn now() -> i64 {
     let micros = |since: Duration| {
         let seconds = since.as_secs().cast_signed().saturating_mul(1_000_000);
         seconds.saturating_add(since.subsec_micros().into())
     };
-    Value::Int(match SystemTime::now().duration_since(UNIX_EPOCH) {
+    match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => micros(since),
         // The clock is set before 1970.
         Err(error) => -micros(error.duration()),
-    })
+    }
 }
 
 /// Adds the modification time to an update of chosen columns, unless it is assigned already.
@@ -74,7 +99,7 @@ pub fn stamp_assignments(table: &TableSchema, assigns: &mut Vec<Assign>) {
     if let Some(column) = table.modified_at()
         && assigns.iter().all(|assign| assign.column() != column)
     {
-        let now = now();
+        let now = Value::Int(now());
         let text = table.columns().get(column).filter(|schema| schema.is_kept_as_text());
         let value = text.and_then(|schema| types::to_text(schema.ty, now.as_ref()).ok());
         assigns.push(Assign::Set { column, value: value.unwrap_or(now) });
@@ -83,21 +108,33 @@ pub fn stamp_assignments(table: &TableSchema, assigns: &mut Vec<Assign>) {
 
 #[inline]
 fn check(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
-    for &place in table.checked() {
-        let (Some(column), Some(value)) = (table.columns().get(place), values.get_mut(place))
-        else {
+    for checked in table.checked() {
+        let Some(value) = values.get_mut(checked.place) else {
             continue;
         };
-        let result = if column.is_kept_as_text() {
-            types::to_text(column.ty, value.as_ref()).map(|text| *value = text)
-        } else if let ValueRef::Text(text) = value.as_ref() {
-            column.check_length(text)
-        } else {
-            Ok(())
-        };
-        result.map_err(|e| e.in_table(table.name().to_owned()).in_column(column.name.clone()))?;
+        if let (Value::Text(text), Some(short)) = (&*value, checked.short)
+            && text.len() <= short as usize
+        {
+            continue;
+        }
+        check_value(table, checked.place, value)?;
     }
     Ok(())
+}
+
+#[cold]
+fn check_value(table: &TableSchema, place: usize, value: &mut Value<'_>) -> Result<()> {
+    let Some(column) = table.columns().get(place) else {
+        return Ok(());
+    };
+    let result = if column.is_kept_as_text() {
+        types::to_text(column.ty, value.as_ref()).map(|text| *value = text)
+    } else if let ValueRef::Text(text) = value.as_ref() {
+        column.check_length(text)
+    } else {
+        Ok(())
+    };
+    result.map_err(|e| e.in_table(table.name().to_owned()).in_column(column.name.clone()))
 }
 
 fn is_nil(key: &Value<'_>) -> bool {

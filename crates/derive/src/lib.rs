@@ -83,7 +83,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// | `index` | an index over this field alone | none |
 /// | `default = 0` | what rows get that do not name the column: a boolean, number or text, as the type has it; of `Currency` only 0 | none |
 /// | `created_at` | a `Timestamp`: Bobak writes the time of the insert | |
-/// | `modified_at` | a `Timestamp`: Bobak writes the time of each write | |
+/// | `modified_at` | a `Timestamp`: Bobak writes the time of each write; rows of a batch have the time at which they were sent | |
 /// | `version` | an `i64`: each update checks it, and raises it by one | |
 /// | `skip` | not stored; `Default::default()` in a record that is read, untouched in one that is read into | stored |
 /// | `collation = "binary"` | how texts compare: `"binary"`, `"nocase"` (A–Z as a–z) or `"unicode_nocase"` | `"binary"` |

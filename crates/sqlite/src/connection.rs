@@ -5,6 +5,7 @@ use crate::cursor::Shared;
 use crate::error::translate;
 use crate::facts::KnownFacts;
 use crate::ffi::{self, Failure, StatementId, codes};
+use crate::hold::Hold;
 use bobak_core::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef};
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub(crate) struct Connection {
     last: Option<(TableKey, StatementId)>,
     texts: Cache<Box<str>>,
     pub(crate) facts: KnownFacts,
+    pub(crate) hold: Hold,
     cursors: Vec<Arc<Shared>>,
 }
 
@@ -40,6 +42,7 @@ impl Connection {
             last: None,
             texts: Cache::new(TEXT_STATEMENTS),
             facts: KnownFacts::default(),
+            hold: Hold::default(),
             cursors: Vec::new(),
         })
     }

@@ -1,11 +1,12 @@
 //! The engine: its connections, and the contract's calls that need no session.
 
 use crate::gate::{Gate, Lease, Pool};
-use crate::open;
+use crate::hold::Hold;
 use crate::session::SqliteSession;
 use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
 use crate::standing::{HandingOut, Writing};
-use bobak_core::{Capabilities, Engine, Result, Session};
+use crate::{open, query, write};
+use bobak_core::{Capabilities, Engine, Outcome, Result, Row, Session, TableSchema, Value, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -66,7 +67,9 @@ impl Sqlite {
     }
 
     pub(crate) fn with(settings: Settings) -> Result<Self> {
-        let connection = open::writer(&settings)?;
+        let mut connection = open::writer(&settings)?;
+        let logged = settings.path.is_some() && settings.journal == JournalMode::Wal;
+        connection.hold = Hold::new(settings.is_single() && !logged);
         let inner = Inner {
             readers: (!settings.is_single()).then(|| Pool::new(settings.clone())),
             writer: Gate::new(connection, settings.busy_timeout),
@@ -81,15 +84,29 @@ impl Inner {
     /// A connection for reading.
     #[inline]
     pub(crate) fn read(&self) -> Result<Lease<'_>> {
+        let mut lease = self.reading()?;
+        lease.let_go();
+        Ok(lease)
+    }
+
+    /// The connection for writing.
+    #[inline]
+    pub(crate) fn write(&self) -> Result<Lease<'_>> {
+        let mut lease = self.writing()?;
+        lease.let_go();
+        Ok(lease)
+    }
+
+    #[inline]
+    fn reading(&self) -> Result<Lease<'_>> {
         match &self.readers {
             Some(readers) => readers.enter(),
             None => self.writer.enter(),
         }
     }
 
-    /// The connection for writing.
     #[inline]
-    pub(crate) fn write(&self) -> Result<Lease<'_>> {
+    fn writing(&self) -> Result<Lease<'_>> {
         self.refuse_inside_query()?;
         self.writer.enter()
     }
@@ -153,10 +170,24 @@ impl Engine for Sqlite {
         Ok(Box::new(SqliteSession::new(&self.inner)))
     }
 
-    #[inline]
-    fn with_session(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
-        run(&SqliteSession::new(&self.inner));
-        Ok(())
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let mut lease = self.inner.writing()?;
+        lease.spill_cursors();
+        let _writing = self.inner.begin_commit()?;
+        lease.hold();
+        write::write_row(&mut lease, write.table, write.verb, write.fields, write.values)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let mut lease = self.inner.reading()?;
+        let _handing_out = self.inner.begin_handing_out()?;
+        lease.hold();
+        query::get(&mut lease, table, key, row)
     }
 
     fn flush(&self) -> Result<()> {

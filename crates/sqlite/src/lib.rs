@@ -14,6 +14,7 @@ mod error;
 mod facts;
 mod ffi;
 mod gate;
+mod hold;
 mod open;
 mod query;
 mod session;

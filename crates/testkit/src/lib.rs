@@ -4,6 +4,7 @@
 //!   [`Engine`](bobak_core::Engine) and [`Session`](bobak_core::Session) says.
 //! * [`model::compare`] runs random programs on two stores and compares every answer.
 //! * [`RowByRow`] sends batches row by row: the slow path that fast ones are held against.
+//! * [`Lone`] sends single operations past the session, as the facade does.
 //! * [`Faulty`] fails where it is told to.
 //!
 //! A crate with an engine needs this much in its tests:
@@ -26,6 +27,7 @@ pub mod cases;
 mod check;
 mod faulty;
 mod harness;
+mod lone;
 pub mod model;
 mod probe;
 mod row_by_row;
@@ -38,6 +40,7 @@ pub use bobak_core;
 pub use check::{Check, Failure, fails, fails_in, holds, same};
 pub use faulty::{Faults, Faulty};
 pub use harness::{Fixture, Harness};
+pub use lone::Lone;
 pub use probe::{Entry, NULL, Probe, Sent, Table, Values, batch_of, create, rows_of, values_of};
 pub use row_by_row::RowByRow;
 pub use suite::{CASES, Case, assert_passes, run};

@@ -34,7 +34,7 @@ mod table;
 mod tests;
 mod write;
 
-use crate::{Capabilities, Engine, Result, Session};
+use crate::{Capabilities, Engine, Outcome, Result, Row, Session, TableSchema, Value, Write};
 use gate::Gate;
 use session::MemorySession;
 use state::State;
@@ -184,10 +184,17 @@ impl Engine for Memory {
         Ok(Box::new(MemorySession::new(&self.shared)))
     }
 
-    #[inline]
-    fn with_session(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
-        run(&MemorySession::new(&self.shared));
-        Ok(())
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        MemorySession::new(&self.shared).write(write)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        MemorySession::new(&self.shared).get(table, key, row)
     }
 
     fn flush(&self) -> Result<()> {

@@ -161,8 +161,7 @@ impl Session for MemorySession<'_> {
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         let inner = &mut *self.enter()?;
         inner.row.clear();
-        let value = |place: usize| write.values.get(place).map_or(ValueRef::Null, Value::as_ref);
-        codec::encode_values(&mut inner.row, write.values.len(), value)
+        codec::encode_slice(&mut inner.row, write.values)
             .map_err(|error| error.in_table(write.table.name()))?;
         let row = EncodedRow::new(inner.row.get(FRAME..).unwrap_or_default());
         let (places, buffer) = (&mut inner.places, &mut inner.buffer);

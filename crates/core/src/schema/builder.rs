@@ -1,6 +1,6 @@
 //! The steps that make a [`TableSchema`], and the checks at their end.
 
-use super::table::Roles;
+use super::table::{Checked, Roles};
 use super::{ColumnSchema, IndexSchema, KeyGeneration, Role, TableSchema};
 use crate::{Error, ErrorKind, FieldSet, Result, Type};
 use std::borrow::Cow;
@@ -113,13 +113,12 @@ impl TableSchemaBuilder {
             indexes.push(IndexSchema { name: name.clone(), columns, unique: *unique });
         }
         let roles = find_roles(&self.columns)?;
-        let checked = (0..self.columns.len())
-            .filter(|&place| {
-                self.columns
-                    .get(place)
-                    .is_some_and(|column| column.max_chars.is_some() || column.is_kept_as_text())
-            })
-            .collect();
+        let checked = self.columns.iter().enumerate().filter_map(|(place, column)| {
+            let as_text = column.is_kept_as_text();
+            let short = column.max_chars.filter(|_| !as_text);
+            (as_text || short.is_some()).then_some(Checked { place, short })
+        });
+        let checked = checked.collect();
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (name, columns) = (self.name, self.columns);
@@ -187,6 +186,7 @@ fn find_roles(columns: &[ColumnSchema]) -> Result<Roles> {
                 wanted.name()
             )));
         }
+        roles.text_stamps |= wanted == Type::Timestamp && column.is_kept_as_text();
     }
     Ok(roles)
 }

@@ -17,7 +17,15 @@ pub struct TableSchema {
     pub(super) indexes: Vec<IndexSchema>,
     pub(super) roles: Roles,
     /// Columns whose values are looked at before each write.
-    pub(super) checked: Vec<usize>,
+    pub(super) checked: Vec<Checked>,
+}
+
+/// A column whose values are looked at before each write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Checked {
+    pub place: usize,
+    /// Texts of so many bytes need no second look: they have no more characters.
+    pub short: Option<u32>,
 }
 
 /// The columns that Bobak fills.
@@ -26,6 +34,8 @@ pub(crate) struct Roles {
     pub created: Option<usize>,
     pub modified: Option<usize>,
     pub version: Option<usize>,
+    /// Whether a stamp is kept as text.
+    pub text_stamps: bool,
 }
 
 /// Who makes a row's key.
@@ -122,8 +132,14 @@ impl TableSchema {
 
     /// The columns whose values need a look before each write: length limits and text forms.
     #[must_use]
-    pub(crate) fn checked(&self) -> &[usize] {
+    pub(crate) fn checked(&self) -> &[Checked] {
         &self.checked
+    }
+
+    /// Whether its stamps, if it has any, are kept in the form of the clock.
+    #[inline]
+    pub(crate) const fn stamps_are_integers(&self) -> bool {
+        !self.roles.text_stamps
     }
 
     /// The place of the column with this name; names are compared without regard to ASCII case, as

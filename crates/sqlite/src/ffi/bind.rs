@@ -24,7 +24,7 @@ impl<'v, const COPY: bool> Binder<'v, COPY> {
     }
 
     /// The value of the next parameter. After a failure the rest is passed over.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, value: RawValue<'v>) {
         if self.code == sys::SQLITE_OK {
             self.bound += 1;
@@ -46,7 +46,7 @@ impl<'v, const COPY: bool> Binder<'v, COPY> {
 /// The statement is valid and not in the middle of its rows. With `COPY` the value is copied now;
 /// without, texts and bytes must stay where they are until the statement has been stepped to its
 /// end or reset, and must be bound anew before it is stepped again.
-#[inline]
+#[inline(always)]
 unsafe fn bind<const COPY: bool>(
     statement: *mut sys::sqlite3_stmt,
     parameter: c_int,

@@ -31,8 +31,8 @@ impl RowRef<'_> {
     /// A row whose values are so many bytes apart; 0 where they are to be asked for one by one.
     ///
     /// # Safety
-    /// As [`new`](Self::new); and the stride was found by [`find_stride`](Self::find_stride) in the
-    /// same run of the statement.
+    /// As [`new`](Self::new); and the stride was found by [`find_stride`](Self::find_stride) for this
+    /// statement, which was not prepared anew since.
     #[inline]
     pub(super) unsafe fn with_stride(
         statement: *mut sys::sqlite3_stmt,
@@ -50,9 +50,9 @@ impl RowRef<'_> {
 
     /// How far apart the row's values are, where all are equally far; 0 where not.
     ///
-    /// A run of a statement has its row in one array, which saves the way to each of its values.
-    /// SQLite does not promise this, so it is looked at once in each run, and not relied on where
-    /// it is not so.
+    /// A statement has its rows in one array, which saves the way to each of their values. SQLite
+    /// does not promise this, so it is looked at whenever the statement was prepared, and not relied
+    /// on where it is not so.
     pub(super) fn find_stride(&self) -> usize {
         let address = |column: usize| {
             // SAFETY: the statement stands on a row (see `new`).

@@ -23,6 +23,17 @@ pub(super) struct Slot {
     parameters: usize,
     read_only: bool,
     state: State,
+    /// How far apart the values of its rows are: see [`RowRef::find_stride`].
+    stride: Stride,
+}
+
+/// What is known about a statement's rows. It was found in an earlier run, and holds until the
+/// statement is prepared anew, which SQLite counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stride {
+    bytes: usize,
+    columns: usize,
+    prepared: c_int,
 }
 
 /// Whether a statement may be stepped on, and may point to a caller's memory.
@@ -42,11 +53,10 @@ pub(crate) struct Rows<'a> {
     connection: &'a mut Connection,
     index: usize,
     raw: *mut sys::sqlite3_stmt,
+    /// How the rows lie; known from the first one on.
     columns: usize,
-    /// How many rows there were, as far as that matters: 0, 1, or more.
-    rows: u8,
-    /// See [`RowRef::find_stride`].
     stride: usize,
+    begun: bool,
     ended: bool,
 }
 
@@ -125,7 +135,8 @@ impl Connection {
         let (index, raw) =
             self.bind_all::<false>(id, |binder| values.for_each(|v| binder.push(v.into())))?;
         self.set_state(index, State::Lent);
-        Ok(Rows { connection: self, index, raw, columns: 0, rows: 0, stride: 0, ended: false })
+        let (columns, stride) = (0, 0);
+        Ok(Rows { connection: self, index, raw, columns, stride, begun: false, ended: false })
     }
 
     /// Starts a statement with copies of the values, so that it can be stepped at any later time.
@@ -194,7 +205,9 @@ impl Connection {
         let (parameters, read_only) = unsafe {
             (sys::sqlite3_bind_parameter_count(raw) as usize, sys::sqlite3_stmt_readonly(raw) != 0)
         };
-        let mut slot = Slot { raw, generation: 0, parameters, read_only, state: State::Reset };
+        let stride = Stride::default();
+        let mut slot =
+            Slot { raw, generation: 0, parameters, read_only, state: State::Reset, stride };
         while let Some(index) = self.free.pop() {
             if let Some(place) = self.slots.get_mut(index as usize) {
                 slot.generation = place.generation;
@@ -271,7 +284,7 @@ impl Rows<'_> {
         // SAFETY: the statement is valid and its values are borrowed for as long as `self` lives.
         let code = unsafe { sys::sqlite3_step(self.raw) };
         if code == sys::SQLITE_ROW {
-            if self.rows < 2 {
+            if !self.begun {
                 self.look_at_row();
             }
             // SAFETY: it stands on a row, and the result borrows `self`.
@@ -284,17 +297,25 @@ impl Rows<'_> {
 
 impl Rows<'_> {
     /// Learns from the first row how many columns there are (a changed schema can change that at
-    /// the first step only), and from the second how they lie: a single row is not worth it.
+    /// the first step only), and how they lie.
+    #[inline]
     fn look_at_row(&mut self) {
-        self.rows += 1;
-        // SAFETY: the statement stands on a row.
-        unsafe {
-            if self.rows == 1 {
-                self.columns = column_count(self.raw);
-            } else {
-                self.stride = RowRef::new(self.raw, self.columns).find_stride();
-            }
+        self.begun = true;
+        // SAFETY: the statement stands on a row; asking leaves its counters as they are.
+        let (columns, prepared) = unsafe {
+            let prepared = sys::sqlite3_stmt_status(self.raw, sys::SQLITE_STMTSTATUS_REPREPARE, 0);
+            (column_count(self.raw), prepared)
+        };
+        self.columns = columns;
+        let Some(slot) = self.connection.slots.get_mut(self.index) else {
+            return;
+        };
+        if slot.stride.columns != columns || slot.stride.prepared != prepared {
+            // SAFETY: it stands on a row.
+            let bytes = unsafe { RowRef::new(self.raw, columns) }.find_stride();
+            slot.stride = Stride { bytes, columns, prepared };
         }
+        self.stride = slot.stride.bytes;
     }
 }
 

@@ -1,6 +1,7 @@
 //! The suite on the engines of this repository, and the engines held against each other.
 
 mod faulty; // the engine that fails where it is told to
+mod lone;
 mod memory; // the suite on the memory engine
 mod model; // random programs on two stores
 mod row_by_row; // the engine that sends batches row by row

@@ -62,3 +62,11 @@ fn memory_fast_is_slow() {
 fn sqlite_fast_is_slow() {
     fast_is_slow(601, stores::sqlite_memory);
 }
+
+#[test]
+fn lone_operations_are_those_of_sessions() {
+    run(701, &stores::memory, &stores::lone(stores::memory));
+    run(711, &stores::memory, &stores::lone(stores::sqlite_memory));
+    run(721, &stores::memory, &stores::lone(stores::sqlite_exclusive_delete));
+    run(731, &stores::memory, &stores::lone(stores::sqlite_wal));
+}

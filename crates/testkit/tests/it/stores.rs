@@ -3,7 +3,7 @@
 use bobak_core::memory::Memory;
 use bobak_core::{Engine, Error, Result};
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
-use bobak_testkit::{Fixture, RowByRow};
+use bobak_testkit::{Fixture, Lone, RowByRow};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -49,6 +49,10 @@ pub fn sqlite_exclusive() -> Result<Fixture> {
     file(|builder| builder.locking(Locking::Exclusive))
 }
 
+pub fn sqlite_exclusive_delete() -> Result<Fixture> {
+    file(|builder| builder.locking(Locking::Exclusive).journal_mode(JournalMode::Delete))
+}
+
 pub fn sqlite_memory() -> Result<Fixture> {
     Ok(Fixture::volatile(Sqlite::builder().busy_timeout(BUSY).open_memory()?))
 }
@@ -56,4 +60,9 @@ pub fn sqlite_memory() -> Result<Fixture> {
 /// Any of them with batches that are sent row by row.
 pub fn row_by_row(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
     move || fresh()?.wrapped(|engine| Box::new(RowByRow::new(engine)))
+}
+
+/// Any of them with single operations that are sent past the session.
+pub fn lone(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
+    move || fresh()?.wrapped(|engine| Box::new(Lone::new(engine)))
 }
