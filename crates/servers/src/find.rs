@@ -31,6 +31,15 @@ pub(crate) fn mariadb(program: &str) -> Result<PathBuf> {
         .ok_or_else(|| missing("MariaDB", &format!("`{program}`"), "mariadb-server"))
 }
 
+/// Galera's library, which MariaDB loads.
+pub(crate) fn galera() -> Result<PathBuf> {
+    ["/usr/lib/galera", "/usr/lib64/galera-4", "/usr/lib64/galera", "/usr/local/lib/galera"]
+        .iter()
+        .map(|folder| Path::new(folder).join("libgalera_smm.so"))
+        .find(|file| file.is_file())
+        .ok_or_else(|| missing("Galera", "`libgalera_smm.so`", "galera-4 rsync"))
+}
+
 /// The folders of the search path.
 fn path() -> Vec<PathBuf> {
     env::var_os("PATH").map_or_else(Vec::new, |path| env::split_paths(&path).collect())

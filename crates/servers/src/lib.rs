@@ -21,24 +21,32 @@
 //! What survives [`kill`](Postgres::kill): every row that was acknowledged, also without [`Options::durable`], which
 //! only concerns power cuts.
 //!
-//! Reading order: options → `postgres` and `mariadb` → the server that both are → its process, folder, port, account.
+//! Several of them make a cluster: [`Galera`], three MariaDB servers with the same data, and [`Sharded`], tables over
+//! several PostgreSQL servers.
+//!
+//! Reading order: options → `postgres` and `mariadb` → the server that both are → its process, folder, port, account →
+//! `galera` and `sharded`.
 
 mod account;
 mod error;
 mod find;
 mod folder;
+mod galera;
 mod mariadb;
 mod options;
 mod port;
 mod postgres;
 mod process;
 mod server;
+mod sharded;
 #[cfg(feature = "tls")]
 mod tls;
 
 pub use error::{Error, Result};
+pub use galera::Galera;
 pub use mariadb::MariaDb;
 pub use options::Options;
 pub use postgres::Postgres;
+pub use sharded::Sharded;
 #[cfg(feature = "tls")]
 pub use tls::Authority;

@@ -51,9 +51,21 @@ impl MariaDb {
             stop: Signal::TERM,
             quit: Signal::KILL,
         };
+        Ok(Self::of(Server::start(plan, folder)?, options))
+    }
+
+    /// The face of a server that was started with `options`.
+    pub(crate) fn of(server: Server, options: &Options) -> Self {
         let password = options.password.as_ref().map(|text| format!(":{}", percent(text)));
-        let login = format!("bobak{}", password.unwrap_or_default());
-        Ok(Self { server: Server::start(plan, folder)?, login })
+        Self { server, login: format!("bobak{}", password.unwrap_or_default()) }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.server.folder()
+    }
+
+    pub(crate) fn last_words(&self) -> String {
+        self.server.last_words()
     }
 
     /// `mysql://bobak@127.0.0.1:PORT/bobak`, with the password where there is one.
@@ -138,11 +150,16 @@ impl MariaDb {
     /// # Errors
     /// Where a statement fails, with the client's words.
     pub fn run(&self, sql: &str) -> Result<String> {
+        self.run_in("bobak", sql)
+    }
+
+    /// As [`run`](Self::run), in another database.
+    pub(crate) fn run_in(&self, database: &str, sql: &str) -> Result<String> {
         let client = find::mariadb("mariadb")?;
         let output = Command::new(&client)
             .args(["--no-defaults", "--user=root", "--batch", "--skip-column-names"])
             .args([format!("--socket={}", self.socket().display()), format!("--execute={sql}")])
-            .arg("bobak")
+            .arg(database)
             .stdin(Stdio::null())
             .output()
             .map_err(|e| Error::io("start", &client, &e))?;
@@ -159,6 +176,14 @@ fn socket(folder: &Path) -> PathBuf {
 
 /// Makes the data folder, and the script that each start runs first.
 fn init(account: Account, folder: &Path, options: &Options) -> Result<()> {
+    install(account, folder, options)?;
+    let script = folder.join("start.sql");
+    fs::write(&script, start_script(options)).map_err(|e| Error::io("write", &script, &e))?;
+    account.own(&script)
+}
+
+/// Makes the data folder.
+pub(crate) fn install(account: Account, folder: &Path, options: &Options) -> Result<()> {
     let mut install = account.command(&find::mariadb("mariadb-install-db")?);
     install
         .args(["--no-defaults", "--skip-test-db", "--auth-root-authentication-method=normal"])
@@ -170,14 +195,14 @@ fn init(account: Account, folder: &Path, options: &Options) -> Result<()> {
     if let Some(authority) = &options.tls {
         authority.sign_into(folder, account)?;
     }
-    let script = folder.join("start.sql");
-    fs::write(&script, start_script(options)).map_err(|e| Error::io("write", &script, &e))?;
-    account.own(&script)
+    #[cfg(not(feature = "tls"))]
+    let _ = options;
+    Ok(())
 }
 
 /// One statement a line. Root comes in by the socket alone, and nobody without a name: such a user would be taken for
 /// `bobak` on the socket.
-fn start_script(options: &Options) -> String {
+pub(crate) fn start_script(options: &Options) -> String {
     let password = options.password.as_deref().unwrap_or("");
     let password = password.replace('\\', "\\\\").replace('\'', "''");
     [
@@ -191,13 +216,20 @@ fn start_script(options: &Options) -> String {
     .join("\n")
 }
 
+/// The command line of a plain server.
 fn arguments(folder: &Path, port: u16, options: &Options) -> Vec<String> {
+    let mut arguments = settings(folder, port, options);
+    arguments.push(format!("--init-file={}", folder.join("start.sql").display()));
+    arguments
+}
+
+/// What every node of a cluster has too.
+pub(crate) fn settings(folder: &Path, port: u16, options: &Options) -> Vec<String> {
     let mut arguments = vec!["--no-defaults".to_owned()];
     let mut set = |name: &str, value: &str| arguments.push(format!("--{name}={value}"));
     set("datadir", &folder.join("data").display().to_string());
     set("tmpdir", &folder.display().to_string());
     set("pid-file", &folder.join("pid").display().to_string());
-    set("init-file", &folder.join("start.sql").display().to_string());
     set("socket", &socket(folder).display().to_string());
     set("port", &port.to_string());
     set("bind-address", "127.0.0.1");
@@ -219,7 +251,7 @@ fn arguments(folder: &Path, port: u16, options: &Options) -> Vec<String> {
 }
 
 /// It greets those who come, as soon as it serves them: four bytes of length and number, then the protocol's version.
-fn answers(folder: &Path, _port: u16, _pid: u32) -> bool {
+pub(crate) fn answers(folder: &Path, _port: u16, _pid: u32) -> bool {
     let Ok(mut stream) = UnixStream::connect(socket(folder)) else { return false };
     let mut greeting = [0; 5];
     stream.set_read_timeout(Some(Duration::from_secs(1))).is_ok()

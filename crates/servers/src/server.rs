@@ -90,6 +90,10 @@ impl Server {
         fs::read_to_string(log_file(self.folder())).unwrap_or_default()
     }
 
+    pub(crate) fn last_words(&self) -> String {
+        last_words(self.folder())
+    }
+
     pub(crate) fn kill(&self) -> Result<()> {
         match self.process().take() {
             Some(process) => process.kill(),

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod abandoned;
+mod clusters;
 mod mariadb;
 mod postgres;
 mod tls;
