@@ -266,6 +266,11 @@ impl Db {
         self.0.engines.iter().try_for_each(|(_, engine)| engine.flush())
     }
 
+    /// The engine of tables that the model does not know.
+    pub(crate) fn main_engine(&self) -> Result<Arc<dyn Engine>> {
+        self.0.engine(0).map(Arc::clone)
+    }
+
     fn handle(&self) -> Result<Handle<'static>> {
         Ok(Handle::Engine(Arc::clone(self.0.engine(0)?)))
     }

@@ -10,12 +10,14 @@
 //!   record.
 //! * [`Query`] says which records; it is made with the typed [`Column`]s of the record.
 //! * [`Batch`] sends many writes as one; [`Transaction`] makes them all happen or none.
+//! * [`Db::copy_to`] moves tables to another database, whatever its engine.
 //! * [`DynTable`] and [`DynRow`] serve tables that no struct describes.
 //! * Every call fails with one [`Error`], whose [`ErrorKind`] says why.
 
 mod access;
 mod batch;
 mod builder;
+mod copy;
 mod db;
 mod diff;
 mod dynamic;
@@ -36,6 +38,7 @@ pub use bobak_core::{
 };
 pub use bobak_derive::{Field, FromRow, Record};
 pub use builder::DbBuilder;
+pub use copy::{CopyOptions, CopyProgress, CopyReport};
 pub use db::Db;
 pub use diff::{Difference, diff};
 pub use dynamic::{DynRows, DynTable};

@@ -1,4 +1,4 @@
-//! The program `bobak`: import, export, query, schema and bench, from the command line.
+//! The program `bobak`: import, export, copy, query, schema and bench, from the command line.
 //!
 //! [`main`] parses the arguments and runs one command. A command is one file in `commands`: its
 //! flags, documented where they are defined, and what it does. `import` turns text into values,
@@ -23,7 +23,7 @@ use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Keep records: import CSV files into a database, query it, export it, measure it.
+/// Keep records: import CSV files into a database, query it, export it, copy it, measure it.
 ///
 /// A database is named by its URL: sqlite:flights.db for an SQLite file (made if it is not there),
 /// with settings behind a question mark, as in sqlite:flights.db?synchronous=off.
@@ -43,6 +43,7 @@ enum Command {
     Query(commands::Query),
     Schema(commands::Schema),
     Export(commands::Export),
+    Copy(commands::Copy),
     Bench(commands::Bench),
 }
 
@@ -52,6 +53,7 @@ Examples:
   bobak query sqlite:flights.db \"SELECT carrier, count(*) FROM flights GROUP BY carrier\"
   bobak schema sqlite:flights.db --rust
   bobak export sqlite:flights.db --table flights --output flights.ndjson
+  bobak copy sqlite:flights.db memory:flights.bobak --checksum
   bobak bench --rows 100000 --engines \"sqlite memory\"
 
 Exit codes: 0 done, 1 failed, 2 called wrongly.";
@@ -75,6 +77,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Query(command) => command.run(&screen),
         Command::Schema(command) => command.run(&screen),
         Command::Export(command) => command.run(&screen),
+        Command::Copy(command) => command.run(&screen),
         Command::Bench(command) => command.run(&screen),
     };
     match done {

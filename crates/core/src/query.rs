@@ -229,6 +229,19 @@ impl Select {
         }
     }
 
+    /// Only the rows whose key follows `key`, besides the condition that is there.
+    ///
+    /// # Errors
+    /// `Mismatch` for a value that is not of its key column's type.
+    pub fn after(mut self, key: &[Value<'static>]) -> Result<Self> {
+        let after = after_key(&self.table, key)?.resolve(&self.table)?;
+        self.condition = Some(match self.condition {
+            Some(condition) => Condition::And(vec![condition, after]),
+            None => after,
+        });
+        Ok(self)
+    }
+
     /// Whether rows are put together before they are handed out.
     #[must_use]
     pub fn is_grouped(&self) -> bool {

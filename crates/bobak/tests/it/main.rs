@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod batches;
+mod copy;
 mod dynamic;
 mod engines;
 mod fields;

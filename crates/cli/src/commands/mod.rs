@@ -1,6 +1,7 @@
 //! The commands: one file each, with its flags and what it does.
 
 mod bench;
+mod copy;
 mod export;
 mod format;
 mod import;
@@ -9,6 +10,7 @@ mod query;
 mod schema;
 
 pub use bench::Bench;
+pub use copy::Copy;
 pub use export::Export;
 pub use import::Import;
 pub use query::Query;

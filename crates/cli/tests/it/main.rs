@@ -4,6 +4,7 @@ mod program; // how a test runs it
 
 mod bad_input; // each mistake: its exit code and its sentence
 mod bench; // a small run, and its reports
+mod copy; // from one database to another
 mod export; // the forms of output
 mod import; // types, bad lines, packings
 mod query; // statements, parameters, types

@@ -1,0 +1,178 @@
+//! Tables from one database to another, whatever their engines: in batches, each committed, so that a copy that was
+//! broken off can be taken up again.
+
+mod columns;
+mod order;
+mod rows;
+
+use crate::Db;
+use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange, TableSchema};
+use rows::Rows;
+use std::sync::Arc;
+
+/// How tables are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyOptions {
+    batch_rows: u64,
+    resume: bool,
+    checksum: bool,
+}
+
+impl CopyOptions {
+    /// Batches of 10,000 rows, into tables that are missing or empty, without a checksum.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { batch_rows: 10_000, resume: false, checksum: false }
+    }
+
+    /// How many rows are written and committed at once, 1 at least; of large rows fewer, some 4 MiB. Default: 10,000.
+    #[must_use]
+    pub const fn batch_rows(mut self, rows: u64) -> Self {
+        self.batch_rows = if rows == 0 { 1 } else { rows };
+        self
+    }
+
+    /// Takes a copy up again that was broken off: goes on after the largest key that is in the target's table, once
+    /// the source is seen to have as many rows up to that key. Default: a table that has rows is refused.
+    #[must_use]
+    pub const fn resume(mut self, resume: bool) -> Self {
+        self.resume = resume;
+        self
+    }
+
+    /// Reads both tables again at the end and compares a checksum over all values. Default: only the numbers of rows
+    /// are compared.
+    #[must_use]
+    pub const fn checksum(mut self, checksum: bool) -> Self {
+        self.checksum = checksum;
+        self
+    }
+}
+
+impl Default for CopyOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What became of one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyReport {
+    /// The table.
+    pub table: String,
+    /// Whether it was made in the target.
+    pub created: bool,
+    /// How many rows were there already.
+    pub found: u64,
+    /// How many rows were copied.
+    pub copied: u64,
+    /// The sum over all values, the same in both, where it was asked for. Another version of Bobak may count another.
+    pub checksum: Option<u64>,
+}
+
+/// How far a copy is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopyProgress<'a> {
+    /// The table.
+    pub table: &'a str,
+    /// Whether its rows are being read again for the checksum, in both databases one after the other.
+    pub checking: bool,
+    /// How many rows are done, those that were found included.
+    pub rows: u64,
+    /// How many there are to do.
+    pub of: u64,
+}
+
+impl Db {
+    /// Copies tables of the main engine to another database's, all of them where none is named: those that others
+    /// refer to first. Keys, stamps and versions stay as they are.
+    ///
+    /// A table that the target lacks is made there with the same columns, key, rules and indexes. One that it has must
+    /// have the columns of the source, of the same types, under any order; others of its own may be NULL or have
+    /// defaults. Rows are read in key order, as of the moment when their table's turn comes, and written in batches,
+    /// each of which is committed: so a copy that breaks off leaves the beginning of a table, and one with
+    /// [`CopyOptions::resume`] goes on behind it. Every table has a key: where the engine found none, the number that
+    /// it gives rows itself, which a copy keeps as a column.
+    ///
+    /// At the end the numbers of rows are compared: rows that were written to either side meanwhile show there.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// # #[derive(Record)] struct Item { id: i64, name: String }
+    /// use bobak::CopyOptions;
+    /// # let file = Db::builder().record::<Item>().open("sqlite::memory:")?;
+    /// # file.create_missing_tables()?;
+    /// # file.table()?.insert(&Item { id: 0, name: "spade".into() })?;
+    /// let memory = Db::open("memory:")?;
+    /// let reports = file.copy_to(&memory, &[], &CopyOptions::new().checksum(true), |_| {})?;
+    /// assert_eq!((reports[0].table.as_str(), reports[0].copied), ("item", 1));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Schema` for a table that is not there, or whose columns differ in the target; `Unsupported` for a rule or a
+    /// value that the target's engine cannot keep; `Conflict` where the target has rows that it should not have, and
+    /// where numbers of rows or checksums differ at the end; those of both engines. What was committed before stays.
+    pub fn copy_to(
+        &self,
+        target: &Self,
+        tables: &[&str],
+        options: &CopyOptions,
+        mut progress: impl FnMut(CopyProgress<'_>),
+    ) -> Result<Vec<CopyReport>> {
+        let (from, to) = (self.main_engine()?, target.main_engine()?);
+        let wanted = order::by_reference(choose(from.tables()?, tables)?);
+        let mut reports = Vec::with_capacity(wanted.len());
+        for schema in wanted {
+            let name = schema.name().to_owned();
+            let report = copy_table(&*from, &*to, schema, options, &mut progress);
+            reports.push(report.map_err(|error| error.in_table(name))?);
+        }
+        // Whoever opened the target has this done at its end too, but may not come to it.
+        to.flush()?;
+        Ok(reports)
+    }
+}
+
+/// The tables with these names, all where there is none.
+fn choose(stored: Vec<TableSchema>, names: &[&str]) -> Result<Vec<TableSchema>> {
+    if names.is_empty() {
+        return Ok(stored);
+    }
+    for name in names {
+        crate::db::find_stored(stored.clone(), name)?;
+    }
+    let is_wanted =
+        |table: &TableSchema| names.iter().any(|n| table.name().eq_ignore_ascii_case(n));
+    Ok(stored.into_iter().filter(is_wanted).collect())
+}
+
+fn copy_table(
+    from: &dyn Engine,
+    to: &dyn Engine,
+    source: TableSchema,
+    options: &CopyOptions,
+    progress: &mut dyn FnMut(CopyProgress<'_>),
+) -> Result<CopyReport> {
+    let source = Arc::new(source);
+    let find = |tables: Vec<TableSchema>| {
+        tables.into_iter().find(|table| table.name().eq_ignore_ascii_case(source.name()))
+    };
+    let there = find(to.tables()?);
+    let created = there.is_none();
+    let target = match there {
+        Some(target) => target,
+        None => {
+            to.alter(&[SchemaChange::CreateTable(Arc::clone(&source))])?;
+            find(to.tables()?).ok_or_else(|| {
+                Error::new(ErrorKind::Schema, "the table was made, but is not to be seen")
+            })?
+        }
+    };
+    let rows = Rows::new(from, to, &source, Arc::new(target))?;
+    let found = rows.begin(options.resume)?;
+    let copied = rows.copy(&found, options.batch_rows, progress)?;
+    rows.check_count()?;
+    let checksum = if options.checksum { Some(rows.check_sum(progress)?) } else { None };
+    Ok(CopyReport { table: source.name().to_owned(), created, found: found.rows, copied, checksum })
+}

@@ -1,0 +1,259 @@
+//! One table's rows: how far a copy had come, the copy itself, and the comparison at its end.
+
+use super::CopyProgress;
+use super::columns::Columns;
+use bobak_core::{
+    Batch, Engine, Error, ErrorKind, Expr, FieldSet, OnError, Order, Result, Row, RowBuffer,
+    Select, Session, Source, TableSchema, Value, ValueRef, Verb, Write,
+};
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::Arc;
+
+/// Most rows' bytes of a batch.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// A table in two databases.
+pub(super) struct Rows<'a> {
+    from: &'a dyn Engine,
+    to: &'a dyn Engine,
+    source: &'a Arc<TableSchema>,
+    target: Arc<TableSchema>,
+    columns: Columns,
+}
+
+/// What is in the target before a copy begins.
+pub(super) struct Found {
+    /// How many rows.
+    pub(super) rows: u64,
+    /// The largest key, in the source's form, where there is a row.
+    key: Option<Vec<Value<'static>>>,
+}
+
+impl<'a> Rows<'a> {
+    /// # Errors
+    /// `Schema` where the tables' columns differ.
+    pub(super) fn new(
+        from: &'a dyn Engine,
+        to: &'a dyn Engine,
+        source: &'a Arc<TableSchema>,
+        target: Arc<TableSchema>,
+    ) -> Result<Self> {
+        let columns = Columns::new(source, &target)?;
+        Ok(Self { from, to, source, target, columns })
+    }
+
+    /// Looks at what the target has.
+    ///
+    /// # Errors
+    /// `Conflict` where it has rows and `resume` is off, or where it has other rows than the source's first.
+    pub(super) fn begin(&self, resume: bool) -> Result<Found> {
+        let rows = count(&*self.to.session()?, Select::all(&self.target))?;
+        if rows == 0 {
+            return Ok(Found { rows, key: None });
+        }
+        if !resume {
+            let message = format!(
+                "the target's table has {rows} rows already: empty it, or resume the copy that has begun"
+            );
+            return Err(Error::new(ErrorKind::Conflict, message));
+        }
+        let key = self.largest_key()?;
+        let session = self.from.session()?;
+        let all = count(&*session, Select::all(self.source))?;
+        let left = count(&*session, Select::all(self.source).after(&key)?)?;
+        if all - left.min(all) != rows {
+            let message = format!(
+                "the target's table has {rows} rows up to its largest key, where the source has {}: it is not the \
+                 beginning of a copy",
+                all - left.min(all)
+            );
+            return Err(Error::new(ErrorKind::Conflict, message));
+        }
+        Ok(Found { rows, key: Some(key) })
+    }
+
+    /// Copies the rows behind `found`; gives their number.
+    ///
+    /// # Errors
+    /// Those of both engines; a refused row's has its number among the rows of this copy.
+    pub(super) fn copy(
+        &self,
+        found: &Found,
+        batch_rows: u64,
+        progress: &mut dyn FnMut(CopyProgress<'_>),
+    ) -> Result<u64> {
+        let mut select = Select::all(self.source);
+        if let Some(key) = &found.key {
+            select = select.after(key)?;
+        }
+        let (reader, writer) = (self.from.session()?, self.to.session()?);
+        let left = count(&*reader, select.clone())?;
+        let of = found.rows + left;
+        let mut batch = Batch::new();
+        let mut copied = 0;
+        let mut send = |batch: &mut Batch| -> Result<()> {
+            writer.batch(batch, OnError::Stop, &mut |_| {}).map_err(|error| match error.row() {
+                Some(row) => error.at_row(copied + row),
+                None => error,
+            })?;
+            copied += batch.rows();
+            batch.clear();
+            let (table, rows) = (self.source.name(), found.rows + copied);
+            progress(CopyProgress { table, checking: false, rows, of });
+            Ok(())
+        };
+        walk(&*reader, &select, |row| {
+            self.add(&mut batch, row)?;
+            if batch.rows() >= batch_rows || batch.bytes() >= BATCH_BYTES {
+                send(&mut batch)?;
+            }
+            Ok(())
+        })?;
+        if !batch.is_empty() {
+            send(&mut batch)?;
+        }
+        Ok(copied)
+    }
+
+    /// # Errors
+    /// `Conflict` where the two tables have different numbers of rows.
+    pub(super) fn check_count(&self) -> Result<()> {
+        let source = count(&*self.from.session()?, Select::all(self.source))?;
+        let target = count(&*self.to.session()?, Select::all(&self.target))?;
+        if source == target {
+            return Ok(());
+        }
+        let message = format!("{target} rows are in the target, {source} in the source");
+        Err(Error::new(ErrorKind::Conflict, message))
+    }
+
+    /// The sum over all values of all rows, the same in both.
+    ///
+    /// # Errors
+    /// `Conflict` where it is not the same.
+    pub(super) fn check_sum(&self, progress: &mut dyn FnMut(CopyProgress<'_>)) -> Result<u64> {
+        let reader = self.from.session()?;
+        let rows = count(&*reader, Select::all(self.source))?;
+        let (mut source, mut target, mut done) = (0_u64, 0_u64, 0_u64);
+        let mut step = |done: u64| {
+            if done.is_multiple_of(10_000) {
+                let of = rows.saturating_mul(2);
+                let table = self.source.name();
+                progress(CopyProgress { table, checking: true, rows: done, of });
+            }
+        };
+        walk(&*reader, &Select::all(self.source), |row| {
+            let mut values = Vec::new();
+            self.columns.values(row, &mut values)?;
+            source = source.wrapping_add(self.sum(&values.as_slice()));
+            done += 1;
+            step(done);
+            Ok(())
+        })?;
+        walk(&*self.to.session()?, &Select::all(&self.target), |row| {
+            target = target.wrapping_add(self.sum(row));
+            done += 1;
+            step(done);
+            Ok(())
+        })?;
+        if source == target {
+            return Ok(source);
+        }
+        let message = format!(
+            "the rows differ: their checksum is {target:016x} in the target, {source:016x} in the source"
+        );
+        Err(Error::new(ErrorKind::Conflict, message))
+    }
+
+    fn add(&self, batch: &mut Batch, row: &dyn Row) -> Result<()> {
+        let mut values = Vec::with_capacity(self.target.columns().len());
+        self.columns.values(row, &mut values)?;
+        let (table, verb, fields) = (&self.target, Verb::Insert, FieldSet::EMPTY);
+        batch.push(&Write { table, verb, fields, values: &values })
+    }
+
+    /// The sum of one row in the target's form. The order of rows has no say in a table's sum.
+    fn sum(&self, row: &dyn Row) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for place in (0..row.len()).filter(|&place| self.columns.is_copied(place)) {
+            match row.get(place) {
+                ValueRef::Null => hasher.write_u8(0),
+                ValueRef::Int(value) => {
+                    hasher.write_u8(1);
+                    hasher.write_i64(value);
+                }
+                ValueRef::Float(value) => {
+                    hasher.write_u8(2);
+                    // The two zeros are equal.
+                    hasher.write_u64((value + 0.0).to_bits());
+                }
+                ValueRef::Text(value) => add_bytes(&mut hasher, 3, value.as_bytes()),
+                ValueRef::Bytes(value) => add_bytes(&mut hasher, 4, value),
+            }
+        }
+        hasher.finish()
+    }
+
+    /// The key of the target's last row, in the source's form.
+    fn largest_key(&self) -> Result<Vec<Value<'static>>> {
+        let places = self.target.key();
+        let select = Select {
+            columns: places.iter().map(|&place| Expr::Column(place)).collect(),
+            order: places.iter().map(|&column| Order { column, descending: true }).collect(),
+            limit: Some(1),
+            ..Select::all(&self.target)
+        };
+        let mut key = Vec::new();
+        self.to.session()?.query(&Source::Select(&select), &mut |row| {
+            for (value, &place) in (0..row.len()).zip(self.source.key()) {
+                if let Some(column) = self.source.columns().get(place) {
+                    key.push(column.accept(row.get(value).into())?);
+                }
+            }
+            Ok(false)
+        })?;
+        Ok(key)
+    }
+}
+
+fn add_bytes(hasher: &mut DefaultHasher, tag: u8, bytes: &[u8]) {
+    hasher.write_u8(tag);
+    hasher.write_usize(bytes.len());
+    hasher.write(bytes);
+}
+
+/// How many rows a selection has.
+fn count(session: &dyn Session, select: Select) -> Result<u64> {
+    let select = Select { columns: vec![Expr::Count], order: Vec::new(), ..select };
+    let mut rows = 0;
+    session.query(&Source::Select(&select), &mut |row| {
+        if let ValueRef::Int(count) = row.get(0) {
+            rows = u64::try_from(count).unwrap_or(0);
+        }
+        Ok(true)
+    })?;
+    Ok(rows)
+}
+
+/// Hands rows out a part at a time, so that those who take long over one hold nothing up in the engine.
+fn walk(
+    session: &dyn Session,
+    select: &Select,
+    mut each: impl FnMut(&dyn Row) -> Result<()>,
+) -> Result<()> {
+    let cursor = session.open(&Source::Select(select))?;
+    let mut rows = RowBuffer::default();
+    let result = (|| {
+        loop {
+            session.fetch(cursor.id, &mut rows)?;
+            if rows.rows() == 0 {
+                return Ok(());
+            }
+            while let Some(row) = rows.next_row()? {
+                each(&row)?;
+            }
+        }
+    })();
+    session.close(cursor.id);
+    result
+}

@@ -1,0 +1,91 @@
+//! From one database to another: whole, by table, and after a kill.
+
+use crate::program::{Program, data};
+use std::fmt::Write;
+use std::process::{Command, Stdio};
+
+const TABLES: [&str; 3] = ["airlines", "airports", "planes"];
+
+fn import(program: &Program) {
+    for (table, key) in TABLES.iter().zip(["carrier", "faa", "tailnum"]) {
+        let file = data(&format!("{table}.csv"));
+        program.ok(&["import", &file, "--table", table, "--to", "sqlite:from.db", "--key", key]);
+    }
+}
+
+#[test]
+fn all_tables_to_memory_and_back_are_the_same() {
+    let program = Program::new();
+    import(&program);
+    let run = program.run(&["copy", "sqlite:from.db", "memory:middle.bobak", "--checksum"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains("airlines: 16 rows, checksum "), "{}", run.err);
+    program.ok(&["copy", "memory:middle.bobak", "sqlite:to.db", "--checksum"]);
+    for table in TABLES {
+        let export = |file: &str| program.ok(&["export", file, "--table", table]);
+        assert_eq!(export("sqlite:from.db"), export("sqlite:to.db"));
+    }
+    let schema = |file: &str| program.ok(&["schema", file]);
+    assert_eq!(schema("sqlite:from.db"), schema("sqlite:to.db"));
+}
+
+#[test]
+fn chosen_tables_only_and_never_twice() {
+    let program = Program::new();
+    import(&program);
+    program.ok(&["copy", "sqlite:from.db", "sqlite:to.db", "--table", "planes,airlines"]);
+    program.fails(1, "airports", &["export", "sqlite:to.db", "--table", "airports"]);
+    let twice = ["copy", "sqlite:from.db", "sqlite:to.db"];
+    program.fails(1, "16 rows already", &twice);
+    program.fails(1, "--resume goes on with it", &twice);
+    program.ok(&[&twice[..], &["--resume"]].concat());
+    program.ok(&["export", "sqlite:to.db", "--table", "airports"]);
+}
+
+#[test]
+fn wrong_calls_make_nothing() {
+    let program = Program::new();
+    import(&program);
+    program.fails(1, "no file nothing.db", &["copy", "sqlite:nothing.db", "sqlite:to.db"]);
+    program.fails(1, "'trains'", &["copy", "sqlite:from.db", "sqlite:to.db", "--table", "trains"]);
+    program.fails(2, "are the same", &["copy", "sqlite:from.db", "sqlite:from.db"]);
+    program.fails(2, "--batch", &["copy", "sqlite:from.db", "sqlite:to.db", "--batch", "0"]);
+    assert!(!program.path("to.db").exists());
+}
+
+#[test]
+fn a_copy_that_was_killed_is_taken_up_again() {
+    let program = Program::new();
+    let mut csv = "id,text\n".to_owned();
+    for id in 1..=40_000 {
+        writeln!(csv, "{id},row {id}").expect("writes");
+    }
+    program.file("rows.csv", csv);
+    program.ok(&["import", "rows.csv", "--table", "rows", "--to", "sqlite:from.db", "--key", "id"]);
+    let to = "sqlite:to.db?synchronous=off";
+    let arguments = ["copy", "sqlite:from.db", to, "--batch", "100"];
+    let mut copy = Command::new(env!("CARGO_BIN_EXE_bobak"))
+        .args(arguments)
+        .current_dir(program.path(""))
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    // Killed as soon as a row is to be seen; should it be done by then, nothing is left to take up.
+    while copy.try_wait().expect("is there").is_none() {
+        let seen = program.run(&[
+            "query",
+            "sqlite:to.db",
+            "SELECT 1 FROM rows LIMIT 1",
+            "--format",
+            "csv",
+        ]);
+        if seen.code == 0 && seen.out.contains('1') {
+            break;
+        }
+    }
+    copy.kill().expect("is killed");
+    copy.wait().expect("ends");
+    program.ok(&[&arguments[..], &["--resume", "--checksum"]].concat());
+    let sum = ["query", "sqlite:to.db", "SELECT count(*), sum(id) FROM rows", "--format", "csv"];
+    assert!(program.ok(&sum).contains("40000,800020000"));
+}
