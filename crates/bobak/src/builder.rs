@@ -26,6 +26,7 @@ use std::sync::Arc;
 pub struct DbBuilder {
     attached: Vec<(String, Source)>,
     records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
+    always_through_host: bool,
 }
 
 enum Source {
@@ -62,6 +63,15 @@ impl DbBuilder {
         self
     }
 
+    /// Whether an SQL statement on the tables of one engine goes straight to it, where that engine
+    /// can run it. Default yes. With no every statement goes through SQLite and its virtual tables:
+    /// the rows are the same, later.
+    #[must_use]
+    pub const fn direct(mut self, direct: bool) -> Self {
+        self.always_through_host = !direct;
+        self
+    }
+
     /// Opens the database with its main engine by a URL. See [`Db::open`].
     ///
     /// # Errors
@@ -93,6 +103,6 @@ impl DbBuilder {
             };
             engines.push((name, engine));
         }
-        Db::from_engines(engines, self.records)
+        Db::from_engines(engines, self.records, !self.always_through_host)
     }
 }

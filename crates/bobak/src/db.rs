@@ -2,6 +2,7 @@
 
 use crate::access::Handle;
 use crate::diff::{self, Difference};
+use crate::route::Routes;
 use crate::{Batch, BatchOptions, DbBuilder, DynTable, Parameters, Table, Transaction};
 use bobak_core::{Engine, Error, ErrorKind, FromRow, Record, Result, SchemaChange, TableSchema};
 use std::any::TypeId;
@@ -28,6 +29,7 @@ pub struct Db(Arc<Inner>);
 pub(crate) struct Inner {
     engines: Vec<(String, Arc<dyn Engine>)>,
     model: RwLock<Model>,
+    pub(crate) routes: Routes,
 }
 
 /// The record types that the database knows.
@@ -78,8 +80,10 @@ impl Db {
     pub(crate) fn from_engines(
         engines: Vec<(String, Arc<dyn Engine>)>,
         records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
+        direct: bool,
     ) -> Result<Self> {
-        let inner = Inner { engines, model: RwLock::default() };
+        let routes = Routes::new(&engines, direct)?;
+        let inner = Inner { engines, model: RwLock::default(), routes };
         for (id, name, schema) in records {
             let engine = name.map_or(Ok(0), |name| inner.engine_named(&name))?;
             inner.register(id, engine, schema)?;
@@ -215,9 +219,15 @@ impl Db {
         Ok(result)
     }
 
-    /// Runs SQL on the main engine, and reads its rows: as tuples by place, as structs that derive
+    /// Runs SQL, and reads its rows: as tuples by place, as structs that derive
     /// [`FromRow`](derive@crate::FromRow) or [`Record`](derive@crate::Record) by column name, as single values,
     /// or as [`DynRow`](crate::DynRow)s. Each `?` is a parameter.
+    ///
+    /// One statement reads and joins the tables of all engines of the database, and writes to those
+    /// of one. A name means a table of the main engine, else of the first attached one that has it;
+    /// `engine.table` says which. SQLite runs it, and lets the engines do what they can: see
+    /// [`explain`](Db::explain). A statement on one engine's tables goes straight to that engine
+    /// where it understands it.
     ///
     /// ```
     /// # use bobak::prelude::*;
@@ -228,11 +238,11 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// `Unsupported` where the engine has no SQL; `Syntax`; `Schema` for an unknown table or
-    /// column; `Mismatch` for a wrong number of parameters, or a column that is not of its field's
+    /// `Unsupported` for a statement that would write to two engines; `Syntax`; `Schema` for an
+    /// unknown table or column; `Mismatch` for a wrong number of parameters, or a column that is not of its field's
     /// type.
     pub fn sql<R: FromRow>(&self, text: &str, parameters: impl Parameters) -> Result<Vec<R>> {
-        crate::sql::list(&self.handle()?, text, parameters)
+        crate::sql::list(&*self.0, text, parameters)
     }
 
     /// As [`sql`](Db::sql), handing out rows one by one until `each` says `false`: constant memory.
@@ -245,7 +255,7 @@ impl Db {
         parameters: impl Parameters,
         each: impl FnMut(R) -> Result<bool>,
     ) -> Result<()> {
-        crate::sql::for_each(&self.handle()?, text, parameters, each)
+        crate::sql::for_each(&*self.0, text, parameters, each)
     }
 
     /// Runs SQL that gives no rows; gives the number of rows changed.
@@ -253,8 +263,26 @@ impl Db {
     /// # Errors
     /// As [`sql`](Db::sql).
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
-        let parameters = parameters.into_values()?;
-        self.handle()?.with(|session| session.execute(text, &parameters))
+        self.0.execute_text(text, &parameters.into_values()?)
+    }
+
+    /// How a statement would be run, in words, a line for each table: which engine it is on, what
+    /// that engine is asked for, and what SQLite does itself.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// # #[derive(Record)] struct Visit { id: i64, page: String }
+    /// # let db = Db::builder().attach("cache", "memory:").record_on::<Visit>("cache").open("sqlite::memory:")?;
+    /// # db.create_missing_tables()?;
+    /// let lines = db.explain("SELECT upper(page) FROM visit WHERE id > ?", (7,))?;
+    /// assert_eq!(lines, ["cache.visit: where id > ?, columns *"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sql`](Db::sql).
+    pub fn explain(&self, text: &str, parameters: impl Parameters) -> Result<Vec<String>> {
+        self.0.explain_text(text, &parameters.into_values()?)
     }
 
     /// Makes everything that was committed durable: the memory engine writes its snapshot file,
@@ -270,10 +298,6 @@ impl Db {
     pub(crate) fn main_engine(&self) -> Result<Arc<dyn Engine>> {
         self.0.engine(0).map(Arc::clone)
     }
-
-    fn handle(&self) -> Result<Handle<'static>> {
-        Ok(Handle::Engine(Arc::clone(self.0.engine(0)?)))
-    }
 }
 
 impl Inner {
@@ -281,6 +305,17 @@ impl Inner {
         self.engines.get(place).map(|(_, engine)| engine).ok_or_else(|| {
             Error::new(ErrorKind::Config, "the database has no engine: name one in the builder")
         })
+    }
+
+    /// The engines with their names, the main one first.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn named_engines(&self) -> &[(String, Arc<dyn Engine>)] {
+        &self.engines
+    }
+
+    /// The name of an engine.
+    pub(crate) fn engine_name(&self, place: usize) -> &str {
+        self.engines.get(place).map_or("", |(name, _)| name)
     }
 
     fn engine_named(&self, name: &str) -> Result<usize> {
@@ -408,6 +443,8 @@ impl Inner {
     fn forget_stored(&self) {
         let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
         model.stored.clear();
+        drop(model);
+        self.routes.forget();
     }
 }
 

@@ -22,6 +22,7 @@ mod db;
 mod diff;
 mod dynamic;
 mod parameters;
+mod route;
 mod rows;
 mod sql;
 mod table;
@@ -52,8 +53,8 @@ pub mod engine {
     pub use bobak_core::memory;
     pub use bobak_core::{
         Assign, Batch, Capabilities, Change, Comparison, Condition, Control, Cursor, CursorId,
-        Engine, Expr, FieldSet, RowBuffer, Run, SchemaChange, Select, Session, Source, Verb, Write,
-        codec, prepare_insert, prepare_update, prepare_waiting,
+        Engine, Estimate, Expr, FieldSet, RowBuffer, Run, SchemaChange, Select, Session, Source,
+        Verb, Write, codec, prepare_insert, prepare_update, prepare_waiting,
     };
     #[cfg(feature = "sqlite")]
     pub use bobak_sqlite as sqlite;

@@ -1,18 +1,31 @@
 //! Rows of SQL text, read as any type.
 
 use crate::Parameters;
-use crate::access::Handle;
-use bobak_core::{Error, ErrorKind, FromRow, Result, Row, Source, ValueRef};
+use bobak_core::{Error, ErrorKind, FromRow, Result, Row, Value, ValueRef};
 use std::sync::Arc;
+
+/// What runs SQL: a database, or a transaction.
+pub(crate) trait RunText {
+    /// Hands out the rows of a statement until `row` says `false`.
+    ///
+    /// # Errors
+    /// Those of the statement, and of `row`.
+    fn query_text(
+        &self,
+        text: &str,
+        parameters: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()>;
+}
 
 /// All rows of a statement.
 pub(crate) fn list<R: FromRow>(
-    handle: &Handle<'_>,
+    runner: &dyn RunText,
     text: &str,
     parameters: impl Parameters,
 ) -> Result<Vec<R>> {
     let mut rows = Vec::new();
-    for_each(handle, text, parameters, |row| {
+    for_each(runner, text, parameters, |row| {
         rows.push(row);
         Ok(true)
     })?;
@@ -21,28 +34,25 @@ pub(crate) fn list<R: FromRow>(
 
 /// Hands out a statement's rows until `each` says `false`.
 pub(crate) fn for_each<R: FromRow>(
-    handle: &Handle<'_>,
+    runner: &dyn RunText,
     text: &str,
     parameters: impl Parameters,
     mut each: impl FnMut(R) -> Result<bool>,
 ) -> Result<()> {
     let parameters = parameters.into_values()?;
-    let source = Source::Sql { text, parameters: &parameters };
     let mut layout: Option<Layout> = None;
     let mut number = 0;
-    handle.with(|session| {
-        session.query(&source, &mut |row| {
-            let layout = match &mut layout {
-                Some(layout) => layout,
-                none => none.insert(Layout::of::<R>(row)?),
-            };
-            let read = match &layout.places {
-                Some(places) => R::from_named_row(&Rearranged { row, places }, &layout.names),
-                None => R::from_named_row(row, &layout.names),
-            };
-            number += 1;
-            each(read.map_err(|error| error.at_row(number - 1))?)
-        })
+    runner.query_text(text, &parameters, &mut |row| {
+        let layout = match &mut layout {
+            Some(layout) => layout,
+            none => none.insert(Layout::of::<R>(row)?),
+        };
+        let read = match &layout.places {
+            Some(places) => R::from_named_row(&Rearranged { row, places }, &layout.names),
+            None => R::from_named_row(row, &layout.names),
+        };
+        number += 1;
+        each(read.map_err(|error| error.at_row(number - 1))?)
     })
 }
 

@@ -2,8 +2,9 @@
 
 use crate::access::{Handle, Lend, Lent};
 use crate::db::{Inner, find_stored};
+use crate::sql::RunText;
 use crate::{Batch, BatchOptions, DynTable, Parameters, Table};
-use bobak_core::{Control, FromRow, Record, Result, SchemaChange, TableSchema};
+use bobak_core::{Control, FromRow, Record, Result, Row, SchemaChange, TableSchema, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -88,12 +89,14 @@ impl<'db> Transaction<'db> {
         Batch::in_transaction(self.inner, self.engine, &self.session, options)
     }
 
-    /// Runs SQL, and reads its rows. See [`Db::sql`](crate::Db::sql).
+    /// Runs SQL, and reads its rows. See [`Db::sql`](crate::Db::sql). It reads the tables of all
+    /// engines, and writes to those of the transaction's. Inside a transaction of the main engine
+    /// where that is SQLite it may write to an attached engine instead, if to nothing else.
     ///
     /// # Errors
     /// As [`Db::sql`](crate::Db::sql).
     pub fn sql<R: FromRow>(&self, text: &str, parameters: impl Parameters) -> Result<Vec<R>> {
-        crate::sql::list(&self.handle(), text, parameters)
+        crate::sql::list(self, text, parameters)
     }
 
     /// Runs SQL that gives no rows. See [`Db::execute`](crate::Db::execute).
@@ -102,7 +105,8 @@ impl<'db> Transaction<'db> {
     /// As [`Db::execute`](crate::Db::execute).
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
         let parameters = parameters.into_values()?;
-        self.handle().with(|session| session.execute(text, &parameters))
+        let inner = self.inner;
+        inner.execute_in(self.engine, &self.session, text, &parameters)
     }
 
     /// Marks a place to come back to. What is done until [`Savepoint::release`] is undone where
@@ -152,6 +156,17 @@ impl<'db> Transaction<'db> {
 
     fn handle(&self) -> Handle<'_> {
         Handle::Transaction(&self.session)
+    }
+}
+
+impl RunText for Transaction<'_> {
+    fn query_text(
+        &self,
+        text: &str,
+        parameters: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        self.inner.query_in(self.engine, &self.session, text, parameters, row)
     }
 }
 

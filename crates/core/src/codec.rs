@@ -137,6 +137,22 @@ impl<'a> EncodedRow<'a> {
         }
     }
 
+    /// As [`value`](Self::value), a text unchecked.
+    #[inline]
+    #[must_use]
+    pub fn raw_value(&self, column: usize) -> RawValue<'a> {
+        if column >= self.columns {
+            return RawValue::Null;
+        }
+        match self.tag(column) {
+            INT => RawValue::Int(i64::from_le_bytes(self.slot(column))),
+            FLOAT => RawValue::Float(f64::from_le_bytes(self.slot(column))),
+            TEXT => self.heap(column).map_or(RawValue::Null, RawValue::Text),
+            BYTES => self.heap(column).map_or(RawValue::Null, RawValue::Bytes),
+            _ => RawValue::Null,
+        }
+    }
+
     /// All values in order, texts unchecked: the quickest way through a row.
     #[inline]
     pub fn raw_values(&self) -> impl ExactSizeIterator<Item = RawValue<'a>> + use<'a> {
@@ -375,6 +391,8 @@ mod tests {
         let raw: Vec<_> = kept.iter().map(|v| RawValue::from(v.as_ref())).collect();
         let passed: Vec<_> = row.raw_values().collect();
         assert_eq!(format!("{passed:?}"), format!("{raw:?}"));
+        let single: Vec<_> = (0..row.len()).map(|i| row.raw_value(i)).collect();
+        assert_eq!(format!("{single:?}"), format!("{raw:?}"));
         assert_eq!(row.get(6), ValueRef::Null);
         assert_eq!(split_first(&out[used..]).unwrap().0.len(), 0);
     }

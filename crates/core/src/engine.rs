@@ -26,10 +26,11 @@ use crate::{
     Assign, Batch, Condition, Error, FieldSet, OnError, Outcome, Result, Row, RowBuffer, Select,
     TableSchema, Value,
 };
+use std::any::Any;
 use std::sync::Arc;
 
 /// Something that stores tables.
-pub trait Engine: Send + Sync + 'static {
+pub trait Engine: Any + Send + Sync {
     /// Its name, for messages: `sqlite`, `memory`.
     fn name(&self) -> &'static str;
 
@@ -80,12 +81,38 @@ pub trait Engine: Send + Sync + 'static {
         self.session()?.alter(changes)
     }
 
+    /// About how many rows a table has, and what it costs to ask for some: for who plans a join.
+    /// Must be quick; a server answers from what it knows already. The default knows nothing.
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        let _ = table;
+        Estimate::default()
+    }
+
     /// Makes everything that was committed durable: a memory engine writes its snapshot, SQLite
     /// checkpoints its log. Nothing to do where commits are durable already.
     ///
     /// # Errors
     /// `Full`, `ReadOnly`, `Io`; what was durable before still is.
     fn flush(&self) -> Result<()>;
+}
+
+/// What [`Engine::estimate`] says. The unit of cost is one row read from memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// About how many rows; `None` where nobody knows.
+    pub rows: Option<u64>,
+    /// What one call costs before its first row comes: about 1 in memory, 10 for a file, some
+    /// hundreds for a server.
+    pub call: u32,
+    /// What each row costs on top: 1 in memory, more where rows cross a wire.
+    pub row: u32,
+}
+
+impl Default for Estimate {
+    /// An engine that nothing is known of is taken to be far away.
+    fn default() -> Self {
+        Self { rows: None, call: 500, row: 3 }
+    }
 }
 
 /// What an engine can do beyond the contract, as data.

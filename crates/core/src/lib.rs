@@ -33,8 +33,8 @@ pub use column::{AnyColumn, Column, Operand};
 pub use condition::{Comparison, Condition, Filter, like};
 pub use dynamic::{DynRow, IntoStored};
 pub use engine::{
-    Capabilities, Change, Control, Cursor, CursorId, Engine, SchemaChange, Session, Source, Verb,
-    Write,
+    Capabilities, Change, Control, Cursor, CursorId, Engine, Estimate, SchemaChange, Session,
+    Source, Verb, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count};

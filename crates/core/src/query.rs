@@ -44,6 +44,7 @@ pub struct Select {
     /// all rows are one group, even where there is no row.
     pub group: Vec<usize>,
     /// The order, complete: it ends with the key's columns. Of groups: with the group's columns.
+    /// Where it is empty the rows may come in any order.
     pub order: Vec<Order>,
     /// The most rows.
     pub limit: Option<u64>,

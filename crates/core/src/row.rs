@@ -75,6 +75,7 @@ pub struct RowBuffer {
     bytes: Vec<u8>,
     rows: usize,
     next: usize,
+    current: usize,
 }
 
 impl RowBuffer {
@@ -83,6 +84,7 @@ impl RowBuffer {
         self.bytes.clear();
         self.rows = 0;
         self.next = 0;
+        self.current = 0;
     }
 
     /// How many rows it holds, those already handed out included.
@@ -128,10 +130,26 @@ impl RowBuffer {
         match self.bytes.get(self.next..) {
             Some(rest) if !rest.is_empty() => {
                 let (row, used) = crate::codec::split_first(rest)?;
+                self.current = self.next;
                 self.next += used;
                 Ok(Some(row))
             }
             _ => Ok(None),
         }
+    }
+
+    /// Where the row is that was handed out last: for [`row_at`](RowBuffer::row_at).
+    #[inline]
+    #[must_use]
+    pub const fn position(&self) -> usize {
+        self.current
+    }
+
+    /// The row at a [`position`](RowBuffer::position); one without columns where none begins.
+    #[inline]
+    #[must_use]
+    pub fn row_at(&self, position: usize) -> EncodedRow<'_> {
+        let rest = self.bytes.get(position..).unwrap_or_default();
+        crate::codec::split_first(rest).map_or(EncodedRow::new(&[]), |(row, _)| row)
     }
 }

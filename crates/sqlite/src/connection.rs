@@ -6,6 +6,7 @@ use crate::error::translate;
 use crate::facts::KnownFacts;
 use crate::ffi::{self, Failure, StatementId, codes};
 use crate::hold::Hold;
+use crate::host::Joined;
 use bobak_core::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef};
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub(crate) struct Connection {
     pub(crate) facts: KnownFacts,
     pub(crate) hold: Hold,
     cursors: Vec<Arc<Shared>>,
+    /// The tables of other engines, where they were asked for.
+    pub(crate) joined: Option<Joined>,
 }
 
 impl Connection {
@@ -44,6 +47,7 @@ impl Connection {
             facts: KnownFacts::default(),
             hold: Hold::default(),
             cursors: Vec::new(),
+            joined: None,
         })
     }
 

@@ -2,13 +2,17 @@
 
 use crate::gate::{Gate, Lease, Pool};
 use crate::hold::Hold;
+use crate::host::Guests;
 use crate::session::SqliteSession;
 use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
 use crate::standing::{HandingOut, Writing};
 use crate::{open, query, write};
-use bobak_core::{Capabilities, Engine, Outcome, Result, Row, Session, TableSchema, Value, Write};
+use bobak_core::{
+    Capabilities, Engine, Error, ErrorKind, Estimate, Outcome, Result, Row, Session, TableSchema,
+    Value, Write,
+};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A database of SQLite: a file, or memory. Cheap to clone; closed when the last clone is gone.
 ///
@@ -18,7 +22,7 @@ use std::sync::Arc;
 /// ```
 /// use bobak_core::{ColumnSchema, Engine, SchemaChange, TableSchema};
 /// use bobak_sqlite::Sqlite;
-/// use std::sync::Arc;
+/// use std::sync::{Arc, OnceLock};
 ///
 /// let engine = Sqlite::open_memory()?;
 /// let plane = TableSchema::builder("plane")
@@ -42,6 +46,8 @@ pub(crate) struct Inner {
     settings: Settings,
     /// Whether a reader that stands on a row keeps the writer from its commit.
     readers_block: bool,
+    /// The engines whose tables its connections show, where it is a host.
+    guests: OnceLock<Arc<Guests>>,
 }
 
 impl Sqlite {
@@ -75,8 +81,21 @@ impl Sqlite {
             writer: Gate::new(connection, settings.busy_timeout),
             readers_block: settings.journal != JournalMode::Wal && !settings.read_only,
             settings,
+            guests: OnceLock::new(),
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
+    /// Makes it a host.
+    pub(crate) fn set_guests(&self, guests: &Arc<Guests>) -> Result<()> {
+        self.inner.guests.set(Arc::clone(guests)).map_err(|_| {
+            let message = "the database shows the tables of other engines already";
+            Error::new(ErrorKind::Misuse, message)
+        })
     }
 }
 
@@ -102,6 +121,14 @@ impl Inner {
         match &self.readers {
             Some(readers) => readers.enter(),
             None => self.writer.enter(),
+        }
+    }
+
+    /// A connection for reading, where one can be had without waiting.
+    fn try_read(&self) -> Option<Lease<'_>> {
+        match &self.readers {
+            Some(readers) => readers.enter().ok(),
+            None => self.writer.try_enter(),
         }
     }
 
@@ -142,6 +169,33 @@ impl Inner {
     #[inline]
     pub(crate) fn blocking_readers(&self) -> Option<&Pool> {
         if self.readers_block { self.readers.as_ref() } else { None }
+    }
+
+    /// The engines whose tables its connections show.
+    #[inline]
+    pub(crate) fn guests(&self) -> Option<&Arc<Guests>> {
+        self.guests.get()
+    }
+
+    /// Whether its connections have nothing but other engines' tables.
+    pub(crate) fn is_private(&self) -> bool {
+        self.settings.private
+    }
+
+    /// Runs `work`; where a table or column is missing, once more if the guests have others by now.
+    pub(crate) fn with_fresh_tables<R>(&self, work: impl Fn() -> Result<R>) -> Result<R> {
+        let error = match work() {
+            Err(error) if error.kind() == ErrorKind::Schema => error,
+            result => return result,
+        };
+        let Some(guests) = self.guests() else {
+            return Err(error);
+        };
+        if guests.refresh() {
+            return work();
+        }
+        // A table may be missing since its engine can't be reached.
+        Err(guests.catalog().first_error(guests).unwrap_or(error))
     }
 
     /// Whether there is but one connection.
@@ -188,6 +242,16 @@ impl Engine for Sqlite {
         let _handing_out = self.inner.begin_handing_out()?;
         lease.hold();
         query::get(&mut lease, table, key, row)
+    }
+
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        let call = if self.inner.settings.path.is_some() { 12 } else { 8 };
+        let rows = self.inner.try_read().and_then(|mut lease| {
+            // The largest rowid: exact where no row was deleted, and found at once.
+            let name = bobak_sql::quote(bobak_sql::Dialect::Sqlite, table.name());
+            lease.first_integer(&format!("SELECT max(rowid) FROM main.{name}")).ok()
+        });
+        Estimate { rows: rows.and_then(|rows| u64::try_from(rows).ok()), call, row: 2 }
     }
 
     fn flush(&self) -> Result<()> {

@@ -37,7 +37,11 @@ impl std::error::Error for SqliteError {}
 /// The error of a failed statement; `table` is the one that it was about, where that is known.
 #[cold]
 pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error {
-    let Failure { code, message, offset } = failure;
+    let Failure { code, message, offset, cause } = failure;
+    if let Some(cause) = cause {
+        // The error of another engine's table: as that engine gave it.
+        return cause;
+    }
     let error = match code & 0xff {
         codes::SQLITE_CONSTRAINT => constraint(code, &message),
         codes::SQLITE_ERROR => from_text(&message, offset),
@@ -143,6 +147,10 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
         codes::SQLITE_INTERRUPT => (ErrorKind::Interrupted, "interrupted".to_owned()),
         codes::SQLITE_IOERR | codes::SQLITE_CANTOPEN | codes::SQLITE_NOLFS => {
             (ErrorKind::Io, format!("{} (code {code})", lower(message)))
+        }
+        codes::SQLITE_AUTH => {
+            let what = "the schema of another engine's tables is changed by calls, not by SQL";
+            (ErrorKind::Unsupported, what.to_owned())
         }
         codes::SQLITE_SCHEMA => (ErrorKind::Schema, lower(message)),
         codes::SQLITE_MISUSE | codes::SQLITE_RANGE => (ErrorKind::Misuse, lower(message)),

@@ -106,6 +106,13 @@ impl Gate {
         Ok(Lease { connection: Some(connection), home: Home::Gate(self) })
     }
 
+    /// The connection, where it is free.
+    pub(crate) fn try_enter(&self) -> Option<Lease<'_>> {
+        let connection = self.connection.take()?;
+        self.owner.store(thread_number(), Ordering::Relaxed);
+        Some(Lease { connection: Some(connection), home: Home::Gate(self) })
+    }
+
     #[cold]
     fn wait(&self, me: u64) -> Result<Box<Connection>> {
         if self.owner.load(Ordering::Relaxed) == me {

@@ -1,8 +1,8 @@
 //! The SQLite engine of Bobak.
 //!
 //! Reading order: settings → opening → the gate and the pool → connections and their statements →
-//! sessions → one row written, batches, queries, cursors → the schema of existing files. `ffi` is
-//! the only module with `unsafe`.
+//! sessions → one row written, batches, queries, cursors → the schema of existing files → the host,
+//! where other engines' tables join. `ffi` is the only module with `unsafe`.
 
 mod alter;
 mod batch;
@@ -15,6 +15,7 @@ mod facts;
 mod ffi;
 mod gate;
 mod hold;
+mod host;
 mod open;
 mod query;
 mod session;
@@ -25,4 +26,5 @@ mod write;
 
 pub use engine::Sqlite;
 pub use error::SqliteError;
+pub use host::{Host, Touched};
 pub use settings::{JournalMode, Locking, SqliteBuilder, Synchronous};

@@ -36,7 +36,7 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
 
 /// Opens one of the connections that read.
 pub(crate) fn reader(settings: &Settings) -> Result<Box<Connection>> {
-    let flags = OpenFlags { read_only: true, create: false };
+    let flags = OpenFlags { read_only: !settings.private, create: settings.private };
     let mut db = open(settings, flags)?;
     apply(&mut db, settings).map_err(|failure| name_file(translate(failure, None), settings))?;
     Ok(Connection::boxed(db, true))

@@ -5,11 +5,12 @@ use crate::cursor::{Fetched, OpenCursor, not_open};
 use crate::engine::Inner;
 use crate::error::{misuse, translate};
 use crate::gate::Lease;
+use crate::host::Writer;
 use crate::standing::{HandingOut, Writing};
 use crate::{alter, batch, query, tables, write};
 use bobak_core::{
-    Batch, Change, Control, Cursor, CursorId, Error, OnError, Outcome, Result, Row, RowBuffer,
-    SchemaChange, Session, Source, TableSchema, Value, ValueRef, Write,
+    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome, Result, Row,
+    RowBuffer, SchemaChange, Session, Source, TableSchema, Value, ValueRef, Write,
 };
 use bobak_sql::Dialect;
 use std::cell::{Cell, RefCell};
@@ -70,6 +71,28 @@ impl<'e> SqliteSession<'e> {
     /// The connection for an operation: the transaction's, else one for this operation alone.
     #[inline]
     fn connection(&self, wants: Wants) -> Result<Use<'_, 'e>> {
+        let using = self.any_connection(wants)?;
+        if wants != Wants::Read && using.in_transaction {
+            using.claim_host()?;
+        }
+        Ok(using)
+    }
+
+    /// The connection for an operation that runs SQL text: it knows the guests' tables.
+    fn text_connection(&self, wants: Wants) -> Result<Use<'_, 'e>> {
+        let mut using = self.any_connection(wants)?;
+        if !using.in_transaction
+            && let Some(guests) = self.engine.guests()
+        {
+            let lease = using.get();
+            lease.join(guests, self.engine.is_private())?;
+            lease.link()?.release_claim();
+        }
+        Ok(using)
+    }
+
+    #[inline]
+    fn any_connection(&self, wants: Wants) -> Result<Use<'_, 'e>> {
         let (lease, in_transaction) = match self.state.replace(State::Lent) {
             State::Open(lease) => (Some(lease), true),
             State::Idle => (None, false),
@@ -114,6 +137,10 @@ impl<'e> SqliteSession<'e> {
         let mut using = Use { session: self, lease: None, in_transaction: false, writing: None };
         let lease = using.lease.insert(self.engine.write()?);
         lease.spill_cursors();
+        if let Some(guests) = self.engine.guests() {
+            lease.join(guests, self.engine.is_private())?;
+            lease.link()?.release_claim();
+        }
         lease.run("BEGIN IMMEDIATE")?;
         using.in_transaction = true;
         Ok(())
@@ -157,7 +184,7 @@ impl<'e> SqliteSession<'e> {
             }
             other => return Err(self.refuse(other)),
         }
-        let mut using = self.connection(Wants::Write)?;
+        let mut using = self.any_connection(Wants::Write)?;
         // The prefix keeps the user's names apart from the engine's own.
         using.get().run_text(&format!("{word} user_{name}"), &[])?;
         Ok(())
@@ -166,24 +193,20 @@ impl<'e> SqliteSession<'e> {
     /// Runs `work` in a transaction, or inside the open one behind a mark: an error undoes all of
     /// it.
     fn atomically(&self, work: impl FnOnce(&mut Connection) -> Result<()>) -> Result<()> {
-        let mut using = self.connection(Wants::Transaction)?;
-        let (begin, end, undo) = if using.in_transaction {
-            let undo = ["ROLLBACK TO bobak_whole", "RELEASE bobak_whole"];
-            ("SAVEPOINT bobak_whole", "RELEASE bobak_whole", undo)
-        } else {
-            ("BEGIN IMMEDIATE", "COMMIT", ["ROLLBACK", ""])
-        };
-        using.get().run(begin)?;
-        let result = work(using.get())
-            .and_then(|()| using.before_commit())
-            .and_then(|()| using.get().run(end));
-        let connection = using.get();
-        if result.is_err() && !connection.db.is_autocommit() {
-            for sql in undo.into_iter().filter(|sql| !sql.is_empty()) {
-                connection.run(sql)?;
-            }
-        }
-        result
+        self.connection(Wants::Transaction)?.atomically(work)
+    }
+
+    /// As [`atomically`](Self::atomically), for a statement that writes.
+    fn text_atomically(
+        &self,
+        sql: &str,
+        work: impl FnOnce(&mut Connection) -> Result<()>,
+    ) -> Result<()> {
+        let mut using = self.text_connection(Wants::Transaction)?;
+        let in_transaction = using.in_transaction;
+        let id = using.get().text_statement(sql)?;
+        using.get().claim_for(id, in_transaction)?;
+        using.atomically(work)
     }
 
     /// Whether the SQL only reads: found out on the connection that would run it.
@@ -193,16 +216,46 @@ impl<'e> SqliteSession<'e> {
         Ok(connection.db.is_read_only_statement(id))
     }
 
+    /// Runs `work`; where a table is missing, once more if the guests have it by now, unless
+    /// something was done already that must not be done twice.
+    fn with_fresh_tables<R>(&self, done: &Cell<bool>, work: impl Fn() -> Result<R>) -> Result<R> {
+        let result = work();
+        let idle = match self.state.replace(State::Lent) {
+            State::Idle => {
+                self.state.set(State::Idle);
+                true
+            }
+            other => {
+                self.state.set(other);
+                false
+            }
+        };
+        match result {
+            Err(error) if idle && !done.get() && error.kind() == ErrorKind::Schema => {
+                let first = RefCell::new(Some(error));
+                self.engine.with_fresh_tables(|| match first.take() {
+                    Some(error) => Err(error),
+                    None => work(),
+                })
+            }
+            result => result,
+        }
+    }
+
     fn open_cursor(
         &self,
         sql: &str,
         values: &[Value<'_>],
+        is_text: bool,
     ) -> Result<(OpenCursor<'e>, Vec<String>)> {
-        let mut using = self.connection(Wants::Read)?;
+        let mut using = match is_text {
+            true => self.text_connection(Wants::Read)?,
+            false => self.connection(Wants::Read)?,
+        };
         if !Self::reads_only(&mut using, sql)? {
             drop(using);
             let mut opened = None;
-            self.atomically(|connection| {
+            self.text_atomically(sql, |connection| {
                 opened = Some(OpenCursor::of_write(connection, sql, values)?);
                 Ok(())
             })?;
@@ -287,20 +340,37 @@ impl Session for SqliteSession<'_> {
         if table.is_none() {
             query::refuse_transaction_steps(sql)?;
         }
-        let mut using = self.connection(Wants::Read)?;
-        if table.is_some() || Self::reads_only(&mut using, sql)? {
+        if table.is_some() {
+            let mut using = self.connection(Wants::Read)?;
             let _handing_out = using.begin_handing_out()?;
             return query::each_row(using.get(), sql, values, table, row);
         }
-        drop(using);
-        self.atomically(|connection| query::each_row(connection, sql, values, table, row))
+        let handed_out = Cell::new(false);
+        let row = RefCell::new(|found: &dyn Row| {
+            handed_out.set(true);
+            row(found)
+        });
+        self.with_fresh_tables(&handed_out, || {
+            let row = &mut *row.borrow_mut();
+            let mut using = self.text_connection(Wants::Read)?;
+            if Self::reads_only(&mut using, sql)? {
+                let _handing_out = using.begin_handing_out()?;
+                return query::each_row(using.get(), sql, values, table, row);
+            }
+            drop(using);
+            self.text_atomically(sql, |connection| {
+                query::each_row(connection, sql, values, table, row)
+            })
+        })
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
         let statement = query::statement(source);
         query::refuse_transaction_steps(&statement.text)?;
+        let is_text = matches!(source, Source::Sql { .. });
+        let open = || self.open_cursor(&statement.text, &statement.parameters, is_text);
         let (cursor, names) =
-            self.open_cursor(&statement.text, &statement.parameters).map_err(|error| {
+            self.with_fresh_tables(&Cell::new(!is_text), open).map_err(|error| {
                 match query::table_of(source) {
                     Some(table) => error.in_table(table.name().to_owned()),
                     None => error,
@@ -349,12 +419,46 @@ impl Session for SqliteSession<'_> {
 
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
         query::refuse_transaction_steps(sql)?;
-        let mut using = self.connection(Wants::Write)?;
-        using.get().run_text(sql, parameters)
+        self.with_fresh_tables(&Cell::new(false), || {
+            let mut using = self.text_connection(Wants::Write)?;
+            let in_transaction = using.in_transaction;
+            let id = using.get().text_statement(sql)?;
+            using.get().claim_for(id, in_transaction)?;
+            using.get().run_text(sql, parameters)
+        })
     }
 }
 
 impl<'e> Use<'_, 'e> {
+    /// Runs `work` in a transaction, or inside the open one behind a mark: an error undoes all of
+    /// it.
+    fn atomically(mut self, work: impl FnOnce(&mut Connection) -> Result<()>) -> Result<()> {
+        let (begin, end, undo) = if self.in_transaction {
+            let undo = ["ROLLBACK TO bobak_whole", "RELEASE bobak_whole"];
+            ("SAVEPOINT bobak_whole", "RELEASE bobak_whole", undo)
+        } else {
+            ("BEGIN IMMEDIATE", "COMMIT", ["ROLLBACK", ""])
+        };
+        self.get().run(begin)?;
+        let result =
+            work(self.get()).and_then(|()| self.before_commit()).and_then(|()| self.get().run(end));
+        let connection = self.get();
+        if result.is_err() && !connection.db.is_autocommit() {
+            for sql in undo.into_iter().filter(|sql| !sql.is_empty()) {
+                connection.run(sql)?;
+            }
+        }
+        result
+    }
+
+    /// Notes that the open transaction writes to the engine's own tables.
+    fn claim_host(&self) -> Result<()> {
+        match self.lease.as_ref().and_then(|lease| lease.link().ok()) {
+            Some(link) => link.claim(Writer::Host),
+            None => Ok(()),
+        }
+    }
+
     #[inline]
     fn get(&mut self) -> &mut Lease<'e> {
         self.lease.as_mut().expect("a connection in use has its lease")

@@ -88,6 +88,9 @@ pub(crate) struct Settings {
     pub readers: usize,
     pub read_only: bool,
     pub create: bool,
+    /// Whether each connection is a database in memory of its own, with nothing in it but virtual
+    /// tables.
+    pub private: bool,
 }
 
 impl Default for SqliteBuilder {
@@ -106,6 +109,7 @@ impl Default for SqliteBuilder {
                 readers: cores.clamp(2, 8),
                 read_only: false,
                 create: true,
+                private: false,
             },
         }
     }
@@ -205,12 +209,19 @@ impl SqliteBuilder {
         self.settings.path = None;
         Sqlite::with(self.settings)
     }
+
+    /// Opens connections for virtual tables only.
+    pub(crate) fn open_private(mut self) -> Result<Sqlite> {
+        self.settings.path = None;
+        self.settings.private = true;
+        Sqlite::with(self.settings)
+    }
 }
 
 impl Settings {
     /// Whether all operations share one connection.
     pub(crate) fn is_single(&self) -> bool {
-        self.path.is_none() || self.locking == Locking::Exclusive
+        (self.path.is_none() && !self.private) || self.locking == Locking::Exclusive
     }
 }
 

@@ -1,8 +1,9 @@
 //! An engine that fails where it is told to: for tests of what stands on engines.
 
 use bobak_core::{
-    Batch, Capabilities, Change, Control, Cursor, CursorId, Engine, Error, ErrorKind, OnError,
-    Outcome, Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
+    Batch, Capabilities, Change, Control, Cursor, CursorId, Engine, Error, ErrorKind, Estimate,
+    OnError, Outcome, Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value,
+    Write,
 };
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -143,6 +144,10 @@ impl Engine for Faulty {
             faults: &self.faults,
             inside: Cell::new(false),
         }))
+    }
+
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        self.engine.estimate(table)
     }
 
     fn flush(&self) -> Result<()> {

@@ -9,6 +9,7 @@ mod dynamic;
 mod engines;
 mod fields;
 mod front_page;
+mod host;
 mod processes;
 mod queries;
 mod schema;

@@ -34,7 +34,9 @@ mod table;
 mod tests;
 mod write;
 
-use crate::{Capabilities, Engine, Outcome, Result, Row, Session, TableSchema, Value, Write};
+use crate::{
+    Capabilities, Engine, Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write,
+};
 use gate::Gate;
 use session::MemorySession;
 use state::State;
@@ -195,6 +197,12 @@ impl Engine for Memory {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         MemorySession::new(&self.shared).get(table, key, row)
+    }
+
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        let state = self.shared.read();
+        let found = state.place(table.name()).and_then(|place| state.tables.get(place));
+        Estimate { rows: Some(found.map_or(0, |table| table.len() as u64)), call: 2, row: 1 }
     }
 
     fn flush(&self) -> Result<()> {

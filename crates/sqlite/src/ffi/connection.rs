@@ -1,6 +1,9 @@
 //! A connection: the `sqlite3*`, and the statements prepared on it.
 
+use super::authorizer::Watch;
+use super::pending::Pending;
 use super::statement::Slot;
+use bobak_core::Error;
 use libsqlite3_sys as sys;
 use std::ffi::{CStr, CString, c_int};
 use std::ptr::{self, NonNull};
@@ -12,6 +15,10 @@ pub(crate) struct Connection {
     pub(super) raw: NonNull<sys::sqlite3>,
     pub(super) slots: Vec<Slot>,
     pub(super) free: Vec<u32>,
+    /// What statements do, where that is wanted.
+    pub(super) watch: Option<Box<Watch>>,
+    /// The error of a function or virtual table of this crate, where there are any.
+    pending: Option<Pending>,
 }
 
 // SAFETY: SQLite's objects are not bound to a thread; with NOMUTEX they must not be used by two at
@@ -28,7 +35,7 @@ pub(crate) struct OpenFlags {
 }
 
 /// What SQLite said when it refused.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Failure {
     /// The extended result code.
     pub code: c_int,
@@ -36,6 +43,8 @@ pub(crate) struct Failure {
     pub message: String,
     /// Where in the SQL text, in bytes, when it was that.
     pub offset: Option<usize>,
+    /// The error of a function or virtual table of this crate, where that is the cause.
+    pub cause: Option<Error>,
 }
 
 impl Connection {
@@ -53,14 +62,18 @@ impl Connection {
             (false, true) => sys::SQLITE_OPEN_READWRITE | sys::SQLITE_OPEN_CREATE,
             (false, false) => sys::SQLITE_OPEN_READWRITE,
         };
-        let access = access | sys::SQLITE_OPEN_NOMUTEX | sys::SQLITE_OPEN_EXRESCODE;
+        // Names that begin with `file:` are URIs: the engine's own, of databases in memory. A path
+        // never begins so.
+        let access =
+            access | sys::SQLITE_OPEN_NOMUTEX | sys::SQLITE_OPEN_EXRESCODE | sys::SQLITE_OPEN_URI;
         let mut raw = ptr::null_mut();
         // SAFETY: the path ends with NUL; `raw` takes the handle, which is there even at most errors.
         let code = unsafe { sys::sqlite3_open_v2(path.as_ptr(), &mut raw, access, ptr::null()) };
         let Some(raw) = NonNull::new(raw) else {
             return Err(Failure::own(sys::SQLITE_NOMEM, "out of memory"));
         };
-        let connection = Self { raw, slots: Vec::new(), free: Vec::new() };
+        let connection =
+            Self { raw, slots: Vec::new(), free: Vec::new(), watch: None, pending: None };
         if code == sys::SQLITE_OK { Ok(connection) } else { Err(connection.failure(code)) }
     }
 
@@ -127,6 +140,17 @@ impl Connection {
         unsafe { sys::sqlite3_set_last_insert_rowid(self.raw.as_ptr(), rowid) };
     }
 
+    /// Where functions and virtual tables of this crate leave their errors.
+    pub(crate) fn pending(&mut self) -> &Pending {
+        self.pending.get_or_insert_default()
+    }
+
+    /// The error that was left there.
+    #[inline]
+    pub(crate) fn take_pending(&self) -> Option<Error> {
+        self.pending.as_ref().and_then(Pending::take)
+    }
+
     /// Whether no transaction is open.
     pub(crate) fn is_autocommit(&self) -> bool {
         // SAFETY: the handle is open.
@@ -186,7 +210,11 @@ impl Connection {
             unsafe { (sys::sqlite3_extended_errcode(raw), sys::sqlite3_error_offset(raw)) };
         // The connection's code is the more exact one, where it is about the same error.
         let code = if extended & 0xff == code & 0xff { extended } else { code };
-        Failure { code, message, offset: usize::try_from(offset).ok() }
+        let cause = match code & 0xff {
+            sys::SQLITE_ERROR | sys::SQLITE_CONSTRAINT | sys::SQLITE_ABORT => self.take_pending(),
+            _ => None,
+        };
+        Failure { code, message, offset: usize::try_from(offset).ok(), cause }
     }
 }
 
@@ -206,7 +234,7 @@ impl Failure {
     /// A failure found before SQLite was asked.
     #[cold]
     pub(crate) fn own(code: c_int, message: &str) -> Self {
-        Self { code, message: message.to_owned(), offset: None }
+        Self { code, message: message.to_owned(), offset: None, cause: None }
     }
 }
 

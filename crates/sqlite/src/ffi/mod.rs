@@ -9,20 +9,37 @@
 //! * Texts and bytes are bound without a copy. A statement bound so is stepped only inside the
 //!   call, or the [`Rows`](statement::Rows), that borrows the values; what it still points to afterwards is bound
 //!   anew, all of it, before it is stepped again. [`Connection::begin`] copies instead.
+//! * Virtual tables and functions are registered with boxes that SQLite frees by a function of the
+//!   same type; their callbacks catch every panic, and reach the rest of the crate through safe
+//!   traits ([`virtual_table`]).
 //! * A [`RowRef`](row::RowRef) borrows what stepped it, so its texts end before the next step.
 
 #![allow(unsafe_code)]
 
 mod atomic_box;
+mod authorizer;
 mod bind;
 mod collation;
 mod connection;
+mod engine_session;
+mod index_info;
+mod module;
+mod pending;
 mod row;
 mod statement;
+mod values;
+mod virtual_table;
 
 pub(crate) use atomic_box::AtomicBox;
+pub(crate) use authorizer::Action;
 pub(crate) use connection::{Connection, Failure, OpenFlags};
+pub(crate) use engine_session::{LentSession, OwnedSession};
+pub(crate) use index_info::{Constraint, Costs, IndexInfo, OrderStep};
 pub(crate) use statement::StatementId;
+pub(crate) use values::{Arguments, Output};
+pub(crate) use virtual_table::{
+    Module, OnConflict, RowChange, Updated, VirtualCursor, VirtualTable,
+};
 
 /// SQLite's result codes and limits that the engine looks at.
 pub(crate) use libsqlite3_sys as codes;

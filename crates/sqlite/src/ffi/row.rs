@@ -99,16 +99,7 @@ impl Row for RowRef<'_> {
         }
         // SAFETY: the statement stands on a row that has the column (see `new`). The value is
         // asked for its own type only, so that SQLite converts nothing that was lent before.
-        unsafe {
-            let value = self.value(column);
-            match sys::sqlite3_value_type(value) {
-                sys::SQLITE_INTEGER => ValueRef::Int(sys::sqlite3_value_int64(value)),
-                sys::SQLITE_FLOAT => ValueRef::Float(sys::sqlite3_value_double(value)),
-                sys::SQLITE_TEXT => text(value),
-                sys::SQLITE_BLOB => blob(value),
-                _ => ValueRef::Null,
-            }
-        }
+        unsafe { value_ref(self.value(column)) }
     }
 
     fn name(&self, column: usize) -> Option<&str> {
@@ -121,6 +112,24 @@ impl Row for RowRef<'_> {
         unsafe {
             let name = sys::sqlite3_column_name(self.statement, column as c_int);
             if name.is_null() { None } else { CStr::from_ptr(name).to_str().ok() }
+        }
+    }
+}
+
+/// The value in its own type. A text that is not UTF-8 is handed out as bytes.
+///
+/// # Safety
+/// The value is valid, outlives the result, and is not asked for another type meanwhile.
+#[inline]
+pub(super) unsafe fn value_ref<'a>(value: *mut sys::sqlite3_value) -> ValueRef<'a> {
+    // SAFETY: the caller says so; each type is asked for where it is the value's own.
+    unsafe {
+        match sys::sqlite3_value_type(value) {
+            sys::SQLITE_INTEGER => ValueRef::Int(sys::sqlite3_value_int64(value)),
+            sys::SQLITE_FLOAT => ValueRef::Float(sys::sqlite3_value_double(value)),
+            sys::SQLITE_TEXT => text(value),
+            sys::SQLITE_BLOB => blob(value),
+            _ => ValueRef::Null,
         }
     }
 }

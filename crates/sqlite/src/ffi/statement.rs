@@ -1,5 +1,6 @@
 //! Prepared statements: made, bound, stepped and reset by their connection.
 
+use super::authorizer::Action;
 use super::bind::Binder;
 use super::connection::{Connection, Failure, copy_text};
 use super::row::RowRef;
@@ -25,6 +26,8 @@ pub(super) struct Slot {
     state: State,
     /// How far apart the values of its rows are: see [`RowRef::find_stride`].
     stride: Stride,
+    /// What it does, where the connection watches that.
+    actions: Vec<Action>,
 }
 
 /// What is known about a statement's rows. It was found in an earlier run, and holds until the
@@ -69,6 +72,10 @@ impl Connection {
         if sql.contains('\0') {
             let message = "syntax error: a NUL in the SQL text";
             return Err(Failure::own(sys::SQLITE_ERROR, message));
+        }
+        drop(self.take_pending());
+        if let Some(watch) = &self.watch {
+            watch.clear();
         }
         let (mut raw, mut tail) = (ptr::null_mut(), ptr::null());
         let start = sql.as_ptr().cast();
@@ -182,6 +189,11 @@ impl Connection {
         self.slot(id).is_some_and(|slot| slot.read_only)
     }
 
+    /// What the statement does, where the connection watches that.
+    pub(crate) fn actions(&self, id: StatementId) -> &[Action] {
+        self.slot(id).map_or(&[], |slot| &slot.actions)
+    }
+
     /// How many parameters the statement has.
     pub(crate) fn parameters(&self, id: StatementId) -> usize {
         self.slot(id).map_or(0, |slot| slot.parameters)
@@ -205,9 +217,9 @@ impl Connection {
         let (parameters, read_only) = unsafe {
             (sys::sqlite3_bind_parameter_count(raw) as usize, sys::sqlite3_stmt_readonly(raw) != 0)
         };
-        let stride = Stride::default();
-        let mut slot =
-            Slot { raw, generation: 0, parameters, read_only, state: State::Reset, stride };
+        let actions = self.watch.as_ref().map(|watch| watch.take()).unwrap_or_default();
+        let (state, stride) = (State::Reset, Stride::default());
+        let mut slot = Slot { raw, generation: 0, parameters, read_only, state, stride, actions };
         while let Some(index) = self.free.pop() {
             if let Some(place) = self.slots.get_mut(index as usize) {
                 slot.generation = place.generation;
@@ -247,6 +259,8 @@ impl Connection {
         id: StatementId,
         bind: impl FnOnce(&mut Binder<'v, COPY>),
     ) -> Result<(usize, *mut sys::sqlite3_stmt), Failure> {
+        // An error that a statement before passed over is none of this one's.
+        drop(self.take_pending());
         let index = self.find(id)?;
         if self.slots.get(index).is_some_and(|slot| slot.state != State::Reset) {
             self.reset_index(index);

@@ -10,6 +10,7 @@ mod batches; // a batch does what row by row does
 mod cursors; // cursors see the moment of their opening
 mod files; // settings, and bad files
 mod hold; // the read transaction between lone operations
+mod host; // other engines' tables in one SQL
 mod rollback; // readers let a rollback journal commit
 mod rows; // one row written and read, and what is refused
 mod speed; // measures, when asked to
