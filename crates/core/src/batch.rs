@@ -169,6 +169,43 @@ impl Batch {
         }
     }
 
+    /// Adds writes whose rows are encoded already, one after the other, each with its frame: a
+    /// [`Run`]'s [`as_bytes`](Run::as_bytes) from elsewhere. Every row is checked; gives their
+    /// number.
+    ///
+    /// # Errors
+    /// `Corrupt` where the bytes are not rows; `Mismatch` for a row without a value for each
+    /// column (of the key, for a `Delete`), or with one that is not in its column's stored form;
+    /// `TooLong`, `OutOfRange`. Each with the row's number in the batch; nothing is added then.
+    pub fn push_run(
+        &mut self,
+        table: &Arc<TableSchema>,
+        verb: Verb,
+        fields: FieldSet,
+        bytes: &[u8],
+    ) -> Result<u64> {
+        let (mut rest, mut rows) = (bytes, 0);
+        while !rest.is_empty() {
+            let checked = codec::split_first(rest).and_then(|(row, used)| {
+                let row = EncodedRow::check(row.as_bytes())?;
+                table.check_stored(verb == Verb::Delete, &row)?;
+                Ok(used)
+            });
+            let used = checked.map_err(|error| error.at_row(self.rows + rows))?;
+            rest = rest.get(used..).unwrap_or_default();
+            rows += 1;
+        }
+        if rows == 0 {
+            return Ok(0);
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        let (table, first) = (Arc::clone(table), self.rows);
+        self.heads.push(RunHead { table, verb, fields, first, start, unstamped: false });
+        self.rows += rows;
+        Ok(rows)
+    }
+
     /// Notes that Bobak made the key of the row added last.
     pub fn note_made_key(&mut self, key: Uuid) {
         self.made.push((self.rows.saturating_sub(1), key));
@@ -208,6 +245,12 @@ impl<'a> Run<'a> {
             rest = rest.get(used..)?;
             Some(row)
         })
+    }
+
+    /// The rows as they are kept: encoded, one after the other, each with its frame.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
     }
 
     /// Whether the engine makes the keys of this run's new rows where they are NULL.

@@ -62,6 +62,34 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind, in the order of the enum.
+    pub const ALL: &'static [Self] = &[
+        Self::NotFound,
+        Self::Duplicate,
+        Self::Conflict,
+        Self::Constraint,
+        Self::TooLong,
+        Self::OutOfRange,
+        Self::Mismatch,
+        Self::Unsupported,
+        Self::Schema,
+        Self::Syntax,
+        Self::Busy,
+        Self::Serialization,
+        Self::Timeout,
+        Self::Unreachable,
+        Self::Unknown,
+        Self::Denied,
+        Self::Full,
+        Self::ReadOnly,
+        Self::Corrupt,
+        Self::Io,
+        Self::Config,
+        Self::Misuse,
+        Self::Interrupted,
+        Self::Engine,
+    ];
+
     /// Whether the same call may succeed when it is simply made again; inside a transaction, when
     /// the transaction is run again from its beginning.
     #[must_use]
@@ -94,6 +122,7 @@ struct Inner {
     table: Option<String>,
     column: Option<String>,
     row: Option<u64>,
+    code: Option<i32>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -107,6 +136,7 @@ impl Error {
             table: None,
             column: None,
             row: None,
+            code: None,
             source: None,
         }))
     }
@@ -141,6 +171,13 @@ impl Error {
         self.0.row
     }
 
+    /// The engine's own number of the error, where it has one: SQLite's extended result code, such
+    /// as 2067 for a unique value that is there already.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        self.0.code
+    }
+
     /// Whether the same call may succeed when it is made again. See [`ErrorKind::is_retryable`].
     #[must_use]
     pub fn is_retryable(&self) -> bool {
@@ -165,6 +202,13 @@ impl Error {
     #[must_use]
     pub fn at_row(mut self, row: u64) -> Self {
         self.0.row = Some(row);
+        self
+    }
+
+    /// Attaches the engine's own number of the error.
+    #[must_use]
+    pub fn with_code(mut self, code: i32) -> Self {
+        self.0.code = Some(code);
         self
     }
 

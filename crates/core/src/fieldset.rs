@@ -73,6 +73,12 @@ impl FieldSet {
         })
     }
 
+    /// The set with these four words. See [`words`](Self::words).
+    #[must_use]
+    pub const fn from_words(words: [u64; 4]) -> Self {
+        Self(words)
+    }
+
     /// The set's four words, lowest columns first: its form in a batch.
     #[must_use]
     pub const fn words(&self) -> [u64; 4] {

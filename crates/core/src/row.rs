@@ -122,6 +122,31 @@ impl RowBuffer {
         self.rows += 1;
     }
 
+    /// Adds rows that are encoded already, one after the other, each with its frame, from the wire
+    /// or from a file. Every row is checked.
+    ///
+    /// # Errors
+    /// `Corrupt` where the bytes are not rows; nothing is added then.
+    pub fn push_framed(&mut self, bytes: &[u8]) -> Result<()> {
+        let (mut rest, mut rows) = (bytes, 0);
+        while !rest.is_empty() {
+            let (row, used) = crate::codec::split_first(rest)?;
+            EncodedRow::check(row.as_bytes())?;
+            rest = rest.get(used..).unwrap_or_default();
+            rows += 1;
+        }
+        self.bytes.extend_from_slice(bytes);
+        self.rows += rows;
+        Ok(())
+    }
+
+    /// The rows as they are kept, those already handed out included: encoded, one after the
+    /// other, each with its frame.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Hands the next row out, `None` after the last.
     ///
     /// # Errors

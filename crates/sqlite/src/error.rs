@@ -51,7 +51,7 @@ pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error 
         Some(table) => error.in_table(table.name().to_owned()),
         None => error,
     };
-    error.with_source(SqliteError { code, message })
+    error.with_code(code).with_source(SqliteError { code, message })
 }
 
 /// Whether a wrong row is to blame, and not the statement or the database.

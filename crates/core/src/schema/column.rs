@@ -292,6 +292,45 @@ impl ColumnSchema {
         Ok(value)
     }
 
+    /// Refuses a value that is not in the column's stored form: what engines trust, of values that
+    /// come from outside. NULL passes: the engine has a word about it.
+    ///
+    /// # Errors
+    /// `Mismatch` for another storage class, `OutOfRange` for a number that does not fit,
+    /// `TooLong`; each names the column.
+    pub fn check_stored(&self, value: ValueRef<'_>) -> Result<()> {
+        let fits = match (self.storage, value) {
+            (_, ValueRef::Null) => return Ok(()),
+            (_, ValueRef::Float(f)) if f.is_nan() => Err(self.refuse_stored(value)),
+            (Storage::Int, ValueRef::Int(i)) => match self.ty.integer_range() {
+                Some((low, high)) if i < low || high < i => Err(self.refuse_stored(value)),
+                _ => Ok(()),
+            },
+            (Storage::Text, ValueRef::Text(text)) => self.check_length(text),
+            (Storage::Float, ValueRef::Float(_))
+            | (Storage::Bytes, ValueRef::Bytes(_))
+            | (Storage::Any, _) => Ok(()),
+            _ => Err(self.refuse_stored(value)),
+        };
+        fits.map_err(|error| error.in_column(self.name.clone()))
+    }
+
+    #[cold]
+    fn refuse_stored(&self, value: ValueRef<'_>) -> Error {
+        match (self.storage, value) {
+            (Storage::Int, ValueRef::Int(i)) => {
+                Error::new(ErrorKind::OutOfRange, format!("{i} does not fit {}", self.ty.name()))
+            }
+            (_, ValueRef::Float(f)) if f.is_nan() => {
+                Error::new(ErrorKind::OutOfRange, "NaN can't be stored")
+            }
+            _ => {
+                let expected = format!("{} ({})", self.ty.name(), self.storage.name());
+                crate::field::mismatch(&expected, value)
+            }
+        }
+    }
+
     /// Refuses a text with too many characters.
     ///
     /// # Errors

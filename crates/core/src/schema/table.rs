@@ -1,7 +1,7 @@
 //! A table's whole description, checked once and shared.
 
 use super::{ColumnSchema, Role, TableSchemaBuilder};
-use crate::{Error, ErrorKind, FieldSet, Result, Storage, Type};
+use crate::{Error, ErrorKind, FieldSet, Result, Row, Storage, Type};
 use std::borrow::Cow;
 
 /// A table: its columns, its key, its indexes. Immutable; shared as `Arc<TableSchema>`.
@@ -167,6 +167,28 @@ impl TableSchema {
                     )
             })
             .collect()
+    }
+
+    /// Refuses a row that does not hold one value for each column, or for each of the key's where
+    /// `key_only` is set, in its column's stored form: for rows that come from outside.
+    ///
+    /// # Errors
+    /// `Mismatch` for a wrong number of values; as [`ColumnSchema::check_stored`].
+    pub fn check_stored(&self, key_only: bool, row: &dyn Row) -> Result<()> {
+        let wanted = if key_only { self.key.len() } else { self.columns.len() };
+        if row.len() != wanted {
+            let message = format!("{} values where {wanted} are wanted", row.len());
+            return Err(Error::new(ErrorKind::Mismatch, message).in_table(self.name.clone()));
+        }
+        for place in 0..wanted {
+            let column = if key_only { self.key.get(place).copied().unwrap_or(place) } else { place };
+            if let Some(column) = self.columns.get(column) {
+                column
+                    .check_stored(row.get(place))
+                    .map_err(|error| error.in_table(self.name.clone()))?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether `other` describes the same table: all but the [`id`](TableSchema::id).

@@ -1,0 +1,165 @@
+//! Conditions and assignments.
+
+use crate::reader::{Reader, corrupt, wrong};
+use crate::schema::{check_value, number_of, of_number, read_column_of};
+use crate::writer::Put;
+use crate::{Limits, value};
+use bobak_core::{Assign, Comparison, Condition, Error, ErrorKind, Result, TableSchema};
+
+const COMPARISONS: &[Comparison] = &[
+    Comparison::Equal,
+    Comparison::NotEqual,
+    Comparison::Less,
+    Comparison::LessOrEqual,
+    Comparison::Greater,
+    Comparison::GreaterOrEqual,
+];
+
+const COMPARE: u8 = 0;
+const COMPARE_COLUMNS: u8 = 1;
+const IN: u8 = 2;
+const LIKE: u8 = 3;
+const STARTS_WITH: u8 = 4;
+const IS_NULL: u8 = 5;
+const AND: u8 = 6;
+const OR: u8 = 7;
+const NOT: u8 = 8;
+
+const SET: u8 = 0;
+const ADD: u8 = 1;
+
+pub(crate) fn put(out: &mut Vec<u8>, condition: &Condition) -> Result<()> {
+    put_at(out, condition, Limits::DEPTH)
+}
+
+fn put_at(out: &mut Vec<u8>, condition: &Condition, depth: u32) -> Result<()> {
+    let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
+    let comparison = |comparison: &Comparison| number_of(COMPARISONS, comparison);
+    let parts = |out: &mut Vec<u8>, tag: u8, parts: &[Condition]| {
+        out.put_u8(tag);
+        out.put_count(parts.len())?;
+        parts.iter().try_for_each(|part| put_at(out, part, depth))
+    };
+    let text = |out: &mut Vec<u8>, tag: u8, column: usize, text: &str| {
+        out.put_u8(tag);
+        out.put_place(column)?;
+        out.put_text(text)
+    };
+    match condition {
+        Condition::Compare { column, comparison: how, value } => {
+            out.put_u8(COMPARE);
+            out.put_place(*column)?;
+            out.put_u8(comparison(how));
+            value::put(out, value.as_ref())
+        }
+        Condition::CompareColumns { left, comparison: how, right } => {
+            out.put_u8(COMPARE_COLUMNS);
+            out.put_place(*left)?;
+            out.put_u8(comparison(how));
+            out.put_place(*right)
+        }
+        Condition::In { column, values } => {
+            out.put_u8(IN);
+            out.put_place(*column)?;
+            out.put_count(values.len())?;
+            values.iter().try_for_each(|v| value::put(out, v.as_ref()))
+        }
+        Condition::Like { column, pattern } => text(out, LIKE, *column, pattern),
+        Condition::StartsWith { column, prefix } => text(out, STARTS_WITH, *column, prefix),
+        Condition::IsNull { column } => {
+            out.put_u8(IS_NULL);
+            out.put_place(*column)
+        }
+        Condition::And(list) => parts(out, AND, list),
+        Condition::Or(list) => parts(out, OR, list),
+        Condition::Not(part) => {
+            out.put_u8(NOT);
+            put_at(out, part, depth)
+        }
+        _ => Err(Error::new(
+            ErrorKind::Unsupported,
+            "the protocol has no word for one of the conditions",
+        )),
+    }
+}
+
+pub(crate) fn read(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Condition> {
+    read_at(reader, table, Limits::DEPTH)
+}
+
+fn read_at(reader: &mut Reader<'_>, table: &TableSchema, depth: u32) -> Result<Condition> {
+    let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
+    let tag = reader.u8()?;
+    Ok(match tag {
+        COMPARE => Condition::Compare {
+            column: read_column_of(reader, table)?,
+            comparison: of_number(COMPARISONS, reader.u8()?, "a comparison")?,
+            value: read_value(reader)?,
+        },
+        COMPARE_COLUMNS => Condition::CompareColumns {
+            left: read_column_of(reader, table)?,
+            comparison: of_number(COMPARISONS, reader.u8()?, "a comparison")?,
+            right: read_column_of(reader, table)?,
+        },
+        IN => {
+            let column = read_column_of(reader, table)?;
+            let count = reader.count(5)?;
+            let values = (0..count).map(|_| read_value(reader)).collect::<Result<_>>()?;
+            Condition::In { column, values }
+        }
+        LIKE => Condition::Like {
+            column: read_column_of(reader, table)?,
+            pattern: reader.text()?.to_owned(),
+        },
+        STARTS_WITH => Condition::StartsWith {
+            column: read_column_of(reader, table)?,
+            prefix: reader.text()?.to_owned(),
+        },
+        IS_NULL => Condition::IsNull { column: read_column_of(reader, table)? },
+        AND | OR => {
+            // The smallest part is an empty one of these.
+            let count = reader.count(3)?;
+            let parts =
+                (0..count).map(|_| read_at(reader, table, depth)).collect::<Result<_>>()?;
+            if tag == AND { Condition::And(parts) } else { Condition::Or(parts) }
+        }
+        NOT => Condition::Not(Box::new(read_at(reader, table, depth)?)),
+        other => return Err(wrong("a condition", other)),
+    })
+}
+
+/// Comparisons with NULL have words of their own.
+fn read_value(reader: &mut Reader<'_>) -> Result<bobak_core::Value<'static>> {
+    match value::read(reader)? {
+        value if value.is_null() => Err(corrupt("a comparison with NULL: IS NULL is another")),
+        value => Ok(value),
+    }
+}
+
+pub(crate) fn put_assign(out: &mut Vec<u8>, assign: &Assign) -> Result<()> {
+    let (tag, column, value) = match assign {
+        Assign::Set { column, value } => (SET, column, value),
+        Assign::Add { column, value } => (ADD, column, value),
+    };
+    out.put_u8(tag);
+    out.put_place(*column)?;
+    value::put(out, value.as_ref())
+}
+
+pub(crate) fn read_assign(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Assign> {
+    let tag = reader.u8()?;
+    let column = reader.place()?;
+    let value = value::read(reader)?;
+    check_value(table, column, &value)?;
+    match tag {
+        SET => Ok(Assign::Set { column, value }),
+        ADD => Ok(Assign::Add { column, value }),
+        other => Err(wrong("an assignment", other)),
+    }
+}
+
+#[cold]
+fn too_deep() -> Error {
+    let message = format!("a condition nests deeper than {}", Limits::DEPTH);
+    Error::new(ErrorKind::OutOfRange, message)
+}

@@ -1,0 +1,202 @@
+//! The first frame of each end.
+
+use crate::reader::{Reader, corrupt, wrong};
+use crate::writer::Put;
+use crate::{Kind, Limits, VERSION, frame};
+use bobak_core::{Capabilities, Error, ErrorKind, Result};
+
+/// What the first request begins with.
+const MAGIC: [u8; 4] = *b"BOBK";
+
+const NONE: u8 = 0;
+const TOKEN: u8 = 1;
+const USER: u8 = 2;
+
+const SQL: u32 = 1;
+const PERSISTENT: u32 = 2;
+const CONCURRENT_READERS: u32 = 4;
+const CONCURRENT_WRITERS: u32 = 8;
+const DENSE_KEYS: u32 = 16;
+
+/// Who a client is, and which database it wants.
+#[derive(Clone, Debug)]
+pub struct Hello {
+    /// The lowest version that it speaks.
+    pub lowest: u16,
+    /// The highest.
+    pub highest: u16,
+    /// The database's name; empty for the server's first.
+    pub database: String,
+    /// The program's name, for the server's log.
+    pub client: String,
+    /// What says that it may.
+    pub credentials: Credentials,
+}
+
+/// What a client shows to be let in.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub enum Credentials {
+    /// Nothing: on a Unix socket or a pipe.
+    #[default]
+    None,
+    /// An access token.
+    Token(String),
+    /// A user with a password.
+    User {
+        /// The user's name.
+        name: String,
+        /// The password.
+        password: String,
+    },
+}
+
+// Secrets stay out of logs and messages.
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::None => f.write_str("None"),
+            Self::Token(_) => f.write_str("Token(…)"),
+            Self::User { name, .. } => write!(f, "User({name:?}, …)"),
+        }
+    }
+}
+
+/// What a server says to a client that it lets in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Welcome {
+    /// The version that both speak.
+    pub version: u16,
+    /// What it accepts.
+    pub limits: Limits,
+    /// What the database's engine can do.
+    pub capabilities: Capabilities,
+    /// The engine's name.
+    pub engine: String,
+    /// The server's name and version, for the client's log.
+    pub server: String,
+}
+
+impl Hello {
+    /// A first frame of this crate's version.
+    #[must_use]
+    pub fn new(database: &str, client: &str, credentials: Credentials) -> Self {
+        let (database, client) = (database.to_owned(), client.to_owned());
+        Self { lowest: VERSION, highest: VERSION, database, client, credentials }
+    }
+
+    /// Appends it as a frame.
+    ///
+    /// # Errors
+    /// `OutOfRange` for a text over 4 GiB.
+    pub fn put(&self, out: &mut Vec<u8>, id: u32) -> Result<()> {
+        frame::put(out, Kind::Hello, false, id, |out| {
+            out.extend_from_slice(&MAGIC);
+            out.put_u16(self.lowest);
+            out.put_u16(self.highest);
+            out.put_text(&self.database)?;
+            out.put_text(&self.client)?;
+            match &self.credentials {
+                Credentials::None => out.put_u8(NONE),
+                Credentials::Token(token) => {
+                    out.put_u8(TOKEN);
+                    out.put_text(token)?;
+                }
+                Credentials::User { name, password } => {
+                    out.put_u8(USER);
+                    out.put_text(name)?;
+                    out.put_text(password)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let magic = [reader.u8()?, reader.u8()?, reader.u8()?, reader.u8()?];
+        if magic != MAGIC {
+            return Err(corrupt("the first frame is not a hello of this protocol"));
+        }
+        let (lowest, highest) = (reader.u16()?, reader.u16()?);
+        if !(lowest..=highest).contains(&VERSION) {
+            // What follows may mean something else in that version.
+            reader.rest();
+            let (database, client) = Default::default();
+            return Ok(Self { lowest, highest, database, client, credentials: Credentials::None });
+        }
+        let database = reader.text()?.to_owned();
+        let client = reader.text()?.to_owned();
+        let credentials = match reader.u8()? {
+            NONE => Credentials::None,
+            TOKEN => Credentials::Token(reader.text()?.to_owned()),
+            USER => Credentials::User {
+                name: reader.text()?.to_owned(),
+                password: reader.text()?.to_owned(),
+            },
+            other => return Err(wrong("a way to be let in", other)),
+        };
+        Ok(Self { lowest, highest, database, client, credentials })
+    }
+
+    /// The version that both ends speak.
+    ///
+    /// # Errors
+    /// `Unsupported`, where there is none.
+    pub fn version(&self) -> Result<u16> {
+        if (self.lowest..=self.highest).contains(&VERSION) {
+            return Ok(VERSION);
+        }
+        let (low, high) = (self.lowest, self.highest);
+        let message = format!(
+            "the server speaks version {VERSION} of the protocol, the client {low} to {high}: \
+             update the older of the two"
+        );
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+}
+
+impl Welcome {
+    pub(crate) fn put_body(&self, out: &mut Vec<u8>) -> Result<()> {
+        let Limits { frame, row, requests, handles, window } = self.limits;
+        out.put_u16(self.version);
+        [frame, row, requests, handles, window].into_iter().for_each(|limit| out.put_u32(limit));
+        let Capabilities {
+            sql,
+            persistent,
+            concurrent_readers,
+            concurrent_writers,
+            dense_keys,
+            ..
+        } = self.capabilities;
+        let bits = [
+            (sql, SQL),
+            (persistent, PERSISTENT),
+            (concurrent_readers, CONCURRENT_READERS),
+            (concurrent_writers, CONCURRENT_WRITERS),
+            (dense_keys, DENSE_KEYS),
+        ];
+        out.put_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
+        out.put_text(&self.engine)?;
+        out.put_text(&self.server)
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let version = reader.u16()?;
+        let limits = Limits {
+            frame: reader.u32()?,
+            row: reader.u32()?,
+            requests: reader.u32()?,
+            handles: reader.u32()?,
+            window: reader.u32()?,
+        };
+        let bits = reader.u32()?;
+        let mut capabilities = Capabilities::NONE;
+        capabilities.sql = bits & SQL != 0;
+        capabilities.persistent = bits & PERSISTENT != 0;
+        capabilities.concurrent_readers = bits & CONCURRENT_READERS != 0;
+        capabilities.concurrent_writers = bits & CONCURRENT_WRITERS != 0;
+        capabilities.dense_keys = bits & DENSE_KEYS != 0;
+        let engine = reader.text()?.to_owned();
+        let server = reader.text()?.to_owned();
+        Ok(Self { version, limits, capabilities, engine, server })
+    }
+}

@@ -1,0 +1,196 @@
+//! Bytes go in as they come, whole frames go out.
+
+use crate::{HEADER, Head, Limits};
+use bobak_core::{Error, ErrorKind, Result};
+use std::ops::Range;
+
+/// The smallest piece that is read at a time.
+const PIECE: usize = 16 << 10;
+/// The largest, where the bytes keep coming.
+const LARGE_PIECE: usize = 256 << 10;
+
+/// What arrived, not yet taken. Its memory grows with what arrives, never with what is announced.
+#[derive(Debug)]
+pub struct Inbox {
+    /// Zeroes from `end` on.
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    body: Range<usize>,
+    limit: u32,
+}
+
+impl Inbox {
+    /// An empty one, for frames with bodies of up to `limit` bytes.
+    #[must_use]
+    pub const fn new(limit: u32) -> Self {
+        Self { buffer: Vec::new(), start: 0, end: 0, body: 0..0, limit }
+    }
+
+    /// Sets the largest body.
+    pub const fn set_limit(&mut self, limit: u32) {
+        self.limit = limit;
+    }
+
+    /// Whether nothing waits in it, not even a part of a frame.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Bytes that wait.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Lends room for the next bytes to `read`, which says how many it put there.
+    ///
+    /// The last frame's [`body`](Self::body) is gone afterwards.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn read_from<E>(
+        &mut self,
+        read: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<usize, E> {
+        self.make_room();
+        let room = self.buffer.get_mut(self.end..).unwrap_or_default();
+        let count = read(room)?.min(room.len());
+        self.end += count;
+        Ok(count)
+    }
+
+    /// Adds bytes.
+    pub fn push(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let pushed = self.read_from(|room| {
+                let count = room.len().min(bytes.len());
+                if let (Some(to), Some(from)) = (room.get_mut(..count), bytes.get(..count)) {
+                    to.copy_from_slice(from);
+                }
+                Ok::<_, ()>(count)
+            });
+            bytes = bytes.get(pushed.unwrap_or(bytes.len())..).unwrap_or_default();
+        }
+    }
+
+    /// The next whole frame, whose body [`body`](Self::body) lends until more is read; `None`
+    /// where it has not arrived yet.
+    ///
+    /// # Errors
+    /// `Corrupt` for what is no frame, `OutOfRange` for one with a body over the limit.
+    pub fn next_frame(&mut self) -> Result<Option<Head>> {
+        let Some(head) = self.peek()? else { return Ok(None) };
+        let start = self.start + HEADER;
+        let end = start + head.length as usize;
+        if end > self.end {
+            return Ok(None);
+        }
+        self.body = start..end;
+        self.start = end;
+        Ok(Some(head))
+    }
+
+    /// The body of the frame that came last.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        self.buffer.get(self.body.clone()).unwrap_or_default()
+    }
+
+    /// Gives memory back that is not needed while nothing comes.
+    pub fn release(&mut self) {
+        self.body = 0..0;
+        if self.is_empty() {
+            (self.buffer, self.start, self.end) = (Vec::new(), 0, 0);
+        } else {
+            self.compact();
+            self.buffer.truncate(self.end);
+            self.buffer.shrink_to_fit();
+        }
+    }
+
+    fn peek(&self) -> Result<Option<Head>> {
+        let waiting = self.buffer.get(self.start..self.end).unwrap_or_default();
+        let Some(head) = waiting.first_chunk::<HEADER>() else { return Ok(None) };
+        let head = Head::decode(*head)?;
+        if head.length > self.limit {
+            let what = if self.limit == Limits::BEFORE_HELLO { " before a hello" } else { "" };
+            let message =
+                format!("a frame of {} bytes where {}{what} are allowed", head.length, self.limit);
+            return Err(Error::new(ErrorKind::OutOfRange, message));
+        }
+        Ok(Some(head))
+    }
+
+    fn make_room(&mut self) {
+        self.body = 0..0;
+        if self.is_empty() {
+            (self.start, self.end) = (0, 0);
+        }
+        let full = self.end == self.buffer.len();
+        if self.buffer.len() - self.end < PIECE && self.start >= self.len() {
+            self.compact();
+        }
+        if self.buffer.len() - self.end < PIECE || (full && self.buffer.len() < LARGE_PIECE) {
+            // At most as much again as has arrived.
+            let more = self.buffer.len().clamp(PIECE, LARGE_PIECE.max(self.len()));
+            self.buffer.resize(self.buffer.len() + more, 0);
+        }
+    }
+
+    fn compact(&mut self) {
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Kind, frame};
+
+    fn frames() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (id, size) in [0, 1, 70_000, 5, 300_000].into_iter().enumerate() {
+            frame::put_small(&mut bytes, Kind::Ping, id as u32, |out| out.resize(out.len() + size, 7));
+        }
+        bytes
+    }
+
+    #[test]
+    fn frames_come_out_however_the_bytes_are_cut() {
+        for piece in [1, 2, 11, 13, 4_096, 1 << 20] {
+            let mut inbox = Inbox::new(1 << 20);
+            let mut seen = Vec::new();
+            for part in frames().chunks(piece) {
+                inbox.push(part);
+                while let Some(head) = inbox.next_frame().unwrap() {
+                    assert!(inbox.body().iter().all(|byte| *byte == 7));
+                    seen.push((head.id, inbox.body().len()));
+                }
+            }
+            assert_eq!(seen, [(0, 0), (1, 1), (2, 70_000), (3, 5), (4, 300_000)]);
+            assert!(inbox.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_announcement_takes_no_memory() {
+        let mut inbox = Inbox::new(u32::MAX);
+        let head = Head { length: u32::MAX, kind: Kind::Batch, more: false, id: 1 };
+        inbox.push(&head.encode());
+        assert!(inbox.next_frame().unwrap().is_none());
+        inbox.push(&[0; 100]);
+        assert!(inbox.buffer.len() < 100_000);
+        inbox.release();
+        assert!(inbox.len() == 112 && inbox.buffer.capacity() < 4_096);
+    }
+
+    #[test]
+    fn frames_over_the_limit_are_refused_by_their_head() {
+        let mut inbox = Inbox::new(10);
+        inbox.push(&Head { length: 11, kind: Kind::Ping, more: false, id: 1 }.encode());
+        assert_eq!(inbox.next_frame().unwrap_err().kind(), ErrorKind::OutOfRange);
+    }
+}

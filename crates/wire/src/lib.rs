@@ -1,0 +1,50 @@
+//! Bobak's binary protocol as bytes: both ends share it, and neither finds a socket here.
+//!
+//! `docs/wire.md` describes every byte; the files in `vectors/` hold examples that each
+//! implementation, in any language, reads. A connection carries [frames](Head); a client's frames
+//! are [requests](Request), a server's are [answers](Answer). Bytes go into an [`Inbox`], whole
+//! frames come out; what is written goes into plain vectors.
+//!
+//! ```
+//! use bobak_wire::{Inbox, Request, put_request};
+//!
+//! let mut bytes = Vec::new();
+//! put_request::ping(&mut bytes, 7);
+//! let mut inbox = Inbox::new(1 << 20);
+//! inbox.push(&bytes);
+//! let head = inbox.next_frame()?.expect("the frame is whole");
+//! let request = Request::decode(head, inbox.body(), &Default::default())?;
+//! assert!(head.id == 7 && matches!(request, Request::Ping));
+//! # Ok::<(), bobak_core::Error>(())
+//! ```
+//!
+//! Decoders never panic, and allocate no more than a small multiple of the bytes that arrived.
+
+mod answer;
+mod condition;
+mod error;
+mod frame;
+mod handles;
+mod hello;
+mod inbox;
+mod limits;
+mod outcome;
+pub mod put_answer;
+pub mod put_request;
+mod reader;
+mod request;
+mod schema;
+mod select;
+mod value;
+mod writer;
+
+pub use answer::{Answer, Column, Rows};
+pub use frame::{HEADER, Head, Kind};
+pub use handles::Handles;
+pub use hello::{Credentials, Hello, Welcome};
+pub use inbox::Inbox;
+pub use limits::{Limits, VERSION};
+pub use outcome::{OutcomeWriter, Outcomes};
+pub use put_request::Source;
+pub use request::{Asked, BatchPart, Request};
+pub use schema::read_schema;

@@ -1,0 +1,206 @@
+//! What became of written rows, runs of the same put together.
+
+use crate::error;
+use crate::reader::{Reader, corrupt, wrong};
+use crate::writer::Put;
+use crate::{Kind, frame};
+use bobak_core::{Error, GivenKey, Outcome, Result, Uuid};
+
+/// Inserted, with keys that ascend by one.
+const INTEGER_KEYS: u8 = 0;
+/// Inserted, with the keys that the user gave.
+const INSERTED: u8 = 1;
+/// Inserted, with a key of 16 bytes.
+const UUID_KEY: u8 = 2;
+/// Updated or deleted, so many for each row.
+const CHANGED: u8 = 3;
+const IGNORED: u8 = 4;
+const FAILED: u8 = 5;
+
+/// Rows whose outcomes differ little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    IntegerKeys(i64),
+    Inserted,
+    UuidKey(Uuid),
+    Changed(u64),
+    Ignored,
+}
+
+/// Collects outcomes for the body of an answer.
+#[derive(Debug, Default)]
+pub struct OutcomeWriter {
+    open: Option<(Group, u32)>,
+    bytes: Vec<u8>,
+}
+
+impl OutcomeWriter {
+    /// Adds the next row's.
+    ///
+    /// # Errors
+    /// None that happens: texts of errors are cut.
+    #[inline]
+    pub fn push(&mut self, outcome: Result<Outcome, &Error>) -> Result<()> {
+        let group = match outcome {
+            Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) => Group::IntegerKeys(key),
+            Ok(Outcome::Inserted(Some(GivenKey::Uuid(key)))) => Group::UuidKey(key),
+            Ok(Outcome::Inserted(None)) => Group::Inserted,
+            Ok(Outcome::Changed(rows)) => Group::Changed(rows),
+            Ok(Outcome::Ignored) => Group::Ignored,
+            Err(error) => {
+                self.close();
+                self.bytes.put_u8(FAILED);
+                self.bytes.put_u32(1);
+                return error::put(&mut self.bytes, error);
+            }
+        };
+        match &mut self.open {
+            Some((open, count)) if follows(*open, *count, group) => *count += 1,
+            _ => {
+                self.close();
+                self.open = Some((group, 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that wait, about.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.open.is_none()
+    }
+
+    /// Appends what was collected as a frame, and begins anew.
+    ///
+    /// # Errors
+    /// `OutOfRange` for 4 GiB.
+    pub fn put(&mut self, out: &mut Vec<u8>, id: u32, more: bool) -> Result<()> {
+        self.close();
+        frame::put(out, Kind::Outcomes, more, id, |out| {
+            out.extend_from_slice(&self.bytes);
+            Ok(())
+        })?;
+        self.bytes.clear();
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        let Some((group, count)) = self.open.take() else { return };
+        let bytes = &mut self.bytes;
+        let mut head = |tag: u8| {
+            bytes.put_u8(tag);
+            bytes.put_u32(count);
+        };
+        match group {
+            Group::IntegerKeys(first) => {
+                head(INTEGER_KEYS);
+                bytes.put_u64(first.cast_unsigned());
+            }
+            Group::Inserted => head(INSERTED),
+            Group::UuidKey(key) => {
+                head(UUID_KEY);
+                bytes.extend_from_slice(key.as_bytes());
+            }
+            Group::Changed(rows) => {
+                head(CHANGED);
+                bytes.put_u64(rows);
+            }
+            Group::Ignored => head(IGNORED),
+        }
+    }
+}
+
+#[inline]
+fn follows(open: Group, count: u32, next: Group) -> bool {
+    if count == u32::MAX {
+        return false;
+    }
+    match (open, next) {
+        (Group::IntegerKeys(first), Group::IntegerKeys(key)) => {
+            first.checked_add(count.into()) == Some(key)
+        }
+        (Group::UuidKey(_), _) => false,
+        (open, next) => open == next,
+    }
+}
+
+/// The outcomes of an answer, one by one.
+#[derive(Clone, Debug)]
+pub struct Outcomes<'a> {
+    reader: Reader<'a>,
+    open: Option<(Group, u32)>,
+}
+
+impl<'a> Outcomes<'a> {
+    pub(crate) const fn new(body: &'a [u8]) -> Self {
+        Self { reader: Reader::new(body), open: None }
+    }
+
+    fn read(&mut self) -> Result<Result<Outcome>> {
+        let tag = self.reader.u8()?;
+        let count = self.reader.u32()?;
+        if count == 0 || (count > 1 && matches!(tag, UUID_KEY | FAILED)) {
+            return Err(corrupt(format!("{count} rows of one outcome")));
+        }
+        let group = match tag {
+            INTEGER_KEYS => {
+                let first = self.reader.i64()?;
+                if first.checked_add((count - 1).into()).is_none() {
+                    return Err(corrupt("keys beyond the largest integer"));
+                }
+                Group::IntegerKeys(first)
+            }
+            INSERTED => Group::Inserted,
+            UUID_KEY => Group::UuidKey(Uuid::from_bytes(self.reader.bytes16()?)),
+            CHANGED => Group::Changed(self.reader.u64()?),
+            IGNORED => Group::Ignored,
+            FAILED => return error::read(&mut self.reader).map(Err),
+            other => return Err(wrong("an outcome", other)),
+        };
+        self.open = Some((group, count));
+        self.take().map_or_else(|| Err(corrupt("an outcome of no row")), |outcome| Ok(Ok(outcome)))
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<Outcome> {
+        let (group, count) = self.open.as_mut()?;
+        *count = count.checked_sub(1)?;
+        Some(match group {
+            Group::IntegerKeys(key) => {
+                let outcome = Outcome::Inserted(Some(GivenKey::Int(*key)));
+                *key = key.wrapping_add(1);
+                outcome
+            }
+            Group::Inserted => Outcome::Inserted(None),
+            Group::UuidKey(key) => Outcome::Inserted(Some(GivenKey::Uuid(*key))),
+            Group::Changed(rows) => Outcome::Changed(*rows),
+            Group::Ignored => Outcome::Ignored,
+        })
+    }
+}
+
+/// The outer error is that of bytes that are no outcomes; nothing follows it.
+impl Iterator for Outcomes<'_> {
+    type Item = Result<Result<Outcome>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(outcome) = self.take() {
+            return Some(Ok(Ok(outcome)));
+        }
+        if self.reader.is_empty() {
+            return None;
+        }
+        let outcome = self.read();
+        if outcome.is_err() {
+            self.reader.rest();
+        }
+        Some(outcome)
+    }
+}

@@ -1,0 +1,103 @@
+//! Answers, as a server writes them. Each function appends one frame.
+
+use crate::writer::Put;
+use crate::{Asked, Kind, Welcome, error, frame, schema, select};
+use bobak_core::codec::{self, EncodedRow};
+use bobak_core::{Error, Result, Row, TableSchema, Type};
+
+/// Done.
+pub fn ok(out: &mut Vec<u8>, id: u32) {
+    frame::put_small(out, Kind::Ok, id, |_| ());
+}
+
+/// The request failed.
+pub fn error(out: &mut Vec<u8>, id: u32, error: &Error) {
+    // Its texts are cut: it fits.
+    let done = frame::put(out, Kind::Error, false, id, |out| error::put(out, error));
+    debug_assert!(done.is_ok(), "an error fits into a frame");
+}
+
+/// The answer to a hello.
+///
+/// # Errors
+/// `OutOfRange` for a name over 4 GiB.
+pub fn welcome(out: &mut Vec<u8>, id: u32, welcome: &Welcome) -> Result<()> {
+    frame::put(out, Kind::Welcome, false, id, |out| welcome.put_body(out))
+}
+
+/// A number of rows.
+pub fn count(out: &mut Vec<u8>, id: u32, rows: u64) {
+    frame::put_small(out, Kind::Count, id, |out| out.put_u64(rows));
+}
+
+/// Framed rows.
+///
+/// # Errors
+/// `OutOfRange` for 4 GiB.
+pub fn rows(out: &mut Vec<u8>, id: u32, more: bool, rows: &[u8]) -> Result<()> {
+    frame::put(out, Kind::Rows, more, id, |out| {
+        out.extend_from_slice(rows);
+        Ok(())
+    })
+}
+
+/// One row, or none.
+///
+/// # Errors
+/// `OutOfRange` for a row that the row codec cannot hold.
+#[inline]
+pub fn row(out: &mut Vec<u8>, id: u32, row: Option<&dyn Row>) -> Result<()> {
+    frame::put(out, Kind::Rows, false, id, |out| row.map_or(Ok(()), |row| codec::encode(out, row)))
+}
+
+/// One row that is encoded already.
+///
+/// # Errors
+/// `OutOfRange` for 4 GiB.
+pub fn encoded_row(out: &mut Vec<u8>, id: u32, row: EncodedRow<'_>) -> Result<()> {
+    frame::put(out, Kind::Rows, false, id, |out| {
+        codec::frame(out, row);
+        Ok(())
+    })
+}
+
+/// An open query's number, and its columns; of a query whose rows follow, `more` is set.
+///
+/// # Errors
+/// `OutOfRange` for more than 65,535 columns.
+pub fn columns(
+    out: &mut Vec<u8>,
+    id: u32,
+    more: bool,
+    cursor: u64,
+    (asked, names): (&Asked, &[String]),
+) -> Result<()> {
+    frame::put(out, Kind::Columns, more, id, |out| {
+        out.put_u64(cursor);
+        out.put_place(names.len())?;
+        names.iter().enumerate().try_for_each(|(place, name)| {
+            out.put_text(name)?;
+            out.put_u8(match asked {
+                Asked::Select(select) => select::result_type(select, place),
+                Asked::Sql { .. } => schema::type_number(Type::Any),
+            });
+            Ok(())
+        })
+    })
+}
+
+/// Descriptions of tables.
+///
+/// # Errors
+/// `OutOfRange` for more than a message can hold.
+pub fn schemas(out: &mut Vec<u8>, id: u32, tables: &[TableSchema]) -> Result<()> {
+    frame::put(out, Kind::Schemas, false, id, |out| {
+        out.put_count(tables.len())?;
+        let mut bytes = Vec::new();
+        tables.iter().try_for_each(|table| {
+            bytes.clear();
+            schema::put(&mut bytes, table)?;
+            out.put_bytes(&bytes)
+        })
+    })
+}

@@ -1,0 +1,270 @@
+//! Requests, as a client writes them. Each function appends one frame.
+
+use crate::writer::Put;
+use crate::{Kind, condition, frame, schema, select, value};
+use bobak_core::{
+    Change, Control, FieldSet, OnError, Result, SchemaChange, Select, TableSchema, Value, Verb,
+};
+
+pub(crate) const VERBS: &[Verb] = &[
+    Verb::Insert,
+    Verb::InsertOrIgnore,
+    Verb::InsertOrReplace,
+    Verb::Upsert,
+    Verb::Update,
+    Verb::Delete,
+];
+
+pub(crate) const COMMIT: u8 = 1;
+pub(crate) const ROLLBACK: u8 = 2;
+pub(crate) const SAVEPOINT: u8 = 3;
+pub(crate) const RELEASE: u8 = 4;
+pub(crate) const ROLLBACK_TO: u8 = 5;
+
+pub(crate) const CONTINUE: u8 = 1;
+
+pub(crate) const SELECT: u8 = 0;
+pub(crate) const TEXT: u8 = 1;
+pub(crate) const STATEMENT: u8 = 2;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// A query over the table with this number.
+    Select(u32, &'a Select),
+    /// SQL.
+    Text(&'a str, &'a [Value<'a>]),
+    /// The SQL with this number.
+    Statement(u32, &'a [Value<'a>]),
+}
+
+/// Gives a table a number.
+///
+/// # Errors
+/// `OutOfRange` for a description that no message can hold.
+pub fn define(out: &mut Vec<u8>, id: u32, handle: u32, table: &TableSchema) -> Result<()> {
+    frame::put(out, Kind::Define, false, id, |out| {
+        out.put_u32(handle);
+        schema::put(out, table)
+    })
+}
+
+/// Gives an SQL text a number.
+///
+/// # Errors
+/// `OutOfRange` for a text over 4 GiB.
+pub fn prepare(out: &mut Vec<u8>, id: u32, handle: u32, text: &str) -> Result<()> {
+    frame::put(out, Kind::Prepare, false, id, |out| {
+        out.put_u32(handle);
+        out.put_text(text)
+    })
+}
+
+/// Gives the number of a table, or else of a text, back.
+pub fn forget(out: &mut Vec<u8>, id: u32, table: bool, handle: u32) {
+    frame::put_small(out, Kind::Forget, id, |out| {
+        out.put_u8(table.into());
+        out.put_u32(handle);
+    });
+}
+
+/// A step of a transaction.
+///
+/// # Errors
+/// `OutOfRange` for a name over 4 GiB.
+pub fn control(out: &mut Vec<u8>, id: u32, step: Control<'_>) -> Result<()> {
+    let (number, name) = match step {
+        Control::Begin => (0, None),
+        Control::Commit => (COMMIT, None),
+        Control::Rollback => (ROLLBACK, None),
+        Control::Savepoint(name) => (SAVEPOINT, Some(name)),
+        Control::Release(name) => (RELEASE, Some(name)),
+        Control::RollbackTo(name) => (ROLLBACK_TO, Some(name)),
+    };
+    frame::put(out, Kind::Control, false, id, |out| {
+        out.put_u8(number);
+        name.map_or(Ok(()), |name| out.put_text(name))
+    })
+}
+
+/// One row to write.
+///
+/// # Errors
+/// `OutOfRange` for a row that the row codec cannot hold.
+#[inline]
+pub fn write(
+    out: &mut Vec<u8>,
+    id: u32,
+    handle: u32,
+    (verb, fields): (Verb, FieldSet),
+    values: &[Value<'_>],
+) -> Result<()> {
+    frame::put(out, Kind::Write, false, id, |out| {
+        out.put_u32(handle);
+        out.put_u8(schema::number_of(VERBS, &verb));
+        value::put_fields(out, fields);
+        value::put_row(out, values)
+    })
+}
+
+/// An update or delete by a condition.
+///
+/// # Errors
+/// `OutOfRange` for what no message can hold, `Unsupported` for what the protocol has no word for.
+pub fn change(out: &mut Vec<u8>, id: u32, handle: u32, change: &Change<'_>) -> Result<()> {
+    frame::put(out, Kind::Change, false, id, |out| {
+        out.put_u32(handle);
+        out.put_option(change.condition, condition::put)?;
+        out.put_option(change.assign, |out, assign| {
+            out.put_place(assign.len())?;
+            assign.iter().try_for_each(|assign| condition::put_assign(out, assign))
+        })
+    })
+}
+
+/// A part of a batch: runs of rows, appended by `fill` through [`batch_run`]. `more` where parts
+/// of the same batch follow.
+///
+/// # Errors
+/// Those of `fill`; `OutOfRange` for a part over 4 GiB.
+pub fn batch(
+    out: &mut Vec<u8>,
+    id: u32,
+    more: bool,
+    on_error: OnError,
+    fill: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    frame::put(out, Kind::Batch, more, id, |out| {
+        out.put_u8(if on_error == OnError::Continue { CONTINUE } else { 0 });
+        fill(out)
+    })
+}
+
+/// A run of framed rows inside a part of a batch.
+///
+/// # Errors
+/// `OutOfRange` for rows over 4 GiB.
+pub fn batch_run(
+    out: &mut Vec<u8>,
+    handle: u32,
+    (verb, fields): (Verb, FieldSet),
+    rows: &[u8],
+) -> Result<()> {
+    out.put_u32(handle);
+    out.put_u8(schema::number_of(VERBS, &verb));
+    value::put_fields(out, fields);
+    out.put_bytes(rows)
+}
+
+/// A row by its key.
+///
+/// # Errors
+/// `OutOfRange` for a key that the row codec cannot hold.
+#[inline]
+pub fn get(out: &mut Vec<u8>, id: u32, handle: u32, key: &[Value<'_>]) -> Result<()> {
+    frame::put(out, Kind::Get, false, id, |out| {
+        out.put_u32(handle);
+        value::put_row(out, key)
+    })
+}
+
+/// A query whose rows are sent at once: `window` bytes of them before more is asked for, any
+/// number where it is 0; `columns` asks for the columns' names first.
+///
+/// # Errors
+/// As [`change`].
+pub fn query(
+    out: &mut Vec<u8>,
+    id: u32,
+    window: u32,
+    columns: bool,
+    source: Source<'_>,
+) -> Result<()> {
+    frame::put(out, Kind::Query, false, id, |out| {
+        out.put_u32(window);
+        out.put_u8(columns.into());
+        put_source(out, source)
+    })
+}
+
+/// A query whose rows are fetched.
+///
+/// # Errors
+/// As [`change`].
+pub fn open(out: &mut Vec<u8>, id: u32, source: Source<'_>) -> Result<()> {
+    frame::put(out, Kind::Open, false, id, |out| put_source(out, source))
+}
+
+/// The next rows of an open query.
+pub fn fetch(out: &mut Vec<u8>, id: u32, cursor: u64) {
+    frame::put_small(out, Kind::Fetch, id, |out| out.put_u64(cursor));
+}
+
+/// Closes an open query.
+pub fn close(out: &mut Vec<u8>, id: u32, cursor: u64) {
+    frame::put_small(out, Kind::Close, id, |out| out.put_u64(cursor));
+}
+
+/// The tables that are there.
+pub fn tables(out: &mut Vec<u8>, id: u32) {
+    frame::put_small(out, Kind::Tables, id, |_| ());
+}
+
+/// Changes of the schema.
+///
+/// # Errors
+/// As [`change`].
+pub fn alter(out: &mut Vec<u8>, id: u32, changes: &[SchemaChange]) -> Result<()> {
+    frame::put(out, Kind::Alter, false, id, |out| {
+        out.put_place(changes.len())?;
+        changes.iter().try_for_each(|change| schema::put_change(out, change))
+    })
+}
+
+/// An SQL statement without rows.
+///
+/// # Errors
+/// As [`change`].
+pub fn execute(out: &mut Vec<u8>, id: u32, source: Source<'_>) -> Result<()> {
+    frame::put(out, Kind::Execute, false, id, |out| put_source(out, source))
+}
+
+/// Makes all that was committed durable.
+pub fn flush(out: &mut Vec<u8>, id: u32) {
+    frame::put_small(out, Kind::Flush, id, |_| ());
+}
+
+/// Nothing, answered.
+pub fn ping(out: &mut Vec<u8>, id: u32) {
+    frame::put_small(out, Kind::Ping, id, |_| ());
+}
+
+/// Ends the request with this number.
+pub fn cancel(out: &mut Vec<u8>, id: u32) {
+    frame::put_small(out, Kind::Cancel, id, |_| ());
+}
+
+/// Lets the query with this number send so many bytes more.
+pub fn credit(out: &mut Vec<u8>, id: u32, bytes: u32) {
+    frame::put_small(out, Kind::Credit, id, |out| out.put_u32(bytes));
+}
+
+fn put_source(out: &mut Vec<u8>, source: Source<'_>) -> Result<()> {
+    match source {
+        Source::Select(handle, query) => {
+            out.put_u8(SELECT);
+            out.put_u32(handle);
+            select::put(out, query)
+        }
+        Source::Text(text, parameters) => {
+            out.put_u8(TEXT);
+            out.put_text(text)?;
+            value::put_row(out, parameters)
+        }
+        Source::Statement(handle, parameters) => {
+            out.put_u8(STATEMENT);
+            out.put_u32(handle);
+            value::put_row(out, parameters)
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Requests, as a server reads them.
+
+use crate::put_request::{
+    COMMIT, CONTINUE, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SELECT, STATEMENT, TEXT, VERBS,
+};
+use crate::reader::{Reader, corrupt, wrong};
+use crate::schema::of_number;
+use crate::{Handles, Head, Hello, Kind, condition, schema, select, value};
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    Assign, Batch, Condition, Control, FieldSet, OnError, Result, SchemaChange, Select, Source,
+    TableSchema, Value, Verb,
+};
+use std::sync::Arc;
+
+/// A request, its tables found by their numbers. Values and places were checked against them.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Request<'a> {
+    /// Who the client is.
+    Hello(Box<Hello>),
+    /// Gives a table a number.
+    Define {
+        /// The number.
+        handle: u32,
+        /// For [`read_schema`](crate::read_schema).
+        schema: &'a [u8],
+    },
+    /// Gives a text a number.
+    Prepare {
+        /// The number.
+        handle: u32,
+        /// The SQL.
+        text: &'a str,
+    },
+    /// Gives a number back.
+    Forget {
+        /// A table's, or else a text's.
+        table: bool,
+        /// The number.
+        handle: u32,
+    },
+    /// A step of a transaction.
+    Control(Control<'a>),
+    /// One row to write.
+    Write {
+        /// The table.
+        table: Arc<TableSchema>,
+        /// What happens.
+        verb: Verb,
+        /// What is set.
+        fields: FieldSet,
+        /// The row, checked.
+        row: EncodedRow<'a>,
+    },
+    /// An update or delete by a condition.
+    Change {
+        /// The table.
+        table: Arc<TableSchema>,
+        /// Which rows.
+        condition: Option<Condition>,
+        /// What is set; `None` deletes.
+        assign: Option<Vec<Assign>>,
+    },
+    /// A part of a batch.
+    Batch(BatchPart<'a>),
+    /// A row by its key.
+    Get {
+        /// The table.
+        table: Arc<TableSchema>,
+        /// The key, checked.
+        key: EncodedRow<'a>,
+    },
+    /// A query whose rows are sent.
+    Query {
+        /// Bytes that may be sent before the client asks for more; 0 for any number.
+        window: u32,
+        /// Whether the columns are told first.
+        columns: bool,
+        /// What is asked.
+        asked: Asked,
+    },
+    /// A query whose rows are fetched.
+    Open(Asked),
+    /// The next rows of an open query.
+    Fetch(u64),
+    /// Closes an open query.
+    Close(u64),
+    /// The tables that are there.
+    Tables,
+    /// Changes of the schema.
+    Alter(Vec<SchemaChange>),
+    /// An SQL statement without rows.
+    Execute(Asked),
+    /// Makes all durable.
+    Flush,
+    /// Nothing.
+    Ping,
+    /// Ends the request with this frame's number.
+    Cancel,
+    /// Lets the query with this frame's number send so many bytes more.
+    Credit(u32),
+}
+
+/// What is asked, owned: it outlives the frame.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// A query over one table.
+    Select(Select),
+    /// SQL.
+    Sql {
+        /// The text.
+        text: Arc<str>,
+        /// The parameters.
+        parameters: Vec<Value<'static>>,
+    },
+}
+
+/// A part of a batch.
+#[derive(Clone, Debug)]
+pub struct BatchPart<'a> {
+    /// What happens after a row's error.
+    pub on_error: OnError,
+    runs: Reader<'a>,
+}
+
+impl Asked {
+    /// What engines take.
+    #[must_use]
+    pub fn as_source(&self) -> Source<'_> {
+        match self {
+            Self::Select(select) => Source::Select(select),
+            Self::Sql { text, parameters } => Source::Sql { text, parameters },
+        }
+    }
+}
+
+impl BatchPart<'_> {
+    /// Adds its rows to a batch, each checked.
+    ///
+    /// # Errors
+    /// As [`Batch::push_run`]; `Misuse` for a table without a number.
+    pub fn read_into(mut self, batch: &mut Batch, handles: &Handles) -> Result<()> {
+        while !self.runs.is_empty() {
+            let table = handles.table(self.runs.u32()?)?;
+            let verb = of_number(VERBS, self.runs.u8()?, "a verb")?;
+            let fields = value::read_fields(&mut self.runs)?;
+            batch.push_run(table, verb, fields, self.runs.bytes()?)?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Request<'a> {
+    /// Reads the body of a client's frame.
+    ///
+    /// # Errors
+    /// `Corrupt` for bytes that are no request; `Misuse` for a number that stands for nothing;
+    /// `Schema`, `Mismatch`, `TooLong`, `OutOfRange` for what does not fit its table.
+    #[inline]
+    pub fn decode(head: Head, body: &'a [u8], handles: &Handles) -> Result<Self> {
+        let mut reader = Reader::new(body);
+        let request = Self::read(head, &mut reader, handles)?;
+        reader.finish()?;
+        Ok(request)
+    }
+
+    fn read(head: Head, reader: &mut Reader<'a>, handles: &Handles) -> Result<Self> {
+        if head.more && head.kind != Kind::Batch {
+            return Err(corrupt("only a batch comes in several frames"));
+        }
+        Ok(match head.kind {
+            Kind::Write => {
+                let table = Arc::clone(handles.table(reader.u32()?)?);
+                let verb = of_number(VERBS, reader.u8()?, "a verb")?;
+                let fields = value::read_fields(reader)?;
+                let row = value::read_row(reader)?;
+                table.check_stored(verb == Verb::Delete, &row)?;
+                Self::Write { table, verb, fields, row }
+            }
+            Kind::Get => {
+                let table = Arc::clone(handles.table(reader.u32()?)?);
+                let key = value::read_row(reader)?;
+                table.check_stored(true, &key)?;
+                Self::Get { table, key }
+            }
+            Kind::Control => Self::Control(control(reader)?),
+            Kind::Batch => {
+                let on_error = match reader.u8()? {
+                    0 => OnError::Stop,
+                    CONTINUE => OnError::Continue,
+                    other => return Err(wrong("what happens after an error", other)),
+                };
+                Self::Batch(BatchPart { on_error, runs: Reader::new(reader.rest()) })
+            }
+            Kind::Query => Self::Query {
+                window: reader.u32()?,
+                columns: reader.bool()?,
+                asked: asked(reader, handles)?,
+            },
+            Kind::Open => Self::Open(asked(reader, handles)?),
+            Kind::Fetch => Self::Fetch(reader.u64()?),
+            Kind::Close => Self::Close(reader.u64()?),
+            Kind::Change => {
+                let table = Arc::clone(handles.table(reader.u32()?)?);
+                let condition = reader.option(|reader| condition::read(reader, &table))?;
+                let assign = reader.option(|reader| assignments(reader, &table))?;
+                Self::Change { table, condition, assign }
+            }
+            Kind::Execute => match asked(reader, handles)? {
+                Asked::Select(_) => return Err(corrupt("a query where a statement is wanted")),
+                sql => Self::Execute(sql),
+            },
+            _ => Self::read_rare(head, reader)?,
+        })
+    }
+
+    fn read_rare(head: Head, reader: &mut Reader<'a>) -> Result<Self> {
+        Ok(match head.kind {
+            Kind::Hello => Self::Hello(Box::new(Hello::read(reader)?)),
+            Kind::Define => Self::Define { handle: reader.u32()?, schema: reader.rest() },
+            Kind::Prepare => Self::Prepare { handle: reader.u32()?, text: reader.text()? },
+            Kind::Forget => Self::Forget { table: reader.bool()?, handle: reader.u32()? },
+            Kind::Tables => Self::Tables,
+            Kind::Alter => Self::Alter(
+                (0..reader.u16()?).map(|_| schema::read_change(reader)).collect::<Result<_>>()?,
+            ),
+            Kind::Flush => Self::Flush,
+            Kind::Ping => Self::Ping,
+            Kind::Cancel => Self::Cancel,
+            Kind::Credit => Self::Credit(reader.u32()?),
+            other => return Err(corrupt(format!("{other:?} is no request"))),
+        })
+    }
+}
+
+fn control<'a>(reader: &mut Reader<'a>) -> Result<Control<'a>> {
+    Ok(match reader.u8()? {
+        0 => Control::Begin,
+        COMMIT => Control::Commit,
+        ROLLBACK => Control::Rollback,
+        SAVEPOINT => Control::Savepoint(reader.text()?),
+        RELEASE => Control::Release(reader.text()?),
+        ROLLBACK_TO => Control::RollbackTo(reader.text()?),
+        other => return Err(wrong("a step of a transaction", other)),
+    })
+}
+
+fn asked(reader: &mut Reader<'_>, handles: &Handles) -> Result<Asked> {
+    let text: Arc<str> = match reader.u8()? {
+        SELECT => {
+            let table = Arc::clone(handles.table(reader.u32()?)?);
+            return select::read(reader, table).map(Asked::Select);
+        }
+        TEXT => reader.text()?.into(),
+        STATEMENT => Arc::clone(handles.statement(reader.u32()?)?),
+        other => return Err(wrong("a query", other)),
+    };
+    let row = value::read_row(reader)?;
+    let parameters = value::values_of(&row).into_iter().map(Value::into_owned).collect();
+    Ok(Asked::Sql { text, parameters })
+}
+
+fn assignments(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Vec<Assign>> {
+    (0..reader.u16()?).map(|_| condition::read_assign(reader, table)).collect()
+}

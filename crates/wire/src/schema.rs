@@ -1,0 +1,291 @@
+//! Descriptions of tables, and changes of them.
+
+use crate::reader::{Reader, corrupt, wrong};
+use crate::value;
+use crate::writer::Put;
+use bobak_core::{
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Reference, Result, Role,
+    SchemaChange, Storage, TableSchema, Type, Value,
+};
+use std::sync::Arc;
+
+/// The types' numbers: the place in this list. New ones are added at the end.
+const TYPES: &[Type] = &[
+    Type::Bool,
+    Type::I8,
+    Type::I16,
+    Type::I32,
+    Type::I64,
+    Type::U8,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+    Type::F32,
+    Type::F64,
+    Type::Text,
+    Type::Bytes,
+    Type::Uuid,
+    Type::Currency,
+    Type::Date,
+    Type::Time,
+    Type::DateTime,
+    Type::Timestamp,
+    Type::Json,
+    Type::Any,
+];
+const COLLATIONS: &[Collation] =
+    &[Collation::Binary, Collation::NoCase, Collation::UnicodeNoCase];
+const ROLES: &[Role] = &[Role::Plain, Role::CreatedAt, Role::ModifiedAt, Role::Version];
+const ON_DELETE: &[OnDelete] = &[OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull];
+const GENERATIONS: &[KeyGeneration] =
+    &[KeyGeneration::Engine, KeyGeneration::Uuid, KeyGeneration::Given];
+
+const NULLABLE: u8 = 1;
+const UNIQUE: u8 = 2;
+const AS_TEXT: u8 = 4;
+
+const CREATE_TABLE: u8 = 0;
+const ADD_COLUMN: u8 = 1;
+const ADD_INDEX: u8 = 2;
+
+/// The number of a thing: its place among those that there are.
+pub(crate) fn number_of<T: PartialEq>(list: &[T], thing: &T) -> u8 {
+    list.iter().position(|other| other == thing).unwrap_or(0) as u8
+}
+
+/// The thing with this number.
+pub(crate) fn of_number<T: Copy>(list: &[T], number: u8, what: &str) -> Result<T> {
+    list.get(usize::from(number)).copied().ok_or_else(|| wrong(what, number))
+}
+
+pub(crate) fn type_number(ty: Type) -> u8 {
+    number_of(TYPES, &ty)
+}
+
+pub(crate) fn read_type(reader: &mut Reader<'_>) -> Result<Type> {
+    of_number(TYPES, reader.u8()?, "a type")
+}
+
+pub(crate) fn put(out: &mut Vec<u8>, table: &TableSchema) -> Result<()> {
+    out.put_text(table.name())?;
+    out.put_place(table.columns().len())?;
+    table.columns().iter().try_for_each(|column| put_column(out, column))?;
+    put_places(out, table.key())?;
+    out.put_u8(number_of(GENERATIONS, &table.key_generation()));
+    // Those of unique columns are made from the columns.
+    let own = table.indexes().get(unique_columns(table)..).unwrap_or_default();
+    out.put_place(own.len())?;
+    own.iter().try_for_each(|index| put_index(out, index))
+}
+
+/// How many indexes a table has because columns are unique: they come first.
+fn unique_columns(table: &TableSchema) -> usize {
+    let own_index = |(place, column): &(usize, &ColumnSchema)| {
+        column.unique && table.key() != [*place]
+    };
+    table.columns().iter().enumerate().filter(own_index).count()
+}
+
+fn put_places(out: &mut Vec<u8>, places: &[usize]) -> Result<()> {
+    out.put_place(places.len())?;
+    places.iter().try_for_each(|place| out.put_place(*place))
+}
+
+fn put_index(out: &mut Vec<u8>, index: &IndexSchema) -> Result<()> {
+    out.put_text(&index.name)?;
+    out.put_u8(index.unique.into());
+    put_places(out, &index.columns)
+}
+
+fn put_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
+    out.put_text(&column.name)?;
+    out.put_u8(type_number(column.ty));
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    out.put_u8(
+        flag(column.nullable, NULLABLE)
+            | flag(column.unique, UNIQUE)
+            | flag(column.storage == Storage::Text, AS_TEXT),
+    );
+    out.put_u8(number_of(COLLATIONS, &column.collation));
+    out.put_u8(number_of(ROLES, &column.role));
+    out.put_option(column.max_chars, |out, max| {
+        out.put_u32(max);
+        Ok(())
+    })?;
+    out.put_option(column.default.as_ref(), |out, v| value::put(out, v.as_ref()))?;
+    out.put_option(column.check.as_ref(), |out, check| out.put_text(check))?;
+    out.put_option(column.reference.as_ref(), |out, reference| {
+        out.put_text(&reference.table)?;
+        out.put_text(&reference.column)?;
+        out.put_u8(number_of(ON_DELETE, &reference.on_delete));
+        Ok(())
+    })
+}
+
+/// Reads the description of a table, as [`Kind::Define`](crate::Kind::Define) and
+/// [`Kind::Schemas`](crate::Kind::Schemas) carry it.
+///
+/// # Errors
+/// `Corrupt` where the bytes are none; `Schema` for a table that cannot be.
+pub fn read_schema(bytes: &[u8]) -> Result<TableSchema> {
+    let mut reader = Reader::new(bytes);
+    let table = read(&mut reader)?;
+    reader.finish()?;
+    Ok(table)
+}
+
+pub(crate) fn read(reader: &mut Reader<'_>) -> Result<TableSchema> {
+    let mut builder = TableSchema::builder(reader.text()?.to_owned());
+    let mut names = Vec::new();
+    for _ in 0..reader.u16()? {
+        let column = read_column(reader)?;
+        names.push(column.name.clone());
+        builder = builder.column(column);
+    }
+    let named = |places: Vec<usize>| {
+        let name = |place: usize| names.get(place).cloned();
+        let found: Option<Vec<_>> = places.into_iter().map(name).collect();
+        found.ok_or_else(|| corrupt("a key or index names a column that the table has not"))
+    };
+    builder = builder.key(named(read_places(reader)?)?);
+    if of_number(GENERATIONS, reader.u8()?, "who makes keys")? == KeyGeneration::Given {
+        builder = builder.given_key();
+    }
+    for _ in 0..reader.u16()? {
+        let name = reader.text()?.to_owned();
+        let unique = reader.bool()?;
+        let columns = named(read_places(reader)?)?;
+        builder = if unique {
+            builder.unique_index(name, columns)
+        } else {
+            builder.index(name, columns)
+        };
+    }
+    builder.build()
+}
+
+fn read_places(reader: &mut Reader<'_>) -> Result<Vec<usize>> {
+    (0..reader.u16()?).map(|_| reader.place()).collect()
+}
+
+fn read_column(reader: &mut Reader<'_>) -> Result<ColumnSchema> {
+    let name = reader.text()?.to_owned();
+    let mut column = ColumnSchema::new(name, read_type(reader)?);
+    let flags = reader.u8()?;
+    if flags > NULLABLE | UNIQUE | AS_TEXT {
+        return Err(wrong("a column's flags", flags));
+    }
+    column.nullable = flags & NULLABLE != 0;
+    column.unique = flags & UNIQUE != 0;
+    if flags & AS_TEXT != 0 {
+        column = column.as_text();
+    }
+    column.collation = of_number(COLLATIONS, reader.u8()?, "a collation")?;
+    column.role = of_number(ROLES, reader.u8()?, "a role")?;
+    column.max_chars = reader.option(Reader::u32)?;
+    column.default = reader.option(value::read)?;
+    column.check = reader.option(Reader::text)?.map(|check| check.to_owned().into());
+    column.reference = reader.option(|reader| {
+        Ok(Reference {
+            table: reader.text()?.to_owned().into(),
+            column: reader.text()?.to_owned().into(),
+            on_delete: of_number(ON_DELETE, reader.u8()?, "what happens at a delete")?,
+        })
+    })?;
+    Ok(column)
+}
+
+pub(crate) fn put_change(out: &mut Vec<u8>, change: &SchemaChange) -> Result<()> {
+    let (kind, table, place) = match change {
+        SchemaChange::CreateTable(table) => (CREATE_TABLE, table, 0),
+        SchemaChange::AddColumn { table, column } => (ADD_COLUMN, table, *column),
+        SchemaChange::AddIndex { table, index } => (ADD_INDEX, table, *index),
+        _ => return Err(bobak_core::Error::new(
+            bobak_core::ErrorKind::Unsupported,
+            "the protocol has no word for this change of the schema",
+        )),
+    };
+    out.put_u8(kind);
+    out.put_place(place)?;
+    put(out, table)
+}
+
+pub(crate) fn read_change(reader: &mut Reader<'_>) -> Result<SchemaChange> {
+    let kind = reader.u8()?;
+    let place = reader.place()?;
+    let table = Arc::new(read(reader)?);
+    let inside = |count: usize| {
+        let message = "a change names a column or index that the table has not";
+        if place < count { Ok(()) } else { Err(corrupt(message)) }
+    };
+    match kind {
+        CREATE_TABLE => Ok(SchemaChange::CreateTable(table)),
+        ADD_COLUMN => {
+            inside(table.columns().len())?;
+            Ok(SchemaChange::AddColumn { table, column: place })
+        }
+        ADD_INDEX => {
+            inside(table.indexes().len())?;
+            Ok(SchemaChange::AddIndex { table, index: place })
+        }
+        other => Err(wrong("a change of the schema", other)),
+    }
+}
+
+/// A value that a column may hold.
+pub(crate) fn check_value(table: &TableSchema, column: usize, value: &Value<'_>) -> Result<()> {
+    match table.columns().get(column) {
+        Some(column) => {
+            column.check_stored(value.as_ref()).map_err(|error| error.in_table(table.name()))
+        }
+        None => Err(no_column(table, column)),
+    }
+}
+
+/// A column's place.
+pub(crate) fn read_column_of(reader: &mut Reader<'_>, table: &TableSchema) -> Result<usize> {
+    let place = reader.place()?;
+    if place < table.columns().len() { Ok(place) } else { Err(no_column(table, place)) }
+}
+
+#[cold]
+fn no_column(table: &TableSchema, place: usize) -> bobak_core::Error {
+    let message = format!("there is no column number {place}");
+    bobak_core::Error::new(bobak_core::ErrorKind::Schema, message).in_table(table.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_has_a_number() {
+        assert_eq!(TYPES, Type::ALL);
+    }
+
+    #[test]
+    fn tables_come_back() {
+        let table = TableSchema::builder("détail")
+            .column(ColumnSchema::new("id", Type::I64))
+            .column(ColumnSchema::of::<Option<String>>("t").max_chars(9).unique().default("x"))
+            .column(ColumnSchema::new("day", Type::Date).as_text().check("day > 'x'"))
+            .column(ColumnSchema::new("v", Type::I64).role(Role::Version))
+            .column(
+                ColumnSchema::of::<Option<i64>>("team")
+                    .references("team", "id", OnDelete::SetNull)
+                    .collation(Collation::NoCase),
+            )
+            .key(["id"])
+            .given_key()
+            .index("by_day", ["day", "t"])
+            .unique_index("by_v", ["v"])
+            .build()
+            .unwrap();
+        let mut bytes = Vec::new();
+        put(&mut bytes, &table).unwrap();
+        assert!(read_schema(&bytes).unwrap().same_as(&table));
+        for cut in 0..bytes.len() {
+            assert!(read_schema(&bytes[..cut]).is_err(), "cut at {cut}");
+        }
+    }
+}

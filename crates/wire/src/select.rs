@@ -1,0 +1,128 @@
+//! Queries over one table.
+
+use crate::condition;
+use crate::reader::{Reader, wrong};
+use crate::schema::{read_column_of, type_number};
+use crate::writer::Put;
+use bobak_core::{Error, ErrorKind, Expr, Order, Result, Select, TableSchema, Type};
+use std::sync::Arc;
+
+const COLUMN: u8 = 0;
+const COUNT: u8 = 1;
+const COUNT_OF: u8 = 2;
+const SUM: u8 = 3;
+const MIN: u8 = 4;
+const MAX: u8 = 5;
+const AVG: u8 = 6;
+
+/// The query without its table, which is a handle before it.
+pub(crate) fn put(out: &mut Vec<u8>, select: &Select) -> Result<()> {
+    out.put_place(select.columns.len())?;
+    select.columns.iter().try_for_each(|expr| put_expr(out, *expr))?;
+    out.put_option(select.condition.as_ref(), condition::put)?;
+    out.put_place(select.group.len())?;
+    select.group.iter().try_for_each(|column| out.put_place(*column))?;
+    out.put_place(select.order.len())?;
+    for step in &select.order {
+        out.put_place(step.column)?;
+        out.put_u8(step.descending.into());
+    }
+    out.put_option(select.limit, |out, limit| {
+        out.put_u64(limit);
+        Ok(())
+    })?;
+    out.put_u64(select.offset);
+    Ok(())
+}
+
+fn put_expr(out: &mut Vec<u8>, expr: Expr) -> Result<()> {
+    let (tag, column) = match expr {
+        Expr::Column(column) => (COLUMN, column),
+        Expr::Count => (COUNT, 0),
+        Expr::CountOf(column) => (COUNT_OF, column),
+        Expr::Sum(column) => (SUM, column),
+        Expr::Min(column) => (MIN, column),
+        Expr::Max(column) => (MAX, column),
+        Expr::Avg(column) => (AVG, column),
+        _ => {
+            let message = "the protocol has no word for one of the expressions";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+    };
+    out.put_u8(tag);
+    out.put_place(column)
+}
+
+pub(crate) fn read(reader: &mut Reader<'_>, table: Arc<TableSchema>) -> Result<Select> {
+    let columns = (0..reader.u16()?)
+        .map(|_| read_expr(reader, &table))
+        .collect::<Result<Vec<_>>>()?;
+    let condition = reader.option(|reader| condition::read(reader, &table))?;
+    let group = (0..reader.u16()?)
+        .map(|_| read_column_of(reader, &table))
+        .collect::<Result<Vec<_>>>()?;
+    let order = (0..reader.u16()?)
+        .map(|_| {
+            let column = read_column_of(reader, &table)?;
+            Ok(Order { column, descending: reader.bool()? })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let limit = reader.option(Reader::u64)?;
+    let offset = reader.u64()?;
+    let select = Select { table, columns, condition, group, order, limit, offset };
+    check(&select)?;
+    Ok(select)
+}
+
+/// What engines trust of a query that a program made: that groups are whole.
+fn check(select: &Select) -> Result<()> {
+    let table = select.table.name();
+    if select.columns.is_empty() {
+        return Err(Error::new(ErrorKind::Schema, "no column is selected").in_table(table));
+    }
+    let alone = |expr: &Expr| matches!(expr, Expr::Column(c) if !select.group.contains(c));
+    let outside = |step: &Order| !select.group.contains(&step.column);
+    if select.is_grouped()
+        && (select.columns.iter().any(alone) || select.order.iter().any(outside))
+    {
+        let message = "a column beside an aggregate, or in the order, that is not grouped by";
+        return Err(Error::new(ErrorKind::Schema, message).in_table(table));
+    }
+    Ok(())
+}
+
+fn read_expr(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Expr> {
+    let tag = reader.u8()?;
+    if tag == COUNT {
+        reader.place()?;
+        return Ok(Expr::Count);
+    }
+    let column = read_column_of(reader, table)?;
+    Ok(match tag {
+        COLUMN => Expr::Column(column),
+        COUNT_OF => Expr::CountOf(column),
+        SUM => Expr::Sum(column),
+        MIN => Expr::Min(column),
+        MAX => Expr::Max(column),
+        AVG => Expr::Avg(column),
+        other => return Err(wrong("an expression", other)),
+    })
+}
+
+/// The number of the type of a result's column: `any` where the table does not say it.
+pub(crate) fn result_type(select: &Select, place: usize) -> u8 {
+    let of = |column: usize| select.table.columns().get(column).map_or(Type::Any, |c| c.ty);
+    let ty = match select.columns.get(place) {
+        Some(Expr::Column(c) | Expr::Min(c) | Expr::Max(c)) => of(*c),
+        Some(Expr::Count | Expr::CountOf(_)) => Type::I64,
+        Some(Expr::Avg(_)) => Type::F64,
+        Some(Expr::Sum(c)) => match of(*c) {
+            Type::Currency => Type::Currency,
+            Type::F32 | Type::F64 => Type::F64,
+            Type::Any => Type::Any,
+            _ => Type::I64,
+        },
+        _ => Type::Any,
+    };
+    type_number(ty)
+}

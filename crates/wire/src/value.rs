@@ -1,0 +1,93 @@
+//! Single values, and rows in the row codec.
+
+use crate::reader::{Reader, corrupt, wrong};
+use crate::writer::Put;
+use bobak_core::codec::{self, EncodedRow};
+use bobak_core::{FieldSet, Result, Value, ValueRef};
+
+const NULL: u8 = 0;
+const INT: u8 = 1;
+const FLOAT: u8 = 2;
+const TEXT: u8 = 3;
+const BYTES: u8 = 4;
+
+pub(crate) fn put(out: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {
+    match value {
+        ValueRef::Null => out.put_u8(NULL),
+        ValueRef::Int(i) => {
+            out.put_u8(INT);
+            out.put_u64(i.cast_unsigned());
+        }
+        ValueRef::Float(f) => {
+            out.put_u8(FLOAT);
+            out.put_u64(f.to_bits());
+        }
+        ValueRef::Text(text) => {
+            out.put_u8(TEXT);
+            out.put_text(text)?;
+        }
+        ValueRef::Bytes(bytes) => {
+            out.put_u8(BYTES);
+            out.put_bytes(bytes)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Value<'static>> {
+    Ok(match reader.u8()? {
+        NULL => Value::Null,
+        INT => Value::Int(reader.i64()?),
+        FLOAT => {
+            let float = f64::from_bits(reader.u64()?);
+            if float.is_nan() {
+                return Err(corrupt("NaN is no value"));
+            }
+            Value::Float(float)
+        }
+        TEXT => Value::from(reader.text()?.to_owned()),
+        BYTES => Value::from(reader.bytes()?.to_vec()),
+        other => return Err(wrong("a value's class", other)),
+    })
+}
+
+/// A framed row.
+#[inline]
+pub(crate) fn put_row(out: &mut Vec<u8>, values: &[Value<'_>]) -> Result<()> {
+    codec::encode_values(out, values.len(), |place| {
+        values.get(place).map_or(ValueRef::Null, Value::as_ref)
+    })
+}
+
+/// A framed row.
+#[inline]
+pub(crate) fn read_row<'a>(reader: &mut Reader<'a>) -> Result<EncodedRow<'a>> {
+    EncodedRow::check(reader.bytes()?)
+}
+
+/// The values of a row that was checked.
+#[must_use]
+pub(crate) fn values_of<'a>(row: &EncodedRow<'a>) -> Vec<Value<'a>> {
+    (0..bobak_core::Row::len(row)).map(|place| row.value(place).into()).collect()
+}
+
+#[inline]
+pub(crate) fn put_fields(out: &mut Vec<u8>, fields: FieldSet) {
+    let words = fields.words();
+    let count = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
+    out.put_u8(count as u8);
+    words.iter().take(count).for_each(|word| out.put_u64(*word));
+}
+
+#[inline]
+pub(crate) fn read_fields(reader: &mut Reader<'_>) -> Result<FieldSet> {
+    let count = reader.u8()?;
+    let mut words = [0; 4];
+    if usize::from(count) > words.len() {
+        return Err(wrong("a number of words of columns", count));
+    }
+    for word in words.iter_mut().take(count.into()) {
+        *word = reader.u64()?;
+    }
+    Ok(FieldSet::from_words(words))
+}
