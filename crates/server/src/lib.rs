@@ -1,1 +1,48 @@
-//! x
+//! Doors to databases of Bobak: TCP, TCP with TLS, a Unix socket, standard input and output.
+//!
+//! A [`Server`] gives databases to other programs over Bobak's binary protocol (`docs/wire.md`).
+//! Connections that rest wait together in one poller and cost next to nothing; one that has
+//! something to say is taken by a worker thread, and keeps it while it has a transaction or a query
+//! open. There is no async runtime.
+//!
+//! ```
+//! use bobak_core::memory::Memory;
+//! use bobak_server::Server;
+//!
+//! let server = Server::builder()
+//!     .database("main", Memory::new())
+//!     .token("correct horse battery staple")
+//!     .tcp("127.0.0.1:0")
+//!     .start()?;
+//! println!("listening at {}", server.addresses()[0]);
+//! server.stop();
+//! # Ok::<(), bobak_core::Error>(())
+//! ```
+//!
+//! Who comes over TCP shows a token or a password; without TLS nobody but this machine may come,
+//! unless the [builder](ServerBuilder) is told otherwise.
+#![cfg(unix)]
+
+mod access;
+mod batch;
+mod builder;
+mod connection;
+mod database;
+mod input;
+mod listener;
+mod lobby;
+mod pipes;
+mod pool;
+mod rights;
+mod serve;
+mod server;
+mod settings;
+mod stream;
+#[cfg(feature = "tls")]
+mod tls;
+mod transport;
+
+pub use access::hash_password;
+pub use builder::ServerBuilder;
+pub use server::Server;
+pub use settings::Settings;

@@ -119,8 +119,7 @@ fn read_at(reader: &mut Reader<'_>, table: &TableSchema, depth: u32) -> Result<C
         AND | OR => {
             // The smallest part is an empty one of these.
             let count = reader.count(3)?;
-            let parts =
-                (0..count).map(|_| read_at(reader, table, depth)).collect::<Result<_>>()?;
+            let parts = (0..count).map(|_| read_at(reader, table, depth)).collect::<Result<_>>()?;
             if tag == AND { Condition::And(parts) } else { Condition::Or(parts) }
         }
         NOT => Condition::Not(Box::new(read_at(reader, table, depth)?)),

@@ -181,12 +181,7 @@ pub(crate) fn put(
 
 /// As [`put`], for a body that cannot be too large and whose filling cannot fail.
 #[inline]
-pub(crate) fn put_small(
-    out: &mut Vec<u8>,
-    kind: Kind,
-    id: u32,
-    fill: impl FnOnce(&mut Vec<u8>),
-) {
+pub(crate) fn put_small(out: &mut Vec<u8>, kind: Kind, id: u32, fill: impl FnOnce(&mut Vec<u8>)) {
     let done = put(out, kind, false, id, |out| {
         fill(out);
         Ok(())

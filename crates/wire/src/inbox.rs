@@ -153,7 +153,9 @@ mod tests {
     fn frames() -> Vec<u8> {
         let mut bytes = Vec::new();
         for (id, size) in [0, 1, 70_000, 5, 300_000].into_iter().enumerate() {
-            frame::put_small(&mut bytes, Kind::Ping, id as u32, |out| out.resize(out.len() + size, 7));
+            frame::put_small(&mut bytes, Kind::Ping, id as u32, |out| {
+                out.resize(out.len() + size, 7)
+            });
         }
         bytes
     }

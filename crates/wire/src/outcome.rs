@@ -90,6 +90,12 @@ impl OutcomeWriter {
         Ok(())
     }
 
+    /// Takes out what was collected.
+    pub fn clear(&mut self) {
+        self.open = None;
+        self.bytes.clear();
+    }
+
     fn close(&mut self) {
         let Some((group, count)) = self.open.take() else { return };
         let bytes = &mut self.bytes;

@@ -84,10 +84,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map_err(|_| corrupt("a text is not UTF-8"))
     }
 
-    pub fn option<T>(
-        &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<Option<T>> {
+    pub fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
         if self.bool()? { read(self).map(Some) } else { Ok(None) }
     }
 

@@ -33,8 +33,7 @@ const TYPES: &[Type] = &[
     Type::Json,
     Type::Any,
 ];
-const COLLATIONS: &[Collation] =
-    &[Collation::Binary, Collation::NoCase, Collation::UnicodeNoCase];
+const COLLATIONS: &[Collation] = &[Collation::Binary, Collation::NoCase, Collation::UnicodeNoCase];
 const ROLES: &[Role] = &[Role::Plain, Role::CreatedAt, Role::ModifiedAt, Role::Version];
 const ON_DELETE: &[OnDelete] = &[OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull];
 const GENERATIONS: &[KeyGeneration] =
@@ -80,9 +79,8 @@ pub(crate) fn put(out: &mut Vec<u8>, table: &TableSchema) -> Result<()> {
 
 /// How many indexes a table has because columns are unique: they come first.
 fn unique_columns(table: &TableSchema) -> usize {
-    let own_index = |(place, column): &(usize, &ColumnSchema)| {
-        column.unique && table.key() != [*place]
-    };
+    let own_index =
+        |(place, column): &(usize, &ColumnSchema)| column.unique && table.key() != [*place];
     table.columns().iter().enumerate().filter(own_index).count()
 }
 
@@ -155,11 +153,8 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Result<TableSchema> {
         let name = reader.text()?.to_owned();
         let unique = reader.bool()?;
         let columns = named(read_places(reader)?)?;
-        builder = if unique {
-            builder.unique_index(name, columns)
-        } else {
-            builder.index(name, columns)
-        };
+        builder =
+            if unique { builder.unique_index(name, columns) } else { builder.index(name, columns) };
     }
     builder.build()
 }
@@ -200,10 +195,12 @@ pub(crate) fn put_change(out: &mut Vec<u8>, change: &SchemaChange) -> Result<()>
         SchemaChange::CreateTable(table) => (CREATE_TABLE, table, 0),
         SchemaChange::AddColumn { table, column } => (ADD_COLUMN, table, *column),
         SchemaChange::AddIndex { table, index } => (ADD_INDEX, table, *index),
-        _ => return Err(bobak_core::Error::new(
-            bobak_core::ErrorKind::Unsupported,
-            "the protocol has no word for this change of the schema",
-        )),
+        _ => {
+            return Err(bobak_core::Error::new(
+                bobak_core::ErrorKind::Unsupported,
+                "the protocol has no word for this change of the schema",
+            ));
+        }
     };
     out.put_u8(kind);
     out.put_place(place)?;

@@ -54,13 +54,11 @@ fn put_expr(out: &mut Vec<u8>, expr: Expr) -> Result<()> {
 }
 
 pub(crate) fn read(reader: &mut Reader<'_>, table: Arc<TableSchema>) -> Result<Select> {
-    let columns = (0..reader.u16()?)
-        .map(|_| read_expr(reader, &table))
-        .collect::<Result<Vec<_>>>()?;
+    let columns =
+        (0..reader.u16()?).map(|_| read_expr(reader, &table)).collect::<Result<Vec<_>>>()?;
     let condition = reader.option(|reader| condition::read(reader, &table))?;
-    let group = (0..reader.u16()?)
-        .map(|_| read_column_of(reader, &table))
-        .collect::<Result<Vec<_>>>()?;
+    let group =
+        (0..reader.u16()?).map(|_| read_column_of(reader, &table)).collect::<Result<Vec<_>>>()?;
     let order = (0..reader.u16()?)
         .map(|_| {
             let column = read_column_of(reader, &table)?;
@@ -82,8 +80,7 @@ fn check(select: &Select) -> Result<()> {
     }
     let alone = |expr: &Expr| matches!(expr, Expr::Column(c) if !select.group.contains(c));
     let outside = |step: &Order| !select.group.contains(&step.column);
-    if select.is_grouped()
-        && (select.columns.iter().any(alone) || select.order.iter().any(outside))
+    if select.is_grouped() && (select.columns.iter().any(alone) || select.order.iter().any(outside))
     {
         let message = "a column beside an aggregate, or in the order, that is not grouped by";
         return Err(Error::new(ErrorKind::Schema, message).in_table(table));

@@ -181,7 +181,8 @@ impl TableSchema {
             return Err(Error::new(ErrorKind::Mismatch, message).in_table(self.name.clone()));
         }
         for place in 0..wanted {
-            let column = if key_only { self.key.get(place).copied().unwrap_or(place) } else { place };
+            let column =
+                if key_only { self.key.get(place).copied().unwrap_or(place) } else { place };
             if let Some(column) = self.columns.get(column) {
                 column
                     .check_stored(row.get(place))

@@ -1,0 +1,193 @@
+//! Batches: sent in parts, while the outcomes of those before come in.
+
+use crate::broken::{Broken, Failed};
+use crate::link::{Link, unexpected};
+use bobak_core::codec::{self, FRAME};
+use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Run};
+use bobak_wire::{Answer, put_request};
+use std::collections::VecDeque;
+
+/// Bytes of rows in one part, about.
+const PART: usize = 1 << 20;
+
+/// Some rows of a run.
+struct Piece<'a> {
+    run: Run<'a>,
+    handle: u32,
+    bytes: &'a [u8],
+    rows: u64,
+}
+
+/// The state of a batch that is being sent.
+struct Sending<'a> {
+    link: &'a mut Link,
+    id: u32,
+    each: &'a mut dyn FnMut(Result<Outcome>),
+    /// Parts without their outcomes: how many rows there were up to their end, and their bytes.
+    unanswered: VecDeque<(u64, usize)>,
+    sent: u64,
+    answered: u64,
+    /// Whether the last part was sent.
+    whole: bool,
+}
+
+pub(crate) fn send(
+    link: &mut Link,
+    batch: &Batch,
+    on_error: OnError,
+    each: &mut dyn FnMut(Result<Outcome>),
+) -> Result<(), Failed> {
+    check_rows(link, batch)?;
+    let mut pieces = Vec::new();
+    for run in batch.runs() {
+        let handle = link.table(run.table)?;
+        cut(run, handle, PART, &mut pieces);
+    }
+    let mut parts = parts(&pieces).peekable();
+    let first = parts.next().unwrap_or_default();
+    let more = parts.peek().is_some();
+    let id = link.put(|out, id| put_part(out, id, more, on_error, first))?;
+    link.send()?;
+    let (unanswered, sent, answered) = Default::default();
+    let mut sending = Sending { link, id, each, unanswered, sent, answered, whole: !more };
+    sending.note(first);
+    while let Some(part) = parts.next() {
+        if !sending.make_way(size(part))? {
+            return Ok(());
+        }
+        let more = parts.peek().is_some();
+        sending.link.put_more(|out| put_part(out, id, more, on_error, part))?;
+        sending.link.send()?;
+        sending.whole = !more;
+        sending.note(part);
+    }
+    while sending.receive()? {}
+    Ok(())
+}
+
+/// A row that the server would not take is refused here, where its number is known.
+fn check_rows(link: &Link, batch: &Batch) -> Result<()> {
+    let limit = link.welcome().limits.row as usize;
+    if batch.bytes() <= limit {
+        return Ok(());
+    }
+    for run in batch.runs() {
+        let long = |row: &codec::EncodedRow<'_>| row.as_bytes().len() > limit;
+        if let Some(place) = run.iter().position(|row| long(&row)) {
+            let message = format!("the row is larger than the {limit} bytes that the server takes");
+            return Err(Error::new(ErrorKind::OutOfRange, message)
+                .in_table(run.table.name())
+                .at_row(run.first + place as u64));
+        }
+    }
+    Ok(())
+}
+
+/// Cuts a run into pieces of about so many bytes, between rows.
+fn cut<'a>(run: Run<'a>, handle: u32, size: usize, pieces: &mut Vec<Piece<'a>>) {
+    let bytes = run.as_bytes();
+    if bytes.len() <= size {
+        pieces.push(Piece { run, handle, bytes, rows: run.rows });
+        return;
+    }
+    let (mut start, mut end, mut rows) = (0, 0, 0);
+    for row in run.iter() {
+        let next = end + FRAME + row.as_bytes().len();
+        if next - start > size && rows > 0 {
+            let bytes = bytes.get(start..end).unwrap_or_default();
+            pieces.push(Piece { run, handle, bytes, rows });
+            (start, rows) = (end, 0);
+        }
+        (end, rows) = (next, rows + 1);
+    }
+    let bytes = bytes.get(start..end).unwrap_or_default();
+    pieces.push(Piece { run, handle, bytes, rows });
+}
+
+/// Pieces put together to parts of about a size.
+fn parts<'p, 'a>(pieces: &'p [Piece<'a>]) -> impl Iterator<Item = &'p [Piece<'a>]> {
+    let mut rest = pieces;
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let mut fits = |piece: &Piece<'_>| {
+            bytes += piece.bytes.len();
+            bytes <= PART
+        };
+        let count = rest.iter().take_while(|piece| fits(piece)).count().max(1).min(rest.len());
+        let (part, after) = rest.split_at_checked(count).filter(|_| count > 0)?;
+        rest = after;
+        Some(part)
+    })
+}
+
+fn put_part(
+    out: &mut Vec<u8>,
+    id: u32,
+    more: bool,
+    on_error: OnError,
+    part: &[Piece<'_>],
+) -> Result<()> {
+    put_request::batch(out, id, more, on_error, |out| {
+        part.iter().try_for_each(|piece| {
+            let what = (piece.run.verb, piece.run.fields);
+            put_request::batch_run(out, piece.handle, what, piece.bytes)
+        })
+    })
+}
+
+fn size(part: &[Piece<'_>]) -> usize {
+    part.iter().map(|piece| piece.bytes.len()).sum()
+}
+
+impl Sending<'_> {
+    fn note(&mut self, part: &[Piece<'_>]) {
+        self.sent += part.iter().map(|piece| piece.rows).sum::<u64>();
+        self.unanswered.push_back((self.sent, size(part)));
+    }
+
+    /// Takes outcomes in until the server has room for so many bytes more: it takes no more than
+    /// its window while nobody reads what it says. `false` where the answer has ended.
+    fn make_way(&mut self, bytes: usize) -> Result<bool, Failed> {
+        let window = self.link.welcome().limits.window as usize;
+        let under_way = |unanswered: &VecDeque<(u64, usize)>| -> usize {
+            unanswered.iter().map(|(_, size)| size).sum()
+        };
+        while !self.unanswered.is_empty() && under_way(&self.unanswered) + bytes > window {
+            if !self.receive()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes the next outcomes in; `false` where they were the last.
+    fn receive(&mut self) -> Result<bool, Failed> {
+        let head = self.link.receive(self.id)?;
+        let outcomes = match self.link.answer(head) {
+            Ok(Answer::Outcomes(outcomes)) => outcomes,
+            Ok(other) => return Err(unexpected(&other)),
+            Err(failed) => {
+                self.end()?;
+                return Err(failed);
+            }
+        };
+        for outcome in outcomes {
+            (self.each)(outcome.map_err(Broken::Garbled)?);
+            self.answered += 1;
+        }
+        while self.unanswered.front().is_some_and(|(end, _)| *end <= self.answered) {
+            self.unanswered.pop_front();
+        }
+        Ok(head.more)
+    }
+
+    /// Says that no part of a batch that failed follows.
+    fn end(&mut self) -> Result<(), Failed> {
+        let id = self.id;
+        if self.whole {
+            return Ok(());
+        }
+        self.link.put_more(|out| put_request::batch(out, id, false, OnError::Stop, |_| Ok(())))?;
+        Ok(self.link.send()?)
+    }
+}

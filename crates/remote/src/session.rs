@@ -1,0 +1,550 @@
+//! Sessions: which connection an operation runs on, and what becomes of it where that breaks.
+
+use crate::batch;
+use crate::broken::{Broken, Effect, Failed};
+use crate::engine::Inner;
+use crate::lines::Wants;
+use crate::link::{Link, unexpected};
+use crate::row::NamedRow;
+use bobak_core::{
+    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome, Result, Row,
+    RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
+};
+use bobak_wire::{Answer, Head, put_request};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// Bytes of rows that a query may send before it is asked for more.
+const WINDOW: u32 = 1 << 20;
+
+/// A session. It takes a connection at its first operation, and keeps it, unless all share one.
+pub(crate) struct RemoteSession<'e> {
+    engine: &'e Inner,
+    number: u64,
+    place: Cell<Place>,
+    transaction: Cell<Transaction>,
+    cursors: RefCell<Vec<OpenCursor>>,
+    next_cursor: Cell<u64>,
+}
+
+/// Where the session's connection is.
+enum Place {
+    /// With the others.
+    None,
+    /// Here.
+    Kept(Box<Link>),
+    /// In an operation, further up in the stack.
+    Lent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Transaction {
+    None,
+    Open,
+    /// The connection broke, and the transaction with it.
+    Lost,
+}
+
+/// A cursor lives on the connection that it was opened on.
+#[derive(Clone, Copy, Debug)]
+struct OpenCursor {
+    id: u64,
+    link: u64,
+    number: u64,
+}
+
+/// A connection in use by one operation; afterwards the session is as before.
+struct Use<'s, 'e> {
+    session: &'s RemoteSession<'e>,
+    link: Option<Box<Link>>,
+    /// Whether it worked before, so that nobody knows yet whether it still does.
+    rested: bool,
+}
+
+/// Adds a request to a connection's next ones; gives its number. May be called twice.
+type Request<'r> = &'r dyn Fn(&mut Link) -> Result<u32>;
+
+impl<'e> RemoteSession<'e> {
+    pub fn new(engine: &'e Inner, number: u64) -> Self {
+        Self {
+            engine,
+            number,
+            place: Cell::new(Place::None),
+            transaction: Cell::new(Transaction::None),
+            cursors: RefCell::default(),
+            next_cursor: Cell::new(1),
+        }
+    }
+
+    /// Runs a request that is answered by `Ok`.
+    pub fn done(
+        &self,
+        effect: Effect,
+        put: &dyn Fn(&mut Vec<u8>, u32) -> Result<()>,
+    ) -> Result<()> {
+        self.call(effect, &|link| link.put(put), |link, _, head| ok(link, head))
+    }
+
+    /// Runs a request: `put` writes it, `read` takes its first answer and those that follow.
+    #[inline]
+    fn call<R>(
+        &self,
+        effect: Effect,
+        put: Request<'_>,
+        read: impl FnOnce(&mut Link, u32, Head) -> Result<R, Failed>,
+    ) -> Result<R> {
+        let mut using = self.enter(Wants::Operation)?;
+        let done = match using.begin(effect, put) {
+            Ok((id, head)) => using.link().and_then(|link| read(link, id, head)),
+            Err(failed) => Err(failed),
+        };
+        using.finish(effect, done)
+    }
+
+    #[inline]
+    fn enter(&self, wants: Wants) -> Result<Use<'_, 'e>> {
+        let (link, rested) = match self.place.replace(Place::Lent) {
+            Place::Kept(link) => (Some(link), true),
+            Place::None => (None, false),
+            Place::Lent => return Err(misuse("the session is in the middle of another call")),
+        };
+        let mut using = Use { session: self, link, rested };
+        if self.transaction.get() == Transaction::Lost && wants == Wants::Operation {
+            return Err(lost());
+        }
+        if using.link.is_none() {
+            let (link, rested) = self.engine.lines.take(self.number, wants)?;
+            (using.link, using.rested) = (Some(link), rested);
+        }
+        Ok(using)
+    }
+
+    /// What is lost where the connection breaks under a write.
+    fn effect_of_write(&self) -> Effect {
+        match self.transaction.get() {
+            Transaction::None => Effect::Unknown,
+            _ => Effect::Transaction,
+        }
+    }
+
+    fn effect_of_read(&self) -> Effect {
+        match self.transaction.get() {
+            Transaction::None => Effect::Nothing,
+            _ => Effect::Transaction,
+        }
+    }
+
+    fn step(&self, step: Control<'_>, effect: Effect) -> Result<()> {
+        self.done(effect, &|out, id| put_request::control(out, id, step))
+    }
+
+    fn begin(&self) -> Result<()> {
+        if self.transaction.get() == Transaction::Open {
+            return Err(misuse("a transaction is open already"));
+        }
+        let mut using = self.enter(Wants::Operation)?;
+        let put =
+            |link: &mut Link| link.put(|out, id| put_request::control(out, id, Control::Begin));
+        let begun = match using.begin(Effect::Nothing, &put) {
+            Ok((_, head)) => using.link().and_then(|link| ok(link, head)),
+            Err(failed) => Err(failed),
+        };
+        using.finish(Effect::Nothing, begun)?;
+        // Before the connection goes back to the others.
+        self.set_transaction(Transaction::Open);
+        Ok(())
+    }
+
+    fn end(&self, step: Control<'_>) -> Result<()> {
+        let ended = match (self.transaction.get(), step) {
+            (Transaction::None, _) => return Err(misuse("no transaction is open")),
+            (Transaction::Lost, Control::Rollback) => Ok(()),
+            (Transaction::Lost, _) => Err(lost()),
+            (_, Control::Commit) => self.step(step, Effect::Unknown),
+            _ => self.step(step, Effect::Nothing),
+        };
+        match ended {
+            // Called from inside a callback: nothing has happened.
+            Err(error) if error.kind() == ErrorKind::Misuse && self.is_lent() => Err(error),
+            // Whatever came, the transaction is over.
+            ended => {
+                self.set_transaction(Transaction::None);
+                ended
+            }
+        }
+    }
+
+    fn is_lent(&self) -> bool {
+        let place = self.place.replace(Place::Lent);
+        let lent = matches!(place, Place::Lent);
+        self.place.set(place);
+        lent
+    }
+
+    fn set_transaction(&self, transaction: Transaction) {
+        self.transaction.set(transaction);
+        match transaction {
+            Transaction::Open => self.engine.lines.own(self.number),
+            _ => self.engine.lines.disown(self.number),
+        }
+    }
+
+    fn cursor(&self, cursor: CursorId) -> Option<OpenCursor> {
+        self.cursors.borrow().iter().find(|open| open.id == cursor.0).copied()
+    }
+
+    fn run_query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let named = matches!(source, Source::Sql { .. });
+        let put = |link: &mut Link| {
+            let source = link.source(source)?;
+            link.put(|out, id| put_request::query(out, id, WINDOW, named, source))
+        };
+        // SQL may write: nobody knows whether it was committed where no row came.
+        let effect = if named { self.effect_of_write() } else { self.effect_of_read() };
+        self.call(effect, &put, |link, id, head| hand_out(link, id, head, row))
+    }
+}
+
+/// Hands out the rows of an answer as they come.
+fn hand_out(
+    link: &mut Link,
+    id: u32,
+    mut head: Head,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<(), Failed> {
+    let mut names = Vec::new();
+    let mut taken = 0;
+    loop {
+        let mut stopped = Ok(true);
+        match link.answer(head)? {
+            Answer::Columns { columns, .. } => names = columns,
+            Answer::Rows(rows) => {
+                for found in rows {
+                    let found = found.map_err(Broken::Garbled)?;
+                    stopped = if names.is_empty() {
+                        row(&found)
+                    } else {
+                        row(&NamedRow { row: found, columns: &names })
+                    };
+                    if !matches!(stopped, Ok(true)) {
+                        break;
+                    }
+                }
+            }
+            other => return Err(unexpected(&other)),
+        }
+        if !head.more {
+            return stopped.map(drop).map_err(Failed::Said);
+        }
+        if !matches!(stopped, Ok(true)) {
+            link.put_more(|out| {
+                put_request::cancel(out, id);
+                Ok(())
+            })?;
+            link.send()?;
+            link.drain(id)?;
+            return stopped.map(drop).map_err(Failed::Said);
+        }
+        taken += link.body_len();
+        if taken >= WINDOW as usize / 2 {
+            let credit = u32::try_from(taken).unwrap_or(u32::MAX);
+            link.put_more(|out| {
+                put_request::credit(out, id, credit);
+                Ok(())
+            })?;
+            link.send()?;
+            taken = 0;
+        }
+        head = link.receive(id)?;
+    }
+}
+
+impl Session for RemoteSession<'_> {
+    fn control(&self, step: Control<'_>) -> Result<()> {
+        match step {
+            Control::Begin => self.begin(),
+            Control::Commit | Control::Rollback => self.end(step),
+            _ if self.transaction.get() == Transaction::None => {
+                Err(misuse("no transaction is open"))
+            }
+            _ => self.step(step, Effect::Transaction),
+        }
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let put = |link: &mut Link| {
+            let handle = link.table(write.table)?;
+            let what = (write.verb, write.fields);
+            link.put(|out, id| put_request::write(out, id, handle, what, write.values))
+        };
+        self.call(self.effect_of_write(), &put, |link, _, head| match link.answer(head)? {
+            Answer::Outcomes(mut outcomes) => match outcomes.next() {
+                Some(Ok(outcome)) => outcome.map_err(Failed::Said),
+                Some(Err(error)) => Err(Broken::Garbled(error).into()),
+                None => Err(unexpected(&Answer::Ok)),
+            },
+            other => Err(unexpected(&other)),
+        })
+    }
+
+    fn change(&self, change: &Change<'_>) -> Result<u64> {
+        let put = |link: &mut Link| {
+            let handle = link.table(change.table)?;
+            link.put(|out, id| put_request::change(out, id, handle, change))
+        };
+        self.call(self.effect_of_write(), &put, count)
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let mut using = self.enter(Wants::Operation)?;
+        let sent = using.link().and_then(|link| batch::send(link, batch, on_error, each));
+        using.finish(self.effect_of_write(), sent)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let put = |link: &mut Link| {
+            let handle = link.table(table)?;
+            link.put(|out, id| put_request::get(out, id, handle, key))
+        };
+        self.call(self.effect_of_read(), &put, |link, _, head| match link.answer(head)? {
+            Answer::Rows(mut rows) => match rows.next() {
+                Some(Ok(found)) => row(&found).map(|()| true).map_err(Failed::Said),
+                Some(Err(error)) => Err(Broken::Garbled(error).into()),
+                None => Ok(false),
+            },
+            other => Err(unexpected(&other)),
+        })
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        self.run_query(source, row)
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        let put = |link: &mut Link| {
+            let source = link.source(source)?;
+            link.put(|out, id| put_request::open(out, id, source))
+        };
+        let effect = match source {
+            Source::Select(_) => self.effect_of_read(),
+            Source::Sql { .. } => self.effect_of_write(),
+        };
+        let (link, number, columns) =
+            self.call(effect, &put, |link, _, head| match link.answer(head)? {
+                Answer::Columns { cursor, columns } => Ok((link.number(), cursor, columns)),
+                other => Err(unexpected(&other)),
+            })?;
+        let id = self.next_cursor.get();
+        self.next_cursor.set(id + 1);
+        self.cursors.borrow_mut().push(OpenCursor { id, link, number });
+        let columns = columns.into_iter().map(|column| column.name).collect();
+        Ok(Cursor { id: CursorId(id), columns: Arc::new(columns) })
+    }
+
+    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+        rows.clear();
+        let open = self.cursor(cursor).ok_or_else(|| misuse("the cursor is not open"))?;
+        let mut using = self.enter(Wants::Cursor)?;
+        let fetched = using.link().and_then(|link| {
+            if link.number() != open.link {
+                let message = "the connection broke, and the cursor with it: open it again";
+                return Err(Error::new(ErrorKind::Unreachable, message).into());
+            }
+            let put = |out: &mut Vec<u8>, id| {
+                put_request::fetch(out, id, open.number);
+                Ok(())
+            };
+            let id = link.put(put)?;
+            link.send()?;
+            let head = link.receive(id)?;
+            match link.answer(head)? {
+                Answer::Rows(found) => {
+                    rows.push_framed(found.as_bytes()).map_err(|e| Broken::Garbled(e).into())
+                }
+                other => Err(unexpected(&other)),
+            }
+        });
+        using.finish(self.effect_of_read(), fetched)
+    }
+
+    fn close(&self, cursor: CursorId) {
+        let Some(open) = self.cursor(cursor) else { return };
+        self.cursors.borrow_mut().retain(|other| other.id != cursor.0);
+        // Where the session is lent, or the line is broken, the cursor goes with the connection.
+        if let Ok(mut using) = self.enter(Wants::Cursor) {
+            let closed = using.link().and_then(|link| close(link, &[open]));
+            let _ = using.finish(self.effect_of_read(), closed);
+        }
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        let put = |link: &mut Link| {
+            link.put(|out, id| {
+                put_request::tables(out, id);
+                Ok(())
+            })
+        };
+        self.call(self.effect_of_read(), &put, |link, _, head| match link.answer(head)? {
+            Answer::Schemas(tables) => Ok(tables),
+            other => Err(unexpected(&other)),
+        })
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.done(self.effect_of_write(), &|out, id| put_request::alter(out, id, changes))
+    }
+
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        let put = |link: &mut Link| {
+            let source = link.text(sql, parameters)?;
+            link.put(|out, id| put_request::execute(out, id, source))
+        };
+        self.call(self.effect_of_write(), &put, count)
+    }
+}
+
+fn ok(link: &mut Link, head: Head) -> Result<(), Failed> {
+    match link.answer(head)? {
+        Answer::Ok => Ok(()),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn count(link: &mut Link, _: u32, head: Head) -> Result<u64, Failed> {
+    match link.answer(head)? {
+        Answer::Count(rows) => Ok(rows),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Closes cursors of this connection; there is no answer.
+fn close(link: &mut Link, cursors: &[OpenCursor]) -> Result<(), Failed> {
+    let number = link.number();
+    for open in cursors.iter().filter(|open| open.link == number) {
+        link.put(|out, id| {
+            put_request::close(out, id, open.number);
+            Ok(())
+        })?;
+    }
+    Ok(link.send()?)
+}
+
+impl Use<'_, '_> {
+    #[inline]
+    fn link(&mut self) -> Result<&mut Link, Failed> {
+        self.link.as_deref_mut().ok_or_else(|| misuse("the session has no connection").into())
+    }
+
+    /// Sends a request and waits for the first answer. A connection that rested, and has broken
+    /// meanwhile, is replaced by a new one where the request may be made again.
+    #[inline]
+    fn begin(&mut self, effect: Effect, put: Request<'_>) -> Result<(u32, Head), Failed> {
+        match exchange(self.link()?, put) {
+            Err(Failed::Broken(Broken::Io(_) | Broken::Closed(_)))
+                if effect == Effect::Nothing && self.rested =>
+            {
+                self.rested = false;
+                self.link = None;
+                // Where that fails it is counted out already, and so it stays.
+                self.link = Some(self.session.engine.lines.replace()?);
+                exchange(self.link()?, put)
+            }
+            other => other,
+        }
+    }
+
+    /// Leaves the session behind as the call's end says.
+    #[inline]
+    fn finish<R>(&mut self, effect: Effect, result: Result<R, Failed>) -> Result<R> {
+        match result {
+            Ok(result) => Ok(result),
+            Err(Failed::Said(error)) => Err(error),
+            Err(Failed::Broken(broken)) => {
+                if self.link.take().is_some() {
+                    self.session.engine.lines.lose();
+                }
+                if effect == Effect::Transaction {
+                    self.session.set_transaction(Transaction::Lost);
+                }
+                Err(broken.into_error(effect))
+            }
+        }
+    }
+}
+
+#[inline]
+fn exchange(link: &mut Link, put: Request<'_>) -> Result<(u32, Head), Failed> {
+    let id = put(link)?;
+    link.send()?;
+    Ok((id, link.receive(id)?))
+}
+
+impl Drop for Use<'_, '_> {
+    #[inline]
+    fn drop(&mut self) {
+        let session = self.session;
+        let shared = session.engine.lines.is_shared();
+        let place = match self.link.take() {
+            Some(link) if shared => {
+                session.engine.lines.give(link);
+                Place::None
+            }
+            Some(link) => Place::Kept(link),
+            None => Place::None,
+        };
+        session.place.set(place);
+    }
+}
+
+impl Drop for RemoteSession<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let cursors = self.cursors.take();
+        if !cursors.is_empty()
+            && let Ok(mut using) = self.enter(Wants::Cursor)
+        {
+            let closed = using.link().and_then(|link| close(link, &cursors));
+            let _ = using.finish(self.effect_of_read(), closed);
+        }
+        if self.transaction.get() == Transaction::Open {
+            // Where it fails the connection is gone, and the server rolls back.
+            let _ = self.end(Control::Rollback);
+        }
+        if let Place::Kept(link) = self.place.replace(Place::None) {
+            self.engine.lines.give(link);
+        }
+    }
+}
+
+#[cold]
+fn misuse(message: &str) -> Error {
+    Error::new(ErrorKind::Misuse, message)
+}
+
+#[cold]
+fn lost() -> Error {
+    let message = "the connection broke, and the transaction with it: run it again from its \
+                   beginning";
+    Error::new(ErrorKind::Unreachable, message)
+}

@@ -1,0 +1,187 @@
+//! One client: its stream, what it sent, what it is to get, and who it is.
+
+use crate::access::Identity;
+use crate::database::Database;
+use crate::input::Input;
+use crate::settings::Settings;
+use crate::transport::{Ready, Transport};
+use bobak_core::Error;
+use bobak_wire::{Handles, Limits, put_answer};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Bytes of answers that wait before they are written, while more requests are at hand.
+pub(crate) const FULL: usize = 64 << 10;
+
+/// A connection.
+pub(crate) struct Connection {
+    pub transport: Transport,
+    pub input: Input,
+    pub output: Vec<u8>,
+    /// How much of it was written.
+    written: usize,
+    pub handles: Handles,
+    /// Who it is and what it wants, once it has said so.
+    pub guest: Option<Guest>,
+    pub since: Instant,
+    _counted: Counted,
+}
+
+/// A client that was let in.
+#[derive(Clone)]
+pub(crate) struct Guest {
+    pub identity: Identity,
+    pub database: Arc<Database>,
+}
+
+/// One of the connections that there are.
+pub(crate) struct Counted(Arc<AtomicUsize>);
+
+/// Why a connection ends.
+#[derive(Debug)]
+pub(crate) enum Gone {
+    /// The client has closed it.
+    Left,
+    /// The line broke, or the client did not read in time.
+    Io(io::Error),
+    /// The client does not keep to the protocol: it is told.
+    Wrong(Error),
+}
+
+impl From<io::Error> for Gone {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<Error> for Gone {
+    fn from(error: Error) -> Self {
+        Self::Wrong(error)
+    }
+}
+
+impl Counted {
+    /// One more; `None` where there are so many already.
+    pub fn new(count: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
+        let counted = Self(Arc::clone(count));
+        (count.fetch_add(1, Ordering::Relaxed) < most).then_some(counted)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Connection {
+    pub fn new(transport: Transport, limits: &Limits, counted: Counted) -> Self {
+        Self {
+            transport,
+            input: Input::new(),
+            output: Vec::new(),
+            written: 0,
+            handles: Handles::new(limits),
+            guest: None,
+            since: Instant::now(),
+            _counted: counted,
+        }
+    }
+
+    /// Reads what has come; `false` where that is nothing.
+    #[inline]
+    pub fn fill(&mut self) -> Result<bool, Gone> {
+        let transport = &mut self.transport;
+        match self.input.inbox.read_from(|room| transport.read(room)) {
+            Ok(0) => Err(Gone::Left),
+            Ok(_) => Ok(true),
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(false),
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    /// Writes as much as goes at once; whether that was all.
+    #[inline]
+    pub fn try_flush(&mut self) -> Result<bool, Gone> {
+        while let Some(rest) = self.output.get(self.written..).filter(|rest| !rest.is_empty()) {
+            match self.transport.write(rest) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+                Ok(count) => self.written += count,
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock => return Ok(false),
+                    io::ErrorKind::Interrupted => {}
+                    _ => return Err(error.into()),
+                },
+            }
+        }
+        self.output.clear();
+        self.written = 0;
+        match self.transport.flush() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            other => other.map(|()| true).map_err(Gone::from),
+        }
+    }
+
+    /// Writes all answers. Meanwhile it takes in what the client sends, up to the window: so a
+    /// client that writes before it reads is not stuck.
+    #[inline]
+    pub fn flush(&mut self, settings: &Settings) -> Result<(), Gone> {
+        if self.try_flush()? { Ok(()) } else { self.flush_slowly(settings) }
+    }
+
+    #[cold]
+    fn flush_slowly(&mut self, settings: &Settings) -> Result<(), Gone> {
+        let window = settings.limits.window as usize;
+        let mut left = false;
+        let mut deadline = Instant::now() + settings.write_timeout;
+        loop {
+            let Some(rest) = deadline.checked_duration_since(Instant::now()) else {
+                let what = "the client does not read its answers";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, what).into());
+            };
+            let reads = !left && self.input.len() < window;
+            let Ready { readable, writable } = self.transport.wait(reads, true, rest)?;
+            if readable {
+                match self.fill() {
+                    // It may still read: a pipe has two ends.
+                    Err(Gone::Left) => left = true,
+                    other => drop(other?),
+                }
+            }
+            if writable {
+                let before = self.written;
+                if self.try_flush()? {
+                    return Ok(());
+                }
+                if self.written > before {
+                    deadline = Instant::now() + settings.write_timeout;
+                }
+            }
+        }
+    }
+
+    /// Waits for the client to say something; `false` where the time is over.
+    #[inline]
+    pub fn wait(&mut self, timeout: Duration) -> Result<bool, Gone> {
+        Ok(self.transport.wait(true, false, timeout)?.readable && self.fill()?)
+    }
+
+    /// Tells the client why the connection ends, if it listens.
+    pub fn dismiss(&mut self, error: &Error) {
+        put_answer::error(&mut self.output, 0, error);
+        // Nobody waits for those who don't.
+        let _ = self.try_flush();
+    }
+
+    /// Gives memory back that is not needed while nothing comes.
+    pub fn rest(&mut self) {
+        self.input.release();
+        if self.output.is_empty() {
+            self.output = Vec::new();
+        }
+    }
+}

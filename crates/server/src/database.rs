@@ -1,0 +1,81 @@
+//! The databases that a server gives, each under its name.
+
+use bobak_core::{Engine, Error, ErrorKind, Result, TableSchema};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Most descriptions of tables that are remembered.
+const SCHEMAS: usize = 4_096;
+/// The longest that is.
+const LONGEST: usize = 64 << 10;
+
+/// One database.
+pub(crate) struct Database {
+    name: String,
+    pub engine: Arc<dyn Engine>,
+    /// Descriptions that clients sent: whoever sends the same gets the same table, so that engines
+    /// find their prepared statements again.
+    schemas: Mutex<HashMap<Box<[u8]>, Arc<TableSchema>>>,
+}
+
+/// All of a server.
+#[derive(Default)]
+pub(crate) struct Databases(Vec<Arc<Database>>);
+
+impl Database {
+    /// The table that a description stands for.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Schema`.
+    pub fn table(&self, description: &[u8]) -> Result<Arc<TableSchema>> {
+        let lock = || self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = lock().get(description) {
+            return Ok(Arc::clone(table));
+        }
+        let table = Arc::new(bobak_wire::read_schema(description)?);
+        if description.len() <= LONGEST {
+            let mut schemas = lock();
+            if schemas.len() >= SCHEMAS {
+                schemas.clear();
+            }
+            schemas.insert(description.into(), Arc::clone(&table));
+        }
+        Ok(table)
+    }
+}
+
+impl Databases {
+    pub fn add(&mut self, name: &str, engine: Arc<dyn Engine>) -> Result<()> {
+        if name.is_empty() || self.0.iter().any(|other| other.name == name) {
+            let message = format!("a database needs a name of its own, not '{name}'");
+            return Err(Error::new(ErrorKind::Config, message));
+        }
+        let database = Database { name: name.to_owned(), engine, schemas: Mutex::default() };
+        self.0.push(Arc::new(database));
+        Ok(())
+    }
+
+    /// The database with this name; the first where it is empty.
+    ///
+    /// # Errors
+    /// `Config`. Which there are is not told.
+    pub fn find(&self, name: &str) -> Result<&Arc<Database>> {
+        let found = self.0.iter().find(|database| name.is_empty() || database.name == name);
+        found.ok_or_else(|| {
+            Error::new(ErrorKind::Config, format!("the server has no database '{name}'"))
+        })
+    }
+
+    /// Makes all that was committed durable.
+    ///
+    /// # Errors
+    /// The first engine's that fails; the others are flushed all the same.
+    pub fn flush(&self) -> Result<()> {
+        let flushed: Vec<_> = self.0.iter().map(|database| database.engine.flush()).collect();
+        flushed.into_iter().collect()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

@@ -1,0 +1,343 @@
+//! Serving a connection: request by request, in order, until it rests or ends.
+
+use crate::connection::{Connection, FULL, Gone, Guest};
+use crate::server::Shared;
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    Batch, Change, Control, CursorId, Error, ErrorKind, OnError, Outcome, Result, RowBuffer,
+    Session, Value, Write,
+};
+use bobak_wire::{Asked, Head, Hello, Kind, OutcomeWriter, Request, VERSION, Welcome, put_answer};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a worker waits for the next request before the connection goes back to the poller.
+const LINGER: Duration = Duration::from_millis(2);
+/// How often a worker that waits looks whether the server stops.
+const SLICE: Duration = Duration::from_millis(250);
+
+/// How serving ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The connection has nothing to say for now.
+    Rests,
+    /// It is over.
+    Gone(Gone),
+}
+
+/// A guest being served.
+pub(crate) struct Serving<'s> {
+    pub shared: &'s Shared,
+    pub guest: &'s Guest,
+    pub session: &'s dyn Session,
+    pub in_transaction: bool,
+    pub cursors: Vec<u64>,
+    /// Memory that is used again.
+    pub batch: Batch,
+    pub outcomes: OutcomeWriter,
+    pub rows: RowBuffer,
+}
+
+/// What is left to do of a request when its bytes are read.
+enum Then {
+    /// Nothing.
+    Done,
+    /// Its rows are to be sent.
+    Stream { window: u32, columns: bool, asked: Asked },
+    /// The part of the batch that was read is to be run.
+    Batch(OnError),
+}
+
+/// Serves a connection as long as it has something to say.
+pub(crate) fn serve(connection: &mut Connection, shared: &Shared) -> Ended {
+    let ended = match greet(connection, shared) {
+        Ok(true) => serve_guest(connection, shared),
+        Ok(false) => return Ended::Rests,
+        Err(gone) => Err(gone),
+    };
+    let gone = match ended {
+        Ok(()) => return Ended::Rests,
+        Err(gone) => gone,
+    };
+    if let Gone::Wrong(error) = &gone {
+        connection.dismiss(error);
+    }
+    Ended::Gone(gone)
+}
+
+/// Whether the client is known. Where it has not said all yet it goes back to the poller, which
+/// has an eye on how long that takes.
+fn greet(connection: &mut Connection, shared: &Shared) -> Result<bool, Gone> {
+    while connection.guest.is_none() {
+        let Some(turn) = connection.input.next_frame()? else {
+            if connection.fill()? {
+                continue;
+            }
+            if connection.transport.can_rest() {
+                return Ok(false);
+            }
+            // Pipes wait here: there is nothing else to do.
+            if !connection.wait(SLICE)? && shared.is_stopping() {
+                return Err(Gone::Left);
+            }
+            continue;
+        };
+        let welcomed = welcome(connection, turn.head, shared);
+        if let Err(error) = &welcomed {
+            shared.log(&format!("a client was refused: {error}"));
+            put_answer::error(&mut connection.output, turn.head.id, error);
+        }
+        connection.flush(&shared.settings)?;
+        if welcomed.is_err() {
+            return Err(Gone::Left);
+        }
+    }
+    Ok(true)
+}
+
+fn welcome(connection: &mut Connection, head: Head, shared: &Shared) -> Result<()> {
+    let hello: Box<Hello> =
+        match Request::decode(head, connection.input.body(), &connection.handles)? {
+            Request::Hello(hello) => hello,
+            _ => return Err(Error::new(ErrorKind::Misuse, "the first request is a hello")),
+        };
+    hello.version()?;
+    let trusted = connection.transport.is_trusted();
+    let identity = shared.access.check(&hello.credentials, trusted)?;
+    let database = Arc::clone(shared.databases.find(&hello.database)?);
+    let welcome = Welcome {
+        version: VERSION,
+        limits: shared.settings.limits,
+        capabilities: database.engine.capabilities(),
+        engine: database.engine.name().to_owned(),
+        server: concat!("bobak ", env!("CARGO_PKG_VERSION")).to_owned(),
+    };
+    put_answer::welcome(&mut connection.output, head.id, &welcome)?;
+    connection.input.inbox.set_limit(shared.settings.limits.frame);
+    connection.guest = Some(Guest { identity, database });
+    Ok(())
+}
+
+/// Serves until the connection rests. Whatever the end, the session goes, and with it an open
+/// transaction.
+fn serve_guest(connection: &mut Connection, shared: &Shared) -> Result<(), Gone> {
+    let Some(guest) = connection.guest.clone() else { return Ok(()) };
+    let session = guest.database.engine.session()?;
+    let mut serving = Serving {
+        shared,
+        guest: &guest,
+        session: &*session,
+        in_transaction: false,
+        cursors: Vec::new(),
+        batch: Batch::new(),
+        outcomes: OutcomeWriter::default(),
+        rows: RowBuffer::default(),
+    };
+    loop {
+        while let Some(turn) = connection.input.next_frame()? {
+            if turn.cancelled && !turn.head.kind.is_unanswered() {
+                put_answer::error(&mut connection.output, turn.head.id, &cancelled());
+            } else {
+                serving.run(connection, turn.head)?;
+            }
+            if connection.output.len() >= FULL {
+                connection.flush(&shared.settings)?;
+            }
+        }
+        connection.flush(&shared.settings)?;
+        if !serving.wait(connection)? {
+            return Ok(());
+        }
+    }
+}
+
+impl Serving<'_> {
+    /// Waits for the next request; `false` where the connection may rest.
+    fn wait(&mut self, connection: &mut Connection) -> Result<bool, Gone> {
+        let shared = self.shared;
+        let is_busy = self.in_transaction || !self.cursors.is_empty();
+        let begun = Instant::now();
+        loop {
+            let patience = if is_busy {
+                shared.settings.transaction_timeout
+            } else if !connection.transport.can_rest() {
+                Duration::MAX
+            } else if shared.is_stopping() || shared.others_wait() {
+                Duration::ZERO
+            } else {
+                LINGER
+            };
+            let rest = patience.saturating_sub(begun.elapsed());
+            if connection.wait(rest.min(SLICE))? {
+                return Ok(true);
+            }
+            if shared.is_stopping() && (!is_busy || shared.is_out_of_grace()) {
+                return Err(stopping().into());
+            }
+            if begun.elapsed() >= patience {
+                return if is_busy { Err(forgotten().into()) } else { Ok(false) };
+            }
+        }
+    }
+
+    /// Runs one request. What is wrong with it goes to the client; what is wrong with the client
+    /// comes back.
+    fn run(&mut self, connection: &mut Connection, head: Head) -> Result<(), Gone> {
+        let start = connection.output.len();
+        let then = match self.start(connection, head) {
+            Ok(then) => then,
+            // Nobody would hear of it otherwise.
+            Err(error) if head.kind.is_unanswered() => return Err(error.into()),
+            Err(error) => {
+                connection.output.truncate(start);
+                if head.kind == Kind::Batch && head.more {
+                    self.skip_batch(connection, head.id, &error)?;
+                } else {
+                    put_answer::error(&mut connection.output, head.id, &error);
+                }
+                return Ok(());
+            }
+        };
+        match then {
+            Then::Done => Ok(()),
+            Then::Stream { window, columns, asked } => {
+                self.stream(connection, head.id, (window, columns), &asked)
+            }
+            Then::Batch(on_error) => self.run_batch(connection, head, on_error),
+        }
+    }
+
+    /// Does what can be done at once.
+    #[inline]
+    fn start(&mut self, connection: &mut Connection, head: Head) -> Result<Then> {
+        let Connection { input, output, handles, .. } = connection;
+        let (id, session) = (head.id, self.session);
+        let request = Request::decode(head, input.body(), handles)?;
+        self.guest.identity.rights.check(&request)?;
+        match request {
+            Request::Write { table, verb, fields, row } => {
+                self.check_size(row)?;
+                let values = values(&row);
+                let write = Write { table: &table, verb, fields, values: &values };
+                let outcome = session.write(&write)?;
+                self.put_outcome(output, id, outcome)?;
+            }
+            Request::Get { table, key } => {
+                let mut put = |row: &dyn bobak_core::Row| put_answer::row(output, id, Some(row));
+                if !session.get(&table, &values(&key), &mut put)? {
+                    put_answer::row(output, id, None)?;
+                }
+            }
+            Request::Control(step) => {
+                self.control(step)?;
+                put_answer::ok(output, id);
+            }
+            Request::Change { table, condition, assign } => {
+                let (condition, assign) = (condition.as_ref(), assign.as_deref());
+                let rows = session.change(&Change { table: &table, condition, assign })?;
+                put_answer::count(output, id, rows);
+            }
+            Request::Execute(Asked::Sql { text, parameters }) => {
+                put_answer::count(output, id, session.execute(&text, &parameters)?);
+            }
+            Request::Query { window, columns, asked } => {
+                return Ok(Then::Stream { window, columns, asked });
+            }
+            Request::Batch(part) => {
+                self.batch.clear();
+                let on_error = part.on_error;
+                part.read_into(&mut self.batch, handles)?;
+                return Ok(Then::Batch(on_error));
+            }
+            Request::Open(asked) => self.open(output, id, &asked)?,
+            Request::Fetch(cursor) => {
+                session.fetch(CursorId(cursor), &mut self.rows)?;
+                put_answer::rows(output, id, false, self.rows.as_bytes())?;
+            }
+            Request::Close(cursor) => self.close(cursor),
+            Request::Define { handle, schema } => {
+                handles.define(handle, self.guest.database.table(schema));
+            }
+            Request::Prepare { handle, text } => handles.prepare(handle, text),
+            Request::Forget { table, handle } => handles.forget(table, handle),
+            Request::Tables => put_answer::schemas(output, id, &session.tables()?)?,
+            Request::Alter(changes) => {
+                session.alter(&changes)?;
+                put_answer::ok(output, id);
+            }
+            Request::Flush => {
+                self.guest.database.engine.flush()?;
+                put_answer::ok(output, id);
+            }
+            Request::Ping => put_answer::ok(output, id),
+            // What they were about is answered already.
+            Request::Cancel | Request::Credit(_) => {}
+            Request::Hello(_) => {
+                return Err(Error::new(ErrorKind::Misuse, "a hello was said before"));
+            }
+            _ => return Err(Error::new(ErrorKind::Unsupported, "the server can't do this")),
+        }
+        Ok(Then::Done)
+    }
+
+    fn control(&mut self, step: Control<'_>) -> Result<()> {
+        let done = self.session.control(step);
+        match step {
+            Control::Begin => self.in_transaction |= done.is_ok(),
+            // Whatever came, the transaction is over.
+            Control::Commit | Control::Rollback => self.in_transaction = false,
+            _ => {}
+        }
+        done
+    }
+
+    fn open(&mut self, output: &mut Vec<u8>, id: u32, asked: &Asked) -> Result<()> {
+        if self.cursors.len() >= self.shared.settings.limits.requests as usize {
+            let message = format!("{} queries are open: close some", self.cursors.len());
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
+        let cursor = self.session.open(&asked.as_source())?;
+        self.cursors.push(cursor.id.0);
+        put_answer::columns(output, id, false, cursor.id.0, (asked, &cursor.columns))
+    }
+
+    fn close(&mut self, cursor: u64) {
+        self.session.close(CursorId(cursor));
+        self.cursors.retain(|open| *open != cursor);
+    }
+
+    #[inline]
+    fn put_outcome(&mut self, output: &mut Vec<u8>, id: u32, outcome: Outcome) -> Result<()> {
+        self.outcomes.push(Ok(outcome))?;
+        self.outcomes.put(output, id, false)
+    }
+
+    #[inline]
+    fn check_size(&self, row: EncodedRow<'_>) -> Result<()> {
+        let limit = self.shared.settings.limits.row;
+        if row.as_bytes().len() > limit as usize {
+            let message = format!("the row is larger than the {limit} bytes that the server takes");
+            return Err(Error::new(ErrorKind::OutOfRange, message));
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn values<'a>(row: &EncodedRow<'a>) -> Vec<Value<'a>> {
+    (0..bobak_core::Row::len(row)).map(|place| row.value(place).into()).collect()
+}
+
+/// The answer to a request that the client took back.
+pub(crate) fn cancelled() -> Error {
+    Error::new(ErrorKind::Interrupted, "the client took the request back")
+}
+
+fn stopping() -> Error {
+    Error::new(ErrorKind::Unreachable, "the server stops")
+}
+
+fn forgotten() -> Error {
+    let message = "the transaction, or the open query, was not used for too long: it is undone";
+    Error::new(ErrorKind::Timeout, message)
+}

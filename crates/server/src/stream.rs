@@ -1,0 +1,132 @@
+//! Queries whose rows are sent as they come, no faster than the client takes them.
+//!
+//! They run over a cursor: between two parts the engine is free for others, however slowly the
+//! client reads.
+
+use crate::connection::{Connection, FULL, Gone};
+use crate::serve::{Serving, cancelled};
+use bobak_core::{CursorId, Error, Result};
+use bobak_wire::{Asked, put_answer};
+use std::io;
+use std::mem::swap;
+use std::time::Instant;
+
+/// What a client lets a query send.
+struct Allowance {
+    /// `None` where there is no end to it.
+    bytes: Option<u64>,
+    cancelled: bool,
+}
+
+impl Serving<'_> {
+    /// Sends the rows of a query.
+    pub fn stream(
+        &mut self,
+        connection: &mut Connection,
+        id: u32,
+        (window, columns): (u32, bool),
+        asked: &Asked,
+    ) -> Result<(), Gone> {
+        let cursor = match self.session.open(&asked.as_source()) {
+            Ok(cursor) => cursor,
+            Err(error) => {
+                put_answer::error(&mut connection.output, id, &error);
+                return Ok(());
+            }
+        };
+        if columns {
+            let named = (asked, cursor.columns.as_slice());
+            put_answer::columns(&mut connection.output, id, true, 0, named)?;
+        }
+        let sent = self.send_rows(connection, id, window, cursor.id);
+        self.session.close(cursor.id);
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => {
+                put_answer::error(&mut connection.output, id, &error);
+                Ok(())
+            }
+            Err(gone) => Err(gone),
+        }
+    }
+
+    /// The inner error is the query's, the outer one the connection's.
+    fn send_rows(
+        &mut self,
+        connection: &mut Connection,
+        id: u32,
+        window: u32,
+        cursor: CursorId,
+    ) -> Result<Result<()>, Gone> {
+        let mut allowance =
+            Allowance { bytes: (window > 0).then_some(window.into()), cancelled: false };
+        let mut next = std::mem::take(&mut self.rows);
+        let fetched = self.session.fetch(cursor, &mut next);
+        if let Err(error) = fetched {
+            return Ok(Err(error));
+        }
+        loop {
+            // The part after this one is fetched first: so the last is known to be the last.
+            swap(&mut self.rows, &mut next);
+            if self.rows.rows() > 0
+                && let Err(error) = self.session.fetch(cursor, &mut next)
+            {
+                return Ok(Err(error));
+            }
+            let more = self.rows.rows() > 0 && next.rows() > 0;
+            put_answer::rows(&mut connection.output, id, more, self.rows.as_bytes())?;
+            if !more {
+                return Ok(Ok(()));
+            }
+            self.look(connection, id, &mut allowance)?;
+            if let Some(bytes) = &mut allowance.bytes {
+                *bytes = bytes.saturating_sub(self.rows.bytes() as u64);
+            }
+            if let Err(error) = self.go_on(connection, id, &mut allowance)? {
+                return Ok(Err(error));
+            }
+        }
+    }
+
+    /// Waits until the client wants more; the inner error is its word that it does not.
+    fn go_on(
+        &self,
+        connection: &mut Connection,
+        id: u32,
+        allowance: &mut Allowance,
+    ) -> Result<Result<(), Error>, Gone> {
+        let settings = &self.shared.settings;
+        if connection.output.len() >= FULL || allowance.bytes == Some(0) {
+            connection.flush(settings)?;
+        }
+        let deadline = Instant::now() + settings.write_timeout;
+        while allowance.bytes == Some(0) && !allowance.cancelled {
+            let full = connection.input.len() > settings.limits.window as usize;
+            let rest = deadline.saturating_duration_since(Instant::now());
+            if full || rest.is_zero() {
+                let what = "the client does not ask for the rest of its rows";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, what).into());
+            }
+            connection.transport.wait(true, false, rest)?;
+            self.look(connection, id, allowance)?;
+        }
+        Ok(if allowance.cancelled { Err(cancelled()) } else { Ok(()) })
+    }
+
+    /// Hears what the client says meanwhile.
+    fn look(
+        &self,
+        connection: &mut Connection,
+        id: u32,
+        allowance: &mut Allowance,
+    ) -> Result<(), Gone> {
+        let limits = &self.shared.settings.limits;
+        while connection.input.len() <= limits.window as usize && connection.fill()? {}
+        let said = connection.input.look_ahead(id, limits)?;
+        if let Some(bytes) = &mut allowance.bytes {
+            *bytes = bytes.saturating_add(said.credit);
+        }
+        allowance.cancelled |= said.cancelled;
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! TLS over a TCP stream that does not block.
+
+use bobak_core::{Error, ErrorKind, Result};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A stream under TLS.
+pub(crate) struct TlsStream {
+    connection: ServerConnection,
+    stream: TcpStream,
+    /// Bytes that are decrypted and not read yet: the socket does not tell of them.
+    decrypted: usize,
+}
+
+/// Reads a certificate chain and its key from PEM files.
+///
+/// # Errors
+/// `Config`.
+pub(crate) fn identity(chain: &Path, key: &Path) -> Result<Arc<ServerConfig>> {
+    let bad = |path: &Path, error: &dyn std::fmt::Display| {
+        let message = format!("could not use {} for TLS: {error}", path.display());
+        Error::new(ErrorKind::Config, message)
+    };
+    let certificates = CertificateDer::pem_file_iter(chain)
+        .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
+        .map_err(|error| bad(chain, &error))?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| bad(key, &error))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| bad(chain, &error))?
+        .with_no_client_auth()
+        .with_single_cert(certificates, secret)
+        .map_err(|error| bad(key, &error))?;
+    Ok(Arc::new(config))
+}
+
+impl TlsStream {
+    pub fn new(config: Arc<ServerConfig>, stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        let connection = ServerConnection::new(config).map_err(io::Error::other)?;
+        Ok(Self { connection, stream, decrypted: 0 })
+    }
+
+    /// Whether it can be read though nothing comes.
+    pub const fn is_readable(&self) -> bool {
+        self.decrypted > 0
+    }
+}
+
+impl Read for TlsStream {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.connection.reader().read(room) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // A line that was cut without TLS's word of farewell has ended too.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                Ok(count) => {
+                    self.decrypted = self.decrypted.saturating_sub(count);
+                    return Ok(count);
+                }
+                Err(error) => return Err(error),
+            }
+            // The handshake's answers go out before more comes in.
+            match self.flush() {
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                _ => {}
+            }
+            self.connection.read_tls(&mut self.stream)?;
+            match self.connection.process_new_packets() {
+                Ok(state) => self.decrypted = state.plaintext_bytes_to_read(),
+                Err(error) => {
+                    // The other end is told what is wrong, if it still listens.
+                    let _ = self.flush();
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+                }
+            }
+        }
+    }
+}
+
+impl Write for TlsStream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.connection.writer().write(bytes)?;
+        match self.flush() {
+            // What was taken in is written later.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && count > 0 => Ok(count),
+            Err(error) => Err(error),
+            Ok(()) => Ok(count),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        while self.connection.wants_write() {
+            self.connection.write_tls(&mut self.stream)?;
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for TlsStream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}

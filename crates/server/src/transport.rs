@@ -1,0 +1,155 @@
+//! What carries a connection's bytes. Nothing here blocks but `wait`.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// How large a pipe is made, where the system lets it be.
+const PIPE: usize = 1 << 20;
+
+/// A connected stream that does not block.
+pub(crate) enum Transport {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+    #[cfg(feature = "tls")]
+    Tls(Box<crate::tls::TlsStream>),
+    Pipes {
+        input: File,
+        output: File,
+    },
+}
+
+/// What a transport can do now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ready {
+    pub readable: bool,
+    pub writable: bool,
+}
+
+impl Transport {
+    pub fn tcp(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        // Answers are written whole: there is nothing to wait for.
+        stream.set_nodelay(true)?;
+        // A client whose machine has gone is found out, some day.
+        rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
+        Ok(Self::Tcp(stream))
+    }
+
+    pub fn unix(stream: UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self::Unix(stream))
+    }
+
+    /// From two ends of pipes, or of files.
+    pub fn pipes(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
+        for end in [&input, &output] {
+            let kind = FileType::from_raw_mode(fstat(end)?.st_mode);
+            if matches!(kind, FileType::Fifo | FileType::Socket) {
+                fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
+            }
+            #[cfg(target_os = "linux")]
+            if kind == FileType::Fifo {
+                // Larger is quicker; where it may not be, smaller does.
+                let _ = rustix::pipe::fcntl_setpipe_size(end, PIPE);
+            }
+        }
+        Ok(Self::Pipes { input: input.into(), output: output.into() })
+    }
+
+    /// Whether the operating system guards the door: who comes through it is known.
+    pub const fn is_trusted(&self) -> bool {
+        matches!(self, Self::Unix(_) | Self::Pipes { .. })
+    }
+
+    /// Whether it can wait in the poller.
+    pub const fn can_rest(&self) -> bool {
+        !matches!(self, Self::Pipes { .. })
+    }
+
+    pub fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(room),
+            Self::Unix(stream) => stream.read(room),
+            #[cfg(feature = "tls")]
+            Self::Tls(stream) => stream.read(room),
+            Self::Pipes { input, .. } => input.read(room),
+        }
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+            #[cfg(feature = "tls")]
+            Self::Tls(stream) => stream.write(bytes),
+            Self::Pipes { output, .. } => output.write(bytes),
+        }
+    }
+
+    /// Writes what waits inside; `WouldBlock` where that does not go now.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match self {
+            #[cfg(feature = "tls")]
+            Self::Tls(stream) => stream.flush(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until it can be read, or where `write` is set be written, or the time is over.
+    pub fn wait(&self, read: bool, write: bool, timeout: Duration) -> io::Result<Ready> {
+        #[cfg(feature = "tls")]
+        if let Self::Tls(stream) = self
+            && read
+            && stream.is_readable()
+        {
+            return Ok(Ready { readable: true, writable: false });
+        }
+        let wanted = |set: bool, flag| if set { flag } else { PollFlags::empty() };
+        let (reads, writes) = (wanted(read, PollFlags::IN), wanted(write, PollFlags::OUT));
+        let (input, output) = match self {
+            Self::Pipes { input, output } => (input.as_fd(), Some(output.as_fd())),
+            other => (other.as_fd(), None),
+        };
+        let first = if output.is_some() { reads } else { reads | writes };
+        let mut ends = [
+            PollFd::from_borrowed_fd(input, first),
+            PollFd::from_borrowed_fd(output.unwrap_or(input), writes),
+        ];
+        let count = if output.is_some() { 2 } else { 1 };
+        let timeout = Timespec {
+            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        };
+        match poll(ends.get_mut(..count).unwrap_or_default(), Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let happened =
+            |place: usize| ends.get(place).map_or(PollFlags::empty(), |end| end.revents());
+        // An end that is broken can be read and written: that says what is wrong with it.
+        let broken = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        Ok(Ready {
+            readable: read && happened(0).intersects(PollFlags::IN | broken),
+            writable: write && happened(count - 1).intersects(PollFlags::OUT | broken),
+        })
+    }
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Unix(stream) => stream.as_fd(),
+            #[cfg(feature = "tls")]
+            Self::Tls(stream) => stream.as_fd(),
+            Self::Pipes { input, .. } => input.as_fd(),
+        }
+    }
+}
