@@ -5,7 +5,7 @@ use crate::broken::Effect;
 use crate::door::Connector;
 use crate::lines::{Lines, Wants};
 use crate::session::RemoteSession;
-use bobak_core::{Capabilities, Engine, Result, Session};
+use bobak_core::{Capabilities, Engine, Outcome, Result, Row, Session, TableSchema, Value, Write};
 use bobak_wire::put_request;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,10 +84,17 @@ impl Engine for Remote {
         Ok(Box::new(self.open_session()))
     }
 
-    #[inline]
-    fn with_session(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
-        run(&self.open_session());
-        Ok(())
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.open_session().write(write)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.open_session().get(table, key, row)
     }
 
     fn flush(&self) -> Result<()> {

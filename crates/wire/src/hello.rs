@@ -17,6 +17,8 @@ const PERSISTENT: u32 = 2;
 const CONCURRENT_READERS: u32 = 4;
 const CONCURRENT_WRITERS: u32 = 8;
 const DENSE_KEYS: u32 = 16;
+const NUL_IN_TEXTS: u32 = 32;
+const ANY_COLUMNS: u32 = 64;
 
 /// Who a client is, and which database it wants.
 #[derive(Clone, Debug)]
@@ -165,6 +167,8 @@ impl Welcome {
             concurrent_readers,
             concurrent_writers,
             dense_keys,
+            nul_in_texts,
+            any_columns,
             ..
         } = self.capabilities;
         let bits = [
@@ -173,6 +177,8 @@ impl Welcome {
             (concurrent_readers, CONCURRENT_READERS),
             (concurrent_writers, CONCURRENT_WRITERS),
             (dense_keys, DENSE_KEYS),
+            (nul_in_texts, NUL_IN_TEXTS),
+            (any_columns, ANY_COLUMNS),
         ];
         out.put_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.put_text(&self.engine)?;
@@ -195,6 +201,8 @@ impl Welcome {
         capabilities.concurrent_readers = bits & CONCURRENT_READERS != 0;
         capabilities.concurrent_writers = bits & CONCURRENT_WRITERS != 0;
         capabilities.dense_keys = bits & DENSE_KEYS != 0;
+        capabilities.nul_in_texts = bits & NUL_IN_TEXTS != 0;
+        capabilities.any_columns = bits & ANY_COLUMNS != 0;
         let engine = reader.text()?.to_owned();
         let server = reader.text()?.to_owned();
         Ok(Self { version, limits, capabilities, engine, server })

@@ -71,10 +71,10 @@ pub fn tls() -> Result<Fixture> {
 
 /// A certificate for `localhost`, signed by itself, and its key, as PEM files.
 pub fn certificate(folder: &Path) -> [std::path::PathBuf; 2] {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     let paths = [folder.join("chain.pem"), folder.join("key.pem")];
-    std::fs::write(&paths[0], made.cert.pem()).unwrap();
-    std::fs::write(&paths[1], made.signing_key.serialize_pem()).unwrap();
+    std::fs::write(&paths[0], made.cert.pem()).expect("the folder is there");
+    std::fs::write(&paths[1], made.signing_key.serialize_pem()).expect("the folder is there");
     paths
 }
 
