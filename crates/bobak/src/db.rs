@@ -57,11 +57,16 @@ impl Db {
     /// | `sqlite::memory:` | SQLite in memory |
     /// | `memory:` | the memory engine, empty |
     /// | `memory:store.bobak` | the memory engine with a snapshot file; `?format=json` for JSON |
+    /// | `bobak://host:port/name?token=…` | a database on a Bobak server (feature `remote`); `tls=on` with the feature `remote-tls` |
+    /// | `bobak+unix:/path/to/socket?db=name` | the same over a Unix socket |
+    /// | `bobak+stdio:PROGRAM ARGUMENTS` | the same through the pipes of a program that is started |
     ///
     /// Settings follow as `?name=value&…`; a `%` or `?` in a path is written `%25`, `%3F`. For
     /// SQLite: `synchronous=full|normal|off`, `journal=wal|delete|truncate|persist|memory|off`,
     /// `locking=normal|exclusive`, `page_size`, `cache_size` and `mmap_size` in bytes,
-    /// `busy_timeout` in milliseconds, `readers`, `mode=rwc|rw|ro`. The default, WAL with full
+    /// `busy_timeout` in milliseconds, `readers`, `mode=rwc|rw|ro`. For servers: `token`, or `user`
+    /// and `password`; `timeout` and `connect_timeout` in milliseconds, `connections`, `ca`, a file
+    /// with the certificates to trust. The default of SQLite, WAL with full
     /// synchronisation, loses nothing that was acknowledged.
     ///
     /// # Errors

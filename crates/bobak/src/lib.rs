@@ -56,8 +56,12 @@ pub mod engine {
         Engine, Estimate, Expr, FieldSet, RowBuffer, Run, SchemaChange, Select, Session, Source,
         Verb, Write, codec, prepare_insert, prepare_update, prepare_waiting,
     };
+    #[cfg(feature = "remote")]
+    pub use bobak_remote as remote;
     #[cfg(feature = "sqlite")]
     pub use bobak_sqlite as sqlite;
+
+    pub use crate::url::open;
 }
 
 /// Everything that most programs need, in one `use`.

@@ -1,20 +1,26 @@
 //! Engines by URL: `engine:place?setting=value&…`.
 
+#[cfg(feature = "remote")]
+mod remote;
+
 use bobak_core::memory::{Memory, SnapshotFormat};
 use bobak_core::{Engine, Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Opens the engine that a URL names.
+/// Opens the engine that a URL names, without a database around it. See
+/// [`Db::open`](crate::Db::open).
 ///
 /// # Errors
 /// `Config` where the URL is malformed; those of the engine.
-pub(crate) fn open(url: &str) -> Result<Arc<dyn Engine>> {
-    let bad = |message: String| Error::new(ErrorKind::Config, format!("{message} in '{url}'"));
+pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
+    let shown = without_secrets(url);
+    let bad = |message: String| Error::new(ErrorKind::Config, format!("{message} in '{shown}'"));
     let Some((scheme, rest)) = url.split_once(':') else {
         return Err(bad("no engine: write sqlite:FILE, sqlite::memory: or memory:".to_owned()));
     };
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let raw = place;
     let place =
         decode(place).ok_or_else(|| bad("a % without two hexadecimal digits".to_owned()))?;
     let settings = settings(query).map_err(bad)?;
@@ -22,14 +28,36 @@ pub(crate) fn open(url: &str) -> Result<Arc<dyn Engine>> {
         "memory" => memory(&place, &settings).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "sqlite")]
         "sqlite" => sqlite(&place, &settings).map_err(|error| in_url(error, bad)),
-        _ => Err(bad(format!("unknown engine '{scheme}'; there are: {ENGINES}"))),
+        #[cfg(feature = "remote")]
+        "bobak" => remote::tcp(&place, &settings).map_err(|error| in_url(error, bad)),
+        #[cfg(all(feature = "remote", unix))]
+        "bobak+unix" => remote::unix(&place, &settings).map_err(|error| in_url(error, bad)),
+        #[cfg(feature = "remote")]
+        "bobak+stdio" => remote::stdio(raw, &settings).map_err(|error| in_url(error, bad)),
+        _ => {
+            let known = ENGINES.join(", ");
+            Err(bad(format!("unknown engine '{scheme}'; there are: {known}")))
+        }
     }
 }
 
-#[cfg(feature = "sqlite")]
-const ENGINES: &str = "sqlite, memory";
-#[cfg(not(feature = "sqlite"))]
-const ENGINES: &str = "memory";
+const ENGINES: &[&str] = &[
+    #[cfg(feature = "sqlite")]
+    "sqlite",
+    "memory",
+    #[cfg(feature = "remote")]
+    "bobak, bobak+unix, bobak+stdio",
+];
+
+/// The URL as messages show it: what nobody may read is left out.
+fn without_secrets(url: &str) -> String {
+    let Some((place, query)) = url.split_once('?') else { return url.to_owned() };
+    let shown = query.split('&').map(|part| match part.split_once('=') {
+        Some((name @ ("token" | "password"), _)) => format!("{name}=…"),
+        _ => part.to_owned(),
+    });
+    format!("{place}?{}", shown.collect::<Vec<_>>().join("&"))
+}
 
 /// A setting's error gets the URL; an engine's own is about a file, and names it.
 fn in_url(error: Error, bad: impl Fn(String) -> Error) -> Error {
