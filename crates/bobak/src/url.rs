@@ -96,6 +96,7 @@ fn sqlite(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>>
                 name,
                 value,
                 &[
+                    ("extra", Synchronous::Extra),
                     ("full", Synchronous::Full),
                     ("normal", Synchronous::Normal),
                     ("off", Synchronous::Off),
@@ -123,6 +124,7 @@ fn sqlite(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>>
             "mmap_size" => builder.mmap_bytes(number(name, value)?),
             "busy_timeout" => builder.busy_timeout(Duration::from_millis(number(name, value)?)),
             "readers" => builder.readers(number(name, value)?),
+            "vfs" => builder.vfs(value),
             "mode" => {
                 let modes =
                     &[("rwc", (false, true)), ("rw", (false, false)), ("ro", (true, false))];
@@ -133,7 +135,7 @@ fn sqlite(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>>
                 return Err(unknown(
                     name,
                     "synchronous, journal, locking, page_size, cache_size, mmap_size, \
-                     busy_timeout, readers, mode",
+                     busy_timeout, readers, vfs, mode",
                 ));
             }
         };

@@ -262,7 +262,10 @@ impl Engine for Sqlite {
         let mut lease = self.inner.write()?;
         lease.spill_cursors();
         let _writing = self.inner.begin_commit()?;
-        if settings.synchronous != Synchronous::Full {
+        // Where journals are removed, the removal of the last one need not be durable yet.
+        if matches!(settings.synchronous, Synchronous::Normal | Synchronous::Off)
+            || settings.journal == JournalMode::Delete
+        {
             sync(&mut lease, settings.synchronous)?;
         }
         if settings.journal == JournalMode::Wal {

@@ -145,6 +145,11 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
             (ErrorKind::Mismatch, "a value is not of its column's type".to_owned())
         }
         codes::SQLITE_INTERRUPT => (ErrorKind::Interrupted, "interrupted".to_owned()),
+        // The journal is removed, and with it the transaction committed; only that is not synced.
+        _ if code == codes::SQLITE_IOERR_DIR_FSYNC => {
+            let what = "the journal's removal could not be synced: a power cut may undo the commit";
+            (ErrorKind::Unknown, what.to_owned())
+        }
         codes::SQLITE_IOERR | codes::SQLITE_CANTOPEN | codes::SQLITE_NOLFS => {
             (ErrorKind::Io, format!("{} (code {code})", lower(message)))
         }

@@ -12,6 +12,8 @@ mod cursor;
 mod engine;
 mod error;
 mod facts;
+#[cfg(feature = "faults")]
+pub mod faults;
 mod ffi;
 mod gate;
 mod hold;

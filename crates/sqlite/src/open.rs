@@ -55,8 +55,15 @@ fn check(settings: &Settings) -> Result<()> {
 
 fn open(settings: &Settings, flags: OpenFlags) -> Result<ffi::Connection> {
     let name = file_name(settings.path.as_deref())?;
-    let mut db =
-        ffi::Connection::open(&name, flags).map_err(|failure| open_error(failure, settings))?;
+    let config = |message: String| Error::new(ErrorKind::Config, message);
+    let vfs = settings.vfs.as_deref().map(CString::new).transpose();
+    let vfs = vfs.map_err(|_| config("the name of the VFS has a NUL".to_owned()))?;
+    let mut db = ffi::Connection::open(&name, flags, vfs.as_deref()).map_err(|failure| {
+        if failure.message.starts_with("no such vfs") {
+            return config(format!("SQLite has {} here", failure.message));
+        }
+        open_error(failure, settings)
+    })?;
     db.set_busy_timeout(settings.busy_timeout);
     db.refuse_quoted_strings();
     db.register_collations().map_err(|failure| translate(failure, None))?;
@@ -84,7 +91,8 @@ fn open_error(failure: Failure, settings: &Settings) -> Error {
     let Some(path) = &settings.path else {
         return translate(failure, None);
     };
-    if failure.code & 0xff != codes::SQLITE_CANTOPEN {
+    // What another VFS opens need not be a file of the system's.
+    if failure.code & 0xff != codes::SQLITE_CANTOPEN || settings.vfs.is_some() {
         return name_file(translate(failure, None), settings);
     }
     let doing = format!("open {}", path.display());

@@ -9,7 +9,12 @@ use std::time::Duration;
 /// When SQLite waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Synchronous {
-    /// At each commit: an `Ok` is on the disk. The default.
+    /// As `Full`, and with [`JournalMode::Delete`] also until the journal is known to be removed:
+    /// one sync more. An `Ok` is on the disk in every mode that has a journal there.
+    Extra,
+    /// At each commit: an `Ok` is on the disk. The default. With [`JournalMode::Delete`] alone a
+    /// power cut right after the last commit may undo that one: the removal of its journal is not
+    /// waited for.
     #[default]
     Full,
     /// At checkpoints only (in the rollback modes: less often within a commit). A power cut may
@@ -91,6 +96,7 @@ pub(crate) struct Settings {
     /// Whether each connection is a database in memory of its own, with nothing in it but virtual
     /// tables.
     pub private: bool,
+    pub vfs: Option<String>,
 }
 
 impl Default for SqliteBuilder {
@@ -110,6 +116,7 @@ impl Default for SqliteBuilder {
                 read_only: false,
                 create: true,
                 private: false,
+                vfs: None,
             },
         }
     }
@@ -188,13 +195,21 @@ impl SqliteBuilder {
         self
     }
 
+    /// The VFS by which SQLite reaches the file, by its name: on Unix `unix-none` locks nothing,
+    /// `unix-dotfile` locks by a file beside it, for folders that other machines mount. Default the
+    /// system's own.
+    pub fn vfs(mut self, name: impl Into<String>) -> Self {
+        self.settings.vfs = Some(name.into());
+        self
+    }
+
     /// Opens a file.
     ///
     /// # Errors
     /// `Corrupt` where it is not a database or is damaged, with nothing changed in it; `ReadOnly`
     /// where it can't be written and [`read_only`](Self::read_only) was not asked for; `Io` where
     /// it, or its folder, is missing; `Busy` where another process holds it; `Config` for a page
-    /// size that is none.
+    /// size that is none, and for a VFS that SQLite does not have.
     pub fn open(mut self, path: impl AsRef<Path>) -> Result<Sqlite> {
         self.settings.path = Some(path.as_ref().to_owned());
         Sqlite::with(self.settings)
@@ -255,7 +270,10 @@ macro_rules! words {
         }
     };
 }
-words!(Synchronous, "synchronous setting", "full" => Full, "normal" => Normal, "off" => Off);
+words!(
+    Synchronous, "synchronous setting",
+    "extra" => Extra, "full" => Full, "normal" => Normal, "off" => Off
+);
 words!(Locking, "locking mode", "normal" => Normal, "exclusive" => Exclusive);
 words!(
     JournalMode, "journal mode",

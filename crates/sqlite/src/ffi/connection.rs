@@ -48,8 +48,9 @@ pub(crate) struct Failure {
 }
 
 impl Connection {
-    /// Opens a database; `:memory:` is a new one in memory.
-    pub(crate) fn open(path: &CStr, flags: OpenFlags) -> Result<Self, Failure> {
+    /// Opens a database; `:memory:` is a new one in memory. Its files are reached by the VFS of this
+    /// name, or by SQLite's own for this system.
+    pub(crate) fn open(path: &CStr, flags: OpenFlags, vfs: Option<&CStr>) -> Result<Self, Failure> {
         // SAFETY: a pure query of how the library was built.
         if unsafe { sys::sqlite3_threadsafe() } == 0 {
             return Err(Failure::own(
@@ -67,8 +68,10 @@ impl Connection {
         let access =
             access | sys::SQLITE_OPEN_NOMUTEX | sys::SQLITE_OPEN_EXRESCODE | sys::SQLITE_OPEN_URI;
         let mut raw = ptr::null_mut();
-        // SAFETY: the path ends with NUL; `raw` takes the handle, which is there even at most errors.
-        let code = unsafe { sys::sqlite3_open_v2(path.as_ptr(), &mut raw, access, ptr::null()) };
+        let vfs = vfs.map_or(ptr::null(), CStr::as_ptr);
+        // SAFETY: the path ends with NUL, and so does the VFS's name, where it is not null; `raw`
+        // takes the handle, which is there even at most errors.
+        let code = unsafe { sys::sqlite3_open_v2(path.as_ptr(), &mut raw, access, vfs) };
         let Some(raw) = NonNull::new(raw) else {
             return Err(Failure::own(sys::SQLITE_NOMEM, "out of memory"));
         };

@@ -28,6 +28,8 @@ mod pending;
 mod row;
 mod statement;
 mod values;
+#[cfg(feature = "faults")]
+mod vfs;
 mod virtual_table;
 
 pub(crate) use atomic_box::AtomicBox;
@@ -37,6 +39,8 @@ pub(crate) use engine_session::{LentSession, OwnedSession};
 pub(crate) use index_info::{Constraint, Costs, IndexInfo, OrderStep};
 pub(crate) use statement::StatementId;
 pub(crate) use values::{Arguments, Output};
+#[cfg(feature = "faults")]
+pub(crate) use vfs::Registration;
 pub(crate) use virtual_table::{
     Module, OnConflict, RowChange, Updated, VirtualCursor, VirtualTable,
 };

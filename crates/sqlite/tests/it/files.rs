@@ -141,7 +141,7 @@ fn settings_are_those_of_the_database() {
     let builder = || Sqlite::builder().page_size(8192).cache_bytes(1 << 20).mmap_bytes(1 << 20);
     let mut number = 0;
     for journal in ["wal", "delete", "truncate", "persist", "memory", "off"] {
-        for (sync, code) in [("full", 2), ("NORMAL", 1), ("off", 0)] {
+        for (sync, code) in [("extra", 3), ("full", 2), ("NORMAL", 1), ("off", 0)] {
             for locking in [Locking::Normal, Locking::Exclusive] {
                 number += 1;
                 let engine = builder()

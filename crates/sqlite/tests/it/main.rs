@@ -8,6 +8,7 @@ mod support;
 
 mod batches; // a batch does what row by row does
 mod cursors; // cursors see the moment of their opening
+mod faults; // the disk that fails
 mod files; // settings, and bad files
 mod hold; // the read transaction between lone operations
 mod host; // other engines' tables in one SQL

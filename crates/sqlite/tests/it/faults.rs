@@ -1,0 +1,157 @@
+//! The disk that fails: as good as a real one while nothing is planned, and as bad as told.
+
+use crate::support::*;
+use bobak_core::{Control, Engine, Error, ErrorKind, Result, Value};
+use bobak_sqlite::faults::{Call, Disk, Loss};
+use bobak_sqlite::{JournalMode, Sqlite, SqliteBuilder, Synchronous};
+use std::time::{Duration, Instant};
+
+fn builder(disk: &Disk) -> SqliteBuilder {
+    Sqlite::builder().vfs(disk.vfs()).busy_timeout(Duration::from_millis(100))
+}
+
+fn open(disk: &Disk) -> Sqlite {
+    builder(disk).open("a.db").unwrap()
+}
+
+fn add(engine: &Sqlite) -> Result<()> {
+    write(&*engine.session()?, &person(), bobak_core::Verb::Insert, &values(0, "a", None)).map(drop)
+}
+
+fn count(engine: &Sqlite) -> Value<'static> {
+    one(&*engine.session().unwrap(), "SELECT count(*) FROM person")
+}
+
+fn kind(result: Result<()>) -> Option<ErrorKind> {
+    result.err().map(|error| error.kind())
+}
+
+#[test]
+fn several_connections_work_on_it() {
+    for journal in [JournalMode::Wal, JournalMode::Delete, JournalMode::Truncate] {
+        let disk = Disk::new(1).unwrap();
+        let open = || builder(&disk).journal_mode(journal).open("a.db").unwrap();
+        let (one, two) = (open(), open());
+        create(&one, &[&person()]);
+        let session = one.session().unwrap();
+        session.control(Control::Begin).unwrap();
+        insert(&*session, &person(), &values(0, "x", None));
+        assert_eq!(kind(add(&two)), Some(ErrorKind::Busy));
+        assert_eq!(count(&two), Value::Int(0));
+        session.control(Control::Commit).unwrap();
+        add(&two).unwrap();
+        assert_eq!(count(&one), Value::Int(2));
+        drop(session);
+        drop((one, two));
+        let left: &[_] = match journal {
+            JournalMode::Truncate => &["a.db", "a.db-journal"],
+            _ => &["a.db"],
+        };
+        assert_eq!(disk.files(), left);
+    }
+}
+
+#[test]
+fn no_disk_and_no_power() {
+    let error = Sqlite::builder().vfs("nosuch").open("a.db").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config, "{error}");
+    let disk = Disk::new(1).unwrap();
+    let engine = open(&disk);
+    disk.cut_power(Loss::All);
+    assert!(add(&engine).is_err());
+    assert_eq!(builder(&disk).open("a.db").unwrap_err().kind(), ErrorKind::Io);
+    let name = disk.vfs().to_owned();
+    drop((engine, disk));
+    assert!(Sqlite::builder().vfs(name).open("a.db").is_err());
+}
+
+#[test]
+fn the_nth_call_of_each_kind_fails_and_the_next_does_not() {
+    for journal in [JournalMode::Wal, JournalMode::Delete] {
+        for call in [Call::Read, Call::Write, Call::Sync, Call::Truncate, Call::Delete, Call::Lock]
+        {
+            for nth in 1..=4 {
+                let disk = Disk::new(nth).unwrap();
+                let extra = || builder(&disk).synchronous(Synchronous::Extra).readers(1);
+                let open = || extra().journal_mode(journal).open("a.db").unwrap();
+                let engine = open();
+                create(&engine, &[&person()]);
+                disk.fail(call, nth, 0);
+                let before = disk.calls(call);
+                let failed: Vec<Error> = (0..5).filter_map(|_| add(&engine).err()).collect();
+                disk.fail_no_more();
+                assert!(failed.len() <= 1, "{journal:?} {call:?} {nth}: {failed:?}");
+                let reached = disk.calls(call) >= before + nth;
+                assert!(failed.is_empty() || reached, "{journal:?} {call:?} {nth}");
+                let there = count(&engine);
+                let unknown = failed.iter().any(|error| error.kind() == ErrorKind::Unknown);
+                let expected = Value::Int(5 - failed.len() as i64);
+                assert!(unknown || there == expected, "{journal:?} {call:?} {nth}: {failed:?}");
+                drop(engine);
+                disk.cut_power(Loss::All);
+                disk.power_on();
+                assert_eq!(count(&open()), there, "{journal:?} {call:?} {nth}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_and_keeps_what_is_there() {
+    for journal in [JournalMode::Wal, JournalMode::Delete] {
+        let disk = Disk::new(1).unwrap();
+        let engine = builder(&disk).journal_mode(journal).open("a.db").unwrap();
+        create(&engine, &[&person()]);
+        add(&engine).unwrap();
+        for room in [0, 1, 600, 5000] {
+            disk.set_capacity(Some(disk.used_bytes() + room));
+            let mut rows = 0;
+            let error = loop {
+                match add(&engine) {
+                    Ok(()) => rows += 1,
+                    Err(error) => break error,
+                }
+                assert!(rows < 10_000, "the disk is full some time");
+            };
+            assert_eq!(error.kind(), ErrorKind::Full, "{error}");
+            disk.set_capacity(None);
+            add(&engine).unwrap();
+        }
+        assert_eq!(one(&*engine.session().unwrap(), "PRAGMA integrity_check"), "ok".into());
+    }
+}
+
+#[test]
+fn a_sync_takes_as_long_as_told_and_a_lying_one_keeps_nothing() {
+    let disk = Disk::new(1).unwrap();
+    let engine = open(&disk);
+    create(&engine, &[&person()]);
+    disk.set_sync_delay(Duration::from_millis(3));
+    let start = Instant::now();
+    add(&engine).unwrap();
+    assert!(start.elapsed() >= Duration::from_millis(3));
+    disk.set_sync_delay(Duration::ZERO);
+    disk.set_lying(true);
+    add(&engine).unwrap();
+    disk.cut_power(Loss::All);
+    drop(engine);
+    disk.power_on();
+    assert_eq!(count(&open(&disk)), Value::Int(1));
+}
+
+#[test]
+fn what_is_lost_depends_on_the_seed_alone() {
+    let left = |seed| {
+        let disk = Disk::new(seed).unwrap();
+        let engine = builder(&disk).synchronous(Synchronous::Off).open("a.db").unwrap();
+        create(&engine, &[&person()]);
+        disk.cut_power_at(20, Loss::Some);
+        while add(&engine).is_ok() {}
+        drop(engine);
+        disk.power_on();
+        let lengths = disk.files().into_iter().map(|name| disk.content(&name).map(|c| c.len()));
+        lengths.collect::<Vec<_>>()
+    };
+    assert_eq!(left(3), left(3));
+    assert!((4..40).any(|seed| left(seed) != left(3)));
+}
