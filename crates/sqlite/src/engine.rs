@@ -1,5 +1,6 @@
 //! The engine: its connections, and the contract's calls that need no session.
 
+use crate::commit::Commits;
 use crate::gate::{Gate, Lease, Pool};
 use crate::hold::Hold;
 use crate::host::Guests;
@@ -8,11 +9,12 @@ use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
 use crate::standing::{HandingOut, Writing};
 use crate::{open, query, write};
 use bobak_core::{
-    Capabilities, Engine, Error, ErrorKind, Estimate, Outcome, Result, Row, Session, TableSchema,
-    Value, Write,
+    Batch, Capabilities, Engine, Error, ErrorKind, Estimate, OnError, Outcome, Result, Row,
+    Session, TableSchema, Value, Write,
 };
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 /// A database of SQLite: a file, or memory. Cheap to clone; closed when the last clone is gone.
 ///
@@ -48,6 +50,8 @@ pub(crate) struct Inner {
     readers_block: bool,
     /// The engines whose tables its connections show, where it is a host.
     guests: OnceLock<Arc<Guests>>,
+    /// Where a commit waits for the disk.
+    commits: Option<Commits>,
 }
 
 impl Sqlite {
@@ -80,6 +84,7 @@ impl Sqlite {
             readers: (!settings.is_single()).then(|| Pool::new(settings.clone())),
             writer: Gate::new(connection, settings.busy_timeout),
             readers_block: settings.journal != JournalMode::Wal && !settings.read_only,
+            commits: settings.commits_wait().then(Commits::new),
             settings,
             guests: OnceLock::new(),
         };
@@ -111,9 +116,62 @@ impl Inner {
     /// The connection for writing.
     #[inline]
     pub(crate) fn write(&self) -> Result<Lease<'_>> {
-        let mut lease = self.writing()?;
+        self.refuse_inside_query()?;
+        let mut lease = self.writer.enter()?;
         lease.let_go();
         Ok(lease)
+    }
+
+    /// As [`write`](Self::write), until a moment of the caller's choice.
+    pub(crate) fn write_until(&self, deadline: Instant) -> Result<Lease<'_>> {
+        let mut lease = self.writer.enter_until(deadline)?;
+        lease.let_go();
+        Ok(lease)
+    }
+
+    pub(crate) fn busy_timeout(&self) -> Duration {
+        self.settings.busy_timeout
+    }
+
+    /// Writes one row, which is committed then; with others, where there are some.
+    pub(crate) fn write_one(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.refuse_inside_query()?;
+        let mut lease = match self.alone() {
+            Ok(lease) => lease?,
+            Err(commits) => {
+                self.writer.refuse_owner()?;
+                return commits.write(self, write);
+            }
+        };
+        lease.spill_cursors();
+        let _writing = self.begin_commit()?;
+        lease.hold();
+        write::write_row(&mut lease, write.table, write.verb, write.fields, write.values)
+    }
+
+    /// Writes a batch with others, where it is small and there are some; else nothing is done.
+    pub(crate) fn share_batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Option<Result<()>> {
+        if !Commits::takes(batch) {
+            return None;
+        }
+        let commits = self.alone().err()?;
+        let refused = self.refuse_inside_query().and_then(|()| self.writer.refuse_owner());
+        Some(refused.and_then(|()| commits.batch(self, batch, on_error, each)))
+    }
+
+    /// The writing connection for one who is to write alone; else those to commit with.
+    #[inline]
+    fn alone(&self) -> Result<Result<Lease<'_>>, &Commits> {
+        match &self.commits {
+            None => Ok(self.writer.enter()),
+            Some(commits) if commits.is_quiet() => self.writer.try_enter().map(Ok).ok_or(commits),
+            Some(commits) => Err(commits),
+        }
     }
 
     #[inline]
@@ -130,12 +188,6 @@ impl Inner {
             Some(readers) => readers.enter().ok(),
             None => self.writer.try_enter(),
         }
-    }
-
-    #[inline]
-    fn writing(&self) -> Result<Lease<'_>> {
-        self.refuse_inside_query()?;
-        self.writer.enter()
     }
 
     /// To be called before a write, by who has the connection for it; until the answer is dropped
@@ -225,11 +277,7 @@ impl Engine for Sqlite {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        let mut lease = self.inner.writing()?;
-        lease.spill_cursors();
-        let _writing = self.inner.begin_commit()?;
-        lease.hold();
-        write::write_row(&mut lease, write.table, write.verb, write.fields, write.values)
+        self.inner.write_one(write)
     }
 
     fn get(

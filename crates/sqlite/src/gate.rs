@@ -93,33 +93,49 @@ impl Gate {
     /// `Busy`: at once where this very thread has it, else after the busy time-out.
     #[inline]
     pub(crate) fn enter(&self) -> Result<Lease<'_>> {
-        let me = thread_number();
-        let connection = match self.impatient.load(Ordering::Relaxed) {
-            0 => self.connection.take(),
-            _ => None,
-        };
-        let connection = match connection {
-            Some(connection) => connection,
-            None => self.wait(me)?,
-        };
-        self.owner.store(me, Ordering::Relaxed);
-        Ok(Lease { connection: Some(connection), home: Home::Gate(self) })
+        match self.try_enter() {
+            Some(lease) => Ok(lease),
+            None => self.wait(Instant::now() + self.timeout),
+        }
     }
 
-    /// The connection, where it is free.
+    /// As [`enter`](Self::enter), until a moment of the caller's choice.
+    pub(crate) fn enter_until(&self, deadline: Instant) -> Result<Lease<'_>> {
+        self.try_enter().map_or_else(|| self.wait(deadline), Ok)
+    }
+
+    /// The connection, where it is free and nobody has waited too long for it.
+    #[inline]
     pub(crate) fn try_enter(&self) -> Option<Lease<'_>> {
-        let connection = self.connection.take()?;
-        self.owner.store(thread_number(), Ordering::Relaxed);
-        Some(Lease { connection: Some(connection), home: Home::Gate(self) })
+        match self.impatient.load(Ordering::Relaxed) {
+            0 => self.connection.take().map(|connection| self.lease(connection)),
+            _ => None,
+        }
     }
 
-    #[cold]
-    fn wait(&self, me: u64) -> Result<Box<Connection>> {
-        if self.owner.load(Ordering::Relaxed) == me {
+    /// Refuses a thread that would wait for itself.
+    ///
+    /// # Errors
+    /// `Busy` where this very thread has the connection.
+    pub(crate) fn refuse_owner(&self) -> Result<()> {
+        if self.owner.load(Ordering::Relaxed) == thread_number() {
             let message = "this thread has a transaction, or a query, open: work through that one";
             return Err(Error::new(ErrorKind::Busy, message));
         }
+        Ok(())
+    }
+
+    #[inline]
+    fn lease(&self, connection: Box<Connection>) -> Lease<'_> {
+        self.owner.store(thread_number(), Ordering::Relaxed);
+        Lease { connection: Some(connection), home: Home::Gate(self) }
+    }
+
+    #[cold]
+    fn wait(&self, deadline: Instant) -> Result<Lease<'_>> {
+        self.refuse_owner()?;
         let start = Instant::now();
+        let timeout = deadline.saturating_duration_since(start);
         let (mut impatient, mut slept) = (false, false);
         let mut guard = lock(&self.lock);
         // Before the connection is looked for: who gives it back looks at this number afterwards,
@@ -133,14 +149,14 @@ impl Gate {
                 break Some(connection);
             }
             let waited = start.elapsed();
-            if waited >= self.timeout {
+            if waited >= timeout {
                 break None;
             }
             if waited >= PATIENCE && !impatient {
                 impatient = true;
                 self.impatient.fetch_add(1, Ordering::Relaxed);
             }
-            let until = if impatient { self.timeout } else { PATIENCE.min(self.timeout) };
+            let until = if impatient { timeout } else { PATIENCE.min(timeout) };
             let pause = until.saturating_sub(waited).max(Duration::from_micros(100));
             let woken = self.freed.wait_timeout(guard, pause);
             guard = woken.unwrap_or_else(PoisonError::into_inner).0;
@@ -148,10 +164,11 @@ impl Gate {
         };
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         self.impatient.fetch_sub(usize::from(impatient), Ordering::Relaxed);
-        connection.ok_or_else(|| {
+        let connection = connection.ok_or_else(|| {
             let message = "another session wrote for the whole busy time-out";
             Error::new(ErrorKind::Busy, message)
-        })
+        })?;
+        Ok(self.lease(connection))
     }
 
     #[inline]

@@ -7,6 +7,7 @@
 mod alter;
 mod batch;
 mod cache;
+mod commit;
 mod connection;
 mod cursor;
 mod engine;
@@ -16,6 +17,7 @@ mod facts;
 pub mod faults;
 mod ffi;
 mod gate;
+mod group;
 mod hold;
 mod host;
 mod open;
@@ -23,6 +25,7 @@ mod query;
 mod session;
 mod settings;
 mod standing;
+mod sync;
 mod tables;
 mod write;
 

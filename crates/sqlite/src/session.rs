@@ -115,6 +115,21 @@ impl<'e> SqliteSession<'e> {
         Ok(using)
     }
 
+    /// Runs an operation that is the engine's own matter, unless a transaction is open.
+    fn outside<R>(&self, run: impl FnOnce() -> Option<R>) -> Option<R> {
+        match self.state.replace(State::Lent) {
+            State::Idle => {
+                let _using =
+                    Use { session: self, lease: None, in_transaction: false, writing: None };
+                run()
+            }
+            other => {
+                self.state.set(other);
+                None
+            }
+        }
+    }
+
     #[cold]
     fn refuse(&self, state: State<'e>) -> Error {
         let message = match state {
@@ -293,6 +308,9 @@ impl Session for SqliteSession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        if let Some(written) = self.outside(|| Some(self.engine.write_one(write))) {
+            return written;
+        }
         let mut using = self.connection(Wants::Write)?;
         write::write_row(using.get(), write.table, write.verb, write.fields, write.values)
     }
@@ -314,6 +332,9 @@ impl Session for SqliteSession<'_> {
     ) -> Result<()> {
         if batch.is_empty() {
             return Ok(());
+        }
+        if let Some(sent) = self.outside(|| self.engine.share_batch(batch, on_error, each)) {
+            return sent;
         }
         self.atomically(|connection| batch::send(connection, batch, on_error, each))
     }

@@ -238,6 +238,16 @@ impl Settings {
     pub(crate) fn is_single(&self) -> bool {
         (self.path.is_none() && !self.private) || self.locking == Locking::Exclusive
     }
+
+    /// Whether each commit waits for the disk, and what fails in it can be undone.
+    pub(crate) fn commits_wait(&self) -> bool {
+        let synced = match self.synchronous {
+            Synchronous::Full => true,
+            Synchronous::Normal => self.journal != JournalMode::Wal,
+            Synchronous::Off => false,
+        };
+        synced && self.path.is_some() && !self.read_only && self.journal != JournalMode::Off
+    }
 }
 
 macro_rules! words {

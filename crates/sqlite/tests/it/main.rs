@@ -7,9 +7,11 @@ mod raw;
 mod support;
 
 mod batches; // a batch does what row by row does
+mod commit; // several threads' writes in one transaction
 mod cursors; // cursors see the moment of their opening
 mod faults; // the disk that fails
 mod files; // settings, and bad files
+mod group; // the queue of group commit
 mod hold; // the read transaction between lone operations
 mod host; // other engines' tables in one SQL
 mod rollback; // readers let a rollback journal commit

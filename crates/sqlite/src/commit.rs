@@ -1,0 +1,245 @@
+//! Group commit: small writes of several threads in one transaction, with one sync for all.
+//!
+//! A thread that finds the writing connection free, and nobody waiting, writes by itself, as though
+//! all this were not there. Others get in line ([`Group`]): the first of them takes what waits,
+//! writes it in one transaction, commits, and only then is each told its own result. What one of
+//! them does wrong is undone for it alone; where the transaction as a whole can't be, or can't be
+//! committed, each is done again in a transaction of its own, so that only who is at fault fails.
+
+use crate::batch;
+use crate::connection::Connection;
+use crate::engine::Inner;
+use crate::error::misuse;
+use crate::group::{Group, Joined, Leader};
+use crate::standing::Writing;
+use crate::write::write_row;
+use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Write};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// The most bytes of rows in one transaction, but for those of the first in line.
+const MOST_BYTES: usize = 4 << 20;
+/// Batches of more bytes do not get in line: they wait for the connection, and have it alone.
+const SMALL_BATCH: usize = 64 << 10;
+/// The most time that one who leads waits for those who were there last time.
+const PATIENCE: Duration = Duration::from_millis(2);
+
+/// Those who commit together.
+#[derive(Debug)]
+pub(crate) struct Commits {
+    group: Group<Job>,
+    /// How many threads are in line, lead, or are being served.
+    members: AtomicUsize,
+    /// How many others may be expected to come, as far as the last transaction showed.
+    siblings: AtomicUsize,
+    /// How long the last transaction took, in nanoseconds.
+    took: AtomicU64,
+}
+
+/// What a thread wants written.
+#[derive(Debug)]
+struct Job {
+    batch: Batch,
+    on_error: OnError,
+    /// Whether it is one write, not a batch: its error has no row number.
+    lone: bool,
+    rows: Vec<Result<Outcome>>,
+    whole: Result<()>,
+}
+
+impl Commits {
+    pub(crate) fn new() -> Self {
+        Self {
+            group: Group::new(),
+            members: AtomicUsize::new(0),
+            siblings: AtomicUsize::new(0),
+            took: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether there is nobody to commit with.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.siblings.load(Ordering::Relaxed) == 0 && self.members.load(Ordering::Relaxed) == 0
+    }
+
+    /// Whether a batch is small enough to share a transaction.
+    pub(crate) fn takes(batch: &Batch) -> bool {
+        batch.bytes() <= SMALL_BATCH
+    }
+
+    /// Writes one row together with others.
+    pub(crate) fn write(&self, inner: &Inner, write: &Write<'_>) -> Result<Outcome> {
+        let mut batch = Batch::new();
+        batch.push(write).map_err(|error| error.in_table(write.table.name()))?;
+        let mut job = self.join(inner, Job::new(batch, OnError::Stop, true))?;
+        job.whole?;
+        job.rows.pop().unwrap_or_else(|| Err(misuse("a write has one outcome")))
+    }
+
+    /// Writes a small batch together with others.
+    pub(crate) fn batch(
+        &self,
+        inner: &Inner,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        let job = self.join(inner, Job::new(batch.clone(), on_error, false))?;
+        job.rows.into_iter().for_each(each);
+        job.whole
+    }
+
+    fn join(&self, inner: &Inner, job: Job) -> Result<Job> {
+        let deadline = Instant::now() + inner.busy_timeout();
+        self.members.fetch_add(1, Ordering::Relaxed);
+        let joined = match self.group.join(job, deadline) {
+            Joined::Done(job) => Ok(job),
+            Joined::Leads(leader) => self.lead(inner, leader, deadline),
+            Joined::TimedOut => {
+                let message = "another session wrote for the whole busy time-out";
+                Err(Error::new(ErrorKind::Busy, message))
+            }
+            Joined::Abandoned => {
+                let message = "the thread that wrote for several panicked: nothing was written";
+                Err(Error::new(ErrorKind::Engine, message))
+            }
+        };
+        self.members.fetch_sub(1, Ordering::Relaxed);
+        joined
+    }
+
+    fn lead(&self, inner: &Inner, mut leader: Leader<'_, Job>, deadline: Instant) -> Result<Job> {
+        let mut lease = inner.write_until(deadline)?;
+        lease.spill_cursors();
+        let mut writing = inner.begin_writing();
+        self.gather();
+        let mut bytes = 0;
+        let mut jobs = leader.take(|job| {
+            bytes += job.batch.bytes();
+            bytes <= MOST_BYTES
+        });
+        let start = Instant::now();
+        write_all(&mut lease, &mut writing, &mut jobs);
+        let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.took.store(took, Ordering::Relaxed);
+        let siblings = (jobs.len() - 1).max(self.group.waiting());
+        self.siblings.store(siblings, Ordering::Relaxed);
+        // Before the others are told, so that who comes next finds the connection free.
+        drop(writing);
+        drop(lease);
+        leader.finish(jobs).ok_or_else(|| misuse("who leads is served first"))
+    }
+
+    /// Waits a little for those who were there last time: they were told their results a moment
+    /// ago, and most have more to write. It costs them, too, less than a sync of their own.
+    fn gather(&self) {
+        let expected = self.siblings.load(Ordering::Relaxed) + 1;
+        if expected == 1 {
+            return;
+        }
+        let took = Duration::from_nanos(self.took.load(Ordering::Relaxed));
+        let (start, patience) = (Instant::now(), PATIENCE.min(took / 2));
+        while self.group.waiting() < expected && start.elapsed() < patience {
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Job {
+    fn new(batch: Batch, on_error: OnError, lone: bool) -> Self {
+        Self { batch, on_error, lone, rows: Vec::new(), whole: Ok(()) }
+    }
+
+    /// Does the work inside an open transaction; what goes wrong is undone.
+    fn run_inside(&mut self, connection: &mut Connection) {
+        self.whole =
+            if self.lone { self.run_lone(connection) } else { self.run_marked(connection) };
+    }
+
+    /// By itself, in a transaction of its own.
+    fn run_alone(&mut self, connection: &mut Connection, writing: &mut Option<Writing<'_>>) {
+        self.rows.clear();
+        self.whole = if self.lone {
+            before_commit(writing).and_then(|()| self.run_lone(connection))
+        } else {
+            in_transaction(connection, writing, |connection| self.run_batch(connection))
+        };
+    }
+
+    /// One row is one statement, which is done wholly or not at all.
+    fn run_lone(&mut self, connection: &mut Connection) -> Result<()> {
+        for run in self.batch.runs() {
+            for row in run.iter() {
+                self.rows.push(Ok(write_row(connection, run.table, run.verb, run.fields, row)?));
+            }
+        }
+        Ok(())
+    }
+
+    fn run_marked(&mut self, connection: &mut Connection) -> Result<()> {
+        connection.run("SAVEPOINT bobak_one")?;
+        let done = self.run_batch(connection);
+        if !connection.db.is_autocommit() {
+            if done.is_err() {
+                connection.run("ROLLBACK TO bobak_one")?;
+            }
+            connection.run("RELEASE bobak_one")?;
+        }
+        done
+    }
+
+    fn run_batch(&mut self, connection: &mut Connection) -> Result<()> {
+        let rows = &mut self.rows;
+        batch::send(connection, &self.batch, self.on_error, &mut |row| rows.push(row))
+    }
+
+    fn fail(&mut self, error: &Error) {
+        self.rows.clear();
+        self.whole = Err(Error::new(error.kind(), error.message()));
+    }
+}
+
+fn write_all(connection: &mut Connection, writing: &mut Option<Writing<'_>>, jobs: &mut [Job]) {
+    if let [job] = jobs {
+        return job.run_alone(connection, writing);
+    }
+    let done = in_transaction(connection, writing, |connection| {
+        for job in jobs.iter_mut() {
+            job.run_inside(connection);
+            if connection.db.is_autocommit() {
+                // SQLite has rolled all of it back: a full disk, say.
+                return Err(Error::new(ErrorKind::Engine, "the transaction was lost"));
+            }
+        }
+        Ok(())
+    });
+    match done {
+        Ok(()) => {}
+        // The others would only wait as long, one after the other.
+        Err(error) if error.kind() == ErrorKind::Busy => {
+            jobs.iter_mut().for_each(|job| job.fail(&error));
+        }
+        Err(_) => jobs.iter_mut().for_each(|job| job.run_alone(connection, writing)),
+    }
+}
+
+/// Runs `work` in a transaction; where it or the commit fails, nothing of it is there.
+fn in_transaction(
+    connection: &mut Connection,
+    writing: &mut Option<Writing<'_>>,
+    work: impl FnOnce(&mut Connection) -> Result<()>,
+) -> Result<()> {
+    connection.run("BEGIN IMMEDIATE")?;
+    let done = work(connection)
+        .and_then(|()| before_commit(writing))
+        .and_then(|()| connection.run("COMMIT"));
+    if done.is_err() && !connection.db.is_autocommit() {
+        connection.run("ROLLBACK")?;
+    }
+    done
+}
+
+fn before_commit(writing: &mut Option<Writing<'_>>) -> Result<()> {
+    writing.as_mut().map_or(Ok(()), Writing::before_commit)
+}

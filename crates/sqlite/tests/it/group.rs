@@ -1,0 +1,138 @@
+//! The queue of group commit, under a scheduler that tries many orders of its threads' steps.
+//!
+//! `BOBAK_SCHEDULES=100000` tries so many.
+
+use std::time::{Duration, Instant};
+
+mod sync {
+    pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
+}
+
+#[path = "../../src/group.rs"]
+mod queue;
+
+use queue::{Group, Joined};
+use shuttle::sync::atomic::{AtomicU64, Ordering};
+use shuttle::sync::{Arc, Mutex};
+use shuttle::thread;
+
+fn schedules(usual: usize) -> usize {
+    std::env::var("BOBAK_SCHEDULES").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(3600)
+}
+
+/// A piece of work: done once it has an answer.
+struct Work {
+    number: u64,
+    answer: Option<u64>,
+}
+
+/// Brings work, and does that of others where it leads. Nobody else may be at the `desk` then.
+fn serve(group: &Group<Work>, desk: &Mutex<Vec<u64>>, number: u64, most: usize) -> Option<u64> {
+    let deadline = if number % 5 == 4 { Instant::now() } else { soon() };
+    let work = match group.join(Work { number, answer: None }, deadline) {
+        Joined::Done(work) => work,
+        Joined::TimedOut => return None,
+        Joined::Abandoned => panic!("nobody panics here"),
+        Joined::Leads(mut leader) => {
+            let mut done = desk.try_lock().expect("one leads at a time");
+            let mut room = most;
+            let mut works = leader.take(|_| {
+                room = room.saturating_sub(1);
+                room > 0
+            });
+            assert_eq!(works[0].number, number, "who leads is served first");
+            for work in &mut works {
+                work.answer = Some(work.number * 10);
+                done.push(work.number);
+                thread::yield_now();
+            }
+            drop(done);
+            leader.finish(works).expect("its own work was taken")
+        }
+    };
+    assert_eq!(work.number, number, "everybody gets the result of their own work");
+    work.answer
+}
+
+#[test]
+fn everybody_is_served_once() {
+    let check = || {
+        let group = Arc::new(Group::new());
+        let desk = Arc::new(Mutex::new(Vec::new()));
+        let served = Arc::new(AtomicU64::new(0));
+        let threads: Vec<_> = (0..4_u64)
+            .map(|thread| {
+                let (group, desk) = (Arc::clone(&group), Arc::clone(&desk));
+                let served = Arc::clone(&served);
+                thread::spawn(move || {
+                    for turn in 0..3 {
+                        let number = turn * 4 + thread;
+                        let answer = serve(&group, &desk, number, 3);
+                        assert!(answer.is_none_or(|answer| answer == number * 10));
+                        served.fetch_add(u64::from(answer.is_some()), Ordering::SeqCst);
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let mut done = std::mem::take(&mut *desk.lock().unwrap());
+        assert_eq!(done.len() as u64, served.load(Ordering::SeqCst), "what timed out was not done");
+        done.sort_unstable();
+        done.dedup();
+        assert_eq!(done.len() as u64, served.load(Ordering::SeqCst), "nothing was done twice");
+        assert_eq!(group.waiting(), 0);
+    };
+    shuttle::check_random(check, schedules(400));
+    shuttle::check_pct(check, schedules(300), 3);
+}
+
+/// One who leads and gives up, before it takes any work, holds nobody up.
+#[test]
+fn a_leader_may_give_up() {
+    let check = || {
+        let group = Arc::new(Group::new());
+        let threads: Vec<_> = (0..3_u64)
+            .map(|number| {
+                let group = Arc::clone(&group);
+                thread::spawn(move || match group.join(Work { number, answer: None }, soon()) {
+                    Joined::Leads(leader) if number == 0 => drop(leader),
+                    Joined::Leads(mut leader) => {
+                        let works = leader.take(|_| true);
+                        assert!(leader.finish(works).is_some());
+                    }
+                    Joined::Done(work) => assert_eq!(work.number, number),
+                    Joined::TimedOut | Joined::Abandoned => panic!("nobody is late"),
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(group.waiting(), 0);
+    };
+    shuttle::check_random(check, schedules(400));
+}
+
+/// One who leads and loses the work that it took leaves nobody waiting.
+#[test]
+fn work_may_be_lost() {
+    let check = || {
+        let group = Arc::new(Group::new());
+        let threads: Vec<_> = (0..3_u64)
+            .map(|number| {
+                let group = Arc::clone(&group);
+                thread::spawn(move || match group.join(Work { number, answer: None }, soon()) {
+                    Joined::Leads(mut leader) => drop(leader.take(|_| true)),
+                    Joined::Done(_) => panic!("nothing is done"),
+                    Joined::TimedOut => panic!("nobody is late"),
+                    Joined::Abandoned => {}
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(group.waiting(), 0);
+    };
+    shuttle::check_random(check, schedules(400));
+}
