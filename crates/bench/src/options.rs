@@ -43,7 +43,8 @@ impl Options {
     pub fn rows_of(&self, engine: &dyn Engine, task: Task) -> usize {
         let rows = self.plain_rows();
         if engine.syncs_each_row(task) {
-            self.synced_rows.unwrap_or(rows.min(Self::SYNCED_ROWS)).max(1)
+            // Threads share their waits: each gets as many rows as one alone.
+            self.synced_rows.unwrap_or(rows.min(Self::SYNCED_ROWS)).max(1) * task.threads()
         } else {
             rows
         }

@@ -24,7 +24,7 @@ pub static ENGINES: [BobakEngine; 7] = [
     BobakEngine { name: "memory static", place: Place::Url("memory:"), sqlite: false },
 ];
 
-const TASKS: [Task; 10] = [
+const TASKS: [Task; 13] = [
     Task::Direct,
     Task::Batch,
     Task::Trans,
@@ -35,7 +35,15 @@ const TASKS: [Task; 10] = [
     Task::Update,
     Task::Delete,
     Task::Upsert,
+    Task::Direct4,
+    Task::Direct16,
+    Task::Direct64,
 ];
+
+/// Threads are measured where they have a disk to wait for.
+fn tasks_of(synced: bool) -> &'static [Task] {
+    if synced { &TASKS } else { TASKS.split_at(TASKS.len() - 3).0 }
+}
 
 /// One engine in one mode.
 pub struct BobakEngine {
@@ -78,7 +86,7 @@ impl Engine for BobakEngine {
     }
 
     fn tasks(&self) -> &'static [Task] {
-        &TASKS
+        tasks_of(self.syncs_each_row(Task::Direct))
     }
 
     fn syncs_each_row(&self, task: Task) -> bool {

@@ -92,6 +92,9 @@ impl Lane for BobakLane {
     fn run(&mut self, task: Task, asked: &Asked<'_>) -> Result<Answer, Failure> {
         match task {
             Task::Direct => Ok(Answer::Keys(insert_each(&self.table()?, &self.people)?)),
+            Task::Direct4 | Task::Direct16 | Task::Direct64 => {
+                Ok(Answer::Keys(insert_by_threads(&self.db, &self.people, task.threads())?))
+            }
             Task::Batch => {
                 made_keys(&self.batch(|batch, person| batch.insert(person))?).map(Answer::Keys)
             }
@@ -162,6 +165,22 @@ fn insert_each(table: &Table<'_, Person>, people: &[Person]) -> bobak::Result<Ve
         keys.push(table.insert(person)?);
     }
     Ok(keys)
+}
+
+/// Each thread inserts a part of the rows, one at a time; keys in the order of the rows.
+fn insert_by_threads(db: &Db, people: &[Person], threads: usize) -> Result<Vec<i64>, Failure> {
+    let part = people.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let insert = |people| move || insert_each(&db.table::<Person>()?, people);
+        let running: Vec<_> =
+            people.chunks(part).map(|people| scope.spawn(insert(people))).collect();
+        let mut keys = Vec::with_capacity(people.len());
+        for thread in running {
+            let done = thread.join().map_err(|_| Failure::new("a thread panicked"))?;
+            keys.extend(done?);
+        }
+        Ok(keys)
+    })
 }
 
 fn made_keys(report: &BatchReport) -> Result<Vec<i64>, Failure> {

@@ -61,7 +61,7 @@ impl Mode {
 
     /// Whether each row of `task` waits for the disk.
     pub fn syncs_each_row(self, task: Task) -> bool {
-        self.file && self.synchronous == "full" && task == Task::Direct
+        self.file && self.synchronous == "full" && task.is_direct()
     }
 
     /// Opens a new database in `folder` with these settings.

@@ -28,6 +28,12 @@ pub enum Task {
     Delete,
     /// A batch of rows with keys, of which the first half is there already.
     Upsert,
+    /// As `Direct`, by four threads.
+    Direct4,
+    /// As `Direct`, by sixteen threads.
+    Direct16,
+    /// As `Direct`, by sixty-four threads.
+    Direct64,
 }
 
 /// A name that is no task's.
@@ -36,7 +42,7 @@ pub struct ParseTaskError(String);
 
 impl Task {
     /// All of them, in the order of the report's columns.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Direct,
         Self::Batch,
         Self::Trans,
@@ -48,6 +54,9 @@ impl Task {
         Self::Update,
         Self::Delete,
         Self::Upsert,
+        Self::Direct4,
+        Self::Direct16,
+        Self::Direct64,
     ];
 
     /// The name that reports and options use, such as `batch trans`.
@@ -65,14 +74,35 @@ impl Task {
             Self::Update => "update",
             Self::Delete => "delete",
             Self::Upsert => "upsert",
+            Self::Direct4 => "direct 4 threads",
+            Self::Direct16 => "direct 16 threads",
+            Self::Direct64 => "direct 64 threads",
         }
+    }
+
+    /// How many threads do it.
+    #[must_use]
+    pub const fn threads(self) -> usize {
+        match self {
+            Self::Direct4 => 4,
+            Self::Direct16 => 16,
+            Self::Direct64 => 64,
+            _ => 1,
+        }
+    }
+
+    /// Whether rows are inserted one at a time, each committed by itself.
+    #[must_use]
+    pub const fn is_direct(self) -> bool {
+        matches!(self, Self::Direct) || self.threads() > 1
     }
 
     /// How many of `rows` must be in the table before the clock starts.
     #[must_use]
     pub const fn rows_before(self, rows: usize) -> usize {
         match self {
-            Self::Direct | Self::Batch | Self::Trans | Self::BatchTrans => 0,
+            Self::Batch | Self::Trans | Self::BatchTrans => 0,
+            _ if self.is_direct() => 0,
             Self::Upsert => rows / 2,
             _ => rows,
         }
