@@ -72,6 +72,11 @@ impl<K: Hash + Eq + Clone> Cache<K> {
         self.entries.remove(key).map(|entry| entry.statement)
     }
 
+    /// Takes all statements out.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = StatementId> {
+        self.entries.drain().map(|(_, entry)| entry.statement)
+    }
+
     /// Keeps a statement; gives the one that must go for it, which the caller finalizes.
     #[must_use]
     pub(crate) fn put(&mut self, key: K, statement: StatementId) -> Option<StatementId> {

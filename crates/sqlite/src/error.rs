@@ -26,6 +26,12 @@ impl SqliteError {
     }
 }
 
+impl From<Failure> for SqliteError {
+    fn from(failure: Failure) -> Self {
+        Self { code: failure.code, message: failure.message }
+    }
+}
+
 impl fmt::Display for SqliteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (SQLite's code {})", self.message, self.code)

@@ -2,7 +2,8 @@
 //!
 //! Reading order: settings → opening → the gate and the pool → connections and their statements →
 //! sessions → one row written, batches, queries, cursors → the schema of existing files → the host,
-//! where other engines' tables join. `ffi` is the only module with `unsafe`.
+//! where other engines' tables join. `ffi` is the only module with `unsafe`; [`raw`] hands out its
+//! connections and statements.
 
 mod alter;
 mod batch;
@@ -22,6 +23,7 @@ mod hold;
 mod host;
 mod open;
 mod query;
+pub mod raw;
 mod session;
 mod settings;
 mod standing;

@@ -87,6 +87,14 @@ impl Connection {
         unsafe { sys::sqlite3_busy_timeout(self.raw.as_ptr(), milliseconds) };
     }
 
+    /// Whether foreign keys are enforced.
+    pub(crate) fn set_foreign_keys(&mut self, on: bool) {
+        let nothing = ptr::null_mut::<c_int>();
+        let option = sys::SQLITE_DBCONFIG_ENABLE_FKEY;
+        // SAFETY: this option takes an int and an optional pointer to one.
+        unsafe { sys::sqlite3_db_config(self.raw.as_ptr(), option, c_int::from(on), nothing) };
+    }
+
     /// Takes names in double quotes for names only, never for texts: a misspelt one is an error.
     pub(crate) fn refuse_quoted_strings(&mut self) {
         for option in [sys::SQLITE_DBCONFIG_DQS_DML, sys::SQLITE_DBCONFIG_DQS_DDL] {
@@ -198,6 +206,13 @@ impl Connection {
         }
     }
 
+    /// The largest number of bytes that a value may have.
+    pub(crate) fn max_length(&self) -> usize {
+        // SAFETY: the handle is open; -1 only asks.
+        let limit = unsafe { sys::sqlite3_limit(self.raw.as_ptr(), sys::SQLITE_LIMIT_LENGTH, -1) };
+        usize::try_from(limit).unwrap_or(0)
+    }
+
     pub(super) fn check(&self, code: c_int) -> Result<(), Failure> {
         if code == sys::SQLITE_OK { Ok(()) } else { Err(self.failure(code)) }
     }
@@ -239,6 +254,13 @@ impl Failure {
     pub(crate) fn own(code: c_int, message: &str) -> Self {
         Self { code, message: message.to_owned(), offset: None, cause: None }
     }
+}
+
+/// The version of the SQLite that is built in, such as `3.54.1`.
+#[must_use]
+pub fn version() -> &'static str {
+    // SAFETY: a constant text that ends with NUL.
+    unsafe { CStr::from_ptr(sys::sqlite3_libversion()) }.to_str().unwrap_or_default()
 }
 
 /// Copies a C text.

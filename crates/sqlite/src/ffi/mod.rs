@@ -7,12 +7,13 @@
 //!   takes `&mut Connection`, which is `Send` and not `Sync`: one thread at a time, as SQLite's
 //!   `NOMUTEX` mode asks.
 //! * Texts and bytes are bound without a copy. A statement bound so is stepped only inside the
-//!   call, or the [`Rows`](statement::Rows), that borrows the values; what it still points to afterwards is bound
+//!   call, or the [`Rows`], that borrows the values; what it still points to afterwards is bound
 //!   anew, all of it, before it is stepped again. [`Connection::begin`] copies instead.
 //! * Virtual tables and functions are registered with boxes that SQLite frees by a function of the
 //!   same type; their callbacks catch every panic, and reach the rest of the crate through safe
 //!   traits ([`virtual_table`]).
-//! * A [`RowRef`](row::RowRef) borrows what stepped it, so its texts end before the next step.
+//! * A [`RowRef`] borrows what stepped it, so its texts end before the next step. What converts a
+//!   row's values takes it by `&mut`, since a conversion moves the bytes lent before.
 
 #![allow(unsafe_code)]
 
@@ -21,6 +22,7 @@ mod authorizer;
 mod bind;
 mod collation;
 mod connection;
+mod convert;
 mod engine_session;
 mod index_info;
 mod module;
@@ -34,10 +36,14 @@ mod virtual_table;
 
 pub(crate) use atomic_box::AtomicBox;
 pub(crate) use authorizer::Action;
+pub use connection::version;
 pub(crate) use connection::{Connection, Failure, OpenFlags};
+pub use convert::Kind;
 pub(crate) use engine_session::{LentSession, OwnedSession};
 pub(crate) use index_info::{Constraint, Costs, IndexInfo, OrderStep};
-pub(crate) use statement::StatementId;
+pub(crate) use row::RowRef;
+pub(crate) use statement::Rows;
+pub use statement::StatementId;
 pub(crate) use values::{Arguments, Output};
 #[cfg(feature = "faults")]
 pub(crate) use vfs::Registration;

@@ -10,7 +10,7 @@ use std::{ptr, slice};
 #[derive(Debug)]
 pub(crate) struct RowRef<'a> {
     statement: *mut sys::sqlite3_stmt,
-    columns: usize,
+    pub(super) columns: usize,
     /// The first column's value, where the others are known to follow it.
     first: *mut sys::sqlite3_value,
     /// How many bytes each value is from the next.
@@ -71,7 +71,7 @@ impl RowRef<'_> {
     /// # Safety
     /// The row has the column.
     #[inline]
-    unsafe fn value(&self, column: usize) -> *mut sys::sqlite3_value {
+    pub(super) unsafe fn value(&self, column: usize) -> *mut sys::sqlite3_value {
         // SAFETY: the statement stands on a row that has the column; its values are in an array
         // where `first` is not null.
         unsafe {

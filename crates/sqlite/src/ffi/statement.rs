@@ -5,13 +5,14 @@ use super::bind::Binder;
 use super::connection::{Connection, Failure, copy_text};
 use super::row::RowRef;
 use bobak_core::ValueRef;
+use bobak_core::codec::RawValue;
 use libsqlite3_sys as sys;
 use std::ffi::{c_int, c_uint};
 use std::ptr;
 
 /// The name of a statement of one connection. One that has been finalized names nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StatementId {
+pub struct StatementId {
     index: u32,
     generation: u32,
 }
@@ -66,10 +67,14 @@ pub(crate) struct Rows<'a> {
 impl Connection {
     /// Prepares the first statement of the text, for repeated use. `None` where there is only
     /// white space; the number tells how many bytes of the text were read.
-    pub(crate) fn prepare(&mut self, sql: &str) -> Result<(Option<StatementId>, usize), Failure> {
+    pub(crate) fn prepare(
+        &mut self,
+        sql: impl AsRef<[u8]>,
+    ) -> Result<(Option<StatementId>, usize), Failure> {
+        let sql = sql.as_ref();
         let length = c_int::try_from(sql.len())
             .map_err(|_| Failure::own(sys::SQLITE_TOOBIG, "the SQL text is too long"))?;
-        if sql.contains('\0') {
+        if sql.contains(&0) {
             let message = "syntax error: a NUL in the SQL text";
             return Err(Failure::own(sys::SQLITE_ERROR, message));
         }
@@ -107,7 +112,7 @@ impl Connection {
     pub(crate) fn execute<'v>(
         &mut self,
         id: StatementId,
-        values: impl Iterator<Item = ValueRef<'v>>,
+        values: impl Iterator<Item = impl Into<RawValue<'v>>>,
     ) -> Result<(), Failure> {
         self.execute_with(id, |binder| values.for_each(|value| binder.push(value.into())))
     }
@@ -137,7 +142,7 @@ impl Connection {
     pub(crate) fn rows<'a, 'v: 'a>(
         &'a mut self,
         id: StatementId,
-        values: impl Iterator<Item = ValueRef<'v>>,
+        values: impl Iterator<Item = impl Into<RawValue<'v>>>,
     ) -> Result<Rows<'a>, Failure> {
         let (index, raw) =
             self.bind_all::<false>(id, |binder| values.for_each(|v| binder.push(v.into())))?;

@@ -1,0 +1,24 @@
+//! SQLite over stdin and stdout, in the protocol of Sqinn 2: what the program `bobak-sqinn` is made
+//! of. `docs/sqinn.md` describes it for those who use it.
+//!
+//! Reading order: options and log → serve, the requests → input and parameters, what comes in →
+//! output, what goes out → database, the statements.
+
+mod background;
+mod database;
+mod input;
+mod log;
+mod options;
+mod output;
+mod parameters;
+mod selftest;
+mod serve;
+mod tag;
+
+pub use database::Database;
+pub use input::Broken;
+pub use log::{Level, Log};
+pub use options::{Command, HELP, Run, parse};
+pub use output::FRAME;
+pub use selftest::selftest;
+pub use serve::serve;

@@ -1,0 +1,48 @@
+//! The bytes with a meaning: what a request asks, and what type a value has.
+
+use bobak_sqlite::raw::Kind;
+
+/// A request to run a statement.
+pub(crate) const EXEC: u8 = 1;
+/// A request for rows.
+pub(crate) const QUERY: u8 = 2;
+/// A request to end.
+pub(crate) const QUIT: u8 = 9;
+
+/// A value's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tag {
+    Null,
+    Int32,
+    Int64,
+    Double,
+    String,
+    Blob,
+}
+
+impl Tag {
+    #[inline]
+    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
+        Some(match byte {
+            0 => Self::Null,
+            1 => Self::Int32,
+            2 => Self::Int64,
+            3 => Self::Double,
+            4 => Self::String,
+            5 => Self::Blob,
+            _ => return None,
+        })
+    }
+
+    /// What SQLite is to make of a column that is asked for by this tag; nothing for NULL, which no
+    /// column can be asked to be.
+    pub(crate) fn kind(self) -> Option<Kind> {
+        match self {
+            Self::Null => None,
+            Self::Int32 | Self::Int64 => Some(Kind::Int),
+            Self::Double => Some(Kind::Float),
+            Self::String => Some(Kind::Text),
+            Self::Blob => Some(Kind::Bytes),
+        }
+    }
+}

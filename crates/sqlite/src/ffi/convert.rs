@@ -1,0 +1,79 @@
+//! A row's values, converted by SQLite to the types that are asked for.
+
+use super::connection::Failure;
+use super::row::RowRef;
+use bobak_core::codec::RawValue;
+use libsqlite3_sys as sys;
+use std::slice;
+
+/// What a value is read as; NULL stays NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An integer of 64 bits.
+    Int,
+    /// A float.
+    Float,
+    /// A text in UTF-8, as far as what is stored is.
+    Text,
+    /// Bytes: those of a text too, and of a number's text.
+    Bytes,
+}
+
+impl RowRef<'_> {
+    /// Gives `each` the first columns' values, one for each of the kinds, converted as SQLite's
+    /// `sqlite3_column_…` functions do; NULL for a column that the row has not.
+    #[inline]
+    pub(crate) fn convert<'r>(
+        &'r mut self,
+        kinds: impl Iterator<Item = Kind>,
+        mut each: impl FnMut(RawValue<'r>),
+    ) -> Result<(), Failure> {
+        for (column, kind) in kinds.enumerate() {
+            if column >= self.columns {
+                each(RawValue::Null);
+                continue;
+            }
+            // SAFETY: the statement stands on a row that has the column. Each value is converted
+            // once while `'r` lasts, which holds the row mutably: nothing lent is moved.
+            match unsafe { converted(self.value(column), kind) } {
+                Some(value) => each(value),
+                None => return Err(Failure::own(sys::SQLITE_NOMEM, "out of memory")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The value as that kind; `None` where there is no memory to convert it.
+///
+/// # Safety
+/// The value is valid, and neither changed nor converted again while the result lives.
+#[inline]
+unsafe fn converted<'r>(value: *mut sys::sqlite3_value, kind: Kind) -> Option<RawValue<'r>> {
+    // SAFETY: the caller says so. Bytes are counted after the conversion, as is prescribed, and so
+    // many are there.
+    unsafe {
+        if sys::sqlite3_value_type(value) == sys::SQLITE_NULL {
+            return Some(RawValue::Null);
+        }
+        let start = match kind {
+            Kind::Int => return Some(RawValue::Int(sys::sqlite3_value_int64(value))),
+            Kind::Float => return Some(RawValue::Float(sys::sqlite3_value_double(value))),
+            Kind::Text => sys::sqlite3_value_text(value),
+            Kind::Bytes => sys::sqlite3_value_blob(value).cast(),
+        };
+        let length = usize::try_from(sys::sqlite3_value_bytes(value)).unwrap_or(0);
+        let bytes = if length == 0 {
+            // A blob of no bytes is given as null; so is what there was no memory for.
+            if start.is_null() && kind == Kind::Text {
+                return None;
+            }
+            &[]
+        } else if start.is_null() {
+            return None;
+        } else {
+            slice::from_raw_parts(start, length)
+        };
+        Some(if kind == Kind::Text { RawValue::Text(bytes) } else { RawValue::Bytes(bytes) })
+    }
+}

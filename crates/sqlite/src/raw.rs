@@ -1,0 +1,207 @@
+//! A connection and its prepared statements as they are, safe and without an engine around them:
+//! for programs that speak SQL on behalf of others. Low-level: no settings are made, no error is
+//! translated, values are those of SQLite.
+//!
+//! ```
+//! use bobak_sqlite::raw::{Access, Connection, Kind, Value};
+//!
+//! let mut db = Connection::open(c":memory:", Access::Create)?;
+//! let insert = db.prepare("CREATE TABLE t AS SELECT ?1 AS a")?.expect("a statement");
+//! db.execute(insert, [Value::Text(b"12 monkeys")].into_iter())?;
+//! let query = db.prepare("SELECT a FROM t")?.expect("a statement");
+//! let mut rows = db.query(query, std::iter::empty())?;
+//! let mut row = rows.next()?.expect("a row");
+//! row.read([Kind::Int].into_iter(), |value| assert_eq!(value, Value::Int(12)))?;
+//! # Ok::<(), bobak_sqlite::SqliteError>(())
+//! ```
+
+use crate::cache::Cache;
+use crate::error::SqliteError;
+use crate::ffi::{self, OpenFlags};
+use std::ffi::CStr;
+use std::iter::repeat_n;
+use std::time::Duration;
+
+pub use crate::ffi::{Kind, StatementId, version};
+/// A value that is bound or read; texts are bytes, in UTF-8 by agreement only.
+pub use bobak_core::codec::RawValue as Value;
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Only for reading.
+    Read,
+    /// For reading and writing.
+    Write,
+    /// As `Write`, and made where it is missing.
+    Create,
+}
+
+/// An open connection. It may be sent to another thread; one uses it at a time.
+#[derive(Debug)]
+pub struct Connection {
+    db: ffi::Connection,
+    texts: Cache<Box<[u8]>>,
+}
+
+/// A running statement; dropping it resets the statement.
+#[derive(Debug)]
+pub struct Rows<'a>(ffi::Rows<'a>);
+
+/// The row that a statement stands on.
+#[derive(Debug)]
+pub struct Row<'a>(ffi::RowRef<'a>);
+
+impl Connection {
+    /// How many statements [`prepare_cached`](Self::prepare_cached) keeps.
+    pub const CACHED: usize = 128;
+
+    /// Opens a database by the name as SQLite takes it, `:memory:` and URIs included.
+    ///
+    /// # Errors
+    /// What SQLite says, such as code 14 where the file cannot be opened.
+    pub fn open(name: &CStr, access: Access) -> Result<Self, SqliteError> {
+        let flags =
+            OpenFlags { read_only: access == Access::Read, create: access == Access::Create };
+        let db = ffi::Connection::open(name, flags)?;
+        Ok(Self { db, texts: Cache::new(Self::CACHED) })
+    }
+
+    /// Waits so long where another connection holds a lock, before a call fails with code 5. None
+    /// by default.
+    pub fn set_busy_timeout(&mut self, timeout: Duration) {
+        self.db.set_busy_timeout(timeout);
+    }
+
+    /// Whether foreign keys are enforced. They are by default, unless SQLite was compiled otherwise.
+    pub fn set_foreign_keys(&mut self, on: bool) {
+        self.db.set_foreign_keys(on);
+    }
+
+    /// The largest number of parameters that a statement may have.
+    #[must_use]
+    pub fn max_parameters(&self) -> usize {
+        self.db.max_parameters()
+    }
+
+    /// The largest number of bytes that a value may have.
+    #[must_use]
+    pub fn max_length(&self) -> usize {
+        self.db.max_length()
+    }
+
+    /// Prepares the first statement of the text; what follows it is not looked at. `None` where
+    /// there is only white space and comments.
+    ///
+    /// # Errors
+    /// What SQLite says of the text.
+    pub fn prepare(&mut self, sql: impl AsRef<[u8]>) -> Result<Option<StatementId>, SqliteError> {
+        Ok(self.db.prepare(sql)?.0)
+    }
+
+    /// As [`prepare`](Self::prepare), with the statement of the same text used before, if it is
+    /// among the last [`CACHED`](Self::CACHED). Do not [`finalize`](Self::finalize) it.
+    ///
+    /// Not for statements that act while they are prepared, as some PRAGMAs do. A changed schema
+    /// does no harm: SQLite prepares the statement anew when it is run.
+    ///
+    /// # Errors
+    /// What SQLite says of the text.
+    pub fn prepare_cached(
+        &mut self,
+        sql: impl AsRef<[u8]>,
+    ) -> Result<Option<StatementId>, SqliteError> {
+        let sql = sql.as_ref();
+        if let Some(id) = self.texts.get(sql) {
+            return Ok(Some(id));
+        }
+        let id = self.prepare(sql)?;
+        if let Some(id) = id
+            && let Some(old) = self.texts.put(sql.into(), id)
+        {
+            self.db.finalize(old);
+        }
+        Ok(id)
+    }
+
+    /// Frees all statements of [`prepare_cached`](Self::prepare_cached).
+    pub fn clear_cached(&mut self) {
+        for id in self.texts.drain() {
+            self.db.finalize(id);
+        }
+    }
+
+    /// Frees a statement; nothing where it is freed already.
+    pub fn finalize(&mut self, statement: StatementId) {
+        self.db.finalize(statement);
+    }
+
+    /// Runs a statement to its end and resets it. Rows are passed over; parameters that get no
+    /// value are NULL.
+    ///
+    /// # Errors
+    /// What SQLite says; code 25 where there are more values than parameters.
+    #[inline]
+    pub fn execute<'v>(
+        &mut self,
+        statement: StatementId,
+        values: impl ExactSizeIterator<Item = Value<'v>>,
+    ) -> Result<(), SqliteError> {
+        let values = self.padded(statement, values);
+        Ok(self.db.execute(statement, values)?)
+    }
+
+    /// Starts a statement, to step through its rows; parameters that get no value are NULL.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute).
+    #[inline]
+    pub fn query<'a, 'v: 'a>(
+        &'a mut self,
+        statement: StatementId,
+        values: impl ExactSizeIterator<Item = Value<'v>>,
+    ) -> Result<Rows<'a>, SqliteError> {
+        let values = self.padded(statement, values);
+        Ok(Rows(self.db.rows(statement, values)?))
+    }
+
+    fn padded<'v, I>(
+        &self,
+        statement: StatementId,
+        values: I,
+    ) -> impl Iterator<Item = Value<'v>> + use<'v, I>
+    where
+        I: ExactSizeIterator<Item = Value<'v>>,
+    {
+        let missing = self.db.parameters(statement).saturating_sub(values.len());
+        values.chain(repeat_n(Value::Null, missing))
+    }
+}
+
+impl Rows<'_> {
+    /// The next row; `None` at the end.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    #[inline]
+    #[allow(clippy::should_implement_trait, reason = "the row borrows what gave it")]
+    pub fn next(&mut self) -> Result<Option<Row<'_>>, SqliteError> {
+        Ok(self.0.next()?.map(Row))
+    }
+}
+
+impl Row<'_> {
+    /// Gives `each` the first columns' values, one for each of the kinds, converted as SQLite
+    /// converts; NULL for a column that the row has not.
+    ///
+    /// # Errors
+    /// Code 7 where there is no memory for a conversion.
+    #[inline]
+    pub fn read<'r>(
+        &'r mut self,
+        kinds: impl Iterator<Item = Kind>,
+        each: impl FnMut(Value<'r>),
+    ) -> Result<(), SqliteError> {
+        Ok(self.0.convert(kinds, each)?)
+    }
+}
