@@ -22,7 +22,10 @@ enum Thread<W> {
     None,
     /// It could not be started.
     Never,
-    Running { jobs: SyncSender<Job<W>>, done: Receiver<(Job<W>, io::Result<()>)> },
+    Running {
+        jobs: SyncSender<Job<W>>,
+        done: Receiver<(Job<W>, io::Result<()>)>,
+    },
 }
 
 impl<W: Write + Send + 'static> Background<W> {

@@ -88,8 +88,19 @@ impl Database {
 /// changes the schema. What begins with a comment is not looked into.
 fn is_kept(sql: &[u8]) -> bool {
     const KEPT: [&[u8]; 13] = [
-        b"SELECT", b"INSERT", b"UPDATE", b"DELETE", b"REPLACE", b"WITH", b"VALUES", b"BEGIN", b"COMMIT",
-        b"END", b"SAVEPOINT", b"RELEASE", b"ROLLBACK",
+        b"SELECT",
+        b"INSERT",
+        b"UPDATE",
+        b"DELETE",
+        b"REPLACE",
+        b"WITH",
+        b"VALUES",
+        b"BEGIN",
+        b"COMMIT",
+        b"END",
+        b"SAVEPOINT",
+        b"RELEASE",
+        b"ROLLBACK",
     ];
     let sql = sql.trim_ascii_start();
     let end = sql.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(sql.len());
@@ -115,10 +126,14 @@ mod tests {
 
     #[test]
     fn only_statements_without_a_second_meaning_are_kept() {
-        for sql in ["select 1", "  INSERT INTO t VALUES(1)", "\n\tWith a AS (SELECT 1) SELECT 1", "commit"] {
+        for sql in
+            ["select 1", "  INSERT INTO t VALUES(1)", "\n\tWith a AS (SELECT 1) SELECT 1", "commit"]
+        {
             assert!(is_kept(sql.as_bytes()), "{sql}");
         }
-        for sql in ["", "PRAGMA foreign_keys=1", "selects", "CREATE TABLE t(a)", "/* */ SELECT 1", "("] {
+        for sql in
+            ["", "PRAGMA foreign_keys=1", "selects", "CREATE TABLE t(a)", "/* */ SELECT 1", "("]
+        {
             assert!(!is_kept(sql.as_bytes()), "{sql}");
         }
     }

@@ -135,7 +135,9 @@ mod tests {
 
     #[test]
     fn help_names_every_option() {
-        for word in ["run", "test", "version", "sqlite", "-db", "-loglevel", "-logfile", "-logstderr"] {
+        for word in
+            ["run", "test", "version", "sqlite", "-db", "-loglevel", "-logfile", "-logstderr"]
+        {
             assert!(HELP.contains(word), "{word}");
         }
     }

@@ -35,7 +35,8 @@ pub fn selftest(log: &Log) -> Result<(), String> {
     let (sender, answers) = channel();
     let database = Database::open(OsStr::new(":memory:"))?;
     let requests = framed(REQUESTS);
-    serve(requests.as_slice(), Sink(sender), Ok(database), log).map_err(|error| error.to_string())?;
+    serve(requests.as_slice(), Sink(sender), Ok(database), log)
+        .map_err(|error| error.to_string())?;
     let answers: Vec<u8> = answers.into_iter().flatten().collect();
     if answers != framed(ANSWERS) {
         return Err(format!("the answers are not as they should be: {answers:?}"));

@@ -114,7 +114,8 @@ impl<R: Read, W: Write + Send + 'static> Server<'_, R, W> {
                 Ok(database) => match database.prepare(sql) {
                     Ok(statement) => {
                         let values = self.parameters.values(&self.input);
-                        let sent = rows(database, &statement, values, &self.columns, &mut self.output);
+                        let sent =
+                            rows(database, &statement, values, &self.columns, &mut self.output);
                         database.release(statement);
                         sent?
                     }

@@ -67,7 +67,7 @@ impl Connection {
         let id = match self.tables.get(&key) {
             Some(id) => id,
             None => {
-                let prepared = self.db.prepare(&text());
+                let prepared = self.db.prepare(text());
                 let (id, _) = prepared.map_err(|failure| translate(failure, Some(table)))?;
                 let id = id.ok_or_else(no_statement)?;
                 if let Some(old) = self.tables.put(key, id) {

@@ -1,0 +1,99 @@
+//! A server as simple as it can be: each request is copied, taken apart, prepared anew, its rows
+//! kept, and answered as a value. Nothing is shared with the real one but SQLite's own calls.
+
+use crate::support::{Answer, V};
+use bobak_sqlite::SqliteError;
+use bobak_sqlite::raw::{Access, Connection, Kind, Value};
+
+pub struct Slow(Connection);
+
+impl Slow {
+    pub fn new() -> Self {
+        let mut db = Connection::open(c":memory:", Access::Create).unwrap();
+        db.set_foreign_keys(false);
+        Self(db)
+    }
+
+    pub fn exec(&mut self, sql: &str, runs: &[Vec<V>]) -> Answer {
+        let mut answer = Answer::default();
+        for run in runs {
+            let result = self.run(sql, run, &[]).map(drop);
+            if let Err(error) = result {
+                answer.error = Some(error.message().to_owned());
+                break;
+            }
+        }
+        answer
+    }
+
+    pub fn query(&mut self, sql: &str, parameters: &[V], columns: &[u8]) -> Answer {
+        let mut answer = Answer::default();
+        if let Err(error) = self.rows(sql, parameters, columns, &mut answer.rows) {
+            answer.error = Some(error.message().to_owned());
+        }
+        answer
+    }
+
+    fn run(&mut self, sql: &str, run: &[V], columns: &[u8]) -> Result<Vec<Vec<V>>, SqliteError> {
+        let mut rows = Vec::new();
+        self.rows(sql, run, columns, &mut rows)?;
+        Ok(rows)
+    }
+
+    fn rows(
+        &mut self,
+        sql: &str,
+        parameters: &[V],
+        columns: &[u8],
+        kept: &mut Vec<Vec<V>>,
+    ) -> Result<(), SqliteError> {
+        let id = self.0.prepare(sql)?.expect("a statement");
+        let values: Vec<_> = parameters.iter().map(bound).collect();
+        let result = self.step(id, &values, columns, kept);
+        self.0.finalize(id);
+        result
+    }
+
+    fn step(
+        &mut self,
+        id: bobak_sqlite::raw::StatementId,
+        values: &[Value<'_>],
+        columns: &[u8],
+        kept: &mut Vec<Vec<V>>,
+    ) -> Result<(), SqliteError> {
+        let mut rows = self.0.query(id, values.iter().copied())?;
+        while let Some(mut row) = rows.next()? {
+            let kinds = columns.iter().map(|tag| match tag {
+                1 | 2 => Kind::Int,
+                3 => Kind::Float,
+                4 => Kind::Text,
+                _ => Kind::Bytes,
+            });
+            let mut tags = columns.iter();
+            let mut values = Vec::new();
+            row.read(kinds, |value| {
+                values.push(match (*tags.next().unwrap(), value) {
+                    (_, Value::Null) => V::Null,
+                    (1, Value::Int(n)) => V::Int32(n as i32),
+                    (_, Value::Int(n)) => V::Int64(n),
+                    (_, Value::Float(n)) => V::Double(n),
+                    (_, Value::Text(bytes)) => V::Text(bytes.into()),
+                    (_, Value::Bytes(bytes)) => V::Blob(bytes.into()),
+                });
+            })?;
+            kept.push(values);
+        }
+        Ok(())
+    }
+}
+
+fn bound(value: &V) -> Value<'_> {
+    match value {
+        V::Null => Value::Null,
+        V::Int32(n) => Value::Int((*n).into()),
+        V::Int64(n) => Value::Int(*n),
+        V::Double(n) => Value::Float(*n),
+        V::Text(bytes) => Value::Text(bytes),
+        V::Blob(bytes) => Value::Bytes(bytes),
+    }
+}
