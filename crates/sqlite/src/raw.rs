@@ -63,7 +63,7 @@ impl Connection {
     pub fn open(name: &CStr, access: Access) -> Result<Self, SqliteError> {
         let flags =
             OpenFlags { read_only: access == Access::Read, create: access == Access::Create };
-        let db = ffi::Connection::open(name, flags)?;
+        let db = ffi::Connection::open(name, flags, None)?;
         Ok(Self { db, texts: Cache::new(Self::CACHED) })
     }
 

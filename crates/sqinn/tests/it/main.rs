@@ -1,5 +1,7 @@
 //! The program and its parts, against the protocol.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 mod differential; // random conversations, against the slow server

@@ -66,7 +66,7 @@ fn every_value_comes_back_as_it_went() {
         (V::Null, 4),
     ];
     for (value, tag) in values {
-        assert_eq!(row("SELECT ?", &[value.clone()], &[tag]), [value]);
+        assert_eq!(row("SELECT ?", std::slice::from_ref(&value), &[tag]), [value]);
     }
     // A NaN is NULL to SQLite.
     assert_eq!(row("SELECT ?", &[V::Double(f64::NAN)], &[3]), [V::Null]);
