@@ -242,7 +242,7 @@ impl Settings {
     /// Whether each commit waits for the disk, and what fails in it can be undone.
     pub(crate) fn commits_wait(&self) -> bool {
         let synced = match self.synchronous {
-            Synchronous::Full => true,
+            Synchronous::Extra | Synchronous::Full => true,
             Synchronous::Normal => self.journal != JournalMode::Wal,
             Synchronous::Off => false,
         };
