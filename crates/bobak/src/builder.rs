@@ -1,5 +1,6 @@
 //! The steps that make a [`Db`].
 
+use crate::db::Inner;
 use crate::{Db, url};
 use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema};
 use std::any::TypeId;
@@ -27,6 +28,8 @@ pub struct DbBuilder {
     attached: Vec<(String, Source)>,
     records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
     always_through_host: bool,
+    #[cfg(feature = "cache")]
+    caches: Vec<crate::cache::Wanted>,
 }
 
 enum Source {
@@ -46,6 +49,39 @@ impl DbBuilder {
     #[must_use]
     pub fn record_on<T: Record>(mut self, engine: &str) -> Self {
         self.records.push((TypeId::of::<T>(), Some(engine.to_owned()), T::schema()));
+        self
+    }
+
+    /// Keeps records of a type in memory, by their keys: `get` then asks the engine only for those
+    /// that are not there. Off unless asked for.
+    ///
+    /// A record is forgotten before anything of this database writes it, and kept again when the
+    /// write is over: a `get` never gives what was there before a write that has returned. Inside
+    /// a transaction `get` asks the engine. What other processes write, and what a trigger of the
+    /// database does to other tables, is not noticed: see
+    /// [`CacheOptions::time_to_live`](crate::CacheOptions::time_to_live).
+    ///
+    /// ```
+    /// use bobak::{CacheOptions, prelude::*};
+    /// #[derive(Record)]
+    /// struct City { id: i64, name: String }
+    ///
+    /// let db = Db::builder().cache::<City>(CacheOptions::new()).open("sqlite::memory:")?;
+    /// db.create_missing_tables()?;
+    /// let cities = db.table::<City>()?;
+    /// let id = cities.insert(&City { id: 0, name: "Bern".into() })?;
+    /// cities.get(id)?;
+    /// cities.get(id)?;
+    /// let stats = db.cache_stats::<City>().unwrap_or_default();
+    /// assert_eq!((stats.hits, stats.misses, stats.entries), (1, 1, 1));
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[cfg(feature = "cache")]
+    #[must_use]
+    pub fn cache<T: Record>(mut self, options: crate::CacheOptions) -> Self {
+        let id = TypeId::of::<T>();
+        self.caches.retain(|other| other.id != id);
+        self.caches.push(crate::cache::Wanted { id, table: T::schema(), options });
         self
     }
 
@@ -103,6 +139,13 @@ impl DbBuilder {
             };
             engines.push((name, engine));
         }
-        Db::from_engines(engines, self.records, !self.always_through_host)
+        let inner = Inner::new(engines, self.records, !self.always_through_host)?;
+        #[cfg(feature = "cache")]
+        let inner = {
+            let mut inner = inner;
+            inner.add_caches(self.caches);
+            inner
+        };
+        Ok(Db::of(Arc::new(inner)))
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Inner {
     engines: Vec<(String, Arc<dyn Engine>)>,
     model: RwLock<Model>,
     pub(crate) routes: Routes,
+    #[cfg(feature = "cache")]
+    pub(crate) caches: crate::cache::All,
 }
 
 /// The record types that the database knows.
@@ -82,18 +84,16 @@ impl Db {
         DbBuilder::default()
     }
 
-    pub(crate) fn from_engines(
-        engines: Vec<(String, Arc<dyn Engine>)>,
-        records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
-        direct: bool,
-    ) -> Result<Self> {
-        let routes = Routes::new(&engines, direct)?;
-        let inner = Inner { engines, model: RwLock::default(), routes };
-        for (id, name, schema) in records {
-            let engine = name.map_or(Ok(0), |name| inner.engine_named(&name))?;
-            inner.register(id, engine, schema)?;
-        }
-        Ok(Self(Arc::new(inner)))
+    pub(crate) const fn of(inner: Arc<Inner>) -> Self {
+        Self(inner)
+    }
+
+    /// What the cache of a record type holds, and what it was worth so far; `None` where it has
+    /// none. See [`DbBuilder::cache`].
+    #[cfg(feature = "cache")]
+    #[must_use]
+    pub fn cache_stats<T: Record>(&self) -> Option<crate::CacheStats> {
+        self.0.caches.stats(TypeId::of::<T>())
     }
 
     /// The records of one type.
@@ -306,6 +306,49 @@ impl Db {
 }
 
 impl Inner {
+    pub(crate) fn new(
+        engines: Vec<(String, Arc<dyn Engine>)>,
+        records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
+        direct: bool,
+    ) -> Result<Self> {
+        let routes = Routes::new(&engines, direct)?;
+        let inner = Self {
+            engines,
+            model: RwLock::default(),
+            routes,
+            #[cfg(feature = "cache")]
+            caches: crate::cache::All::default(),
+        };
+        for (id, name, schema) in records {
+            let engine = name.map_or(Ok(0), |name| inner.engine_named(&name))?;
+            inner.register(id, engine, schema)?;
+        }
+        Ok(inner)
+    }
+
+    /// Puts caches before the engines that keep their record types.
+    #[cfg(feature = "cache")]
+    pub(crate) fn add_caches(&mut self, wanted: Vec<crate::cache::Wanted>) {
+        use crate::cache::{Cached, Caches, Store};
+        let mut stores: Vec<Vec<Arc<Store>>> = self.engines.iter().map(|_| Vec::new()).collect();
+        for crate::cache::Wanted { id, table, options } in wanted {
+            let store = Arc::new(Store::new(table, &options));
+            let model = self.model.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let entry = model.types.get(&id).and_then(|place| model.tables.get(*place));
+            // A type that the builder was not told of is taken to be on the main engine.
+            let engine = entry.map_or(0, |entry| entry.engine);
+            if let Some(stores) = stores.get_mut(engine) {
+                stores.push(Arc::clone(&store));
+            }
+            self.caches.add(id, store);
+        }
+        for ((_, engine), stores) in self.engines.iter_mut().zip(stores) {
+            if !stores.is_empty() {
+                *engine = Arc::new(Cached::new(Arc::clone(engine), Caches::new(stores)));
+            }
+        }
+    }
+
     pub(crate) fn engine(&self, place: usize) -> Result<&Arc<dyn Engine>> {
         self.engines.get(place).map(|(_, engine)| engine).ok_or_else(|| {
             Error::new(ErrorKind::Config, "the database has no engine: name one in the builder")

@@ -17,6 +17,8 @@
 mod access;
 mod batch;
 mod builder;
+#[cfg(feature = "cache")]
+mod cache;
 mod copy;
 mod db;
 mod diff;
@@ -39,6 +41,8 @@ pub use bobak_core::{
 };
 pub use bobak_derive::{Field, FromRow, Record};
 pub use builder::DbBuilder;
+#[cfg(feature = "cache")]
+pub use cache::{CacheOptions, CacheStats};
 pub use copy::{CopyOptions, CopyProgress, CopyReport};
 pub use db::Db;
 pub use diff::{Difference, diff};

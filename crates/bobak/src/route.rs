@@ -35,6 +35,7 @@ impl RunText for Inner {
     ) -> Result<()> {
         let route = self.routes.find(self, text, parameters)?;
         let engine = self.engine_of(&route)?;
+        let _forgotten = self.forget(text);
         route.query(&*engine.session()?, text, parameters, row)
     }
 }
@@ -43,6 +44,7 @@ impl Inner {
     /// Runs a statement that gives no rows.
     pub(crate) fn execute_text(&self, text: &str, parameters: &[Value<'_>]) -> Result<u64> {
         let route = self.routes.find(self, text, parameters)?;
+        let _forgotten = self.forget(text);
         self.engine_of(&route)?.session()?.execute(text, parameters)
     }
 
@@ -99,6 +101,15 @@ impl Inner {
             Route::Host => self.routes.host(self)?.explain(text, parameters),
         }
     }
+
+    /// Makes caches forget what a statement may write, until the answer is dropped.
+    #[cfg(feature = "cache")]
+    fn forget(&self, text: &str) -> impl Drop + use<> {
+        self.caches.before_sql(text)
+    }
+
+    #[cfg(not(feature = "cache"))]
+    const fn forget(&self, _: &str) {}
 
     fn engine_of(&self, route: &Route) -> Result<Arc<dyn Engine>> {
         match route {

@@ -4,6 +4,8 @@
 
 mod bad_input;
 mod batches;
+#[cfg(feature = "cache")]
+mod cache;
 mod copy;
 mod dynamic;
 mod engines;

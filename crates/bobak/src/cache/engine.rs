@@ -1,0 +1,97 @@
+//! An engine with caches in front of it.
+
+use super::session::CachedSession;
+use super::store::Key;
+use super::touch::Caches;
+use bobak_core::codec::{EncodedRow, FRAME, encode};
+use bobak_core::{
+    Capabilities, Engine, Estimate, Outcome, Result, Row, SchemaChange, Session, TableSchema,
+    Value, Write,
+};
+use std::sync::Arc;
+
+/// An engine whose lookups by key are answered from memory where they can be.
+pub(crate) struct Cached {
+    engine: Arc<dyn Engine>,
+    caches: Caches,
+}
+
+impl Cached {
+    pub(crate) fn new(engine: Arc<dyn Engine>, caches: Caches) -> Self {
+        Self { engine, caches }
+    }
+}
+
+impl Engine for Cached {
+    fn name(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.engine.capabilities()
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(CachedSession::new(self.engine.session()?, &self.caches)))
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let mut touched = Vec::new();
+        self.caches.by_write(write, &mut touched);
+        self.engine.write(write)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        get(&self.caches, table, key, row, |row| self.engine.get(table, key, row))
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.engine.tables()
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        let _touched = self.caches.all();
+        self.engine.alter(changes)
+    }
+
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        self.engine.estimate(table)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.engine.flush()
+    }
+}
+
+/// A lookup: answered from the cache, or by `ask`, whose row is then kept.
+pub(super) fn get(
+    caches: &Caches,
+    table: &TableSchema,
+    key: &[Value<'_>],
+    row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ask: impl FnOnce(&mut dyn FnMut(&dyn Row) -> Result<()>) -> Result<bool>,
+) -> Result<bool> {
+    let (Some(store), Some(key)) = (caches.of(table), Key::of(key)) else {
+        return ask(row);
+    };
+    if let Some(kept) = store.get(&key) {
+        return row(&EncodedRow::new(&kept)).map(|()| true);
+    }
+    let Some(note) = store.note(&key) else {
+        return ask(row);
+    };
+    let mut bytes = Vec::new();
+    let found = ask(&mut |found| {
+        encode(&mut bytes, found)?;
+        row(found)
+    })?;
+    if let Some(bytes) = bytes.get(FRAME..).filter(|_| found) {
+        store.keep(key, bytes, note);
+    }
+    Ok(found)
+}

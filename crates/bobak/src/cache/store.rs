@@ -1,0 +1,169 @@
+//! One table's rows by key, and the word of those who are writing.
+
+use super::{CacheOptions, CacheStats};
+use bobak_core::codec::{self, EncodedRow};
+use bobak_core::{Row, TableSchema, Value};
+use quick_cache::{Weighter, sync::Cache};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How many stripes the keys are parted in: writers of one keep lookups of the others going.
+const STRIPES: usize = 64;
+/// A stripe counts its writers in the low half, and in the high half how many there ever were.
+const WRITER: u64 = 1;
+const EVER: u64 = 1 << 32;
+
+/// A table's cache.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub table: Arc<TableSchema>,
+    rows: Cache<Key, Kept, Weigh>,
+    stripes: [AtomicU64; STRIPES],
+    hasher: RandomState,
+    time_to_live: Option<Duration>,
+}
+
+/// A row's key: an integer, or what the codec makes of others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    Int(i64),
+    Encoded(Box<[u8]>),
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
+    row: Arc<[u8]>,
+    until: Option<Instant>,
+}
+
+/// Weighs bytes, and at least as many as give every entry its share: so one number bounds both.
+#[derive(Clone, Debug)]
+struct Weigh {
+    least: u64,
+}
+
+/// The state of a key's stripe before the engine was asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Note(u64);
+
+impl Store {
+    pub(crate) fn new(table: &Arc<TableSchema>, options: &CacheOptions) -> Self {
+        let entries = usize::try_from(options.entries).unwrap_or(usize::MAX);
+        let weigh = Weigh { least: (options.bytes / options.entries).max(1) };
+        Self {
+            table: Arc::clone(table),
+            rows: Cache::with_weighter(entries, options.bytes, weigh),
+            stripes: [const { AtomicU64::new(0) }; STRIPES],
+            hasher: RandomState::new(),
+            time_to_live: options.time_to_live,
+        }
+    }
+
+    /// The row with this key, in the codec's bytes.
+    #[inline]
+    pub(crate) fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
+        let kept = self.rows.get(key)?;
+        match kept.until {
+            Some(until) if until <= Instant::now() => {
+                self.rows.remove(key);
+                None
+            }
+            _ => Some(kept.row),
+        }
+    }
+
+    /// To be called before the engine is asked for a row that is to be kept; `None` while it is
+    /// being written.
+    pub(crate) fn note(&self, key: &Key) -> Option<Note> {
+        let state = self.stripe(key).load(Ordering::SeqCst);
+        state.is_multiple_of(EVER).then_some(Note(state))
+    }
+
+    /// Keeps a row, unless somebody began to write it since the note was taken.
+    pub(crate) fn keep(&self, key: Key, row: &[u8], note: Note) {
+        let until = self.time_to_live.map(|time| Instant::now() + time);
+        let stripe = self.stripe(&key);
+        self.rows.insert(key.clone(), Kept { row: Arc::from(row), until });
+        // After it is there: whoever begins to write later finds it, and takes it out.
+        if stripe.load(Ordering::SeqCst) != note.0 {
+            self.rows.remove(&key);
+        }
+    }
+
+    pub(crate) fn begin_writing(&self, key: &Key) {
+        self.stripe(key).fetch_add(EVER + WRITER, Ordering::SeqCst);
+        self.rows.remove(key);
+    }
+
+    pub(crate) fn end_writing(&self, key: &Key) {
+        self.stripe(key).fetch_sub(WRITER, Ordering::SeqCst);
+    }
+
+    pub(crate) fn begin_writing_all(&self) {
+        for stripe in &self.stripes {
+            stripe.fetch_add(EVER + WRITER, Ordering::SeqCst);
+        }
+        self.rows.clear();
+    }
+
+    pub(crate) fn end_writing_all(&self) {
+        for stripe in &self.stripes {
+            stripe.fetch_sub(WRITER, Ordering::SeqCst);
+        }
+    }
+
+    pub(crate) fn stats(&self) -> CacheStats {
+        CacheStats {
+            hits: self.rows.hits(),
+            misses: self.rows.misses(),
+            entries: self.rows.len() as u64,
+        }
+    }
+
+    fn stripe(&self, key: &Key) -> &AtomicU64 {
+        let place = match key {
+            Key::Int(key) => key.cast_unsigned(),
+            Key::Encoded(_) => self.hasher.hash_one(key),
+        };
+        &self.stripes[(place % STRIPES as u64) as usize]
+    }
+}
+
+impl Key {
+    /// The key of values in key order; `None` where they can be none.
+    #[inline]
+    pub(crate) fn of(values: &[Value<'_>]) -> Option<Self> {
+        if let [Value::Int(key)] = values {
+            return Some(Self::Int(*key));
+        }
+        let mut bytes = Vec::new();
+        codec::encode_slice(&mut bytes, values).ok()?;
+        Some(Self::Encoded(bytes.into()))
+    }
+
+    /// The key among the values of a whole row.
+    pub(crate) fn in_row(table: &TableSchema, row: &dyn Row) -> Option<Self> {
+        let values: Vec<Value<'_>> =
+            table.key().iter().map(|&place| Value::from(row.get(place))).collect();
+        Self::of(&values)
+    }
+
+    /// The key of a row that holds nothing else, in key order.
+    pub(crate) fn in_key_row(row: EncodedRow<'_>) -> Option<Self> {
+        let values: Vec<Value<'_>> =
+            (0..row.len()).map(|place| Value::from(row.value(place))).collect();
+        Self::of(&values)
+    }
+}
+
+impl Weighter<Key, Kept> for Weigh {
+    fn weight(&self, key: &Key, kept: &Kept) -> u64 {
+        let key = match key {
+            Key::Int(_) => 8,
+            Key::Encoded(bytes) => bytes.len(),
+        };
+        self.least.max((key + kept.row.len()) as u64)
+    }
+}
