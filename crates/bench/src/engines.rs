@@ -6,7 +6,8 @@ use crate::{facade, raw};
 /// The engines that are measured when none are named, in the order of the report's rows.
 #[must_use]
 pub fn all() -> Vec<&'static dyn Engine> {
-    facade::ENGINES.iter().map(|engine| engine as &dyn Engine).collect()
+    let engines = facade::ENGINES.iter().map(|engine| engine as &dyn Engine);
+    engines.chain([&facade::CACHED as &dyn Engine]).collect()
 }
 
 /// Engines that are measured only when named: the raw lanes themselves. Such a cell is held

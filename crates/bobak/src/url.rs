@@ -20,6 +20,7 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
         return Err(bad("no engine: write sqlite:FILE, sqlite::memory: or memory:".to_owned()));
     };
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    #[cfg(feature = "remote")]
     let raw = place;
     let place =
         decode(place).ok_or_else(|| bad("a % without two hexadecimal digits".to_owned()))?;

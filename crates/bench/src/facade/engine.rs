@@ -60,11 +60,11 @@ enum Place {
 }
 
 impl BobakEngine {
-    const fn file(name: &'static str, settings: &'static str) -> Self {
+    pub(super) const fn file(name: &'static str, settings: &'static str) -> Self {
         Self { name, place: Place::File(settings), sqlite: true }
     }
 
-    fn url(&self, folder: &Path) -> Result<String, Failure> {
+    pub(super) fn url(&self, folder: &Path) -> Result<String, Failure> {
         match self.place {
             Place::Url(url) => Ok(url.to_owned()),
             Place::File(settings) => {

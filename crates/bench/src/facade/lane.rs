@@ -108,6 +108,7 @@ impl Lane for BobakLane {
                 Ok(written(&self.batch(|batch, person| batch.delete::<Person>(person.id))?))
             }
             Task::Upsert => Ok(written(&self.batch(|batch, person| batch.upsert(person))?)),
+            Task::ByOne2 => Err(Failure::new("lookups by threads are measured with a cache")),
             Task::AllVirtual => Err(Failure::new("this engine has no virtual table")),
         }
     }

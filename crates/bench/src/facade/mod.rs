@@ -3,8 +3,10 @@
 //! Nothing here is tuned for the benchmark: a record by the derive, an engine by its URL, and the
 //! calls that the documentation shows.
 
+mod cached;
 mod engine;
 mod lane;
 mod person;
 
+pub(crate) use cached::CACHED;
 pub(crate) use engine::ENGINES;

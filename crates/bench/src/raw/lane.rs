@@ -89,7 +89,7 @@ impl Lane for RawLane {
             Task::Update => write_cut(connection, sql::UPDATE, rows, update),
             Task::Delete => write_cut(connection, sql::DELETE, rows, delete),
             Task::Upsert => write_cut(connection, sql::UPSERT, rows, upsert),
-            Task::Direct4 | Task::Direct16 | Task::Direct64 => {
+            Task::Direct4 | Task::Direct16 | Task::Direct64 | Task::ByOne2 => {
                 Err(Failure::new("the raw lane has one thread"))
             }
             Task::AllVirtual => Err(Failure::new("there is no virtual table in the raw lane")),

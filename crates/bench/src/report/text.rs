@@ -8,7 +8,7 @@ pub(super) const GROUPS: [(&str, &[Task]); 4] = [
     ("insert", &[Task::Direct, Task::Batch, Task::Trans, Task::BatchTrans]),
     ("read", &[Task::ByOne, Task::AllVirtual, Task::AllDirect, Task::AllBorrowed]),
     ("change", &[Task::Update, Task::Delete, Task::Upsert]),
-    ("insert by threads", &[Task::Direct4, Task::Direct16, Task::Direct64]),
+    ("by threads", &[Task::Direct4, Task::Direct16, Task::Direct64, Task::ByOne2]),
 ];
 
 impl Report {

@@ -34,6 +34,8 @@ pub enum Task {
     Direct16,
     /// As `Direct`, by sixty-four threads.
     Direct64,
+    /// As `ByOne`, by two threads.
+    ByOne2,
 }
 
 /// A name that is no task's.
@@ -42,7 +44,7 @@ pub struct ParseTaskError(String);
 
 impl Task {
     /// All of them, in the order of the report's columns.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Direct,
         Self::Batch,
         Self::Trans,
@@ -57,6 +59,7 @@ impl Task {
         Self::Direct4,
         Self::Direct16,
         Self::Direct64,
+        Self::ByOne2,
     ];
 
     /// The name that reports and options use, such as `batch trans`.
@@ -77,6 +80,7 @@ impl Task {
             Self::Direct4 => "direct 4 threads",
             Self::Direct16 => "direct 16 threads",
             Self::Direct64 => "direct 64 threads",
+            Self::ByOne2 => "by one 2 threads",
         }
     }
 
@@ -84,6 +88,7 @@ impl Task {
     #[must_use]
     pub const fn threads(self) -> usize {
         match self {
+            Self::ByOne2 => 2,
             Self::Direct4 => 4,
             Self::Direct16 => 16,
             Self::Direct64 => 64,
@@ -94,7 +99,7 @@ impl Task {
     /// Whether rows are inserted one at a time, each committed by itself.
     #[must_use]
     pub const fn is_direct(self) -> bool {
-        matches!(self, Self::Direct) || self.threads() > 1
+        matches!(self, Self::Direct | Self::Direct4 | Self::Direct16 | Self::Direct64)
     }
 
     /// How many of `rows` must be in the table before the clock starts.
@@ -111,7 +116,10 @@ impl Task {
     /// Whether it leaves rows behind that differ from those that were there before.
     #[must_use]
     pub const fn writes(self) -> bool {
-        !matches!(self, Self::ByOne | Self::AllVirtual | Self::AllDirect | Self::AllBorrowed)
+        !matches!(
+            self,
+            Self::ByOne | Self::ByOne2 | Self::AllVirtual | Self::AllDirect | Self::AllBorrowed
+        )
     }
 
     /// Reads a comma-separated list of names.
