@@ -29,6 +29,10 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
         "memory" => memory(&place, &settings).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "sqlite")]
         "sqlite" => sqlite(&place, &settings).map_err(|error| in_url(error, bad)),
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => bobak_postgres::Postgres::open(url)
+            .map(|engine| Arc::new(engine) as Arc<dyn Engine>)
+            .map_err(|error| in_url(error, bad)),
         #[cfg(feature = "remote")]
         "bobak" => remote::tcp(&place, &settings).map_err(|error| in_url(error, bad)),
         #[cfg(all(feature = "remote", unix))]
@@ -46,18 +50,32 @@ const ENGINES: &[&str] = &[
     #[cfg(feature = "sqlite")]
     "sqlite",
     "memory",
+    #[cfg(feature = "postgres")]
+    "postgres",
     #[cfg(feature = "remote")]
     "bobak, bobak+unix, bobak+stdio",
 ];
 
 /// The URL as messages show it: what nobody may read is left out.
 fn without_secrets(url: &str) -> String {
-    let Some((place, query)) = url.split_once('?') else { return url.to_owned() };
+    let Some((place, query)) = url.split_once('?') else { return without_password(url) };
+    let place = without_password(place);
     let shown = query.split('&').map(|part| match part.split_once('=') {
         Some((name @ ("token" | "password"), _)) => format!("{name}=…"),
         _ => part.to_owned(),
     });
     format!("{place}?{}", shown.collect::<Vec<_>>().join("&"))
+}
+
+/// `engine://user:password@host` without the password.
+fn without_password(place: &str) -> String {
+    let hidden = || {
+        let (before, host) = place.rsplit_once('@')?;
+        let (scheme, account) = before.split_once("://")?;
+        let (user, _) = account.split_once(':')?;
+        Some(format!("{scheme}://{user}:…@{host}"))
+    };
+    hidden().unwrap_or_else(|| place.to_owned())
 }
 
 /// A setting's error gets the URL; an engine's own is about a file, and names it.

@@ -1,10 +1,10 @@
 //! Updates and deletes of many rows by a condition.
 
 use crate::Dialect;
-use crate::condition::push_where;
+use crate::condition::{push_stored, push_where};
 use crate::write::raise_version;
 use crate::writer::{Statement, Writer};
-use bobak_core::{Assign, Change, Storage, TableSchema, Value, ValueRef};
+use bobak_core::{Assign, Change, Storage, TableSchema, Type, Value, ValueRef};
 
 /// The rows that a condition keeps, updated or deleted.
 #[must_use]
@@ -51,11 +51,107 @@ fn push_sum<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, val
         writer.literal(ValueRef::Null);
         return;
     }
+    if writer.dialect == Dialect::Postgres {
+        push_postgres_sum(writer, table, column, value);
+        return;
+    }
     writer.raw("CASE WHEN ");
     push_test(writer, table, column, value);
     writer.raw(" THEN ").column(table, column).raw(" + ").value(value.as_ref());
     writer.raw(" WHEN ").column(table, column).raw(" IS NOT NULL THEN ");
     writer.raw(writer.dialect.overflow()).raw(" END");
+}
+
+/// The same, of types that have a range of their own: a sum outside fails by itself. Where Bobak's
+/// range is narrower, or the type is no number, it is looked at first.
+fn push_postgres_sum<'a>(
+    writer: &mut Writer<'a>,
+    table: &TableSchema,
+    column: usize,
+    value: &'a Value<'a>,
+) {
+    let Some(schema) = table.columns().get(column) else {
+        // The engine says so, at the column.
+        writer.column(table, column);
+        return;
+    };
+    let fits = matches!(
+        (schema.storage, value),
+        (Storage::Int, Value::Int(_)) | (Storage::Float, Value::Float(_) | Value::Int(_))
+    );
+    if !fits {
+        push_refusal(writer, table, column, "");
+        return;
+    }
+    if schema.storage == Storage::Float {
+        push_postgres_float_sum(writer, table, column, value);
+        return;
+    }
+    let range = schema.ty.integer_range().unwrap_or((i64::MIN, i64::MAX));
+    if matches!(schema.ty, Type::I16 | Type::I32 | Type::I64) {
+        writer.column(table, column).raw("::int8 + ").value(value.as_ref()).raw("::int8");
+        return;
+    }
+    let sum = |writer: &mut Writer<'a>| {
+        push_stored(writer, table, column);
+        writer.raw("::numeric + ").value(value.as_ref()).raw("::int8");
+    };
+    writer.raw("CASE WHEN ");
+    sum(writer);
+    writer.raw(&format!(" BETWEEN {} AND {} THEN ", range.0, range.1));
+    let (before, after) = match schema.ty {
+        Type::Bool => ("(", ") <> 0"),
+        Type::Currency => ("(", ") / 10000"),
+        Type::Date => ("date '1970-01-01' + (", ")::int4"),
+        Type::Time => ("time '00:00' + ((", ")::text || ' microseconds')::interval"),
+        Type::DateTime => ("timestamp '1970-01-01' + ((", ")::text || ' microseconds')::interval"),
+        Type::Timestamp => {
+            ("timestamptz '1970-01-01 00:00:00+00' + ((", ")::text || ' microseconds')::interval")
+        }
+        _ => ("(", ")::int8"),
+    };
+    writer.raw(before);
+    sum(writer);
+    writer.raw(after);
+    push_refusal(writer, table, column, " ");
+    writer.raw(" END");
+}
+
+/// Beyond the largest float comes infinity, as elsewhere; infinities that cancel out are refused.
+fn push_postgres_float_sum<'a>(
+    writer: &mut Writer<'a>,
+    table: &TableSchema,
+    column: usize,
+    value: &'a Value<'a>,
+) {
+    let added = |writer: &mut Writer<'a>| {
+        writer.value(value.as_ref()).raw("::float8");
+    };
+    let most = f64::MAX;
+    writer.raw("CASE WHEN ").column(table, column).raw(" > 0 AND ");
+    added(writer);
+    writer.raw(" > 0 AND ").column(table, column).raw(&format!(" > {most:e} - "));
+    added(writer);
+    writer.raw(" THEN 'Infinity'::float8 WHEN ").column(table, column).raw(" < 0 AND ");
+    added(writer);
+    writer.raw(" < 0 AND ").column(table, column).raw(&format!(" < -{most:e} - "));
+    added(writer);
+    writer.raw(" THEN '-Infinity'::float8 WHEN ").column(table, column).raw("::float8 + ");
+    added(writer);
+    let refusal = writer.dialect.overflow();
+    writer.raw(" = 'NaN'::float8 THEN ").raw(refusal);
+    writer.raw(" ELSE ").column(table, column).raw("::float8 + ");
+    added(writer);
+    writer.raw(" END");
+}
+
+/// What fails where the column holds a value, and is NULL where it is; with `" "` as the rest of a
+/// CASE that has begun.
+fn push_refusal(writer: &mut Writer<'_>, table: &TableSchema, column: usize, begun: &str) {
+    writer.raw(if begun.is_empty() { "CASE WHEN " } else { " WHEN " });
+    writer.column(table, column).raw(" IS NOT NULL THEN CASE WHEN ");
+    writer.raw(writer.dialect.overflow()).raw(" > 0 THEN ").column(table, column).raw(" END");
+    writer.raw(if begun.is_empty() { " END" } else { "" });
 }
 
 /// Whether the sum is a value of the column.
@@ -68,7 +164,6 @@ fn push_test<'a>(
     column: usize,
     value: &'a Value<'a>,
 ) {
-    let Dialect::Sqlite = writer.dialect;
     let Some(schema) = table.columns().get(column) else {
         // The engine says so, at the sum.
         writer.raw(writer.dialect.truth(true));

@@ -2,7 +2,7 @@
 
 use crate::Dialect;
 use crate::writer::Writer;
-use bobak_core::{Comparison, Condition, Storage, TableSchema, Value, ValueRef};
+use bobak_core::{Comparison, Condition, Storage, TableSchema, Type, Value, ValueRef};
 
 /// How many parts of an `And` or `Or` are written side by side. Parsers make a tree of them that
 /// leans to one side; SQLite refuses one that is 1,000 deep. Longer lists are halved in parentheses.
@@ -27,17 +27,21 @@ pub(crate) fn push_condition<'a>(
 ) {
     match condition {
         Condition::Compare { column, comparison, value } => {
-            writer.column(table, *column).raw(operator(*comparison)).value(value.as_ref());
+            if let Some(ordering) = beyond(writer.dialect, table, *column, value) {
+                let truth = writer.dialect.truth(comparison.holds(ordering));
+                writer.raw("CASE WHEN ").column(table, *column).raw(" IS NOT NULL THEN ");
+                writer.raw(truth).raw(" END");
+                return;
+            }
+            writer.compared(table, *column).raw(operator(*comparison));
+            writer.compared_value(table, *column, value.as_ref());
         }
         Condition::CompareColumns { left, comparison, right } => {
             push_columns(writer, table, *left, *comparison, *right);
         }
         Condition::In { column, values } => push_in(writer, table, *column, values),
         Condition::Like { column, pattern } => {
-            of_text(writer, table, *column, |writer| {
-                let like = writer.dialect.like();
-                writer.column(table, *column).raw(like).value(ValueRef::Text(pattern));
-            });
+            of_text(writer, table, *column, |writer| push_like(writer, table, *column, pattern));
         }
         Condition::StartsWith { column, prefix } => {
             of_text(writer, table, *column, |writer| {
@@ -79,14 +83,100 @@ fn push_columns(
     comparison: Comparison,
     right: usize,
 ) {
+    if writer.dialect == Dialect::Postgres && !comparable(table, left, right) {
+        push_unlike_columns(writer, table, left, comparison, right);
+        return;
+    }
     // Between columns of different classes SQLite would turn one side's texts into numbers, or
     // numbers into texts, first; a `+` hides the declared type, but not the collation.
     let plus = match writer.dialect {
         Dialect::Sqlite if storage(table, left) != storage(table, right) => "+",
-        Dialect::Sqlite => "",
+        Dialect::Sqlite | Dialect::Postgres => "",
     };
-    writer.raw(plus).column(table, left).raw(operator(comparison));
-    writer.raw(plus).column(table, right);
+    writer.raw(plus).compared(table, left).raw(operator(comparison));
+    // The left column's collation counts.
+    writer.raw(plus).around(table, left, |writer| {
+        writer.column(table, right);
+    });
+}
+
+/// Whether a server compares columns of these types as Bobak does.
+fn comparable(table: &TableSchema, left: usize, right: usize) -> bool {
+    let class = |place: usize| {
+        table.columns().get(place).map(|column| match (column.storage, column.ty) {
+            (Storage::Int, Type::Bool) => 1,
+            (Storage::Int, Type::Currency) => 2,
+            (Storage::Int, Type::Date) => 3,
+            (Storage::Int, Type::Time) => 4,
+            (Storage::Int, Type::DateTime) => 5,
+            (Storage::Int, Type::Timestamp) => 6,
+            (Storage::Int, _) | (Storage::Float, _) => 0,
+            (Storage::Text | Storage::Any, _) => 7,
+            (Storage::Bytes, Type::Uuid) => 8,
+            (Storage::Bytes, _) => 9,
+        })
+    };
+    class(left) == class(right)
+}
+
+/// Columns of which each is a number to Bobak, but of another type to the server; and columns of
+/// which one is always before the other: numbers before texts before bytes.
+fn push_unlike_columns(
+    writer: &mut Writer<'_>,
+    table: &TableSchema,
+    left: usize,
+    comparison: Comparison,
+    right: usize,
+) {
+    let class = |place: usize| match storage(table, place) {
+        Some(Storage::Int | Storage::Float) => 0,
+        Some(Storage::Bytes) => 2,
+        _ => 1,
+    };
+    let ordering = class(left).cmp(&class(right));
+    if ordering.is_eq() {
+        push_stored(writer, table, left);
+        writer.raw(operator(comparison));
+        push_stored(writer, table, right);
+        return;
+    }
+    writer.raw("CASE WHEN ").column(table, left).raw(" IS NOT NULL AND ").column(table, right);
+    let truth = writer.dialect.truth(comparison.holds(ordering));
+    writer.raw(" IS NOT NULL THEN ").raw(truth).raw(" END");
+}
+
+/// A column in the form that Bobak keeps it in: a number, or bytes.
+pub(crate) fn push_stored(writer: &mut Writer<'_>, table: &TableSchema, place: usize) {
+    let Some(column) = table.columns().get(place) else {
+        writer.column(table, place);
+        return;
+    };
+    let (before, after) = match (writer.dialect, column.ty) {
+        (Dialect::Postgres, _) if column.is_kept_as_text() => ("", ""),
+        (Dialect::Postgres, Type::Bool) => ("", "::int4"),
+        (Dialect::Postgres, Type::Currency) => ("(", " * 10000)::int8"),
+        (Dialect::Postgres, Type::Date) => ("(", " - date '1970-01-01')"),
+        (Dialect::Postgres, Type::Time | Type::DateTime | Type::Timestamp) => {
+            ("(extract(epoch FROM ", ") * 1000000)::int8")
+        }
+        (Dialect::Postgres, Type::Uuid) => ("uuid_send(", ")"),
+        (Dialect::Postgres, Type::F32) => ("", "::float8"),
+        (Dialect::Postgres | Dialect::Sqlite, _) => ("", ""),
+    };
+    writer.raw(before).column(table, place).raw(after);
+}
+
+/// A pattern: ASCII letters in either case, no escape.
+fn push_like<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, pattern: &'a str) {
+    match writer.dialect {
+        Dialect::Sqlite => {
+            writer.column(table, column).raw(" LIKE ").value(ValueRef::Text(pattern));
+        }
+        Dialect::Postgres => {
+            writer.raw("lower((").column(table, column).raw(")::text COLLATE \"C\") LIKE ");
+            writer.owned_value(Value::from(pattern.to_ascii_lowercase())).raw("::text ESCAPE ''");
+        }
+    }
 }
 
 fn push_in<'a>(
@@ -95,16 +185,45 @@ fn push_in<'a>(
     column: usize,
     values: &'a [Value<'static>],
 ) {
-    let mut values = values.iter().map(Value::as_ref).filter(|value| !value.is_null()).peekable();
-    if values.peek().is_none() {
-        writer.raw(writer.dialect.truth(false));
+    let dialect = writer.dialect;
+    let given = |value: &&Value<'static>| !value.is_null();
+    if !values.iter().any(|value| given(&value)) {
+        writer.raw(dialect.truth(false));
         return;
     }
-    writer.column(table, column).raw(" IN (");
+    let there = |value: &&Value<'static>| beyond(dialect, table, column, value).is_none();
+    let mut values = values.iter().filter(given).filter(there).map(Value::as_ref).peekable();
+    if values.peek().is_none() {
+        writer.raw("CASE WHEN ").column(table, column).raw(" IS NOT NULL THEN ");
+        writer.raw(dialect.truth(false)).raw(" END");
+        return;
+    }
+    writer.compared(table, column).raw(" IN (");
     writer.list(", ", values, |writer, value| {
-        writer.value(value);
+        writer.compared_value(table, column, value);
     });
     writer.raw(")");
+}
+
+/// How every value of the column compares with a value that the server's type has not.
+fn beyond(
+    dialect: Dialect,
+    table: &TableSchema,
+    column: usize,
+    value: &Value<'_>,
+) -> Option<std::cmp::Ordering> {
+    let column = table.columns().get(column)?;
+    let (Dialect::Postgres, Value::Int(value), Type::Bool | Type::Time) =
+        (dialect, value, column.ty)
+    else {
+        return None;
+    };
+    let (low, high) = column.ty.integer_range().filter(|_| !column.is_kept_as_text())?;
+    match value {
+        value if *value < low => Some(std::cmp::Ordering::Greater),
+        value if *value > high => Some(std::cmp::Ordering::Less),
+        _ => None,
+    }
 }
 
 /// A condition over texts: NULL where the column holds something else.
@@ -122,6 +241,11 @@ fn of_text<'a>(
         Dialect::Sqlite => {
             writer.raw("CASE WHEN typeof(").column(table, column).raw(") = 'text' THEN ");
         }
+        // A column holds one class there.
+        Dialect::Postgres => {
+            writer.raw("NULL::boolean");
+            return;
+        }
     }
     condition(writer);
     writer.raw(" END");
@@ -135,12 +259,17 @@ fn push_starts_with<'a>(
     prefix: &'a str,
 ) {
     let bytes = writer.dialect.collate_bytes();
-    writer.raw("(").column(table, column).raw(" >= ").value(ValueRef::Text(prefix)).raw(bytes);
+    let text = match writer.dialect {
+        Dialect::Sqlite => "",
+        Dialect::Postgres => "::text",
+    };
+    writer.raw("(").column(table, column).raw(text);
+    writer.raw(" >= ").value(ValueRef::Text(prefix)).raw(text).raw(bytes);
     // Where no text follows all those with the prefix, the lower bound says it all: also for the
     // empty prefix, with which every text begins.
     if let Some(next) = after_prefix(prefix) {
-        writer.raw(" AND ").column(table, column).raw(" < ");
-        writer.owned_value(Value::from(next)).raw(bytes);
+        writer.raw(" AND ").column(table, column).raw(text).raw(" < ");
+        writer.owned_value(Value::from(next)).raw(text).raw(bytes);
     }
     writer.raw(")");
 }

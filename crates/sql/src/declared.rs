@@ -87,7 +87,36 @@ pub fn declared_type(dialect: Dialect, column: &ColumnSchema) -> String {
                 }
             }
         }
+        Dialect::Postgres => postgres_type(column),
     }
+}
+
+/// PostgreSQL's types have values of their own, in which other programs see what they expect: money
+/// in units, dates as dates. What they do not say (a narrower range, a role) stands in a comment
+/// beside the column: see [`remark`](crate::remark).
+fn postgres_type(column: &ColumnSchema) -> String {
+    let name = match (column.ty, column.is_kept_as_text(), column.max_chars) {
+        (Type::Text, _, Some(max)) => return format!("varchar({max})"),
+        (_, true, _) | (Type::Text, _, None) => "text",
+        (Type::Bool, ..) => "boolean",
+        (Type::I8 | Type::I16 | Type::U8, ..) => "smallint",
+        (Type::I32 | Type::U16, ..) => "integer",
+        (Type::I64 | Type::U32 | Type::U64, ..) => "bigint",
+        (Type::F32, ..) => "real",
+        (Type::F64, ..) => "double precision",
+        (Type::Bytes, ..) => "bytea",
+        (Type::Uuid, ..) => "uuid",
+        (Type::Currency, ..) => "numeric(19,4)",
+        (Type::Date, ..) => "date",
+        (Type::Time, ..) => "time",
+        (Type::DateTime, ..) => "timestamp",
+        (Type::Timestamp, ..) => "timestamptz",
+        // Not jsonb, which keeps the value but not the text.
+        (Type::Json, ..) => "json",
+        // A type that it has not: refused before.
+        _ => "any",
+    };
+    name.to_owned()
 }
 
 /// What a declared type says. The inverse of [`declared_type`].
@@ -122,7 +151,45 @@ pub fn parse_declared(dialect: Dialect, declared: &str) -> Declared {
             let max_chars = size.filter(|_| matches!(ty, Type::Text | Type::Json));
             Declared { ty, max_chars, as_text, role }
         }
+        Dialect::Postgres => postgres_declared(declared),
     }
+}
+
+/// The types as `format_type` writes them.
+fn postgres_declared(declared: &str) -> Declared {
+    let (name, size) = split_size(declared);
+    let is = |part: &str| declared.contains(part);
+    let ty = match name.as_str() {
+        "BOOLEAN" => Type::Bool,
+        "SMALLINT" => Type::I16,
+        "INTEGER" => Type::I32,
+        "BIGINT" => Type::I64,
+        "REAL" => Type::F32,
+        "DOUBLE PRECISION" => Type::F64,
+        "BYTEA" => Type::Bytes,
+        "UUID" => Type::Uuid,
+        "NUMERIC" if declared.contains('(') && money_holds(declared) => Type::Currency,
+        // Of any number of digits: only nearly kept.
+        "NUMERIC" => Type::F64,
+        "DATE" => Type::Date,
+        "TIMESTAMPTZ" => Type::Timestamp,
+        _ if is("timestamp") && is("with time zone") => Type::Timestamp,
+        _ if is("timestamp") => Type::DateTime,
+        _ if name == "TIME" || is("time without time zone") => Type::Time,
+        "JSON" | "JSONB" => Type::Json,
+        // Names, enumerations, addresses, arrays: in their text form.
+        _ => Type::Text,
+    };
+    let chars = matches!(name.as_str(), "CHARACTER VARYING" | "CHARACTER" | "VARCHAR" | "CHAR");
+    Declared { ty, max_chars: size.filter(|_| chars), as_text: false, role: Role::Plain }
+}
+
+/// Whether all of a `numeric(p,s)` fits Bobak's money.
+fn money_holds(declared: &str) -> bool {
+    let digits = declared.split(['(', ')']).nth(1).unwrap_or_default();
+    let mut digits = digits.split(',').map(|part| part.trim().parse::<u32>());
+    let (precision, scale) = (digits.next(), digits.next().unwrap_or(Ok(0)));
+    matches!((precision, scale), (Some(Ok(p)), Ok(s)) if s <= 4 && p.saturating_sub(s) <= 15)
 }
 
 /// The type that Bobak declares by this name.

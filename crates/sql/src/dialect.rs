@@ -1,6 +1,6 @@
 //! The dialects, and the small texts in which they differ.
 
-use bobak_core::Collation;
+use bobak_core::{Collation, ColumnSchema, Type};
 
 /// Whose SQL a text is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -8,6 +8,8 @@ use bobak_core::Collation;
 pub enum Dialect {
     /// SQLite, from 3.35 on.
     Sqlite,
+    /// PostgreSQL, from 12 on, and what speaks its protocol.
+    Postgres,
 }
 
 /// A name as an identifier: quoted, its own quotes doubled.
@@ -28,6 +30,7 @@ impl Dialect {
     pub(crate) const fn max_parameters(self) -> usize {
         match self {
             Self::Sqlite => 32_766,
+            Self::Postgres => 65_535,
         }
     }
 
@@ -37,6 +40,43 @@ impl Dialect {
             (Self::Sqlite, Collation::Binary) => "",
             (Self::Sqlite, Collation::NoCase) => " COLLATE NOCASE",
             (Self::Sqlite, Collation::UnicodeNoCase) => " COLLATE BOBAK_UNICODE_NOCASE",
+            // Bytes; what else a collation says is said where values are compared.
+            (Self::Postgres, _) => " COLLATE \"C\"",
+        }
+    }
+
+    /// What stands before and after a column, and a value that it is compared with, so that they
+    /// compare, sort and group as Bobak's own values do.
+    ///
+    /// PostgreSQL: letters are made small by hand, since its own collations that ignore case follow
+    /// other rules. Of ICU's small letters two differ from those that each character has by itself:
+    /// they depend on what stands beside them, or take two characters.
+    pub(crate) fn compared(self, column: &ColumnSchema) -> (&'static str, &'static str) {
+        match (self, column.ty, column.collation) {
+            (Self::Sqlite, _, _) => ("", ""),
+            (Self::Postgres, Type::F32, _) => ("(", ")::float8"),
+            (Self::Postgres, Type::Json, Collation::Binary) => ("(", ")::text COLLATE \"C\""),
+            (Self::Postgres, Type::Json, Collation::NoCase) => {
+                ("lower((", ")::text COLLATE \"C\")")
+            }
+            (Self::Postgres, _, Collation::Binary) => ("", ""),
+            (Self::Postgres, _, Collation::NoCase) => ("lower((", ") COLLATE \"C\")"),
+            (Self::Postgres, _, Collation::UnicodeNoCase) => (
+                "lower(replace(replace((",
+                ")::text, 'Σ', 'σ'), 'İ', 'i\u{307}') COLLATE \"und-x-icu\") COLLATE \"C\"",
+            ),
+        }
+    }
+
+    /// The cast of a parameter that stands beside a column: where the server would take the
+    /// column's type, which may be too narrow for the value.
+    pub(crate) fn cast(self, column: &ColumnSchema) -> &'static str {
+        match (self, column.ty) {
+            (Self::Sqlite, _) => "",
+            (Self::Postgres, Type::I8 | Type::I16 | Type::I32 | Type::U8 | Type::U16) => "::int8",
+            (Self::Postgres, Type::F32) => "::float8",
+            (Self::Postgres, Type::Text | Type::Json) => "::text",
+            (Self::Postgres, _) => "",
         }
     }
 
@@ -44,13 +84,7 @@ impl Dialect {
     pub(crate) const fn collate_bytes(self) -> &'static str {
         match self {
             Self::Sqlite => " COLLATE BINARY",
-        }
-    }
-
-    /// The operator that matches a pattern, ASCII letters in either case, without an escape.
-    pub(crate) const fn like(self) -> &'static str {
-        match self {
-            Self::Sqlite => " LIKE ",
+            Self::Postgres => " COLLATE \"C\"",
         }
     }
 
@@ -59,6 +93,8 @@ impl Dialect {
         match (self, kept) {
             (Self::Sqlite, true) => "1",
             (Self::Sqlite, false) => "0",
+            (Self::Postgres, true) => "TRUE",
+            (Self::Postgres, false) => "FALSE",
         }
     }
 
@@ -68,13 +104,15 @@ impl Dialect {
             // The one built-in function that is documented to fail, and with "integer overflow", as
             // SUM does.
             Self::Sqlite => "abs(-9223372036854775808)",
+            // Nothing constant, which would fail before the statement runs.
+            Self::Postgres => "('1e' || (999 + floor(random()))::int4)::float8",
         }
     }
 }
 
 pub(crate) fn push_quoted(dialect: Dialect, text: &mut String, name: &str) {
     let quote = match dialect {
-        Dialect::Sqlite => '"',
+        Dialect::Sqlite | Dialect::Postgres => '"',
     };
     text.push(quote);
     for character in name.chars() {

@@ -10,20 +10,29 @@
 //! Reading order: [`Dialect`] → the writer → [`declared_type`] and [`create_table`] → [`insert`],
 //! [`update`], [`delete`], [`get`] → conditions → [`select`] → [`change`].
 
+mod bulk;
 mod change;
 mod condition;
 mod declared;
 mod dialect;
 mod literal;
+mod remark;
 mod schema;
 mod select;
 mod write;
 mod writer;
 
+pub use bulk::{
+    BulkStatement, copy_in, delete_arrays, delete_by_arrays, exist_arrays, insert_arrays,
+    update_arrays,
+};
 pub use change::change;
 pub use declared::{Declared, declared_type, parse_declared};
 pub use dialect::{Dialect, quote};
-pub use schema::{GIVEN_KEY, add_column, add_index, create_table};
+pub use remark::{Remark, parse_remark};
+pub use schema::{
+    FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_index, create_table, index_remark,
+};
 pub use select::select;
-pub use write::{delete, get, insert, update};
+pub use write::{delete, delete_in_the_way, exists, get, insert, update};
 pub use writer::Statement;

@@ -1,7 +1,7 @@
 //! Values written into the text itself: defaults, and what is beyond the number of parameters.
 
 use crate::Dialect;
-use bobak_core::ValueRef;
+use bobak_core::{ColumnSchema, Currency, Type, ValueRef};
 use std::fmt::Write;
 
 pub(crate) fn push_literal(dialect: Dialect, text: &mut String, value: ValueRef<'_>) {
@@ -14,6 +14,33 @@ pub(crate) fn push_literal(dialect: Dialect, text: &mut String, value: ValueRef<
     }
 }
 
+/// A value of a column: some engines have no cast from the number that Bobak keeps to their own type.
+pub(crate) fn push_literal_of(
+    dialect: Dialect,
+    text: &mut String,
+    column: &ColumnSchema,
+    value: ValueRef<'_>,
+) {
+    let (Dialect::Postgres, ValueRef::Int(integer)) = (dialect, value) else {
+        return push_literal(dialect, text, value);
+    };
+    let micros = |text: &mut String, begin: &str, micros: i64| {
+        push_display(text, format_args!("({begin} + interval '{micros} microseconds')"));
+    };
+    match column.ty {
+        Type::Bool => text.push_str(if integer == 0 { "FALSE" } else { "TRUE" }),
+        Type::Currency => {
+            let money = Currency::from_scaled(integer);
+            push_display(text, format_args!("'{money}'::numeric(19,4)"));
+        }
+        Type::Date => push_display(text, format_args!("(date '1970-01-01' + '{integer}'::int4)")),
+        Type::Time => micros(text, "time '00:00'", integer),
+        Type::DateTime => micros(text, "timestamp '1970-01-01'", integer),
+        Type::Timestamp => micros(text, "timestamptz '1970-01-01 00:00:00+00'", integer),
+        _ => push_display(text, format_args!("'{integer}'::int8")),
+    }
+}
+
 fn push_float(dialect: Dialect, text: &mut String, float: f64) {
     match dialect {
         // There is no word for infinity, but what is too large for a float becomes one.
@@ -21,6 +48,10 @@ fn push_float(dialect: Dialect, text: &mut String, float: f64) {
         Dialect::Sqlite if float == f64::NEG_INFINITY => text.push_str("-9e999"),
         // The shortest digits that give the float back, always with a point or an exponent.
         Dialect::Sqlite => push_display(text, format_args!("{float:?}")),
+        Dialect::Postgres if float.is_infinite() => {
+            text.push_str(if float > 0.0 { "'Infinity'::float8" } else { "'-Infinity'::float8" });
+        }
+        Dialect::Postgres => push_display(text, format_args!("'{float:?}'::float8")),
     }
 }
 
@@ -32,7 +63,8 @@ fn push_text(dialect: Dialect, text: &mut String, value: &str) {
             push_bytes(dialect, text, value.as_bytes());
             text.push_str(" AS TEXT)");
         }
-        Dialect::Sqlite => {
+        // Without a backslash's special meaning: the server's default, and the standard's.
+        Dialect::Sqlite | Dialect::Postgres => {
             text.push('\'');
             text.push_str(&value.replace('\'', "''"));
             text.push('\'');
@@ -48,6 +80,13 @@ fn push_bytes(dialect: Dialect, text: &mut String, bytes: &[u8]) {
                 push_display(text, format_args!("{byte:02x}"));
             }
             text.push('\'');
+        }
+        Dialect::Postgres => {
+            text.push_str("'\\x");
+            for byte in bytes {
+                push_display(text, format_args!("{byte:02x}"));
+            }
+            text.push_str("'::bytea");
         }
     }
 }

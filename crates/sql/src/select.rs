@@ -48,6 +48,10 @@ fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     push_exprs(writer, select, |writer, expr| match expr {
         Expr::Min(place) if alone(expr) => push_extreme(writer, select, place, false),
         Expr::Max(place) if alone(expr) => push_extreme(writer, select, place, true),
+        // What is grouped by is shown as it is grouped.
+        Expr::Column(place) if select.is_grouped() => {
+            writer.compared(table, place);
+        }
         _ => push_expr(writer, table, expr, &name),
     });
     if !select.columns.is_empty() && select.columns.iter().all(|&expr| alone(expr)) {
@@ -56,7 +60,14 @@ fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     }
     writer.raw(" FROM ").name(table.name());
     push_where(writer, table, select.condition.as_ref());
-    push_group_and_order(writer, select, &name);
+    // Without the table's name a sort would be by a result of that name, such as `count`.
+    let of_table = |writer: &mut Writer<'a>, place: usize| {
+        if writer.dialect == Dialect::Postgres {
+            writer.name(table.name()).raw(".");
+        }
+        writer.column(table, place);
+    };
+    push_group_and_order(writer, select, &of_table);
 }
 
 /// The smallest or largest value, by a subquery that an index can answer: MIN and MAX may show any
@@ -70,8 +81,8 @@ fn push_extreme<'a>(writer: &mut Writer<'a>, select: &'a Select, place: usize, l
         push_condition(writer, table, condition);
         writer.raw(")");
     }
-    writer.raw(" ORDER BY ").column(table, place).raw(if largest { " DESC, " } else { ", " });
-    writer.columns(table, table.key().iter().copied());
+    writer.raw(" ORDER BY ").compared(table, place).raw(if largest { " DESC, " } else { ", " });
+    writer.all_compared(table, table.key().iter().copied());
     writer.raw(" LIMIT 1)");
 }
 
@@ -108,7 +119,10 @@ fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     push_windows(writer, select);
     writer.raw(" FROM ").name(table.name());
     push_where(writer, table, select.condition.as_ref());
-    writer.raw(")");
+    writer.raw(match writer.dialect {
+        Dialect::Sqlite => ")",
+        Dialect::Postgres => ") AS \"rows\"",
+    });
     push_group_and_order(writer, select, &name);
 }
 
@@ -128,12 +142,12 @@ fn push_windows(writer: &mut Writer<'_>, select: &Select) {
         }
         done.push(expr);
         writer.raw(", first_value(").column(table, place).raw(") OVER (PARTITION BY ");
-        writer.columns(table, select.group.iter().copied());
+        writer.all_compared(table, select.group.iter().copied());
         writer.raw(" ORDER BY ");
         if let Some(order) = order {
-            writer.column(table, place).raw(order);
+            writer.compared(table, place).raw(order);
         }
-        writer.columns(table, table.key().iter().copied());
+        writer.all_compared(table, table.key().iter().copied());
         writer.raw(") AS ").name(&format!("{alias}{place}"));
     }
 }
@@ -155,6 +169,9 @@ fn push_exprs<'a>(
 }
 
 fn push_expr<'a>(writer: &mut Writer<'a>, table: &TableSchema, expr: Expr, name: Name<'_, 'a>) {
+    if writer.dialect == Dialect::Postgres {
+        return push_postgres_expr(writer, table, expr, name);
+    }
     let (function, place) = match expr {
         Expr::Column(place) => return name(writer, place),
         Expr::Count => ("COUNT(*", None),
@@ -176,6 +193,59 @@ fn push_expr<'a>(writer: &mut Writer<'a>, table: &TableSchema, expr: Expr, name:
     }
 }
 
+/// Aggregates of PostgreSQL: some types have none, and some have a wider one than Bobak's.
+fn push_postgres_expr<'a>(
+    writer: &mut Writer<'a>,
+    table: &TableSchema,
+    expr: Expr,
+    name: Name<'_, 'a>,
+) {
+    let column = expr.column().and_then(|place| table.columns().get(place));
+    let ty = column.filter(|column| !column.is_kept_as_text()).map_or(Type::Text, |c| c.ty);
+    let is_float = matches!(ty, Type::F32 | Type::F64);
+    let (before, after) = match (expr, ty) {
+        (Expr::Column(_), _) => ("", ""),
+        (Expr::Count, _) => ("count(*", ")"),
+        (Expr::CountOf(_), _) => ("count(", ")"),
+        (Expr::Sum(_), Type::Currency) => ("sum(", ")::numeric(19,4)"),
+        (Expr::Sum(_), _) if is_float => ("sum((", ")::float8)"),
+        (Expr::Avg(_), _) if is_float => ("avg((", ")::float8)"),
+        (Expr::Sum(_), Type::Bool) => ("sum((", ")::int4)"),
+        (Expr::Avg(_), Type::Bool) => ("avg((", ")::int4)::float8"),
+        (Expr::Sum(_), Type::Date) => ("sum(", " - date '1970-01-01')"),
+        (Expr::Avg(_), Type::Date) => ("avg(", " - date '1970-01-01')::float8"),
+        (Expr::Sum(_), Type::Time | Type::DateTime | Type::Timestamp) => {
+            ("sum((extract(epoch FROM ", ") * 1000000)::int8)::int8")
+        }
+        (Expr::Avg(_), Type::Time | Type::DateTime | Type::Timestamp) => {
+            ("avg((extract(epoch FROM ", ") * 1000000)::int8)::float8")
+        }
+        (Expr::Sum(_), _) => ("sum(", ")::int8"),
+        (Expr::Avg(_), _) => ("avg(", ")::float8"),
+        (Expr::Min(_), Type::Bool) => ("min((", ")::int4)"),
+        (Expr::Max(_), Type::Bool) => ("max((", ")::int4)"),
+        (Expr::Min(_), Type::Uuid) => ("min((", ")::text COLLATE \"C\")::uuid"),
+        (Expr::Max(_), Type::Uuid) => ("max((", ")::text COLLATE \"C\")::uuid"),
+        (Expr::Min(_), Type::Bytes) => ("decode(min(encode(", ", 'hex') COLLATE \"C\"), 'hex')"),
+        (Expr::Max(_), Type::Bytes) => ("decode(max(encode(", ", 'hex') COLLATE \"C\"), 'hex')"),
+        (Expr::Min(_), Type::Json) => ("min((", ")::text COLLATE \"C\")"),
+        (Expr::Max(_), Type::Json) => ("max((", ")::text COLLATE \"C\")"),
+        (Expr::Min(_), _) => ("min(", ")"),
+        (Expr::Max(_), _) => ("max(", ")"),
+        _ => ("unsupported_expression(", ")"),
+    };
+    writer.raw(before);
+    match expr {
+        Expr::Count => {}
+        _ => {
+            if let Some(place) = expr.column() {
+                name(writer, place);
+            }
+        }
+    }
+    writer.raw(after);
+}
+
 fn is_money(table: &TableSchema, place: usize) -> bool {
     table.columns().get(place).is_some_and(|column| column.ty == Type::Currency)
 }
@@ -183,18 +253,28 @@ fn is_money(table: &TableSchema, place: usize) -> bool {
 fn push_group_and_order<'a>(writer: &mut Writer<'a>, select: &Select, name: Name<'_, 'a>) {
     if !select.group.is_empty() {
         writer.raw(" GROUP BY ");
-        writer.list(", ", &select.group, |writer, &place| name(writer, place));
+        writer.list(", ", &select.group, |writer, &place| {
+            writer.around(&select.table, place, |writer| name(writer, place));
+        });
     }
     if select.order.is_empty() {
         return;
     }
     writer.raw(" ORDER BY ");
     writer.list(", ", &select.order, |writer, step| {
-        name(writer, step.column);
+        writer.around(&select.table, step.column, |writer| name(writer, step.column));
+        let column = select.table.columns().get(step.column);
+        let nullable = column.is_none_or(|column| column.nullable);
         match writer.dialect {
             // NULL is the smallest value by itself.
             Dialect::Sqlite if step.descending => writer.raw(" DESC"),
             Dialect::Sqlite => writer,
+            Dialect::Postgres => writer.raw(match (step.descending, nullable) {
+                (false, true) => " NULLS FIRST",
+                (false, false) => "",
+                (true, true) => " DESC NULLS LAST",
+                (true, false) => " DESC",
+            }),
         };
     });
 }
@@ -209,7 +289,7 @@ fn push_limit(writer: &mut Writer<'_>, select: &Select) {
         (Dialect::Sqlite, None) if select.offset > 0 => {
             writer.raw(" LIMIT -1");
         }
-        (Dialect::Sqlite, None) => {}
+        (Dialect::Sqlite | Dialect::Postgres, None) => {}
     }
     if select.offset > 0 {
         writer.raw(" OFFSET ").value(rows(select.offset));

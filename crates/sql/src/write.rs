@@ -28,7 +28,8 @@ pub fn insert(
     }
     writer.raw(match (dialect, verb) {
         (Dialect::Sqlite, Verb::InsertOrReplace) => "INSERT OR REPLACE INTO ",
-        (Dialect::Sqlite, _) => "INSERT INTO ",
+        // A row in its way is deleted by a statement of its own: see `delete_in_the_way`.
+        (Dialect::Sqlite | Dialect::Postgres, _) => "INSERT INTO ",
     });
     writer.name(table.name()).raw(" (");
     writer.columns(table, columns.iter().copied());
@@ -37,29 +38,95 @@ pub fn insert(
         writer.raw("(");
         writer.list(", ", &columns, |writer, _| {
             if only_key {
-                writer.raw("NULL");
+                writer.raw(match dialect {
+                    Dialect::Sqlite => "NULL",
+                    Dialect::Postgres => "DEFAULT",
+                });
             } else {
                 writer.placeholder();
             }
         });
         writer.raw(")");
     });
-    match (dialect, verb) {
+    push_on_conflict(&mut writer, table, verb, fields);
+    push_returning(&mut writer, table, verb, without_key);
+    writer.into_text()
+}
+
+/// What happens to a row whose key or unique value is there.
+pub(crate) fn push_on_conflict(
+    writer: &mut Writer<'_>,
+    table: &TableSchema,
+    verb: Verb,
+    fields: FieldSet,
+) {
+    match verb {
         // Not OR IGNORE, which leaves out rows that break NOT NULL and CHECK rules too.
-        (Dialect::Sqlite, Verb::InsertOrIgnore) => {
+        Verb::InsertOrIgnore => {
             writer.raw(" ON CONFLICT DO NOTHING");
         }
-        (Dialect::Sqlite, Verb::Upsert) => {
+        Verb::Upsert => {
             writer.raw(" ON CONFLICT (");
-            writer.columns(table, table.key().iter().copied());
+            writer.all_compared(table, table.key().iter().copied());
             writer.raw(") DO UPDATE SET ");
-            set(&mut writer, table, fields, |writer, place| {
+            set(writer, table, fields, |writer, place| {
                 writer.raw("excluded.").column(table, place);
             });
         }
-        (Dialect::Sqlite, Verb::Insert | Verb::InsertOrReplace | Verb::Update | Verb::Delete) => {}
+        Verb::Insert | Verb::InsertOrReplace | Verb::Update | Verb::Delete => {}
     }
-    writer.into_text()
+}
+
+/// What the engine asks back: the key that was made, and of an upsert whether the row is new.
+pub(crate) fn push_returning(
+    writer: &mut Writer<'_>,
+    table: &TableSchema,
+    verb: Verb,
+    with_key: bool,
+) {
+    match writer.dialect {
+        // It tells the last key by itself.
+        Dialect::Sqlite => return,
+        Dialect::Postgres if verb == Verb::Upsert => {
+            writer.raw(" RETURNING ").name(table.name()).raw(".xmax = 0");
+        }
+        Dialect::Postgres if with_key => {
+            writer.raw(" RETURNING ");
+        }
+        Dialect::Postgres => return,
+    }
+    if with_key {
+        writer.raw(if verb == Verb::Upsert { ", " } else { "" });
+        writer.columns(table, table.key().iter().copied());
+    }
+}
+
+/// Deletes the rows that have the new row's key, or its value of a unique index: what goes before
+/// an `InsertOrReplace` where the dialect has none. Gives the text, and the columns of its
+/// parameters in their order. `None` where there is nothing that could be in the way.
+#[must_use]
+pub fn delete_in_the_way(
+    dialect: Dialect,
+    table: &TableSchema,
+    without_key: bool,
+) -> Option<(String, Vec<usize>)> {
+    let unique = table.indexes().iter().filter(|index| index.unique);
+    let key = (!without_key).then(|| table.key().to_vec());
+    let ways: Vec<Vec<usize>> =
+        key.into_iter().chain(unique.map(|index| index.columns.clone())).collect();
+    if ways.is_empty() {
+        return None;
+    }
+    let mut writer = Writer::new(dialect);
+    writer.raw("DELETE FROM ").name(table.name()).raw(" WHERE ");
+    writer.list(" OR ", &ways, |writer, columns| {
+        writer.raw("(");
+        writer.list(" AND ", columns, |writer, &place| {
+            writer.compared(table, place).raw(" = ").compared_placeholder(table, place);
+        });
+        writer.raw(")");
+    });
+    Some((writer.into_text(), ways.concat()))
 }
 
 /// New values for the row with a key, and of the expected version where the table has versions,
@@ -75,6 +142,15 @@ pub fn update(dialect: Dialect, table: &TableSchema, fields: FieldSet) -> String
     if let Some(version) = table.version() {
         writer.raw(" AND ").column(table, version).raw(" = ").placeholder();
     }
+    writer.into_text()
+}
+
+/// Whether there is a row with a key: one row, or none. Parameters: the key in key order.
+#[must_use]
+pub fn exists(dialect: Dialect, table: &TableSchema) -> String {
+    let mut writer = Writer::new(dialect);
+    writer.raw("SELECT 1 FROM ").name(table.name());
+    where_key(&mut writer, table);
     writer.into_text()
 }
 
@@ -100,7 +176,7 @@ pub fn get(dialect: Dialect, table: &TableSchema) -> String {
 
 /// `"a" = …, "b" = …`, and the version raised. Where that is nothing, a column set to itself: the
 /// row is still looked for, and counted.
-fn set(
+pub(crate) fn set(
     writer: &mut Writer<'_>,
     table: &TableSchema,
     fields: FieldSet,
@@ -118,19 +194,29 @@ fn set(
 pub(crate) fn raise_version(writer: &mut Writer<'_>, table: &TableSchema, empty: bool) {
     if let Some(version) = table.version() {
         let comma = if empty { "" } else { ", " };
+        if writer.dialect == Dialect::Postgres {
+            // An overflow is an error by itself. The table's name tells it from `excluded`.
+            writer.raw(comma).column(table, version).raw(" = ");
+            writer.name(table.name()).raw(".").column(table, version).raw(" + 1");
+            return;
+        }
         // One more than the largest integer would be stored as a float.
         writer.raw(comma).column(table, version).raw(" = CASE WHEN ").column(table, version);
         writer.raw(" < ").literal(ValueRef::Int(i64::MAX)).raw(" THEN ").column(table, version);
         let overflow = writer.dialect.overflow();
         writer.raw(" + 1 ELSE ").raw(overflow).raw(" END");
     } else if let (true, Some(&key)) = (empty, table.key().first()) {
-        writer.column(table, key).raw(" = ").column(table, key);
+        writer.column(table, key).raw(" = ");
+        if writer.dialect == Dialect::Postgres {
+            writer.name(table.name()).raw(".");
+        }
+        writer.column(table, key);
     }
 }
 
 fn where_key(writer: &mut Writer<'_>, table: &TableSchema) {
     writer.raw(" WHERE ");
     writer.list(" AND ", table.key(), |writer, &place| {
-        writer.column(table, place).raw(" = ").placeholder();
+        writer.compared(table, place).raw(" = ").compared_placeholder(table, place);
     });
 }

@@ -2,8 +2,8 @@
 
 use crate::Dialect;
 use crate::dialect::push_quoted;
-use crate::literal::push_literal;
-use bobak_core::{TableSchema, Value, ValueRef};
+use crate::literal::{push_literal, push_literal_of};
+use bobak_core::{ColumnSchema, TableSchema, Value, ValueRef};
 
 /// A statement and its parameters, in the order of its `?`s.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,11 +19,12 @@ pub(crate) struct Writer<'a> {
     pub dialect: Dialect,
     text: String,
     parameters: Vec<Value<'a>>,
+    placeholders: usize,
 }
 
 impl<'a> Writer<'a> {
     pub fn new(dialect: Dialect) -> Self {
-        Self { dialect, text: String::with_capacity(128), parameters: Vec::new() }
+        Self { dialect, text: String::with_capacity(128), parameters: Vec::new(), placeholders: 0 }
     }
 
     pub fn raw(&mut self, text: &str) -> &mut Self {
@@ -50,10 +51,68 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// A `?` whose value the caller knows.
+    /// A column as it is compared.
+    pub fn compared(&mut self, table: &TableSchema, place: usize) -> &mut Self {
+        self.around(table, place, |writer| {
+            writer.column(table, place);
+        })
+    }
+
+    /// What stands for a column's value, as it is compared.
+    pub fn around(
+        &mut self,
+        table: &TableSchema,
+        place: usize,
+        write: impl FnOnce(&mut Self),
+    ) -> &mut Self {
+        let column = table.columns().get(place);
+        let (before, after) = column.map_or(("", ""), |column| self.dialect.compared(column));
+        self.raw(before);
+        write(self);
+        self.raw(after)
+    }
+
+    /// Columns as they are compared, parted by commas.
+    pub fn all_compared(&mut self, table: &TableSchema, places: impl IntoIterator<Item = usize>) {
+        self.list(", ", places, |writer, place| {
+            writer.compared(table, place);
+        });
+    }
+
+    /// A value that a column is compared with.
+    pub fn compared_value(
+        &mut self,
+        table: &TableSchema,
+        place: usize,
+        value: ValueRef<'a>,
+    ) -> &mut Self {
+        let cast = table.columns().get(place).map_or("", |column| self.dialect.cast(column));
+        self.around(table, place, |writer| {
+            if writer.parameters.len() < writer.dialect.max_parameters() {
+                writer.value(value).raw(cast);
+            } else if let Some(column) = table.columns().get(place) {
+                writer.literal_of(column, value);
+            }
+        })
+    }
+
+    /// A parameter whose value the caller knows, and that a column is compared with.
+    pub fn compared_placeholder(&mut self, table: &TableSchema, place: usize) -> &mut Self {
+        let cast = table.columns().get(place).map_or("", |column| self.dialect.cast(column));
+        self.around(table, place, |writer| {
+            writer.placeholder().raw(cast);
+        })
+    }
+
+    /// A parameter whose value the caller knows.
     pub fn placeholder(&mut self) -> &mut Self {
+        self.placeholders += 1;
         match self.dialect {
             Dialect::Sqlite => self.raw("?"),
+            Dialect::Postgres => {
+                let number = self.placeholders;
+                self.raw(&format!("${number}"))
+            }
         }
     }
 
@@ -73,6 +132,12 @@ impl<'a> Writer<'a> {
 
     pub fn literal(&mut self, value: ValueRef<'_>) -> &mut Self {
         push_literal(self.dialect, &mut self.text, value);
+        self
+    }
+
+    /// A column's value written into the text.
+    pub fn literal_of(&mut self, column: &ColumnSchema, value: ValueRef<'_>) -> &mut Self {
+        push_literal_of(self.dialect, &mut self.text, column, value);
         self
     }
 

@@ -284,6 +284,9 @@ pub fn nothing_is_left_of_the_row_before(harness: &dyn Harness) -> Check {
                 Storage::Float => Value::Float(n as f64),
                 Storage::Bytes if ty == bobak_core::Type::Uuid => vec![n as u8; 16].into(),
                 Storage::Bytes => vec![n as u8; (n % 40) as usize].into(),
+                _ if ty == bobak_core::Type::Json => {
+                    format!("[{}]", " ".repeat(n as usize % 40)).into()
+                }
                 _ => "x".repeat((n % 40) as usize).into(),
             }
         };

@@ -154,7 +154,6 @@ pub fn writers_of_different_rows_do_not_wait(harness: &dyn Harness) -> Check {
     }
     let batch: Vec<_> = (5..2_000).map(|n| Entry::insert(&mark, row![n, 2])).collect();
     second.batch(&batch, OnError::Stop).outcomes()?;
-    same("each sees its own", (first.count(&mark)?, second.count(&mark)?), (5, 2_000))?;
     second.control(Commit)?;
     first.control(Commit)?;
     same("rows", first.count(&mark)?, 2_005)

@@ -65,7 +65,7 @@ pub fn statements_that_write(harness: &dyn Harness) -> Check {
 /// Wrong text is `Syntax`, a missing table `Schema`, a broken rule what it is elsewhere.
 pub fn wrong_statements(harness: &dyn Harness) -> Check {
     with_sql(harness, |probe, person| {
-        for text in ["selec 1", "select", "select 'open", "select * from person where"] {
+        for text in ["selec 1", "select ,", "select 'open", "select * from person where"] {
             fails(text, ask(probe, text, &[]), ErrorKind::Syntax)?;
             fails(text, probe.session.execute(text, &[]), ErrorKind::Syntax)?;
         }

@@ -1,0 +1,159 @@
+//! The server's errors as Bobak's.
+
+use bobak_core::{Error, ErrorKind, TableSchema};
+use std::fmt;
+
+/// What the server said: the error's [`source`](std::error::Error::source).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerError {
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) detail: Option<String>,
+    pub(crate) table: Option<String>,
+    pub(crate) column: Option<String>,
+    pub(crate) constraint: Option<String>,
+}
+
+impl ServerError {
+    /// The SQLSTATE: five letters and digits.
+    #[must_use]
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// The constraint or index that refused, where one did.
+    #[must_use]
+    pub fn constraint(&self) -> Option<&str> {
+        self.constraint.as_deref()
+    }
+
+    /// Reads the fields of an ErrorResponse.
+    pub(crate) fn parse(mut body: &[u8]) -> Self {
+        let mut error = Self::default();
+        while let [field @ 1..=255, rest @ ..] = body {
+            let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
+            let (text, tail) = rest.split_at(end);
+            let text = String::from_utf8_lossy(text).into_owned();
+            body = tail.get(1..).unwrap_or_default();
+            match field {
+                b'C' => error.code = text,
+                b'M' => error.message = text,
+                b'D' => error.detail = Some(text),
+                b't' => error.table = Some(text),
+                b'c' => error.column = Some(text),
+                b'n' => error.constraint = Some(text),
+                _ => {}
+            }
+        }
+        error
+    }
+
+    /// As Bobak's error: the kind, and the sentence in its style.
+    pub(crate) fn into_error(self) -> Error {
+        let kind = kind(&self.code);
+        let mut message = sentence(&self.message);
+        if let Some(detail) = &self.detail {
+            message = format!("{message}: {}", sentence(detail));
+        }
+        let hint = match self.code.as_str() {
+            "26000" | "42P05" => "; behind a proxy set statements=unnamed",
+            _ => "",
+        };
+        Error::new(kind, format!("{message}{hint}")).with_source(self)
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (SQLSTATE {})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+/// One line in lower case, without a closing full stop. Names and words in capitals stay.
+fn sentence(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    let line = line.join(" ");
+    let line = line.trim_end_matches('.');
+    let mut letters = line.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if first.is_uppercase() && !second.is_uppercase() => {
+            format!("{}{}", first.to_lowercase(), letters.as_str())
+        }
+        (Some(first), Some(_)) if first.is_uppercase() => format!("the server: {line}"),
+        _ => line.to_owned(),
+    }
+}
+
+/// The kind of a SQLSTATE: the code itself first, then its class.
+fn kind(code: &str) -> ErrorKind {
+    match code {
+        "23505" => ErrorKind::Duplicate,
+        "22001" => ErrorKind::TooLong,
+        "22003" | "22008" | "22007" => ErrorKind::OutOfRange,
+        "2200H" | "53100" => ErrorKind::Full,
+        "22021" => ErrorKind::Unsupported,
+        "22P02" | "42804" | "42846" | "42P18" => ErrorKind::Mismatch,
+        "22P03" | "22P04" | "42P01" | "42703" | "42P07" | "42701" | "42704" | "42710" | "42P10"
+        | "3F000" | "42883" | "42P16" | "42830" | "2BP01" => ErrorKind::Schema,
+        "25006" => ErrorKind::ReadOnly,
+        "25P02" => ErrorKind::Misuse,
+        "40001" | "40P01" => ErrorKind::Serialization,
+        "40003" => ErrorKind::Unknown,
+        "42501" => ErrorKind::Denied,
+        "55P03" | "53300" | "55006" => ErrorKind::Busy,
+        "57014" => ErrorKind::Interrupted,
+        "57P01" | "57P02" | "57P03" => ErrorKind::Unreachable,
+        "3D000" => ErrorKind::Config,
+        "XX001" | "XX002" => ErrorKind::Corrupt,
+        _ => match code.get(..2).unwrap_or_default() {
+            "08" => ErrorKind::Unreachable,
+            "0A" | "54" => ErrorKind::Unsupported,
+            "23" | "44" => ErrorKind::Constraint,
+            "28" => ErrorKind::Denied,
+            "40" => ErrorKind::Serialization,
+            "42" => ErrorKind::Syntax,
+            _ => ErrorKind::Engine,
+        },
+    }
+}
+
+/// What the server said of this error.
+pub(crate) fn server(error: &Error) -> Option<&ServerError> {
+    std::error::Error::source(error).and_then(|source| source.downcast_ref())
+}
+
+/// Names the table, and the column where the server names it or the rule that it broke.
+pub(crate) fn locate(error: Error, table: &TableSchema) -> Error {
+    let column = server(&error).and_then(|said| {
+        let own = said.table.as_deref().is_none_or(|name| name == table.name());
+        if let Some(column) = said.column.as_deref().filter(|_| own) {
+            return Some(column.to_owned());
+        }
+        let constraint = said.constraint.as_deref()?;
+        let index = table.indexes().iter().find(|index| index.name == constraint);
+        let columns = match index {
+            Some(index) => &index.columns[..],
+            None if constraint == format!("{}_pkey", table.name()) => table.key(),
+            None => return None,
+        };
+        match columns {
+            [place] => table.columns().get(*place).map(|column| column.name.to_string()),
+            _ => None,
+        }
+    });
+    let error = error.in_table(table.name().to_owned());
+    match column {
+        Some(column) => error.in_column(column),
+        None => error,
+    }
+}
+
+/// Whether a made key met one that is there.
+pub(crate) fn is_taken_key(error: &Error, table: &TableSchema) -> bool {
+    let pkey = format!("{}_pkey", table.name());
+    server(error).is_some_and(|said| {
+        said.code == "23505" && said.constraint.as_deref() == Some(pkey.as_str())
+    })
+}

@@ -1,0 +1,204 @@
+//! SQL of the user's, and changes of many rows by a condition.
+
+use crate::connection::{Connection, Prepared};
+use crate::error::locate;
+use crate::facts::SQL;
+use crate::message::{Message, rows_of_tag};
+use crate::outcome::is_utility;
+use crate::query::plain;
+use crate::session::State;
+use crate::value::{Outside, oid};
+use bobak_core::{Change, Error, ErrorKind, Result, Value, ValueRef};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Updates or deletes rows by a condition.
+///
+/// # Errors
+/// As [`Session::change`](bobak_core::Session::change).
+pub(crate) fn change(
+    state: &mut State<'_>,
+    connection: &mut Connection,
+    change: &Change<'_>,
+) -> Result<u64> {
+    let statement = bobak_sql::change(SQL, change);
+    let prepared = state
+        .prepare(connection, &statement.text, &[])
+        .map_err(|error| locate(error, change.table))?;
+    run(state, connection, &prepared, &statement.parameters)
+        .map_err(|error| locate(error, change.table))
+}
+
+/// Runs a statement of the user's.
+///
+/// # Errors
+/// As [`Session::execute`](bobak_core::Session::execute).
+pub(crate) fn execute(
+    state: &mut State<'_>,
+    connection: &mut Connection,
+    sql: &str,
+    parameters: &[Value<'_>],
+) -> Result<u64> {
+    let prepared = prepare(state, connection, sql, parameters)?;
+    run(state, connection, &prepared, parameters)
+}
+
+fn run(
+    state: &mut State<'_>,
+    connection: &mut Connection,
+    prepared: &Prepared,
+    parameters: &[Value<'_>],
+) -> Result<u64> {
+    let mut changed = 0;
+    state.operation(
+        connection,
+        true,
+        |connection| {
+            let value = |at: usize| parameters.get(at).map_or(ValueRef::Null, Value::as_ref);
+            // Assigned values must fit; compared ones are told from them by nobody here.
+            connection.bind(prepared, "", Outside::Refused, value).map_err(|e| plain(e, None))?;
+            connection.execute("", 0);
+            Ok(())
+        },
+        |message| {
+            if let Message::Done(tag) = message
+                && !is_utility(tag)
+                && !tag.starts_with(b"SELECT")
+            {
+                changed = rows_of_tag(tag);
+            }
+            Ok(())
+        },
+    )?;
+    Ok(changed)
+}
+
+/// Prepares a statement of the user's: each `?` is a parameter, whose type the server infers from
+/// where it stands; where that says nothing it is the value's own.
+///
+/// # Errors
+/// `Syntax`, also where there are more or fewer parameters than marks; those of the server.
+pub(crate) fn prepare(
+    state: &mut State<'_>,
+    connection: &mut Connection,
+    sql: &str,
+    parameters: &[Value<'_>],
+) -> Result<Arc<Prepared>> {
+    let (text, marks) = numbered(sql);
+    if marks != parameters.len() {
+        let message =
+            format!("{} parameters where the statement has {marks} marks", parameters.len());
+        return Err(Error::new(ErrorKind::Syntax, message));
+    }
+    let syntax = |error: Error| match crate::error::server(&error).map(|said| said.code.clone()) {
+        // Here it is the text that is wrong, not a table.
+        Some(code) if code == "42883" => {
+            Error::new(ErrorKind::Syntax, error.message()).with_source(error)
+        }
+        _ => error,
+    };
+    let prepared = state.prepare(connection, &text, &[]).map_err(syntax)?;
+    let own = |(value, inferred): (&Value<'_>, &u32)| match (value, *inferred) {
+        (Value::Int(_), oid::TEXT) => oid::INT8,
+        (Value::Float(_), oid::TEXT) => oid::FLOAT8,
+        (Value::Bytes(_), oid::TEXT) => oid::BYTEA,
+        // Else a number too large for the column would be refused, instead of compared.
+        (Value::Int(_), oid::INT2 | oid::INT4) => oid::INT8,
+        (_, inferred) => inferred,
+    };
+    let types: Vec<u32> = parameters.iter().zip(&prepared.parameters).map(own).collect();
+    if types == prepared.parameters {
+        return Ok(prepared);
+    }
+    // The types are part of the text, so that the statement is kept apart from the other.
+    let shown: Vec<String> = types.iter().map(ToString::to_string).collect();
+    let text = format!("{text} /* {} */", shown.join(" "));
+    state.prepare(connection, &text, &types).map_err(syntax)
+}
+
+/// The text with `$1`, `$2` for each `?` outside of quotes and remarks, and their number.
+fn numbered(sql: &str) -> (String, usize) {
+    let mut text = String::with_capacity(sql.len() + 16);
+    let mut marks = 0;
+    let mut rest = sql;
+    while let Some(first) = rest.chars().next() {
+        let taken = match first {
+            '\'' | '"' => quoted(rest, first),
+            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => remark(rest),
+            '$' => dollar(rest),
+            '?' => {
+                marks += 1;
+                let _ = write!(text, "${marks}");
+                rest = rest.get(1..).unwrap_or_default();
+                continue;
+            }
+            _ => first.len_utf8(),
+        };
+        let (part, after) = rest.split_at_checked(taken).unwrap_or((rest, ""));
+        text.push_str(part);
+        rest = after;
+    }
+    let trimmed = text.trim_end().trim_end_matches(';').len();
+    text.truncate(trimmed);
+    (text, marks)
+}
+
+/// The length of what stands in quotes; a doubled quote is two such in a row.
+fn quoted(text: &str, quote: char) -> usize {
+    text.get(1..).and_then(|rest| rest.find(quote)).map_or(text.len(), |end| end + 2)
+}
+
+/// The length of a remark, which may hold others.
+fn remark(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(two) = bytes.get(at..at + 2) {
+        match two {
+            b"/*" => depth += 1,
+            b"*/" => depth = depth.saturating_sub(1),
+            _ => {
+                at += 1;
+                continue;
+            }
+        }
+        at += 2;
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// The length of a text in dollar quotes (`$tag$ … $tag$`), or of the dollar alone.
+fn dollar(text: &str) -> usize {
+    let Some(end) = text.get(1..).and_then(|rest| rest.find('$')) else { return 1 };
+    let tag = text.get(..end + 2).unwrap_or_default();
+    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let digits = tag.get(1..2).is_some_and(|c| c.chars().all(|c| c.is_ascii_digit()));
+    if !tag.chars().all(plain) || digits {
+        return 1;
+    }
+    let inside = text.get(tag.len()..).unwrap_or_default();
+    inside.find(tag).map_or(text.len(), |end| end + 2 * tag.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_numbered_where_they_are_parameters() {
+        for (sql, expected, marks) in [
+            ("a = ? and b = ?;", "a = $1 and b = $2", 2),
+            ("'?' \"?\" 'it''s ?' ?", "'?' \"?\" 'it''s ?' $1", 1),
+            ("? -- ?\n?", "$1 -- ?\n$2", 2),
+            ("/* ? /* ? */ ? */ ?", "/* ? /* ? */ ? */ $1", 1),
+            ("$x$ ? $x$ ? $$ ? $$", "$x$ ? $x$ $1 $$ ? $$", 1),
+            ("'open ?", "'open ?", 0),
+            ("é?", "é$1", 1),
+        ] {
+            assert_eq!(numbered(sql), (expected.to_owned(), marks), "{sql}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The suite that every engine passes, with each way that the engine has of doing the same.
+
+use crate::support::{stores, url};
+use bobak_testkit::{CASES, Case, Harness};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Runs all cases, several at a time; `BOBAK_CASE` picks those whose name contains it.
+fn run(harness: &(dyn Harness + Sync)) {
+    let wanted = std::env::var("BOBAK_CASE").unwrap_or_default();
+    let cases: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(&wanted)).collect();
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(failure) = (case.run)(harness) {
+                        failed.lock().unwrap().push(format!("{}: {failure}", case.name));
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{} of {} fail:\n{}", failed.len(), cases.len(), failed.join("\n"));
+}
+
+#[test]
+fn the_suite() {
+    if let Some(url) = url() {
+        run(&stores(&url, ""));
+    }
+}

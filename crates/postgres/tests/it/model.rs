@@ -1,0 +1,50 @@
+//! Random programs: as the memory engine, and fast ways as the slow one.
+//!
+//! `BOBAK_SEED=7` runs one seed, `BOBAK_SEEDS=100` so many, `BOBAK_STEPS=2000` longer programs.
+
+use crate::support::{row_by_row, stores, url};
+use bobak_core::Result;
+use bobak_core::memory::Memory;
+use bobak_testkit::{Fixture, Harness, model};
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+fn run(first: u64, reference: &dyn Harness, subject: &dyn Harness) {
+    let steps = setting("BOBAK_STEPS").unwrap_or(200) as usize;
+    let seeds = match setting("BOBAK_SEED") {
+        Some(seed) => seed..=seed,
+        None => first..=first + setting("BOBAK_SEEDS").unwrap_or(2) - 1,
+    };
+    for seed in seeds {
+        if let Err(difference) = model::compare(seed, steps, reference, subject) {
+            panic!("{difference}");
+        }
+    }
+}
+
+fn memory() -> Result<Fixture> {
+    Ok(Fixture::volatile(Memory::new()))
+}
+
+#[test]
+fn postgres_is_as_memory() {
+    if let Some(url) = url() {
+        run(1, &memory, &stores(&url, ""));
+    }
+}
+
+#[test]
+fn fast_is_slow() {
+    if let Some(url) = url() {
+        run(101, &row_by_row(&url), &stores(&url, ""));
+    }
+}
+
+#[test]
+fn without_copy_and_names_it_is_as_memory() {
+    if let Some(url) = url() {
+        run(201, &memory, &stores(&url, "copy=off&statements=unnamed&isolation=read-committed"));
+    }
+}

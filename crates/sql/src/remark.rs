@@ -1,0 +1,162 @@
+//! What stands in a comment beside a column, on engines whose SQL types do not say it.
+//!
+//! `bobak: u8`, `bobak: timestamp text created`, `bobak: text nocase; check=cents >= 0`. After the
+//! words come, each behind `; `, the check and at last the default, as they were given.
+
+use bobak_core::{Collation, ColumnSchema, Role, Type, Value, ValueRef};
+
+const BEGIN: &str = "bobak: ";
+const CHECK: &str = "; check=";
+const DEFAULT: &str = "; default=";
+
+/// What a remark says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remark {
+    /// The type.
+    pub ty: Type,
+    /// Whether values are kept as text though the type has another form.
+    pub as_text: bool,
+    /// How texts compare.
+    pub collation: Collation,
+    /// Whether Bobak fills the column.
+    pub role: Role,
+    /// Whether it is a key that the user gives, though it could be made.
+    pub given: bool,
+    /// The most characters, where the SQL type does not say it.
+    pub max_chars: Option<u32>,
+    /// The check, as it was given.
+    pub check: Option<String>,
+    /// The default.
+    pub default: Option<Value<'static>>,
+}
+
+/// The remark of a column; `None` where its SQL type says it all.
+pub(crate) fn write(column: &ColumnSchema, given: bool) -> Option<String> {
+    let plain = matches!(
+        column.ty,
+        Type::Bool
+            | Type::I16
+            | Type::I32
+            | Type::I64
+            | Type::F32
+            | Type::F64
+            | Type::Text
+            | Type::Bytes
+            | Type::Uuid
+            | Type::Currency
+            | Type::Date
+            | Type::Time
+            | Type::DateTime
+            | Type::Timestamp
+            | Type::Json
+    );
+    let mut words = vec![column.ty.name().to_owned()];
+    let mut add = |said: bool, word: &str| {
+        if said {
+            words.push(word.to_owned());
+        }
+    };
+    add(column.is_kept_as_text(), "kept-as-text");
+    add(column.collation == Collation::NoCase, "nocase");
+    add(column.collation == Collation::UnicodeNoCase, "unicode-nocase");
+    add(column.role == Role::CreatedAt, "created");
+    add(column.role == Role::ModifiedAt, "modified");
+    add(column.role == Role::Version, "version");
+    add(given, "given");
+    if let Some(max) = column.max_chars.filter(|_| column.ty != Type::Text) {
+        add(true, &format!("max={max}"));
+    }
+    if plain && words.len() == 1 && column.check.is_none() && column.default.is_none() {
+        return None;
+    }
+    let mut text = format!("{BEGIN}{}", words.join(" "));
+    if let Some(check) = &column.check {
+        text.push_str(CHECK);
+        text.push_str(check);
+    }
+    if let Some(default) = &column.default {
+        text.push_str(DEFAULT);
+        text.push_str(&value_text(default.as_ref()));
+    }
+    Some(text)
+}
+
+/// Reads a remark; `None` for a comment that is somebody else's.
+///
+/// ```
+/// let remark = bobak_sql::parse_remark("bobak: u8; check=a > 1; default=i7").unwrap();
+/// assert_eq!(remark.ty, bobak_core::Type::U8);
+/// assert_eq!(remark.check.as_deref(), Some("a > 1"));
+/// assert_eq!(remark.default, Some(7.into()));
+/// assert_eq!(bobak_sql::parse_remark("the user's age"), None);
+/// ```
+#[must_use]
+pub fn parse_remark(comment: &str) -> Option<Remark> {
+    let rest = comment.strip_prefix(BEGIN)?;
+    let (rest, default) = match rest.rsplit_once(DEFAULT) {
+        Some((rest, value)) => (rest, Some(parse_value(value)?)),
+        None => (rest, None),
+    };
+    let (words, check) = match rest.split_once(CHECK) {
+        Some((words, check)) => (words, Some(check.to_owned())),
+        None => (rest, None),
+    };
+    let mut words = words.split(' ');
+    let ty = Type::from_name(words.next()?)?;
+    let (collation, role) = (Collation::Binary, Role::Plain);
+    let mut remark = Remark {
+        ty,
+        as_text: false,
+        collation,
+        role,
+        given: false,
+        max_chars: None,
+        check,
+        default,
+    };
+    for word in words {
+        match word {
+            "kept-as-text" => remark.as_text = true,
+            "nocase" => remark.collation = Collation::NoCase,
+            "unicode-nocase" => remark.collation = Collation::UnicodeNoCase,
+            "created" => remark.role = Role::CreatedAt,
+            "modified" => remark.role = Role::ModifiedAt,
+            "version" => remark.role = Role::Version,
+            "given" => remark.given = true,
+            _ => remark.max_chars = Some(word.strip_prefix("max=")?.parse().ok()?),
+        }
+    }
+    Some(remark)
+}
+
+/// A letter for the class, then the value; bytes in hexadecimal.
+fn value_text(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => "n".to_owned(),
+        ValueRef::Int(integer) => format!("i{integer}"),
+        ValueRef::Float(float) => format!("f{float:?}"),
+        ValueRef::Text(text) => format!("t{text}"),
+        ValueRef::Bytes(bytes) => {
+            let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("b{}", digits.concat())
+        }
+    }
+}
+
+fn parse_value(text: &str) -> Option<Value<'static>> {
+    let mut rest = text.chars();
+    let class = rest.next()?;
+    let rest = rest.as_str();
+    Some(match class {
+        'n' => Value::Null,
+        'i' => Value::Int(rest.parse().ok()?),
+        'f' => Value::Float(rest.parse().ok()?),
+        't' => Value::from(rest.to_owned()),
+        'b' => {
+            let byte = |at: usize| u8::from_str_radix(rest.get(at..at + 2)?, 16).ok();
+            let bytes: Option<Vec<u8>> = (0..rest.len()).step_by(2).map(byte).collect();
+            Value::from(bytes?)
+        }
+        _ => return None,
+    })
+}
