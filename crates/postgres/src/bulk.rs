@@ -81,7 +81,7 @@ impl Way {
         if run.may_make_keys()
             && !sending.state.failed
             && done.as_ref().is_err_and(|error| is_taken_key(error, run.table))
-            && part.rows.iter().all(|row| row.get(run.table.key()[0]).is_null())
+            && part.rows.iter().all(|row| run.table.key().iter().all(|key| row.get(*key).is_null()))
         {
             resync(sending.state, sending.connection, &self.facts, run.table)?;
             done = self.send_once(sending, run, part);

@@ -169,12 +169,13 @@ impl Connection {
                 Err(lost) if lost.is_late => return Err(self.cancelled(lost.error, first)),
                 Err(lost) => return Err(first.unwrap_or(lost.error)),
             };
-            match message {
-                Message::Ready(_) => {
-                    if self.waiting == 0 {
-                        break;
-                    }
+            if let Message::Ready(_) = message {
+                if self.waiting == 0 {
+                    break;
                 }
+                continue;
+            }
+            match message {
                 Message::Error(body) => {
                     let error = ServerError::parse(body).into_error();
                     let fatal = matches!(error.kind(), ErrorKind::Unreachable);

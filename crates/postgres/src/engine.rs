@@ -4,7 +4,7 @@ use crate::facts::Facts;
 use crate::pool::Pool;
 use crate::session::PgSession;
 use crate::settings::{PostgresBuilder, Settings};
-use bobak_core::{Capabilities, Engine, Result, Session};
+use bobak_core::{Capabilities, Engine, Outcome, Result, Row, Session, TableSchema, Value, Write};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -106,9 +106,17 @@ impl Engine for Postgres {
         Ok(Box::new(PgSession::new(&self.inner)))
     }
 
-    fn with_session(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
-        run(&PgSession::new(&self.inner));
-        Ok(())
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        PgSession::new(&self.inner).write(write)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        PgSession::new(&self.inner).get(table, key, row)
     }
 
     fn flush(&self) -> Result<()> {

@@ -194,7 +194,7 @@ mod tests {
             ("postgres://h/?timeout=soon", "timeout is a whole number"),
             ("postgres://%zz@h/", "a % without"),
         ] {
-            let error = parse(url).err().expect(url);
+            let Err(error) = parse(url) else { panic!("{url} is taken") };
             assert_eq!(error.kind(), ErrorKind::Config, "{url}");
             assert!(error.message().contains(expected), "{error}");
         }

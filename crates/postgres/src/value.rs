@@ -475,7 +475,7 @@ mod tests {
         assert_eq!(Kind::Timestamp.decode(&bytes), ValueRef::Int(0));
         let mut out = Vec::new();
         for oid in [oid::DATE, oid::TIMESTAMP] {
-            let far = ValueRef::Int(i64::MAX);
+            let far = ValueRef::Int(i64::MIN);
             let refused = encode(&mut out, far, oid, Outside::Refused).map_err(|e| e.kind());
             assert_eq!(refused, Err(ErrorKind::OutOfRange));
             assert!(encode(&mut out, far, oid, Outside::Infinite).is_ok());

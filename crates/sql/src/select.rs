@@ -222,6 +222,9 @@ fn push_postgres_expr<'a>(
         }
         (Expr::Sum(_), _) => ("sum(", ")::int8"),
         (Expr::Avg(_), _) => ("avg(", ")::float8"),
+        // Else the number of decimals would be lost.
+        (Expr::Min(_), Type::Currency) => ("min(", ")::numeric(19,4)"),
+        (Expr::Max(_), Type::Currency) => ("max(", ")::numeric(19,4)"),
         (Expr::Min(_), Type::Bool) => ("min((", ")::int4)"),
         (Expr::Max(_), Type::Bool) => ("max((", ")::int4)"),
         (Expr::Min(_), Type::Uuid) => ("min((", ")::text COLLATE \"C\")::uuid"),

@@ -2,8 +2,8 @@
 
 use crate::support::{stores, url};
 use bobak_testkit::{CASES, Case, Harness};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Runs all cases, several at a time; `BOBAK_CASE` picks those whose name contains it.
 fn run(harness: &(dyn Harness + Sync)) {
@@ -15,13 +15,16 @@ fn run(harness: &(dyn Harness + Sync)) {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if let Err(failure) = (case.run)(harness) {
-                        failed.lock().unwrap().push(format!("{}: {failure}", case.name));
+                        failed
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .push(format!("{}: {failure}", case.name));
                     }
                 }
             });
         }
     });
-    let failed = failed.into_inner().unwrap();
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     assert!(failed.is_empty(), "{} of {} fail:\n{}", failed.len(), cases.len(), failed.join("\n"));
 }
 

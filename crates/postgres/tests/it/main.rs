@@ -1,6 +1,10 @@
 //! The engine against a real server: the one that `BOBAK_TEST_POSTGRES` names. Without it each test
 //! that needs one says so, and does nothing.
 
+#![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
+
 mod conformance; // the suite that every engine passes
+mod failures; // servers that are down, killed, cut off, or not as expected
 mod model; // random programs, against the memory engine and against rows one by one
+mod proxy; // a line that can be cut
 mod support; // servers and stores

@@ -5,6 +5,7 @@
 mod engine; // a real SQLite, as small as will do
 mod random; // random rows and conditions
 mod tables; // the tables that the tests are about
+mod types; // docs/types.md, made from the code
 
 mod conditions; // random conditions: SQLite's rows against `Condition::evaluate`
 mod declared; // declared types there and back; what affinity makes of values

@@ -1,0 +1,209 @@
+//! What goes wrong with servers, made to happen: each gives one error of the right kind, and what it
+//! says of the rows is so.
+
+use crate::proxy::{Line, Proxy};
+use crate::support::{Schema, url};
+use bobak_core::{
+    Assign, ColumnSchema,
+    Control::{Begin, Commit, Rollback},
+    Engine, ErrorKind, OnError, Result, TableSchema,
+};
+use bobak_postgres::Postgres;
+use bobak_servers::Options;
+use bobak_testkit::{Entry, NULL, Probe, row, tables};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn kind<T>(result: Result<T>) -> Option<ErrorKind> {
+    result.err().map(|error| error.kind())
+}
+
+/// A server of its own, which may be killed; none where no test server is named.
+fn server(options: &Options) -> Option<bobak_servers::Postgres> {
+    url()?;
+    Some(bobak_servers::Postgres::start_with(options).unwrap())
+}
+
+#[test]
+fn nobody_is_there_or_lets_us_in() {
+    let Some(server) = server(&Options::new().password("secret")) else { return };
+    let port = server.port();
+    let open = |url: String| kind(Postgres::open(&url));
+    let at = |account: &str, database: &str, settings: &str| {
+        open(format!("postgres://{account}@127.0.0.1:{port}/{database}?{settings}"))
+    };
+    assert_eq!(at("bobak:secret", "bobak", ""), None);
+    assert_eq!(at("bobak:wrong", "bobak", ""), Some(ErrorKind::Denied));
+    assert_eq!(at("bobak", "bobak", ""), Some(ErrorKind::Denied));
+    assert_eq!(at("bobak:secret", "nothing", ""), Some(ErrorKind::Config));
+    assert_eq!(at("bobak:secret", "bobak", "sslmode=require"), Some(ErrorKind::Denied));
+    assert_eq!(at("bobak:secret", "bobak", "target=read-write"), None);
+    // Of two hosts the one that answers is taken.
+    let hosts =
+        format!("postgres://bobak:secret@127.0.0.1:1,127.0.0.1:{port}/bobak?target=read-write");
+    assert_eq!(open(hosts), None);
+    let nobody = open("postgres://bobak@127.0.0.1:1/bobak".to_owned());
+    assert_eq!(nobody, Some(ErrorKind::Unreachable));
+    let error = Postgres::open("postgres://bobak@127.0.0.1:1/bobak").unwrap_err();
+    assert!(error.is_retryable() && error.to_string().contains("127.0.0.1:1"), "{error}");
+}
+
+#[test]
+fn a_table_that_is_not_as_it_was_described() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    let engine = Postgres::open(&schema.url("")).unwrap();
+    let probe = Probe::new(&engine).unwrap();
+    let run = |sql: &str| probe.session.execute(sql, &[]).unwrap();
+    run("CREATE TABLE person (id bigint PRIMARY KEY, name varchar(3), email text, age smallint)");
+    let person = tables::person().unwrap();
+    let entry = |id: i64, name: &str, age: i64| {
+        Entry::insert(&person, row![id, name, NULL, bobak_core::Value::Int(age)])
+    };
+    probe.control(Begin).unwrap();
+    probe.send(&entry(1, "Ada", 36)).unwrap();
+    assert_eq!(kind(probe.send(&entry(2, "Augusta", 36))), Some(ErrorKind::TooLong));
+    let error = probe.send(&entry(2, "Eve", 40_000)).unwrap_err();
+    assert_eq!((error.kind(), error.column()), (ErrorKind::OutOfRange, Some("age")));
+    let mut batch: Vec<_> = (10..400).map(|id| entry(id, "x", 1)).collect();
+    batch[300] = entry(310, "x", 40_000);
+    let error = probe.batch(&batch, OnError::Stop).whole.unwrap_err();
+    assert_eq!((error.kind(), error.row()), (ErrorKind::OutOfRange, Some(300)));
+    batch[200] = entry(210, "four", 1);
+    let sent = probe.batch(&batch, OnError::Continue);
+    sent.whole.unwrap();
+    let wrong: Vec<_> = (0..).zip(&sent.rows).filter(|(_, row)| row.is_err()).collect();
+    assert_eq!(wrong.iter().map(|(at, _)| *at).collect::<Vec<i32>>(), [200, 300]);
+    assert_eq!(probe.count(&person).unwrap(), 389);
+    let missing = TableSchema::builder("person")
+        .column(ColumnSchema::of::<i64>("id"))
+        .column(ColumnSchema::of::<String>("nickname"))
+        .key(["id"])
+        .build()
+        .unwrap();
+    let error = probe.all(&Arc::new(missing)).unwrap_err();
+    assert_eq!((error.kind(), error.table()), (ErrorKind::Schema, Some("person")));
+    probe.control(Commit).unwrap();
+    assert_eq!(probe.count(&person).unwrap(), 389);
+}
+
+#[test]
+fn a_deadlock_ends_one_of_two() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    let engine = Postgres::open(&schema.url("busy_timeout=20000")).unwrap();
+    let document = tables::document().unwrap();
+    let first = Probe::with_tables(&engine, &[&document]).unwrap();
+    first.insert_all(&document, [row![1, "a", 0, 0], row![2, "b", 0, 0]]).unwrap();
+    let add = [Assign::Add { column: 2, value: 1.into() }];
+    let change = |probe: &Probe<'_>, id: i64| {
+        let condition = bobak_core::Condition::Compare {
+            column: 0,
+            comparison: bobak_core::Comparison::Equal,
+            value: id.into(),
+        };
+        probe.change(&document, Some(condition), &add).map(drop)
+    };
+    first.control(Begin).unwrap();
+    change(&first, 1).unwrap();
+    let (a, b) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let second = Probe::new(&engine).unwrap();
+            second.control(Begin).unwrap();
+            change(&second, 2).unwrap();
+            change(&second, 1).and_then(|()| second.control(Commit))
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        let met = change(&first, 2).and_then(|()| first.control(Commit));
+        let second = kind(other.join().unwrap());
+        (kind(met), second)
+    });
+    let clash = |kind| matches!(kind, Some(ErrorKind::Serialization | ErrorKind::Busy));
+    assert!(clash(a) || clash(b), "{a:?} {b:?}");
+}
+
+#[test]
+fn a_statement_that_runs_too_long_is_cancelled() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    for settings in ["timeout=300", "timeout=300&statements=unnamed"] {
+        let engine = Postgres::open(&schema.url(settings)).unwrap();
+        let probe = Probe::new(&engine).unwrap();
+        probe.control(Begin).unwrap();
+        let begun = Instant::now();
+        let slow = probe.session.execute("SELECT pg_sleep(60)", &[]);
+        assert_eq!(kind(slow), Some(ErrorKind::Timeout), "{settings}");
+        assert!(begun.elapsed() < Duration::from_secs(40));
+        assert_eq!(probe.session.execute("SELECT 1", &[]).unwrap(), 0);
+        probe.control(Rollback).unwrap();
+    }
+}
+
+#[test]
+fn a_server_that_is_killed() {
+    let Some(server) = server(&Options::new()) else { return };
+    let engine = Postgres::open(&server.url()).unwrap();
+    let tag = tables::tag().unwrap();
+    let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
+    probe.insert(&tag, row!["kept", 1.0]).unwrap();
+    probe.control(Begin).unwrap();
+    probe.insert(&tag, row!["lost", 1.0]).unwrap();
+    server.kill().unwrap();
+    let gone = probe.insert(&tag, row!["lost too", 1.0]);
+    assert_eq!(kind(gone), Some(ErrorKind::Unreachable));
+    assert_eq!(kind(probe.insert(&tag, row!["x", 1.0])), Some(ErrorKind::Misuse));
+    probe.control(Rollback).unwrap();
+    let nobody = probe.all(&tag);
+    assert_eq!(kind(nobody), Some(ErrorKind::Unreachable));
+    server.restart().unwrap();
+    assert_eq!(probe.all(&tag).unwrap(), vec![row!["kept", 1.0]]);
+    probe.insert(&tag, row!["after", 1.0]).unwrap();
+}
+
+#[test]
+fn a_line_that_is_cut() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    let port = url.rsplit_once(':').and_then(|(_, rest)| rest.split_once('/')).unwrap().0;
+    let proxy = Proxy::start(port.parse().unwrap());
+    let through =
+        schema.url("sslmode=disable").replace(&format!(":{port}/"), &format!(":{}/", proxy.port));
+    let engine = Postgres::open(&through).unwrap();
+    let tag = tables::tag().unwrap();
+    let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
+    let names = || -> Vec<String> {
+        proxy.set(Line::Whole);
+        let rows = Probe::new(&engine).unwrap().all(&tag).unwrap();
+        rows.iter().map(|row| format!("{:?}", row[0])).collect()
+    };
+    probe.insert(&tag, row!["a", 1.0]).unwrap();
+
+    // The answer to a commit is lost: nobody can say, and it is not tried again.
+    probe.control(Begin).unwrap();
+    probe.insert(&tag, row!["b", 1.0]).unwrap();
+    proxy.set(Line::AnswersLost);
+    let error = probe.control(Commit).unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unknown, false), "{error}");
+    assert_eq!(names().len(), 2, "this one was committed");
+
+    // The same of a write alone.
+    proxy.set(Line::AnswersLost);
+    assert_eq!(kind(probe.insert(&tag, row!["c", 1.0])), Some(ErrorKind::Unknown));
+    assert_eq!(names().len(), 3);
+
+    // Cut in the midst of a transaction, and of a batch: nothing is there.
+    probe.control(Begin).unwrap();
+    probe.insert(&tag, row!["d", 1.0]).unwrap();
+    proxy.set(Line::Cut);
+    assert_eq!(kind(probe.insert(&tag, row!["e", 1.0])), Some(ErrorKind::Unreachable));
+    probe.control(Rollback).unwrap();
+    assert_eq!(names().len(), 3);
+    proxy.set(Line::Cut);
+    let many: Vec<_> =
+        (0..5_000).map(|n| Entry::insert(&tag, row![format!("t{n}"), 1.0])).collect();
+    let sent = probe.batch(&many, OnError::Continue);
+    assert_eq!(kind(sent.whole), Some(ErrorKind::Unreachable));
+    assert_eq!(names().len(), 3);
+    probe.batch(&many, OnError::Stop).outcomes().unwrap();
+    assert_eq!(names().len(), 5_003);
+}

@@ -1,0 +1,71 @@
+//! A line that can be cut: a proxy between the engine and the server.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// What is done with the bytes.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub enum Line {
+    /// They pass.
+    Whole = 0,
+    /// What is asked reaches the server; its answer is lost, and the line with it.
+    AnswersLost = 1,
+    /// The line breaks before what is asked reaches the server.
+    Cut = 2,
+}
+
+/// Passes bytes to a port of this machine.
+pub struct Proxy {
+    pub port: u16,
+    line: Arc<AtomicU8>,
+}
+
+impl Proxy {
+    pub fn start(server: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let line = Arc::new(AtomicU8::new(0));
+        let seen = Arc::clone(&line);
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
+                let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                let line = Arc::clone(&seen);
+                thread::spawn(move || pass(from, to, &line, true));
+                let line = Arc::clone(&seen);
+                thread::spawn(move || pass(server, client, &line, false));
+            }
+        });
+        Self { port, line }
+    }
+
+    pub fn set(&self, line: Line) {
+        self.line.store(line as u8, Ordering::SeqCst);
+    }
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, line: &AtomicU8, asks: bool) {
+    let mut buffer = vec![0; 64 << 10];
+    while let Ok(read @ 1..) = from.read(&mut buffer) {
+        let bytes = &buffer[..read];
+        match line.load(Ordering::SeqCst) {
+            1 if !asks => {
+                // Long enough for the server to have done what it was asked.
+                thread::sleep(Duration::from_millis(200));
+                break;
+            }
+            2 if asks => break,
+            _ => {}
+        }
+        if to.write_all(bytes).is_err() {
+            break;
+        }
+    }
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
+}
