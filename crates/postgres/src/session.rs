@@ -172,9 +172,22 @@ impl<'e> State<'e> {
         connection.utility(UNGUARD);
         connection.sync();
         connection.send("sending rows")?;
+        let done = self.settle_after(connection, on);
+        match (done, asked) {
+            // A COPY that was stopped for what could not be sent.
+            (Err(said), Err(own)) if said.kind() == ErrorKind::Interrupted => Err(own),
+            // What the server refused came before what could not be sent.
+            (done, asked) => done.and(asked),
+        }
+    }
+
+    fn settle_after(
+        &mut self,
+        connection: &mut Connection,
+        on: impl FnMut(Message<'_>) -> Result<()>,
+    ) -> Result<()> {
         let done = connection.finish(on);
-        // What the server refused came before what could not be sent.
-        self.settle(connection, done).and(asked)
+        self.settle(connection, done)
     }
 
     /// After an operation of a transaction: goes back to its beginning where it failed.
