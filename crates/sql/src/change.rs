@@ -38,9 +38,7 @@ fn counts(table: &TableSchema, assigns: &[Assign], at: usize) -> bool {
 fn push_assign<'a>(writer: &mut Writer<'a>, table: &TableSchema, assign: &'a Assign) {
     writer.column(table, assign.column()).raw(" = ");
     match assign {
-        Assign::Set { value, .. } => {
-            writer.value(value.as_ref());
-        }
+        Assign::Set { column, value } => writer.assigned(table, *column, value),
         Assign::Add { column, value } => push_sum(writer, table, *column, value),
     }
 }
@@ -54,6 +52,8 @@ fn push_sum<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, val
     if writer.dialect == Dialect::Postgres {
         push_postgres_sum(writer, table, column, value);
         return;
+    if writer.dialect.is_mysql() {
+        return crate::sums::push_mysql(writer, table, column, value);
     }
     writer.raw("CASE WHEN ");
     push_test(writer, table, column, value);

@@ -1,8 +1,11 @@
 //! Conditions as SQL: `Condition::evaluate`, to the letter, NULLs included.
 
 use crate::Dialect;
+use crate::dialect::push_quoted;
+use crate::mysql::folded;
 use crate::writer::Writer;
 use bobak_core::{Comparison, Condition, Storage, TableSchema, Type, Value, ValueRef};
+use bobak_core::{Collation, Comparison, Condition, Storage, TableSchema, Value, ValueRef};
 
 /// How many parts of an `And` or `Or` are written side by side. Parsers make a tree of them that
 /// leans to one side; SQLite refuses one that is 1,000 deep. Longer lists are halved in parentheses.
@@ -35,6 +38,7 @@ pub(crate) fn push_condition<'a>(
             }
             writer.compared(table, *column).raw(operator(*comparison));
             writer.compared_value(table, *column, value.as_ref());
+            writer.compared(table, *column, operator(*comparison), value.as_ref());
         }
         Condition::CompareColumns { left, comparison, right } => {
             push_columns(writer, table, *left, *comparison, *right);
@@ -92,6 +96,10 @@ fn push_columns(
     let plus = match writer.dialect {
         Dialect::Sqlite if storage(table, left) != storage(table, right) => "+",
         Dialect::Sqlite | Dialect::Postgres => "",
+        Dialect::Sqlite => "",
+        Dialect::MariaDb | Dialect::MySql => {
+            return crate::columns::push_mysql(writer, table, left, operator(comparison), right);
+        }
     };
     writer.raw(plus).compared(table, left).raw(operator(comparison));
     // The left column's collation counts.
@@ -203,6 +211,25 @@ fn push_in<'a>(
         writer.compared_value(table, column, value);
     });
     writer.raw(")");
+    writer.among(table, column, values);
+fn push_like<'a>(
+    writer: &mut Writer<'a>,
+    table: &TableSchema,
+    column: usize,
+    pattern: &'a str,
+    let like = writer.dialect.like();
+    match writer.dialect {
+        Dialect::Sqlite => {
+            writer.column(table, column).raw(like).value(ValueRef::Text(pattern));
+        }
+        // Both sides with A–Z as a–z, compared by their bytes.
+        Dialect::MariaDb | Dialect::MySql => {
+            let mut name = String::new();
+            let column = table.columns().get(column).map_or("", |column| column.name.as_ref());
+            push_quoted(writer.dialect, &mut name, column);
+            writer.raw(&folded(writer.dialect, Collation::NoCase, &name)).raw(like);
+            writer.owned_value(Value::from(pattern.to_ascii_lowercase())).raw(" ESCAPE ''");
+        }
 }
 
 /// How every value of the column compares with a value that the server's type has not.
@@ -244,6 +271,8 @@ fn of_text<'a>(
         // A column holds one class there.
         Dialect::Postgres => {
             writer.raw("NULL::boolean");
+        Dialect::MariaDb | Dialect::MySql => {
+            writer.raw("NULL");
             return;
         }
     }

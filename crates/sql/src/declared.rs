@@ -88,6 +88,7 @@ pub fn declared_type(dialect: Dialect, column: &ColumnSchema) -> String {
             }
         }
         Dialect::Postgres => postgres_type(column),
+        Dialect::MariaDb | Dialect::MySql => mysql_type(column),
     }
 }
 
@@ -190,6 +191,77 @@ fn money_holds(declared: &str) -> bool {
     let mut digits = digits.split(',').map(|part| part.trim().parse::<u32>());
     let (precision, scale) = (digits.next(), digits.next().unwrap_or(Ok(0)));
     matches!((precision, scale), (Some(Ok(p)), Ok(s)) if s <= 4 && p.saturating_sub(s) <= 15)
+        Dialect::MariaDb | Dialect::MySql => parse_mysql(declared),
+/// MariaDB's and MySQL's types; `_` where a length is. What a type does not say (an instant or a
+/// time without a zone, JSON, a version, …) is in the column's comment.
+///
+/// UUIDs are BINARY(16), not MariaDB's own type, which sorts by other bytes first; JSON is a text,
+/// since MySQL's own type writes documents anew; moments are DATETIME(6), in UTC, since TIMESTAMP
+/// ends in 2038 or 2106 and is turned into each session's zone.
+const MYSQL: &[(Type, &str)] = &[
+    (Type::Bool, "TINYINT(1)"),
+    (Type::I8, "TINYINT"),
+    (Type::I16, "SMALLINT"),
+    (Type::I32, "INT"),
+    (Type::I64, "BIGINT"),
+    (Type::U8, "TINYINT UNSIGNED"),
+    (Type::U16, "SMALLINT UNSIGNED"),
+    (Type::U32, "INT UNSIGNED"),
+    (Type::U64, "BIGINT UNSIGNED"),
+    // FLOAT is printed with six digits only where statements are not prepared.
+    (Type::F32, "DOUBLE"),
+    (Type::F64, "DOUBLE"),
+    (Type::Text, "LONGTEXT"),
+    (Type::Bytes, "LONGBLOB"),
+    (Type::Uuid, "BINARY(16)"),
+    (Type::Currency, "DECIMAL(19,4)"),
+    (Type::Date, "DATE"),
+    (Type::Time, "TIME(6)"),
+    (Type::DateTime, "DATETIME(6)"),
+    (Type::Timestamp, "DATETIME(6)"),
+    (Type::Json, "LONGTEXT"),
+];
+/// Longer texts are LONGTEXT, since a row's VARCHARs may have 65,535 bytes together; their limit
+/// is then Bobak's alone.
+const LONGEST_VARCHAR: u32 = 4_000;
+fn mysql_type(column: &ColumnSchema) -> String {
+    if column.is_kept_as_text() {
+        return "VARCHAR(40)".to_owned();
+    match (column.ty, column.max_chars) {
+        (Type::Text | Type::Json, Some(max)) if max <= LONGEST_VARCHAR => format!("VARCHAR({max})"),
+        _ => {
+            let known = MYSQL.iter().find(|(ty, _)| *ty == column.ty);
+            known.map_or("", |(_, name)| name).to_owned()
+        }
+/// What a type of a table that Bobak did not make says, as `information_schema` writes it.
+fn parse_mysql(declared: &str) -> Declared {
+    let unsigned = declared.to_ascii_uppercase().contains("UNSIGNED");
+    let word = name.split(' ').next().unwrap_or_default();
+    let ty = match (word, unsigned) {
+        ("TINYINT", false) if size == Some(1) => Type::Bool,
+        ("TINYINT", false) => Type::I8,
+        ("TINYINT", true) => Type::U8,
+        ("SMALLINT", false) => Type::I16,
+        ("SMALLINT", true) | ("YEAR", _) => Type::U16,
+        ("MEDIUMINT" | "INT" | "INTEGER", false) => Type::I32,
+        ("MEDIUMINT" | "INT" | "INTEGER", true) => Type::U32,
+        ("BIGINT", false) => Type::I64,
+        ("BIGINT" | "BIT", _) => Type::U64,
+        ("FLOAT" | "DOUBLE" | "REAL", _) => Type::F64,
+        ("DECIMAL" | "NUMERIC", _) if declared.replace(' ', "").contains("(19,4)") => {
+            Type::Currency
+        }
+        ("DECIMAL" | "NUMERIC", _) if declared.contains(",0)") => Type::I64,
+        ("DECIMAL" | "NUMERIC", _) => Type::F64,
+        ("DATE", _) => Type::Date,
+        ("TIME", _) => Type::Time,
+        ("DATETIME", _) => Type::DateTime,
+        ("TIMESTAMP", _) => Type::Timestamp,
+        ("BINARY", _) if size == Some(16) => Type::Uuid,
+        ("BINARY" | "VARBINARY" | "TINYBLOB" | "BLOB" | "MEDIUMBLOB" | "LONGBLOB", _) => Type::Bytes,
+        ("JSON", _) => Type::Json,
+    let max_chars = size.filter(|_| matches!(word, "CHAR" | "VARCHAR"));
+    Declared { ty, max_chars, as_text: false, role: Role::Plain }
 }
 
 /// The type that Bobak declares by this name.

@@ -10,6 +10,10 @@ pub enum Dialect {
     Sqlite,
     /// PostgreSQL, from 12 on, and what speaks its protocol.
     Postgres,
+    /// MariaDB, from 10.5 on.
+    MariaDb,
+    /// MySQL, from 8.0 on, and what speaks as it does.
+    MySql,
 }
 
 /// A name as an identifier: quoted, its own quotes doubled.
@@ -31,6 +35,7 @@ impl Dialect {
         match self {
             Self::Sqlite => 32_766,
             Self::Postgres => 65_535,
+            Self::MariaDb | Self::MySql => 65_535,
         }
     }
 
@@ -77,6 +82,9 @@ impl Dialect {
             (Self::Postgres, Type::F32) => "::float8",
             (Self::Postgres, Type::Text | Type::Json) => "::text",
             (Self::Postgres, _) => "",
+            // All texts are in order of their bytes: see `fold`.
+            (Self::MariaDb, _) => " COLLATE utf8mb4_nopad_bin",
+            (Self::MySql, _) => " COLLATE utf8mb4_0900_bin",
         }
     }
 
@@ -85,6 +93,13 @@ impl Dialect {
         match self {
             Self::Sqlite => " COLLATE BINARY",
             Self::Postgres => " COLLATE \"C\"",
+            Self::MariaDb | Self::MySql => "",
+        }
+    }
+    /// The operator that matches a pattern, ASCII letters in either case, without an escape.
+    pub(crate) const fn like(self) -> &'static str {
+        match self {
+            Self::Sqlite | Self::MariaDb | Self::MySql => " LIKE ",
         }
     }
 
@@ -95,6 +110,8 @@ impl Dialect {
             (Self::Sqlite, false) => "0",
             (Self::Postgres, true) => "TRUE",
             (Self::Postgres, false) => "FALSE",
+            (Self::MariaDb | Self::MySql, true) => "TRUE",
+            (Self::MariaDb | Self::MySql, false) => "FALSE",
         }
     }
 
@@ -106,13 +123,24 @@ impl Dialect {
             Self::Sqlite => "abs(-9223372036854775808)",
             // Nothing constant, which would fail before the statement runs.
             Self::Postgres => "('1e' || (999 + floor(random()))::int4)::float8",
+            // No constant, which would be computed, and fail, before it is wanted.
+            Self::MariaDb | Self::MySql => "EXP(710 + 0 * RAND())",
         }
+    }
+}
+
+impl Dialect {
+    /// Whether it is MySQL's language, in one form or the other.
+    pub(crate) const fn is_mysql(self) -> bool {
+        matches!(self, Self::MariaDb | Self::MySql)
     }
 }
 
 pub(crate) fn push_quoted(dialect: Dialect, text: &mut String, name: &str) {
     let quote = match dialect {
         Dialect::Sqlite | Dialect::Postgres => '"',
+        Dialect::Sqlite => '"',
+        Dialect::MariaDb | Dialect::MySql => '`',
     };
     text.push(quote);
     for character in name.chars() {

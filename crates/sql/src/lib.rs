@@ -12,13 +12,18 @@
 
 mod bulk;
 mod change;
+mod columns;
+mod comment;
 mod condition;
 mod declared;
 mod dialect;
 mod literal;
 mod remark;
+mod mysql;
+mod mysql_schema;
 mod schema;
 mod select;
+mod sums;
 mod write;
 mod writer;
 
@@ -27,6 +32,7 @@ pub use bulk::{
     update_arrays,
 };
 pub use change::change;
+pub use comment::parse_comment;
 pub use declared::{Declared, declared_type, parse_declared};
 pub use dialect::{Dialect, quote};
 pub use remark::{Remark, parse_remark};
@@ -35,4 +41,8 @@ pub use schema::{
 };
 pub use select::select;
 pub use write::{delete, delete_in_the_way, exists, get, insert, update};
+pub use mysql::{FOLDED, folded};
+pub use mysql_schema::FOLDED_KEY;
+pub use schema::{GIVEN_KEY, add_column, add_index, create_table};
+pub use write::{delete, delete_keys, get, insert, lock_keys, overwrite, update};
 pub use writer::Statement;

@@ -52,6 +52,9 @@ fn push_float(dialect: Dialect, text: &mut String, float: f64) {
             text.push_str(if float > 0.0 { "'Infinity'::float8" } else { "'-Infinity'::float8" });
         }
         Dialect::Postgres => push_display(text, format_args!("'{float:?}'::float8")),
+        // Always with an exponent: without one it would be an exact decimal number. Infinities are
+        // refused by the server: it has no value for them.
+        Dialect::MariaDb | Dialect::MySql => push_display(text, format_args!("{float:e}")),
     }
 }
 
@@ -69,12 +72,24 @@ fn push_text(dialect: Dialect, text: &mut String, value: &str) {
             text.push_str(&value.replace('\'', "''"));
             text.push('\'');
         }
+        // What is no plain letter means something else in one mode or another.
+        Dialect::MariaDb | Dialect::MySql
+            if value.bytes().any(|byte| byte == b'\\' || !matches!(byte, b' '..=b'~')) =>
+        {
+            text.push_str("_utf8mb4 ");
+            push_bytes(dialect, text, value.as_bytes());
+        }
+        Dialect::MariaDb | Dialect::MySql => {
+            text.push('\'');
+            text.push_str(&value.replace('\'', "''"));
+            text.push('\'');
+        }
     }
 }
 
 fn push_bytes(dialect: Dialect, text: &mut String, bytes: &[u8]) {
     match dialect {
-        Dialect::Sqlite => {
+        Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => {
             text.push_str("x'");
             for byte in bytes {
                 push_display(text, format_args!("{byte:02x}"));

@@ -2,12 +2,16 @@
 
 use crate::Dialect;
 use crate::declared_type;
+use crate::mysql_schema;
 use crate::writer::Writer;
 use bobak_core::{ColumnSchema, KeyGeneration, OnDelete, Storage, TableSchema, Type, ValueRef};
 
 /// Creates the table, then its indexes.
 #[must_use]
 pub fn create_table(dialect: Dialect, table: &TableSchema) -> Vec<String> {
+    if dialect.is_mysql() {
+        return vec![mysql_schema::create_table(dialect, table)];
+    }
     let mut writer = Writer::new(dialect);
     writer.raw("CREATE TABLE ").name(table.name()).raw(" (");
     let integer_key = table.has_integer_key();
@@ -115,6 +119,9 @@ pub fn add_column(dialect: Dialect, table: &TableSchema, column: usize) -> Vec<S
         Dialect::Sqlite => None,
         Dialect::Postgres => comment(dialect, table, column),
     };
+    if dialect.is_mysql() {
+        return vec![mysql_schema::add_column(dialect, table, column)];
+    }
     let Some(column) = table.columns().get(column) else {
         return Vec::new();
     };
@@ -136,6 +143,9 @@ pub fn add_column(dialect: Dialect, table: &TableSchema, column: usize) -> Vec<S
 /// Creates the index at this place; the empty text where there is none.
 #[must_use]
 pub fn add_index(dialect: Dialect, table: &TableSchema, index: usize) -> String {
+    if dialect.is_mysql() {
+        return mysql_schema::add_index(dialect, table, index);
+    }
     let Some(index) = table.indexes().get(index) else {
         return String::new();
     };
@@ -211,11 +221,16 @@ fn define(
     if let Some(reference) = &column.reference {
         writer.raw(" REFERENCES ").name(&reference.table).raw("(");
         writer.name(&reference.column).raw(")");
-        writer.raw(match reference.on_delete {
-            OnDelete::Restrict => " ON DELETE RESTRICT",
-            OnDelete::Cascade => " ON DELETE CASCADE",
-            OnDelete::SetNull => " ON DELETE SET NULL",
-        });
+        writer.raw(on_delete(reference.on_delete));
+    }
+}
+
+/// What happens to a row whose referred one is deleted.
+pub(crate) const fn on_delete(what: OnDelete) -> &'static str {
+    match what {
+        OnDelete::Restrict => " ON DELETE RESTRICT",
+        OnDelete::Cascade => " ON DELETE CASCADE",
+        OnDelete::SetNull => " ON DELETE SET NULL",
     }
 }
 
@@ -228,7 +243,7 @@ fn define_default(writer: &mut Writer<'_>, column: &ColumnSchema) {
         (Dialect::Sqlite, ValueRef::Text(text)) if text.contains('\0') => {
             writer.raw(" DEFAULT (").literal(value).raw(")");
         }
-        (Dialect::Sqlite, _) => {
+        (Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql, _) => {
             writer.raw(" DEFAULT ").literal(value);
         }
         (Dialect::Postgres, _) => {

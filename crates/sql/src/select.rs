@@ -43,6 +43,9 @@ fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     let name = |writer: &mut Writer<'a>, place: usize| {
         writer.column(table, place);
     };
+    let sorted = |writer: &mut Writer<'a>, place: usize| {
+        writer.sorted(table, place);
+    };
     let one_row = select.is_grouped() && select.group.is_empty();
     let alone = |expr: Expr| one_row && is_extreme_of_many(table, expr);
     push_exprs(writer, select, |writer, expr| match expr {
@@ -68,6 +71,7 @@ fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
         writer.column(table, place);
     };
     push_group_and_order(writer, select, &of_table);
+    push_group_and_order(writer, select, &sorted);
 }
 
 /// The smallest or largest value, by a subquery that an index can answer: MIN and MAX may show any
@@ -83,6 +87,8 @@ fn push_extreme<'a>(writer: &mut Writer<'a>, select: &'a Select, place: usize, l
     }
     writer.raw(" ORDER BY ").compared(table, place).raw(if largest { " DESC, " } else { ", " });
     writer.all_compared(table, table.key().iter().copied());
+    writer.raw(" ORDER BY ").sorted(table, place).raw(if largest { " DESC, " } else { ", " });
+    push_key(writer, table);
     writer.raw(" LIMIT 1)");
 }
 
@@ -94,16 +100,21 @@ fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     let name = |writer: &mut Writer<'a>, place: usize| {
         writer.name(&format!("c{place}"));
     };
+    // Groups by what compares, where that is another column.
+    let sorted = |writer: &mut Writer<'a>, place: usize| {
+        let own = writer.dialect.is_mysql() && looks_differ(table, place);
+        writer.name(&format!("{}{place}", if own { "k" } else { "c" }));
+    };
     push_exprs(writer, select, |writer, expr| match expr {
         Expr::Column(place) if looks_differ(table, place) => {
             writer.name(&format!("first{place}"));
         }
         // All the same in a group: any aggregate will do.
         Expr::Min(place) if looks_differ(table, place) => {
-            writer.raw(&format!("MIN(\"min{place}\")"));
+            writer.raw("MIN(").name(&format!("min{place}")).raw(")");
         }
         Expr::Max(place) if looks_differ(table, place) => {
-            writer.raw(&format!("MIN(\"max{place}\")"));
+            writer.raw("MIN(").name(&format!("max{place}")).raw(")");
         }
         _ => push_expr(writer, table, expr, &name),
     });
@@ -115,6 +126,10 @@ fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     writer.list(", ", &read, |writer, &place| {
         writer.column(table, place).raw(" AS ");
         name(writer, place);
+        if writer.dialect.is_mysql() && looks_differ(table, place) {
+            writer.raw(", ").sorted(table, place).raw(" AS ");
+            sorted(writer, place);
+        }
     });
     push_windows(writer, select);
     writer.raw(" FROM ").name(table.name());
@@ -124,6 +139,9 @@ fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
         Dialect::Postgres => ") AS \"rows\"",
     });
     push_group_and_order(writer, select, &name);
+    // Every derived table has a name.
+    writer.raw(if writer.dialect.is_mysql() { ") AS shown" } else { ")" });
+    push_group_and_order(writer, select, &sorted);
 }
 
 /// For each value to show, the window function that finds it.
@@ -133,8 +151,8 @@ fn push_windows(writer: &mut Writer<'_>, select: &Select) {
     for &expr in &select.columns {
         let (place, order, alias) = match expr {
             Expr::Column(place) => (place, None, "first"),
-            Expr::Min(place) => (place, Some(" NULLS LAST, "), "min"),
-            Expr::Max(place) => (place, Some(" DESC NULLS LAST, "), "max"),
+            Expr::Min(place) => (place, Some(""), "min"),
+            Expr::Max(place) => (place, Some(" DESC"), "max"),
             _ => continue,
         };
         if !looks_differ(table, place) || done.contains(&expr) {
@@ -148,8 +166,28 @@ fn push_windows(writer: &mut Writer<'_>, select: &Select) {
             writer.compared(table, place).raw(order);
         }
         writer.all_compared(table, table.key().iter().copied());
+        writer.list(", ", &select.group, |writer, &place| {
+            writer.sorted(table, place);
+        });
+        match (order, writer.dialect) {
+            (None, _) => {}
+            (Some(order), Dialect::Sqlite) => {
+                writer.column(table, place).raw(order).raw(" NULLS LAST, ");
+            }
+            (Some(order), Dialect::MariaDb | Dialect::MySql) => {
+                writer.column(table, place).raw(" IS NULL, ").sorted(table, place);
+                writer.raw(order).raw(", ");
+            }
+        push_key(writer, table);
         writer.raw(") AS ").name(&format!("{alias}{place}"));
     }
+}
+
+/// The key's columns, to sort by.
+fn push_key(writer: &mut Writer<'_>, table: &TableSchema) {
+    writer.list(", ", table.key(), |writer, &place| {
+        writer.sorted(table, place);
+    });
 }
 
 /// How columns are named at this place of the statement.
@@ -171,6 +209,10 @@ fn push_exprs<'a>(
 fn push_expr<'a>(writer: &mut Writer<'a>, table: &TableSchema, expr: Expr, name: Name<'_, 'a>) {
     if writer.dialect == Dialect::Postgres {
         return push_postgres_expr(writer, table, expr, name);
+    if writer.dialect.is_mysql()
+        && let Expr::Sum(place) | Expr::Avg(place) = expr
+    {
+        return push_mysql_total(writer, table, expr, place, name);
     }
     let (function, place) = match expr {
         Expr::Column(place) => return name(writer, place),
@@ -247,6 +289,30 @@ fn push_postgres_expr<'a>(
         }
     }
     writer.raw(after);
+/// MySQL's totals: sums of integers and of money are exact decimal numbers there, and averages of
+/// such would be cut to a few decimals.
+fn push_mysql_total<'a>(
+    place: usize,
+    let schema = table.columns().get(place);
+    let exact = schema.is_some_and(|schema| schema.storage == Storage::Int);
+    let is_time = schema.is_some_and(|schema| {
+        exact && matches!(schema.ty, Type::Date | Type::Time | Type::DateTime | Type::Timestamp)
+    });
+    let sum = |writer: &mut Writer<'a>| {
+        writer.raw("SUM(");
+        if is_time {
+            writer.stored(table, place);
+        } else {
+        writer.raw(")");
+        Expr::Avg(_) if exact => {
+            writer.raw("(");
+            sum(writer);
+            writer.raw(" + 0e0) / COUNT(");
+            writer.raw(")");
+        Expr::Avg(_) => {
+            writer.raw("AVG(");
+            writer.raw(")");
+        _ => sum(writer),
 }
 
 fn is_money(table: &TableSchema, place: usize) -> bool {
@@ -278,6 +344,8 @@ fn push_group_and_order<'a>(writer: &mut Writer<'a>, select: &Select, name: Name
                 (true, true) => " DESC NULLS LAST",
                 (true, false) => " DESC",
             }),
+            _ if step.descending => writer.raw(" DESC"),
+            Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => writer,
         };
     });
 }
@@ -293,6 +361,10 @@ fn push_limit(writer: &mut Writer<'_>, select: &Select) {
             writer.raw(" LIMIT -1");
         }
         (Dialect::Sqlite | Dialect::Postgres, None) => {}
+        (Dialect::MariaDb | Dialect::MySql, None) if select.offset > 0 => {
+            writer.raw(" LIMIT 18446744073709551615");
+        }
+        (Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql, None) => {}
     }
     if select.offset > 0 {
         writer.raw(" OFFSET ").value(rows(select.offset));

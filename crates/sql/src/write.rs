@@ -30,6 +30,8 @@ pub fn insert(
         (Dialect::Sqlite, Verb::InsertOrReplace) => "INSERT OR REPLACE INTO ",
         // A row in its way is deleted by a statement of its own: see `delete_in_the_way`.
         (Dialect::Sqlite | Dialect::Postgres, _) => "INSERT INTO ",
+        (Dialect::MariaDb | Dialect::MySql, Verb::InsertOrReplace) => "REPLACE INTO ",
+        (Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql, _) => "INSERT INTO ",
     });
     writer.name(table.name()).raw(" (");
     writer.columns(table, columns.iter().copied());
@@ -74,6 +76,14 @@ pub(crate) fn push_on_conflict(
             });
         }
         Verb::Insert | Verb::InsertOrReplace | Verb::Update | Verb::Delete => {}
+        (Dialect::Sqlite, Verb::Insert | Verb::InsertOrReplace | Verb::Update | Verb::Delete) => {}
+        // IGNORE swallows other errors too, and ON DUPLICATE KEY looks at every unique rule: what
+        // becomes of a row that is there is the engine's to decide, by the error.
+        (Dialect::MariaDb, _) if without_key => {
+            writer.raw(" RETURNING ");
+            writer.columns(table, table.key().iter().copied());
+        }
+        (Dialect::MariaDb | Dialect::MySql, _) => {}
     }
 }
 
@@ -134,11 +144,7 @@ pub fn delete_in_the_way(
 #[must_use]
 pub fn update(dialect: Dialect, table: &TableSchema, fields: FieldSet) -> String {
     let mut writer = Writer::new(dialect);
-    writer.raw("UPDATE ").name(table.name()).raw(" SET ");
-    set(&mut writer, table, fields, |writer, _| {
-        writer.placeholder();
-    });
-    where_key(&mut writer, table);
+    push_update(&mut writer, table, fields);
     if let Some(version) = table.version() {
         writer.raw(" AND ").column(table, version).raw(" = ").placeholder();
     }
@@ -154,6 +160,15 @@ pub fn exists(dialect: Dialect, table: &TableSchema) -> String {
     writer.into_text()
 }
 
+/// As [`update`], whatever the row's version.
+pub fn overwrite(dialect: Dialect, table: &TableSchema, fields: FieldSet) -> String {
+    push_update(&mut writer, table, fields);
+fn push_update(writer: &mut Writer<'_>, table: &TableSchema, fields: FieldSet) {
+    writer.raw("UPDATE ").name(table.name()).raw(" SET ");
+    set(writer, table, fields, |writer, _| {
+        writer.placeholder();
+    });
+    where_key(writer, table);
 /// Deletes the row with a key. Parameters: the key in key order.
 #[must_use]
 pub fn delete(dialect: Dialect, table: &TableSchema) -> String {
@@ -198,6 +213,9 @@ pub(crate) fn raise_version(writer: &mut Writer<'_>, table: &TableSchema, empty:
             // An overflow is an error by itself. The table's name tells it from `excluded`.
             writer.raw(comma).column(table, version).raw(" = ");
             writer.name(table.name()).raw(".").column(table, version).raw(" + 1");
+        if writer.dialect.is_mysql() {
+            // Beyond the largest integer there is an error, nothing else.
+            writer.raw(comma).column(table, version).raw(" = ").column(table, version).raw(" + 1");
             return;
         }
         // One more than the largest integer would be stored as a float.
@@ -218,5 +236,50 @@ fn where_key(writer: &mut Writer<'_>, table: &TableSchema) {
     writer.raw(" WHERE ");
     writer.list(" AND ", table.key(), |writer, &place| {
         writer.compared(table, place).raw(" = ").compared_placeholder(table, place);
+        writer.sorted(table, place).raw(" = ").placeholder();
+    });
+}
+/// The keys, and the versions where there are some, of the rows with one of so many keys, which are
+/// locked until the transaction ends. Parameters: each key in key order, one after the other.
+#[must_use]
+pub fn lock_keys(dialect: Dialect, table: &TableSchema, keys: usize) -> String {
+    let mut writer = Writer::new(dialect);
+    writer.raw("SELECT ");
+    writer.columns(table, table.key().iter().copied().chain(table.version()));
+    writer.raw(" FROM ").name(table.name());
+    where_keys(&mut writer, table, keys);
+    writer.raw(" FOR UPDATE");
+    writer.into_text()
+}
+/// Deletes the rows with one of so many keys; hands out the keys of those that were there, where
+/// the dialect can. Parameters as of [`lock_keys`].
+#[must_use]
+pub fn delete_keys(dialect: Dialect, table: &TableSchema, keys: usize) -> String {
+    let mut writer = Writer::new(dialect);
+    writer.raw("DELETE FROM ").name(table.name());
+    where_keys(&mut writer, table, keys);
+    if dialect == Dialect::MariaDb {
+        writer.raw(" RETURNING ");
+        writer.columns(table, table.key().iter().copied());
+    }
+    writer.into_text()
+}
+fn where_keys(writer: &mut Writer<'_>, table: &TableSchema, keys: usize) {
+    writer.raw(" WHERE ");
+    if let [place] = table.key() {
+        writer.sorted(table, *place).raw(" IN (");
+        writer.list(", ", 0..keys, |writer, _| {
+            writer.placeholder();
+        });
+        writer.raw(")");
+        return;
+    }
+    // Not (a, b) IN (…), for which MariaDB reads the whole table.
+    writer.list(" OR ", 0..keys, |writer, _| {
+        writer.raw("(");
+        writer.list(" AND ", table.key(), |writer, &place| {
+            writer.sorted(table, place).raw(" = ").placeholder();
+        });
+        writer.raw(")");
     });
 }

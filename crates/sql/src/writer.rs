@@ -113,6 +113,7 @@ impl<'a> Writer<'a> {
                 let number = self.placeholders;
                 self.raw(&format!("${number}"))
             }
+            Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => self.raw("?"),
         }
     }
 

@@ -1,0 +1,192 @@
+//! Changes of the schema.
+//!
+//! The server commits at each statement that changes the schema. So all steps are checked against
+//! the tables that are there before the first is made; and where one fails all the same, those that
+//! were made are taken back.
+
+use crate::connection::Connection;
+use crate::decode::Cell;
+use crate::encode::plain;
+use crate::tables;
+use bobak_core::{
+    Collation, ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableSchema, Type, ValueRef,
+};
+use bobak_sql::{Dialect, FOLDED, add_column, add_index, create_table, folded, quote};
+
+/// Makes all of the changes, or none.
+pub(crate) fn run(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
+    check_columns(connection, changes)?;
+    check_steps(connection, changes)?;
+    let mut made = Vec::new();
+    for change in changes {
+        let Some(step) = Step::of(connection.flavour.dialect, change) else { continue };
+        for text in &step.texts {
+            if let Err(error) = connection.run(Some(step.table), text, Vec::new()) {
+                return Err(take_back(connection, &made, error));
+            }
+        }
+        made.push(step);
+    }
+    connection.forget_statements();
+    Ok(())
+}
+
+/// A change as statements, with the one that takes it back.
+struct Step<'a> {
+    table: &'a TableSchema,
+    texts: Vec<String>,
+    undo: String,
+}
+
+impl<'a> Step<'a> {
+    fn of(dialect: Dialect, change: &'a SchemaChange) -> Option<Self> {
+        let alter = |table: &TableSchema| format!("ALTER TABLE {} DROP ", quote(dialect, table.name()));
+        Some(match change {
+            SchemaChange::CreateTable(table) => Self {
+                table,
+                texts: create_table(dialect, table),
+                undo: format!("DROP TABLE {}", quote(dialect, table.name())),
+            },
+            SchemaChange::AddColumn { table, column } => {
+                let schema = table.columns().get(*column)?;
+                let mut undo = format!("{}COLUMN {}", alter(table), quote(dialect, &schema.name));
+                if schema.collation != Collation::Binary {
+                    let name = quote(dialect, &format!("{FOLDED}{}", schema.name));
+                    undo = format!("{}COLUMN {name}, DROP COLUMN {}", alter(table), quote(dialect, &schema.name));
+                }
+                Self { table, texts: add_column(dialect, table, *column), undo }
+            }
+            SchemaChange::AddIndex { table, index } => {
+                let name = &table.indexes().get(*index)?.name;
+                let undo = format!("{}INDEX {}", alter(table), quote(dialect, name));
+                Self { table, texts: vec![add_index(dialect, table, *index)], undo }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Takes back what was made; says what is left where that fails.
+fn take_back(connection: &mut Connection, made: &[Step<'_>], error: Error) -> Error {
+    for step in made.iter().rev() {
+        if let Err(second) = connection.run(Some(step.table), &step.undo, Vec::new()) {
+            let message = format!(
+                "{}; and what was changed before it in table {} could not be taken back: {}",
+                error.message(),
+                step.table.name(),
+                second.message()
+            );
+            return Error::new(error.kind(), message).with_source(error);
+        }
+    }
+    error
+}
+
+/// Refuses what the server can't keep.
+fn check_columns(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
+    let mut checked = false;
+    for (table, column) in changes.iter().flat_map(new_columns) {
+        if column.ty == Type::Any {
+            let message = "this server has no columns of any class";
+            return Err(unsupported(message, table, column));
+        }
+        if column.collation == Collation::UnicodeNoCase && !checked {
+            checked = true;
+            if !folds_as_rust(connection)? {
+                let message = "this server knows another lower case of some letters than Unicode 14";
+                return Err(unsupported(message, table, column));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unsupported(message: &str, table: &TableSchema, column: &ColumnSchema) -> Error {
+    Error::new(ErrorKind::Unsupported, message)
+        .in_table(table.name())
+        .in_column(column.name.as_ref())
+}
+
+fn new_columns(change: &SchemaChange) -> Vec<(&TableSchema, &ColumnSchema)> {
+    match change {
+        SchemaChange::CreateTable(table) => {
+            table.columns().iter().map(|column| (&**table, column)).collect()
+        }
+        SchemaChange::AddColumn { table, column } => {
+            table.columns().get(*column).map(|column| (&**table, column)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the expression that folds texts there gives what [`Collation::fold`] does, letter for
+/// letter in the planes that have letters of two cases.
+fn folds_as_rust(connection: &mut Connection) -> Result<bool> {
+    let letters: String = (' '..='\u{1ffff}').collect();
+    let expression =
+        folded(connection.flavour.dialect, Collation::UnicodeNoCase, "CONVERT(? USING utf8mb4)");
+    let sql = format!("SELECT {expression}");
+    let rows = connection.rows(None, &sql, vec![plain(ValueRef::Text(&letters))]);
+    Ok(match rows {
+        Ok(rows) => match rows.first().and_then(|row| row.first()) {
+            Some(Cell::Text(found)) => *found == Collation::UnicodeNoCase.fold(&letters),
+            _ => false,
+        },
+        // An unknown collation.
+        Err(error) if error.kind() == ErrorKind::Engine => false,
+        Err(error) => return Err(error),
+    })
+}
+
+/// Refuses steps that can't be made, before the first is.
+fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
+    let mut there = tables::read(connection)?;
+    let names = tables::names(connection)?;
+    let mut made: Vec<&str> = Vec::new();
+    for change in changes {
+        match change {
+            SchemaChange::CreateTable(table) => {
+                let name = table.name();
+                if names.iter().any(|n| n == name) || made.contains(&name) {
+                    return Err(schema("the table is there already", table));
+                }
+                made.push(name);
+                there.push(TableSchema::clone(table));
+            }
+            SchemaChange::AddColumn { table, column } => {
+                let Some(schema_) = table.columns().get(*column) else { continue };
+                let same = |n: &String| n == table.name();
+                if !names.iter().any(same) && !made.contains(&table.name()) {
+                    return Err(schema("there is no such table", table));
+                }
+                let found = there.iter().find(|t| t.name() == table.name());
+                if found.is_some_and(|found| found.column(&schema_.name).is_ok()) {
+                    let message = format!("column '{}' is there already", schema_.name);
+                    return Err(schema(&message, table));
+                }
+            }
+            SchemaChange::AddIndex { table, index } => {
+                let Some(index) = table.indexes().get(*index) else { continue };
+                if !names.iter().any(|n| n == table.name()) && !made.contains(&table.name()) {
+                    return Err(schema("there is no such table", table));
+                }
+                let found = there.iter().find(|t| t.name() == table.name());
+                let same = |t: &TableSchema| t.indexes().iter().any(|i| i.name == index.name);
+                if found.is_some_and(same) && !made.contains(&table.name()) {
+                    let message = format!("index '{}' is there already", index.name);
+                    return Err(schema(&message, table));
+                }
+            }
+            _ => {
+                let message = "this engine does not know this change of the schema";
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn schema(message: &str, table: &TableSchema) -> Error {
+    Error::new(ErrorKind::Schema, message).in_table(table.name())
+}

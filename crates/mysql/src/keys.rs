@@ -1,0 +1,87 @@
+//! Keys on their way to the server, and as something to compare.
+
+use crate::encode::encode;
+use bobak_core::{Collation, Error, ErrorKind, KeyGeneration, Result, Row, TableSchema, ValueRef, codec};
+use mysql::Value as Wire;
+
+/// A key's values as bytes: the same for keys that the table takes as the same.
+pub(crate) type KeyBytes = Vec<u8>;
+
+/// A value of a key, as the column that compares has it.
+pub(crate) fn key_value(table: &TableSchema, place: usize, value: ValueRef<'_>) -> Result<Wire> {
+    match (collation(table, place), value) {
+        (collation, ValueRef::Text(text)) if collation != Collation::Binary => {
+            Ok(Wire::Bytes(collation.fold(text).into_owned().into_bytes()))
+        }
+        _ => encode(table, place, value),
+    }
+}
+
+/// The key of a row with all columns, as parameters.
+pub(crate) fn push_key(table: &TableSchema, row: &dyn Row, parameters: &mut Vec<Wire>) -> Result<()> {
+    for &place in table.key() {
+        parameters.push(key_value(table, place, row.get(place))?);
+    }
+    Ok(())
+}
+
+/// A key whose values come in key order, as parameters.
+pub(crate) fn push_bare_key(
+    table: &TableSchema,
+    key: &dyn Row,
+    parameters: &mut Vec<Wire>,
+) -> Result<()> {
+    if key.len() != table.key().len() {
+        return Err(wrong_count(table, table.key().len(), key.len()));
+    }
+    for (at, &place) in table.key().iter().enumerate() {
+        parameters.push(key_value(table, place, key.get(at))?);
+    }
+    Ok(())
+}
+
+/// The bytes of a key, whose values `value` gives in key order.
+pub(crate) fn key_bytes<'v>(
+    table: &TableSchema,
+    value: impl Fn(usize) -> ValueRef<'v>,
+) -> Result<KeyBytes> {
+    let folded: Vec<_> = (0..table.key().len())
+        .map(|at| {
+            let place = table.key().get(at).copied().unwrap_or_default();
+            match value(at) {
+                ValueRef::Text(text) => Some(collation(table, place).fold(text)),
+                _ => None,
+            }
+        })
+        .collect();
+    let mut bytes = Vec::new();
+    codec::encode_values(&mut bytes, table.key().len(), |at| match folded.get(at) {
+        Some(Some(text)) => ValueRef::Text(text),
+        _ => value(at),
+    })?;
+    Ok(bytes)
+}
+
+/// Whether the engine is to make this row's key.
+pub(crate) fn needs_key(table: &TableSchema, row: &dyn Row) -> bool {
+    table.key_generation() == KeyGeneration::Engine
+        && table.key().first().is_some_and(|&place| row.get(place).is_null())
+}
+
+/// Refuses a row that has not a value for each column: the statement would get too few.
+pub(crate) fn check_count(table: &TableSchema, row: &dyn Row) -> Result<()> {
+    match (row.len(), table.columns().len()) {
+        (given, wanted) if given == wanted => Ok(()),
+        (given, wanted) => Err(wrong_count(table, wanted, given)),
+    }
+}
+
+fn collation(table: &TableSchema, place: usize) -> Collation {
+    table.columns().get(place).map(|column| column.collation).unwrap_or_default()
+}
+
+#[cold]
+fn wrong_count(table: &TableSchema, wanted: usize, given: usize) -> Error {
+    let message = format!("{given} values were given where {wanted} are needed");
+    Error::new(ErrorKind::Misuse, message).in_table(table.name().to_owned())
+}

@@ -1,0 +1,172 @@
+//! `mysql://user:password@host:port,host:port/database?setting=value&…`, also `mariadb://`.
+
+use crate::settings::Host;
+use crate::{Isolation, MySqlBuilder, Tls};
+use bobak_core::{Error, ErrorKind, Result};
+use std::time::Duration;
+
+const PORT: u16 = 3306;
+
+pub(crate) fn parse(text: &str) -> Result<MySqlBuilder> {
+    let rest = text
+        .strip_prefix("mysql://")
+        .or_else(|| text.strip_prefix("mariadb://"))
+        .ok_or_else(|| config("write mysql://USER:PASSWORD@HOST/DATABASE"))?;
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, database) = place.split_once('/').unwrap_or((place, ""));
+    let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let hosts = hosts.split(',').map(host).collect::<Result<Vec<_>>>()?;
+    let mut builder = MySqlBuilder::new(hosts);
+    let (user, password) = match login.split_once(':') {
+        Some((user, password)) => (user, Some(password)),
+        None => (login, None),
+    };
+    if !user.is_empty() {
+        builder = builder.user(decode(user)?);
+    }
+    if let Some(password) = password {
+        builder = builder.password(decode(password)?);
+    }
+    if !database.is_empty() {
+        builder = builder.database(decode(database)?);
+    }
+    let mut seen = Vec::new();
+    for part in query.split('&').filter(|part| !part.is_empty()) {
+        let (name, value) =
+            part.split_once('=').ok_or_else(|| config(format!("'{part}' is not name=value")))?;
+        if seen.contains(&name) {
+            return Err(config(format!("'{name}' is there twice")));
+        }
+        seen.push(name);
+        builder = set(builder, name, &decode(value)?)?;
+    }
+    Ok(builder)
+}
+
+/// `name`, `name:port`, `[address]:port`.
+fn host(text: &str) -> Result<Host> {
+    let (name, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, rest)) => (address, rest.strip_prefix(':')),
+        None => match text.split_once(':') {
+            Some((name, port)) => (name, Some(port)),
+            None => (text, None),
+        },
+    };
+    let port = match port {
+        None => PORT,
+        Some(port) => port.parse().map_err(|_| config(format!("'{port}' is not a port")))?,
+    };
+    let name = if name.is_empty() { "127.0.0.1".to_owned() } else { decode(name)? };
+    Ok(Host { name, port })
+}
+
+fn set(builder: MySqlBuilder, name: &str, value: &str) -> Result<MySqlBuilder> {
+    let millis = || number(name, value).map(Duration::from_millis);
+    Ok(match name {
+        "socket" => builder.socket(value),
+        "tls" => builder.tls(choice(
+            name,
+            value,
+            &[("off", Tls::Off), ("require", Tls::Require), ("verify", Tls::Verify)],
+        )?),
+        "tls_ca" => builder.tls_ca(value),
+        "connect_timeout" => builder.connect_timeout(millis()?),
+        "busy_timeout" => builder.busy_timeout(millis()?),
+        "statement_timeout" => {
+            builder.statement_timeout(Some(millis()?).filter(|time| !time.is_zero()))
+        }
+        "connections" => builder.connections(number(name, value)? as usize),
+        "prepared" => builder.prepared(choice(name, value, &[("on", true), ("off", false)])?),
+        "isolation" => builder.isolation(choice(
+            name,
+            value,
+            &[
+                ("read_committed", Isolation::ReadCommitted),
+                ("repeatable_read", Isolation::RepeatableRead),
+                ("serializable", Isolation::Serializable),
+            ],
+        )?),
+        "wsrep_sync_wait" => {
+            let bits = u32::try_from(number(name, value)?);
+            builder.wsrep_sync_wait(bits.map_err(|_| config("wsrep_sync_wait is 0 to 15"))?)
+        }
+        _ => {
+            return Err(config(format!(
+                "unknown setting '{name}'; there are: socket, tls, tls_ca, connect_timeout, \
+                 busy_timeout, statement_timeout, connections, prepared, isolation, wsrep_sync_wait"
+            )));
+        }
+    })
+}
+
+fn choice<V: Copy>(name: &str, value: &str, choices: &[(&str, V)]) -> Result<V> {
+    let found = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(value));
+    found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let words = choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+        config(format!("{name} is one of {words}, not '{value}'"))
+    })
+}
+
+fn number(name: &str, value: &str) -> Result<u64> {
+    value.parse().map_err(|_| config(format!("{name} is a whole number, not '{value}'")))
+}
+
+/// Percent-decoding.
+fn decode(text: &str) -> Result<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || rest.next().and_then(|c| char::from(c).to_digit(16));
+        let code = digit().zip(digit()).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        bytes.push(code.ok_or_else(|| config("a % without two hexadecimal digits"))?);
+    }
+    String::from_utf8(bytes).map_err(|_| config("what is behind a % is not UTF-8"))
+}
+
+fn config(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Config, format!("{} (URL of a MariaDB or MySQL server)", message.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let text = "mysql://a%40b:p%3Aw@h1,h2:3307,[::1]:3308/db%2F1?tls=verify&busy_timeout=1500\
+                    &statement_timeout=0&prepared=off&wsrep_sync_wait=1";
+        let settings = parse(text).unwrap().settings;
+        let hosts: Vec<_> = settings.hosts.iter().map(|h| (h.name.as_str(), h.port)).collect();
+        assert_eq!(hosts, [("h1", 3306), ("h2", 3307), ("::1", 3308)]);
+        assert_eq!(settings.user.as_deref(), Some("a@b"));
+        assert_eq!(settings.password.as_deref(), Some("p:w"));
+        assert_eq!(settings.database.as_deref(), Some("db/1"));
+        assert_eq!((settings.tls, settings.prepared), (Tls::Verify, false));
+        assert_eq!(settings.busy_timeout, Duration::from_millis(1500));
+        assert_eq!((settings.statement_timeout, settings.wsrep_sync_wait), (None, Some(1)));
+        assert!(!format!("{settings:?}").contains("p:w"));
+    }
+
+    #[test]
+    fn wrong_urls_say_what_is_wrong_but_not_the_password() {
+        for (text, expected) in [
+            ("mysql:db", "write mysql://"),
+            ("mysql://u:secret@h:x/db", "'x' is not a port"),
+            ("mysql://u:secret@h/db?colour=red", "unknown setting 'colour'"),
+            ("mysql://u:secret@h/db?tls", "'tls' is not name=value"),
+            ("mysql://u:secret@h/db?tls=no", "tls is one of off, require, verify, not 'no'"),
+            ("mysql://u:secret@h/db?tls=off&tls=off", "'tls' is there twice"),
+            ("mysql://u:secret%@h/db", "a % without"),
+            ("mysql://u:secret@h/db?busy_timeout=soon", "busy_timeout is a whole number"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Config, "{text}");
+            let message = error.to_string();
+            assert!(message.contains(expected) && !message.contains("secret"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! One row written, and what became of it.
+
+use crate::connection::Connection;
+use crate::decode::Cell;
+use crate::encode::encode;
+use crate::keys::{check_count, needs_key, push_bare_key, push_key};
+use crate::texts::{Kind, Texts};
+use bobak_core::{
+    Error, ErrorKind, FieldSet, GivenKey, Outcome, Result, Row, TableSchema, Verb,
+};
+use mysql::Value as Wire;
+
+/// Writes one row. Each statement is whole in itself, so no transaction is needed; an upsert that
+/// meets another's insert tries the update again.
+pub(crate) fn write_row(
+    connection: &mut Connection,
+    texts: &Texts,
+    table: &TableSchema,
+    verb: Verb,
+    fields: FieldSet,
+    row: &dyn Row,
+) -> Result<Outcome> {
+    match verb {
+        Verb::Insert | Verb::InsertOrReplace => insert(connection, texts, table, verb, row),
+        Verb::InsertOrIgnore => match insert(connection, texts, table, Verb::Insert, row) {
+            Err(error) if error.kind() == ErrorKind::Duplicate => Ok(Outcome::Ignored),
+            other => other,
+        },
+        Verb::Upsert => upsert(connection, texts, table, fields, row),
+        Verb::Update => update(connection, texts, table, fields, row),
+        Verb::Delete => delete(connection, texts, table, row),
+    }
+}
+
+fn insert(
+    connection: &mut Connection,
+    texts: &Texts,
+    table: &TableSchema,
+    verb: Verb,
+    row: &dyn Row,
+) -> Result<Outcome> {
+    check_count(table, row)?;
+    let without_key = needs_key(table, row);
+    let kind = Kind::Insert { verb, rows: 1, without_key };
+    let sql = texts.text(connection.flavour.dialect, table, kind);
+    let mut parameters = Vec::with_capacity(row.len());
+    push_values(table, row, without_key, &mut parameters)?;
+    if !without_key {
+        connection.run(Some(table), &sql, parameters)?;
+        return Ok(Outcome::Inserted(None));
+    }
+    let key = connection.insert_for_keys(table, &sql, parameters)?;
+    match key[..] {
+        [key] => Ok(Outcome::Inserted(Some(GivenKey::Int(key)))),
+        _ => Err(strange_keys(table)),
+    }
+}
+
+/// The row's values as parameters of an insert.
+pub(crate) fn push_values(
+    table: &TableSchema,
+    row: &dyn Row,
+    without_key: bool,
+    parameters: &mut Vec<Wire>,
+) -> Result<()> {
+    for place in 0..row.len() {
+        if !(without_key && table.key().contains(&place)) {
+            parameters.push(encode(table, place, row.get(place))?);
+        }
+    }
+    Ok(())
+}
+
+fn upsert(
+    connection: &mut Connection,
+    texts: &Texts,
+    table: &TableSchema,
+    fields: FieldSet,
+    row: &dyn Row,
+) -> Result<Outcome> {
+    check_count(table, row)?;
+    if needs_key(table, row) {
+        return insert(connection, texts, table, Verb::Insert, row);
+    }
+    refuse_null(table, row)?;
+    // Not ON DUPLICATE KEY UPDATE, which would take any unique rule for the key.
+    if overwrite(connection, texts, table, fields, row)? {
+        return Ok(Outcome::Changed(1));
+    }
+    match insert(connection, texts, table, Verb::Insert, row) {
+        Err(error) if error.kind() == ErrorKind::Duplicate => {
+            if overwrite(connection, texts, table, fields, row)? {
+                Ok(Outcome::Changed(1))
+            } else {
+                Err(error)
+            }
+        }
+        other => other,
+    }
+}
+
+/// Sets the fields of the row with this key; `false` where there is none.
+fn overwrite(
+    connection: &mut Connection,
+    texts: &Texts,
+    table: &TableSchema,
+    fields: FieldSet,
+    row: &dyn Row,
+) -> Result<bool> {
+    let sql = texts.text(connection.flavour.dialect, table, Kind::Overwrite(fields));
+    let mut parameters = Vec::with_capacity(row.len());
+    push_update(table, fields, row, false, &mut parameters)?;
+    Ok(connection.run(Some(table), &sql, parameters)?.matched > 0)
+}
+
+/// The parameters of an update: the fields, the key, the version that is expected.
+pub(crate) fn push_update(
+    table: &TableSchema,
+    fields: FieldSet,
+    row: &dyn Row,
+    with_version: bool,
+    parameters: &mut Vec<Wire>,
+) -> Result<()> {
+    for place in fields.iter() {
+        parameters.push(encode(table, place, row.get(place))?);
+    }
+    push_key(table, row, parameters)?;
+    if let Some(version) = table.version().filter(|_| with_version) {
+        parameters.push(encode(table, version, row.get(version))?);
+    }
+    Ok(())
+}
+
+fn update(
+    connection: &mut Connection,
+    texts: &Texts,
+    table: &TableSchema,
+    fields: FieldSet,
+    row: &dyn Row,
+) -> Result<Outcome> {
+    check_count(table, row)?;
+    let sql = texts.text(connection.flavour.dialect, table, Kind::Update(fields));
+    let mut parameters = Vec::with_capacity(row.len() + 1);
+    push_update(table, fields, row, true, &mut parameters)?;
+    if connection.run(Some(table), &sql, parameters)?.matched > 0 {
+        return Ok(Outcome::Changed(1));
+    }
+    // Why was there none? Servers that do not say how many rows matched count the changed ones.
+    let mut key = Vec::new();
+    push_key(table, row, &mut key)?;
+    let sql = texts.text(connection.flavour.dialect, table, Kind::Get);
+    let found = connection.rows(Some(table), &sql, key)?;
+    let Some(found) = found.first() else {
+        return Err(not_found(table));
+    };
+    match table.version() {
+        Some(place) if !is_same(found.get(place), row, place) => Err(conflict(table)),
+        _ => Ok(Outcome::Changed(1)),
+    }
+}
+
+fn is_same(found: Option<&Cell>, row: &dyn Row, place: usize) -> bool {
+    match (found, row.get(place)) {
+        (Some(Cell::Int(found)), bobak_core::ValueRef::Int(given)) => *found == given,
+        _ => false,
+    }
+}
+
+fn delete(
+    connection: &mut Connection,
+    texts: &Texts,
+    table: &TableSchema,
+    key: &dyn Row,
+) -> Result<Outcome> {
+    let sql = texts.text(connection.flavour.dialect, table, Kind::Delete);
+    let mut parameters = Vec::with_capacity(key.len());
+    push_bare_key(table, key, &mut parameters)?;
+    let done = connection.run(Some(table), &sql, parameters)?;
+    Ok(Outcome::Changed(done.affected.min(1)))
+}
+
+/// Refuses NULL where none may be, before an update could go round it: it sets some fields only.
+pub(crate) fn refuse_null(table: &TableSchema, row: &dyn Row) -> Result<()> {
+    for (place, column) in table.columns().iter().enumerate() {
+        if !column.nullable && row.get(place).is_null() {
+            return Err(Error::new(ErrorKind::Constraint, "NULL where none may be")
+                .in_table(table.name())
+                .in_column(column.name.as_ref()));
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+pub(crate) fn not_found(table: &TableSchema) -> Error {
+    Error::new(ErrorKind::NotFound, "no row has this key").in_table(table.name())
+}
+
+#[cold]
+pub(crate) fn conflict(table: &TableSchema) -> Error {
+    let message = "the row was changed since it was read: read it again";
+    let error = Error::new(ErrorKind::Conflict, message).in_table(table.name());
+    match table.version().and_then(|place| table.columns().get(place)) {
+        Some(column) => error.in_column(column.name.as_ref()),
+        None => error,
+    }
+}
+
+/// The server did not hand out a key for each row. The statement is undone with its transaction.
+#[cold]
+pub(crate) fn strange_keys(table: &TableSchema) -> Error {
+    let message = "the server did not say which keys it made";
+    Error::new(ErrorKind::Engine, message).in_table(table.name())
+}

@@ -1,0 +1,159 @@
+//! What a column's comment says in MariaDB and MySQL: all that its type there does not.
+//!
+//! `bobak:timestamp,role=created` and the like: the type's name, then parts parted by commas, the
+//! values with `%`, `,` and what is no plain letter as `%` and two hexadecimal digits. Comments have
+//! 1,024 characters at most: a check or default that is too long is left out.
+
+use bobak_core::{Collation, ColumnSchema, Role, Type, Value, ValueRef};
+use std::borrow::Cow;
+
+const LONGEST: usize = 1_000;
+const ROLES: &[(Role, &str)] =
+    &[(Role::CreatedAt, "created"), (Role::ModifiedAt, "modified"), (Role::Version, "version")];
+
+/// The comment. `given` says that the column is of a key which the user gives.
+pub(crate) fn comment(column: &ColumnSchema, given: bool) -> String {
+    let mut text = format!("bobak:{}", column.ty.name());
+    let mut add = |part: String| {
+        if text.len() + part.len() < LONGEST {
+            text.push(',');
+            text.push_str(&part);
+        }
+    };
+    if column.is_kept_as_text() {
+        add("text".to_owned());
+    }
+    if given {
+        add("given".to_owned());
+    }
+    match column.collation {
+        Collation::Binary => {}
+        Collation::NoCase => add("nocase".to_owned()),
+        Collation::UnicodeNoCase => add("unicode_nocase".to_owned()),
+    }
+    if let Some((_, role)) = ROLES.iter().find(|(role, _)| *role == column.role) {
+        add(format!("role={role}"));
+    }
+    if let Some(max) = column.max_chars {
+        add(format!("max={max}"));
+    }
+    if let Some(default) = &column.default {
+        add(format!("default={}", write_value(default)));
+    }
+    if let Some(check) = &column.check {
+        add(format!("check={}", escape(check)));
+    }
+    text
+}
+
+/// The column that a comment describes, but for its name, NULLs, uniqueness and reference, which
+/// the table itself tells; and whether the user gives the key. `None` where Bobak did not write it.
+///
+/// ```
+/// use bobak_core::{Role, Type};
+/// let (column, given) = bobak_sql::parse_comment("made", "bobak:timestamp,role=created").unwrap();
+/// assert_eq!((column.ty, column.role, given), (Type::Timestamp, Role::CreatedAt, false));
+/// assert!(bobak_sql::parse_comment("made", "when it was made").is_none());
+/// ```
+#[must_use]
+pub fn parse_comment(name: &str, comment: &str) -> Option<(ColumnSchema, bool)> {
+    let mut parts = comment.strip_prefix("bobak:")?.split(',');
+    let mut column = ColumnSchema::new(name.to_owned(), Type::from_name(parts.next()?)?);
+    let mut given = false;
+    for part in parts {
+        let (word, value) = part.split_once('=').unwrap_or((part, ""));
+        match word {
+            "text" => column = column.as_text(),
+            "given" => given = true,
+            "nocase" => column.collation = Collation::NoCase,
+            "unicode_nocase" => column.collation = Collation::UnicodeNoCase,
+            "role" => column.role = ROLES.iter().find(|(_, name)| *name == value)?.0,
+            "max" => column.max_chars = Some(value.parse().ok()?),
+            "default" => column.default = Some(read_value(value)?),
+            "check" => {
+                column.check = Some(Cow::Owned(String::from_utf8(unescape(value)?).ok()?));
+            }
+            _ => return None,
+        }
+    }
+    Some((column, given))
+}
+
+/// A letter for the class, then the value.
+fn write_value(value: &Value<'_>) -> String {
+    match value.as_ref() {
+        ValueRef::Null => "n".to_owned(),
+        ValueRef::Int(integer) => format!("i{integer}"),
+        ValueRef::Float(float) => format!("f{float:e}"),
+        ValueRef::Text(text) => format!("t{}", escape(text)),
+        ValueRef::Bytes(bytes) => {
+            std::iter::once("b".to_owned()).chain(bytes.iter().map(|b| format!("%{b:02x}"))).collect()
+        }
+    }
+}
+
+fn read_value(text: &str) -> Option<Value<'static>> {
+    let rest = text.get(1..)?;
+    Some(match text.get(..1)? {
+        "n" => Value::Null,
+        "i" => Value::Int(rest.parse().ok()?),
+        "f" => Value::Float(rest.parse().ok()?),
+        "t" => Value::from(String::from_utf8(unescape(rest)?).ok()?),
+        "b" => Value::from(unescape(rest)?),
+        _ => return None,
+    })
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'%' | b',' | b'\'' | b'\\' => escaped.push_str(&format!("%{byte:02x}")),
+            b' '..=b'~' => escaped.push(char::from(byte)),
+            _ => escaped.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    escaped
+}
+
+fn unescape(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let mut digit = || rest.next().and_then(|c| char::from(c).to_digit(16));
+            bytes.push(u8::try_from(digit()? * 16 + digit()?).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_say_what_types_do_not() {
+        let columns = [
+            ColumnSchema::new("a", Type::Timestamp).role(Role::CreatedAt),
+            ColumnSchema::new("a", Type::Uuid).as_text(),
+            ColumnSchema::new("a", Type::Text)
+                .max_chars(40)
+                .collation(Collation::UnicodeNoCase)
+                .default("it's, 100 %\0 ü")
+                .check("a <> 'x,y'"),
+            ColumnSchema::new("a", Type::Bytes).default(vec![0_u8, 255]),
+            ColumnSchema::new("a", Type::F64).default(-0.1),
+            ColumnSchema::new("a", Type::I64).default(Value::Int(i64::MIN)),
+        ];
+        for column in columns {
+            for given in [false, true] {
+                let text = comment(&column, given);
+                assert_eq!(parse_comment("a", &text), Some((column.clone(), given)), "{text}");
+            }
+        }
+        assert_eq!(parse_comment("a", "bobak:colour"), None);
+    }
+}

@@ -1,0 +1,231 @@
+//! Statements that make tables, columns and indexes in MariaDB and MySQL.
+//!
+//! All of a table is one statement: each of them commits by itself there. What has no place in a
+//! column's type stands in its comment.
+//!
+//! An index's row has 3,072 bytes at most, so a text or bytes in one need a length. In a key, a
+//! unique index or a foreign key, one without a limit of its own is a VARCHAR or VARBINARY as long
+//! as fits: a longer value is refused with `TooLong`. Of an index that is not unique it is only the
+//! beginning that is in it.
+
+use crate::comment::comment;
+use crate::dialect::Dialect;
+use crate::mysql::{FOLDED, folded, is_folded};
+use crate::schema::on_delete;
+use crate::writer::Writer;
+use crate::declared_type;
+use bobak_core::{ColumnSchema, IndexSchema, KeyGeneration, Storage, TableSchema, Type, ValueRef};
+
+/// The unique index over a key's folded texts, where it has some.
+pub const FOLDED_KEY: &str = "bobak_folded_key";
+
+/// The most bytes of an index's row, with some to spare for lengths and NULLs.
+const INDEX_BYTES: u32 = 3_000;
+/// The longest text, in characters, that is a VARCHAR only for its place in an index.
+const INDEX_CHARS: u32 = 700;
+
+pub(crate) fn create_table(dialect: Dialect, table: &TableSchema) -> String {
+    let mut writer = Writer::new(dialect);
+    writer.raw("CREATE TABLE ").name(table.name()).raw(" (");
+    for place in 0..table.columns().len() {
+        define(&mut writer, table, place, false);
+        writer.raw(", ");
+    }
+    writer.raw("PRIMARY KEY (");
+    writer.columns(table, table.key().iter().copied());
+    writer.raw(")");
+    let folded = |&place: &usize| {
+        table.columns().get(place).is_some_and(|column| is_folded(dialect, column))
+    };
+    if table.key().iter().any(|place| folded(place)) {
+        writer.raw(", UNIQUE KEY ").name(FOLDED_KEY).raw(" (");
+        writer.list(", ", table.key(), |writer, &place| {
+            writer.sorted(table, place);
+        });
+        writer.raw(")");
+    }
+    for (number, index) in table.indexes().iter().enumerate() {
+        writer.raw(", ");
+        push_index(&mut writer, table, index, number);
+    }
+    for place in 0..table.columns().len() {
+        push_reference(&mut writer, table, place, ", ");
+    }
+    writer.raw(") ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4");
+    writer.raw(dialect.collate(bobak_core::Collation::Binary));
+    writer.into_text()
+}
+
+pub(crate) fn add_column(dialect: Dialect, table: &TableSchema, place: usize) -> String {
+    let mut writer = Writer::new(dialect);
+    writer.raw("ALTER TABLE ").name(table.name()).raw(" ADD COLUMN (");
+    define(&mut writer, table, place, true);
+    writer.raw(")");
+    push_reference(&mut writer, table, place, ", ADD ");
+    writer.into_text()
+}
+
+pub(crate) fn add_index(dialect: Dialect, table: &TableSchema, number: usize) -> String {
+    let Some(index) = table.indexes().get(number) else {
+        return String::new();
+    };
+    let mut writer = Writer::new(dialect);
+    writer.raw("ALTER TABLE ").name(table.name());
+    if index.unique {
+        // A text without a limit was a LONGTEXT as long as it was in no unique index.
+        for &place in index.columns.iter().filter(|&&place| is_endless(table, place)) {
+            writer.raw(" MODIFY COLUMN ");
+            let column = table.columns().get(place);
+            define_parts(&mut writer, table, place, false, ", MODIFY COLUMN ");
+            writer.raw(if column.is_some() { "," } else { "" });
+        }
+    }
+    writer.raw(" ADD ");
+    push_index(&mut writer, table, index, number);
+    writer.into_text()
+}
+
+/// The column's definition, and that of its folded text.
+fn define(writer: &mut Writer<'_>, table: &TableSchema, place: usize, added: bool) {
+    define_parts(writer, table, place, added, ", ");
+}
+
+fn define_parts(
+    writer: &mut Writer<'_>,
+    table: &TableSchema,
+    place: usize,
+    added: bool,
+    between: &str,
+) {
+    let Some(column) = table.columns().get(place) else { return };
+    let (dialect, ty) = (writer.dialect, column_type(writer.dialect, table, place));
+    let collate = dialect.collate(column.collation);
+    let is_text = column.storage == Storage::Text;
+    writer.name(&column.name).raw(" ").raw(&ty);
+    if is_text {
+        writer.raw(" CHARACTER SET utf8mb4").raw(collate);
+    }
+    writer.raw(if column.nullable { " NULL" } else { " NOT NULL" });
+    if column.default.is_some() || (added && !column.nullable) {
+        define_default(writer, column);
+    }
+    if table.key() == [place] && table.key_generation() == KeyGeneration::Engine {
+        writer.raw(" AUTO_INCREMENT");
+    }
+    let given = table.key().contains(&place) && table.key_generation() == KeyGeneration::Given;
+    writer.raw(" COMMENT ").literal(ValueRef::Text(&comment(column, given)));
+    if let Some(check) = &column.check {
+        writer.raw(" CHECK (").raw(check).raw(")");
+    }
+    if is_folded(dialect, column) {
+        let own = crate::quote(dialect, &column.name);
+        writer.raw(between).name(&format!("{FOLDED}{}", column.name)).raw(" ").raw(&ty);
+        writer.raw(" CHARACTER SET utf8mb4").raw(collate).raw(" GENERATED ALWAYS AS (");
+        writer.raw(&folded(dialect, column.collation, &own)).raw(") VIRTUAL");
+        if dialect == Dialect::MariaDb {
+            // Not among the columns of `SELECT *`.
+            writer.raw(" INVISIBLE");
+        }
+    }
+}
+
+/// In parentheses: an expression, the only form that MySQL takes for long texts and bytes.
+fn define_default(writer: &mut Writer<'_>, column: &ColumnSchema) {
+    let value = column.added_value();
+    writer.raw(" DEFAULT ");
+    match (column.ty, value.as_ref()) {
+        (Type::Currency, ValueRef::Int(scaled)) => {
+            writer.raw(&bobak_core::Currency::from_scaled(scaled).to_string());
+        }
+        (ty, stored) => match crate::mysql::moment(ty, stored) {
+            Some(text) => {
+                writer.literal(ValueRef::Text(&text));
+            }
+            None => {
+                writer.raw("(").literal(stored).raw(")");
+            }
+        },
+    }
+}
+
+/// With its number in the schema as its comment: the server lists unique ones first.
+fn push_index(writer: &mut Writer<'_>, table: &TableSchema, index: &IndexSchema, number: usize) {
+    writer.raw(if index.unique { "UNIQUE KEY " } else { "KEY " }).name(&index.name).raw(" (");
+    let share = share(table, &index.columns, true);
+    writer.list(", ", &index.columns, |writer, &place| {
+        writer.sorted(table, place);
+        if index.unique {
+            return;
+        }
+        let column = table.columns().get(place);
+        let text = column.is_some_and(|column| column.storage == Storage::Text);
+        let room = if text { share / 4 } else { share };
+        match column.and_then(size) {
+            Some(bytes) if bytes <= share => {}
+            Some(_) | None => {
+                writer.raw(&format!("({})", room.min(INDEX_CHARS)));
+            }
+        }
+    });
+    writer.raw(&format!(") COMMENT 'bobak:{number}'"));
+}
+
+fn push_reference(writer: &mut Writer<'_>, table: &TableSchema, place: usize, before: &str) {
+    let Some(column) = table.columns().get(place) else { return };
+    if let Some(reference) = &column.reference {
+        writer.raw(before).raw("FOREIGN KEY (").name(&column.name).raw(") REFERENCES ");
+        writer.name(&reference.table).raw(" (").name(&reference.column).raw(")");
+        writer.raw(on_delete(reference.on_delete));
+    }
+}
+
+/// The column's type, which its place in indexes may limit.
+fn column_type(dialect: Dialect, table: &TableSchema, place: usize) -> String {
+    let Some(column) = table.columns().get(place) else {
+        return String::new();
+    };
+    let declared = declared_type(dialect, column);
+    if !is_endless(table, place) {
+        return declared;
+    }
+    let unique = table.indexes().iter().filter(|index| index.unique);
+    let mut lists: Vec<&[usize]> = unique.map(|index| index.columns.as_slice()).collect();
+    lists.push(table.key());
+    lists.retain(|columns| columns.contains(&place));
+    let alone = [place];
+    if column.reference.is_some() {
+        lists.push(&alone);
+    }
+    let room = lists.into_iter().map(|columns| share(table, columns, false)).min();
+    match (room, column.storage) {
+        (None, _) => declared,
+        (Some(bytes), Storage::Text) => format!("VARCHAR({})", (bytes / 4).clamp(1, INDEX_CHARS)),
+        (Some(bytes), _) => format!("VARBINARY({})", bytes.max(1)),
+    }
+}
+
+/// Whether the column's values have no limit.
+fn is_endless(table: &TableSchema, place: usize) -> bool {
+    table.columns().get(place).is_some_and(|column| size(column).is_none())
+}
+
+/// The most bytes of a value in an index; `None` where there is no limit.
+fn size(column: &ColumnSchema) -> Option<u32> {
+    match (column.storage, column.ty) {
+        (Storage::Text, _) if column.is_kept_as_text() => Some(160),
+        (Storage::Text, _) => column.max_chars.filter(|max| *max <= 4_000).map(|max| max * 4),
+        (Storage::Bytes, Type::Uuid) => Some(16),
+        (Storage::Bytes | Storage::Any, _) => None,
+        (Storage::Int | Storage::Float, _) => Some(10),
+    }
+}
+
+/// How many bytes of an index each of its values without a limit may have; with `all` the long ones
+/// with a limit too.
+fn share(table: &TableSchema, columns: &[usize], all: bool) -> u32 {
+    let sizes = columns.iter().map(|&place| table.columns().get(place).and_then(size));
+    let is_long = |size: &Option<u32>| size.is_none_or(|bytes| all && bytes > 160);
+    let (long, short): (Vec<_>, Vec<_>) = sizes.partition(is_long);
+    let taken: u32 = short.into_iter().flatten().sum();
+    INDEX_BYTES.saturating_sub(taken) / u32::try_from(long.len().max(1)).unwrap_or(1)
+}
