@@ -138,6 +138,15 @@ pub struct Capabilities {
     /// Tables may have columns of [`Type::Any`](crate::Type::Any). Where they may not, such a
     /// table is refused with `Unsupported`.
     pub any_columns: bool,
+    /// A limit: each change of the schema commits by itself, so one inside a transaction is refused
+    /// with `Unsupported`.
+    pub schema_commits_alone: bool,
+    /// A limit: floats are finite; an infinity is refused with `OutOfRange`, a sum beyond the
+    /// largest float too.
+    pub finite_floats: bool,
+    /// A limit: texts and bytes in keys and unique indexes are as long as an index takes, some
+    /// hundred characters; longer ones are refused with `TooLong`.
+    pub short_keys: bool,
 }
 
 impl Capabilities {
@@ -150,6 +159,9 @@ impl Capabilities {
         dense_keys: false,
         nul_in_texts: false,
         any_columns: false,
+        schema_commits_alone: false,
+        finite_floats: false,
+        short_keys: false,
     };
 }
 

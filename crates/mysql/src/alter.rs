@@ -40,7 +40,8 @@ struct Step<'a> {
 
 impl<'a> Step<'a> {
     fn of(dialect: Dialect, change: &'a SchemaChange) -> Option<Self> {
-        let alter = |table: &TableSchema| format!("ALTER TABLE {} DROP ", quote(dialect, table.name()));
+        let alter =
+            |table: &TableSchema| format!("ALTER TABLE {} DROP ", quote(dialect, table.name()));
         Some(match change {
             SchemaChange::CreateTable(table) => Self {
                 table,
@@ -52,7 +53,11 @@ impl<'a> Step<'a> {
                 let mut undo = format!("{}COLUMN {}", alter(table), quote(dialect, &schema.name));
                 if schema.collation != Collation::Binary {
                     let name = quote(dialect, &format!("{FOLDED}{}", schema.name));
-                    undo = format!("{}COLUMN {name}, DROP COLUMN {}", alter(table), quote(dialect, &schema.name));
+                    undo = format!(
+                        "{}COLUMN {name}, DROP COLUMN {}",
+                        alter(table),
+                        quote(dialect, &schema.name)
+                    );
                 }
                 Self { table, texts: add_column(dialect, table, *column), undo }
             }
@@ -93,7 +98,8 @@ fn check_columns(connection: &mut Connection, changes: &[SchemaChange]) -> Resul
         if column.collation == Collation::UnicodeNoCase && !checked {
             checked = true;
             if !folds_as_rust(connection)? {
-                let message = "this server knows another lower case of some letters than Unicode 14";
+                let message =
+                    "this server knows another lower case of some letters than Unicode 14";
                 return Err(unsupported(message, table, column));
             }
         }

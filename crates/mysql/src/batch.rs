@@ -109,11 +109,7 @@ impl Sender<'_> {
     }
 
     /// A row's result; or the error, where it ends the batch.
-    pub(crate) fn judged(
-        &self,
-        done: Result<Outcome>,
-        number: u64,
-    ) -> Result<Result<Outcome>> {
+    pub(crate) fn judged(&self, done: Result<Outcome>, number: u64) -> Result<Result<Outcome>> {
         match done.map_err(|error| error.at_row(number)) {
             Err(error) if self.on_error == OnError::Stop || !is_row_error(error.kind()) => {
                 Err(error)

@@ -111,7 +111,9 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         }
         match self.insert_all(rows, without_key) {
             Ok(keys) if without_key => {
-                results.extend(keys.into_iter().map(|k| Ok(Outcome::Inserted(Some(GivenKey::Int(k))))));
+                results.extend(
+                    keys.into_iter().map(|k| Ok(Outcome::Inserted(Some(GivenKey::Int(k))))),
+                );
                 Ok(())
             }
             Ok(_) => {
@@ -166,7 +168,9 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
             } else if self.sender.on_error == OnError::Stop {
                 // A row before it may be wrong too: it is the first then.
                 self.update(&wanted, true)?;
-                return verdict.map(drop).map_err(|error| error.at_row(self.number(verdicts.len())));
+                return verdict
+                    .map(drop)
+                    .map_err(|error| error.at_row(self.number(verdicts.len())));
             }
             verdicts.push(verdict);
         }
@@ -271,7 +275,8 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         way: Way,
         all: &mut [Option<Result<Outcome>>],
     ) -> Result<()> {
-        let nulls = |(row, _): &(EncodedRow<'b>, usize)| refuse_null(self.target.table, row).is_err();
+        let nulls =
+            |(row, _): &(EncodedRow<'b>, usize)| refuse_null(self.target.table, row).is_err();
         let results = if way == Way::Insert || run.iter().any(nulls) {
             // An update sets some fields only: a NULL in another would go unseen.
             self.new_or_single(run, way)?
@@ -295,7 +300,8 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         let mut rest = run;
         while let Some((head, tail)) = rest.split_first() {
             let without_key = self.needs_key(&head.0);
-            let alike = rest.iter().take_while(|(row, _)| self.needs_key(row) == without_key).count();
+            let alike =
+                rest.iter().take_while(|(row, _)| self.needs_key(row) == without_key).count();
             let size = if way == Way::Insert { statement_size(alike) } else { 1 };
             let (now, later) = rest.split_at_checked(size.max(1)).unwrap_or((rest, tail));
             let rows: Vec<_> = now.iter().map(|(row, _)| *row).collect();
@@ -304,7 +310,9 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
             match if can_join { self.insert_all(&rows, without_key).map(Some) } else { Ok(None) } {
                 Ok(Some(keys)) => {
                     let mut keys = keys.into_iter().map(GivenKey::Int);
-                    done.extend(now.iter().map(|(_, at)| (*at, Ok(Outcome::Inserted(keys.next())))));
+                    done.extend(
+                        now.iter().map(|(_, at)| (*at, Ok(Outcome::Inserted(keys.next())))),
+                    );
                 }
                 Err(error) if !is_row_error(error.kind()) => return Err(error),
                 _ => {
@@ -392,11 +400,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
     }
 
     /// The keys that a statement hands out, and what follows them.
-    fn keys(
-        &mut self,
-        sql: &str,
-        parameters: Vec<Wire>,
-    ) -> Result<HashMap<KeyBytes, Option<i64>>> {
+    fn keys(&mut self, sql: &str, parameters: Vec<Wire>) -> Result<HashMap<KeyBytes, Option<i64>>> {
         let table = self.target.table;
         let mut found = HashMap::new();
         self.sender.connection.each(Some(table), sql, parameters, &mut |cells, names| {

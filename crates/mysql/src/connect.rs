@@ -37,7 +37,8 @@ impl Connector {
     /// # Errors
     /// That of the last host tried; a host that refuses the user ends the search.
     pub(crate) fn connect(self: &Arc<Self>) -> Result<Connection> {
-        let hosts = if self.settings.socket.is_some() { 1 } else { self.settings.hosts.len().max(1) };
+        let hosts =
+            if self.settings.socket.is_some() { 1 } else { self.settings.hosts.len().max(1) };
         let first = self.last.load(Ordering::Relaxed);
         let mut failed = None;
         for step in 0..hosts {
@@ -105,9 +106,7 @@ impl Connector {
                     .with_danger_accept_invalid_certs(true)
                     .with_danger_skip_domain_validation(true),
             ),
-            Tls::Verify => {
-                Some(SslOpts::default().with_root_cert_path(settings.tls_ca.clone()))
-            }
+            Tls::Verify => Some(SslOpts::default().with_root_cert_path(settings.tls_ca.clone())),
         };
         opts.ssl_opts(tls).into()
     }
@@ -190,7 +189,7 @@ fn located(error: Error, host: &str) -> Error {
 fn flavour(conn: &mut Conn) -> Result<(Flavour, Vec<String>)> {
     let variables: Vec<(String, String)> = conn
         .query(
-            "SHOW VARIABLES WHERE Variable_name IN (\
+            "SHOW VARIABLES WHERE Variable_name IN ('version', \
              'innodb_rollback_on_timeout', 'innodb_snapshot_isolation', 'tx_isolation', \
              'transaction_isolation', 'max_statement_time', 'max_execution_time', \
              'net_write_timeout', 'wsrep_sync_wait')",

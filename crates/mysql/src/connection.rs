@@ -201,11 +201,7 @@ impl Connection {
     }
 
     /// Sends a statement.
-    pub(crate) fn start(
-        &mut self,
-        sql: &str,
-        parameters: Vec<Wire>,
-    ) -> mysql::Result<Answer<'_>> {
+    pub(crate) fn start(&mut self, sql: &str, parameters: Vec<Wire>) -> mysql::Result<Answer<'_>> {
         self.used = Instant::now();
         if !self.connector.settings.prepared {
             return self.start_plain(sql, &parameters);

@@ -179,12 +179,8 @@ fn open(
     let decoder = held.with_dependent(|_, answer| answer.decoder());
     let names = decoder.names().to_vec();
     let stream = Stream { held, decoder, lease };
-    let mut reader = Reader {
-        table: opening.table,
-        parts: VecDeque::new(),
-        stream: Some(stream),
-        failed: None,
-    };
+    let mut reader =
+        Reader { table: opening.table, parts: VecDeque::new(), stream: Some(stream), failed: None };
     let connection = reader.read(AT_ONCE);
     Ok(Opened { reader, names, connection })
 }

@@ -26,8 +26,9 @@ pub(crate) fn encode(table: &TableSchema, place: usize, value: ValueRef<'_>) -> 
         Type::Date => civil::date_of(integer).map(|(y, m, d)| Wire::Date(y, m, d, 0, 0, 0, 0)),
         Type::DateTime | Type::Timestamp => civil::parts_of(integer)
             .map(|(y, m, d, hour, min, s, us)| Wire::Date(y, m, d, hour, min, s, us)),
-        Type::Time => civil::time_of(integer)
-            .map(|(hour, min, s, us)| Wire::Time(false, 0, hour, min, s, us)),
+        Type::Time => {
+            civil::time_of(integer).map(|(hour, min, s, us)| Wire::Time(false, 0, hour, min, s, us))
+        }
         _ => Some(Wire::Int(integer)),
     };
     wire.ok_or_else(|| {

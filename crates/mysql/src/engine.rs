@@ -70,16 +70,14 @@ impl Engine for MySql {
         capabilities.concurrent_readers = true;
         capabilities.concurrent_writers = true;
         capabilities.nul_in_texts = true;
+        capabilities.schema_commits_alone = true;
+        capabilities.finite_floats = true;
+        capabilities.short_keys = true;
         capabilities
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(MySqlSession::new(&self.inner)))
-    }
-
-    fn with_session(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
-        run(&MySqlSession::new(&self.inner));
-        Ok(())
     }
 
     /// Nothing to do: the server makes a commit durable before it answers.

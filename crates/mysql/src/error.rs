@@ -165,13 +165,12 @@ fn kind_of(code: u16) -> ErrorKind {
         1969 | 3024 => ErrorKind::Timeout,
         1317 => ErrorKind::Interrupted,
         1053 | 1077..=1081 | 1152 | 1154..=1161 | 1184 | 1927 | 4031 => ErrorKind::Unreachable,
-        1044 | 1045 | 1095 | 1130 | 1142 | 1143 | 1227 | 1251 | 1370 | 1698 | 1820 | 1862 | 3118 => {
-            ErrorKind::Denied
-        }
-        1021 | 1041 | 1114 | 1467 => ErrorKind::Full,
+        1044 | 1045 | 1095 | 1130 | 1142 | 1143 | 1227 | 1251 | 1370 | 1698 | 1820 | 1862
+        | 3118 => ErrorKind::Denied,
+        167 | 1021 | 1041 | 1114 | 1467 => ErrorKind::Full,
         1036 | 1290 | 1792 | 1836 => ErrorKind::ReadOnly,
-        1059 | 1069 | 1070 | 1071 | 1074 | 1112 | 1117 | 1118 | 1170 | 1178 | 1235 | 1286 | 1901
-        | 1904 | 1906 => ErrorKind::Unsupported,
+        1059 | 1069 | 1070 | 1071 | 1074 | 1112 | 1117 | 1118 | 1170 | 1178 | 1235 | 1286
+        | 1901 | 1904 | 1906 => ErrorKind::Unsupported,
         1210 => ErrorKind::Misuse,
         1034 | 1035 | 1194 | 1195 | 1712 | 1877 => ErrorKind::Corrupt,
         1040 | 1203 | 1226 | 1461 => ErrorKind::Busy,
@@ -184,7 +183,9 @@ fn sentence(kind: ErrorKind, server: &MySqlError) -> String {
     match (kind, server.code) {
         (ErrorKind::Duplicate, _) => "a row with this key or unique value is there".to_owned(),
         (ErrorKind::Constraint, 1048 | 1263) => "NULL where none may be".to_owned(),
-        (ErrorKind::Full, 1467) => "the largest key is taken: there is no next one".to_owned(),
+        (ErrorKind::Full, 167 | 1467) => {
+            "the largest key is taken: there is no next one".to_owned()
+        }
         (ErrorKind::Serialization, _) => {
             format!("the transaction clashed with another and was rolled back: {message}")
         }

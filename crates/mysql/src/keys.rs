@@ -1,7 +1,9 @@
 //! Keys on their way to the server, and as something to compare.
 
 use crate::encode::encode;
-use bobak_core::{Collation, Error, ErrorKind, KeyGeneration, Result, Row, TableSchema, ValueRef, codec};
+use bobak_core::{
+    Collation, Error, ErrorKind, KeyGeneration, Result, Row, TableSchema, ValueRef, codec,
+};
 use mysql::Value as Wire;
 
 /// A key's values as bytes: the same for keys that the table takes as the same.
@@ -18,7 +20,11 @@ pub(crate) fn key_value(table: &TableSchema, place: usize, value: ValueRef<'_>) 
 }
 
 /// The key of a row with all columns, as parameters.
-pub(crate) fn push_key(table: &TableSchema, row: &dyn Row, parameters: &mut Vec<Wire>) -> Result<()> {
+pub(crate) fn push_key(
+    table: &TableSchema,
+    row: &dyn Row,
+    parameters: &mut Vec<Wire>,
+) -> Result<()> {
     for &place in table.key() {
         parameters.push(key_value(table, place, row.get(place))?);
     }

@@ -73,8 +73,10 @@ impl Pool {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let message =
-                    format!("all {} connections are in use, and none got free", settings.connections);
+                let message = format!(
+                    "all {} connections are in use, and none got free",
+                    settings.connections
+                );
                 return Err(Error::new(ErrorKind::Busy, message));
             }
             let waited = self.freed.wait_timeout(state, left);
@@ -102,7 +104,8 @@ impl Pool {
     /// Closes those that rest: where one of a host was found broken, its others are too.
     pub(crate) fn forget_idle(&self, host: usize) {
         let mut state = self.lock();
-        let (gone, kept) = std::mem::take(&mut state.idle).into_iter().partition(|c| c.host == host);
+        let (gone, kept) =
+            std::mem::take(&mut state.idle).into_iter().partition(|c| c.host == host);
         let gone: Vec<Connection> = gone;
         state.idle = kept;
         state.open -= gone.len();

@@ -1,9 +1,9 @@
 //! Queries, as the text and parameters that are sent.
 
+use crate::connection::Connection;
 use crate::decode::Lent;
 use crate::encode::plain_all;
 use crate::marks;
-use crate::connection::Connection;
 use bobak_core::{Error, ErrorKind, Result, Row, Source, TableSchema, Value};
 use bobak_sql::{Dialect, Statement};
 use std::borrow::Cow;

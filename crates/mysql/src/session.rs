@@ -136,11 +136,7 @@ impl<'e> MySqlSession<'e> {
         done
     }
 
-    fn open_statement(
-        &self,
-        state: &mut State,
-        opening: Opening<'_>,
-    ) -> Result<Opened> {
+    fn open_statement(&self, state: &mut State, opening: Opening<'_>) -> Result<Opened> {
         state.free_transaction();
         if let Some(transaction) = &mut state.transaction {
             let connection = transaction.lend()?;
@@ -230,19 +226,25 @@ impl Session for MySqlSession<'_> {
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         let Write { table, verb, fields, values } = *write;
-        self.run(Phase::Write, || false, |connection| {
-            write_row(connection, &self.engine.texts, table, verb, fields, &values)
-        })
+        self.run(
+            Phase::Write,
+            || false,
+            |connection| write_row(connection, &self.engine.texts, table, verb, fields, &values),
+        )
     }
 
     fn change(&self, change: &Change<'_>) -> Result<u64> {
         check_assigns(change)?;
-        self.run(Phase::Write, || false, |connection| {
-            let statement = bobak_sql::change(connection.flavour.dialect, change);
-            let parameters = plain_all(&statement.parameters);
-            let done = connection.run(Some(change.table), &statement.text, parameters)?;
-            Ok(if change.assign.is_some() { done.matched } else { done.affected })
-        })
+        self.run(
+            Phase::Write,
+            || false,
+            |connection| {
+                let statement = bobak_sql::change(connection.flavour.dialect, change);
+                let parameters = plain_all(&statement.parameters);
+                let done = connection.run(Some(change.table), &statement.text, parameters)?;
+                Ok(if change.assign.is_some() { done.matched } else { done.affected })
+            },
+        )
     }
 
     fn batch(
@@ -280,13 +282,17 @@ impl Session for MySqlSession<'_> {
         let mut parameters = Vec::with_capacity(key.len());
         push_bare_key(table, &key, &mut parameters)?;
         let found = Cell::new(false);
-        self.run(Phase::Read, || !found.get(), |connection| {
-            let text = self.engine.texts.text(connection.flavour.dialect, table, Kind::Get);
-            connection.each(Some(table), &text, parameters.clone(), &mut |cells, names| {
-                found.set(true);
-                row(&crate::decode::Lent { cells, names }).map(|()| true)
-            })
-        })?;
+        self.run(
+            Phase::Read,
+            || !found.get(),
+            |connection| {
+                let text = self.engine.texts.text(connection.flavour.dialect, table, Kind::Get);
+                connection.each(Some(table), &text, parameters.clone(), &mut |cells, names| {
+                    found.set(true);
+                    row(&crate::decode::Lent { cells, names }).map(|()| true)
+                })
+            },
+        )?;
         Ok(found.get())
     }
 
@@ -296,13 +302,17 @@ impl Session for MySqlSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         let handed = Cell::new(false);
-        self.run(Phase::Read, || !handed.get(), |connection| {
-            let asked = asked(connection.flavour.dialect, source)?;
-            query::run(connection, &asked, &mut |lent| {
-                handed.set(true);
-                row(lent)
-            })
-        })
+        self.run(
+            Phase::Read,
+            || !handed.get(),
+            |connection| {
+                let asked = asked(connection.flavour.dialect, source)?;
+                query::run(connection, &asked, &mut |lent| {
+                    handed.set(true);
+                    row(lent)
+                })
+            },
+        )
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
@@ -356,10 +366,14 @@ impl Session for MySqlSession<'_> {
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
         refuse_control(sql, self.state()?.transaction.is_some())?;
         let text = query::with_bytes(sql, parameters)?;
-        self.run(Phase::Write, || false, |connection| {
-            let done = connection.run(None, &text, plain_all(parameters))?;
-            Ok(done.matched.max(done.affected))
-        })
+        self.run(
+            Phase::Write,
+            || false,
+            |connection| {
+                let done = connection.run(None, &text, plain_all(parameters))?;
+                Ok(done.matched.max(done.affected))
+            },
+        )
     }
 }
 

@@ -194,7 +194,9 @@ fn build(
         in_key && (column.given || (column.schema.ty == Type::I64 && !column.auto_increment))
     });
     for mut column in columns {
-        let own = |index: &&Index| is_rule(index) && index.columns.contains(&column.schema.name.to_string());
+        let own = |index: &&Index| {
+            is_rule(index) && index.columns.contains(&column.schema.name.to_string())
+        };
         column.schema.unique = indexes.iter().any(|index| own(&index));
         builder = builder.column(column.schema);
     }

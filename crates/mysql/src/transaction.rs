@@ -135,8 +135,8 @@ impl Transaction {
 
     fn find(&self, name: &str) -> Result<(usize, u64)> {
         let found = self.marks.iter().enumerate().rev().find(|(_, (known, _))| known == name);
-        found.map(|(at, (_, number))| (at, *number)).ok_or_else(|| {
-            Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'"))
-        })
+        found
+            .map(|(at, (_, number))| (at, *number))
+            .ok_or_else(|| Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")))
     }
 }

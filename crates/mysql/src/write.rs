@@ -5,9 +5,7 @@ use crate::decode::Cell;
 use crate::encode::encode;
 use crate::keys::{check_count, needs_key, push_bare_key, push_key};
 use crate::texts::{Kind, Texts};
-use bobak_core::{
-    Error, ErrorKind, FieldSet, GivenKey, Outcome, Result, Row, TableSchema, Verb,
-};
+use bobak_core::{Error, ErrorKind, FieldSet, GivenKey, Outcome, Result, Row, TableSchema, Verb};
 use mysql::Value as Wire;
 
 /// Writes one row. Each statement is whole in itself, so no transaction is needed; an upsert that

@@ -86,9 +86,9 @@ fn write_value(value: &Value<'_>) -> String {
         ValueRef::Int(integer) => format!("i{integer}"),
         ValueRef::Float(float) => format!("f{float:e}"),
         ValueRef::Text(text) => format!("t{}", escape(text)),
-        ValueRef::Bytes(bytes) => {
-            std::iter::once("b".to_owned()).chain(bytes.iter().map(|b| format!("%{b:02x}"))).collect()
-        }
+        ValueRef::Bytes(bytes) => std::iter::once("b".to_owned())
+            .chain(bytes.iter().map(|b| format!("%{b:02x}")))
+            .collect(),
     }
 }
 

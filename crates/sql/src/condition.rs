@@ -217,6 +217,8 @@ fn push_like<'a>(
     table: &TableSchema,
     column: usize,
     pattern: &'a str,
+}
+fn push_like<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, pattern: &'a str) {
     let like = writer.dialect.like();
     match writer.dialect {
         Dialect::Sqlite => {
@@ -228,7 +230,9 @@ fn push_like<'a>(
             let column = table.columns().get(column).map_or("", |column| column.name.as_ref());
             push_quoted(writer.dialect, &mut name, column);
             writer.raw(&folded(writer.dialect, Collation::NoCase, &name)).raw(like);
-            writer.owned_value(Value::from(pattern.to_ascii_lowercase())).raw(" ESCAPE ''");
+            // An escape of its own, so that no mode of the session gives the pattern another.
+            let pattern = pattern.to_ascii_lowercase().replace('|', "||");
+            writer.owned_value(Value::from(pattern)).raw(" ESCAPE '|'");
         }
 }
 

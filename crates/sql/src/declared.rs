@@ -258,7 +258,9 @@ fn parse_mysql(declared: &str) -> Declared {
         ("DATETIME", _) => Type::DateTime,
         ("TIMESTAMP", _) => Type::Timestamp,
         ("BINARY", _) if size == Some(16) => Type::Uuid,
-        ("BINARY" | "VARBINARY" | "TINYBLOB" | "BLOB" | "MEDIUMBLOB" | "LONGBLOB", _) => Type::Bytes,
+        ("BINARY" | "VARBINARY" | "TINYBLOB" | "BLOB" | "MEDIUMBLOB" | "LONGBLOB", _) => {
+            Type::Bytes
+        }
         ("JSON", _) => Type::Json,
     let max_chars = size.filter(|_| matches!(word, "CHAR" | "VARCHAR"));
     Declared { ty, max_chars, as_text: false, role: Role::Plain }

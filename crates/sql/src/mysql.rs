@@ -35,7 +35,8 @@ const NOT_FOLDED: &str = "\u{130}\u{1c89}\u{a7cb}\u{a7cc}\u{a7ce}\u{a7d2}\u{a7d4
 /// ```
 #[must_use]
 pub fn folded(dialect: Dialect, collation: Collation, text: &str) -> String {
-    let replace = |inner: String, from: char, to: &str| format!("REPLACE({inner}, '{from}', '{to}')");
+    let replace =
+        |inner: String, from: char, to: &str| format!("REPLACE({inner}, '{from}', '{to}')");
     match collation {
         Collation::Binary => text.to_owned(),
         Collation::NoCase => ('A'..='Z').fold(text.to_owned(), |inner, letter| {
@@ -79,6 +80,14 @@ impl<'a> Writer<'a> {
         operator: &str,
         value: ValueRef<'a>,
     ) {
+        if let (ValueRef::Float(float), true) = (value, self.dialect.is_mysql())
+            && float.is_infinite()
+        {
+            // No row has one, and there is no word for it.
+            let (operator, limit) = beyond(operator, float);
+            self.sorted(table, place).raw(operator).literal(ValueRef::Float(limit));
+            return;
+        }
         match comparable(self.dialect, table, place, value) {
             Some((value, cast)) => {
                 self.sorted(table, place).raw(operator).cast(value, cast);
@@ -117,7 +126,8 @@ impl<'a> Writer<'a> {
         self.sorted(table, place).raw(" IN (");
         let dialect = self.dialect;
         // What the type can't hold is in no row.
-        let values = values.into_iter().filter_map(|value| comparable(dialect, table, place, value));
+        let values =
+            values.into_iter().filter_map(|value| comparable(dialect, table, place, value));
         let mut written = 0;
         self.list(", ", values, |writer, (value, cast)| {
             written += 1;
@@ -158,6 +168,22 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// A comparison of finite floats with an infinity, as one with the largest or smallest of them.
+fn beyond(operator: &str, infinity: f64) -> (&'static str, f64) {
+    let below = match operator {
+        " < " | " <= " => infinity > 0.0,
+        " > " | " >= " => infinity < 0.0,
+        " <> " => true,
+        _ => false,
+    };
+    match (infinity > 0.0, below) {
+        (true, true) => (" <= ", f64::MAX),
+        (true, false) => (" > ", f64::MAX),
+        (false, true) => (" >= ", f64::MIN),
+        (false, false) => (" < ", f64::MIN),
+    }
+}
+
 /// The value as it goes into a comparison with the column, and the type that it is cast to; `None`
 /// for a date that the server's type can't hold.
 fn comparable<'a>(
@@ -169,6 +195,9 @@ fn comparable<'a>(
     let Some(column) = table.columns().get(place).filter(|_| dialect.is_mysql()) else {
         return Some((value.into(), None));
     };
+    if matches!(value, ValueRef::Float(float) if float.is_infinite()) {
+        return None;
+    }
     match (column.ty, value) {
         (Type::Currency, ValueRef::Int(scaled)) => {
             let amount = Currency::from_scaled(scaled).to_string();

@@ -9,11 +9,11 @@
 //! beginning that is in it.
 
 use crate::comment::comment;
+use crate::declared_type;
 use crate::dialect::Dialect;
 use crate::mysql::{FOLDED, folded, is_folded};
 use crate::schema::on_delete;
 use crate::writer::Writer;
-use crate::declared_type;
 use bobak_core::{ColumnSchema, IndexSchema, KeyGeneration, Storage, TableSchema, Type, ValueRef};
 
 /// The unique index over a key's folded texts, where it has some.

@@ -122,6 +122,12 @@ pub fn a_sum_must_be_a_value_of_its_column(harness: &dyn Harness) -> Check {
         same("ages", ages(probe, &person)?, row![5, i32::MAX])?;
         same("down", probe.change(&person, None, &[add(3, i32::MIN)])?, 2)?;
         same("ages", ages(probe, &person)?, row![5 + i32::MIN, -1])?;
+        if probe.capabilities.finite_floats {
+            probe.insert(&tag, row!["a", f64::MAX])?;
+            let over = probe.change(&tag, None, &[add(1, f64::MAX)]);
+            fails_in("beyond the largest", over, ErrorKind::OutOfRange, "tag")?;
+            return same("floats", probe.all(&tag)?, vec![row!["a", f64::MAX]]);
+        }
         probe.insert_all(&tag, [row!["a", 1.0], row!["b", f64::INFINITY]])?;
         let none = probe.change(&tag, None, &[add(1, f64::NEG_INFINITY)]);
         fails_in("no number", none, ErrorKind::OutOfRange, "tag")?;

@@ -117,7 +117,8 @@ fn anything() -> Values {
 fn rows(capabilities: Capabilities) -> Vec<Values> {
     let pick =
         |pool: &Values, at: usize| pool.get(at % pool.len().max(1)).cloned().unwrap_or_default();
-    let (ints, floats, bytes) = (ints(), floats(), bytes());
+    let (ints, mut floats, bytes) = (ints(), floats(), bytes());
+    floats.retain(|float| !capabilities.finite_floats || !super::is_infinite(float));
     let mut texts = texts();
     texts.retain(|text| capabilities.nul_in_texts || !has_nul(text));
     let any = if capabilities.any_columns { anything() } else { vec![NULL] };

@@ -71,6 +71,11 @@ fn possible<'t>(store: &Fixture, texts: &[&'t str]) -> Vec<&'t str> {
     texts.iter().copied().filter(|text| nuls || !text.contains('\0')).collect()
 }
 
+/// Whether it is a float that an engine with finite ones refuses.
+fn is_infinite(value: &Value<'_>) -> bool {
+    matches!(value, Value::Float(float) if float.is_infinite())
+}
+
 /// Runs `case` in a session of a new store with these tables.
 fn with(harness: &dyn Harness, tables: &[&Table], case: impl FnOnce(&Probe<'_>) -> Check) -> Check {
     let store = harness.fresh()?;

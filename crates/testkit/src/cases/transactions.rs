@@ -260,6 +260,9 @@ pub fn tables_are_made_and_undone(harness: &dyn Harness) -> Check {
     let probe = Probe::with_tables(store.engine(), &[&mark])?;
     let other = Probe::new(store.engine())?;
     let make = |table: &Table| probe.session.alter(&[SchemaChange::CreateTable(table.clone())]);
+    if store.engine().capabilities().schema_commits_alone {
+        return refused_inside(&probe, &mark, &|| make(&tag));
+    }
     let count = |probe: &Probe<'_>| Ok::<_, crate::Failure>(probe.session.tables()?.len());
     for _ in 0..3 {
         probe.control(Begin)?;
@@ -287,6 +290,24 @@ pub fn tables_are_made_and_undone(harness: &dyn Harness) -> Check {
     same("rows", other.all(&tag)?, vec![row!["b", 1.0]])
 }
 
+/// Where a change of the schema commits by itself it is refused in a transaction, which goes on as
+/// if nothing had been asked; outside it is made.
+fn refused_inside(
+    probe: &Probe<'_>,
+    mark: &Table,
+    change: &dyn Fn() -> bobak_core::Result<()>,
+) -> Check {
+    probe.control(Begin)?;
+    probe.insert(mark, row![1, 0])?;
+    fails("inside a transaction", change(), ErrorKind::Unsupported)?;
+    probe.insert(mark, row![2, 0])?;
+    probe.control(Rollback)?;
+    same("rows", probe.count(mark)?, 0)?;
+    change()?;
+    probe.insert(mark, row![3, 0])?;
+    same("rows", ids(&probe.all(mark)?), vec![3])
+}
+
 /// So are a column and an index of a table with rows; statements that knew them are not confused.
 pub fn columns_are_added_and_undone(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
@@ -301,6 +322,11 @@ pub fn columns_are_added_and_undone(harness: &dyn Harness) -> Check {
         SchemaChange::AddColumn { table: Arc::clone(&wide), column: 2 },
         SchemaChange::AddIndex { table: Arc::clone(&wide), index: 0 },
     ];
+    if store.engine().capabilities().schema_commits_alone {
+        let mark = tables::mark()?;
+        crate::create(store.engine(), &[&mark])?;
+        return refused_inside(&probe, &mark, &|| probe.session.alter(&grow));
+    }
     probe.insert_all(&tag, [row!["a", 1.0], row!["b", 2.0]])?;
     for _ in 0..3 {
         probe.control(Begin)?;

@@ -24,11 +24,12 @@ const TEXTS: &[&str] = &[
     "\u{feff}begins with a mark",
 ];
 
-/// What the engine takes of the [`extremes`]: some keep no NULs in texts.
+/// What the engine takes of the [`extremes`]: some keep no NULs in texts, or no infinities.
 fn possible(ty: Type, capabilities: Capabilities) -> Values {
     let nul = |value: &Value<'_>| matches!(value, Value::Text(text) if text.contains('\0'));
     let mut values = extremes(ty);
     values.retain(|value| capabilities.nul_in_texts || !nul(value));
+    values.retain(|value| !capabilities.finite_floats || !super::is_infinite(value));
     values
 }
 
@@ -133,6 +134,10 @@ pub fn every_type_keeps_its_extremes(harness: &dyn Harness) -> Check {
             let mut values = possible(ty, probe.capabilities);
             values.push(NULL);
             round_trip(probe, &table, ty.name(), &values)?;
+            if ty == Type::F64 && probe.capabilities.finite_floats {
+                let refused = probe.insert(&table, row![NULL, f64::INFINITY]);
+                fails_in("an infinity", refused, ErrorKind::OutOfRange, "blank")?;
+            }
             beyond_the_common_range(probe, &table, ty)
         })?;
     }

@@ -53,10 +53,15 @@ impl Generator {
             9 => Step::Drain(random.below(CURSORS)),
             10 => Step::Close(random.below(CURSORS)),
             11 => Step::NewSession,
-            12 if self.grown < MOST_GROWN => self.grow(),
+            12 if self.grown < MOST_GROWN && self.may_grow() => self.grow(),
             12 => Step::Write(self.entry()),
             _ => Step::Reopen,
         }
+    }
+
+    /// Whether the schema may change now: not in a transaction of an engine that commits then.
+    const fn may_grow(&self) -> bool {
+        !(self.random.capabilities.schema_commits_alone && self.tracker.is_open())
     }
 
     fn grow(&mut self) -> Step {

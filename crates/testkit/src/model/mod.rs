@@ -103,6 +103,8 @@ fn common(reference: &dyn Harness, subject: &dyn Harness) -> Result<Capabilities
     let other = subject.fresh()?.engine().capabilities();
     common.nul_in_texts &= other.nul_in_texts;
     common.any_columns &= other.any_columns;
+    common.short_keys |= other.short_keys;
+    common.schema_commits_alone |= other.schema_commits_alone;
     Ok(common)
 }
 
