@@ -19,6 +19,9 @@ const CONCURRENT_WRITERS: u32 = 8;
 const DENSE_KEYS: u32 = 16;
 const NUL_IN_TEXTS: u32 = 32;
 const ANY_COLUMNS: u32 = 64;
+const SCHEMA_COMMITS_ALONE: u32 = 128;
+const FINITE_FLOATS: u32 = 256;
+const SHORT_KEYS: u32 = 512;
 
 /// Who a client is, and which database it wants.
 #[derive(Clone, Debug)]
@@ -169,6 +172,9 @@ impl Welcome {
             dense_keys,
             nul_in_texts,
             any_columns,
+            schema_commits_alone,
+            finite_floats,
+            short_keys,
             ..
         } = self.capabilities;
         let bits = [
@@ -179,6 +185,9 @@ impl Welcome {
             (dense_keys, DENSE_KEYS),
             (nul_in_texts, NUL_IN_TEXTS),
             (any_columns, ANY_COLUMNS),
+            (schema_commits_alone, SCHEMA_COMMITS_ALONE),
+            (finite_floats, FINITE_FLOATS),
+            (short_keys, SHORT_KEYS),
         ];
         out.put_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.put_text(&self.engine)?;
@@ -203,6 +212,9 @@ impl Welcome {
         capabilities.dense_keys = bits & DENSE_KEYS != 0;
         capabilities.nul_in_texts = bits & NUL_IN_TEXTS != 0;
         capabilities.any_columns = bits & ANY_COLUMNS != 0;
+        capabilities.schema_commits_alone = bits & SCHEMA_COMMITS_ALONE != 0;
+        capabilities.finite_floats = bits & FINITE_FLOATS != 0;
+        capabilities.short_keys = bits & SHORT_KEYS != 0;
         let engine = reader.text()?.to_owned();
         let server = reader.text()?.to_owned();
         Ok(Self { version, limits, capabilities, engine, server })
