@@ -36,7 +36,7 @@ impl Connector {
     ///
     /// # Errors
     /// That of the last host tried; a host that refuses the user ends the search.
-    pub(crate) fn connect(self: &Arc<Self>) -> Result<Connection> {
+    pub(crate) fn connect(self: &Arc<Self>) -> Result<Box<Connection>> {
         let hosts =
             if self.settings.socket.is_some() { 1 } else { self.settings.hosts.len().max(1) };
         let first = self.last.load(Ordering::Relaxed);
@@ -62,13 +62,13 @@ impl Connector {
         let _ = self.last.compare_exchange(host, next, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    fn open(self: &Arc<Self>, place: usize) -> Result<Connection> {
+    fn open(self: &Arc<Self>, place: usize) -> Result<Box<Connection>> {
         let name = self.name(place);
         let mut conn = Conn::new(self.opts(place)).map_err(|e| error::connecting(e, &name))?;
         let (flavour, known) = flavour(&mut conn).map_err(|e| located(e, &name))?;
         let set = self.session(flavour.dialect, &known);
         conn.query_drop(set).map_err(|e| error::connecting(e, &name))?;
-        Ok(Connection::new(conn, Arc::clone(self), place, flavour))
+        Ok(Box::new(Connection::new(conn, Arc::clone(self), place, flavour)))
     }
 
     /// The host, for messages.

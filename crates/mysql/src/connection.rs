@@ -42,6 +42,9 @@ pub(crate) struct Connection {
     pub used: Instant,
 }
 
+/// What is called with each row's values and the columns' names; it says whether to go on.
+pub(crate) type OnRow<'r> = dyn FnMut(&[Cell], &[String]) -> Result<bool> + 'r;
+
 /// What a statement that wrote tells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Done {
@@ -129,7 +132,7 @@ impl Connection {
         table: Option<&TableSchema>,
         sql: &str,
         parameters: Vec<Wire>,
-        row: &mut dyn FnMut(&[Cell], &[String]) -> Result<bool>,
+        row: &mut OnRow<'_>,
     ) -> Result<()> {
         let mut outcome = Ok(());
         let read = match self.start(sql, parameters) {
@@ -290,7 +293,7 @@ impl Stopper {
 fn hand_out(
     mut answer: Answer<'_>,
     table: Option<&TableSchema>,
-    row: &mut dyn FnMut(&[Cell], &[String]) -> Result<bool>,
+    row: &mut OnRow<'_>,
     outcome: &mut Result<()>,
 ) -> mysql::Result<()> {
     let decoder = answer.decoder();

@@ -23,7 +23,7 @@ const AT_ONCE: usize = 1 << 20;
 
 self_cell!(
     struct Held {
-        owner: MutBorrow<Connection>,
+        owner: MutBorrow<Box<Connection>>,
         #[not_covariant]
         dependent: Answer,
     }
@@ -58,7 +58,7 @@ pub(crate) struct Opening<'a> {
 pub(crate) struct Opened {
     pub reader: Reader,
     pub names: Vec<String>,
-    pub connection: Option<Connection>,
+    pub connection: Option<Box<Connection>>,
 }
 
 impl Reader {
@@ -78,16 +78,16 @@ impl Reader {
 
     /// Opens one on the transaction's connection, which comes back with an error.
     pub(crate) fn inside(
-        connection: Connection,
+        connection: Box<Connection>,
         opening: Opening<'_>,
-    ) -> Result<Opened, (Error, Connection)> {
+    ) -> Result<Opened, (Error, Box<Connection>)> {
         open(connection, opening, None).map_err(|(error, connection, _)| (error, connection))
     }
 
     /// The next rows; none after the last.
     ///
     /// The connection is free where the second part says so.
-    pub(crate) fn fetch(&mut self, rows: &mut RowBuffer) -> (Result<()>, Option<Connection>) {
+    pub(crate) fn fetch(&mut self, rows: &mut RowBuffer) -> (Result<()>, Option<Box<Connection>>) {
         rows.clear();
         let mut freed = None;
         if self.parts.is_empty() {
@@ -115,17 +115,17 @@ impl Reader {
     }
 
     /// Reads the rest into memory; the transaction's connection where it had that.
-    pub(crate) fn drain(&mut self) -> Option<Connection> {
+    pub(crate) fn drain(&mut self) -> Option<Box<Connection>> {
         self.read(usize::MAX)
     }
 
     /// Ends it; the transaction's connection where it had that.
-    pub(crate) fn end(mut self) -> Option<Connection> {
+    pub(crate) fn end(mut self) -> Option<Box<Connection>> {
         self.stream.take()?.abandon()
     }
 
     /// Reads so many bytes of rows, in parts.
-    fn read(&mut self, bytes: usize) -> Option<Connection> {
+    fn read(&mut self, bytes: usize) -> Option<Box<Connection>> {
         let mut stream = self.stream.take()?;
         let mut cells = Vec::new();
         let mut total = 0;
@@ -156,10 +156,10 @@ impl Reader {
     }
 }
 
-type NotOpened = (Error, Connection, Option<Lease>);
+type NotOpened = (Error, Box<Connection>, Option<Lease>);
 
 fn open(
-    connection: Connection,
+    connection: Box<Connection>,
     opening: Opening<'_>,
     lease: Option<Lease>,
 ) -> Result<Opened, NotOpened> {
@@ -206,12 +206,12 @@ impl Stream {
     }
 
     /// Gives the connection back, all rows having been read.
-    fn close(self) -> Option<Connection> {
+    fn close(self) -> Option<Box<Connection>> {
         give_back(self.held.into_owner().into_inner(), self.lease)
     }
 
     /// Gives the connection back while there are rows left.
-    fn abandon(self) -> Option<Connection> {
+    fn abandon(self) -> Option<Box<Connection>> {
         let Self { mut held, lease, .. } = self;
         let ended = held.with_dependent_mut(|_, answer| answer.read_away());
         if !ended {
@@ -221,7 +221,7 @@ impl Stream {
         give_back(held.into_owner().into_inner(), lease)
     }
 
-    fn fail(self, wrong: Wrong, table: Option<&TableSchema>) -> (Error, Option<Connection>) {
+    fn fail(self, wrong: Wrong, table: Option<&TableSchema>) -> (Error, Option<Box<Connection>>) {
         match wrong {
             Wrong::Line(error) => {
                 let mut connection = self.held.into_owner().into_inner();
@@ -239,7 +239,7 @@ impl Stream {
     }
 }
 
-fn give_back(connection: Connection, lease: Option<Lease>) -> Option<Connection> {
+fn give_back(connection: Box<Connection>, lease: Option<Lease>) -> Option<Box<Connection>> {
     match lease {
         Some(mut lease) => {
             lease.put(connection);

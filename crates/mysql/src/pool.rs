@@ -22,14 +22,15 @@ pub(crate) struct Pool {
 #[derive(Default)]
 struct State {
     /// Those that nobody uses, the one used last at the end.
-    idle: Vec<Connection>,
+    #[allow(clippy::vec_box, reason = "they move in and out as boxes")]
+    idle: Vec<Box<Connection>>,
     /// All that are open, or being opened.
     open: usize,
 }
 
 /// A connection in use. It goes back when it is dropped, unless it is broken.
 pub(crate) struct Lease {
-    connection: Option<Connection>,
+    connection: Option<Box<Connection>>,
     pool: Arc<Pool>,
     /// Whether it was used before: then the line may be gone without anybody's having noticed.
     pub used_before: bool,
@@ -106,7 +107,7 @@ impl Pool {
         let mut state = self.lock();
         let (gone, kept) =
             std::mem::take(&mut state.idle).into_iter().partition(|c| c.host == host);
-        let gone: Vec<Connection> = gone;
+        let gone: Vec<Box<Connection>> = gone;
         state.idle = kept;
         state.open -= gone.len();
         drop(state);
@@ -115,17 +116,17 @@ impl Pool {
 }
 
 impl Lease {
-    fn new(connection: Connection, pool: &Arc<Pool>, used_before: bool) -> Self {
+    fn new(connection: Box<Connection>, pool: &Arc<Pool>, used_before: bool) -> Self {
         Self { connection: Some(connection), pool: Arc::clone(pool), used_before }
     }
 
     /// Takes the connection out; it must come back by [`put`](Self::put).
-    pub(crate) fn lend(&mut self) -> Option<Connection> {
+    pub(crate) fn lend(&mut self) -> Option<Box<Connection>> {
         self.connection.take()
     }
 
     /// Puts the connection back in.
-    pub(crate) fn put(&mut self, connection: Connection) {
+    pub(crate) fn put(&mut self, connection: Box<Connection>) {
         self.connection = Some(connection);
     }
 }
@@ -134,13 +135,13 @@ impl Deref for Lease {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
-        self.connection.as_ref().expect("a lease is used only while its connection is in it")
+        self.connection.as_deref().expect("a lease is used only while its connection is in it")
     }
 }
 
 impl DerefMut for Lease {
     fn deref_mut(&mut self) -> &mut Connection {
-        self.connection.as_mut().expect("a lease is used only while its connection is in it")
+        self.connection.as_deref_mut().expect("a lease is used only while its connection is in it")
     }
 }
 

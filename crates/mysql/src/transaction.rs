@@ -64,14 +64,14 @@ impl Transaction {
     }
 
     /// The connection, for a cursor; it comes back by [`put`](Self::put).
-    pub(crate) fn lend(&mut self) -> Result<Connection> {
+    pub(crate) fn lend(&mut self) -> Result<Box<Connection>> {
         self.check()?;
         let message = "the transaction's connection is in use";
         self.lease.lend().ok_or_else(|| Error::new(ErrorKind::Misuse, message))
     }
 
     /// Takes the connection back.
-    pub(crate) fn put(&mut self, connection: Connection) {
+    pub(crate) fn put(&mut self, connection: Box<Connection>) {
         if connection.is_broken() && self.dead.is_none() {
             let message = "the line to the server broke: the transaction is undone";
             self.dead = Some((ErrorKind::Unreachable, message.to_owned()));

@@ -37,7 +37,7 @@ pub(crate) fn create_table(dialect: Dialect, table: &TableSchema) -> String {
     let folded = |&place: &usize| {
         table.columns().get(place).is_some_and(|column| is_folded(dialect, column))
     };
-    if table.key().iter().any(|place| folded(place)) {
+    if table.key().iter().any(folded) {
         writer.raw(", UNIQUE KEY ").name(FOLDED_KEY).raw(" (");
         writer.list(", ", table.key(), |writer, &place| {
             writer.sorted(table, place);
