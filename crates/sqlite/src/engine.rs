@@ -312,7 +312,7 @@ impl Engine for Sqlite {
         let _writing = self.inner.begin_commit()?;
         // Where journals are removed, the removal of the last one need not be durable yet.
         if matches!(settings.synchronous, Synchronous::Normal | Synchronous::Off)
-            || settings.journal == JournalMode::Delete
+            || settings.journal != JournalMode::Wal
         {
             sync(&mut lease, settings.synchronous)?;
         }

@@ -151,10 +151,10 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
             (ErrorKind::Mismatch, "a value is not of its column's type".to_owned())
         }
         codes::SQLITE_INTERRUPT => (ErrorKind::Interrupted, "interrupted".to_owned()),
-        // The journal is removed, and with it the transaction committed; only that is not synced.
-        _ if code == codes::SQLITE_IOERR_DIR_FSYNC => {
-            let what = "the journal's removal could not be synced: a power cut may undo the commit";
-            (ErrorKind::Unknown, what.to_owned())
+        // The last thing that a commit does: the data may be there all the same.
+        _ if matches!(code, codes::SQLITE_IOERR_FSYNC | codes::SQLITE_IOERR_DIR_FSYNC) => {
+            let what = "the disk failed at a sync: a commit under way is done or undone as a whole";
+            (ErrorKind::Unknown, format!("{what} (code {code})"))
         }
         codes::SQLITE_IOERR | codes::SQLITE_CANTOPEN | codes::SQLITE_NOLFS => {
             (ErrorKind::Io, format!("{} (code {code})", lower(message)))

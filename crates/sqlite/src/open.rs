@@ -34,11 +34,14 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
     Ok(Connection::boxed(db, atomic))
 }
 
-/// Opens one of the connections that read.
+/// Opens one of the connections that read. They may write to the file, but not by a statement: a
+/// process that was killed leaves a journal that the next reader has to roll back.
 pub(crate) fn reader(settings: &Settings) -> Result<Box<Connection>> {
-    let flags = OpenFlags { read_only: !settings.private, create: settings.private };
+    let flags = OpenFlags { read_only: settings.read_only, create: settings.private };
     let mut db = open(settings, flags)?;
-    apply(&mut db, settings).map_err(|failure| name_file(translate(failure, None), settings))?;
+    let only = if settings.private { Ok(()) } else { db.exec("PRAGMA query_only = on") };
+    only.and_then(|()| apply(&mut db, settings))
+        .map_err(|failure| name_file(translate(failure, None), settings))?;
     Ok(Connection::boxed(db, true))
 }
 

@@ -6,6 +6,8 @@
 //! * [`RowByRow`] sends batches row by row: the slow path that fast ones are held against.
 //! * [`Lone`] sends single operations past the session, as the facade does.
 //! * [`Faulty`] fails where it is told to.
+//! * [`crash::run`] interrupts random programs and checks what is left; [`crash::endure`] lets
+//!   files fail under them.
 //!
 //! A crate with an engine needs this much in its tests:
 //!
@@ -25,6 +27,7 @@
 
 pub mod cases;
 mod check;
+pub mod crash;
 mod faulty;
 mod harness;
 mod lone;

@@ -22,7 +22,7 @@ use bobak_core::{Capabilities, ErrorKind, Result};
 use generate::Generator;
 use keys::Keys;
 use play::{Answer, Player};
-use random::Random;
+pub(crate) use random::Random;
 use std::fmt;
 use step::Step;
 use tracker::Tracker;

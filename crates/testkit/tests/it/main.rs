@@ -1,5 +1,6 @@
 //! The suite on the engines of this repository, and the engines held against each other.
 
+mod crash; // random programs, interrupted
 mod faulty; // the engine that fails where it is told to
 mod lone;
 mod memory; // the suite on the memory engine
@@ -7,3 +8,8 @@ mod model; // random programs on two stores
 mod row_by_row; // the engine that sends batches row by row
 mod sqlite; // the suite on SQLite, in each way of keeping a database
 mod stores; // how each store is opened
+
+/// A number from the environment.
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}

@@ -2,13 +2,9 @@
 //!
 //! `BOBAK_SEED=7` runs one seed, `BOBAK_SEEDS=1000` so many, `BOBAK_STEPS=2000` longer programs.
 
-use crate::stores;
+use crate::{setting, stores};
 use bobak_core::Result;
 use bobak_testkit::{Fixture, Harness, model};
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
 
 /// Runs the programs of some seeds, `first` and those after it.
 fn run(first: u64, reference: &dyn Harness, subject: &dyn Harness) {

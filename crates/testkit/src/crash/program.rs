@@ -1,0 +1,167 @@
+//! The steps of a program: each one commit, or a flush, or something undone.
+
+use super::history::{Content, History, State};
+use crate::model::Random;
+use crate::probe::{Entry, Probe};
+use crate::{NULL, Table, row};
+use bobak_core::{
+    ColumnSchema, Control, Engine, Error, ErrorKind, OnError, Result, TableSchema, Value, Verb,
+};
+use std::sync::Arc;
+
+/// Beyond so many rows more are deleted than inserted.
+const CROWDED: usize = 300;
+
+/// What makes the steps.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub table: Table,
+    /// Given to each row that is written: no two states are equal.
+    serial: i64,
+}
+
+/// How writes are sent.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Lone,
+    Batch,
+    Transaction,
+    /// A transaction, with something in it that is undone to a savepoint.
+    Savepoint,
+    RolledBack,
+}
+
+impl Program {
+    /// # Errors
+    /// None.
+    pub(super) fn new(seed: u64) -> Result<Self> {
+        let mut table = TableSchema::builder("note")
+            .column(ColumnSchema::of::<i64>("id"))
+            .column(ColumnSchema::of::<i64>("serial").unique())
+            .column(ColumnSchema::of::<String>("text"))
+            .key(["id"]);
+        if seed % 2 == 0 {
+            table = table.index("note_text", ["text"]);
+        }
+        Ok(Self { table: Arc::new(table.build()?), serial: 0 })
+    }
+
+    /// All rows.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn read(&self, engine: &dyn Engine) -> Result<State> {
+        let rows = Probe::new(engine)?.all(&self.table)?;
+        let row = |values: Vec<Value<'static>>| match values.as_slice() {
+            [Value::Int(id), Value::Int(serial), Value::Text(text)] => {
+                Ok((*id, (*serial, Arc::from(&**text))))
+            }
+            other => {
+                Err(Error::new(ErrorKind::Corrupt, format!("a row of the wrong form: {other:?}")))
+            }
+        };
+        rows.into_iter().map(row).collect()
+    }
+
+    /// One step, noted in the history.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(super) fn step(
+        &mut self,
+        engine: &dyn Engine,
+        random: &mut Random,
+        history: &mut History,
+    ) -> Result<()> {
+        let (way, most) = match random.weighted(&[40, 15, 2, 20, 8, 5, 5]) {
+            0 => (Way::Lone, 1),
+            1 => (Way::Batch, 40),
+            2 => (Way::Batch, 400),
+            3 => (Way::Transaction, 8),
+            4 => (Way::Savepoint, 8),
+            5 => (Way::RolledBack, 8),
+            _ => {
+                engine.flush()?;
+                history.flush();
+                return Ok(());
+            }
+        };
+        let mut state = history.now().clone();
+        let count = random.between(1, most);
+        let entries: Vec<Entry> = (0..count).map(|_| self.entry(random, &mut state)).collect();
+        let undone: Vec<Entry> = match way {
+            Way::Savepoint => {
+                let mut aside = state.clone();
+                (0..random.between(1, 20)).map(|_| self.entry(random, &mut aside)).collect()
+            }
+            _ => Vec::new(),
+        };
+        if !matches!(way, Way::RolledBack) {
+            history.begin(state);
+        }
+        send(engine, way, &entries, &undone)?;
+        history.acknowledge();
+        Ok(())
+    }
+
+    /// A write, and the state with it.
+    fn entry(&mut self, random: &mut Random, state: &mut State) -> Entry {
+        let weights = if state.len() > CROWDED { [20, 20, 60] } else { [60, 25, 15] };
+        let chosen = random.below(state.len());
+        let key = state.keys().nth(chosen).copied();
+        match (random.weighted(&weights), key) {
+            (1, Some(key)) => {
+                let row = self.content(random);
+                let values = row![key, row.0, row.1.to_string()];
+                state.insert(key, row);
+                Entry::new(&self.table, Verb::Update, values)
+            }
+            (2, Some(key)) => {
+                state.remove(&key);
+                Entry::new(&self.table, Verb::Delete, row![key])
+            }
+            _ => {
+                let row = self.content(random);
+                let values = row![NULL, row.0, row.1.to_string()];
+                let key = state.keys().next_back().map_or(1, |last| last + 1);
+                state.insert(key, row);
+                Entry::insert(&self.table, values)
+            }
+        }
+    }
+
+    fn content(&mut self, random: &mut Random) -> Content {
+        self.serial += 1;
+        let length = match random.weighted(&[80, 15, 5]) {
+            0 => random.between(0, 60),
+            1 => random.between(60, 600),
+            // Pages of its own.
+            _ => random.between(2_000, 9_000),
+        };
+        let letter = char::from(b'a' + (self.serial % 26) as u8);
+        (self.serial, letter.to_string().repeat(length).into())
+    }
+}
+
+fn send(engine: &dyn Engine, way: Way, entries: &[Entry], undone: &[Entry]) -> Result<()> {
+    if let (Way::Lone, [entry]) = (way, entries) {
+        return engine.write(&entry.as_write()).map(drop);
+    }
+    let probe = Probe::new(engine)?;
+    if matches!(way, Way::Batch) {
+        return probe.batch(entries, OnError::Stop).whole;
+    }
+    probe.control(Control::Begin)?;
+    let each = |entries: &[Entry]| entries.iter().try_for_each(|entry| probe.send(entry).map(drop));
+    each(entries)?;
+    match way {
+        Way::RolledBack => return probe.control(Control::Rollback),
+        Way::Savepoint => {
+            probe.control(Control::Savepoint("aside"))?;
+            each(undone)?;
+            probe.control(Control::RollbackTo("aside"))?;
+        }
+        _ => {}
+    }
+    probe.control(Control::Commit)
+}
