@@ -38,8 +38,9 @@ pub enum ErrorKind {
     Timeout,
     /// A server could not be reached, or the connection to it broke. Nothing was committed.
     Unreachable,
-    /// The connection broke, or the time was over, while a commit was under way: what was written
-    /// is there wholly or not at all, and nobody can say which. Never retried by Bobak.
+    /// The connection broke, the time was over, or the disk failed at a sync, while a commit was
+    /// under way: what was written is there wholly or not at all, and nobody can say which. Never
+    /// retried by Bobak.
     Unknown,
     /// The server refused the user: a wrong password, a missing right.
     Denied,

@@ -8,6 +8,8 @@
 //! links     dead links and paths in Markdown
 //! lengths   files that have grown too long (a warning)
 //! test      all tests, and their sum
+//! crash     crash tests over many seeds
+//! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
 //! tree      the files of the repository
 //! cargo     cargo as a child process
@@ -18,8 +20,10 @@
 //! than any argument library would need, and this crate is built before everything else.
 
 mod cargo;
+mod crash;
 mod crates;
 mod failure;
+mod fixtures;
 mod lengths;
 mod links;
 mod lints;
@@ -50,8 +54,8 @@ fn run(arguments: &[String]) -> Outcome {
         print!("{}", help());
         return Ok(());
     };
-    // Only cargo's own test runner takes more words; a stray one elsewhere is a mistake worth naming.
-    if command != "test" && !rest.is_empty() {
+    // Few commands take more words; a stray one elsewhere is a mistake worth naming.
+    if !["test", "crash"].contains(&command.as_str()) && !rest.is_empty() {
         return Err(Failure::new(
             format!("`cargo xtask {command}` takes no arguments, but got `{}`", rest.join(" ")),
             "leave them out; only `cargo xtask test` passes arguments on",
@@ -63,6 +67,8 @@ fn run(arguments: &[String]) -> Outcome {
             Ok(())
         }
         "test" => test::run(rest),
+        "crash" => crash::run(rest),
+        "fixtures" => fixtures::run(),
         "check" => step::run_all(&Tree::of_workspace()?),
         "ci" => {
             step::run_all(&Tree::of_workspace()?)?;
@@ -85,7 +91,9 @@ fn help() -> String {
          ci         every check below, then all tests: what CI runs\n  \
          test       all tests of the workspace, with private PostgreSQL and MariaDB servers, or none with\n             \
          `--no-servers`; further arguments go to `cargo test`\n  \
-         check      every check below, without the tests\n\n",
+         check      every check below, without the tests\n  \
+         crash      the crash tests over 2,000 seeds each, or `--seeds N`, or the one of `--seed N`\n  \
+         fixtures   makes the files of this version that later ones must open\n\n",
     );
     for step in STEPS {
         text += &format!("  {:<10} {}\n", step.name, step.about);

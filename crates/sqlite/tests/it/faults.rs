@@ -155,3 +155,23 @@ fn what_is_lost_depends_on_the_seed_alone() {
     assert_eq!(left(3), left(3));
     assert!((4..40).any(|seed| left(seed) != left(3)));
 }
+
+/// A process that is killed in the middle of a commit leaves its journal: readers of other processes
+/// roll it back, not only the next writer.
+#[test]
+fn a_reader_rolls_back_what_a_killed_process_has_begun() {
+    let disk = Disk::new(1).unwrap();
+    let open = || builder(&disk).journal_mode(JournalMode::Delete).open("a.db").unwrap();
+    let (killed, reader) = (open(), open());
+    create(&killed, &[&person()]);
+    add(&killed).unwrap();
+    assert_eq!(count(&reader), Value::Int(1));
+    // The commit, and the rollback after it, fail at the journal's removal.
+    disk.fail(Call::Delete, 1, 10);
+    assert!(add(&killed).is_err());
+    drop(killed);
+    disk.fail_no_more();
+    assert!(disk.files().contains(&"a.db-journal".to_owned()));
+    assert_eq!(count(&reader), Value::Int(1));
+    assert_eq!(disk.files(), ["a.db"]);
+}

@@ -6,10 +6,12 @@
 //! the last that was acknowledged or the one under way, or an earlier one where the [`Promise`]
 //! allows it. A half transaction is the state after none.
 //!
-//! [`failures`](mod@failures) has the same programs on a machine whose files fail and fill up, while it stays up.
+//! [`endure`] has the same programs on a machine whose files fail and fill up while it stays up, and
+//! [`marks`] what a process writes that is really killed.
 
 mod failures;
 mod history;
+pub mod marks;
 mod program;
 
 pub use failures::{Trouble, endure};
@@ -68,7 +70,8 @@ pub struct Tally {
     pub crashes: u64,
     /// Commits that were acknowledged.
     pub acknowledged: u64,
-    /// Of these, the commits that were gone after a crash; those in damaged stores are not counted.
+    /// Of these, the commits that were gone after a crash; in a damaged store all since the crash
+    /// before.
     pub lost: u64,
     /// Crashes after which commits were gone.
     pub with_loss: u64,
@@ -181,6 +184,8 @@ impl<'m> Run<'m> {
             }
             Err(_) if self.promise == Promise::Nothing => {
                 self.tally.damaged += 1;
+                self.tally.with_loss += 1;
+                self.tally.lost += self.history.acknowledged();
                 Ok(false)
             }
             Err(what) => Err(what),

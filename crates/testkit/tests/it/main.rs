@@ -1,7 +1,10 @@
 //! The suite on the engines of this repository, and the engines held against each other.
 
 mod crash; // random programs, interrupted
+mod durability; // the page says what tests show
 mod faulty; // the engine that fails where it is told to
+mod fixtures; // files that older versions made
+mod kill; // processes that are killed
 mod lone;
 mod memory; // the suite on the memory engine
 mod model; // random programs on two stores
