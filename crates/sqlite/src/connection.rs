@@ -21,6 +21,8 @@ pub(crate) struct Connection {
     pub(crate) db: ffi::Connection,
     /// Whether a failed statement is undone: not without a journal.
     pub(crate) atomic: bool,
+    /// Whether it refuses statements that write.
+    pub(crate) query_only: bool,
     /// How many parameters a statement may have.
     pub(crate) max_parameters: usize,
     tables: Cache<TableKey>,
@@ -40,6 +42,7 @@ impl Connection {
         Box::new(Self {
             db,
             atomic,
+            query_only: false,
             max_parameters,
             tables: Cache::new(TABLE_STATEMENTS),
             last: None,
@@ -111,6 +114,13 @@ impl Connection {
         self.db
             .execute(id, std::iter::empty::<ValueRef<'_>>())
             .map_err(|failure| translate(failure, None))
+    }
+
+    /// Refuses statements that write from now on, or no more.
+    pub(crate) fn set_query_only(&mut self, only: bool) -> Result<()> {
+        self.run(if only { "PRAGMA query_only = on" } else { "PRAGMA query_only = off" })?;
+        self.query_only = only;
+        Ok(())
     }
 
     /// Runs a text of the engine's own that is not wanted again.

@@ -39,10 +39,12 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
 pub(crate) fn reader(settings: &Settings) -> Result<Box<Connection>> {
     let flags = OpenFlags { read_only: settings.read_only, create: settings.private };
     let mut db = open(settings, flags)?;
-    let only = if settings.private { Ok(()) } else { db.exec("PRAGMA query_only = on") };
-    only.and_then(|()| apply(&mut db, settings))
-        .map_err(|failure| name_file(translate(failure, None), settings))?;
-    Ok(Connection::boxed(db, true))
+    apply(&mut db, settings).map_err(|failure| name_file(translate(failure, None), settings))?;
+    let mut connection = Connection::boxed(db, true);
+    if !settings.private {
+        connection.set_query_only(true)?;
+    }
+    Ok(connection)
 }
 
 /// Refuses settings that SQLite would pass over in silence.

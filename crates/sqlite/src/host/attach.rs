@@ -34,7 +34,14 @@ impl Connection {
             None => self.introduce(guests)?,
         };
         self.db.watch().set_refusal(None, Vec::new());
-        let done = self.update(&mut joined, guests, private);
+        let query_only = self.query_only;
+        if query_only {
+            self.set_query_only(false)?;
+        }
+        let mut done = self.update(&mut joined, guests, private);
+        if query_only {
+            done = done.and(self.set_query_only(true));
+        }
         let owned = guests.all().iter().map(|guest| guest.name.clone());
         let own: &[&str] = if private { &["main", "temp"] } else { &[] };
         let owned = own.iter().map(|name| (*name).to_owned()).chain(owned).collect();
@@ -67,8 +74,8 @@ impl Connection {
         };
         for place in joined.attached..guests.all().len() {
             if !(private && place == 0) {
-                // In memory whatever the connection's own flags are: also one that only reads may
-                // write here.
+                // In memory whatever the connection's own flags are: also that of a file which may
+                // only be read may write here.
                 self.run_owned(&format!(
                     "ATTACH 'file::memory:?mode=memory' AS {}",
                     schema(place)

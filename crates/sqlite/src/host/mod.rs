@@ -105,12 +105,21 @@ impl Host {
         link.release_claim();
         link.claim(Writer::Guest(place))?;
         let connection: &mut Connection = &mut lease;
-        link.lend(place, session, || {
+        // The statement writes to no table but the guest's, which is looked at below.
+        let query_only = connection.query_only;
+        if query_only {
+            connection.set_query_only(false)?;
+        }
+        let done = link.lend(place, session, || {
             let id = connection.text_statement(text)?;
             connection.check_writers(id, Some(place))?;
             let before = connection.db.total_changes();
             query::each_row(connection, text, parameters, None, row)?;
             Ok(if connection.db.total_changes() == before { 0 } else { connection.db.changes() })
-        })
+        });
+        if query_only {
+            connection.set_query_only(true)?;
+        }
+        done
     }
 }

@@ -88,7 +88,7 @@ fn commit(engine: &dyn Engine, table: &Table, number: u64) -> Result<()> {
         return engine.write(&entry.as_write()).map(drop);
     }
     let probe = Probe::new(engine)?;
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         return probe.batch(&entries, OnError::Stop).whole;
     }
     probe.control(Control::Begin)?;

@@ -40,7 +40,7 @@ impl Program {
             .column(ColumnSchema::of::<i64>("serial").unique())
             .column(ColumnSchema::of::<String>("text"))
             .key(["id"]);
-        if seed % 2 == 0 {
+        if seed.is_multiple_of(2) {
             table = table.index("note_text", ["text"]);
         }
         Ok(Self { table: Arc::new(table.build()?), serial: 0 })

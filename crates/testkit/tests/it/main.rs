@@ -1,5 +1,8 @@
 //! The suite on the engines of this repository, and the engines held against each other.
 
+// Also in the functions that only help tests, which the lint's own exception does not know.
+#![allow(clippy::unwrap_used)]
+
 mod crash; // random programs, interrupted
 mod durability; // the page says what tests show
 mod faulty; // the engine that fails where it is told to
