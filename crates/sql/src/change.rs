@@ -52,6 +52,7 @@ fn push_sum<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, val
     if writer.dialect == Dialect::Postgres {
         push_postgres_sum(writer, table, column, value);
         return;
+    }
     if writer.dialect.is_mysql() {
         return crate::sums::push_mysql(writer, table, column, value);
     }

@@ -1,11 +1,9 @@
 //! Conditions as SQL: `Condition::evaluate`, to the letter, NULLs included.
 
 use crate::Dialect;
-use crate::dialect::push_quoted;
 use crate::mysql::folded;
 use crate::writer::Writer;
-use bobak_core::{Comparison, Condition, Storage, TableSchema, Type, Value, ValueRef};
-use bobak_core::{Collation, Comparison, Condition, Storage, TableSchema, Value, ValueRef};
+use bobak_core::{Collation, Comparison, Condition, Storage, TableSchema, Type, Value, ValueRef};
 
 /// How many parts of an `And` or `Or` are written side by side. Parsers make a tree of them that
 /// leans to one side; SQLite refuses one that is 1,000 deep. Longer lists are halved in parentheses.
@@ -29,6 +27,9 @@ pub(crate) fn push_condition<'a>(
     condition: &'a Condition,
 ) {
     match condition {
+        Condition::Compare { column, comparison, value } if writer.dialect.is_mysql() => {
+            writer.compared_with(table, *column, operator(*comparison), value.as_ref());
+        }
         Condition::Compare { column, comparison, value } => {
             if let Some(ordering) = beyond(writer.dialect, table, *column, value) {
                 let truth = writer.dialect.truth(comparison.holds(ordering));
@@ -38,7 +39,6 @@ pub(crate) fn push_condition<'a>(
             }
             writer.compared(table, *column).raw(operator(*comparison));
             writer.compared_value(table, *column, value.as_ref());
-            writer.compared(table, *column, operator(*comparison), value.as_ref());
         }
         Condition::CompareColumns { left, comparison, right } => {
             push_columns(writer, table, *left, *comparison, *right);
@@ -91,15 +91,14 @@ fn push_columns(
         push_unlike_columns(writer, table, left, comparison, right);
         return;
     }
+    if writer.dialect.is_mysql() {
+        return crate::columns::push_mysql(writer, table, left, operator(comparison), right);
+    }
     // Between columns of different classes SQLite would turn one side's texts into numbers, or
     // numbers into texts, first; a `+` hides the declared type, but not the collation.
     let plus = match writer.dialect {
         Dialect::Sqlite if storage(table, left) != storage(table, right) => "+",
-        Dialect::Sqlite | Dialect::Postgres => "",
-        Dialect::Sqlite => "",
-        Dialect::MariaDb | Dialect::MySql => {
-            return crate::columns::push_mysql(writer, table, left, operator(comparison), right);
-        }
+        _ => "",
     };
     writer.raw(plus).compared(table, left).raw(operator(comparison));
     // The left column's collation counts.
@@ -169,6 +168,7 @@ pub(crate) fn push_stored(writer: &mut Writer<'_>, table: &TableSchema, place: u
         }
         (Dialect::Postgres, Type::Uuid) => ("uuid_send(", ")"),
         (Dialect::Postgres, Type::F32) => ("", "::float8"),
+        (Dialect::MariaDb | Dialect::MySql, _) => return writer.stored(table, place),
         (Dialect::Postgres | Dialect::Sqlite, _) => ("", ""),
     };
     writer.raw(before).column(table, place).raw(after);
@@ -179,6 +179,15 @@ fn push_like<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, pa
     match writer.dialect {
         Dialect::Sqlite => {
             writer.column(table, column).raw(" LIKE ").value(ValueRef::Text(pattern));
+        }
+        // Both sides with A–Z as a–z, compared by their bytes.
+        Dialect::MariaDb | Dialect::MySql => {
+            let column = table.columns().get(column).map_or("", |column| column.name.as_ref());
+            let name = crate::quote(writer.dialect, column);
+            writer.raw(&folded(writer.dialect, Collation::NoCase, &name)).raw(" LIKE ");
+            // An escape of its own, so that no mode of the session gives the pattern another.
+            let pattern = pattern.to_ascii_lowercase().replace('|', "||");
+            writer.owned_value(Value::from(pattern)).raw(" ESCAPE '|'");
         }
         Dialect::Postgres => {
             writer.raw("lower((").column(table, column).raw(")::text COLLATE \"C\") LIKE ");
@@ -199,6 +208,9 @@ fn push_in<'a>(
         writer.raw(dialect.truth(false));
         return;
     }
+    if dialect.is_mysql() {
+        return writer.among(table, column, values.iter().filter(given).map(Value::as_ref));
+    }
     let there = |value: &&Value<'static>| beyond(dialect, table, column, value).is_none();
     let mut values = values.iter().filter(given).filter(there).map(Value::as_ref).peekable();
     if values.peek().is_none() {
@@ -211,29 +223,6 @@ fn push_in<'a>(
         writer.compared_value(table, column, value);
     });
     writer.raw(")");
-    writer.among(table, column, values);
-fn push_like<'a>(
-    writer: &mut Writer<'a>,
-    table: &TableSchema,
-    column: usize,
-    pattern: &'a str,
-}
-fn push_like<'a>(writer: &mut Writer<'a>, table: &TableSchema, column: usize, pattern: &'a str) {
-    let like = writer.dialect.like();
-    match writer.dialect {
-        Dialect::Sqlite => {
-            writer.column(table, column).raw(like).value(ValueRef::Text(pattern));
-        }
-        // Both sides with A–Z as a–z, compared by their bytes.
-        Dialect::MariaDb | Dialect::MySql => {
-            let mut name = String::new();
-            let column = table.columns().get(column).map_or("", |column| column.name.as_ref());
-            push_quoted(writer.dialect, &mut name, column);
-            writer.raw(&folded(writer.dialect, Collation::NoCase, &name)).raw(like);
-            // An escape of its own, so that no mode of the session gives the pattern another.
-            let pattern = pattern.to_ascii_lowercase().replace('|', "||");
-            writer.owned_value(Value::from(pattern)).raw(" ESCAPE '|'");
-        }
 }
 
 /// How every value of the column compares with a value that the server's type has not.
@@ -275,6 +264,8 @@ fn of_text<'a>(
         // A column holds one class there.
         Dialect::Postgres => {
             writer.raw("NULL::boolean");
+            return;
+        }
         Dialect::MariaDb | Dialect::MySql => {
             writer.raw("NULL");
             return;
@@ -293,7 +284,7 @@ fn push_starts_with<'a>(
 ) {
     let bytes = writer.dialect.collate_bytes();
     let text = match writer.dialect {
-        Dialect::Sqlite => "",
+        Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => "",
         Dialect::Postgres => "::text",
     };
     writer.raw("(").column(table, column).raw(text);

@@ -153,6 +153,7 @@ pub fn parse_declared(dialect: Dialect, declared: &str) -> Declared {
             Declared { ty, max_chars, as_text, role }
         }
         Dialect::Postgres => postgres_declared(declared),
+        Dialect::MariaDb | Dialect::MySql => parse_mysql(declared),
     }
 }
 
@@ -191,7 +192,8 @@ fn money_holds(declared: &str) -> bool {
     let mut digits = digits.split(',').map(|part| part.trim().parse::<u32>());
     let (precision, scale) = (digits.next(), digits.next().unwrap_or(Ok(0)));
     matches!((precision, scale), (Some(Ok(p)), Ok(s)) if s <= 4 && p.saturating_sub(s) <= 15)
-        Dialect::MariaDb | Dialect::MySql => parse_mysql(declared),
+}
+
 /// MariaDB's and MySQL's types; `_` where a length is. What a type does not say (an instant or a
 /// time without a zone, JSON, a version, …) is in the column's comment.
 ///
@@ -221,20 +223,27 @@ const MYSQL: &[(Type, &str)] = &[
     (Type::Timestamp, "DATETIME(6)"),
     (Type::Json, "LONGTEXT"),
 ];
+
 /// Longer texts are LONGTEXT, since a row's VARCHARs may have 65,535 bytes together; their limit
 /// is then Bobak's alone.
 const LONGEST_VARCHAR: u32 = 4_000;
+
 fn mysql_type(column: &ColumnSchema) -> String {
     if column.is_kept_as_text() {
         return "VARCHAR(40)".to_owned();
+    }
     match (column.ty, column.max_chars) {
         (Type::Text | Type::Json, Some(max)) if max <= LONGEST_VARCHAR => format!("VARCHAR({max})"),
         _ => {
             let known = MYSQL.iter().find(|(ty, _)| *ty == column.ty);
             known.map_or("", |(_, name)| name).to_owned()
         }
+    }
+}
+
 /// What a type of a table that Bobak did not make says, as `information_schema` writes it.
 fn parse_mysql(declared: &str) -> Declared {
+    let (name, size) = split_size(declared);
     let unsigned = declared.to_ascii_uppercase().contains("UNSIGNED");
     let word = name.split(' ').next().unwrap_or_default();
     let ty = match (word, unsigned) {
@@ -262,6 +271,8 @@ fn parse_mysql(declared: &str) -> Declared {
             Type::Bytes
         }
         ("JSON", _) => Type::Json,
+        _ => Type::Text,
+    };
     let max_chars = size.filter(|_| matches!(word, "CHAR" | "VARCHAR"));
     Declared { ty, max_chars, as_text: false, role: Role::Plain }
 }

@@ -34,8 +34,7 @@ impl Dialect {
     pub(crate) const fn max_parameters(self) -> usize {
         match self {
             Self::Sqlite => 32_766,
-            Self::Postgres => 65_535,
-            Self::MariaDb | Self::MySql => 65_535,
+            Self::Postgres | Self::MariaDb | Self::MySql => 65_535,
         }
     }
 
@@ -47,6 +46,8 @@ impl Dialect {
             (Self::Sqlite, Collation::UnicodeNoCase) => " COLLATE BOBAK_UNICODE_NOCASE",
             // Bytes; what else a collation says is said where values are compared.
             (Self::Postgres, _) => " COLLATE \"C\"",
+            (Self::MariaDb, _) => " COLLATE utf8mb4_nopad_bin",
+            (Self::MySql, _) => " COLLATE utf8mb4_0900_bin",
         }
     }
 
@@ -58,7 +59,8 @@ impl Dialect {
     /// they depend on what stands beside them, or take two characters.
     pub(crate) fn compared(self, column: &ColumnSchema) -> (&'static str, &'static str) {
         match (self, column.ty, column.collation) {
-            (Self::Sqlite, _, _) => ("", ""),
+            // MySQL: another column compares, see `mysql`.
+            (Self::Sqlite | Self::MariaDb | Self::MySql, _, _) => ("", ""),
             (Self::Postgres, Type::F32, _) => ("(", ")::float8"),
             (Self::Postgres, Type::Json, Collation::Binary) => ("(", ")::text COLLATE \"C\""),
             (Self::Postgres, Type::Json, Collation::NoCase) => {
@@ -77,14 +79,11 @@ impl Dialect {
     /// column's type, which may be too narrow for the value.
     pub(crate) fn cast(self, column: &ColumnSchema) -> &'static str {
         match (self, column.ty) {
-            (Self::Sqlite, _) => "",
+            (Self::Sqlite | Self::MariaDb | Self::MySql, _) => "",
             (Self::Postgres, Type::I8 | Type::I16 | Type::I32 | Type::U8 | Type::U16) => "::int8",
             (Self::Postgres, Type::F32) => "::float8",
             (Self::Postgres, Type::Text | Type::Json) => "::text",
             (Self::Postgres, _) => "",
-            // All texts are in order of their bytes: see `fold`.
-            (Self::MariaDb, _) => " COLLATE utf8mb4_nopad_bin",
-            (Self::MySql, _) => " COLLATE utf8mb4_0900_bin",
         }
     }
 
@@ -96,22 +95,14 @@ impl Dialect {
             Self::MariaDb | Self::MySql => "",
         }
     }
-    /// The operator that matches a pattern, ASCII letters in either case, without an escape.
-    pub(crate) const fn like(self) -> &'static str {
-        match self {
-            Self::Sqlite | Self::MariaDb | Self::MySql => " LIKE ",
-        }
-    }
 
     /// A condition that is true, or false, for every row.
     pub(crate) const fn truth(self, kept: bool) -> &'static str {
         match (self, kept) {
             (Self::Sqlite, true) => "1",
             (Self::Sqlite, false) => "0",
-            (Self::Postgres, true) => "TRUE",
-            (Self::Postgres, false) => "FALSE",
-            (Self::MariaDb | Self::MySql, true) => "TRUE",
-            (Self::MariaDb | Self::MySql, false) => "FALSE",
+            (Self::Postgres | Self::MariaDb | Self::MySql, true) => "TRUE",
+            (Self::Postgres | Self::MariaDb | Self::MySql, false) => "FALSE",
         }
     }
 
@@ -122,9 +113,8 @@ impl Dialect {
             // SUM does.
             Self::Sqlite => "abs(-9223372036854775808)",
             // Nothing constant, which would fail before the statement runs.
-            Self::Postgres => "('1e' || (999 + floor(random()))::int4)::float8",
-            // No constant, which would be computed, and fail, before it is wanted.
             Self::MariaDb | Self::MySql => "EXP(710 + 0 * RAND())",
+            Self::Postgres => "('1e' || (999 + floor(random()))::int4)::float8",
         }
     }
 }
@@ -139,7 +129,6 @@ impl Dialect {
 pub(crate) fn push_quoted(dialect: Dialect, text: &mut String, name: &str) {
     let quote = match dialect {
         Dialect::Sqlite | Dialect::Postgres => '"',
-        Dialect::Sqlite => '"',
         Dialect::MariaDb | Dialect::MySql => '`',
     };
     text.push(quote);

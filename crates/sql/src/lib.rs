@@ -18,9 +18,9 @@ mod condition;
 mod declared;
 mod dialect;
 mod literal;
-mod remark;
 mod mysql;
 mod mysql_schema;
+mod remark;
 mod schema;
 mod select;
 mod sums;
@@ -35,14 +35,14 @@ pub use change::change;
 pub use comment::parse_comment;
 pub use declared::{Declared, declared_type, parse_declared};
 pub use dialect::{Dialect, quote};
+pub use mysql::{FOLDED, folded};
+pub use mysql_schema::FOLDED_KEY;
 pub use remark::{Remark, parse_remark};
 pub use schema::{
     FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_index, create_table, index_remark,
 };
 pub use select::select;
-pub use write::{delete, delete_in_the_way, exists, get, insert, update};
-pub use mysql::{FOLDED, folded};
-pub use mysql_schema::FOLDED_KEY;
-pub use schema::{GIVEN_KEY, add_column, add_index, create_table};
-pub use write::{delete, delete_keys, get, insert, lock_keys, overwrite, update};
+pub use write::{
+    delete, delete_in_the_way, delete_keys, exists, get, insert, lock_keys, overwrite, update,
+};
 pub use writer::Statement;

@@ -66,12 +66,6 @@ fn push_text(dialect: Dialect, text: &mut String, value: &str) {
             push_bytes(dialect, text, value.as_bytes());
             text.push_str(" AS TEXT)");
         }
-        // Without a backslash's special meaning: the server's default, and the standard's.
-        Dialect::Sqlite | Dialect::Postgres => {
-            text.push('\'');
-            text.push_str(&value.replace('\'', "''"));
-            text.push('\'');
-        }
         // What is no plain letter means something else in one mode or another.
         Dialect::MariaDb | Dialect::MySql
             if value.bytes().any(|byte| byte == b'\\' || !matches!(byte, b' '..=b'~')) =>
@@ -79,7 +73,8 @@ fn push_text(dialect: Dialect, text: &mut String, value: &str) {
             text.push_str("_utf8mb4 ");
             push_bytes(dialect, text, value.as_bytes());
         }
-        Dialect::MariaDb | Dialect::MySql => {
+        // Without a backslash's special meaning: the server's default, and the standard's.
+        Dialect::Sqlite | Dialect::Postgres | Dialect::MariaDb | Dialect::MySql => {
             text.push('\'');
             text.push_str(&value.replace('\'', "''"));
             text.push('\'');

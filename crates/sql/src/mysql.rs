@@ -73,7 +73,7 @@ impl<'a> Writer<'a> {
     }
 
     /// `column … value`, as they compare.
-    pub fn compared(
+    pub fn compared_with(
         &mut self,
         table: &TableSchema,
         place: usize,

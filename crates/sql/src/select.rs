@@ -43,16 +43,13 @@ fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     let name = |writer: &mut Writer<'a>, place: usize| {
         writer.column(table, place);
     };
-    let sorted = |writer: &mut Writer<'a>, place: usize| {
-        writer.sorted(table, place);
-    };
     let one_row = select.is_grouped() && select.group.is_empty();
     let alone = |expr: Expr| one_row && is_extreme_of_many(table, expr);
     push_exprs(writer, select, |writer, expr| match expr {
         Expr::Min(place) if alone(expr) => push_extreme(writer, select, place, false),
         Expr::Max(place) if alone(expr) => push_extreme(writer, select, place, true),
         // What is grouped by is shown as it is grouped.
-        Expr::Column(place) if select.is_grouped() => {
+        Expr::Column(place) if select.is_grouped() && !writer.dialect.is_mysql() => {
             writer.compared(table, place);
         }
         _ => push_expr(writer, table, expr, &name),
@@ -63,6 +60,12 @@ fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     }
     writer.raw(" FROM ").name(table.name());
     push_where(writer, table, select.condition.as_ref());
+    let sorted = |writer: &mut Writer<'a>, place: usize| {
+        writer.compared(table, place);
+    };
+    if writer.dialect.is_mysql() {
+        return push_group_and_order(writer, select, &sorted);
+    }
     // Without the table's name a sort would be by a result of that name, such as `count`.
     let of_table = |writer: &mut Writer<'a>, place: usize| {
         if writer.dialect == Dialect::Postgres {
@@ -71,7 +74,6 @@ fn push_plain<'a>(writer: &mut Writer<'a>, select: &'a Select) {
         writer.column(table, place);
     };
     push_group_and_order(writer, select, &of_table);
-    push_group_and_order(writer, select, &sorted);
 }
 
 /// The smallest or largest value, by a subquery that an index can answer: MIN and MAX may show any
@@ -87,8 +89,6 @@ fn push_extreme<'a>(writer: &mut Writer<'a>, select: &'a Select, place: usize, l
     }
     writer.raw(" ORDER BY ").compared(table, place).raw(if largest { " DESC, " } else { ", " });
     writer.all_compared(table, table.key().iter().copied());
-    writer.raw(" ORDER BY ").sorted(table, place).raw(if largest { " DESC, " } else { ", " });
-    push_key(writer, table);
     writer.raw(" LIMIT 1)");
 }
 
@@ -127,7 +127,7 @@ fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
         writer.column(table, place).raw(" AS ");
         name(writer, place);
         if writer.dialect.is_mysql() && looks_differ(table, place) {
-            writer.raw(", ").sorted(table, place).raw(" AS ");
+            writer.raw(", ").compared(table, place).raw(" AS ");
             sorted(writer, place);
         }
     });
@@ -137,10 +137,8 @@ fn push_by_windows<'a>(writer: &mut Writer<'a>, select: &'a Select) {
     writer.raw(match writer.dialect {
         Dialect::Sqlite => ")",
         Dialect::Postgres => ") AS \"rows\"",
+        Dialect::MariaDb | Dialect::MySql => ") AS shown",
     });
-    push_group_and_order(writer, select, &name);
-    // Every derived table has a name.
-    writer.raw(if writer.dialect.is_mysql() { ") AS shown" } else { ")" });
     push_group_and_order(writer, select, &sorted);
 }
 
@@ -162,32 +160,19 @@ fn push_windows(writer: &mut Writer<'_>, select: &Select) {
         writer.raw(", first_value(").column(table, place).raw(") OVER (PARTITION BY ");
         writer.all_compared(table, select.group.iter().copied());
         writer.raw(" ORDER BY ");
-        if let Some(order) = order {
-            writer.compared(table, place).raw(order);
-        }
-        writer.all_compared(table, table.key().iter().copied());
-        writer.list(", ", &select.group, |writer, &place| {
-            writer.sorted(table, place);
-        });
         match (order, writer.dialect) {
             (None, _) => {}
-            (Some(order), Dialect::Sqlite) => {
-                writer.column(table, place).raw(order).raw(" NULLS LAST, ");
+            (Some(order), Dialect::Sqlite | Dialect::Postgres) => {
+                writer.compared(table, place).raw(order).raw(" NULLS LAST, ");
             }
             (Some(order), Dialect::MariaDb | Dialect::MySql) => {
-                writer.column(table, place).raw(" IS NULL, ").sorted(table, place);
+                writer.column(table, place).raw(" IS NULL, ").compared(table, place);
                 writer.raw(order).raw(", ");
             }
-        push_key(writer, table);
+        }
+        writer.all_compared(table, table.key().iter().copied());
         writer.raw(") AS ").name(&format!("{alias}{place}"));
     }
-}
-
-/// The key's columns, to sort by.
-fn push_key(writer: &mut Writer<'_>, table: &TableSchema) {
-    writer.list(", ", table.key(), |writer, &place| {
-        writer.sorted(table, place);
-    });
 }
 
 /// How columns are named at this place of the statement.
@@ -209,6 +194,7 @@ fn push_exprs<'a>(
 fn push_expr<'a>(writer: &mut Writer<'a>, table: &TableSchema, expr: Expr, name: Name<'_, 'a>) {
     if writer.dialect == Dialect::Postgres {
         return push_postgres_expr(writer, table, expr, name);
+    }
     if writer.dialect.is_mysql()
         && let Expr::Sum(place) | Expr::Avg(place) = expr
     {
@@ -289,10 +275,17 @@ fn push_postgres_expr<'a>(
         }
     }
     writer.raw(after);
+}
+
 /// MySQL's totals: sums of integers and of money are exact decimal numbers there, and averages of
 /// such would be cut to a few decimals.
 fn push_mysql_total<'a>(
+    writer: &mut Writer<'a>,
+    table: &TableSchema,
+    expr: Expr,
     place: usize,
+    name: Name<'_, 'a>,
+) {
     let schema = table.columns().get(place);
     let exact = schema.is_some_and(|schema| schema.storage == Storage::Int);
     let is_time = schema.is_some_and(|schema| {
@@ -303,16 +296,25 @@ fn push_mysql_total<'a>(
         if is_time {
             writer.stored(table, place);
         } else {
+            name(writer, place);
+        }
         writer.raw(")");
+    };
+    match expr {
         Expr::Avg(_) if exact => {
             writer.raw("(");
             sum(writer);
             writer.raw(" + 0e0) / COUNT(");
+            name(writer, place);
             writer.raw(")");
+        }
         Expr::Avg(_) => {
             writer.raw("AVG(");
+            name(writer, place);
             writer.raw(")");
+        }
         _ => sum(writer),
+    }
 }
 
 fn is_money(table: &TableSchema, place: usize) -> bool {
@@ -336,16 +338,16 @@ fn push_group_and_order<'a>(writer: &mut Writer<'a>, select: &Select, name: Name
         let nullable = column.is_none_or(|column| column.nullable);
         match writer.dialect {
             // NULL is the smallest value by itself.
-            Dialect::Sqlite if step.descending => writer.raw(" DESC"),
-            Dialect::Sqlite => writer,
+            Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql if step.descending => {
+                writer.raw(" DESC")
+            }
+            Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => writer,
             Dialect::Postgres => writer.raw(match (step.descending, nullable) {
                 (false, true) => " NULLS FIRST",
                 (false, false) => "",
                 (true, true) => " DESC NULLS LAST",
                 (true, false) => " DESC",
             }),
-            _ if step.descending => writer.raw(" DESC"),
-            Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => writer,
         };
     });
 }
@@ -360,11 +362,10 @@ fn push_limit(writer: &mut Writer<'_>, select: &Select) {
         (Dialect::Sqlite, None) if select.offset > 0 => {
             writer.raw(" LIMIT -1");
         }
-        (Dialect::Sqlite | Dialect::Postgres, None) => {}
         (Dialect::MariaDb | Dialect::MySql, None) if select.offset > 0 => {
             writer.raw(" LIMIT 18446744073709551615");
         }
-        (Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql, None) => {}
+        (_, None) => {}
     }
     if select.offset > 0 {
         writer.raw(" OFFSET ").value(rows(select.offset));

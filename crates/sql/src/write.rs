@@ -28,10 +28,11 @@ pub fn insert(
     }
     writer.raw(match (dialect, verb) {
         (Dialect::Sqlite, Verb::InsertOrReplace) => "INSERT OR REPLACE INTO ",
-        // A row in its way is deleted by a statement of its own: see `delete_in_the_way`.
-        (Dialect::Sqlite | Dialect::Postgres, _) => "INSERT INTO ",
         (Dialect::MariaDb | Dialect::MySql, Verb::InsertOrReplace) => "REPLACE INTO ",
-        (Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql, _) => "INSERT INTO ",
+        // A row in its way is deleted by a statement of its own: see `delete_in_the_way`.
+        (Dialect::Sqlite | Dialect::Postgres | Dialect::MariaDb | Dialect::MySql, _) => {
+            "INSERT INTO "
+        }
     });
     writer.name(table.name()).raw(" (");
     writer.columns(table, columns.iter().copied());
@@ -41,7 +42,7 @@ pub fn insert(
         writer.list(", ", &columns, |writer, _| {
             if only_key {
                 writer.raw(match dialect {
-                    Dialect::Sqlite => "NULL",
+                    Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => "NULL",
                     Dialect::Postgres => "DEFAULT",
                 });
             } else {
@@ -62,6 +63,11 @@ pub(crate) fn push_on_conflict(
     verb: Verb,
     fields: FieldSet,
 ) {
+    if writer.dialect.is_mysql() {
+        // IGNORE swallows other errors too, and ON DUPLICATE KEY looks at every unique rule: what
+        // becomes of a row that is there is the engine's to decide, by the error.
+        return;
+    }
     match verb {
         // Not OR IGNORE, which leaves out rows that break NOT NULL and CHECK rules too.
         Verb::InsertOrIgnore => {
@@ -76,14 +82,6 @@ pub(crate) fn push_on_conflict(
             });
         }
         Verb::Insert | Verb::InsertOrReplace | Verb::Update | Verb::Delete => {}
-        (Dialect::Sqlite, Verb::Insert | Verb::InsertOrReplace | Verb::Update | Verb::Delete) => {}
-        // IGNORE swallows other errors too, and ON DUPLICATE KEY looks at every unique rule: what
-        // becomes of a row that is there is the engine's to decide, by the error.
-        (Dialect::MariaDb, _) if without_key => {
-            writer.raw(" RETURNING ");
-            writer.columns(table, table.key().iter().copied());
-        }
-        (Dialect::MariaDb | Dialect::MySql, _) => {}
     }
 }
 
@@ -96,7 +94,13 @@ pub(crate) fn push_returning(
 ) {
     match writer.dialect {
         // It tells the last key by itself.
-        Dialect::Sqlite => return,
+        Dialect::Sqlite | Dialect::MySql => return,
+        Dialect::MariaDb if with_key => {
+            writer.raw(" RETURNING ");
+            writer.columns(table, table.key().iter().copied());
+            return;
+        }
+        Dialect::MariaDb => return,
         Dialect::Postgres if verb == Verb::Upsert => {
             writer.raw(" RETURNING ").name(table.name()).raw(".xmax = 0");
         }
@@ -151,6 +155,22 @@ pub fn update(dialect: Dialect, table: &TableSchema, fields: FieldSet) -> String
     writer.into_text()
 }
 
+/// As [`update`], whatever the row's version.
+#[must_use]
+pub fn overwrite(dialect: Dialect, table: &TableSchema, fields: FieldSet) -> String {
+    let mut writer = Writer::new(dialect);
+    push_update(&mut writer, table, fields);
+    writer.into_text()
+}
+
+fn push_update(writer: &mut Writer<'_>, table: &TableSchema, fields: FieldSet) {
+    writer.raw("UPDATE ").name(table.name()).raw(" SET ");
+    set(writer, table, fields, |writer, _| {
+        writer.placeholder();
+    });
+    where_key(writer, table);
+}
+
 /// Whether there is a row with a key: one row, or none. Parameters: the key in key order.
 #[must_use]
 pub fn exists(dialect: Dialect, table: &TableSchema) -> String {
@@ -160,15 +180,6 @@ pub fn exists(dialect: Dialect, table: &TableSchema) -> String {
     writer.into_text()
 }
 
-/// As [`update`], whatever the row's version.
-pub fn overwrite(dialect: Dialect, table: &TableSchema, fields: FieldSet) -> String {
-    push_update(&mut writer, table, fields);
-fn push_update(writer: &mut Writer<'_>, table: &TableSchema, fields: FieldSet) {
-    writer.raw("UPDATE ").name(table.name()).raw(" SET ");
-    set(writer, table, fields, |writer, _| {
-        writer.placeholder();
-    });
-    where_key(writer, table);
 /// Deletes the row with a key. Parameters: the key in key order.
 #[must_use]
 pub fn delete(dialect: Dialect, table: &TableSchema) -> String {
@@ -213,6 +224,8 @@ pub(crate) fn raise_version(writer: &mut Writer<'_>, table: &TableSchema, empty:
             // An overflow is an error by itself. The table's name tells it from `excluded`.
             writer.raw(comma).column(table, version).raw(" = ");
             writer.name(table.name()).raw(".").column(table, version).raw(" + 1");
+            return;
+        }
         if writer.dialect.is_mysql() {
             // Beyond the largest integer there is an error, nothing else.
             writer.raw(comma).column(table, version).raw(" = ").column(table, version).raw(" + 1");
@@ -236,9 +249,9 @@ fn where_key(writer: &mut Writer<'_>, table: &TableSchema) {
     writer.raw(" WHERE ");
     writer.list(" AND ", table.key(), |writer, &place| {
         writer.compared(table, place).raw(" = ").compared_placeholder(table, place);
-        writer.sorted(table, place).raw(" = ").placeholder();
     });
 }
+
 /// The keys, and the versions where there are some, of the rows with one of so many keys, which are
 /// locked until the transaction ends. Parameters: each key in key order, one after the other.
 #[must_use]
@@ -251,6 +264,7 @@ pub fn lock_keys(dialect: Dialect, table: &TableSchema, keys: usize) -> String {
     writer.raw(" FOR UPDATE");
     writer.into_text()
 }
+
 /// Deletes the rows with one of so many keys; hands out the keys of those that were there, where
 /// the dialect can. Parameters as of [`lock_keys`].
 #[must_use]
@@ -264,6 +278,7 @@ pub fn delete_keys(dialect: Dialect, table: &TableSchema, keys: usize) -> String
     }
     writer.into_text()
 }
+
 fn where_keys(writer: &mut Writer<'_>, table: &TableSchema, keys: usize) {
     writer.raw(" WHERE ");
     if let [place] = table.key() {

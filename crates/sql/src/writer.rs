@@ -53,6 +53,9 @@ impl<'a> Writer<'a> {
 
     /// A column as it is compared.
     pub fn compared(&mut self, table: &TableSchema, place: usize) -> &mut Self {
+        if self.dialect.is_mysql() {
+            return self.sorted(table, place);
+        }
         self.around(table, place, |writer| {
             writer.column(table, place);
         })
@@ -108,12 +111,11 @@ impl<'a> Writer<'a> {
     pub fn placeholder(&mut self) -> &mut Self {
         self.placeholders += 1;
         match self.dialect {
-            Dialect::Sqlite => self.raw("?"),
+            Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => self.raw("?"),
             Dialect::Postgres => {
                 let number = self.placeholders;
                 self.raw(&format!("${number}"))
             }
-            Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => self.raw("?"),
         }
     }
 
