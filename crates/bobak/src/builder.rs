@@ -28,6 +28,7 @@ pub struct DbBuilder {
     attached: Vec<(String, Source)>,
     records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
     always_through_host: bool,
+    retries: Option<u32>,
     #[cfg(feature = "cache")]
     caches: Vec<crate::cache::Wanted>,
 }
@@ -108,6 +109,14 @@ impl DbBuilder {
         self
     }
 
+    /// How often [`Db::transaction`] runs a transaction again that clashed with another one. Default
+    /// 5; 0 for never.
+    #[must_use]
+    pub const fn retries(mut self, times: u32) -> Self {
+        self.retries = Some(times);
+        self
+    }
+
     /// Opens the database with its main engine by a URL. See [`Db::open`].
     ///
     /// # Errors
@@ -139,7 +148,8 @@ impl DbBuilder {
             };
             engines.push((name, engine));
         }
-        let inner = Inner::new(engines, self.records, !self.always_through_host)?;
+        let mut inner = Inner::new(engines, self.records, !self.always_through_host)?;
+        inner.retries = self.retries.unwrap_or(inner.retries);
         #[cfg(feature = "cache")]
         let inner = {
             let mut inner = inner;

@@ -30,6 +30,8 @@ pub(crate) struct Inner {
     engines: Vec<(String, Arc<dyn Engine>)>,
     model: RwLock<Model>,
     pub(crate) routes: Routes,
+    /// How often a transaction that clashed is run again.
+    pub(crate) retries: u32,
     #[cfg(feature = "cache")]
     pub(crate) caches: crate::cache::All,
 }
@@ -200,6 +202,13 @@ impl Db {
 
     /// Runs `work` in a transaction: committed where it gives `Ok`, undone where it fails.
     ///
+    /// Where the transaction clashes with another one, which servers report as
+    /// [`Serialization`](ErrorKind::Serialization), or can't be begun since the server is not to be
+    /// reached, it is run again from its beginning, after a pause that doubles each time: 5 times
+    /// at most, or as many as [`DbBuilder::retries`](crate::DbBuilder::retries) says. What `work`
+    /// does outside of the transaction it then does again. Nothing else is ever tried again: not
+    /// where the line broke inside, and not where nobody knows what a commit did.
+    ///
     /// ```
     /// # use bobak::prelude::*;
     /// # #[derive(Record)] struct Item { id: i64, #[record(unique)] name: String }
@@ -217,11 +226,8 @@ impl Db {
     ///
     /// # Errors
     /// Those of `work`, of [`begin`](Db::begin) and of the commit.
-    pub fn transaction<R>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<R>) -> Result<R> {
-        let transaction = self.begin()?;
-        let result = work(&transaction)?;
-        transaction.commit()?;
-        Ok(result)
+    pub fn transaction<R>(&self, work: impl FnMut(&Transaction<'_>) -> Result<R>) -> Result<R> {
+        crate::retry::run(&self.0, self.0.retries, work)
     }
 
     /// Runs SQL, and reads its rows: as tuples by place, as structs that derive
@@ -316,6 +322,7 @@ impl Inner {
             engines,
             model: RwLock::default(),
             routes,
+            retries: crate::retry::DEFAULT,
             #[cfg(feature = "cache")]
             caches: crate::cache::All::default(),
         };

@@ -24,6 +24,7 @@ mod db;
 mod diff;
 mod dynamic;
 mod parameters;
+mod retry;
 mod route;
 mod rows;
 mod sql;

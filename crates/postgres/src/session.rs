@@ -35,6 +35,8 @@ pub(crate) struct State<'e> {
     pub open: bool,
     /// The server has rolled the transaction back: only its end is still to come.
     pub failed: bool,
+    /// Why, for who commits it all the same.
+    reason: ErrorKind,
     /// The transaction has changed tables, which its rollback takes back.
     pub altered: bool,
     /// Marks by their names; the number is the server's name for it.
@@ -51,6 +53,7 @@ impl<'e> PgSession<'e> {
             lease: None,
             open: false,
             failed: false,
+            reason: ErrorKind::Serialization,
             altered: false,
             marks: Vec::new(),
             made: 0,
@@ -223,6 +226,8 @@ impl<'e> State<'e> {
     /// The transaction can't go on: it is rolled back now, so that it holds nobody up.
     pub fn give_up(&mut self, connection: &mut Connection) {
         self.failed = true;
+        self.reason =
+            if connection.is_broken { ErrorKind::Unreachable } else { ErrorKind::Serialization };
         self.cursors.fail_inside();
         if !connection.is_broken && connection.simple("ROLLBACK", |_| {}).is_err() {
             connection.is_broken = true;
@@ -359,8 +364,8 @@ impl<'e> State<'e> {
             if !commit {
                 return Ok(());
             }
-            let message = "the transaction was rolled back by the server: begin it again";
-            return Err(Error::new(ErrorKind::Misuse, message));
+            let message = "the transaction was rolled back before its commit: begin it again";
+            return Err(Error::new(self.reason, message));
         }
         let mut rolled_back = false;
         lease.utility(if commit { "COMMIT" } else { "ROLLBACK" });

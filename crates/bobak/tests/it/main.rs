@@ -14,6 +14,7 @@ mod front_page;
 mod host;
 mod processes;
 mod queries;
+mod retries;
 mod schema;
 mod sql;
 mod tables;

@@ -1,0 +1,41 @@
+//! Transactions that clash, and are run again.
+
+use crate::engines::{Person, person};
+use bobak::prelude::*;
+use bobak_testkit::Faulty;
+use std::cell::Cell;
+
+/// A database whose first commits fail, and how often a transaction ran on it.
+fn runs(kind: ErrorKind, failures: u64, retries: Option<u32>) -> (u32, bobak::Result<i64>, u64) {
+    let engine = Faulty::new(Box::new(bobak_testkit::bobak_core::memory::Memory::new()));
+    let faults = engine.faults();
+    let mut builder = Db::builder().record::<Person>();
+    if let Some(retries) = retries {
+        builder = builder.retries(retries);
+    }
+    let db = builder.open_engine(engine).unwrap();
+    db.create_missing_tables().unwrap();
+    (1..=failures).for_each(|n| faults.fail_commit(n, kind));
+    let ran = Cell::new(0);
+    let done = db.transaction(|transaction| {
+        ran.set(ran.get() + 1);
+        transaction.table::<Person>()?.insert(&person("ada", 1))
+    });
+    (ran.get(), done, db.table::<Person>().unwrap().count(Query::all()).unwrap())
+}
+
+#[test]
+fn a_clash_is_tried_again_within_a_bound() {
+    let (ran, done, rows) = runs(ErrorKind::Serialization, 3, None);
+    assert_eq!((ran, done.is_ok(), rows), (4, true, 1));
+    let (ran, done, rows) = runs(ErrorKind::Serialization, 3, Some(2));
+    assert_eq!((ran, done.unwrap_err().kind(), rows), (3, ErrorKind::Serialization, 0));
+}
+
+#[test]
+fn nothing_else_is_tried_again() {
+    for kind in [ErrorKind::Unknown, ErrorKind::Unreachable, ErrorKind::Busy, ErrorKind::Timeout] {
+        let (ran, done, rows) = runs(kind, 1, None);
+        assert_eq!((ran, done.unwrap_err().kind(), rows), (1, kind, 0));
+    }
+}
