@@ -90,7 +90,8 @@ fn sentence(text: &str) -> String {
 fn kind(code: &str) -> ErrorKind {
     match code {
         "23505" => ErrorKind::Duplicate,
-        "22001" => ErrorKind::TooLong,
+        // The latter: a key, or a unique value, that is longer than an index takes.
+        "22001" | "54000" => ErrorKind::TooLong,
         "22003" | "22008" | "22007" => ErrorKind::OutOfRange,
         "2200H" | "53100" => ErrorKind::Full,
         "22021" => ErrorKind::Unsupported,
