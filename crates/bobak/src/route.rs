@@ -19,7 +19,6 @@ pub(crate) enum Route {
     Text(usize),
     /// To an engine, as a query; its rows' columns have these names.
     #[cfg(feature = "sqlite")]
-    #[allow(dead_code, reason = "made by the next step")]
     Select(usize, Box<bobak_core::Select>, Arc<Vec<String>>),
     /// Through the host.
     #[cfg(feature = "sqlite")]
@@ -165,7 +164,7 @@ mod with_host {
     use super::Route;
     use crate::db::Inner;
     use bobak_core::{Engine, Result, Value};
-    use bobak_sqlite::{Host, Sqlite};
+    use bobak_sqlite::{Host, Simple, Sqlite};
     use std::any::Any;
     use std::collections::HashMap;
     use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -184,10 +183,14 @@ mod with_host {
     }
 
     /// What is known of a statement.
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Debug)]
     enum Known {
         Text(usize),
         Host,
+        /// It touches no table: to the host, or the engine of the transaction.
+        NoTable,
+        /// Over the host where the parameters are such that only SQLite knows what they mean.
+        Simple(usize, Arc<Simple>, Arc<Vec<String>>),
     }
 
     impl Routes {
@@ -227,23 +230,27 @@ mod with_host {
             &self,
             inner: &Inner,
             text: &str,
-            _parameters: &[Value<'_>],
+            parameters: &[Value<'_>],
         ) -> Result<Route> {
             let engines = inner.named_engines();
             let speaks = engines.first().is_some_and(|(_, main)| main.capabilities().sql);
             if engines.len() < 2 && speaks && (self.beside || self.direct) {
                 return Ok(Route::Text(0));
             }
+            Ok(self.known(inner, text, speaks)?.route(parameters))
+        }
+
+        fn known(&self, inner: &Inner, text: &str, speaks: bool) -> Result<Known> {
             if let Some(known) = self.lock().get(text) {
-                return Ok(known.route());
+                return Ok(known.clone());
             }
             let known = self.decide(inner, text, speaks)?;
             let mut all = self.lock();
             if all.len() >= MOST {
                 all.clear();
             }
-            all.insert(text.to_owned(), known);
-            Ok(known.route())
+            all.insert(text.to_owned(), known.clone());
+            Ok(known)
         }
 
         /// The way of a statement inside a transaction of an engine.
@@ -257,7 +264,15 @@ mod with_host {
             if engine == 0 && self.beside {
                 return Ok(Route::Text(0));
             }
-            match self.find(inner, text, parameters)? {
+            let own = inner.engine(engine)?.capabilities().sql;
+            if own && inner.named_engines().len() < 2 {
+                return Ok(Route::Text(engine));
+            }
+            let known = self.known(inner, text, engine == 0 && own)?;
+            if own && matches!(known, Known::NoTable) {
+                return Ok(Route::Text(engine));
+            }
+            match known.route(parameters) {
                 Route::Text(place) if place != engine => Ok(Route::Host),
                 Route::Select(place, ..) if place != engine => Ok(Route::Host),
                 route => Ok(route),
@@ -276,6 +291,9 @@ mod with_host {
                 Some(name) => engines.iter().position(|(other, _)| other == name),
                 None => Some(0),
             };
+            if touched.tables.is_empty() {
+                return Ok(Known::NoTable);
+            }
             let mut places = touched.tables.iter().map(|(name, _)| place(name));
             let first = places.next().flatten();
             let (Some(only), true) = (first, places.all(|place| place == first)) else {
@@ -289,7 +307,19 @@ mod with_host {
             }
             let understood = as_sqlite(engine).is_some() && !is_qualified(text, name);
             let own = only == 0 && engine.capabilities().sql;
-            Ok(if understood || own { Known::Text(only) } else { Known::Host })
+            if understood || own {
+                return Ok(Known::Text(only));
+            }
+            let simple = match &touched.tables[..] {
+                [(_, table)] if !touched.writes => self
+                    .host(inner)?
+                    .table(name, table)
+                    .and_then(|table| Simple::parse(text, &table)),
+                _ => None,
+            };
+            Ok(simple.map_or(Known::Host, |simple| {
+                Known::Simple(only, Arc::new(simple), Arc::new(touched.columns))
+            }))
         }
 
         fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Known>> {
@@ -298,10 +328,14 @@ mod with_host {
     }
 
     impl Known {
-        fn route(self) -> Route {
+        fn route(&self, parameters: &[Value<'_>]) -> Route {
             match self {
-                Self::Text(place) => Route::Text(place),
-                Self::Host => Route::Host,
+                Self::Text(place) => Route::Text(*place),
+                Self::Host | Self::NoTable => Route::Host,
+                Self::Simple(place, simple, names) => match simple.select(parameters) {
+                    Some(select) => Route::Select(*place, Box::new(select), Arc::clone(names)),
+                    None => Route::Host,
+                },
             }
         }
     }

@@ -33,5 +33,5 @@ mod write;
 
 pub use engine::Sqlite;
 pub use error::SqliteError;
-pub use host::{Host, Touched};
+pub use host::{Host, Simple, Touched};
 pub use settings::{JournalMode, Locking, SqliteBuilder, Synchronous};

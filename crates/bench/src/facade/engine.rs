@@ -11,7 +11,7 @@ use crate::raw;
 use crate::workload::Task;
 
 /// The engines, in the order of the report's rows.
-pub static ENGINES: [BobakEngine; 7] = [
+pub static ENGINES: [BobakEngine; 12] = [
     BobakEngine::file("sqlite file full", "journal=delete&synchronous=full"),
     BobakEngine::file("sqlite file off", "journal=delete&synchronous=off"),
     BobakEngine::file(
@@ -20,11 +20,24 @@ pub static ENGINES: [BobakEngine; 7] = [
     ),
     BobakEngine::file("sqlite file wal full", "journal=wal&synchronous=full"),
     BobakEngine::file("sqlite file wal normal", "journal=wal&synchronous=normal"),
-    BobakEngine { name: "sqlite memory", place: Place::Url("sqlite::memory:"), sqlite: true },
-    BobakEngine { name: "memory static", place: Place::Url("memory:"), sqlite: false },
+    BobakEngine::memory("sqlite memory", "sqlite::memory:"),
+    BobakEngine::memory("memory static", "memory:"),
+    BobakEngine::memory("memory virtual", "memory:").attached(),
+    BobakEngine::file("external sqlite file full", "journal=delete&synchronous=full").attached(),
+    BobakEngine::file("external sqlite file off", "journal=delete&synchronous=off").attached(),
+    BobakEngine::file(
+        "external sqlite file off exclusive",
+        "journal=delete&synchronous=off&locking=exclusive",
+    )
+    .attached(),
+    BobakEngine::memory("external sqlite memory", "sqlite::memory:").attached(),
 ];
 
-const TASKS: [Task; 13] = [
+/// The name under which an engine is attached to another.
+const ATTACHED: &str = "far";
+
+const TASKS: [Task; 14] = [
+    Task::AllVirtual,
     Task::Direct,
     Task::Batch,
     Task::Trans,
@@ -40,9 +53,14 @@ const TASKS: [Task; 13] = [
     Task::Direct64,
 ];
 
-/// Threads are measured where they have a disk to wait for.
-fn tasks_of(synced: bool) -> &'static [Task] {
-    if synced { &TASKS } else { TASKS.split_at(TASKS.len() - 3).0 }
+/// Threads are measured where they have a disk to wait for, virtual tables where there are any.
+fn tasks_of(attached: bool, synced: bool) -> &'static [Task] {
+    let (lone, _) = TASKS.split_at(TASKS.len() - 3);
+    match (attached, synced) {
+        (true, _) => lone,
+        (false, true) => TASKS.get(1..).unwrap_or_default(),
+        (false, false) => lone.get(1..).unwrap_or_default(),
+    }
 }
 
 /// One engine in one mode.
@@ -50,6 +68,9 @@ pub struct BobakEngine {
     name: &'static str,
     place: Place,
     sqlite: bool,
+    /// Whether it is attached to a main engine, SQLite in memory, which sees its tables as virtual
+    /// ones.
+    attached: bool,
 }
 
 enum Place {
@@ -61,7 +82,16 @@ enum Place {
 
 impl BobakEngine {
     pub(super) const fn file(name: &'static str, settings: &'static str) -> Self {
-        Self { name, place: Place::File(settings), sqlite: true }
+        Self { name, place: Place::File(settings), sqlite: true, attached: false }
+    }
+
+    const fn memory(name: &'static str, url: &'static str) -> Self {
+        let sqlite = url.len() > "memory:".len();
+        Self { name, place: Place::Url(url), sqlite, attached: false }
+    }
+
+    const fn attached(self) -> Self {
+        Self { attached: true, ..self }
     }
 
     pub(super) fn url(&self, folder: &Path) -> Result<String, Failure> {
@@ -86,7 +116,7 @@ impl Engine for BobakEngine {
     }
 
     fn tasks(&self) -> &'static [Task] {
-        tasks_of(self.syncs_each_row(Task::Direct))
+        tasks_of(self.attached, self.syncs_each_row(Task::Direct))
     }
 
     fn syncs_each_row(&self, task: Task) -> bool {
@@ -94,15 +124,25 @@ impl Engine for BobakEngine {
     }
 
     fn raw(&self) -> Option<&'static dyn Engine> {
-        let mode = |engine: &&raw::RawEngine| engine.name().strip_prefix("raw ") == Some(self.name);
+        let name = self.name.strip_prefix("external ").unwrap_or(self.name);
+        let mode = |engine: &&raw::RawEngine| engine.name().strip_prefix("raw ") == Some(name);
         raw::ENGINES.iter().find(mode).map(|raw| raw as &dyn Engine)
     }
 
     fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
-        let db = Db::builder().record::<Person>().open(&self.url(folder)?)?;
+        let url = self.url(folder)?;
+        let builder = Db::builder();
+        let db = if self.attached {
+            // Every statement by the virtual table: else that of the task would go straight.
+            let builder = builder.direct(false).attach(ATTACHED, &url);
+            builder.record_on::<Person>(ATTACHED).open("sqlite::memory:")?
+        } else {
+            builder.record::<Person>().open(&url)?
+        };
         db.create_missing_tables()?;
         let settings: &[_] = if self.sqlite { &raw::SETTINGS } else { &[] };
-        Ok(Box::new(BobakLane::new(db, settings)))
+        let engine = if self.attached { ATTACHED } else { "main" };
+        Ok(Box::new(BobakLane::new(db, engine, settings)))
     }
 }
 
@@ -114,7 +154,8 @@ mod tests {
     fn every_mode_of_sqlite_is_held_against_its_raw_lane() {
         for engine in &ENGINES {
             let raw = engine.raw().map(Engine::name);
-            let wanted = engine.sqlite.then(|| format!("raw {}", engine.name));
+            let name = engine.name.trim_start_matches("external ");
+            let wanted = engine.sqlite.then(|| format!("raw {name}"));
             assert_eq!(raw, wanted.as_deref());
         }
         assert!(ENGINES[0].syncs_each_row(Task::Direct));

@@ -20,12 +20,13 @@ pub static ENGINES: [RawEngine; 6] = [
     RawEngine(Mode::MEMORY),
 ];
 
-const TASKS: [Task; 10] = [
+const TASKS: [Task; 11] = [
     Task::Direct,
     Task::Batch,
     Task::Trans,
     Task::BatchTrans,
     Task::ByOne,
+    Task::AllVirtual,
     Task::AllDirect,
     Task::AllBorrowed,
     Task::Update,
@@ -84,7 +85,7 @@ impl Lane for RawLane {
             }
             Task::Batch => insert_cut(connection, rows).map(Answer::Keys),
             Task::ByOne => get_each(connection, asked),
-            Task::AllDirect => read_all(connection),
+            Task::AllDirect | Task::AllVirtual => read_all(connection),
             Task::AllBorrowed => touch_all(connection, asked),
             Task::Update => write_cut(connection, sql::UPDATE, rows, update),
             Task::Delete => write_cut(connection, sql::DELETE, rows, delete),
@@ -92,7 +93,6 @@ impl Lane for RawLane {
             Task::Direct4 | Task::Direct16 | Task::Direct64 | Task::ByOne2 => {
                 Err(Failure::new("the raw lane has one thread"))
             }
-            Task::AllVirtual => Err(Failure::new("there is no virtual table in the raw lane")),
         }
     }
 

@@ -19,10 +19,12 @@ mod guests;
 mod link;
 mod lookup;
 mod plan;
+mod simple;
 mod table;
 mod touched;
 mod write;
 
+pub use self::simple::Simple;
 pub use self::touched::Touched;
 pub(crate) use attach::Joined;
 pub(crate) use guests::Guests;

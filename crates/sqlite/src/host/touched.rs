@@ -1,8 +1,9 @@
 //! What a statement touches, so that one of a single engine can go straight there.
 
 use super::Host;
+use crate::connection::Connection;
 use crate::ffi::Action;
-use bobak_core::Result;
+use bobak_core::{Result, Value};
 
 /// What a statement touches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,14 +34,22 @@ impl Host {
             let id = lease.text_statement(text)?;
             let read_only = lease.db.is_read_only_statement(id);
             let columns = lease.db.column_names(id);
-            Ok((lease.db.actions(id).to_vec(), read_only, columns))
+            let mut actions = lease.db.actions(id).to_vec();
+            for action in &mut actions {
+                if let Action::Read { database, table } = action
+                    && database.is_empty()
+                {
+                    *database = self.database_of(&mut lease, table)?;
+                }
+            }
+            Ok((actions, read_only, columns))
         };
         let (actions, read_only, columns) = inner.with_fresh_tables(ask)?;
         let mut touched = Touched { writes: !read_only, columns, ..Touched::default() };
         for action in actions {
             match action {
                 Action::Read { database, table } | Action::Write { database, table } => {
-                    // SQLite names what is not a table of a database, a subquery say, like that.
+                    // What is no table: a subquery.
                     if database.is_empty() {
                         continue;
                     }
@@ -61,5 +70,19 @@ impl Host {
             }
         }
         Ok(touched)
+    }
+
+    /// The database that an unqualified name means: SQLite does not tell where no column of the
+    /// table is read. Empty where there is no such table.
+    fn database_of(&self, connection: &mut Connection, table: &str) -> Result<String> {
+        let sql = "SELECT count(*) FROM main.sqlite_schema WHERE lower(name) = lower(?)";
+        let own = connection.all_rows(sql, &[Value::from(table)])?;
+        if !matches!(own.first().and_then(|row| row.first()), Some(Value::Int(0))) {
+            return Ok("main".to_owned());
+        }
+        let catalog = self.guests.catalog();
+        let mut guests = self.guests.all().iter().enumerate();
+        let found = guests.find(|(place, _)| catalog.table(*place, table).is_some());
+        Ok(found.map_or(String::new(), |(_, guest)| guest.name.clone()))
     }
 }
