@@ -31,7 +31,14 @@ pub struct DbBuilder {
     retries: Option<u32>,
     #[cfg(feature = "cache")]
     caches: Vec<crate::cache::Wanted>,
+    functions: Functions,
 }
+
+/// Functions that SQL may call.
+#[cfg(feature = "sqlite")]
+pub(crate) type Functions = Vec<bobak_sqlite::Function>;
+#[cfg(not(feature = "sqlite"))]
+pub(crate) type Functions = ();
 
 enum Source {
     Url(String),
@@ -117,6 +124,15 @@ impl DbBuilder {
         self
     }
 
+    /// Adds a function written in Rust that SQL may call. See
+    /// [`Function`](crate::engine::sqlite::Function).
+    #[cfg(feature = "sqlite")]
+    #[must_use]
+    pub fn function(mut self, function: bobak_sqlite::Function) -> Self {
+        self.functions.push(function);
+        self
+    }
+
     /// Opens the database with its main engine by a URL. See [`Db::open`].
     ///
     /// # Errors
@@ -148,7 +164,8 @@ impl DbBuilder {
             };
             engines.push((name, engine));
         }
-        let mut inner = Inner::new(engines, self.records, !self.always_through_host)?;
+        let mut inner =
+            Inner::new(engines, self.records, !self.always_through_host, self.functions)?;
         inner.retries = self.retries.unwrap_or(inner.retries);
         #[cfg(feature = "cache")]
         let inner = {

@@ -1,6 +1,7 @@
 //! The database: a model, and for each record type the engine that keeps it.
 
 use crate::access::Handle;
+use crate::builder::Functions;
 use crate::diff::{self, Difference};
 use crate::route::Routes;
 use crate::{Batch, BatchOptions, DbBuilder, DynTable, Parameters, Table, Transaction};
@@ -316,8 +317,9 @@ impl Inner {
         engines: Vec<(String, Arc<dyn Engine>)>,
         records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
         direct: bool,
+        functions: Functions,
     ) -> Result<Self> {
-        let routes = Routes::new(&engines, direct)?;
+        let routes = Routes::new(&engines, direct, functions)?;
         let inner = Self {
             engines,
             model: RwLock::default(),

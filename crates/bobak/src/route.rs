@@ -162,6 +162,7 @@ impl Row for Named<'_> {
 #[cfg(feature = "sqlite")]
 mod with_host {
     use super::Route;
+    use crate::builder::Functions;
     use crate::db::Inner;
     use bobak_core::{Engine, Result, Value};
     use bobak_sqlite::{Host, Simple, Sqlite};
@@ -178,6 +179,7 @@ mod with_host {
         /// Whether the main engine is the host.
         beside: bool,
         direct: bool,
+        functions: Functions,
         /// The ways that depend on the text alone.
         known: Mutex<HashMap<String, Known>>,
     }
@@ -194,18 +196,22 @@ mod with_host {
     }
 
     impl Routes {
-        pub(crate) fn new(engines: &[(String, Arc<dyn Engine>)], direct: bool) -> Result<Self> {
+        pub(crate) fn new(
+            engines: &[(String, Arc<dyn Engine>)],
+            direct: bool,
+            functions: Functions,
+        ) -> Result<Self> {
             let host = OnceLock::new();
             let main = engines.first().and_then(|(_, engine)| as_sqlite(engine));
             if let Some(main) = main
-                && engines.len() > 1
+                && (engines.len() > 1 || !functions.is_empty())
             {
                 let others = engines.iter().skip(1).cloned().collect();
                 // It was made just now, so nobody has set it.
-                let _ = host.set(Host::beside(main, others)?);
+                let _ = host.set(Host::beside(main, others, functions.clone())?);
             }
             let beside = main.is_some();
-            Ok(Self { host, beside, direct, known: Mutex::default() })
+            Ok(Self { host, beside, direct, functions, known: Mutex::default() })
         }
 
         /// The host; made at the first need where the main engine is another than SQLite.
@@ -213,7 +219,7 @@ mod with_host {
             if let Some(host) = self.host.get() {
                 return Ok(host);
             }
-            let host = Host::alone(inner.named_engines().to_vec())?;
+            let host = Host::alone(inner.named_engines().to_vec(), self.functions.clone())?;
             Ok(self.host.get_or_init(|| host))
         }
 
@@ -302,6 +308,12 @@ mod with_host {
             let Some((name, engine)) = engines.get(only) else {
                 return Ok(Known::Host);
             };
+            let own = |name: &String| {
+                self.functions.iter().any(|own| own.name().eq_ignore_ascii_case(name))
+            };
+            if touched.functions.iter().any(own) {
+                return Ok(Known::Host);
+            }
             if !self.direct || (only == 0 && self.beside) {
                 return Ok(Known::Host);
             }
@@ -379,7 +391,11 @@ mod without_host {
     pub(crate) struct Routes;
 
     impl Routes {
-        pub(crate) fn new(_: &[(String, Arc<dyn Engine>)], _: bool) -> Result<Self> {
+        pub(crate) fn new(
+            _: &[(String, Arc<dyn Engine>)],
+            _: bool,
+            (): crate::builder::Functions,
+        ) -> Result<Self> {
             Ok(Self)
         }
 

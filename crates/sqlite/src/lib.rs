@@ -17,6 +17,7 @@ mod facts;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod ffi;
+mod functions;
 mod gate;
 mod group;
 mod hold;
@@ -33,5 +34,6 @@ mod write;
 
 pub use engine::Sqlite;
 pub use error::SqliteError;
+pub use functions::{Aggregate, Function, FunctionRows};
 pub use host::{Host, Simple, Touched};
 pub use settings::{JournalMode, Locking, SqliteBuilder, Synchronous};

@@ -17,8 +17,8 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
     let named = |error: Error| name_file(error, settings);
     if settings.path.is_none() {
         return apply(&mut db, settings)
-            .map(|()| Connection::boxed(db, true))
-            .map_err(|failure| named(translate(failure, None)));
+            .map_err(|failure| named(translate(failure, None)))
+            .and_then(|()| finish(db, true, settings));
     }
     // Before anything is set: a file that is no database stays as it is.
     read_schema(&mut db).map_err(|failure| named(translate(failure, None)))?;
@@ -31,7 +31,7 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
         set_journal(&mut db, settings).map_err(named)?;
     }
     let atomic = settings.journal != JournalMode::Off;
-    Ok(Connection::boxed(db, atomic))
+    finish(db, atomic, settings)
 }
 
 /// Opens one of the connections that read. They may write to the file, but not by a statement: a
@@ -40,10 +40,17 @@ pub(crate) fn reader(settings: &Settings) -> Result<Box<Connection>> {
     let flags = OpenFlags { read_only: settings.read_only, create: settings.private };
     let mut db = open(settings, flags)?;
     apply(&mut db, settings).map_err(|failure| name_file(translate(failure, None), settings))?;
-    let mut connection = Connection::boxed(db, true);
+    let mut connection = finish(db, true, settings)?;
     if !settings.private {
         connection.set_query_only(true)?;
     }
+    Ok(connection)
+}
+
+/// The connection, with the functions that it is to know.
+fn finish(db: ffi::Connection, atomic: bool, settings: &Settings) -> Result<Box<Connection>> {
+    let mut connection = Connection::boxed(db, atomic);
+    settings.functions.iter().try_for_each(|function| function.register(&mut connection))?;
     Ok(connection)
 }
 

@@ -1,6 +1,6 @@
 //! How a database is opened: typed settings, each with its default and its price.
 
-use crate::Sqlite;
+use crate::{Function, Sqlite};
 use bobak_core::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -97,6 +97,8 @@ pub(crate) struct Settings {
     /// tables.
     pub private: bool,
     pub vfs: Option<String>,
+    /// Functions that SQL may call.
+    pub functions: Vec<Function>,
 }
 
 impl Default for SqliteBuilder {
@@ -117,6 +119,7 @@ impl Default for SqliteBuilder {
                 create: true,
                 private: false,
                 vfs: None,
+                functions: Vec::new(),
             },
         }
     }
@@ -200,6 +203,13 @@ impl SqliteBuilder {
     /// system's own.
     pub fn vfs(mut self, name: impl Into<String>) -> Self {
         self.settings.vfs = Some(name.into());
+        self
+    }
+
+    /// Adds a function that SQL may call. One of SQLite's own with the same name and number of
+    /// arguments gives way to it.
+    pub fn function(mut self, function: Function) -> Self {
+        self.settings.functions.push(function);
         self
     }
 

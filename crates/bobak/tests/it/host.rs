@@ -1,6 +1,7 @@
 //! One SQL over the tables of several engines.
 
 use bobak::DbBuilder;
+use bobak::ValueRef;
 use bobak::prelude::*;
 
 #[derive(Record, Debug, Clone, PartialEq)]
@@ -322,4 +323,25 @@ fn rows_are_the_same_by_every_way() {
         straight += usize::from(words.iter().any(|line| line.contains("as a query")));
     }
     assert!(straight > 190, "only {straight} went straight");
+}
+
+#[test]
+fn functions_reach_every_engine() {
+    use bobak::engine::sqlite::Function;
+    let twice = || {
+        Function::scalar("twice", Some(1), |arguments| match arguments {
+            [ValueRef::Text(text)] => Ok(format!("{text}{text}").into()),
+            _ => Ok(Value::Null),
+        })
+    };
+    for main in MAINS {
+        let (db, _folder) = open(main, Db::builder().function(twice()));
+        for sql in ["SELECT twice(carrier) FROM flight LIMIT 1", "SELECT twice('UA')"] {
+            assert_eq!(db.sql::<String>(sql, ()).unwrap(), ["UAUA"]);
+        }
+        let tails = db.sql::<String>("SELECT twice(tail) FROM plane ORDER BY 1 LIMIT 1", ());
+        assert_eq!(tails.unwrap(), ["N1N1"]);
+    }
+    let alone = Db::builder().function(twice()).open("sqlite::memory:").unwrap();
+    assert_eq!(alone.sql::<String>("SELECT twice('a')", ()).unwrap(), ["aa"]);
 }

@@ -37,6 +37,11 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// All of them.
+    pub(crate) fn to_vec(self) -> Vec<ValueRef<'a>> {
+        (0..self.count).map(|place| self.get(place)).collect()
+    }
+
     /// Whether an update leaves this value as it was.
     pub(crate) fn is_unchanged(self, place: usize) -> bool {
         // SAFETY: the value is one of an update's (it is false for others).

@@ -61,6 +61,7 @@ impl Connection {
         self.db
             .register_module(MODULE, GuestModule(Arc::clone(&link)))
             .map_err(|failure| translate(failure, None))?;
+        guests.functions().iter().try_for_each(|function| function.register(self))?;
         Ok(Joined { link, version: 0, attached: 0, tables: Vec::new() })
     }
 

@@ -1,6 +1,7 @@
 //! The engines whose tables a host shows, and what those tables are.
 
 use super::link::Writer;
+use crate::Function;
 use bobak_core::{Engine, Error, Result, TableSchema};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +17,7 @@ pub(crate) struct Guest {
 /// The engines of a host.
 pub(crate) struct Guests {
     all: Vec<Guest>,
+    functions: Vec<Function>,
     catalog: Mutex<Option<Arc<Catalog>>>,
     /// Raised whenever the catalog changes.
     version: AtomicU64,
@@ -31,13 +33,18 @@ pub(crate) struct Catalog {
 }
 
 impl Guests {
-    pub(crate) fn new(all: Vec<(String, Arc<dyn Engine>)>) -> Self {
+    pub(crate) fn new(all: Vec<(String, Arc<dyn Engine>)>, functions: Vec<Function>) -> Self {
         let all = all.into_iter().map(|(name, engine)| Guest { name, engine }).collect();
-        Self { all, catalog: Mutex::new(None), version: AtomicU64::new(1) }
+        Self { all, functions, catalog: Mutex::new(None), version: AtomicU64::new(1) }
     }
 
     pub(crate) fn all(&self) -> &[Guest] {
         &self.all
+    }
+
+    /// Functions for the host's connections.
+    pub(crate) fn functions(&self) -> &[Function] {
+        &self.functions
     }
 
     /// The place of the guest with this name.

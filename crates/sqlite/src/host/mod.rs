@@ -30,9 +30,9 @@ pub(crate) use attach::Joined;
 pub(crate) use guests::Guests;
 pub(crate) use link::Writer;
 
-use crate::Sqlite;
 use crate::connection::Connection;
 use crate::query;
+use crate::{Function, Sqlite};
 use bobak_core::{Engine, Error, ErrorKind, Result, Row, Session, TableSchema, Value};
 use std::sync::Arc;
 
@@ -46,12 +46,16 @@ pub struct Host {
 impl Host {
     /// Shows the tables of `engines`, each under a name, on all connections of a database, beside
     /// its own: an unqualified name means a table of its own first, then the first engine's that
-    /// has it.
+    /// has it. SQL may call the functions too.
     ///
     /// # Errors
     /// `Misuse` where the database has guests already.
-    pub fn beside(main: &Sqlite, engines: Vec<(String, Arc<dyn Engine>)>) -> Result<Self> {
-        let guests = Arc::new(Guests::new(engines));
+    pub fn beside(
+        main: &Sqlite,
+        engines: Vec<(String, Arc<dyn Engine>)>,
+        functions: Vec<Function>,
+    ) -> Result<Self> {
+        let guests = Arc::new(Guests::new(engines, functions));
         main.set_guests(&guests)?;
         Ok(Self { sqlite: main.clone(), guests })
     }
@@ -61,9 +65,12 @@ impl Host {
     ///
     /// # Errors
     /// Those of opening SQLite in memory.
-    pub fn alone(engines: Vec<(String, Arc<dyn Engine>)>) -> Result<Self> {
+    pub fn alone(
+        engines: Vec<(String, Arc<dyn Engine>)>,
+        functions: Vec<Function>,
+    ) -> Result<Self> {
         let sqlite = Sqlite::builder().open_private()?;
-        Self::beside(&sqlite, engines)
+        Self::beside(&sqlite, engines, functions)
     }
 
     /// The engine whose sessions run SQL over all tables.

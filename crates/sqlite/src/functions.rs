@@ -1,0 +1,247 @@
+//! Functions of SQL that are written in Rust.
+
+use crate::connection::Connection;
+use crate::error::translate;
+use crate::ffi::{
+    Arguments, Costs, Gather, IndexInfo, MakeAggregate, Module, Output, Scalar, VirtualCursor,
+    VirtualTable, codes,
+};
+use bobak_core::{Error, ErrorKind, Result, Value, ValueRef};
+use bobak_sql::{Dialect, quote};
+use std::sync::Arc;
+
+/// A function for SQL: of a row's values, over the rows of a group, or one that gives rows.
+///
+/// A panic in it ends the statement with an error, and nothing else.
+///
+/// ```
+/// use bobak_core::{Engine, Source, Value, ValueRef};
+/// use bobak_sqlite::{Function, Sqlite};
+///
+/// let double = Function::scalar("double", Some(1), |arguments| match arguments {
+///     [ValueRef::Int(number)] => Ok(Value::Int(number * 2)),
+///     _ => Ok(Value::Null),
+/// });
+/// let count_to = Function::table("count_to", ["n"], ["i"], |arguments| {
+///     let end = match arguments { [ValueRef::Int(end)] => *end, _ => 0 };
+///     Ok(Box::new((1..=end).map(|i| Ok(vec![Value::Int(i)]))))
+/// });
+/// let engine = Sqlite::builder().function(double).function(count_to).open_memory()?;
+/// let text = "SELECT sum(double(i)) FROM count_to(4)";
+/// engine.session()?.query(&Source::Sql { text, parameters: &[] }, &mut |row| {
+///     assert_eq!(row.get(0), ValueRef::Int(20));
+///     Ok(true)
+/// })?;
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Function {
+    name: String,
+    arguments: Option<usize>,
+    kind: Kind,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Scalar(Scalar),
+    Aggregate(MakeAggregate),
+    Table(Arc<Rows>),
+}
+
+/// Gathers the values of a group: what [`Function::aggregate`] makes, one for each group.
+pub trait Aggregate: Send + 'static {
+    /// Takes the arguments of a row.
+    ///
+    /// # Errors
+    /// Any: the statement ends with it.
+    fn step(&mut self, arguments: &[ValueRef<'_>]) -> Result<()>;
+
+    /// Gives the result, also of a group without rows.
+    ///
+    /// # Errors
+    /// Any: the statement ends with it.
+    fn finish(self) -> Result<Value<'static>>;
+}
+
+/// The rows that a table function gives.
+pub type FunctionRows = Box<dyn Iterator<Item = Result<Vec<Value<'static>>>> + Send>;
+
+struct Rows {
+    parameters: Vec<String>,
+    columns: Vec<String>,
+    give: Box<dyn Fn(&[ValueRef<'_>]) -> Result<FunctionRows> + Send + Sync>,
+}
+
+impl Function {
+    /// A function of each row's values, of so many arguments; `None`: of any number.
+    pub fn scalar(
+        name: impl Into<String>,
+        arguments: Option<usize>,
+        function: impl Fn(&[ValueRef<'_>]) -> Result<Value<'static>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), arguments, kind: Kind::Scalar(Arc::new(function)) }
+    }
+
+    /// A function over the rows of a group, each of which gets an aggregate of its own from `make`.
+    pub fn aggregate<A: Aggregate>(
+        name: impl Into<String>,
+        arguments: Option<usize>,
+        make: impl Fn() -> A + Send + Sync + 'static,
+    ) -> Self {
+        let make: MakeAggregate = Arc::new(move || Box::new(Gathered(make())));
+        Self { name: name.into(), arguments, kind: Kind::Aggregate(make) }
+    }
+
+    /// A function that gives rows with these columns: `FROM name(…)`. Arguments that are left out
+    /// are NULL.
+    pub fn table<P: Into<String>, C: Into<String>>(
+        name: impl Into<String>,
+        parameters: impl IntoIterator<Item = P>,
+        columns: impl IntoIterator<Item = C>,
+        give: impl Fn(&[ValueRef<'_>]) -> Result<FunctionRows> + Send + Sync + 'static,
+    ) -> Self {
+        let rows = Rows {
+            parameters: parameters.into_iter().map(Into::into).collect(),
+            columns: columns.into_iter().map(Into::into).collect(),
+            give: Box::new(give),
+        };
+        Self { name: name.into(), arguments: None, kind: Kind::Table(Arc::new(rows)) }
+    }
+
+    /// Its name in SQL.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Makes it known on a connection.
+    pub(crate) fn register(&self, connection: &mut Connection) -> Result<()> {
+        let count = self.arguments.map_or(-1, |count| i32::try_from(count).unwrap_or(i32::MAX));
+        let db = &mut connection.db;
+        let registered = match &self.kind {
+            Kind::Scalar(function) => db.register_scalar(&self.name, count, Arc::clone(function)),
+            Kind::Aggregate(make) => db.register_aggregate(&self.name, count, Arc::clone(make)),
+            Kind::Table(rows) => db.register_module(&self.name, TableFunction(Arc::clone(rows))),
+        };
+        registered.map_err(|failure| translate(failure, None))
+    }
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Function").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+struct Gathered<A>(A);
+
+impl<A: Aggregate> Gather for Gathered<A> {
+    fn step(&mut self, arguments: &[ValueRef<'_>]) -> Result<()> {
+        self.0.step(arguments)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Value<'static>> {
+        self.0.finish()
+    }
+}
+
+/// A table function as a virtual table: its parameters are hidden columns.
+struct TableFunction(Arc<Rows>);
+
+struct FunctionTable(Arc<Rows>);
+
+struct FunctionCursor {
+    rows: Arc<Rows>,
+    left: Option<FunctionRows>,
+    row: Option<Vec<Value<'static>>>,
+    arguments: Vec<Value<'static>>,
+    number: i64,
+}
+
+impl Module for TableFunction {
+    type Table = FunctionTable;
+
+    const WRITABLE: bool = false;
+    const EPONYMOUS: bool = true;
+
+    fn connect(&self, _: &str, _: &[String]) -> Result<(FunctionTable, String)> {
+        let name = |name: &String| quote(Dialect::Sqlite, name);
+        let parameters = self.0.parameters.iter().map(|p| format!("{} HIDDEN", name(p)));
+        let columns: Vec<_> = self.0.columns.iter().map(name).chain(parameters).collect();
+        let declaration = format!("CREATE TABLE x ({})", columns.join(", "));
+        Ok((FunctionTable(Arc::clone(&self.0)), declaration))
+    }
+}
+
+impl VirtualTable for FunctionTable {
+    type Cursor = FunctionCursor;
+
+    fn best_index(&self, info: &mut IndexInfo<'_>) -> Result<bool> {
+        let mut plan: Vec<String> = Vec::new();
+        for (number, constraint) in info.constraints().into_iter().enumerate() {
+            let parameter = constraint.column.and_then(|c| c.checked_sub(self.0.columns.len()));
+            let Some(parameter) = parameter else { continue };
+            if constraint.operator != codes::SQLITE_INDEX_CONSTRAINT_EQ {
+                continue;
+            }
+            if !constraint.usable {
+                return Ok(false);
+            }
+            info.take(number, plan.len(), true);
+            plan.push(parameter.to_string());
+        }
+        let costs = Costs { cost: 100.0, rows: 100, unique: false };
+        Ok(info.answer(0, &plan.join(","), costs))
+    }
+
+    fn open(&self) -> Result<FunctionCursor> {
+        let (rows, arguments) = (Arc::clone(&self.0), Vec::new());
+        Ok(FunctionCursor { rows, left: None, row: None, arguments, number: 0 })
+    }
+}
+
+impl VirtualCursor for FunctionCursor {
+    fn filter(&mut self, plan: &str, arguments: Arguments<'_>) -> Result<()> {
+        self.arguments = vec![Value::Null; self.rows.parameters.len()];
+        for (place, parameter) in plan.split(',').filter(|p| !p.is_empty()).enumerate() {
+            let parameter = parameter.parse().unwrap_or(usize::MAX);
+            if let Some(argument) = self.arguments.get_mut(parameter) {
+                *argument = arguments.get(place).to_owned();
+            }
+        }
+        let lent: Vec<ValueRef<'_>> = self.arguments.iter().map(Value::as_ref).collect();
+        self.left = Some((self.rows.give)(&lent)?);
+        self.number = 0;
+        self.next()
+    }
+
+    fn next(&mut self) -> Result<()> {
+        self.number += 1;
+        self.row = self.left.as_mut().and_then(Iterator::next).transpose()?;
+        match &self.row {
+            Some(row) if row.len() != self.rows.columns.len() => {
+                let (given, wanted) = (row.len(), self.rows.columns.len());
+                let message = format!("a row of {given} values where {wanted} are needed");
+                Err(Error::new(ErrorKind::Mismatch, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.row.is_none()
+    }
+
+    fn column(&self, place: usize, output: &mut Output<'_>) {
+        let count = self.rows.columns.len();
+        let value = match place.checked_sub(count) {
+            Some(parameter) => self.arguments.get(parameter),
+            None => self.row.as_ref().and_then(|row| row.get(place)),
+        };
+        output.set(value.map_or(ValueRef::Null, Value::as_ref).into());
+    }
+
+    fn rowid(&self) -> i64 {
+        self.number
+    }
+}
