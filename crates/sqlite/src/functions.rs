@@ -66,10 +66,12 @@ pub trait Aggregate: Send + 'static {
 /// The rows that a table function gives.
 pub type FunctionRows = Box<dyn Iterator<Item = Result<Vec<Value<'static>>>> + Send>;
 
+type Give = dyn Fn(&[ValueRef<'_>]) -> Result<FunctionRows> + Send + Sync;
+
 struct Rows {
     parameters: Vec<String>,
     columns: Vec<String>,
-    give: Box<dyn Fn(&[ValueRef<'_>]) -> Result<FunctionRows> + Send + Sync>,
+    give: Box<Give>,
 }
 
 impl Function {
