@@ -36,7 +36,7 @@ impl Engine for CachedEngine {
         let url = BobakEngine::file("", "journal=wal&synchronous=full").url(folder)?;
         let db = Db::builder().record::<Person>().cache::<Person>(options).open(&url)?;
         db.create_missing_tables()?;
-        Ok(Box::new(CachedLane { plain: BobakLane::new(db.clone(), &[]), db }))
+        Ok(Box::new(CachedLane { plain: BobakLane::new(db.clone(), "main", &[]), db }))
     }
 }
 
