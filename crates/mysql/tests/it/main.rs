@@ -3,7 +3,9 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
+mod proxy; // a line to the server that can be cut
 mod stores; // databases of their own on the server
 
+mod failures; // servers down, lines cut, clashes, time-outs
 mod model; // random programs on two stores
 mod suite; // the conformance suite
