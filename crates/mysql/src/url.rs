@@ -128,7 +128,7 @@ fn decode(text: &str) -> Result<String> {
 }
 
 fn config(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Config, format!("{}", message.into()))
+    Error::new(ErrorKind::Config, message)
 }
 
 #[cfg(test)]
