@@ -180,8 +180,7 @@ impl<'a> EncodedRow<'a> {
     #[inline]
     fn slot(&self, column: usize) -> [u8; 8] {
         let at = 2 + self.columns + column * 8;
-        let slot = self.bytes.get(at..at + 8).and_then(|slot| slot.try_into().ok());
-        slot.unwrap_or_default()
+        self.bytes.get(at..).and_then(|slots| slots.first_chunk()).copied().unwrap_or_default()
     }
 
     #[inline]
@@ -193,8 +192,7 @@ impl<'a> EncodedRow<'a> {
     #[inline]
     fn heap(&self, column: usize) -> Option<&'a [u8]> {
         let (offset, length) = self.span(column);
-        let start = 2 + self.columns * 9 + offset;
-        self.bytes.get(start..start + length)
+        self.bytes.get(2 + self.columns * 9 + offset..)?.get(..length)
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) fn alter(state: &State, changes: &[SchemaChange]) -> Result<State> {
         let rebuilt = addition.apply(state.table(place))?;
         *state.table_mut(place) = rebuilt;
     }
-    state.version += 1;
+    state.known = Arc::default();
     state.link()?;
     for addition in &additions {
         if let Some(place) = state.place(addition.table.name()) {

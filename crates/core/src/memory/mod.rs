@@ -34,6 +34,7 @@ mod table;
 mod tests;
 mod write;
 
+use crate::codec::EncodedRow;
 use crate::{
     Capabilities, Engine, Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
@@ -187,7 +188,7 @@ impl Engine for Memory {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        MemorySession::new(&self.shared).write(write)
+        session::write_one(&self.shared, write)
     }
 
     fn get(
@@ -196,7 +197,9 @@ impl Engine for Memory {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        MemorySession::new(&self.shared).get(table, key, row)
+        // No lock is held while the row is handed out: it may be used to write.
+        let found = self.shared.read().get(table, key)?;
+        found.map_or(Ok(false), |bytes| row(&EncodedRow::new(&bytes)).map(|()| true))
     }
 
     fn estimate(&self, table: &TableSchema) -> Estimate {

@@ -7,7 +7,7 @@
 
 use super::gate::Held;
 use super::select::{ResultRow, Results};
-use super::state::{Places, State};
+use super::state::State;
 use super::table::TableState;
 use super::write::Writer;
 use super::{NAME, Shared};
@@ -15,7 +15,7 @@ use super::{alter, change};
 use crate::codec::{self, EncodedRow, FRAME};
 use crate::{
     Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value, ValueRef, Write,
+    RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value, Write,
 };
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -35,7 +35,6 @@ pub(super) struct MemorySession<'e> {
 
 struct Inner<'e> {
     transaction: Option<Transaction<'e>>,
-    places: Places,
     /// Scratch memory for rows.
     buffer: Vec<u8>,
     row: Vec<u8>,
@@ -54,7 +53,6 @@ impl<'e> MemorySession<'e> {
     pub fn new(shared: &'e Shared) -> Self {
         let inner = Inner {
             transaction: None,
-            places: Places::default(),
             buffer: Vec::new(),
             row: Vec::new(),
             cursors: BTreeMap::new(),
@@ -81,7 +79,7 @@ impl<'e> MemorySession<'e> {
                 &published
             }
         };
-        let place = inner.places.find(state, schema)?;
+        let place = state.find(schema)?;
         state.tables.get(place).map(Arc::clone).ok_or_else(|| {
             Error::new(ErrorKind::Schema, "the table is not there").in_table(schema.name())
         })
@@ -164,20 +162,12 @@ impl Session for MemorySession<'_> {
         codec::encode_slice(&mut inner.row, write.values)
             .map_err(|error| error.in_table(write.table.name()))?;
         let row = EncodedRow::new(inner.row.get(FRAME..).unwrap_or_default());
-        let (places, buffer) = (&mut inner.places, &mut inner.buffer);
-        let mut run = |state: &mut Arc<State>| {
-            let place = places.find(state, write.table)?;
-            Writer::new(place, write.table, write.verb, write.fields).write(
-                Arc::make_mut(state),
-                row,
-                buffer,
-            )
-        };
+        let buffer = &mut inner.buffer;
         match &mut inner.transaction {
-            Some(transaction) => run(&mut transaction.state),
+            Some(transaction) => write_row(&mut transaction.state, write, row, buffer),
             None => {
                 let _gate = self.shared.gate.pass()?;
-                run(&mut self.shared.write())
+                write_row(&mut self.shared.write(), write, row, buffer)
             }
         }
     }
@@ -192,9 +182,8 @@ impl Session for MemorySession<'_> {
             let table = self.read(inner, change.table)?;
             change::concerned(table, change.condition)
         };
-        let places = &mut inner.places;
-        let mut run = |state: &mut Arc<State>| {
-            let place = places.find(state, change.table)?;
+        let run = |state: &mut Arc<State>| {
+            let place = state.find(change.table)?;
             let state = Arc::make_mut(state);
             match change.assign {
                 Some(assign) => change::update(state, place, change.table, &slots, assign),
@@ -221,12 +210,11 @@ impl Session for MemorySession<'_> {
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
         let inner = &mut *self.enter()?;
-        let (places, buffer) = (&mut inner.places, &mut inner.buffer);
+        let buffer = &mut inner.buffer;
         match &mut inner.transaction {
             Some(transaction) => {
                 let before = (on_error == OnError::Stop).then(|| Arc::clone(&transaction.state));
-                let result =
-                    run_batch(&mut transaction.state, places, buffer, batch, on_error, each);
+                let result = run_batch(&mut transaction.state, buffer, batch, on_error, each);
                 if let (Err(_), Some(before)) = (&result, before) {
                     transaction.state = before;
                 }
@@ -235,7 +223,7 @@ impl Session for MemorySession<'_> {
             None => {
                 let _gate = self.shared.gate.hold()?;
                 let mut state = Arc::clone(&self.shared.read());
-                run_batch(&mut state, places, buffer, batch, on_error, each)?;
+                run_batch(&mut state, buffer, batch, on_error, each)?;
                 self.shared.publish(state);
                 Ok(())
             }
@@ -249,19 +237,9 @@ impl Session for MemorySession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
         let inner = &mut *self.enter()?;
-        let part = |at: usize| key.get(at).map_or(ValueRef::Null, Value::as_ref);
-        let found = {
-            let published;
-            let state: &State = match &inner.transaction {
-                Some(transaction) => &transaction.state,
-                None => {
-                    published = self.shared.read();
-                    &published
-                }
-            };
-            let table = state.table(inner.places.find(state, table)?);
-            let slot = table.find(table.key(), part);
-            slot.and_then(|slot| table.bytes(slot)).map(Arc::clone)
+        let found = match &inner.transaction {
+            Some(transaction) => transaction.state.get(table, key)?,
+            None => self.shared.read().get(table, key)?,
         };
         match found {
             Some(bytes) => row(&EncodedRow::new(&bytes)).map(|()| true),
@@ -339,24 +317,44 @@ fn select<'s>(source: &Source<'s>) -> Result<&'s Select> {
     }
 }
 
+#[inline]
+fn write_row(
+    state: &mut Arc<State>,
+    write: &Write<'_>,
+    row: EncodedRow<'_>,
+    buffer: &mut Vec<u8>,
+) -> Result<Outcome> {
+    let place = state.find(write.table)?;
+    let writer = Writer::new(place, write.table, write.verb, write.fields);
+    writer.write(Arc::make_mut(state), row, buffer)
+}
+
+/// Writes one row by itself, for who has no session.
+pub(super) fn write_one(shared: &Shared, write: &Write<'_>) -> Result<Outcome> {
+    let mut row = Vec::new();
+    codec::encode_slice(&mut row, write.values)
+        .map_err(|error| error.in_table(write.table.name()))?;
+    let row = EncodedRow::new(row.get(FRAME..).unwrap_or_default());
+    let _gate = shared.gate.pass()?;
+    write_row(&mut shared.write(), write, row, &mut Vec::new())
+}
+
 fn run_batch(
     state: &mut Arc<State>,
-    places: &mut Places,
     buffer: &mut Vec<u8>,
     batch: &Batch,
     on_error: OnError,
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
     for run in batch.runs() {
-        let writer = places
-            .find(state, run.table)
-            .map(|place| Writer::new(place, run.table, run.verb, run.fields));
+        let writer =
+            state.find(run.table).map(|place| Writer::new(place, run.table, run.verb, run.fields));
         let writer = match (writer, on_error) {
             (Ok(writer), _) => writer,
             (Err(error), OnError::Stop) => return Err(error.at_row(run.first)),
             (Err(_), OnError::Continue) => {
                 for row in run.first..run.first + run.rows {
-                    let missing = places.find(state, run.table).map(|_| Outcome::Ignored);
+                    let missing = state.find(run.table).map(|_| Outcome::Ignored);
                     each(missing.map_err(|error| error.at_row(row)));
                 }
                 continue;

@@ -1,8 +1,10 @@
 //! All tables at one moment, and the foreign keys between them.
 
+use super::rows::RowBytes;
 use super::table::TableState;
-use crate::{Error, ErrorKind, OnDelete, Result, TableSchema};
+use crate::{Error, ErrorKind, OnDelete, Result, TableSchema, Value, ValueRef};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Everything that is stored. A clone costs one count for each table.
 #[derive(Clone, Default)]
@@ -10,9 +12,14 @@ pub(super) struct State {
     pub tables: Vec<Arc<TableState>>,
     /// For each table its foreign keys, both ways.
     pub links: Arc<Vec<Links>>,
-    /// Raised by each change of the schema.
-    pub version: u64,
+    /// The schemas that were compared with their tables; new after each change of the schema.
+    pub known: Arc<Known>,
 }
+
+/// Where the tables of some schemas are, which is looked up once for each and not for each
+/// operation. Without a lock: an entry is one number, the schema's and its table's place.
+#[derive(Default)]
+pub(super) struct Known([AtomicU64; 16]);
 
 /// The foreign keys of one table.
 #[derive(Clone, Default)]
@@ -46,13 +53,6 @@ pub(super) struct Incoming {
     pub on_delete: OnDelete,
 }
 
-/// Where the tables of the schemas that a session used last are.
-#[derive(Default)]
-pub(super) struct Places {
-    version: u64,
-    places: Vec<(u64, usize)>,
-}
-
 /// Places are found by name in the same state, and tables are never dropped.
 const PLACE: &str = "a table's place is in its state";
 
@@ -60,6 +60,41 @@ impl State {
     /// The place of the table with this name; names are compared without regard to ASCII case.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.tables.iter().position(|table| table.schema.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The place of the schema's table.
+    ///
+    /// # Errors
+    /// `Schema` where it is missing, or has other columns.
+    #[inline]
+    pub fn find(&self, schema: &TableSchema) -> Result<usize> {
+        match self.known.get(schema.id()) {
+            Some(place) => Ok(place),
+            None => self.look_up(schema),
+        }
+    }
+
+    #[cold]
+    fn look_up(&self, schema: &TableSchema) -> Result<usize> {
+        let place = self.place(schema.name()).ok_or_else(|| {
+            let message = "the table is not there: create it first";
+            Error::new(ErrorKind::Schema, message).in_table(schema.name())
+        })?;
+        same_columns(schema, &self.table(place).schema)?;
+        self.known.put(schema.id(), place);
+        Ok(place)
+    }
+
+    /// The row of the schema's table with this key.
+    ///
+    /// # Errors
+    /// As [`find`](State::find).
+    #[inline]
+    pub fn get(&self, schema: &TableSchema, key: &[Value<'_>]) -> Result<Option<RowBytes>> {
+        let table = self.table(self.find(schema)?);
+        let part = |at: usize| key.get(at).map_or(ValueRef::Null, Value::as_ref);
+        let slot = table.find(table.key(), part);
+        Ok(slot.and_then(|slot| table.bytes(slot)).map(Arc::clone))
     }
 
     /// The table at a place.
@@ -125,35 +160,25 @@ impl State {
     }
 }
 
-impl Places {
-    /// The place of the schema's table.
-    ///
-    /// # Errors
-    /// `Schema` where it is missing, or has other columns.
-    #[inline]
-    pub fn find(&mut self, state: &State, schema: &TableSchema) -> Result<usize> {
-        if self.version == state.version
-            && let Some((_, place)) = self.places.iter().find(|(id, _)| *id == schema.id())
-        {
-            return Ok(*place);
-        }
-        self.look_up(state, schema)
+impl Known {
+    /// The places that an entry has room for.
+    const PLACES: u64 = 1 << 16;
+
+    fn entry(&self, schema: u64) -> &AtomicU64 {
+        &self.0[schema as usize % self.0.len()]
     }
 
-    #[cold]
-    fn look_up(&mut self, state: &State, schema: &TableSchema) -> Result<usize> {
-        let place = state.place(schema.name()).ok_or_else(|| {
-            let message = "the table is not there: create it first";
-            Error::new(ErrorKind::Schema, message).in_table(schema.name())
-        })?;
-        same_columns(schema, &state.table(place).schema)?;
-        // Schemas made at run time for one use each must not fill the memory.
-        if self.version != state.version || self.places.len() >= 64 {
-            self.places.clear();
-            self.version = state.version;
+    #[inline]
+    fn get(&self, schema: u64) -> Option<usize> {
+        // Nothing else is published by it: a place is valid in every state that shares it.
+        let entry = self.entry(schema).load(Ordering::Relaxed);
+        (entry / Self::PLACES == schema).then_some((entry % Self::PLACES) as usize)
+    }
+
+    fn put(&self, schema: u64, place: usize) {
+        if (place as u64) < Self::PLACES && schema < u64::MAX / Self::PLACES {
+            self.entry(schema).store(schema * Self::PLACES + place as u64, Ordering::Relaxed);
         }
-        self.places.push((schema.id(), place));
-        Ok(place)
     }
 }
 
