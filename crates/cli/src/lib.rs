@@ -45,6 +45,8 @@ enum Command {
     Export(commands::Export),
     Copy(commands::Copy),
     Bench(commands::Bench),
+    #[command(hide = true)]
+    CrashWriter(commands::CrashWriter),
 }
 
 const EXAMPLES: &str = "\
@@ -79,6 +81,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Export(command) => command.run(&screen),
         Command::Copy(command) => command.run(&screen),
         Command::Bench(command) => command.run(&screen),
+        Command::CrashWriter(command) => command.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 pub use cell::{Cell, Sample};
 pub use machine::Machine;
+pub(crate) use text::aligned;
 
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]

@@ -77,7 +77,7 @@ fn figure(cell: &Cell, failures: &mut Vec<String>) -> String {
 }
 
 /// First column to the left, others to the right.
-fn aligned(lines: &[Vec<String>]) -> String {
+pub(crate) fn aligned(lines: &[Vec<String>]) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
         .map(|column| {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::output::{Output, Progress, Screen};
+use bobak_bench::crash::{self, CrashOptions};
 use bobak_bench::{Options, Report, Step, Task, engines};
 use clap::Args;
 use std::io::Write;
@@ -32,6 +33,19 @@ pub struct Bench {
     #[arg(short, long, value_name = "NAMES")]
     cells: Option<String>,
 
+    /// Crash the engines instead of measuring them: processes that are killed while they write, and
+    /// simulated power cuts; the report says what was acknowledged and what survived
+    #[arg(long, conflicts_with_all = ["rows", "synced_rows", "cells", "repeat", "html"])]
+    crash: bool,
+
+    /// With --crash: how many processes are killed on each engine
+    #[arg(long, value_name = "N", default_value = "20", value_parser = at_least_one)]
+    kills: usize,
+
+    /// With --crash: under how many random programs the power is cut, three times each
+    #[arg(long, value_name = "N", default_value = "200", value_parser = at_least_one)]
+    cuts: usize,
+
     /// How often each cell is measured; the median is reported
     #[arg(long, value_name = "N", default_value = "5", value_parser = at_least_one)]
     repeat: usize,
@@ -58,7 +72,8 @@ Examples:
   bobak bench
   bobak bench --rows 100000 --engines \"sqlite memory,sqlite file off exclusive\"
   bobak bench --cells \"direct,by one\" --repeat 3 --markdown report.md --html report.html
-  bobak bench --quiet --json - > report.json";
+  bobak bench --quiet --json - > report.json
+  bobak bench --crash --kills 100 --markdown crashes.md";
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     let number: usize = text.parse().map_err(|_| "expected a whole number".to_owned())?;
@@ -72,6 +87,9 @@ impl Bench {
     /// A name that no engine or cell has; a report that can't be written; a cell that failed, after
     /// all reports are written.
     pub fn run(&self, screen: &Screen) -> Result<()> {
+        if self.crash {
+            return self.run_crash(screen);
+        }
         let options = self.options()?;
         let mut watcher = Watcher { screen: *screen, bar: None };
         let report = bobak_bench::run(&options, &mut watcher);
@@ -82,17 +100,34 @@ impl Bench {
             (&self.markdown, report.to_markdown()),
             (&self.html, report.to_html()),
         ];
-        let mut standard_output_taken = false;
-        for (path, text) in &files {
-            if let Some(path) = path {
-                standard_output_taken |= path == Path::new("-");
-                write(Some(path), text)?;
-            }
-        }
-        if !standard_output_taken {
-            write(None, &report.to_text())?;
-        }
+        write_all(&files, &report.to_text())?;
         verdict(&report)
+    }
+
+    fn run_crash(&self, screen: &Screen) -> Result<()> {
+        let writer = super::crash::writer()?;
+        let stores = match &self.engines {
+            Some(names) => crash::parse(names).map_err(|error| Error::usage(error.to_string()))?,
+            None => crash::STORES.iter().collect(),
+        };
+        let (kills, cuts) = (self.kills as u64, self.cuts as u64);
+        let folder = self.folder.clone();
+        let options = CrashOptions { stores, kills, cuts, folder, writer: &writer };
+        let mut bar = None;
+        let mut tell = |store: &str, done: u64, total: u64| {
+            let bar = bar.get_or_insert_with(|| Progress::new(*screen, total));
+            bar.set(done, store.to_owned());
+        };
+        let failed = |error: &dyn std::fmt::Display| Error::failed(error.to_string());
+        let report = crash::crash(&options, &mut tell).map_err(|error| failed(&error))?;
+        drop(bar);
+        let json = report.to_json().map_err(|error| failed(&error))?;
+        let files = [(&self.json, json), (&self.markdown, report.to_markdown())];
+        write_all(&files, &report.to_text())?;
+        match report.broken().count() {
+            0 => Ok(()),
+            _ => Err(Error::failed("an engine has lost more than it may: see the report")),
+        }
     }
 
     fn options(&self) -> Result<Options> {
@@ -113,6 +148,18 @@ impl Bench {
             folder: self.folder.clone(),
         })
     }
+}
+
+/// Writes the reports that were asked for, and the text where none took standard output.
+fn write_all(files: &[(&Option<PathBuf>, String)], text: &str) -> Result<()> {
+    let mut standard_output_taken = false;
+    for (path, text) in files {
+        if let Some(path) = path {
+            standard_output_taken |= path == Path::new("-");
+            write(Some(path), text)?;
+        }
+    }
+    if standard_output_taken { Ok(()) } else { write(None, text) }
 }
 
 fn write(path: Option<&Path>, text: &str) -> Result<()> {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod copy;
+mod crash;
 mod export;
 mod format;
 mod import;
@@ -11,6 +12,7 @@ mod schema;
 
 pub use bench::Bench;
 pub use copy::Copy;
+pub use crash::CrashWriter;
 pub use export::Export;
 pub use import::Import;
 pub use query::Query;

@@ -55,3 +55,23 @@ fn a_report_on_standard_output_stands_alone() {
     assert_eq!((run.code, run.err.as_str()), (0, ""));
     serde_json::from_str::<serde_json::Value>(&run.out).expect("is JSON and nothing else");
 }
+
+#[test]
+fn a_crash_report_says_what_survived() {
+    let program = Program::new();
+    let engines = "sqlite file wal full,sqlite file off,memory snapshot";
+    let crash = ["bench", "--crash", "--kills", "2", "--cuts", "4", "--engines", engines];
+    let reports = ["--json", "r.json", "--markdown", "r.md"];
+    let out = program.ok(&[&crash[..], &reports].concat());
+    assert!(out.contains("killed") && out.contains("power cut"), "{out}");
+    let json: serde_json::Value = serde_json::from_str(&program.text("r.json")).expect("is JSON");
+    let rows = json["crashes"].as_array().expect("has crashes");
+    assert_eq!(rows.len(), 5, "a snapshot has no power cuts");
+    for row in rows {
+        assert_eq!(row["kept"], true, "{row}");
+        assert!(row["crash"] != "killed" || row["survived"] == row["acknowledged"], "{row}");
+    }
+    assert!(program.text("r.md").contains("| memory snapshot | killed | 2 |"));
+    program.fails(2, "nothing called `x` is crashed", &["bench", "--crash", "--engines", "x"]);
+    program.fails(2, "cannot be used with", &["bench", "--crash", "--rows", "5"]);
+}

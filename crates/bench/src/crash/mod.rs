@@ -1,0 +1,71 @@
+//! What is left after a crash: what each way of keeping a database promises, tried out.
+//!
+//! Two crashes are tried. A **killed** process is a child of this one, which writes to a real file,
+//! says which commits were acknowledged, and is killed at some moment. A **power cut** is simulated
+//! below SQLite, on a disk in memory that loses writes which no sync has covered.
+//!
+//! Files in the order a reader meets them: `store` (the ways of keeping a database, and what they
+//! promise), `kill`, `power`, `report`.
+
+mod kill;
+mod power;
+mod report;
+mod store;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::lane::Failure;
+use crate::report::Machine;
+
+pub use kill::write_until_killed;
+pub use report::{CrashReport, CrashRow};
+pub use store::{STORES, Store, parse};
+
+/// What to crash, and how often.
+pub struct CrashOptions<'a> {
+    /// The stores, in the order of the report; from names by [`parse`].
+    pub stores: Vec<&'static Store>,
+    /// How often a process is killed, at least 1.
+    pub kills: u64,
+    /// How many random programs are cut off from power, three times each, at least 1.
+    pub cuts: u64,
+    /// Where files are made and removed again; the system's folder for temporary files by default.
+    pub folder: Option<PathBuf>,
+    /// The process that is killed: it calls [`write_until_killed`] with the store's name and folder
+    /// that its arguments end with.
+    pub writer: &'a dyn Fn() -> Command,
+}
+
+/// Crashes everything; `progress` is told what comes next, and how much of how much is done.
+///
+/// # Errors
+/// Where a folder can't be made, or a process can't be started: broken promises are in the report.
+pub fn crash(
+    options: &CrashOptions<'_>,
+    progress: &mut dyn FnMut(&str, u64, u64),
+) -> Result<CrashReport, Failure> {
+    let folder = options.folder.clone().unwrap_or_else(std::env::temp_dir);
+    let (kills, cuts) = (options.kills.max(1), options.cuts.max(1));
+    let mut report = CrashReport {
+        bobak: env!("CARGO_PKG_VERSION").to_owned(),
+        sqlite: crate::raw::library().0,
+        machine: Machine::here(&folder),
+        crashes: Vec::new(),
+    };
+    let powered = options.stores.iter().filter(|store| store.has_power_cuts()).count() as u64;
+    let total = kills * options.stores.len() as u64 + cuts * powered;
+    let mut done = 0;
+    for store in &options.stores {
+        let mut tell = |count: u64| {
+            progress(store.name(), done, total);
+            done += count;
+        };
+        report.crashes.push(kill::row(store, kills, &folder, options.writer, &mut tell)?);
+        if store.has_power_cuts() {
+            report.crashes.push(power::row(store, cuts, &mut tell)?);
+        }
+    }
+    progress("done", total, total);
+    Ok(report)
+}
