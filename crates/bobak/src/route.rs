@@ -25,6 +25,12 @@ pub(crate) enum Route {
     Host,
 }
 
+/// What caches have forgotten, and keep nothing of until this is dropped.
+struct Forgotten {
+    #[cfg(feature = "cache")]
+    _touched: Vec<crate::cache::Touched>,
+}
+
 impl RunText for Inner {
     fn query_text(
         &self,
@@ -102,13 +108,15 @@ impl Inner {
     }
 
     /// Makes caches forget what a statement may write, until the answer is dropped.
-    #[cfg(feature = "cache")]
-    fn forget(&self, text: &str) -> impl Drop + use<> {
-        self.caches.before_sql(text)
+    fn forget(&self, text: &str) -> Forgotten {
+        #[cfg(feature = "cache")]
+        return Forgotten { _touched: self.caches.before_sql(text) };
+        #[cfg(not(feature = "cache"))]
+        {
+            let _ = text;
+            Forgotten {}
+        }
     }
-
-    #[cfg(not(feature = "cache"))]
-    const fn forget(&self, _: &str) {}
 
     fn engine_of(&self, route: &Route) -> Result<Arc<dyn Engine>> {
         match route {

@@ -10,9 +10,9 @@ mod touch;
 
 pub(crate) use engine::Cached;
 pub(crate) use store::Store;
-pub(crate) use touch::Caches;
+pub(crate) use touch::{Caches, Touched};
 
-use touch::{Touched, only_reads};
+use touch::only_reads;
 
 use bobak_core::TableSchema;
 use std::any::TypeId;
