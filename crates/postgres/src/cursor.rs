@@ -252,10 +252,10 @@ impl<'e> Reading<'e> {
             let ready = connection.finish(|_| Ok(()));
             let ended = ended?;
             ready?;
-            self.next = part.next();
+            self.next = part.next(query::KEPT);
             return Ok(ended);
         }
-        self.next = part.next();
+        self.next = part.next(query::KEPT);
         ended
     }
 

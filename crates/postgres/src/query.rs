@@ -21,17 +21,41 @@ pub(crate) struct Question<'a> {
     pub may_fail: bool,
 }
 
-/// How many rows are asked for first; then as many as make about [`PART`] bytes.
+/// How many rows are asked for first; then as many as make about so many bytes.
 const FIRST: u32 = 64;
-const PART: usize = 1 << 20;
+/// Of a query, whose rows are handed out as they come: what is passed over where nobody wants more.
+const STREAMED: usize = 8 << 20;
+/// Of a cursor, which keeps them.
+pub(crate) const KEPT: usize = 1 << 20;
 /// The most rows of a part.
-const MOST: usize = 50_000;
+const MOST: usize = 200_000;
 
 /// The row with a key.
 ///
 /// # Errors
 /// As [`Session::get`](bobak_core::Session::get).
 pub(crate) fn get(
+    state: &mut State<'_>,
+    connection: &mut Connection,
+    table: &Arc<TableSchema>,
+    key: &[Value<'_>],
+    row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+) -> Result<bool> {
+    match get_once(state, connection, table, key, row) {
+        Err(error) if is_outdated(&error) && !state.open => {
+            get_once(state, connection, table, key, row)
+        }
+        done => done,
+    }
+}
+
+/// Whether a table was changed beside the engine since the statement was prepared: no row has been
+/// handed out then.
+fn is_outdated(error: &Error) -> bool {
+    error::server(error).is_some_and(|said| said.code() == "0A000")
+}
+
+fn get_once(
     state: &mut State<'_>,
     connection: &mut Connection,
     table: &Arc<TableSchema>,
@@ -71,6 +95,20 @@ pub(crate) fn run(
     source: &Source<'_>,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
+    match run_once(state, connection, source, row) {
+        Err(error) if is_outdated(&error) && !state.open => {
+            run_once(state, connection, source, row)
+        }
+        done => done,
+    }
+}
+
+fn run_once(
+    state: &mut State<'_>,
+    connection: &mut Connection,
+    source: &Source<'_>,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
     let question = question(state, connection, source)?;
     let guarded = state.open && question.may_fail;
     if guarded {
@@ -102,7 +140,7 @@ fn hand_out(
             row(&spans.of(body, &question.prepared.columns))
         });
         match end {
-            Ok(Ended::More) => rows = part.next(),
+            Ok(Ended::More) => rows = part.next(STREAMED),
             Ok(Ended::Enough | Ended::All) => break,
             Err(error) => {
                 return Err(close(connection, Some(error), guarded).err().unwrap_or_else(nothing));
@@ -138,10 +176,10 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// How many rows the next one should have.
-    pub fn next(&self) -> u32 {
+    /// How many rows the next one should have, for about so many bytes.
+    pub fn next(&self, bytes: usize) -> u32 {
         let each = (self.bytes / self.rows.max(1)).max(1);
-        (PART / each).clamp(1, MOST) as u32
+        (bytes / each).clamp(1, MOST) as u32
     }
 }
 

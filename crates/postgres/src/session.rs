@@ -204,6 +204,7 @@ impl<'e> State<'e> {
             Err(error) => error,
         };
         connection.trouble();
+        self.forget_if_outdated(connection, &error);
         if !self.open {
             return Err(error);
         }
@@ -221,6 +222,17 @@ impl<'e> State<'e> {
             }
         }
         Err(error)
+    }
+
+    /// Where a table is not as it was known, or a prepared statement is not there any more, what is
+    /// known is asked anew the next time.
+    fn forget_if_outdated(&self, connection: &mut Connection, error: &Error) {
+        let code = crate::error::server(error).map(|said| said.code());
+        if matches!(code, Some("0A000" | "26000" | "22P03" | "22P04" | "42P01" | "42703" | "42804"))
+        {
+            connection.forget_statements();
+            self.inner.facts().clear();
+        }
     }
 
     /// The transaction can't go on: it is rolled back now, so that it holds nobody up.
