@@ -7,7 +7,18 @@ use crate::{facade, raw};
 #[must_use]
 pub fn all() -> Vec<&'static dyn Engine> {
     let engines = facade::ENGINES.iter().map(|engine| engine as &dyn Engine);
-    engines.chain([&facade::CACHED as &dyn Engine]).collect()
+    let mut engines: Vec<_> = engines.chain([&facade::CACHED as &dyn Engine]).collect();
+    if facade::program().is_some() {
+        engines.extend(remote());
+    }
+    engines
+}
+
+/// Those behind a server. They are measured when none are named, where there is a program that
+/// serves: `bobak` itself.
+#[must_use]
+pub fn remote() -> Vec<&'static dyn Engine> {
+    facade::REMOTE.iter().map(|engine| engine as &dyn Engine).collect()
 }
 
 /// Engines that are measured only when named: the raw lanes themselves. Such a cell is held
@@ -26,7 +37,11 @@ pub fn parse(names: &str) -> Result<Vec<&'static dyn Engine>, Failure> {
 }
 
 fn find(name: &str) -> Result<&'static dyn Engine, Failure> {
-    let known: Vec<_> = all().into_iter().chain(raw()).collect();
+    let mut known = all();
+    if facade::program().is_none() {
+        known.extend(remote());
+    }
+    known.extend(raw());
     let found = known.iter().find(|engine| engine.name().eq_ignore_ascii_case(name));
     found.copied().ok_or_else(|| {
         let names: Vec<_> = known.iter().map(|engine| engine.name()).collect();

@@ -44,6 +44,10 @@ enum Command {
     Schema(commands::Schema),
     Export(commands::Export),
     Copy(commands::Copy),
+    #[cfg(unix)]
+    Serve(commands::Serve),
+    #[cfg(unix)]
+    User(commands::User),
     Bench(commands::Bench),
     #[command(hide = true)]
     CrashWriter(commands::CrashWriter),
@@ -56,6 +60,7 @@ Examples:
   bobak schema sqlite:flights.db --rust
   bobak export sqlite:flights.db --table flights --output flights.ndjson
   bobak copy sqlite:flights.db memory:flights.bobak --checksum
+  bobak serve app.db --unix /run/app.socket
   bobak bench --rows 100000 --engines \"sqlite memory\"
 
 Exit codes: 0 done, 1 failed, 2 called wrongly.";
@@ -80,6 +85,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Schema(command) => command.run(&screen),
         Command::Export(command) => command.run(&screen),
         Command::Copy(command) => command.run(&screen),
+        #[cfg(unix)]
+        Command::Serve(command) => command.run(&screen),
+        #[cfg(unix)]
+        Command::User(command) => command.run(&screen),
         Command::Bench(command) => command.run(&screen),
         Command::CrashWriter(command) => command.run(),
     };

@@ -1,6 +1,6 @@
 //! Batches: whole, or part by part as they come, under one transaction.
 
-use crate::connection::{Connection, Gone};
+use crate::connection::{Connection, FULL, Gone};
 use crate::serve::{Serving, cancelled};
 use bobak_core::{Control, Error, ErrorKind, OnError, Outcome, Result};
 use bobak_wire::{Head, Kind, Request, put_answer};
@@ -58,6 +58,9 @@ impl Serving<'_> {
             }
             first += rows;
             self.outcomes.put(&mut connection.output, id, true)?;
+            if connection.output.len() >= FULL {
+                connection.flush(&self.shared.settings)?;
+            }
             if !more {
                 break Ok(());
             }

@@ -44,5 +44,5 @@ mod transport;
 
 pub use access::hash_password;
 pub use builder::ServerBuilder;
-pub use server::Server;
+pub use server::{Server, raise_file_limit};
 pub use settings::Settings;

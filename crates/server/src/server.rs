@@ -36,6 +36,7 @@ pub(crate) struct Shared {
     pub back: OnceLock<Return>,
     pub connections: Arc<AtomicUsize>,
     stopping: AtomicBool,
+    stopped: AtomicBool,
     out_of_grace: OnceLock<Instant>,
     log: Log,
 }
@@ -85,6 +86,7 @@ impl Server {
             back: OnceLock::new(),
             connections: Arc::default(),
             stopping: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
             out_of_grace: OnceLock::new(),
             log,
         });
@@ -138,22 +140,36 @@ impl Server {
         }
     }
 
+    /// Waits until the server is told to stop.
+    pub fn wait(&self) {
+        let lobby = self.lobby.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // A lobby that panicked is no longer there either.
+        let _ = lobby.map(JoinHandle::join);
+    }
+
     /// Stops, and waits for the end; what was committed is then durable. Whether all ended by
     /// themselves: a statement that runs for long may not.
     pub fn stop(&self) -> bool {
         self.begin_stop();
-        let lobby = self.lobby.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(lobby) = lobby {
-            // A lobby that panicked is no longer there either.
-            let _ = lobby.join();
-            let all = self.shared.pool.wait_for_end(self.shared.settings.grace + LAST);
-            if let Err(error) = self.shared.databases.flush() {
-                self.shared.log(&format!("a database could not be flushed: {error}"));
-            }
-            return all;
+        self.wait();
+        let all = self.shared.pool.wait_for_end(self.shared.settings.grace + LAST);
+        if !self.shared.stopped.swap(true, Ordering::Relaxed)
+            && let Err(error) = self.shared.databases.flush()
+        {
+            self.shared.log(&format!("a database could not be flushed: {error}"));
         }
-        true
+        all
     }
+}
+
+/// Has the system let this process open as many files, and sockets, as it may at all: many systems
+/// begin with 1,024. For programs that are servers and nothing else.
+pub fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where it may not be raised, fewer clients are served.
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 impl Drop for Server {

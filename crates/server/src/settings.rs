@@ -5,7 +5,6 @@ use std::time::Duration;
 
 /// Limits and time-outs of a server. The defaults are for a server that strangers may find.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Settings {
     /// What each connection may send.
     pub limits: Limits,

@@ -77,9 +77,13 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Error> {
     Ok(error)
 }
 
+#[inline]
 fn cut(text: &str) -> &str {
+    if text.len() <= LONGEST {
+        return text;
+    }
     let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end));
-    if text.len() <= LONGEST { text } else { text.get(..end.unwrap_or(0)).unwrap_or_default() }
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ const TASKS: [Task; 14] = [
 ];
 
 /// Threads are measured where they have a disk to wait for, virtual tables where there are any.
-fn tasks_of(attached: bool, synced: bool) -> &'static [Task] {
+pub(super) fn tasks_of(attached: bool, synced: bool) -> &'static [Task] {
     let (lone, _) = TASKS.split_at(TASKS.len() - 3);
     match (attached, synced) {
         (true, _) => lone,

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use bobak::{Batch, BatchOptions, BatchReport, Db, DynRow, Query, Table, Value, ValueRef};
 
 use super::person::Person;
+use super::remote::Server;
 use crate::lane::{Answer, Failure, Lane};
 use crate::workload::{Asked, Row, Rows, Seen, Task, View};
 
@@ -15,13 +16,21 @@ pub struct BobakLane {
     engine: &'static str,
     people: Vec<Person>,
     settings: &'static [&'static str],
+    /// What serves the database, where that is another process; it ends after the database.
+    _server: Option<Server>,
 }
 
 impl BobakLane {
     /// Works on `db`, one of whose engines has an empty table of persons. `settings` names the pragmas that it
     /// has, where it is SQLite.
     pub const fn new(db: Db, engine: &'static str, settings: &'static [&'static str]) -> Self {
-        Self { db, engine, people: Vec::new(), settings }
+        Self { db, engine, people: Vec::new(), settings, _server: None }
+    }
+
+    /// Keeps the process that serves the database.
+    pub fn with_server(mut self, server: Option<Server>) -> Self {
+        self._server = server;
+        self
     }
 
     fn table(&self) -> Result<Table<'static, Person>, Failure> {

@@ -7,6 +7,8 @@ mod cached;
 mod engine;
 mod lane;
 mod person;
+mod remote;
 
 pub(crate) use cached::CACHED;
 pub(crate) use engine::ENGINES;
+pub(crate) use remote::{ENGINES as REMOTE, program};

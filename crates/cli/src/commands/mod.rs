@@ -9,6 +9,10 @@ mod import;
 mod parse;
 mod query;
 mod schema;
+#[cfg(unix)]
+mod serve;
+#[cfg(unix)]
+mod user;
 
 pub use bench::Bench;
 pub use copy::Copy;
@@ -17,3 +21,7 @@ pub use export::Export;
 pub use import::Import;
 pub use query::Query;
 pub use schema::Schema;
+#[cfg(unix)]
+pub use serve::Serve;
+#[cfg(unix)]
+pub use user::User;

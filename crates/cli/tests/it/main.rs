@@ -10,3 +10,5 @@ mod import; // types, bad lines, packings
 mod query; // statements, parameters, types
 mod round_trip; // real data in and out without a loss
 mod schema; // tables in words and in Rust
+#[cfg(unix)]
+mod serve; // its doors from other processes, its end

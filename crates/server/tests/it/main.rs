@@ -1,5 +1,8 @@
 //! The doors, from outside: the conformance suite through each, and clients that do not behave.
 
+mod bad_clients; // clients that do not behave: they harm nobody
 mod conformance; // the suite through each door, on the memory engine and on SQLite
 mod doors; // how a server and a client of it are made
 mod model; // random programs through the doors, held against the engine itself
+mod raw; // a client without manners
+mod streams; // many requests under way, large batches and queries, a server that stops

@@ -1,1 +1,5 @@
-//! Tests of the protocol from outside.
+//! The protocol from outside: the vectors that all implementations share, and bytes that are wrong.
+
+mod samples; // one frame of each kind, and what it says
+mod vectors; // the samples against the file in `vectors/`
+mod wrong; // random and damaged bytes: refused, and never a panic

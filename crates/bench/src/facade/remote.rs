@@ -1,0 +1,136 @@
+//! The engines behind a server, which runs in a process of its own: the same program, as `serve`.
+//!
+//! Each is held against the engine that it serves, in this process.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use bobak::Db;
+
+use super::engine::tasks_of;
+use super::lane::BobakLane;
+use super::person::Person;
+use crate::engines;
+use crate::lane::{Engine, Failure, Lane};
+use crate::workload::Task;
+
+/// The variable that names the program which serves, where this one can't.
+pub const PROGRAM: &str = "BOBAK_BENCH_PROGRAM";
+
+const TOKEN: &str = "a token for the benchmark";
+
+/// The engines, in the order of the report's rows.
+pub static ENGINES: [RemoteEngine; 3] = [
+    RemoteEngine { name: "remote tcp", door: Door::Tcp },
+    RemoteEngine { name: "remote unix", door: Door::Unix },
+    RemoteEngine { name: "stdio", door: Door::Stdio },
+];
+
+/// SQLite in memory, behind a door.
+pub struct RemoteEngine {
+    name: &'static str,
+    door: Door,
+}
+
+#[derive(Clone, Copy)]
+enum Door {
+    Tcp,
+    Unix,
+    Stdio,
+}
+
+/// A server of its own; it ends with the lane.
+pub struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The program that serves: the one that is named, or this one where it can.
+pub fn program() -> Option<PathBuf> {
+    std::env::var_os(PROGRAM).map(PathBuf::from).or_else(|| {
+        let here = std::env::current_exe().ok()?;
+        (here.file_stem() == Some(OsStr::new("bobak"))).then_some(here)
+    })
+}
+
+/// Starts a server with these doors, and waits until it listens.
+fn start(program: &Path, doors: &[&OsStr]) -> Result<(Server, String), Failure> {
+    let mut child = Command::new(program)
+        .args(["--quiet", "serve", "main=sqlite::memory:"])
+        .args(doors)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let output = child.stdout.take();
+    let server = Server(child);
+    let mut line = String::new();
+    if let Some(output) = output {
+        BufReader::new(output).read_line(&mut line)?;
+    }
+    let place = line.trim().strip_prefix("listening at ").map(str::to_owned);
+    let place = place.ok_or_else(|| Failure::new(format!("the server said {line:?}")))?;
+    Ok((server, place))
+}
+
+impl RemoteEngine {
+    fn place(&self, program: &Path, folder: &Path) -> Result<(Option<Server>, String), Failure> {
+        match self.door {
+            Door::Tcp => {
+                let tokens = folder.join("tokens");
+                std::fs::write(&tokens, TOKEN)?;
+                let doors = ["--listen".as_ref(), "127.0.0.1:0".as_ref(), "--token-file".as_ref()];
+                let doors: Vec<&OsStr> = doors.into_iter().chain([tokens.as_os_str()]).collect();
+                let (server, address) = start(program, &doors)?;
+                let token = TOKEN.replace(' ', "%20");
+                Ok((Some(server), format!("bobak://{address}/main?token={token}")))
+            }
+            Door::Unix => {
+                let socket = folder.join("socket");
+                let (server, path) = start(program, &["--unix".as_ref(), socket.as_os_str()])?;
+                Ok((Some(server), format!("bobak+unix:{}", escape(&path))))
+            }
+            Door::Stdio => {
+                let program = program.to_str().map(escape);
+                let program =
+                    program.ok_or_else(|| Failure::new("the program's name is not UTF-8"))?;
+                Ok((None, format!("bobak+stdio:{program} serve main=sqlite::memory: --stdio")))
+            }
+        }
+    }
+}
+
+/// A path as a word of a URL.
+fn escape(path: &str) -> String {
+    path.replace('%', "%25").replace('?', "%3F").replace(' ', "%20")
+}
+
+impl Engine for RemoteEngine {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn tasks(&self) -> &'static [Task] {
+        tasks_of(false, false)
+    }
+
+    fn raw(&self) -> Option<&'static dyn Engine> {
+        engines::all().into_iter().find(|engine| engine.name() == "sqlite memory")
+    }
+
+    fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
+        let program = program().ok_or_else(|| {
+            Failure::new(format!("no program to serve with: name one in {PROGRAM}"))
+        })?;
+        let (server, url) = self.place(&program, folder)?;
+        let db = Db::builder().record::<Person>().open(&url)?;
+        db.create_missing_tables()?;
+        Ok(Box::new(BobakLane::new(db, "main", &[]).with_server(server)))
+    }
+}

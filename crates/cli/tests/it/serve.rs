@@ -1,0 +1,165 @@
+//! `bobak serve`: its doors from other processes, its end by signals, and by a kill.
+
+use crate::program::Program;
+use bobak::{Batch, BatchOptions, Db, ErrorKind, Query, Record};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+#[derive(Record)]
+struct Item {
+    id: i64,
+    name: String,
+}
+
+/// A server in a process of its own; killed when it is dropped.
+struct Server {
+    child: Child,
+    place: String,
+}
+
+impl Server {
+    fn start(program: &Program, arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
+            .arg("serve")
+            .args(arguments)
+            .current_dir(program.path(""))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let mut line = String::new();
+        let output = child.stdout.take().expect("is piped");
+        BufReader::new(output).read_line(&mut line).expect("says where it listens");
+        let place = line.trim().strip_prefix("listening at ").expect("says where").to_owned();
+        Self { child, place }
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args([name, &id]).status().expect("there is a kill");
+        assert!(sent.success());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn open(url: &str) -> Db {
+    let db = Db::builder().record::<Item>().open(url).expect("opens");
+    db.create_missing_tables().expect("creates");
+    db
+}
+
+fn item(name: &str) -> Item {
+    Item { id: 0, name: name.to_owned() }
+}
+
+#[test]
+fn a_file_over_a_unix_socket() {
+    let program = Program::new();
+    let server = Server::start(&program, &["app.db", "--unix", "socket"]);
+    let url = format!("bobak+unix:{}", program.path("socket").display());
+    let db = open(&url);
+    assert_eq!(db.table::<Item>().unwrap().insert(&item("spade")).unwrap(), 1);
+    // The commands of the program work on it too.
+    let out = program.ok(&["query", &url, "SELECT name FROM item", "--format", "csv"]);
+    assert!(out.contains("spade"), "{out}");
+    let transaction = db.begin().unwrap();
+    transaction.table::<Item>().unwrap().insert(&item("rake")).unwrap();
+    server.signal("-TERM");
+    // It stops, and lets the transaction end first.
+    transaction.commit().unwrap();
+    let mut server = server;
+    assert!(server.child.wait().unwrap().success());
+    assert!(!program.path("socket").exists());
+    let db = open(&format!("sqlite:{}", program.path("app.db").display()));
+    assert_eq!(db.table::<Item>().unwrap().count(Query::all()).unwrap(), 2);
+}
+
+#[test]
+fn over_tcp_one_must_be_known() {
+    let program = Program::new();
+    program.fails(1, "needs a token", &["serve", "app.db", "--listen", "127.0.0.1:0"]);
+    program.file("tokens", "# ours\n\n0123456789abcdef\n");
+    let elsewhere = ["serve", "app.db", "--listen", "0.0.0.0:0", "--token-file", "tokens"];
+    program.fails(1, "TLS", &elsewhere);
+    let line = program.run_with_input(&["user", "ada"], b"secret\n").out;
+    assert!(line.starts_with("ada:$argon2id$"), "{line}");
+    program.file("users", line);
+    let doors = ["--listen", "127.0.0.1:0", "--token-file", "tokens", "--users-file", "users"];
+    let databases = ["main=app.db", "cache=memory:"];
+    let server = Server::start(&program, &[&databases[..], &doors[..]].concat());
+    let url = |rest: &str| format!("bobak://{}/{rest}", server.place);
+    let refused = |rest: &str| Db::open(&url(rest)).err().map(|error| error.kind());
+    for rest in ["main", "main?token=0123456789abcdeF", "main?user=ada&password=Secret"] {
+        assert_eq!(refused(rest), Some(ErrorKind::Denied), "{rest}");
+    }
+    assert_eq!(refused("other?token=0123456789abcdef"), Some(ErrorKind::Config));
+    let shown = Db::open(&url("main?token=0123456789abcdef&x=1")).err().unwrap().to_string();
+    assert!(!shown.contains("0123456789"), "{shown}");
+    let db = open(&url("?token=0123456789abcdef"));
+    db.table::<Item>().unwrap().insert(&item("spade")).unwrap();
+    let same = open(&url("main?user=ada&password=secret"));
+    assert_eq!(same.table::<Item>().unwrap().count(Query::all()).unwrap(), 1);
+    let cache = open(&url("cache?token=0123456789abcdef"));
+    assert_eq!(cache.table::<Item>().unwrap().count(Query::all()).unwrap(), 0);
+}
+
+#[test]
+fn a_child_process() {
+    let program = Program::new();
+    let file = program.path("app.db").display().to_string().replace(' ', "%20");
+    let bobak = env!("CARGO_BIN_EXE_bobak").replace(' ', "%20");
+    let url = format!("bobak+stdio:{bobak} serve {file} --stdio");
+    let db = open(&url);
+    let items = db.table::<Item>().unwrap();
+    items.insert(&item("spade")).unwrap();
+    // One pipe, and still a write beside an iterator.
+    for found in items.iter(Query::all()).unwrap() {
+        items.insert(&item(&found.unwrap().name)).unwrap();
+    }
+    assert_eq!(items.count(Query::all()).unwrap(), 2);
+    drop((items, db));
+    let db = open(&format!("sqlite:{}", program.path("app.db").display()));
+    assert_eq!(db.table::<Item>().unwrap().count(Query::all()).unwrap(), 2);
+}
+
+/// Killed in the midst of batches: of each that was acknowledged all rows are there, of the last
+/// one all or none.
+#[test]
+fn a_server_that_is_killed() {
+    let program = Program::new();
+    let mut server = Server::start(&program, &["app.db", "--unix", "socket"]);
+    let db = open(&format!("bobak+unix:{}", program.path("socket").display()));
+    let send = |rows: usize| {
+        let mut batch: Batch<'_> = db.batch(BatchOptions::new().commit_every(0));
+        (0..rows).try_for_each(|_| batch.insert(&item("x")))?;
+        batch.finish()
+    };
+    send(1_000).unwrap();
+    let mut acknowledged = 1;
+    let killer = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        server.child.kill().unwrap();
+        server.child.wait().unwrap();
+        server
+    });
+    let error = loop {
+        match send(1_000) {
+            Ok(_) => acknowledged += 1,
+            Err(error) => break error,
+        }
+    };
+    let kinds = [ErrorKind::Unknown, ErrorKind::Unreachable];
+    assert!(kinds.contains(&error.kind()), "{error:?}");
+    let _server = killer.join().unwrap();
+    let db = open(&format!("sqlite:{}", program.path("app.db").display()));
+    let rows = db.table::<Item>().unwrap().count(Query::all()).unwrap();
+    assert_eq!(rows % 1_000, 0);
+    let extra = u64::from(error.kind() == ErrorKind::Unknown);
+    assert!((acknowledged..=acknowledged + extra).contains(&(rows / 1_000)), "{rows}");
+}

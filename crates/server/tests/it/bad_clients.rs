@@ -1,0 +1,208 @@
+//! Clients that do not behave: they are refused, and harm nobody else.
+
+use crate::doors::{TOKEN, memory, serving, tcp_server};
+use crate::raw::Raw;
+use bobak_core::{Control, Engine, ErrorKind, FieldSet, Select, Value, Verb};
+use bobak_remote::Remote;
+use bobak_server::{Server, Settings};
+use bobak_testkit::{Entry, NULL, Probe, create, row, tables};
+use bobak_wire::{Credentials, Head, Hello, Kind, Source, put_request};
+use std::io::Write;
+use std::time::Duration;
+
+fn server(settings: Settings) -> (Server, String) {
+    tcp_server(serving(memory().unwrap()).settings(settings)).unwrap()
+}
+
+fn remote(address: &str) -> Remote {
+    Remote::builder().token(TOKEN).open_tcp(address).unwrap()
+}
+
+fn works(address: &str) {
+    remote(address).tables().unwrap();
+}
+
+#[test]
+fn garbage_is_told_that_it_is() {
+    let (_server, address) = server(Settings::default());
+    for bytes in [&b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"[..], &[0xff; 100], &[0; 12]] {
+        let mut raw = Raw::connect(&address);
+        raw.stream.write_all(bytes).unwrap();
+        let (id, answer) = raw.answer();
+        assert_eq!((id, answer.unwrap_err().kind()), (0, ErrorKind::Corrupt));
+        assert!(raw.frame().is_none());
+    }
+    works(&address);
+}
+
+#[test]
+fn a_frame_that_is_too_large_is_refused_by_its_head() {
+    let mut settings = Settings::default();
+    settings.limits.frame = 100_000;
+    settings.limits.row = 50_000;
+    let (_server, address) = server(settings);
+    let head = |length| Head { length, kind: Kind::Prepare, more: false, id: 2 }.encode();
+    let mut stranger = Raw::connect(&address);
+    stranger.stream.write_all(&head(65_537)).unwrap();
+    assert_eq!(stranger.answer().1.unwrap_err().kind(), ErrorKind::OutOfRange);
+    let mut known = Raw::known(&address);
+    known.stream.write_all(&head(100_001)).unwrap();
+    assert_eq!(known.answer().1.unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert!(known.frame().is_none());
+    let remote = remote(&address);
+    let tag = tables::of_type(bobak_core::Type::Text).unwrap();
+    let probe = Probe::with_tables(&remote, &[&tag]).unwrap();
+    for size in [60_000, 200_000] {
+        let error = probe.insert(&tag, row![1, "x".repeat(size)]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange);
+        let batch =
+            [Entry::insert(&tag, row![2, "x"]), Entry::insert(&tag, row![1, "x".repeat(size)])];
+        let error = probe.batch(&batch, bobak_core::OnError::Stop).whole.unwrap_err();
+        assert_eq!((error.kind(), error.row()), (ErrorKind::OutOfRange, Some(1)));
+    }
+    probe.insert(&tag, row![1, "x".repeat(40_000)]).unwrap();
+}
+
+#[test]
+fn half_a_frame_holds_nobody_up() {
+    let settings = Settings { workers: 1, ..Settings::default() };
+    let (_server, address) = server(settings);
+    let mut ping = Vec::new();
+    put_request::ping(&mut ping, 9);
+    let mut slow: Vec<Raw> = (0..5).map(|_| Raw::known(&address)).collect();
+    for raw in &mut slow {
+        raw.stream.write_all(&ping[..5]).unwrap();
+    }
+    works(&address);
+    for raw in &mut slow {
+        raw.stream.write_all(&ping[5..]).unwrap();
+        assert!(matches!(raw.answer(), (9, Ok(()))));
+    }
+}
+
+#[test]
+fn strangers_come_no_further_than_the_door() {
+    let settings = Settings { hello_timeout: Duration::from_millis(300), ..Settings::default() };
+    let (_server, address) = server(settings);
+    let mut first = Raw::connect(&address);
+    first.put(|out| put_request::tables(out, 3));
+    let (id, answer) = first.answer();
+    assert_eq!((id, answer.unwrap_err().kind()), (3, ErrorKind::Misuse));
+    assert!(first.frame().is_none());
+    let refused = |hello: Hello| {
+        let mut raw = Raw::connect(&address);
+        raw.put(|out| hello.put(out, 1).unwrap());
+        let error = raw.answer().1.unwrap_err();
+        assert!(raw.frame().is_none());
+        error.kind()
+    };
+    let hello = |database: &str, token: &str| {
+        Hello::new(database, "raw", Credentials::Token(token.to_owned()))
+    };
+    assert_eq!(refused(hello("", "a token for texts")), ErrorKind::Denied);
+    assert_eq!(refused(hello("nosuch", "a token for texts")), ErrorKind::Denied);
+    assert_eq!(refused(hello("nosuch", TOKEN)), ErrorKind::Config);
+    assert_eq!(refused(Hello::new("", "raw", Credentials::None)), ErrorKind::Denied);
+    let newer = Hello { lowest: 2, highest: 9, ..hello("", TOKEN) };
+    assert_eq!(refused(newer), ErrorKind::Unsupported);
+    // Who says nothing at all is not waited for.
+    assert!(Raw::connect(&address).frame().is_none());
+    let mut twice = Raw::known(&address);
+    twice.put(|out| hello("", TOKEN).put(out, 2).unwrap());
+    assert_eq!(twice.answer().1.unwrap_err().kind(), ErrorKind::Misuse);
+    twice.put(|out| put_request::ping(out, 3));
+    assert!(matches!(twice.answer(), (3, Ok(()))));
+}
+
+#[test]
+fn who_vanishes_in_a_transaction_leaves_nothing_behind() {
+    let (_server, address) = server(Settings::default());
+    let mark = tables::mark().unwrap();
+    let other = remote(&address);
+    create(&other, &[&mark]).unwrap();
+    let mut raw = Raw::known(&address);
+    raw.put(|out| {
+        put_request::define(out, 2, 0, &mark).unwrap();
+        put_request::control(out, 3, Control::Begin).unwrap();
+        let what = (Verb::Insert, FieldSet::EMPTY);
+        put_request::write(out, 4, 0, what, &[Value::Int(1), Value::Int(0)]).unwrap();
+    });
+    assert!(matches!((raw.answer(), raw.answer()), ((3, Ok(())), (4, Ok(())))));
+    drop(raw);
+    let probe = Probe::new(&other).unwrap();
+    // The server finds out as soon as it looks.
+    while matches!(probe.insert(&mark, row![2, 0]), Err(error) if error.kind() == ErrorKind::Busy) {
+    }
+    assert_eq!(probe.all(&mark).unwrap(), [row![2, 0]]);
+}
+
+#[test]
+fn a_transaction_that_is_forgotten_is_undone() {
+    let settings =
+        Settings { transaction_timeout: Duration::from_millis(300), ..Settings::default() };
+    let (_server, address) = server(settings);
+    let mark = tables::mark().unwrap();
+    let engine = remote(&address);
+    let probe = Probe::with_tables(&engine, &[&mark]).unwrap();
+    let mut raw = Raw::known(&address);
+    raw.put(|out| put_request::control(out, 3, Control::Begin).unwrap());
+    assert!(matches!(raw.answer(), (3, Ok(()))));
+    let (id, answer) = raw.answer();
+    assert_eq!((id, answer.unwrap_err().kind()), (0, ErrorKind::Timeout));
+    probe.insert(&mark, row![1, 0]).unwrap();
+}
+
+#[test]
+fn who_does_not_read_is_cut_off_and_locks_nobody_out() {
+    let settings = Settings { write_timeout: Duration::from_secs(1), ..Settings::default() };
+    let (_server, address) = server(settings);
+    let tag = tables::of_type(bobak_core::Type::Text).unwrap();
+    let engine = remote(&address);
+    let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
+    let text = "x".repeat(100_000);
+    let rows: Vec<_> = (0..200).map(|id| Entry::insert(&tag, row![id, text.clone()])).collect();
+    probe.batch(&rows, bobak_core::OnError::Stop).outcomes().unwrap();
+    for credit in [0, 1] {
+        let mut raw = Raw::known(&address);
+        raw.put(|out| {
+            put_request::define(out, 2, 0, &tag).unwrap();
+            let select = Select::all(&tag);
+            put_request::query(out, 3, credit, false, Source::Select(0, &select)).unwrap();
+        });
+        probe.insert(&tag, row![NULL, "meanwhile"]).unwrap();
+        // Reading only now, it gets what was under way, and no end.
+        std::thread::sleep(Duration::from_millis(2_500));
+        while let Some(head) = raw.frame() {
+            assert!(head.more);
+        }
+    }
+    assert_eq!(probe.count(&tag).unwrap(), 202);
+}
+
+#[test]
+fn who_waits_too_long_for_a_worker_is_told() {
+    let settings =
+        Settings { workers: 1, worker_timeout: Duration::from_millis(100), ..Settings::default() };
+    let (_server, address) = server(settings);
+    let mut first = Raw::known(&address);
+    let mut second = Raw::known(&address);
+    first.put(|out| put_request::control(out, 2, Control::Begin).unwrap());
+    assert!(matches!(first.answer(), (2, Ok(()))));
+    second.put(|out| put_request::tables(out, 2));
+    assert_eq!(second.answer().1.unwrap_err().kind(), ErrorKind::Busy);
+    first.put(|out| put_request::control(out, 3, Control::Rollback).unwrap());
+    assert!(matches!(first.answer(), (3, Ok(()))));
+    second.put(|out| put_request::tables(out, 3));
+    assert!(matches!(second.answer(), (3, Ok(()))));
+}
+
+#[test]
+fn there_are_only_so_many_connections() {
+    let (_server, address) = server(Settings { connections: 2, ..Settings::default() });
+    let [_one, _two] = [Raw::known(&address), Raw::known(&address)];
+    let mut three = Raw::connect(&address);
+    let (id, answer) = three.answer();
+    assert_eq!((id, answer.unwrap_err().kind()), (0, ErrorKind::Busy));
+    let refused = Remote::builder().token(TOKEN).open_tcp(&address).err();
+    assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Busy));
+}

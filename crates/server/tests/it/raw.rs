@@ -1,0 +1,60 @@
+//! A client without manners: it sends what it likes.
+
+use crate::doors::TOKEN;
+use bobak_core::Error;
+use bobak_wire::{Answer, Credentials, Head, Hello, Inbox};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+pub struct Raw {
+    pub stream: TcpStream,
+    pub inbox: Inbox,
+}
+
+impl Raw {
+    pub fn connect(address: &str) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        // A bound for a test that went wrong.
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        Self { stream, inbox: Inbox::new(u32::MAX) }
+    }
+
+    /// Connects and is let in.
+    pub fn known(address: &str) -> Self {
+        let mut raw = Self::connect(address);
+        raw.put(|out| Hello::new("", "raw", Credentials::Token(TOKEN.into())).put(out, 1).unwrap());
+        assert!(matches!(raw.answer(), (_, Ok(()))));
+        raw
+    }
+
+    pub fn put(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = Vec::new();
+        put(&mut bytes);
+        self.stream.write_all(&bytes).unwrap();
+    }
+
+    /// The next frame; `None` at the end of the line.
+    pub fn frame(&mut self) -> Option<Head> {
+        loop {
+            if let Some(head) = self.inbox.next_frame().unwrap() {
+                return Some(head);
+            }
+            match self.inbox.read_from(|room| self.stream.read(room)) {
+                Ok(0) => return None,
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    /// The next frame's number, and the error that it is where it is one.
+    pub fn answer(&mut self) -> (u32, Result<(), Error>) {
+        let head = self.frame().expect("an answer");
+        match Answer::decode(head, self.inbox.body()).unwrap() {
+            Answer::Error(error) => (head.id, Err(error)),
+            _ => (head.id, Ok(())),
+        }
+    }
+}

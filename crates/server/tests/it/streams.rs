@@ -1,0 +1,170 @@
+//! Many requests under way, large batches and queries, cancelled ones, and a server that stops.
+
+use crate::doors::{TOKEN, memory, pipe_to, serving, tcp_server};
+use crate::raw::Raw;
+use bobak_core::memory::Memory;
+use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Source as Asked};
+use bobak_remote::Remote;
+use bobak_server::{Server, Settings};
+use bobak_testkit::{Entry, Probe, row, tables};
+use bobak_wire::put_request;
+use std::sync::Arc;
+
+fn start() -> (Server, String, Remote) {
+    let (server, address) = tcp_server(serving(memory().unwrap())).unwrap();
+    let remote = Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
+    (server, address, remote)
+}
+
+/// A window that is smaller than the batch, so that outcomes must be read while parts are sent.
+fn start_narrow() -> (Server, Remote) {
+    let mut settings = Settings::default();
+    settings.limits.window = 3 << 19;
+    let (server, address) = tcp_server(serving(memory().unwrap()).settings(settings)).unwrap();
+    (server, Remote::builder().token(TOKEN).open_tcp(&address).unwrap())
+}
+
+/// Some MiB, in several parts, so that outcomes come while parts are sent.
+#[test]
+fn large_batches_are_one_all_the_same() {
+    let (_server, tcp) = start_narrow();
+    let pipes = pipe_to(Arc::new(Memory::new())).unwrap();
+    for engine in [&tcp, &pipes] {
+        let mark = tables::mark().unwrap();
+        let probe = Probe::with_tables(engine, &[&mark]).unwrap();
+        let rows: Vec<_> = (0..120_000).map(|n| Entry::insert(&mark, row![n, 0])).collect();
+        assert_eq!(probe.batch(&rows, OnError::Stop).outcomes().unwrap().len(), 120_000);
+        // Every row is wrong: what is said of them is more than the rows themselves.
+        let sent = probe.batch(&rows, OnError::Continue);
+        sent.whole.unwrap();
+        assert_eq!(sent.rows.len(), 120_000);
+        for (number, result) in sent.rows.into_iter().enumerate() {
+            let error = result.unwrap_err();
+            assert_eq!((error.kind(), error.row()), (ErrorKind::Duplicate, Some(number as u64)));
+        }
+        // The last row is wrong: none of them is there.
+        probe.delete_where(&mark, None).unwrap();
+        let mut rows = rows;
+        rows.push(Entry::insert(&mark, row![7, 0]));
+        for inside in [false, true] {
+            if inside {
+                probe.control(Control::Begin).unwrap();
+            }
+            let error = probe.batch(&rows, OnError::Stop).whole.unwrap_err();
+            assert_eq!((error.kind(), error.row()), (ErrorKind::Duplicate, Some(120_000)));
+            assert_eq!(probe.count(&mark).unwrap(), 0);
+            // The first row is wrong: the parts that follow are not wanted.
+            let mut early = rows.clone();
+            early.insert(1, Entry::insert(&mark, row![0, 0]));
+            let error = probe.batch(&early, OnError::Stop).whole.unwrap_err();
+            assert_eq!((error.kind(), error.row()), (ErrorKind::Duplicate, Some(1)));
+            assert_eq!(probe.count(&mark).unwrap(), 0);
+        }
+        probe.control(Control::Rollback).unwrap();
+    }
+}
+
+#[test]
+fn a_query_may_be_left_in_its_midst() {
+    let (_server, _, remote) = start();
+    let mark = tables::mark().unwrap();
+    let probe = Probe::with_tables(&remote, &[&mark]).unwrap();
+    let rows: Vec<_> = (0..200_000).map(|n| Entry::insert(&mark, row![n, 0])).collect();
+    probe.batch(&rows, OnError::Stop).outcomes().unwrap();
+    for wanted in [1, 5_000, 100_000, 200_000] {
+        let mut seen = 0;
+        let select = Select::all(&mark);
+        let each = &mut |_: &dyn bobak_core::Row| {
+            seen += 1;
+            Ok(seen < wanted)
+        };
+        probe.session.query(&Asked::Select(&select), each).unwrap();
+        assert_eq!(seen, wanted);
+        probe.insert(&mark, row![-wanted, 0]).unwrap();
+    }
+}
+
+#[test]
+fn many_requests_are_under_way() {
+    let (_server, address, _) = start();
+    let mark = tables::mark().unwrap();
+    let mut raw = Raw::known(&address);
+    raw.put(|out| {
+        put_request::tables(out, 2);
+        put_request::alter(out, 3, &[bobak_core::SchemaChange::CreateTable(Arc::clone(&mark))])
+            .unwrap();
+        put_request::define(out, 4, 0, &mark).unwrap();
+        let what = (bobak_core::Verb::Insert, bobak_core::FieldSet::EMPTY);
+        for id in 5..500 {
+            // Each third is there already.
+            let key = i64::from(id - u32::from(id % 3 == 0));
+            put_request::write(out, id, 0, what, &row![key, 0]).unwrap();
+        }
+        // A number that stands for nothing, and one that is too large.
+        put_request::get(out, 500, 1, &row![1, 0]).unwrap();
+        put_request::define(out, 501, 9_999, &mark).unwrap();
+        put_request::get(out, 502, 9_999, &row![1, 0]).unwrap();
+        // A value of the wrong class, and a row of the wrong length.
+        put_request::write(out, 503, 0, what, &row!["x", 0]).unwrap();
+        put_request::write(out, 504, 0, what, &row![1]).unwrap();
+        put_request::ping(out, 505);
+    });
+    for id in (2..500).filter(|id| *id != 4) {
+        let (answered, answer) = raw.answer();
+        let wanted = (id > 5 && id % 3 == 0).then_some(ErrorKind::Duplicate);
+        assert_eq!((answered, answer.err().map(|error| error.kind())), (id, wanted));
+    }
+    let wrong = [
+        (500, ErrorKind::Misuse),
+        (502, ErrorKind::Misuse),
+        (503, ErrorKind::Mismatch),
+        (504, ErrorKind::Mismatch),
+    ];
+    for (id, kind) in wrong {
+        let (answered, answer) = raw.answer();
+        assert_eq!((answered, answer.unwrap_err().kind()), (id, kind));
+    }
+    assert!(matches!(raw.answer(), (505, Ok(()))));
+}
+
+#[test]
+fn a_server_that_comes_back_is_found_again() {
+    let engine: Arc<dyn Engine> = Arc::new(Memory::new());
+    let (server, address) = tcp_server(serving(Arc::clone(&engine))).unwrap();
+    let remote = Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
+    let mark = tables::mark().unwrap();
+    let probe = Probe::with_tables(&remote, &[&mark]).unwrap();
+    probe.insert(&mark, row![1, 0]).unwrap();
+    let inside = Probe::new(&remote).unwrap();
+    inside.control(Control::Begin).unwrap();
+    inside.insert(&mark, row![2, 0]).unwrap();
+    let settings = Settings { grace: std::time::Duration::ZERO, ..Settings::default() };
+    drop(server);
+    let unreachable = probe.count(&mark).unwrap_err();
+    assert_eq!(unreachable.kind(), ErrorKind::Unreachable);
+    assert!(unreachable.is_retryable());
+    let builder = serving(engine).settings(settings);
+    let _server = builder.tcp(&address).start().unwrap();
+    assert_eq!(probe.count(&mark).unwrap(), 1);
+    // The transaction is gone, and says so until it is rolled back.
+    let lost = inside.insert(&mark, row![3, 0]).unwrap_err();
+    assert_eq!(lost.kind(), ErrorKind::Unreachable);
+    assert_eq!(inside.control(Control::Commit).unwrap_err().kind(), ErrorKind::Unreachable);
+    inside.insert(&mark, row![4, 0]).unwrap();
+    assert_eq!(probe.count(&mark).unwrap(), 2);
+}
+
+#[test]
+fn a_server_that_stops_lets_a_transaction_end() {
+    let (server, _, remote) = start();
+    let mark = tables::mark().unwrap();
+    let probe = Probe::with_tables(&remote, &[&mark]).unwrap();
+    probe.control(Control::Begin).unwrap();
+    probe.insert(&mark, row![1, 0]).unwrap();
+    server.begin_stop();
+    probe.insert(&mark, row![2, 0]).unwrap();
+    probe.control(Control::Commit).unwrap();
+    assert!(server.stop());
+    let gone = probe.insert(&mark, row![3, 0]).unwrap_err();
+    assert!(matches!(gone.kind(), ErrorKind::Unknown | ErrorKind::Unreachable), "{gone:?}");
+}

@@ -1,0 +1,427 @@
+//! One frame of each kind, and what it says in the words of the protocol's page.
+
+use bobak_core::{
+    Assign, Change, Collation, ColumnSchema, Comparison, Condition, Control, Error, ErrorKind,
+    Expr, FieldSet, GivenKey, OnDelete, OnError, Order, Outcome, Role, RowBuffer, SchemaChange,
+    Select, TableSchema, Type, Uuid, Value, Verb,
+};
+use bobak_wire::{
+    Asked, Credentials, Hello, Limits, OutcomeWriter, Source, Welcome, put_answer, put_request,
+};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// A frame, and what it says.
+pub struct Sample {
+    pub name: &'static str,
+    pub bytes: Vec<u8>,
+    pub message: Json,
+}
+
+type Put<'p> = &'p dyn Fn(&mut Vec<u8>);
+
+fn sample(name: &'static str, message: Json, put: Put<'_>) -> Sample {
+    let mut bytes = Vec::new();
+    put(&mut bytes);
+    Sample { name, bytes, message }
+}
+
+/// A table with everything that a description can hold.
+pub fn person() -> Arc<TableSchema> {
+    Arc::new(
+        TableSchema::builder("pérson")
+            .column(ColumnSchema::new("id", Type::I64))
+            .column(
+                ColumnSchema::of::<String>("name")
+                    .max_chars(40)
+                    .unique()
+                    .collation(Collation::NoCase),
+            )
+            .column(ColumnSchema::of::<Option<i32>>("age").default(18).check("age >= 0"))
+            .column(ColumnSchema::new("amount", Type::Currency))
+            .column(ColumnSchema::of::<Option<Vec<u8>>>("photo"))
+            .column(ColumnSchema::new("born", Type::Date).as_text())
+            .column(ColumnSchema::of::<Option<i64>>("boss").references(
+                "pérson",
+                "id",
+                OnDelete::SetNull,
+            ))
+            .column(ColumnSchema::new("version", Type::I64).role(Role::Version))
+            .key(["id"])
+            .index("by_age", ["age", "name"])
+            .build()
+            .unwrap(),
+    )
+}
+
+fn person_json() -> Json {
+    let column = |name: &str, ty: &str, more: Json| {
+        let mut column = json!({
+            "name": name, "type": ty, "nullable": false, "unique": false, "as_text": false,
+            "collation": 0, "role": 0, "max_chars": null, "default": null, "check": null,
+            "references": null,
+        });
+        for (key, value) in more.as_object().unwrap() {
+            column[key] = value.clone();
+        }
+        column
+    };
+    let boss = json!({"nullable": true, "references": {"table": "pérson", "column": "id", "on_delete": 2}});
+    json!({
+        "name": "pérson",
+        "columns": [
+            column("id", "i64", json!({})),
+            column("name", "text", json!({"max_chars": 40, "unique": true, "collation": 1})),
+            column("age", "i32", json!({"nullable": true, "default": 18, "check": "age >= 0"})),
+            column("amount", "currency", json!({})),
+            column("photo", "bytes", json!({"nullable": true})),
+            column("born", "date", json!({"as_text": true})),
+            column("boss", "i64", boss),
+            column("version", "i64", json!({"role": 3})),
+        ],
+        "key": [0],
+        "keys_made_by": 0,
+        "indexes": [{"name": "by_age", "unique": false, "columns": [2, 1]}],
+    })
+}
+
+fn ada() -> Vec<Value<'static>> {
+    vec![
+        Value::Null,
+        "Ada \0 Lovelace".into(),
+        Value::Int(36),
+        Value::Int(i64::MAX),
+        Value::Bytes(vec![0, 255].into()),
+        "1815-12-10".into(),
+        Value::Null,
+        Value::Int(0),
+    ]
+}
+
+fn ada_json() -> Json {
+    json!([null, "Ada \0 Lovelace", 36, "9223372036854775807", {"hex": "00ff"}, "1815-12-10", null, 0])
+}
+
+fn rows(rows: &[Vec<Value<'static>>]) -> RowBuffer {
+    let mut buffer = RowBuffer::default();
+    rows.iter().for_each(|row| buffer.push(&row.as_slice()).unwrap());
+    buffer
+}
+
+/// What clients send, in an order in which a server can read it.
+pub fn requests() -> Vec<Sample> {
+    [greetings(), definitions(), writes(), batches(), queries(), others()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn greetings() -> Vec<Sample> {
+    let hello = |credentials| Hello::new("main", "example 1.0", credentials);
+    let message = |credentials: Json| json!({"lowest": 1, "highest": 1, "database": "main", "client": "example 1.0", "credentials": credentials});
+    let user = Credentials::User { name: "ada".into(), password: "secret".into() };
+    vec![
+        sample("hello on a pipe", message(Json::Null), &|out| {
+            hello(Credentials::None).put(out, 1).unwrap();
+        }),
+        sample("hello with a token", message(json!({"token": "0123456789abcdef"})), &|out| {
+            hello(Credentials::Token("0123456789abcdef".into())).put(out, 1).unwrap();
+        }),
+        sample(
+            "hello with a password",
+            message(json!({"user": "ada", "password": "secret"})),
+            &|out| hello(user.clone()).put(out, 1).unwrap(),
+        ),
+    ]
+}
+
+fn definitions() -> Vec<Sample> {
+    vec![
+        sample("define", json!({"number": 1, "table": person_json()}), &|out| {
+            put_request::define(out, 2, 1, &person()).unwrap();
+        }),
+        sample("prepare", json!({"number": 7, "sql": "select ?"}), &|out| {
+            put_request::prepare(out, 3, 7, "select ?").unwrap();
+        }),
+        sample("forget a table", json!({"what": "table", "number": 9}), &|out| {
+            put_request::forget(out, 4, true, 9);
+        }),
+        sample("begin", json!({"step": "begin"}), &|out| {
+            put_request::control(out, 5, Control::Begin).unwrap();
+        }),
+        sample("commit", json!({"step": "commit"}), &|out| {
+            put_request::control(out, 6, Control::Commit).unwrap();
+        }),
+        sample("savepoint", json!({"step": "savepoint", "name": "s1"}), &|out| {
+            put_request::control(out, 7, Control::Savepoint("s1")).unwrap();
+        }),
+    ]
+}
+
+fn writes() -> Vec<Sample> {
+    let fields: FieldSet = [1, 2].into_iter().collect();
+    let update: Vec<_> = [Value::Int(1)].into_iter().chain(ada().into_iter().skip(1)).collect();
+    let mut updated = ada_json();
+    updated[0] = json!(1);
+    let condition = Condition::Or(vec![
+        Condition::And(vec![
+            Condition::Compare { column: 2, comparison: Comparison::Less, value: Value::Int(9) },
+            Condition::Not(Box::new(Condition::IsNull { column: 4 })),
+        ]),
+        Condition::In { column: 1, values: vec!["a".into(), "b".into()] },
+        Condition::Like { column: 1, pattern: "A%".into() },
+        Condition::StartsWith { column: 1, prefix: "é".into() },
+        Condition::CompareColumns { left: 0, comparison: Comparison::GreaterOrEqual, right: 6 },
+    ]);
+    let assign = [
+        Assign::Set { column: 1, value: "x".into() },
+        Assign::Add { column: 3, value: Value::Int(-5) },
+    ];
+    let condition_json = json!({"or": [
+        {"and": [{"column": 2, "comparison": "<", "value": 9}, {"not": {"is_null": 4}}]},
+        {"column": 1, "in": ["a", "b"]},
+        {"column": 1, "like": "A%"},
+        {"column": 1, "starts_with": "é"},
+        {"column": 0, "comparison": ">=", "right": 6},
+    ]});
+    vec![
+        sample(
+            "insert",
+            json!({"table": 1, "verb": "insert", "columns": [], "row": ada_json()}),
+            &|out| {
+                let what = (Verb::Insert, FieldSet::EMPTY);
+                put_request::write(out, 8, 1, what, &ada()).unwrap();
+            },
+        ),
+        sample(
+            "update of two columns",
+            json!({"table": 1, "verb": "update", "columns": [1, 2], "row": updated}),
+            &|out| put_request::write(out, 9, 1, (Verb::Update, fields), &update).unwrap(),
+        ),
+        sample(
+            "delete by key",
+            json!({"table": 1, "verb": "delete", "columns": [], "row": [-3]}),
+            &|out| {
+                let what = (Verb::Delete, FieldSet::EMPTY);
+                put_request::write(out, 10, 1, what, &[Value::Int(-3)]).unwrap();
+            },
+        ),
+        sample(
+            "change by a condition",
+            json!({"table": 1, "condition": condition_json, "assign": [{"set": 1, "value": "x"}, {"add": 3, "value": -5}]}),
+            &|out| {
+                let (condition, assign) = (Some(&condition), Some(&assign[..]));
+                let change = Change { table: &person(), condition, assign };
+                put_request::change(out, 11, 1, &change).unwrap();
+            },
+        ),
+        sample("delete all", json!({"table": 1, "condition": null, "assign": null}), &|out| {
+            let change = Change { table: &person(), condition: None, assign: None };
+            put_request::change(out, 12, 1, &change).unwrap();
+        }),
+    ]
+}
+
+fn batches() -> Vec<Sample> {
+    let inserts = rows(&[ada(), ada()]);
+    let deletes = rows(&[vec![Value::Int(1)]]);
+    let insert =
+        json!({"table": 1, "verb": "insert", "columns": [], "rows": [ada_json(), ada_json()]});
+    let delete = json!({"table": 1, "verb": "delete", "columns": [], "rows": [[1]]});
+    let put = |out: &mut Vec<u8>, verb, rows: &RowBuffer| {
+        put_request::batch_run(out, 1, (verb, FieldSet::EMPTY), rows.as_bytes())
+    };
+    vec![
+        sample(
+            "batch in one frame",
+            json!({"on_error": "continue", "runs": [insert, delete]}),
+            &|out| {
+                put_request::batch(out, 13, false, OnError::Continue, |out| {
+                    put(out, Verb::Insert, &inserts)?;
+                    put(out, Verb::Delete, &deletes)
+                })
+                .unwrap();
+            },
+        ),
+        sample("batch, first part", json!({"on_error": "stop", "runs": [insert]}), &|out| {
+            let fill = |out: &mut Vec<u8>| put(out, Verb::Insert, &inserts);
+            put_request::batch(out, 14, true, OnError::Stop, fill).unwrap();
+        }),
+        sample("batch, last part", json!({"on_error": "stop", "runs": [delete]}), &|out| {
+            let fill = |out: &mut Vec<u8>| put(out, Verb::Delete, &deletes);
+            put_request::batch(out, 14, false, OnError::Stop, fill).unwrap();
+        }),
+    ]
+}
+
+fn queries() -> Vec<Sample> {
+    let select = Select {
+        table: person(),
+        columns: vec![Expr::Column(2), Expr::Count, Expr::Sum(3), Expr::Max(1)],
+        condition: Some(Condition::IsNull { column: 4 }),
+        group: vec![2],
+        order: vec![Order { column: 2, descending: true }],
+        limit: Some(10),
+        offset: 3,
+    };
+    let select_json = json!({
+        "table": 1,
+        "columns": [{"column": 2}, {"count": 0}, {"sum": 3}, {"max": 1}],
+        "condition": {"is_null": 4}, "group": [2], "order": [{"column": 2, "descending": true}],
+        "limit": 10, "offset": 3,
+    });
+    let parameters = [Value::Int(1), Value::Float(0.5), Value::Null];
+    vec![
+        sample("get", json!({"table": 1, "key": [7]}), &|out| {
+            put_request::get(out, 15, 1, &[Value::Int(7)]).unwrap();
+        }),
+        sample(
+            "query over a table",
+            json!({"credit": 1_048_576, "columns": false, "source": select_json}),
+            &|out| {
+                let source = Source::Select(1, &select);
+                put_request::query(out, 16, 1 << 20, false, source).unwrap();
+            },
+        ),
+        sample(
+            "query in SQL",
+            json!({"credit": 0, "columns": true, "source": {"sql": "select ?, ?, ?", "parameters": [1, 0.5, null]}}),
+            &|out| {
+                let source = Source::Text("select ?, ?, ?", &parameters);
+                put_request::query(out, 17, 0, true, source).unwrap();
+            },
+        ),
+        sample(
+            "open a statement",
+            json!({"source": {"statement": 7, "parameters": ["x"]}}),
+            &|out| put_request::open(out, 18, Source::Statement(7, &["x".into()])).unwrap(),
+        ),
+        sample("fetch", json!({"cursor": 3}), &|out| put_request::fetch(out, 19, 3)),
+        sample("close", json!({"cursor": 3}), &|out| put_request::close(out, 20, 3)),
+        sample("execute", json!({"source": {"sql": "vacuum", "parameters": []}}), &|out| {
+            put_request::execute(out, 21, Source::Text("vacuum", &[])).unwrap();
+        }),
+        sample("cancel", json!({}), &|out| put_request::cancel(out, 17)),
+        sample("credit", json!({"bytes": 65_536}), &|out| put_request::credit(out, 16, 65_536)),
+    ]
+}
+
+fn others() -> Vec<Sample> {
+    let create = json!({"changes": [{"create_table": person_json()}, {"add_column": 7, "table": person_json()}, {"add_index": 1, "table": person_json()}]});
+    vec![
+        sample("tables", json!({}), &|out| put_request::tables(out, 22)),
+        sample("alter", create, &|out| {
+            let changes = [
+                SchemaChange::CreateTable(person()),
+                SchemaChange::AddColumn { table: person(), column: 7 },
+                SchemaChange::AddIndex { table: person(), index: 1 },
+            ];
+            put_request::alter(out, 23, &changes).unwrap();
+        }),
+        sample("flush", json!({}), &|out| put_request::flush(out, 24)),
+        sample("ping", json!({}), &|out| put_request::ping(out, u32::MAX)),
+    ]
+}
+
+/// What servers send.
+pub fn answers() -> Vec<Sample> {
+    let mut capabilities = bobak_core::Capabilities::NONE;
+    (capabilities.sql, capabilities.dense_keys) = (true, true);
+    let welcome = Welcome {
+        version: 1,
+        limits: Limits::default(),
+        capabilities,
+        engine: "sqlite".into(),
+        server: "bobak 0.1.0".into(),
+    };
+    let welcome_json = json!({"version": 1, "frame": 67_108_864, "row": 67_108_864, "requests": 1024, "handles": 4096, "window": 4_194_304, "capabilities": 17, "engine": "sqlite", "server": "bobak 0.1.0"});
+    let mut all = vec![
+        sample("welcome", welcome_json, &|out| put_answer::welcome(out, 1, &welcome).unwrap()),
+        sample("ok", json!({}), &|out| put_answer::ok(out, 5)),
+        sample("count", json!({"rows": 12}), &|out| put_answer::count(out, 11, 12)),
+    ];
+    all.extend(errors());
+    all.extend(outcomes());
+    all.extend(results());
+    all
+}
+
+fn errors() -> Vec<Sample> {
+    let duplicate = || {
+        Error::new(ErrorKind::Duplicate, "a row with this unique value is already there")
+            .in_table("pérson")
+            .in_column("name")
+            .at_row(3)
+            .with_code(2067)
+            .with_source("UNIQUE constraint failed: pérson.name (SQLite's code 2067)")
+    };
+    vec![
+        sample(
+            "error with its place",
+            json!({"kind": 2, "message": "a row with this unique value is already there", "table": "pérson", "column": "name", "row": 3, "code": 2067, "detail": "UNIQUE constraint failed: pérson.name (SQLite's code 2067)"}),
+            &|out| put_answer::error(out, 8, &duplicate()),
+        ),
+        sample(
+            "error before the end",
+            json!({"kind": 14, "message": "the server stops", "table": null, "column": null, "row": null, "code": null, "detail": null}),
+            &|out| {
+                put_answer::error(out, 0, &Error::new(ErrorKind::Unreachable, "the server stops"));
+            },
+        ),
+    ]
+}
+
+fn outcomes() -> Vec<Sample> {
+    let key = Uuid::from_bytes(*b"0123456789abcdef");
+    let all = [
+        Outcome::Inserted(Some(GivenKey::Int(41))),
+        Outcome::Inserted(Some(GivenKey::Int(42))),
+        Outcome::Inserted(Some(GivenKey::Int(50))),
+        Outcome::Inserted(None),
+        Outcome::Inserted(None),
+        Outcome::Inserted(Some(GivenKey::Uuid(key))),
+        Outcome::Changed(1),
+        Outcome::Changed(1),
+        Outcome::Changed(0),
+        Outcome::Ignored,
+    ];
+    let message = json!({"groups": [
+        {"integer_keys": 41, "rows": 2}, {"integer_keys": 50, "rows": 1}, {"inserted": true, "rows": 2},
+        {"key": {"hex": "30313233343536373839616263646566"}, "rows": 1},
+        {"changed": 1, "rows": 2}, {"changed": 0, "rows": 1}, {"ignored": true, "rows": 1},
+        {"failed": {"kind": 4, "message": "NULL where none may be", "table": null, "column": "name", "row": 10, "code": null, "detail": null}, "rows": 1},
+    ]});
+    vec![
+        sample("outcomes", message, &|out| {
+            let mut writer = OutcomeWriter::default();
+            all.iter().for_each(|outcome| writer.push(Ok(*outcome)).unwrap());
+            let error = Error::new(ErrorKind::Constraint, "NULL where none may be");
+            writer.push(Err(&error.in_column("name").at_row(10))).unwrap();
+            writer.put(out, 13, true).unwrap();
+        }),
+        sample("outcomes, the end", json!({"groups": []}), &|out| {
+            OutcomeWriter::default().put(out, 13, false).unwrap();
+        }),
+    ]
+}
+
+fn results() -> Vec<Sample> {
+    let found = rows(&[ada(), vec![Value::Float(-0.5)], Vec::new()]);
+    let asked = Asked::Sql { text: "select 1 as one".into(), parameters: Vec::new() };
+    vec![
+        sample("rows", json!({"rows": [ada_json(), [-0.5], []]}), &|out| {
+            put_answer::rows(out, 16, true, found.as_bytes()).unwrap();
+        }),
+        sample("no row", json!({"rows": []}), &|out| put_answer::row(out, 15, None).unwrap()),
+        sample(
+            "columns",
+            json!({"cursor": 3, "columns": [{"name": "one", "type": "any"}]}),
+            &|out| {
+                put_answer::columns(out, 18, false, 3, (&asked, &["one".to_owned()])).unwrap();
+            },
+        ),
+        sample("schemas", json!({"tables": [person_json()]}), &|out| {
+            put_answer::schemas(out, 22, &[TableSchema::clone(&person())]).unwrap();
+        }),
+    ]
+}

@@ -1,0 +1,70 @@
+//! The samples against the file that all implementations share, and read back.
+
+use crate::samples::{Sample, answers, requests};
+use bobak_wire::{Answer, HEADER, Handles, Head, Inbox, Limits, Request, read_schema};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+use std::sync::Arc;
+
+fn head_of(bytes: &[u8]) -> Head {
+    Head::decode(*bytes.first_chunk::<HEADER>().unwrap()).unwrap()
+}
+
+fn vector(from: &str, sample: &Sample) -> Json {
+    let hex: String = sample.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let head = head_of(&sample.bytes);
+    json!({
+        "name": sample.name, "from": from, "hex": hex,
+        "kind": head.kind as u8, "more": head.more, "id": head.id,
+        "message": sample.message,
+    })
+}
+
+#[test]
+fn the_file_holds_them() {
+    let sent = requests().into_iter().map(|sample| vector("client", &sample));
+    let said = answers().into_iter().map(|sample| vector("server", &sample));
+    let all: Vec<Json> = sent.chain(said).collect();
+    let text = serde_json::to_string_pretty(&all).unwrap() + "\n";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/wire.json");
+    if std::env::var_os("BOBAK_WRITE_VECTORS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap();
+    assert!(found == text, "vectors/wire.json differs: clients rely on every byte of it");
+}
+
+#[test]
+fn servers_read_every_request() {
+    let mut handles = Handles::new(&Limits::default());
+    let mut inbox = Inbox::new(1 << 20);
+    for sample in requests() {
+        inbox.push(&sample.bytes);
+        let head = inbox.next_frame().unwrap().unwrap();
+        let request = Request::decode(head, inbox.body(), &handles);
+        match request.unwrap_or_else(|error| panic!("{}: {error}", sample.name)) {
+            Request::Define { handle, schema } => {
+                handles.define(handle, read_schema(schema).map(Arc::new));
+            }
+            Request::Prepare { handle, text } => handles.prepare(handle, text),
+            Request::Batch(part) => {
+                let mut batch = bobak_core::Batch::new();
+                part.read_into(&mut batch, &handles).unwrap();
+                assert!(!batch.is_empty());
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn clients_read_every_answer() {
+    for sample in answers() {
+        let answer = Answer::decode(head_of(&sample.bytes), &sample.bytes[HEADER..]);
+        match answer.unwrap_or_else(|error| panic!("{}: {error}", sample.name)) {
+            Answer::Rows(rows) => rows.for_each(|row| assert!(row.is_ok())),
+            Answer::Outcomes(outcomes) => outcomes.for_each(|outcome| assert!(outcome.is_ok())),
+            _ => {}
+        }
+    }
+}
