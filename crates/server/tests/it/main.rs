@@ -1,4 +1,5 @@
 //! The doors, from outside: the conformance suite through each, and clients that do not behave.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may stop at what they did not expect")]
 
 mod bad_clients; // clients that do not behave: they harm nobody
 mod conformance; // the suite through each door, on the memory engine and on SQLite

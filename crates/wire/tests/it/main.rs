@@ -1,4 +1,5 @@
 //! The protocol from outside: the vectors that all implementations share, and bytes that are wrong.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may stop at what they did not expect")]
 
 mod samples; // one frame of each kind, and what it says
 mod vectors; // the samples against the file in `vectors/`
