@@ -1,6 +1,7 @@
 //! A table's whole description, checked once and shared.
 
 use super::{ColumnSchema, Role, TableSchemaBuilder};
+use crate::codec::{EncodedRow, RawValue};
 use crate::{Error, ErrorKind, FieldSet, Result, Row, Storage, Type};
 use std::borrow::Cow;
 
@@ -170,23 +171,34 @@ impl TableSchema {
     }
 
     /// Refuses a row that does not hold one value for each column, or for each of the key's where
-    /// `key_only` is set, in its column's stored form: for rows that come from outside.
+    /// `key_only` is set, in its column's stored form: for rows that come from outside, whose bytes
+    /// were [checked](EncodedRow::check).
     ///
     /// # Errors
     /// `Mismatch` for a wrong number of values; as [`ColumnSchema::check_stored`].
-    pub fn check_stored(&self, key_only: bool, row: &dyn Row) -> Result<()> {
+    pub fn check_stored(&self, key_only: bool, row: &EncodedRow<'_>) -> Result<()> {
         let wanted = if key_only { self.key.len() } else { self.columns.len() };
         if row.len() != wanted {
             let message = format!("{} values where {wanted} are wanted", row.len());
             return Err(Error::new(ErrorKind::Mismatch, message).in_table(self.name.clone()));
         }
-        for place in 0..wanted {
-            let column =
-                if key_only { self.key.get(place).copied().unwrap_or(place) } else { place };
-            if let Some(column) = self.columns.get(column) {
-                column
-                    .check_stored(row.get(place))
-                    .map_err(|error| error.in_table(self.name.clone()))?;
+        for (place, value) in row.raw_values().enumerate() {
+            let column = match self.key.get(place) {
+                Some(column) if key_only => *column,
+                _ => place,
+            };
+            let Some(column) = self.columns.get(column) else { continue };
+            // A text is looked at again only where it may be too long.
+            let fits = match (column.storage, value) {
+                (_, RawValue::Null) | (Storage::Bytes, RawValue::Bytes(_)) => true,
+                (Storage::Text, RawValue::Text(text)) => {
+                    column.max_chars.is_none_or(|max| text.len() <= max as usize)
+                }
+                _ => false,
+            };
+            if !fits {
+                let checked = column.check_stored(row.value(place));
+                checked.map_err(|error| error.in_table(self.name.clone()))?;
             }
         }
         Ok(())
