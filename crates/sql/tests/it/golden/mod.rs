@@ -2,6 +2,7 @@
 //! is at hand.
 
 mod conditions; // WHERE
+mod postgres; // what PostgreSQL is told otherwise
 mod queries; // SELECT
 mod rows; // INSERT, UPDATE, DELETE
 mod schema; // CREATE, ALTER
