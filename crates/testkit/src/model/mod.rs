@@ -5,7 +5,7 @@
 //! reopenings. Where the stores differ the program is made as short as it gets and shown whole.
 //!
 //! Where the subject's keys are not dense nobody can say which ones it makes: then the reference is
-//! given those that the subject made, and only asked whether they were free. See [`keys`].
+//! given those that the subject made, and only asked whether they were free. See `keys`.
 
 mod generate;
 mod keys;
