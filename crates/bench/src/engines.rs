@@ -1,9 +1,10 @@
 //! The list of engines that can be measured.
 
 use crate::lane::{Engine, Failure};
+use crate::server::{MARIADB, POSTGRES};
 use crate::{facade, raw};
 
-/// The engines that are measured when none are named, in the order of the report's rows.
+/// The engines that need nothing but this process, in the order of the report's rows.
 #[must_use]
 pub fn all() -> Vec<&'static dyn Engine> {
     let engines = facade::ENGINES.iter().map(|engine| engine as &dyn Engine);
@@ -21,11 +22,32 @@ pub fn remote() -> Vec<&'static dyn Engine> {
     facade::REMOTE.iter().map(|engine| engine as &dyn Engine).collect()
 }
 
+/// The engines that need a database server: those whose server was [given](give) or is installed,
+/// so that a private one can be started. It runs until its last cell is measured.
+#[must_use]
+pub fn servers() -> Vec<&'static dyn Engine> {
+    let there = facade::SERVERS.iter().filter(|engine| engine.kind().is_there());
+    there.map(|engine| engine as &dyn Engine).collect()
+}
+
+/// Has the engine of this name, `postgres` or `mariadb`, and its raw lane use the server at a URL
+/// instead of a private one. Each lane gets a database of its own there, and removes it.
+///
+/// # Errors
+/// A name that is neither.
+pub fn give(name: &str, url: &str) -> Result<(), Failure> {
+    let engine = facade::SERVERS.iter().find(|engine| engine.name() == name);
+    let engine = engine.ok_or_else(|| Failure::new(format!("{name} needs no server")))?;
+    engine.kind().give(url);
+    Ok(())
+}
+
 /// Engines that are measured only when named: the raw lanes themselves. Such a cell is held
 /// against itself, and shows how far from 1 a ratio wanders by chance alone.
 #[must_use]
 pub fn raw() -> Vec<&'static dyn Engine> {
-    raw::ENGINES.iter().map(|engine| engine as &dyn Engine).collect()
+    let servers: [&'static dyn Engine; 2] = [&POSTGRES, &MARIADB];
+    raw::ENGINES.iter().map(|engine| engine as &dyn Engine).chain(servers).collect()
 }
 
 /// Reads a comma-separated list of names.
@@ -41,6 +63,7 @@ fn find(name: &str) -> Result<&'static dyn Engine, Failure> {
     if facade::program().is_none() {
         known.extend(remote());
     }
+    known.extend(facade::SERVERS.iter().map(|engine| engine as &dyn Engine));
     known.extend(raw());
     let found = known.iter().find(|engine| engine.name().eq_ignore_ascii_case(name));
     found.copied().ok_or_else(|| {

@@ -1,8 +1,10 @@
 //! What an engine implements to be measured. Adding one is one file: an [`Engine`] that opens a
 //! [`Lane`], and its name in [`crate::engines`].
 
+use std::any::Any;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::workload::{Asked, Row, Rows, Task, View};
 
@@ -26,12 +28,21 @@ pub trait Engine: Sync {
         None
     }
 
+    /// Keeps what the engine needs beside its databases, such as a server, from one lane to the
+    /// next, until what this gives is dropped; nothing by default.
+    fn hold(&self) -> Option<Result<Held, Failure>> {
+        None
+    }
+
     /// Opens a new database in `folder`, which is empty, with an empty table of persons.
     ///
     /// # Errors
     /// The engine's own.
     fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure>;
 }
+
+/// Something that is there for as long as it is held.
+pub type Held = Arc<dyn Any + Send + Sync>;
 
 /// One new database of an engine. The runner calls [`fill`](Self::fill), [`load`](Self::load),
 /// then [`run`](Self::run) with the clock on it, then [`dump`](Self::dump).

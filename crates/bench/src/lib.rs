@@ -22,8 +22,9 @@
 //!
 //! Files in the order a reader meets them: [`workload`] (the record, what is done with it, how
 //! each row is checked), [`lane`] (what an engine implements to be measured), `facade` (Bobak),
-//! `raw` (the C API), [`engines`] (the list), `runner` (who runs when, and the clock), [`report`]. [`crash`]
-//! stands beside them: not how fast, but what is left when something goes wrong.
+//! `raw` (the C API), `server` (where servers are, and their raw lanes), [`engines`] (the list), `runner` (who runs
+//! when, and the clock), [`report`]. [`crash`] stands beside them: not how fast, but what is left when something goes
+//! wrong.
 
 pub mod crash;
 mod endless;
@@ -35,6 +36,7 @@ mod progress;
 mod raw;
 pub mod report;
 mod runner;
+mod server;
 pub mod workload;
 
 pub use endless::{Endless, endless};

@@ -20,6 +20,20 @@ pub(crate) fn postgres_bin() -> Result<PathBuf> {
         .ok_or_else(|| missing("PostgreSQL", "`postgres` and `initdb`", "postgresql"))
 }
 
+/// PostgreSQL's client program.
+///
+/// # Errors
+/// Where it is not installed, with what to install.
+pub fn psql() -> Result<PathBuf> {
+    let mut folders = path();
+    folders.extend(postgres_bin().ok());
+    folders
+        .into_iter()
+        .map(|folder| folder.join("psql"))
+        .find(|file| file.is_file())
+        .ok_or_else(|| missing("PostgreSQL's client", "`psql`", "postgresql-client"))
+}
+
 /// One of MariaDB's programs.
 pub(crate) fn mariadb(program: &str) -> Result<PathBuf> {
     let places = ["/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin"];

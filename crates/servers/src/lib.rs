@@ -43,6 +43,7 @@ mod sharded;
 mod tls;
 
 pub use error::{Error, Result};
+pub use find::psql;
 pub use galera::Galera;
 pub use mariadb::MariaDb;
 pub use options::Options;

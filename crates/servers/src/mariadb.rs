@@ -68,6 +68,12 @@ impl MariaDb {
         self.server.last_words()
     }
 
+    /// Whether its programs are there.
+    #[must_use]
+    pub fn is_installed() -> bool {
+        find::mariadb("mariadbd").is_ok() && find::mariadb("mariadb-install-db").is_ok()
+    }
+
     /// `mysql://bobak@127.0.0.1:PORT/bobak`, with the password where there is one.
     #[must_use]
     pub fn url(&self) -> String {

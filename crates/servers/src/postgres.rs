@@ -55,6 +55,12 @@ impl Postgres {
         Ok(Self { server: Server::start(plan, folder)?, login })
     }
 
+    /// Whether its programs are there.
+    #[must_use]
+    pub fn is_installed() -> bool {
+        find::postgres_bin().is_ok()
+    }
+
     /// `postgres://bobak@127.0.0.1:PORT/bobak`, with the password where there is one.
     #[must_use]
     pub fn url(&self) -> String {
@@ -132,13 +138,13 @@ impl Postgres {
     /// # Errors
     /// Where a statement fails, with psql's words.
     pub fn run(&self, sql: &str) -> Result<String> {
-        let bin = find::postgres_bin()?;
-        let output = Command::new(bin.join("psql"))
+        let psql = find::psql()?;
+        let output = Command::new(&psql)
             .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", &self.socket_url()])
             .args(["-c", sql])
             .stdin(Stdio::null())
             .output()
-            .map_err(|e| Error::io("start", &bin.join("psql"), &e))?;
+            .map_err(|e| Error::io("start", &psql, &e))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
         }

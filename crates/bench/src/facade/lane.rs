@@ -7,6 +7,7 @@ use bobak::{Batch, BatchOptions, BatchReport, Db, DynRow, Query, Table, Value, V
 use super::person::Person;
 use super::remote::Server;
 use crate::lane::{Answer, Failure, Lane};
+use crate::server::Home;
 use crate::workload::{Asked, Row, Rows, Seen, Task, View};
 
 /// A database with a table of persons.
@@ -18,19 +19,26 @@ pub struct BobakLane {
     settings: &'static [&'static str],
     /// What serves the database, where that is another process; it ends after the database.
     _server: Option<Server>,
+    /// After the database: on a server it goes when nobody is in it.
+    _home: Option<Home>,
 }
 
 impl BobakLane {
     /// Works on `db`, one of whose engines has an empty table of persons. `settings` names the pragmas that it
     /// has, where it is SQLite.
     pub const fn new(db: Db, engine: &'static str, settings: &'static [&'static str]) -> Self {
-        Self { db, engine, people: Vec::new(), settings, _server: None }
+        Self { db, engine, people: Vec::new(), settings, _server: None, _home: None }
     }
 
     /// Keeps the process that serves the database.
     pub fn with_server(mut self, server: Option<Server>) -> Self {
         self._server = server;
         self
+    }
+
+    /// The same, with a database on a server that is to go with it.
+    pub fn at(self, home: Home) -> Self {
+        Self { _home: Some(home), ..self }
     }
 
     fn table(&self) -> Result<Table<'static, Person>, Failure> {

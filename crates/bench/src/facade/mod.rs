@@ -8,7 +8,9 @@ mod engine;
 mod lane;
 mod person;
 mod remote;
+mod server;
 
 pub(crate) use cached::CACHED;
 pub(crate) use engine::ENGINES;
 pub(crate) use remote::{ENGINES as REMOTE, program};
+pub(crate) use server::SERVERS;

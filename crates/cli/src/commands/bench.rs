@@ -25,9 +25,18 @@ pub struct Bench {
     synced_rows: Option<usize>,
 
     /// The engines to measure, separated by commas; a wrong name is answered with the right ones
-    /// [default: all]
+    /// [default: all, servers where they are installed]
     #[arg(short, long, value_name = "NAMES")]
     engines: Option<String>,
+
+    /// The PostgreSQL server to measure, by its URL; the user must be allowed to make databases
+    /// [default: a private one, started for the run]
+    #[arg(long, value_name = "URL")]
+    postgres: Option<String>,
+
+    /// The MariaDB server to measure, as with --postgres
+    #[arg(long, value_name = "URL")]
+    mariadb: Option<String>,
 
     /// The cells to measure, separated by commas, such as "batch trans,all direct" [default: all]
     #[arg(short, long, value_name = "NAMES")]
@@ -72,6 +81,7 @@ Examples:
   bobak bench
   bobak bench --rows 100000 --engines \"sqlite memory,sqlite file off exclusive\"
   bobak bench --cells \"direct,by one\" --repeat 3 --markdown report.md --html report.html
+  bobak bench --engines postgres,mariadb --postgres postgres://me:secret@db.example/postgres
   bobak bench --quiet --json - > report.json
   bobak bench --crash --kills 100 --markdown crashes.md";
 
@@ -133,10 +143,15 @@ impl Bench {
     fn options(&self) -> Result<Options> {
         let wrong = |error: &dyn std::fmt::Display| Error::usage(error.to_string());
         let default = Options::default();
+        for (name, url) in [("postgres", &self.postgres), ("mariadb", &self.mariadb)] {
+            if let Some(url) = url {
+                engines::give(name, url).map_err(|error| wrong(&error))?;
+            }
+        }
         Ok(Options {
             engines: match &self.engines {
                 Some(names) => engines::parse(names).map_err(|error| wrong(&error))?,
-                None => default.engines,
+                None => default.engines.into_iter().chain(engines::servers()).collect(),
             },
             tasks: match &self.cells {
                 Some(names) => Task::parse_list(names).map_err(|error| wrong(&error))?,

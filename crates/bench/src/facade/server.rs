@@ -1,0 +1,63 @@
+//! The engines that talk to database servers.
+
+use std::path::Path;
+
+use bobak::Db;
+
+use super::engine::tasks_of;
+use super::lane::BobakLane;
+use super::person::Person;
+use crate::lane::{Engine, Failure, Held, Lane};
+use crate::server::{Home, Kind, MARIADB, POSTGRES};
+use crate::workload::Task;
+
+/// The engines, in the order of the report's rows.
+pub static SERVERS: [ServerEngine; 2] = [
+    ServerEngine { name: "postgres", kind: Kind::Postgres },
+    ServerEngine { name: "mariadb", kind: Kind::MariaDb },
+];
+
+/// One server, with its settings as it comes.
+pub struct ServerEngine {
+    name: &'static str,
+    kind: Kind,
+}
+
+impl ServerEngine {
+    /// Which server it is.
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+}
+
+impl Engine for ServerEngine {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn tasks(&self) -> &'static [Task] {
+        tasks_of(false)
+    }
+
+    fn syncs_each_row(&self, task: Task) -> bool {
+        task == Task::Direct
+    }
+
+    fn raw(&self) -> Option<&'static dyn Engine> {
+        Some(match self.kind {
+            Kind::Postgres => &POSTGRES,
+            Kind::MariaDb => &MARIADB,
+        })
+    }
+
+    fn hold(&self) -> Option<Result<Held, Failure>> {
+        Some(self.kind.hold())
+    }
+
+    fn open(&self, _: &Path) -> Result<Box<dyn Lane>, Failure> {
+        let home = Home::new(self.kind)?;
+        let db = Db::builder().record::<Person>().open(&home.url())?;
+        db.create_missing_tables()?;
+        Ok(Box::new(BobakLane::new(db, &[]).at(home)))
+    }
+}

@@ -1,0 +1,183 @@
+//! Where a server is, and a new database on it for each lane.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use bobak_servers::{MariaDb, Options, Postgres};
+
+use crate::lane::Failure;
+
+/// Which server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// PostgreSQL.
+    Postgres,
+    /// MariaDB.
+    MariaDb,
+}
+
+/// A database of a lane's own: gone when it is dropped.
+pub struct Home {
+    kind: Kind,
+    name: String,
+    place: Arc<Place>,
+}
+
+/// A server: the user's, or a private one, which stops when nobody holds it any more.
+enum Place {
+    Given(String),
+    Postgres(Postgres),
+    MariaDb(MariaDb),
+}
+
+/// What is known of a server between lanes.
+struct Known {
+    /// The user's URL.
+    given: Option<String>,
+    /// The private one that runs.
+    running: Weak<Place>,
+}
+
+static KNOWN: [Mutex<Known>; 2] = [const { Mutex::new(Known { given: None, running: Weak::new() }) }; 2];
+
+impl Kind {
+    /// Uses the server at this URL instead of a private one; without its settings for Bobak, it
+    /// must be one that the usual drivers understand.
+    pub fn give(self, url: &str) {
+        self.known().given = Some(url.to_owned());
+    }
+
+    /// Whether there is a server to be measured: one was given, or its programs are installed.
+    pub fn is_there(self) -> bool {
+        let installed = match self {
+            Self::Postgres => Postgres::is_installed,
+            Self::MariaDb => MariaDb::is_installed,
+        };
+        self.known().given.is_some() || installed()
+    }
+
+    /// Keeps the server running, until what this gives is dropped.
+    ///
+    /// # Errors
+    /// Where a private one does not start.
+    pub fn hold(self) -> Result<Arc<dyn std::any::Any + Send + Sync>, Failure> {
+        Ok(self.place()?)
+    }
+
+    fn place(self) -> Result<Arc<Place>, Failure> {
+        let mut known = self.known();
+        if let Some(running) = known.running.upgrade() {
+            return Ok(running);
+        }
+        // As durable as a server is out of the box: an acknowledged row is on the disk.
+        let options = Options::new().durable();
+        let place = match (&known.given, self) {
+            (Some(url), _) => Place::Given(url.clone()),
+            (None, Self::Postgres) => Place::Postgres(Postgres::start_with(&options)?),
+            (None, Self::MariaDb) => Place::MariaDb(MariaDb::start_with(&options)?),
+        };
+        let place = Arc::new(place);
+        known.running = Arc::downgrade(&place);
+        Ok(place)
+    }
+
+    fn known(self) -> std::sync::MutexGuard<'static, Known> {
+        KNOWN[self as usize].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    fn url(&self) -> String {
+        match self {
+            Self::Given(url) => url.clone(),
+            Self::Postgres(server) => server.url(),
+            Self::MariaDb(server) => server.url(),
+        }
+    }
+}
+
+impl Home {
+    /// A new, empty database.
+    ///
+    /// # Errors
+    /// Where there is no server, or it refuses.
+    pub fn new(kind: Kind) -> Result<Self, Failure> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let place = kind.place()?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("bobak_bench_{}_{number}", std::process::id());
+        let home = Self { kind, name, place };
+        home.at_server(&format!("CREATE DATABASE {}", home.name))?;
+        Ok(home)
+    }
+
+    /// The database's URL, with the settings that the user gave.
+    pub fn url(&self) -> String {
+        in_database(&self.place.url(), &self.name)
+    }
+
+    /// The same for the usual drivers, which do not know Bobak's settings.
+    pub fn plain_url(&self) -> String {
+        plain(&self.url())
+    }
+
+    /// Runs a statement outside of the database.
+    fn at_server(&self, sql: &str) -> Result<(), Failure> {
+        let url = plain(&self.place.url());
+        match self.kind {
+            Kind::Postgres => super::postgres::connect(&url)?.batch_execute(sql)?,
+            Kind::MariaDb => super::mariadb::execute(&url, sql)?,
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // A database in use cannot go otherwise, and its lane is gone.
+        let force = if self.kind == Kind::Postgres { " WITH (FORCE)" } else { "" };
+        if let Err(failure) = self.at_server(&format!("DROP DATABASE {}{force}", self.name)) {
+            eprintln!("the database {} is left behind: {failure}", self.name);
+        }
+    }
+}
+
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+fn plain(url: &str) -> String {
+    url.split_once('?').map_or(url, |(url, _)| url).to_owned()
+}
+
+/// The URL with another database.
+fn in_database(url: &str, name: &str) -> String {
+    let (place, settings) = url.split_once('?').map_or((url, None), |(a, b)| (a, Some(b)));
+    let host = place.find("://").map_or(0, |at| at + 3);
+    let end = place.get(host..).and_then(|rest| rest.find('/')).map_or(place.len(), |at| host + at);
+    let place = place.get(..end).unwrap_or(place);
+    match settings {
+        Some(settings) => format!("{place}/{name}?{settings}"),
+        None => format!("{place}/{name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_database_of_a_url_changes() {
+        for (url, wanted) in [
+            ("postgres://me@host:1/db?a=b/c", "postgres://me@host:1/x?a=b/c"),
+            ("mysql://me@a,b/db", "mysql://me@a,b/x"),
+            ("mysql://host", "mysql://host/x"),
+        ] {
+            assert_eq!(in_database(url, "x"), wanted);
+        }
+        assert_eq!(plain("mysql://host/x?tls=off"), "mysql://host/x");
+    }
+}
