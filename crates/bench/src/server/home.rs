@@ -39,7 +39,8 @@ struct Known {
     running: Weak<Place>,
 }
 
-static KNOWN: [Mutex<Known>; 2] = [const { Mutex::new(Known { given: None, running: Weak::new() }) }; 2];
+static KNOWN: [Mutex<Known>; 2] =
+    [const { Mutex::new(Known { given: None, running: Weak::new() }) }; 2];
 
 impl Kind {
     /// Uses the server at this URL instead of a private one; without its settings for Bobak, it

@@ -17,14 +17,8 @@ use crate::workload::{Asked, ROWS_PER_COMMIT, Row, Rows, Seen, Task, now};
 /// The raw lane of MariaDB.
 pub static MARIADB: RawMariaDb = RawMariaDb;
 
-const TASKS: [Task; 6] = [
-    Task::Direct,
-    Task::Batch,
-    Task::Trans,
-    Task::BatchTrans,
-    Task::ByOne,
-    Task::AllDirect,
-];
+const TASKS: [Task; 6] =
+    [Task::Direct, Task::Batch, Task::Trans, Task::BatchTrans, Task::ByOne, Task::AllDirect];
 
 /// With the types that Bobak gives the columns.
 const CREATE: &str = "CREATE TABLE person (\

@@ -16,14 +16,8 @@ use crate::workload::{Asked, Row, Rows, Seen, Task, now};
 /// The raw lane of PostgreSQL.
 pub static POSTGRES: RawPostgres = RawPostgres;
 
-const TASKS: [Task; 6] = [
-    Task::Direct,
-    Task::Batch,
-    Task::Trans,
-    Task::BatchTrans,
-    Task::ByOne,
-    Task::AllDirect,
-];
+const TASKS: [Task; 6] =
+    [Task::Direct, Task::Batch, Task::Trans, Task::BatchTrans, Task::ByOne, Task::AllDirect];
 
 /// With the types that Bobak gives the columns.
 const CREATE: &str = "CREATE TABLE person (\

@@ -11,6 +11,8 @@ mod dynamic;
 mod engines;
 mod fields;
 mod front_page;
+#[cfg(feature = "mysql")]
+mod galera; // three MariaDB nodes, one of them killed
 mod host;
 mod processes;
 mod queries;
