@@ -67,7 +67,8 @@ impl Sharded {
     /// rows on the shard that the hash of `key` chooses. All names are folded as PostgreSQL folds them, unless quoted.
     ///
     /// What cannot be had over shards is lost: the primary key and unique rules hold on each shard only, which for
-    /// the key is enough; an identity column becomes a default from the same sequence.
+    /// the key is enough; an identity column becomes a default from a sequence. So that Bobak knows the key all the
+    /// same, an index without rows says it in a comment.
     ///
     /// # Errors
     /// Where the table is not there, or PostgreSQL refuses a step, with its words.
@@ -78,7 +79,8 @@ impl Sharded {
             self.coordinator.run(&format!("SELECT pg_get_serial_sequence('{table}', '{name}')"))?;
         let mut script = format!(
             "ALTER TABLE {table} RENAME TO whole;\
-             CREATE TABLE {table} (LIKE whole INCLUDING DEFAULTS INCLUDING CONSTRAINTS) PARTITION BY HASH ({key});"
+             CREATE TABLE {table} (LIKE whole INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING COMMENTS) \
+             PARTITION BY HASH ({key});"
         );
         if !gives_keys.is_empty() {
             // The old one goes with the old table.
@@ -97,6 +99,14 @@ impl Sharded {
                  SERVER shard_{number} OPTIONS (table_name '{table}');"
             );
         }
+        let place = self.coordinator.run(&format!(
+            "SELECT attnum - 1 FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attname = '{name}'"
+        ))?;
+        // The only way to tell Bobak the key of a table that can't have one here: an index that says so.
+        script += &format!(
+            "CREATE INDEX {table}_key ON ONLY {table} ({key});\
+             COMMENT ON INDEX {table}_key IS 'bobak: key {place}';"
+        );
         self.coordinator.run(&script).map(drop)
     }
 }

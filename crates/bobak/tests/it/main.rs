@@ -19,5 +19,7 @@ mod queries;
 mod retries;
 mod schema;
 mod sql;
+#[cfg(feature = "postgres")]
+mod sharded; // three PostgreSQL shards, one of them killed
 mod tables;
 mod transactions;
