@@ -239,3 +239,40 @@ fn unknown_names_are_refused_before_anything_is_made() {
     assert!(error.to_string().contains("there are: kind, thing"), "{error}");
     assert_eq!(to.tables().unwrap().len(), 0);
 }
+
+/// From a file to PostgreSQL, on to MariaDB, and into memory: the last is as the first.
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+#[test]
+fn servers_keep_every_value_too() {
+    if ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"].iter().any(|v| std::env::var_os(v).is_none()) {
+        println!("not run: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
+        return;
+    }
+    let postgres = bobak_servers::Postgres::start().unwrap();
+    let mariadb = bobak_servers::MariaDb::start().unwrap();
+    let first = source(0);
+    let things = first.table::<Thing>().unwrap();
+    // Without the NUL that PostgreSQL's texts can't have.
+    for thing in all(&source(25)) {
+        let mut batch = first.batch(BatchOptions::new());
+        batch.insert(&Thing { name: thing.name.replace('\0', ""), ..thing }).unwrap();
+        batch.finish().unwrap();
+    }
+    assert_eq!(things.count(Query::all()).unwrap(), 25);
+    let mut from = first.clone();
+    for url in [postgres.url(), mariadb.url(), "memory:".to_owned()] {
+        let to = Db::open(&url).unwrap();
+        from.copy_to(&to, &["kind"], &OPTIONS, |_| {}).unwrap();
+        break_off(&from, &to, "thing");
+        let reports = from.copy_to(&to, &["thing"], &OPTIONS.resume(true), |_| {}).unwrap();
+        assert_eq!((reports[0].found, reports[0].copied), (10, 15), "{url}");
+        // A key that the engine gives next is none of those that were copied.
+        let mut next = all(&to).remove(0);
+        (next.id, next.name) = (0, "next".into());
+        let id = to.table::<Thing>().unwrap().insert(&next).unwrap();
+        assert!(id > 25, "{url}");
+        to.table::<Thing>().unwrap().delete(id).unwrap();
+        from = to;
+    }
+    assert_eq!(all(&from), all(&first));
+}
