@@ -18,8 +18,8 @@ mod processes;
 mod queries;
 mod retries;
 mod schema;
-mod sql;
 #[cfg(feature = "postgres")]
 mod sharded; // three PostgreSQL shards, one of them killed
+mod sql;
 mod tables;
 mod transactions;
