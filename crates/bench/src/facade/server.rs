@@ -36,7 +36,7 @@ impl Engine for ServerEngine {
     }
 
     fn tasks(&self) -> &'static [Task] {
-        tasks_of(false)
+        tasks_of(false, false)
     }
 
     fn syncs_each_row(&self, task: Task) -> bool {
@@ -58,6 +58,6 @@ impl Engine for ServerEngine {
         let home = Home::new(self.kind)?;
         let db = Db::builder().record::<Person>().open(&home.url())?;
         db.create_missing_tables()?;
-        Ok(Box::new(BobakLane::new(db, &[]).at(home)))
+        Ok(Box::new(BobakLane::new(db, "main", &[]).at(home)))
     }
 }
