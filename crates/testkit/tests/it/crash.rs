@@ -145,8 +145,9 @@ fn killed_wal_keeps_everything() {
 
 #[test]
 fn killed_rollback_journals_keep_everything() {
-    let modes = [DELETE_FULL, DELETE_OFF, DELETE_OFF_EXCLUSIVE, TRUNCATE_FULL, PERSIST_FULL];
-    modes.into_iter().for_each(kill);
+    [DELETE_EXTRA, DELETE_FULL, DELETE_NORMAL, DELETE_OFF].into_iter().for_each(kill);
+    [DELETE_FULL_EXCLUSIVE, DELETE_OFF_EXCLUSIVE].into_iter().for_each(kill);
+    [TRUNCATE_FULL, PERSIST_FULL].into_iter().for_each(kill);
 }
 
 #[test]
