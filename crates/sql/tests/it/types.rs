@@ -10,8 +10,11 @@ const BEGIN: &str = "<!-- begin: made by crates/sql/tests/it/types.rs -->\n";
 const END: &str = "<!-- end -->";
 
 /// The engines that have SQL, by the names of their columns.
-const DIALECTS: &[(&str, Dialect)] =
-    &[("SQLite", Dialect::Sqlite), ("PostgreSQL", Dialect::Postgres)];
+const DIALECTS: &[(&str, Dialect)] = &[
+    ("SQLite", Dialect::Sqlite),
+    ("PostgreSQL", Dialect::Postgres),
+    ("MariaDB", Dialect::MariaDb),
+];
 
 fn table() -> String {
     let mut text = String::from("| Bobak | kept as |");
@@ -26,7 +29,7 @@ fn table() -> String {
         let stored = if column.is_kept_as_text() { "text" } else { column.ty.storage().name() };
         write!(text, "| `{name}` | {stored} |").unwrap();
         let cell = |(_, dialect): &(&str, Dialect)| match (*dialect, column.ty) {
-            (Dialect::Postgres, Type::Any) => "refused".to_owned(),
+            (Dialect::Postgres | Dialect::MariaDb, Type::Any) => "refused".to_owned(),
             (dialect, _) => match declared_type(dialect, column) {
                 empty if empty.is_empty() => "no type".to_owned(),
                 name => format!("`{name}`"),
