@@ -53,7 +53,7 @@ impl ServerBuilder {
     }
 
     /// Opens a door over TCP, at `host:port`; port 0 takes one that is free. With
-    /// [`tls`](Self::tls) all of them speak TLS.
+    /// `tls`, which the feature of that name adds, all of them speak TLS.
     pub fn tcp(mut self, address: &str) -> Self {
         self.tcp.push(address.to_owned());
         self
