@@ -127,7 +127,7 @@ impl BatchReport {
 /// Most rows' bytes before a part is sent, commit or no: it bounds the memory.
 const PART_BYTES: usize = 4 << 20;
 /// Most rows of a part, for the same reason.
-const PART_ROWS: u64 = 10_000;
+const PART_ROWS: u64 = 1_000;
 /// Most errors kept where outcomes are not.
 const KEPT_ERRORS: usize = 1_000;
 

@@ -74,7 +74,8 @@ impl DbBuilder {
     /// #[derive(Record)]
     /// struct City { id: i64, name: String }
     ///
-    /// let db = Db::builder().cache::<City>(CacheOptions::new()).open("sqlite::memory:")?;
+    /// let builder = Db::builder().record::<City>().cache::<City>(CacheOptions::new());
+    /// let db = builder.open("sqlite::memory:")?;
     /// db.create_missing_tables()?;
     /// let cities = db.table::<City>()?;
     /// let id = cities.insert(&City { id: 0, name: "Bern".into() })?;

@@ -157,12 +157,11 @@ impl Batch {
                 continue;
             }
             let columns = head.table.columns().len();
+            let places = places.map(|place| place.map(|place| codec::slot_of(columns, place)));
             let mut row = head.start;
-            while let Some(bytes) = self.bytes.get(row..end)
-                && let Ok((_, length)) = codec::split_first(bytes)
-            {
+            while let Some(length) = codec::framed_length(&self.bytes, row).filter(|_| row < end) {
                 for place in places.into_iter().flatten() {
-                    codec::set_integer(&mut self.bytes, row, columns, place, now);
+                    codec::set_integer(&mut self.bytes, row + place, now);
                 }
                 row += length;
             }

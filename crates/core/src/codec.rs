@@ -172,6 +172,30 @@ impl<'a> EncodedRow<'a> {
         })
     }
 
+    /// As [`raw_values`](Self::raw_values), told one by one with their places: `each` is compiled
+    /// once for each kind of value, so that it need not find out again which it was given.
+    #[inline(always)]
+    pub fn for_each_raw(&self, mut each: impl FnMut(usize, RawValue<'a>)) {
+        let (tags, rest) = self.bytes.split_at_checked(2 + self.columns).unwrap_or_default();
+        let (slots, heap) = rest.split_at_checked(8 * self.columns).unwrap_or_default();
+        let (slots, _) = slots.as_chunks::<8>();
+        let bytes = |slot: u64| {
+            let (offset, length) = ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize);
+            heap.get(offset..).and_then(|rest| rest.get(..length)).unwrap_or_default()
+        };
+        let tags = tags.get(2..).unwrap_or_default();
+        for (place, (tag, slot)) in tags.iter().zip(slots).enumerate() {
+            let slot = u64::from_le_bytes(*slot);
+            match *tag {
+                INT => each(place, RawValue::Int(slot.cast_signed())),
+                TEXT => each(place, RawValue::Text(bytes(slot))),
+                FLOAT => each(place, RawValue::Float(f64::from_bits(slot))),
+                BYTES => each(place, RawValue::Bytes(bytes(slot))),
+                _ => each(place, RawValue::Null),
+            }
+        }
+    }
+
     #[inline]
     fn tag(&self, column: usize) -> u8 {
         self.bytes.get(2 + column).copied().unwrap_or(NULL)
@@ -311,12 +335,24 @@ pub fn encode_slice(out: &mut Vec<u8>, values: &[Value<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Overwrites an integer of a framed row of so many columns, which begins at `row`.
-pub(crate) fn set_integer(out: &mut [u8], row: usize, columns: usize, column: usize, value: i64) {
-    let at = row + FRAME + 2 + columns + 8 * column;
-    if let Some(place) = out.get_mut(at..at + 8) {
-        place.copy_from_slice(&value.to_le_bytes());
+/// Where in a framed row of so many columns the slot of one of them is.
+pub(crate) const fn slot_of(columns: usize, column: usize) -> usize {
+    FRAME + 2 + columns + 8 * column
+}
+
+/// Overwrites an integer in a slot.
+#[inline]
+pub(crate) fn set_integer(out: &mut [u8], slot: usize, value: i64) {
+    if let Some(place) = out.get_mut(slot..).and_then(|rest| rest.first_chunk_mut()) {
+        *place = value.to_le_bytes();
     }
+}
+
+/// The length of the framed row that begins at `row`, its frame included.
+#[inline]
+pub(crate) fn framed_length(bytes: &[u8], row: usize) -> Option<usize> {
+    let length = bytes.get(row..)?.first_chunk()?;
+    Some(FRAME + u32::from_le_bytes(*length) as usize)
 }
 
 /// Appends a row that is encoded already, with its frame.
@@ -388,6 +424,9 @@ mod tests {
         let kept = sample();
         let raw: Vec<_> = kept.iter().map(|v| RawValue::from(v.as_ref())).collect();
         let passed: Vec<_> = row.raw_values().collect();
+        let mut told = Vec::new();
+        row.for_each_raw(|place, value| told.push((place, value)));
+        assert_eq!(told, passed.iter().copied().enumerate().collect::<Vec<_>>());
         assert_eq!(format!("{passed:?}"), format!("{raw:?}"));
         let single: Vec<_> = (0..row.len()).map(|i| row.raw_value(i)).collect();
         assert_eq!(format!("{single:?}"), format!("{raw:?}"));
@@ -413,6 +452,7 @@ mod tests {
                 let row = EncodedRow::new(&bytes);
                 (0..row.len().min(100)).for_each(|i| drop(row.get(i).to_owned()));
                 row.raw_values().for_each(drop);
+                row.for_each_raw(|_, _| ());
             }
         }
     }

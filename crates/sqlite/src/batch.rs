@@ -273,11 +273,11 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         };
         let result = connection.db.execute_with(id, |binder| {
             for row in rows {
-                for (place, value) in row.raw_values().enumerate() {
+                row.for_each_raw(|place, value| {
                     if place != left_out {
                         binder.push(value);
                     }
-                }
+                });
             }
         });
         result.map_err(|failure| translate(failure, Some(table)))?;
