@@ -243,13 +243,18 @@ impl Connection {
         }
     }
 
-    /// Asks, by a connection of its own, for the running statement to be stopped.
+    /// Asks, by a connection of its own, for the running statement to be stopped; and waits until the
+    /// server hangs up, which it does when it has passed the request on: it would stop the next
+    /// statement otherwise, where this one ends by itself meanwhile.
     fn cancel(&self) -> Result<()> {
         let mut stream = Stream::connect(&self.host, &self.settings)?;
         let mut request = vec![0, 0, 0, 16, 4, 210, 22, 46];
         request.extend_from_slice(&self.cancel_key);
         let sent = stream.write_all(&request).and_then(|()| stream.flush());
-        sent.map_err(|error| broken("asking to cancel", error))
+        sent.map_err(|error| broken("asking to cancel", error))?;
+        // However it hangs up: nothing is said on this line.
+        let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        Ok(())
     }
 
     /// Runs one statement without parameters by the simple protocol.
