@@ -4,6 +4,7 @@
 mod remote;
 
 use bobak_core::memory::{Memory, SnapshotFormat};
+use bobak_core::url::{choice, config, decode, number};
 use bobak_core::{Engine, Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,9 +23,8 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     #[cfg(feature = "remote")]
     let raw = place;
-    let place =
-        decode(place).ok_or_else(|| bad("a % without two hexadecimal digits".to_owned()))?;
-    let settings = settings(query).map_err(bad)?;
+    let place = decode(place).map_err(|error| in_url(error, bad))?;
+    let settings = settings(query).map_err(|error| in_url(error, bad))?;
     match scheme {
         "memory" => memory(&place, &settings).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "sqlite")]
@@ -112,7 +112,7 @@ fn memory(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>>
 fn sqlite(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
     use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
     if place.is_empty() {
-        return Err(config("no file; write sqlite:FILE or sqlite::memory:".to_owned()));
+        return Err(config("no file; write sqlite:FILE or sqlite::memory:"));
     }
     let mut builder = Sqlite::builder();
     for (name, value) in settings {
@@ -170,61 +170,23 @@ fn sqlite(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>>
 }
 
 /// `a=b&c=d`, decoded.
-fn settings(query: &str) -> Result<Vec<(String, String)>, String> {
+fn settings(query: &str) -> Result<Vec<(String, String)>> {
     let parts = query.split('&').filter(|part| !part.is_empty());
     let mut settings: Vec<(String, String)> = Vec::new();
     for part in parts {
-        let (name, value) = part.split_once('=').ok_or(format!("'{part}' is not name=value"))?;
-        let value = decode(value).ok_or("a % without two hexadecimal digits")?;
+        let (name, value) =
+            part.split_once('=').ok_or_else(|| config(format!("'{part}' is not name=value")))?;
+        let value = decode(value)?;
         if settings.iter().any(|(other, _)| other == name) {
-            return Err(format!("'{name}' is there twice"));
+            return Err(config(format!("'{name}' is there twice")));
         }
         settings.push((name.to_owned(), value));
     }
     Ok(settings)
 }
 
-/// Percent-decoding; `None` for a `%` without two hexadecimal digits, or bytes that are not UTF-8.
-fn decode(text: &str) -> Option<String> {
-    if !text.contains('%') {
-        return Some(text.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        let byte = match (first, tail) {
-            (b'%', [high, low, tail @ ..]) => {
-                rest = tail;
-                let digit = |c: &u8| char::from(*c).to_digit(16);
-                u8::try_from(digit(high)? * 16 + digit(low)?).ok()?
-            }
-            (b'%', _) => return None,
-            (byte, _) => *byte,
-        };
-        bytes.push(byte);
-    }
-    String::from_utf8(bytes).ok()
-}
-
-fn choice<V: Copy>(name: &str, value: &str, choices: &[(&str, V)]) -> Result<V> {
-    let found = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(value));
-    found.map(|(_, choice)| *choice).ok_or_else(|| {
-        let words = choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-        config(format!("{name} is one of {words}, not '{value}'"))
-    })
-}
-
-fn number<N: std::str::FromStr>(name: &str, value: &str) -> Result<N> {
-    value.parse().map_err(|_| config(format!("{name} is a whole number, not '{value}'")))
-}
-
 fn unknown(name: &str, known: &str) -> Error {
     config(format!("unknown setting '{name}'; there are: {known}"))
-}
-
-fn config(message: String) -> Error {
-    Error::new(ErrorKind::Config, message)
 }
 
 #[cfg(test)]
@@ -248,12 +210,5 @@ mod tests {
             assert_eq!(kind, ErrorKind::Config, "{url}");
             assert!(message.contains(expected) && message.contains(url), "{message}");
         }
-    }
-
-    #[test]
-    fn percent_signs_are_decoded() {
-        assert_eq!(decode("a%3Fb%25c%C3%A9").as_deref(), Some("a?b%cé"));
-        assert_eq!(decode("%FF"), None);
-        assert_eq!(decode("%4"), None);
     }
 }

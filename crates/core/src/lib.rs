@@ -26,6 +26,7 @@ mod types;
 mod value;
 
 pub mod memory;
+pub mod url;
 
 pub use assign::{Assign, Assignment};
 pub use batch::{Batch, GivenKey, OnError, Outcome, Run};

@@ -2,7 +2,8 @@
 
 use crate::settings::Host;
 use crate::{Isolation, MySqlBuilder, Tls};
-use bobak_core::{Error, ErrorKind, Result};
+use bobak_core::Result;
+use bobak_core::url::{choice, config, decode, number};
 use std::time::Duration;
 
 const PORT: u16 = 3306;
@@ -75,7 +76,7 @@ fn set(builder: MySqlBuilder, name: &str, value: &str) -> Result<MySqlBuilder> {
         "statement_timeout" => {
             builder.statement_timeout(Some(millis()?).filter(|time| !time.is_zero()))
         }
-        "connections" => builder.connections(number(name, value)? as usize),
+        "connections" => builder.connections(number(name, value)?),
         "prepared" => builder.prepared(choice(name, value, &[("on", true), ("off", false)])?),
         "isolation" => builder.isolation(choice(
             name,
@@ -87,7 +88,7 @@ fn set(builder: MySqlBuilder, name: &str, value: &str) -> Result<MySqlBuilder> {
             ],
         )?),
         "wsrep_sync_wait" => {
-            let bits = u32::try_from(number(name, value)?);
+            let bits = u32::try_from(number::<u64>(name, value)?);
             builder.wsrep_sync_wait(bits.map_err(|_| config("wsrep_sync_wait is 0 to 15"))?)
         }
         _ => {
@@ -99,41 +100,10 @@ fn set(builder: MySqlBuilder, name: &str, value: &str) -> Result<MySqlBuilder> {
     })
 }
 
-fn choice<V: Copy>(name: &str, value: &str, choices: &[(&str, V)]) -> Result<V> {
-    let found = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(value));
-    found.map(|(_, choice)| *choice).ok_or_else(|| {
-        let words = choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-        config(format!("{name} is one of {words}, not '{value}'"))
-    })
-}
-
-fn number(name: &str, value: &str) -> Result<u64> {
-    value.parse().map_err(|_| config(format!("{name} is a whole number, not '{value}'")))
-}
-
-/// Percent-decoding.
-fn decode(text: &str) -> Result<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || rest.next().and_then(|c| char::from(c).to_digit(16));
-        let code = digit().zip(digit()).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
-        bytes.push(code.ok_or_else(|| config("a % without two hexadecimal digits"))?);
-    }
-    String::from_utf8(bytes).map_err(|_| config("what is behind a % is not UTF-8"))
-}
-
-fn config(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Config, message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bobak_core::ErrorKind;
 
     #[test]
     fn urls_are_taken_apart() {

@@ -1,7 +1,8 @@
 //! `postgres://user:password@host:port,host:port/database?setting=value&…`
 
 use crate::settings::{Isolation, Keys, PostgresBuilder, SslMode, Target};
-use bobak_core::{Error, ErrorKind, Result};
+use bobak_core::Result;
+use bobak_core::url::{choice, config, decode, number};
 use std::time::Duration;
 
 const PORT: u16 = 5432;
@@ -123,45 +124,11 @@ fn set(builder: PostgresBuilder, name: &str, value: &str) -> Result<PostgresBuil
     })
 }
 
-fn choice<V: Copy>(name: &str, value: &str, choices: &[(&str, V)]) -> Result<V> {
-    let found = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(value));
-    found.map(|(_, choice)| *choice).ok_or_else(|| {
-        let words = choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-        config(format!("{name} is one of {words}, not '{value}'"))
-    })
-}
-
-fn number<N: std::str::FromStr>(name: &str, value: &str) -> Result<N> {
-    value.parse().map_err(|_| config(format!("{name} is a whole number, not '{value}'")))
-}
-
-fn decode(text: &str) -> Result<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        let digit = |c: &u8| char::from(*c).to_digit(16);
-        let byte = match (first, tail) {
-            (b'%', [high, low, tail @ ..]) => {
-                rest = tail;
-                digit(high).zip(digit(low)).and_then(|(h, l)| u8::try_from(h * 16 + l).ok())
-            }
-            (b'%', _) => None,
-            (byte, _) => Some(*byte),
-        };
-        bytes.push(byte.ok_or_else(|| config("a % without two hexadecimal digits".to_owned()))?);
-    }
-    String::from_utf8(bytes).map_err(|_| config("what % stands for is no text".to_owned()))
-}
-
-fn config(message: String) -> Error {
-    Error::new(ErrorKind::Config, message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::settings::Host;
+    use bobak_core::ErrorKind;
 
     fn parse(url: &str) -> Result<PostgresBuilder> {
         apply(PostgresBuilder::default(), url)

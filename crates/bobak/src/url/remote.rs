@@ -1,6 +1,7 @@
 //! URLs of databases on a Bobak server.
 
-use super::{config, decode, number, unknown};
+use super::unknown;
+use bobak_core::url::{config, decode, number};
 use bobak_core::{Engine, Result};
 use bobak_remote::{Remote, RemoteBuilder};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ pub(super) fn tcp(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn 
     let place = place.strip_prefix("//").unwrap_or(place);
     let (host, database) = place.split_once('/').unwrap_or((place, ""));
     if host.is_empty() {
-        return Err(config("no host; write bobak://HOST:PORT/DATABASE".to_owned()));
+        return Err(config("no host; write bobak://HOST:PORT/DATABASE"));
     }
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let address = if has_port { host.to_owned() } else { format!("{host}:{PORT}") };
@@ -35,26 +36,25 @@ fn over_tls(builder: RemoteBuilder, address: String) -> Result<Remote> {
 
 #[cfg(not(feature = "remote-tls"))]
 fn over_tls(_: RemoteBuilder, _: String) -> Result<Remote> {
-    Err(config("this program was built without TLS: turn the feature remote-tls on".to_owned()))
+    Err(config("this program was built without TLS: turn the feature remote-tls on"))
 }
 
 /// `bobak+unix:/path/to/socket?db=database`.
 #[cfg(unix)]
 pub(super) fn unix(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
     if place.is_empty() {
-        return Err(config("no socket; write bobak+unix:/PATH/TO/SOCKET".to_owned()));
+        return Err(config("no socket; write bobak+unix:/PATH/TO/SOCKET"));
     }
     Ok(Arc::new(builder(settings, None)?.open_unix(place)?))
 }
 
 /// `bobak+stdio:PROGRAM ARGUMENTS`: words are parted by blanks, and decoded each by itself.
 pub(super) fn stdio(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
-    let words: Option<Vec<_>> = place.split_ascii_whitespace().map(decode).collect();
-    let mut words =
-        words.ok_or_else(|| config("a % without two hexadecimal digits".to_owned()))?.into_iter();
+    let words = place.split_ascii_whitespace().map(decode).collect::<Result<Vec<_>>>()?;
+    let mut words = words.into_iter();
     let Some(program) = words.next() else {
         let message = "no program; write bobak+stdio:bobak serve --stdio app.db";
-        return Err(config(message.to_owned()));
+        return Err(config(message));
     };
     Ok(Arc::new(builder(settings, None)?.open_program(program, words)?))
 }
@@ -103,6 +103,6 @@ fn builder(settings: &[(String, String)], database: Option<&str>) -> Result<Remo
     match (user, password) {
         (Some(user), Some(password)) => Ok(builder.user(user, password)),
         (None, None) => Ok(builder),
-        _ => Err(config("user and password go together".to_owned())),
+        _ => Err(config("user and password go together")),
     }
 }

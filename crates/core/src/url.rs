@@ -1,0 +1,71 @@
+//! What the engines' URLs have in common: `engine:place?setting=value&…`.
+
+use crate::{Error, ErrorKind, Result};
+use std::str::FromStr;
+
+/// Percent-decoding.
+///
+/// ```
+/// use bobak_core::url::decode;
+/// assert_eq!(decode("a%3Fb%25")?, "a?b%");
+/// assert!(decode("%4").is_err());
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+///
+/// # Errors
+/// `Config` for a `%` without two hexadecimal digits, and for bytes that are not UTF-8.
+pub fn decode(text: &str) -> Result<String> {
+    if !text.contains('%') {
+        return Ok(text.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || rest.next().and_then(|c| char::from(c).to_digit(16));
+        let code = digit().zip(digit()).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        bytes.push(code.ok_or_else(|| config("a % without two hexadecimal digits"))?);
+    }
+    String::from_utf8(bytes).map_err(|_| config("what a % stands for is not UTF-8"))
+}
+
+/// The value of a setting that is one of some words, in any case.
+///
+/// # Errors
+/// `Config` for another word, with those that there are.
+pub fn choice<V: Copy>(name: &str, value: &str, choices: &[(&str, V)]) -> Result<V> {
+    let found = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(value));
+    found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let words = choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+        config(format!("{name} is one of {words}, not '{value}'"))
+    })
+}
+
+/// The value of a setting that is a whole number.
+///
+/// # Errors
+/// `Config` for anything else, and for a number out of the type's range.
+pub fn number<N: FromStr>(name: &str, value: &str) -> Result<N> {
+    value.parse().map_err(|_| config(format!("{name} is a whole number, not '{value}'")))
+}
+
+/// An error of kind `Config`.
+#[must_use]
+pub fn config(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Config, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_signs_are_decoded() {
+        assert_eq!(decode("a%3Fb%25c%C3%A9").ok().as_deref(), Some("a?b%cé"));
+        assert_eq!(decode("%FF").ok(), None);
+        assert_eq!(decode("%4").ok(), None);
+    }
+}
