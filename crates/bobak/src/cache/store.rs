@@ -5,22 +5,18 @@ use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Row, TableSchema, Value};
 use quick_cache::{Weighter, sync::Cache};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many stripes the keys are parted in: writers of one keep lookups of the others going.
+/// How many stripes the keys are parted in: a row is not kept while one of its stripe is written.
 const STRIPES: usize = 64;
-/// A stripe counts its writers in the low half, and in the high half how many there ever were.
-const WRITER: u64 = 1;
-const EVER: u64 = 1 << 32;
 
 /// A table's cache.
 #[derive(Debug)]
 pub(crate) struct Store {
     pub table: Arc<TableSchema>,
     rows: Cache<Key, Kept, Weigh>,
-    stripes: [AtomicU64; STRIPES],
+    stripes: [Mutex<Writers>; STRIPES],
     hasher: RandomState,
     time_to_live: Option<Duration>,
 }
@@ -44,7 +40,14 @@ struct Weigh {
     least: u64,
 }
 
-/// The state of a key's stripe before the engine was asked.
+/// Who writes rows of a stripe.
+#[derive(Debug, Default)]
+struct Writers {
+    now: u32,
+    ever: u64,
+}
+
+/// How many writers a key's stripe had ever had before the engine was asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Note(u64);
 
@@ -55,7 +58,7 @@ impl Store {
         Self {
             table: Arc::clone(table),
             rows: Cache::with_weighter(entries, options.bytes, weigh),
-            stripes: [const { AtomicU64::new(0) }; STRIPES],
+            stripes: std::array::from_fn(|_| Mutex::default()),
             hasher: RandomState::new(),
             time_to_live: options.time_to_live,
         }
@@ -77,41 +80,38 @@ impl Store {
     /// To be called before the engine is asked for a row that is to be kept; `None` while it is
     /// being written.
     pub(crate) fn note(&self, key: &Key) -> Option<Note> {
-        let state = self.stripe(key).load(Ordering::SeqCst);
-        state.is_multiple_of(EVER).then_some(Note(state))
+        let writers = lock(self.stripe(key));
+        (writers.now == 0).then_some(Note(writers.ever))
     }
 
     /// Keeps a row, unless somebody began to write it since the note was taken.
     pub(crate) fn keep(&self, key: Key, row: &[u8], note: Note) {
         let until = self.time_to_live.map(|time| Instant::now() + time);
-        let stripe = self.stripe(&key);
-        self.rows.insert(key.clone(), Kept { row: Arc::from(row), until });
-        // After it is there: whoever begins to write later finds it, and takes it out.
-        if stripe.load(Ordering::SeqCst) != note.0 {
-            self.rows.remove(&key);
+        let kept = Kept { row: Arc::from(row), until };
+        // Locked until it is there: whoever begins to write later finds it, and takes it out; and
+        // nobody sees it where a writer came before.
+        let writers = lock(self.stripe(&key));
+        if writers.ever == note.0 {
+            self.rows.insert(key, kept);
         }
     }
 
     pub(crate) fn begin_writing(&self, key: &Key) {
-        self.stripe(key).fetch_add(EVER + WRITER, Ordering::SeqCst);
+        lock(self.stripe(key)).begin();
         self.rows.remove(key);
     }
 
     pub(crate) fn end_writing(&self, key: &Key) {
-        self.stripe(key).fetch_sub(WRITER, Ordering::SeqCst);
+        lock(self.stripe(key)).now -= 1;
     }
 
     pub(crate) fn begin_writing_all(&self) {
-        for stripe in &self.stripes {
-            stripe.fetch_add(EVER + WRITER, Ordering::SeqCst);
-        }
+        self.stripes.iter().for_each(|stripe| lock(stripe).begin());
         self.rows.clear();
     }
 
     pub(crate) fn end_writing_all(&self) {
-        for stripe in &self.stripes {
-            stripe.fetch_sub(WRITER, Ordering::SeqCst);
-        }
+        self.stripes.iter().for_each(|stripe| lock(stripe).now -= 1);
     }
 
     pub(crate) fn stats(&self) -> CacheStats {
@@ -122,13 +122,25 @@ impl Store {
         }
     }
 
-    fn stripe(&self, key: &Key) -> &AtomicU64 {
+    fn stripe(&self, key: &Key) -> &Mutex<Writers> {
         let place = match key {
             Key::Int(key) => key.cast_unsigned(),
             Key::Encoded(_) => self.hasher.hash_one(key),
         };
         &self.stripes[(place % STRIPES as u64) as usize]
     }
+}
+
+impl Writers {
+    fn begin(&mut self) {
+        self.now += 1;
+        self.ever += 1;
+    }
+}
+
+fn lock(stripe: &Mutex<Writers>) -> MutexGuard<'_, Writers> {
+    // Numbers are whole whatever panicked.
+    stripe.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Key {
