@@ -17,6 +17,7 @@ mod error;
 mod expression;
 mod field;
 mod fieldset;
+mod parse;
 mod prepare;
 mod query;
 mod record;

@@ -1,0 +1,110 @@
+use crate::{ColumnSchema, Condition, Currency, ErrorKind, TableSchema, Value};
+use crate::{Date, Uuid};
+
+fn table() -> TableSchema {
+    TableSchema::builder("person")
+        .column(ColumnSchema::of::<i64>("id"))
+        .column(ColumnSchema::of::<String>("last name"))
+        .column(ColumnSchema::of::<Option<Date>>("born"))
+        .column(ColumnSchema::of::<Currency>("amount"))
+        .column(ColumnSchema::of::<bool>("active"))
+        .column(ColumnSchema::of::<f64>("rate"))
+        .column(ColumnSchema::of::<Vec<u8>>("photo"))
+        .column(ColumnSchema::of::<Uuid>("tag"))
+        .column(ColumnSchema::of::<i64>("other"))
+        .key(["id"])
+        .build()
+        .unwrap()
+}
+
+fn kept(text: &str) -> Option<bool> {
+    let tag: Uuid = "00000000-0000-0000-0000-0000000000ff".parse().unwrap();
+    let row: &[Value<'_>] = &[
+        Value::Int(7),
+        Value::from("O'Hara"),
+        Value::Null,
+        Value::Int(199_900),
+        Value::Int(1),
+        Value::Float(0.5),
+        Value::from(&[0_u8, 255][..]),
+        Value::from(&tag.as_bytes()[..]),
+        Value::Int(7),
+    ];
+    let table = table();
+    Condition::parse(text, &table).unwrap_or_else(|e| panic!("{text}: {e}")).evaluate(&table, &row)
+}
+
+#[test]
+fn conditions_mean_what_sql_means() {
+    for (text, expected) in [
+        ("id = 7", Some(true)),
+        ("id=7 AND id<>8 and id!=9", Some(true)),
+        ("id > 7 or id >= 7", Some(true)),
+        ("not (id > 7 or id >= 7)", Some(false)),
+        ("not id > 7 and id < 8", Some(true)),
+        ("id between 5 and 7 and id not between 8 and 9", Some(true)),
+        ("id in (1, 7,9) and id not in (1)", Some(true)),
+        ("id in ()", Some(false)),
+        ("id = other and id <= \"other\"", Some(true)),
+        ("\"last name\" = 'O''Hara'", Some(true)),
+        ("\"last name\" like 'o_h%'", Some(true)),
+        ("\"last name\" starts with 'O'''", Some(true)),
+        ("\"last name\" not starts with 'o'", Some(true)),
+        ("born is null", Some(true)),
+        ("born is not null", Some(false)),
+        ("born > '1970-01-01'", None),
+        ("amount = 19.99 and amount > '19.9899'", Some(true)),
+        ("active = true and not active = false", Some(true)),
+        ("rate = .5 and rate > -1 and rate < 5e-1", Some(false)),
+        ("photo = x'00FF'", Some(true)),
+        ("tag = '00000000-0000-0000-0000-0000000000ff'", Some(true)),
+    ] {
+        assert_eq!(kept(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_condition_is_refused_with_the_place() {
+    let deep = format!("{}id = 1{}", "(".repeat(100), ")".repeat(100));
+    let nots = "not ".repeat(100_000);
+    for (text, kind) in [
+        ("", ErrorKind::Syntax),
+        ("id", ErrorKind::Syntax),
+        ("id =", ErrorKind::Syntax),
+        ("id = 7 id = 8", ErrorKind::Syntax),
+        ("id = 7)", ErrorKind::Syntax),
+        ("(id = 7", ErrorKind::Syntax),
+        ("id = null", ErrorKind::Syntax),
+        ("id = 7; drop table person", ErrorKind::Syntax),
+        ("\"last name\" = 'x", ErrorKind::Syntax),
+        ("photo = x'0'", ErrorKind::Syntax),
+        ("id = 99999999999999999999e999", ErrorKind::Syntax),
+        ("id = :me", ErrorKind::Syntax),
+        ("id = é", ErrorKind::Schema),
+        ("nobody = 1", ErrorKind::Schema),
+        ("\"last name\" = 5", ErrorKind::Mismatch),
+        ("id = 1.5", ErrorKind::Mismatch),
+        ("amount = 0.00001", ErrorKind::Mismatch),
+        ("amount < 2e1", ErrorKind::Mismatch),
+        (&deep, ErrorKind::Syntax),
+        (&nots, ErrorKind::Syntax),
+    ] {
+        let error = Condition::parse(text, &table()).expect_err(text);
+        assert_eq!(error.kind(), kind, "{text}: {error}");
+    }
+    let error = Condition::parse("id > 3 and name ~ 'x'", &table()).unwrap_err();
+    assert_eq!(error.to_string(), "there is no column 'name' (table person)");
+}
+
+#[test]
+fn names_stand_for_values() {
+    let named = |name: &str| match name {
+        "me" => Some(Value::Int(7)),
+        "nobody" => Some(Value::Null),
+        _ => None,
+    };
+    let parse = |text| Condition::parse_with(text, &table(), &named);
+    assert_eq!(parse("id = :me").unwrap(), Condition::parse("id = 7", &table()).unwrap());
+    assert_eq!(parse("id = :nobody").unwrap(), Condition::Or(Vec::new()));
+    assert!(parse("id = :you").is_err());
+}
