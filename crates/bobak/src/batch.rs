@@ -4,9 +4,8 @@ use crate::access::Lend;
 use crate::db::Inner;
 use crate::{DynTable, dynamic};
 use bobak_core::{
-    Batch as Writes, Control, DynRow, Engine, Error, ErrorKind, FieldSet, GivenKey, Key,
-    KeyGeneration, OnError, Outcome, Record, Result, Session, TableSchema, Uuid, Value, Verb,
-    Write, prepare_waiting,
+    Batch as Writes, Control, DynRow, Engine, Error, ErrorKind, FieldSet, GivenKey, Key, OnError,
+    Outcome, Record, Result, Session, TableSchema, Value, Verb, Write, prepare_waiting,
 };
 use std::sync::Arc;
 
@@ -245,9 +244,7 @@ impl<'a> Batch<'a> {
     /// As [`insert`](Batch::insert).
     pub fn delete<T: Record>(&mut self, key: impl Into<T::Key>) -> Result<()> {
         self.bind::<T>()?;
-        key.into().with_values(|values| {
-            self.push(T::schema(), Verb::Delete, FieldSet::EMPTY, values, None)
-        })
+        key.into().with_values(|values| self.push(T::schema(), Verb::Delete, values))
     }
 
     /// Adds an insert into a table that no struct describes: columns by name, those missing by
@@ -282,7 +279,7 @@ impl<'a> Batch<'a> {
             OnConflict::Replace => Verb::InsertOrReplace,
         };
         prepare_waiting(schema, verb, &mut values)?;
-        self.push(schema, verb, FieldSet::EMPTY, &values, None)
+        self.push(schema, verb, &values)
     }
 
     /// Sends what waits, and gives the results.
@@ -309,32 +306,22 @@ impl<'a> Batch<'a> {
     #[inline]
     fn add<T: Record>(&mut self, verb: Verb, record: &T) -> Result<()> {
         self.bind::<T>()?;
-        let schema = T::schema();
-        let mut values = record.values()?;
-        prepare_waiting(schema, verb, values.as_mut())?;
+        self.check_usable()?;
         let sets = matches!(verb, Verb::Update | Verb::Upsert);
         let fields = if sets { self.last.1 } else { FieldSet::EMPTY };
-        let made = match verb {
-            Verb::Update => None,
-            _ => made_uuid(schema, record, values.as_ref()),
-        };
-        self.push(schema, verb, fields, values.as_ref(), made)
+        self.writes.push_record(verb, fields, record)?;
+        self.added()
     }
 
-    #[inline]
-    fn push(
-        &mut self,
-        table: &Arc<TableSchema>,
-        verb: Verb,
-        fields: FieldSet,
-        values: &[Value<'_>],
-        made: Option<Uuid>,
-    ) -> Result<()> {
+    fn push(&mut self, table: &Arc<TableSchema>, verb: Verb, values: &[Value<'_>]) -> Result<()> {
         self.check_usable()?;
-        self.writes.push_waiting(&Write { table, verb, fields, values })?;
-        if let Some(key) = made {
-            self.writes.note_made_key(key);
-        }
+        self.writes.push_waiting(&Write { table, verb, fields: FieldSet::EMPTY, values })?;
+        self.added()
+    }
+
+    /// Sends what waits, where it is due.
+    #[inline]
+    fn added(&mut self) -> Result<()> {
         self.uncommitted += 1;
         let commit = self.options.commit_every;
         let due = if commit == 0 || matches!(self.target, Target::Transaction(..)) {
@@ -472,17 +459,4 @@ impl BatchReport {
             self.errors.push(error);
         }
     }
-}
-
-/// The UUID that was made for a record whose own is nil.
-#[inline]
-fn made_uuid<T: Record>(schema: &TableSchema, record: &T, values: &[Value<'_>]) -> Option<Uuid> {
-    if schema.key_generation() != KeyGeneration::Uuid {
-        return None;
-    }
-    let value = values.get(*schema.key().first()?)?;
-    let uuid = <Uuid as bobak_core::Field>::from_value(value.as_ref()).ok()?;
-    let given = record.key().with_values(|key| key.first().map(|v| v.clone().into_owned()));
-    let given = given.and_then(|v| <Uuid as bobak_core::Field>::from_value(v.as_ref()).ok());
-    (given != Some(uuid)).then_some(uuid)
 }

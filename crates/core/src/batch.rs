@@ -1,7 +1,10 @@
 //! Batches: many writes, over one table or several, in the row codec's bytes.
 
 use crate::codec::{self, EncodedRow};
-use crate::{FieldSet, KeyGeneration, Result, TableSchema, Uuid, Verb, Write, prepare};
+use crate::{
+    Field, FieldSet, Key, KeyGeneration, Record, Result, TableSchema, Uuid, Value, Verb, Write,
+    prepare,
+};
 use std::sync::Arc;
 
 /// Writes waiting to be sent, in order. Values are in it as an engine takes them: checked and
@@ -125,23 +128,80 @@ impl Batch {
         self.add(write, write.verb != Verb::Delete && write.table.stamps_are_integers())
     }
 
+    /// Adds a write of a whole record: its key is made where it is missing, lengths are checked;
+    /// [`stamp`](Batch::stamp) is to be called before the batch is sent. `verb` is not `Delete`.
+    ///
+    /// # Errors
+    /// As [`Record::values`], [`prepare_waiting`](crate::prepare_waiting) and
+    /// [`push`](Batch::push); nothing is added then.
+    #[inline]
+    pub fn push_record<T: Record>(
+        &mut self,
+        verb: Verb,
+        fields: FieldSet,
+        record: &T,
+    ) -> Result<()> {
+        let table = T::schema();
+        if !table.is_stored_plainly() {
+            let mut values = record.values()?;
+            prepare::prepare_waiting(table, verb, values.as_mut())?;
+            self.push_waiting(&Write { table, verb, fields, values: values.as_ref() })?;
+            if let Some(key) = made_uuid(table, verb, record, values.as_ref()) {
+                self.made.push((self.rows - 1, key));
+            }
+            return Ok(());
+        }
+        let start = self.bytes.len();
+        let encoded = self.encode_record(table, verb, record);
+        if encoded.is_err() {
+            self.bytes.truncate(start);
+            return encoded;
+        }
+        self.added(start, table, verb, fields, true);
+        Ok(())
+    }
+
+    #[inline]
+    fn encode_record<T: Record>(
+        &mut self,
+        table: &TableSchema,
+        verb: Verb,
+        record: &T,
+    ) -> Result<()> {
+        let start = self.bytes.len();
+        record.encode(&mut self.bytes)?;
+        prepare::prepare_encoded(table, verb, self.bytes.get_mut(start..).unwrap_or_default())
+    }
+
     #[inline]
     fn add(&mut self, write: &Write<'_>, unstamped: bool) -> Result<()> {
         let start = self.bytes.len();
         codec::encode_slice(&mut self.bytes, write.values)?;
+        self.added(start, write.table, write.verb, write.fields, unstamped);
+        Ok(())
+    }
+
+    /// Counts a row whose bytes begin at `start`, and begins a run where it is not of the last one.
+    #[inline]
+    fn added(
+        &mut self,
+        start: usize,
+        table: &Arc<TableSchema>,
+        verb: Verb,
+        fields: FieldSet,
+        unstamped: bool,
+    ) {
         let same = self.heads.last().is_some_and(|head| {
-            head.verb == write.verb
-                && head.table.id() == write.table.id()
-                && head.fields == write.fields
+            head.verb == verb
+                && head.table.id() == table.id()
+                && head.fields == fields
                 && head.unstamped == unstamped
         });
         if !same {
-            let table = Arc::clone(write.table);
-            let (verb, fields, first) = (write.verb, write.fields, self.rows);
+            let (table, first) = (Arc::clone(table), self.rows);
             self.heads.push(RunHead { table, verb, fields, first, start, unstamped });
         }
         self.rows += 1;
-        Ok(())
     }
 
     /// Gives the waiting rows their stamps: one time for all of them, since they are written
@@ -205,11 +265,6 @@ impl Batch {
         Ok(rows)
     }
 
-    /// Notes that Bobak made the key of the row added last.
-    pub fn note_made_key(&mut self, key: Uuid) {
-        self.made.push((self.rows.saturating_sub(1), key));
-    }
-
     /// The key that Bobak made for a row, where it did.
     #[must_use]
     pub fn made_key(&self, row: u64) -> Option<Uuid> {
@@ -258,4 +313,20 @@ impl<'a> Run<'a> {
         self.table.key_generation() == KeyGeneration::Engine
             && !matches!(self.verb, Verb::Update | Verb::Delete)
     }
+}
+
+/// The UUID that was made for a record whose own is nil.
+fn made_uuid<T: Record>(
+    table: &TableSchema,
+    verb: Verb,
+    record: &T,
+    values: &[Value<'_>],
+) -> Option<Uuid> {
+    if table.key_generation() != KeyGeneration::Uuid || verb == Verb::Update {
+        return None;
+    }
+    let uuid = |value: &Value<'_>| Uuid::from_value(value.as_ref()).ok();
+    let stored = uuid(values.get(*table.key().first()?)?)?;
+    let given = record.key().with_values(|key| key.first().and_then(uuid));
+    (given != Some(stored)).then_some(stored)
 }

@@ -260,13 +260,12 @@ pub fn encode_values<'v>(
         head.copy_from_slice(&count.to_le_bytes());
     }
     for column in 0..columns {
-        let offset = out.len() - heap;
         let (tag, slot) = match value(column) {
             ValueRef::Null => (NULL, 0),
             ValueRef::Int(i) => (INT, i.cast_unsigned()),
             ValueRef::Float(f) => (FLOAT, f.to_bits()),
-            ValueRef::Text(text) => (TEXT, append(out, offset, text.as_bytes())),
-            ValueRef::Bytes(bytes) => (BYTES, append(out, offset, bytes)),
+            ValueRef::Text(text) => (TEXT, append(out, heap, text.as_bytes())),
+            ValueRef::Bytes(bytes) => (BYTES, append(out, heap, bytes)),
         };
         if let Some(place) = out.get_mut(body + 2 + column) {
             *place = tag;
@@ -335,6 +334,132 @@ pub fn encode_slice(out: &mut Vec<u8>, values: &[Value<'_>]) -> Result<()> {
     Ok(())
 }
 
+/// A framed row of `N` columns under construction, at the end of a buffer: what a derived record
+/// writes itself with, field by field.
+#[derive(Debug)]
+pub struct RowWriter<'a, const N: usize> {
+    out: &'a mut Vec<u8>,
+    start: usize,
+    heap: usize,
+    // Columns are numbered at compile time, so these need no look at their bounds.
+    tags: [u8; N],
+    slots: [[u8; 8]; N],
+}
+
+impl<'a, const N: usize> RowWriter<'a, N> {
+    /// Begins a row, all NULL. A table has far fewer columns than the codec allows.
+    #[inline(always)]
+    pub fn begin(out: &'a mut Vec<u8>) -> Self {
+        static ZEROS: [u8; 512] = [0; 512];
+        const { assert!(N <= u16::MAX as usize) };
+        let start = out.len();
+        let heap = start + FRAME + 2 + 9 * N;
+        // For a small row quicker than to fill with zeros.
+        match ZEROS.get(..heap - start) {
+            Some(zeros) => out.extend_from_slice(zeros),
+            None => out.resize(heap, 0),
+        }
+        Self { out, start, heap, tags: [NULL; N], slots: [[0; 8]; N] }
+    }
+
+    /// Writes a column's value: the columns are to be written in order, each once.
+    #[inline(always)]
+    pub fn put<const COLUMN: usize>(&mut self, value: Value<'_>) {
+        let (tag, slot) = match value {
+            Value::Null => (NULL, 0),
+            Value::Int(i) => (INT, i.cast_unsigned()),
+            Value::Float(f) => (FLOAT, f.to_bits()),
+            Value::Text(text) => (TEXT, append(self.out, self.heap, text.as_bytes())),
+            Value::Bytes(bytes) => (BYTES, append(self.out, self.heap, &bytes)),
+        };
+        if let (Some(t), Some(s)) = (self.tags.get_mut(COLUMN), self.slots.get_mut(COLUMN)) {
+            (*t, *s) = (tag, slot.to_le_bytes());
+        }
+    }
+
+    /// Ends the row.
+    ///
+    /// # Errors
+    /// `OutOfRange` where it is 4 GiB or more.
+    #[inline(always)]
+    pub fn finish(self) -> Result<()> {
+        let length = u32::try_from(self.out.len() - self.start - FRAME).map_err(|_| too_large())?;
+        let head = self.out.get_mut(self.start..self.heap).unwrap_or_default();
+        if let Some((frame, rest)) = head.split_first_chunk_mut::<FRAME>()
+            && let Some((count, rest)) = rest.split_first_chunk_mut::<2>()
+            && let Some((tags, slots)) = rest.split_first_chunk_mut::<N>()
+        {
+            *frame = length.to_le_bytes();
+            *count = (N as u16).to_le_bytes();
+            *tags = self.tags;
+            slots.copy_from_slice(self.slots.as_flattened());
+        }
+        Ok(())
+    }
+}
+
+/// A framed row whose slots and tags are corrected in place.
+#[derive(Debug)]
+pub(crate) struct RowMut<'a> {
+    row: &'a mut [u8],
+    columns: usize,
+}
+
+impl<'a> RowMut<'a> {
+    pub(crate) const fn new(row: &'a mut [u8], columns: usize) -> Self {
+        Self { row, columns }
+    }
+
+    /// Whether the column holds this integer.
+    #[inline]
+    pub(crate) fn is_integer(&self, column: usize, integer: i64) -> bool {
+        self.tag(column) == Some(INT) && self.slot(column) == integer.cast_unsigned()
+    }
+
+    /// The length of the column's text, if it holds one.
+    #[inline]
+    pub(crate) fn text_length(&self, column: usize) -> Option<u64> {
+        (self.tag(column)? == TEXT).then(|| self.slot(column) >> 32)
+    }
+
+    /// Makes an integer's column NULL.
+    #[inline]
+    pub(crate) fn set_null(&mut self, column: usize) {
+        self.set(column, NULL, 0);
+    }
+
+    /// Gives a column that holds no text and no bytes an integer.
+    #[inline]
+    pub(crate) fn set_integer(&mut self, column: usize, integer: i64) {
+        self.set(column, INT, integer);
+    }
+
+    /// The row to read.
+    pub(crate) fn as_row(&self) -> EncodedRow<'_> {
+        EncodedRow::new(self.row.get(FRAME..).unwrap_or_default())
+    }
+
+    #[inline]
+    fn set(&mut self, column: usize, tag: u8, slot: i64) {
+        set_integer(self.row, slot_of(self.columns, column), slot);
+        if let Some(place) = self.row.get_mut(FRAME + 2 + column) {
+            *place = tag;
+        }
+    }
+
+    #[inline]
+    fn tag(&self, column: usize) -> Option<u8> {
+        self.row.get(FRAME + 2 + column).copied()
+    }
+
+    #[inline]
+    fn slot(&self, column: usize) -> u64 {
+        let slot =
+            self.row.get(slot_of(self.columns, column)..).and_then(|rest| rest.first_chunk());
+        slot.map_or(0, |slot| u64::from_le_bytes(*slot))
+    }
+}
+
 /// Where in a framed row of so many columns the slot of one of them is.
 pub(crate) const fn slot_of(columns: usize, column: usize) -> usize {
     FRAME + 2 + columns + 8 * column
@@ -377,9 +502,11 @@ pub fn split_first(bytes: &[u8]) -> Result<(EncodedRow<'_>, usize)> {
     Err(corrupt("the rows end in the middle of one".to_owned()))
 }
 
-/// Puts text or bytes on the heap. Lengths over 32 bits are caught by the row's own length.
+/// Puts text or bytes on the heap that begins there, and gives their slot. Lengths over 32 bits are
+/// caught by the row's own length.
 #[inline]
-fn append(out: &mut Vec<u8>, offset: usize, bytes: &[u8]) -> u64 {
+fn append(out: &mut Vec<u8>, heap: usize, bytes: &[u8]) -> u64 {
+    let offset = out.len() - heap;
     out.extend_from_slice(bytes);
     (offset as u64 & 0xffff_ffff) | ((bytes.len() as u64) << 32)
 }

@@ -3,6 +3,7 @@
 //! Every path goes through here, batches and dynamic rows too: so no path can forget a stamp, a
 //! key or a length.
 
+use crate::codec::RowMut;
 use crate::{Assign, KeyGeneration, Result, TableSchema, Uuid, Value, ValueRef, Verb, types};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -49,6 +50,34 @@ pub fn prepare_waiting(table: &TableSchema, verb: Verb, values: &mut [Value<'_>]
     }
     stamp(table, values, insert, 0);
     check(table, values)
+}
+
+/// As [`prepare_waiting`], for a framed row of a table that is
+/// [stored plainly](TableSchema::is_stored_plainly).
+///
+/// # Errors
+/// `TooLong`, naming table and column.
+#[inline]
+pub(crate) fn prepare_encoded(table: &TableSchema, verb: Verb, row: &mut [u8]) -> Result<()> {
+    let mut row = RowMut::new(row, table.columns().len());
+    let insert = verb != Verb::Update;
+    if let (true, KeyGeneration::Engine, &[key]) = (insert, table.key_generation(), table.key())
+        && row.is_integer(key, 0)
+    {
+        row.set_null(key);
+    }
+    for place in [table.created_at().filter(|_| insert), table.modified_at()].into_iter().flatten()
+    {
+        row.set_integer(place, 0);
+    }
+    for checked in table.checked() {
+        if let Some(length) = row.text_length(checked.place)
+            && checked.short.is_none_or(|short| length > short.into())
+        {
+            check_value(table, checked.place, &mut row.as_row().value(checked.place).into())?;
+        }
+    }
+    Ok(())
 }
 
 #[inline]

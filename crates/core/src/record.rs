@@ -2,6 +2,7 @@
 
 use crate::{
     Error, ErrorKind, Field, Result, Row, TableSchema, TableSchemaBuilder, Uuid, Value, ValueRef,
+    codec,
 };
 use std::sync::{Arc, OnceLock};
 
@@ -27,6 +28,14 @@ pub trait Record: Sized + 'static {
     /// # Errors
     /// As [`Field::to_value`], naming the column.
     fn values(&self) -> Result<Self::Values<'_>>;
+
+    /// Appends the same values as a framed row of the [codec]: what a batch asks for.
+    ///
+    /// # Errors
+    /// As [`values`](Record::values); a part of the row may then be in `out`.
+    fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
+        codec::encode_slice(out, self.values()?.as_ref())
+    }
 
     /// The record from a row with the schema's columns.
     ///

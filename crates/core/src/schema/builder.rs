@@ -118,11 +118,13 @@ impl TableSchemaBuilder {
             let short = column.max_chars.filter(|_| !as_text);
             (as_text || short.is_some()).then_some(Checked { place, short })
         });
-        let checked = checked.collect();
+        let checked: Vec<_> = checked.collect();
+        let texts = checked.iter().any(|checked: &Checked| checked.short.is_none());
+        let plain = !texts && generation != KeyGeneration::Uuid;
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (name, columns) = (self.name, self.columns);
-        Ok(TableSchema { id, name, columns, key, generation, indexes, roles, checked })
+        Ok(TableSchema { id, name, columns, key, generation, indexes, roles, checked, plain })
     }
 }
 

@@ -19,6 +19,8 @@ pub struct TableSchema {
     pub(super) roles: Roles,
     /// Columns whose values are looked at before each write.
     pub(super) checked: Vec<Checked>,
+    /// See [`is_stored_plainly`](TableSchema::is_stored_plainly).
+    pub(super) plain: bool,
 }
 
 /// A column whose values are looked at before each write.
@@ -135,6 +137,13 @@ impl TableSchema {
     #[must_use]
     pub(crate) fn checked(&self) -> &[Checked] {
         &self.checked
+    }
+
+    /// Whether a record's values are stored as they are, but for a key by the engine and for stamps:
+    /// no key is made, nothing becomes text.
+    #[inline]
+    pub(crate) const fn is_stored_plainly(&self) -> bool {
+        self.plain
     }
 
     /// Whether its stamps, if it has any, are kept in the form of the clock.

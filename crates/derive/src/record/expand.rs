@@ -15,7 +15,7 @@ pub fn expand(table: &Table<'_>) -> TokenStream {
     let (constants, schema) = (constants(table), schema(table));
     let (key_type, key) = key(table);
     let key_column = table.key_columns().next().map(|column| &column.name);
-    let (values, from_row) = (values(table), from_row(table));
+    let (values, encode, from_row) = (values(table), encode(table), from_row(table));
     let (read, read_from) = (read(table), read_from(table));
     let assertions = assertions(table);
     quote! {
@@ -32,6 +32,7 @@ pub fn expand(table: &Table<'_>) -> TokenStream {
                 #schema
                 #key
                 #values
+                #encode
                 #read
                 #read_from
             }
@@ -163,6 +164,24 @@ fn values(table: &Table<'_>) -> TokenStream {
         #[inline]
         fn values(&self) -> __bobak::Result<Self::Values<'_>> {
             ::core::result::Result::Ok([#(#values),*])
+        }
+    }
+}
+
+fn encode(table: &Table<'_>) -> TokenStream {
+    let name = &table.name;
+    let count = table.columns.len();
+    let puts = table.places().map(|(place, column)| {
+        let (field, column_name) = (column.ident, &column.name);
+        let value = quote_spanned!(column.ty.span()=> __bobak::Field::to_value(&self.#field));
+        quote!(row.put::<#place>(__bobak::named(#value, #name, #column_name)?);)
+    });
+    quote! {
+        #[inline]
+        fn encode(&self, out: &mut ::std::vec::Vec<u8>) -> __bobak::Result<()> {
+            let mut row = __bobak::codec::RowWriter::<#count>::begin(out);
+            #(#puts)*
+            row.finish()
         }
     }
 }

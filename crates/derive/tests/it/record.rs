@@ -1,6 +1,8 @@
 //! Values, keys and reads of a derived record.
 
-use bobak_core::{ErrorKind, FromRow, Record, Value, ValueRef, read_field};
+use bobak_core::{
+    Batch, ErrorKind, FieldSet, FromRow, Record, Value, ValueRef, Verb, codec, read_field,
+};
 use bobak_derive::Record;
 
 #[derive(Clone, Debug, PartialEq, Record)]
@@ -31,10 +33,37 @@ fn values_are_borrowed_in_schema_order() {
 }
 
 #[test]
+fn a_record_writes_the_row_that_its_values_make() {
+    for person in [ada(), Person { photo: None, first_name: String::new(), ..ada() }] {
+        let (mut written, mut made) = (vec![9], vec![9]);
+        person.encode(&mut written).unwrap();
+        codec::encode_slice(&mut made, &person.values().unwrap()).unwrap();
+        assert_eq!(written, made);
+    }
+}
+
+#[test]
 fn a_value_that_does_not_fit_names_table_and_column() {
     let error = Person { r#type: u64::MAX, ..ada() }.values().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfRange);
     assert_eq!((error.table(), error.column()), (Some("person"), Some("Age")));
+}
+
+#[test]
+fn a_batch_holds_nothing_of_a_record_that_does_not_fit() {
+    let mut batch = Batch::new();
+    let push = |batch: &mut Batch, record: &Person| {
+        batch.push_record(Verb::Insert, FieldSet::EMPTY, record)
+    };
+    push(&mut batch, &ada()).unwrap();
+    let bytes = batch.bytes();
+    let error = push(&mut batch, &Person { r#type: u64::MAX, ..ada() }).unwrap_err();
+    assert_eq!((error.kind(), error.column()), (ErrorKind::OutOfRange, Some("Age")));
+    assert_eq!((batch.rows(), batch.bytes()), (1, bytes));
+    push(&mut batch, &Person { id: 0, ..ada() }).unwrap();
+    let rows: Vec<_> = batch.runs().flat_map(|run| run.iter().collect::<Vec<_>>()).collect();
+    let keys: Vec<_> = rows.iter().map(|row| row.value(0)).collect();
+    assert_eq!(keys, [ValueRef::Int(7), ValueRef::Null]);
 }
 
 #[test]
