@@ -306,6 +306,11 @@ impl Db {
         self.0.engines.iter().try_for_each(|(_, engine)| engine.flush())
     }
 
+    #[cfg(feature = "async")]
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
     /// The engine of tables that the model does not know.
     pub(crate) fn main_engine(&self) -> Result<Arc<dyn Engine>> {
         self.0.engine(0).map(Arc::clone)
@@ -364,8 +369,15 @@ impl Inner {
         })
     }
 
+    /// The engine that keeps a record type, whether or not its table is there: no I/O.
+    #[cfg(feature = "async")]
+    pub(crate) fn engine_keeping<T: Record>(&self) -> Result<usize> {
+        let place = self.register(TypeId::of::<T>(), usize::MAX, T::schema())?;
+        self.entry(place).map(|(engine, _)| engine)
+    }
+
     /// The engines with their names, the main one first.
-    #[cfg(feature = "sqlite")]
+    #[cfg(any(feature = "sqlite", feature = "async"))]
     pub(crate) fn named_engines(&self) -> &[(String, Arc<dyn Engine>)] {
         &self.engines
     }

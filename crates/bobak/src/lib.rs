@@ -12,9 +12,12 @@
 //! * [`Batch`] sends many writes as one; [`Transaction`] makes them all happen or none.
 //! * [`Db::copy_to`] moves tables to another database, whatever its engine.
 //! * [`DynTable`] and [`DynRow`] serve tables that no struct describes.
+//! * With the feature `async`, module `aio` has the same for async code, on any runtime.
 //! * Every call fails with one [`Error`], whose [`ErrorKind`] says why.
 
 mod access;
+#[cfg(feature = "async")]
+pub mod aio;
 mod batch;
 mod builder;
 #[cfg(feature = "cache")]

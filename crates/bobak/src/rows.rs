@@ -100,6 +100,12 @@ impl<'a> Lines<'a> {
         &self.cursor.columns
     }
 
+    /// Whether the next row comes with a part that is still to be fetched.
+    #[cfg(feature = "async")]
+    pub(crate) fn is_between_parts(&self) -> bool {
+        self.buffer.is_drained()
+    }
+
     pub(crate) fn next_row(&mut self) -> Result<Option<EncodedRow<'_>>> {
         if !self.done && self.buffer.is_drained() {
             let (id, buffer) = (self.cursor.id, &mut self.buffer);

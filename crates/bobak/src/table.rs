@@ -4,7 +4,7 @@ use crate::access::{Access, Handle};
 use crate::rows::Rows;
 use bobak_core::{
     AnyColumn, Assignment, Column, Error, ErrorKind, Field, FieldSet, Filter, FromRow, GivenKey,
-    Key, Outcome, Query, Record, Result, Row, Selection, SelectionPart, Value, Verb,
+    Key, Outcome, Query, Record, Result, Row, Selection, SelectionPart, Value, ValueRef, Verb,
     prepare_insert, prepare_update,
 };
 use std::marker::PhantomData;
@@ -97,17 +97,23 @@ impl<'a, T: Record> Table<'a, T> {
         let mut values = record.values()?;
         prepare_insert(&self.access.schema, values.as_mut())?;
         let outcome = self.access.write(verb, fields, values.as_ref())?;
-        let key = if let Outcome::Inserted(Some(GivenKey::Int(id))) = outcome {
-            T::Key::from_values(&[bobak_core::ValueRef::Int(id)])?
-        } else {
-            let key = self.access.key_values(values.as_ref());
-            match &key[..] {
-                // Ignored before the engine made one.
-                [Value::Null] => record.key(),
-                key => T::Key::from_values(&key.iter().map(Value::as_ref).collect::<Vec<_>>())?,
+        let key = match outcome {
+            Outcome::Inserted(Some(GivenKey::Int(id))) => {
+                T::Key::from_values(&[ValueRef::Int(id)])?
             }
+            _ => key_of(record, values.as_ref())?,
         };
         Ok((key, outcome))
+    }
+
+    /// Writes a record in any way; gives its key and what happened.
+    #[cfg(feature = "async")]
+    pub(crate) fn write_as(&self, verb: Verb, record: &T) -> Result<(T::Key, Outcome)> {
+        match verb {
+            Verb::Update => self.update(record).map(|()| (record.key(), Outcome::Changed(1))),
+            Verb::Upsert => self.insert_as(verb, self.access.updated, record),
+            _ => self.insert_as(verb, FieldSet::EMPTY, record),
+        }
     }
 
     /// The record with this key, or `None`.
@@ -412,7 +418,7 @@ impl<'a, T: Record> Table<'a, T> {
         query: impl Into<Query<T>>,
         part: P,
     ) -> Result<P::Value> {
-        let mut value = P::Value::from_value(bobak_core::ValueRef::Null);
+        let mut value = P::Value::from_value(ValueRef::Null);
         let select = query.into().to_select(&self.access.schema, vec![part.expr()])?;
         self.access.scan(&select, |row| {
             value = P::Value::from_value(row.get(0));
@@ -439,5 +445,16 @@ impl<'a, T: Record> Table<'a, T> {
     /// As [`list`](Table::list); `Schema` for a column that the record has not.
     pub fn list_as<R: FromRow>(&self, query: impl Into<Query<T>>) -> Result<Vec<R>> {
         self.access.list_as(&query.into())
+    }
+}
+
+/// The key of a record whose values were prepared: the one that Bobak made for it, its own where
+/// the engine is to make one.
+pub(crate) fn key_of<T: Record>(record: &T, values: &[Value<'_>]) -> Result<T::Key> {
+    let value = |&place: &usize| values.get(place).map_or(ValueRef::Null, Value::as_ref);
+    let key: Vec<ValueRef<'_>> = T::schema().key().iter().map(value).collect();
+    match &key[..] {
+        [ValueRef::Null] => Ok(record.key()),
+        key => T::Key::from_values(key),
     }
 }

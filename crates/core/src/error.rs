@@ -206,6 +206,13 @@ impl Error {
         self
     }
 
+    /// Forgets the row: for who wrote one record, which then went with others.
+    #[must_use]
+    pub fn without_row(mut self) -> Self {
+        self.0.row = None;
+        self
+    }
+
     /// Attaches the engine's own number of the error.
     #[must_use]
     pub fn with_code(mut self, code: i32) -> Self {

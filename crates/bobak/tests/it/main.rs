@@ -2,6 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests: what fails says where")]
 
+#[cfg(feature = "async")]
+mod aio;
 mod bad_input;
 mod batches;
 #[cfg(feature = "cache")]

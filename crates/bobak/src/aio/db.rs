@@ -1,0 +1,212 @@
+//! The database for async code.
+
+use super::answer::{Answer, Task};
+use super::lane::Lane;
+use super::table::AsyncTable;
+use super::workers::Workers;
+use crate::{Batch, BatchOptions, BatchReport, Db, Parameters, Transaction};
+use bobak_core::{Error, ErrorKind, FromRow, Record, Result};
+use std::sync::Arc;
+
+/// A [`Db`] for async code. Cheap to clone. See the [module](crate::aio).
+#[derive(Clone)]
+pub struct AsyncDb {
+    db: Db,
+    workers: Workers,
+    /// By the engine's place.
+    lanes: Arc<[Arc<Lane>]>,
+}
+
+impl AsyncDb {
+    /// A database with threads of its own: as many as there are processors, 4 at least and 16 at
+    /// most.
+    ///
+    /// # Errors
+    /// `Io` where no thread can be started.
+    pub fn new(db: Db) -> Result<Self> {
+        Ok(Self::with_workers(db, &Workers::with_default_threads()?))
+    }
+
+    /// A database that shares threads with others.
+    #[must_use]
+    pub fn with_workers(db: Db, workers: &Workers) -> Self {
+        let engines = db.inner().named_engines().iter();
+        let lanes = engines.map(|(_, engine)| Arc::new(Lane::new(Arc::clone(engine)))).collect();
+        Self { db, workers: workers.clone(), lanes }
+    }
+
+    /// Opens a database by a URL: see [`Db::open`].
+    ///
+    /// # Errors
+    /// As [`Db::open`] and [`new`](AsyncDb::new).
+    pub async fn open(url: &str) -> Result<Self> {
+        let (workers, url) = (Workers::with_default_threads()?, url.to_owned());
+        let db = workers.run(move || Db::open(&url)).await?;
+        Ok(Self::with_workers(db, &workers))
+    }
+
+    /// The same database for code that may block.
+    #[must_use]
+    pub const fn blocking(&self) -> &Db {
+        &self.db
+    }
+
+    /// The threads that do its work.
+    #[must_use]
+    pub const fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
+    /// The records of one type. Nothing is looked at yet: a table that is missing shows in the
+    /// first answer.
+    #[must_use]
+    pub fn table<T: Record>(&self) -> AsyncTable<T> {
+        AsyncTable::new(self.clone())
+    }
+
+    /// Does any work with the database on one of the threads.
+    ///
+    /// ```
+    /// # use bobak::{aio::AsyncDb, prelude::*};
+    /// # #[derive(Record)] struct City { id: i64, name: String }
+    /// # async fn program(db: AsyncDb) -> Result<(), Error> {
+    /// let both = db.run(|db| {
+    ///     let cities = db.table::<City>()?;
+    ///     Ok((cities.count(Query::all())?, cities.first(City::NAME.starts_with("B"))?))
+    /// });
+    /// let (number, first) = both.await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn run<R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
+    ) -> Answer<Result<R>> {
+        let db = self.db.clone();
+        self.workers.run(move || work(&db))
+    }
+
+    /// Runs `work` in a transaction on the main engine: see [`Db::transaction`], also for when it
+    /// is run again.
+    ///
+    /// ```
+    /// # use bobak::{aio::AsyncDb, prelude::*};
+    /// # #[derive(Record)] struct Item { id: i64, name: String }
+    /// # async fn program(db: AsyncDb) -> Result<(), Error> {
+    /// let moved = db.transaction(|transaction| {
+    ///     let items = transaction.table::<Item>()?;
+    ///     items.delete(1)?;
+    ///     items.insert(&Item { id: 0, name: "spade".into() })
+    /// });
+    /// moved.await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Db::transaction`].
+    pub fn transaction<R: Send + 'static>(
+        &self,
+        work: impl FnMut(&Transaction<'_>) -> Result<R> + Send + 'static,
+    ) -> Answer<Result<R>> {
+        self.write(0, move |db| db.transaction(work))
+    }
+
+    /// Fills a batch in `fill`, and sends it.
+    ///
+    /// ```
+    /// # use bobak::{aio::AsyncDb, prelude::*};
+    /// # #[derive(Record)] struct Item { id: i64, name: String }
+    /// # async fn program(db: AsyncDb, items: Vec<Item>) -> Result<(), Error> {
+    /// let sent = db.batch(BatchOptions::new(), move |batch| {
+    ///     items.iter().try_for_each(|item| batch.insert(item))
+    /// });
+    /// assert_eq!(sent.await?.failed, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Batch`] and its [`finish`](Batch::finish), and those of `fill`.
+    pub fn batch(
+        &self,
+        options: BatchOptions,
+        fill: impl FnOnce(&mut Batch<'_>) -> Result<()> + Send + 'static,
+    ) -> Answer<Result<BatchReport>> {
+        self.write(0, move |db| {
+            let mut batch = db.batch(options);
+            fill(&mut batch)?;
+            batch.finish()
+        })
+    }
+
+    /// Runs SQL, and reads all of its rows: see [`Db::sql`].
+    ///
+    /// # Errors
+    /// As [`Db::sql`].
+    pub fn sql<R: FromRow + Send + 'static>(
+        &self,
+        text: &str,
+        parameters: impl Parameters,
+    ) -> Answer<Result<Vec<R>>> {
+        let (text, parameters) = (text.to_owned(), parameters.into_values());
+        self.run(move |db| db.sql(&text, parameters?))
+    }
+
+    /// Runs SQL that gives no rows; gives the number of rows changed: see [`Db::execute`].
+    ///
+    /// # Errors
+    /// As [`Db::execute`].
+    pub fn execute(&self, text: &str, parameters: impl Parameters) -> Answer<Result<u64>> {
+        let (text, parameters) = (text.to_owned(), parameters.into_values());
+        self.write(0, move |db| db.execute(&text, parameters?))
+    }
+
+    /// Adds the tables, columns and indexes that are not there: see [`Db::create_missing_tables`].
+    ///
+    /// # Errors
+    /// As [`Db::create_missing_tables`].
+    pub fn create_missing_tables(&self) -> Answer<Result<Vec<String>>> {
+        self.write(0, Db::create_missing_tables)
+    }
+
+    /// Makes everything that was committed durable: see [`Db::flush`].
+    ///
+    /// # Errors
+    /// As [`Db::flush`].
+    pub fn flush(&self) -> Answer<Result<()>> {
+        self.run(Db::flush)
+    }
+
+    /// Does work that writes to the engine at a place, in the line of its writers.
+    pub(super) fn write<R: Send + 'static>(
+        &self,
+        engine: usize,
+        work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
+    ) -> Answer<Result<R>> {
+        let Some(lane) = self.lanes.get(engine).map(Arc::clone) else {
+            return self.run(work);
+        };
+        let db = self.db.clone();
+        let task = Arc::new(Task::new(move || work(&db)));
+        let job = Arc::clone(&task);
+        Answer::new(&self.workers, task, move |pool| lane.push_alone(pool, job))
+    }
+
+    /// The line before the engine that keeps a record type.
+    pub(super) fn lane_of<T: Record>(&self) -> Result<&Arc<Lane>> {
+        let engine = self.db.inner().engine_keeping::<T>()?;
+        self.lanes.get(engine).ok_or_else(|| {
+            Error::new(ErrorKind::Config, "the database has no engine for the record type")
+        })
+    }
+}
+
+impl std::fmt::Debug for AsyncDb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AsyncDb").field("workers", &self.workers).finish_non_exhaustive()
+    }
+}
