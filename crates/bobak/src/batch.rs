@@ -115,11 +115,7 @@ impl BatchReport {
         let Some(Ok(Outcome::Inserted(Some(key)))) = self.outcomes.get(row) else {
             return None;
         };
-        let value = match key {
-            GivenKey::Int(id) => bobak_core::ValueRef::Int(*id),
-            GivenKey::Uuid(uuid) => bobak_core::ValueRef::Bytes(uuid.as_bytes()),
-        };
-        K::from_values(&[value]).ok()
+        key.to_key().ok()
     }
 }
 

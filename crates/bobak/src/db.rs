@@ -4,7 +4,10 @@ use crate::access::Handle;
 use crate::builder::Functions;
 use crate::diff::{self, Difference};
 use crate::route::Routes;
-use crate::{Batch, BatchOptions, DbBuilder, DynTable, Parameters, Table, Transaction};
+use crate::{
+    Batch, BatchOptions, DbBuilder, DynTable, Parameters, Pipeline, PipelineOptions, Table,
+    Transaction,
+};
 use bobak_core::{Engine, Error, ErrorKind, FromRow, Record, Result, SchemaChange, TableSchema};
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -184,6 +187,12 @@ impl Db {
         Batch::new(&self.0, options)
     }
 
+    /// Begins to take single writes that are not waited for one by one. See [`Pipeline`].
+    #[must_use]
+    pub fn pipeline(&self, options: PipelineOptions) -> Pipeline {
+        Pipeline::new(self.clone(), options)
+    }
+
     /// Begins a transaction on the main engine. See [`Transaction`].
     ///
     /// # Errors
@@ -306,7 +315,6 @@ impl Db {
         self.0.engines.iter().try_for_each(|(_, engine)| engine.flush())
     }
 
-    #[cfg(feature = "async")]
     pub(crate) fn inner(&self) -> &Inner {
         &self.0
     }

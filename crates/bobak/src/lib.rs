@@ -9,7 +9,8 @@
 //! * [`Table`] is the typed handle on one record type; [`Record`](derive@Record) makes a struct a
 //!   record.
 //! * [`Query`] says which records; it is made with the typed [`Column`]s of the record.
-//! * [`Batch`] sends many writes as one; [`Transaction`] makes them all happen or none.
+//! * [`Batch`] sends many writes as one; a [`Pipeline`] takes writes whose results are fetched
+//!   later; [`Transaction`] makes them all happen or none.
 //! * [`Db::copy_to`] moves tables to another database, whatever its engine.
 //! * [`DynTable`] and [`DynRow`] serve tables that no struct describes.
 //! * With the feature `async`, module `aio` has the same for async code, on any runtime.
@@ -27,6 +28,7 @@ mod db;
 mod diff;
 mod dynamic;
 mod parameters;
+mod pipeline;
 mod retry;
 mod route;
 mod rows;
@@ -52,6 +54,7 @@ pub use db::Db;
 pub use diff::{Difference, diff};
 pub use dynamic::{DynRows, DynTable};
 pub use parameters::Parameters;
+pub use pipeline::{Pipeline, PipelineOptions, Ticket};
 pub use rows::Rows;
 pub use table::Table;
 pub use transaction::{Savepoint, Transaction};

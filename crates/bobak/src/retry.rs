@@ -49,7 +49,7 @@ fn once<R>(
 
 /// Whether nothing of the transaction is there, and it may go well another time. A line that broke
 /// inside is the caller's to judge: `work` may have asked others meanwhile.
-fn may_run_again(error: &Error, has_begun: bool) -> bool {
+pub(crate) fn may_run_again(error: &Error, has_begun: bool) -> bool {
     match error.kind() {
         ErrorKind::Serialization => true,
         ErrorKind::Unreachable => !has_begun,
@@ -58,7 +58,7 @@ fn may_run_again(error: &Error, has_begun: bool) -> bool {
 }
 
 /// Twice as long each time, and not the same for two that clashed.
-fn pause(again: u32) -> Duration {
+pub(crate) fn pause(again: u32) -> Duration {
     let longest = LONGEST.min(PAUSE.saturating_mul(1 << again.min(16)));
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     longest / 2 + longest.mul_f64(f64::from(now.subsec_nanos() % 1_000) / 2_000.0)

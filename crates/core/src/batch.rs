@@ -2,8 +2,8 @@
 
 use crate::codec::{self, EncodedRow};
 use crate::{
-    Field, FieldSet, Key, KeyGeneration, Record, Result, TableSchema, Uuid, Value, Verb, Write,
-    prepare,
+    Field, FieldSet, Key, KeyGeneration, Record, Result, TableSchema, Uuid, Value, ValueRef, Verb,
+    Write, prepare,
 };
 use std::sync::Arc;
 
@@ -75,6 +75,19 @@ pub enum GivenKey {
     Int(i64),
     /// By Bobak.
     Uuid(Uuid),
+}
+
+impl GivenKey {
+    /// As the key of a record type.
+    ///
+    /// # Errors
+    /// `Mismatch` where that has other keys.
+    pub fn to_key<K: Key>(&self) -> Result<K> {
+        K::from_values(&[match self {
+            Self::Int(id) => ValueRef::Int(*id),
+            Self::Uuid(uuid) => ValueRef::Bytes(uuid.as_bytes()),
+        }])
+    }
 }
 
 impl Batch {
@@ -152,25 +165,13 @@ impl Batch {
             return Ok(());
         }
         let start = self.bytes.len();
-        let encoded = self.encode_record(table, verb, record);
-        if encoded.is_err() {
-            self.bytes.truncate(start);
-            return encoded;
-        }
+        let mut part = Part { bytes: &mut self.bytes, start, whole: false };
+        record.encode(part.bytes)?;
+        prepare::prepare_encoded(table, verb, part.bytes.get_mut(start..).unwrap_or_default())?;
+        part.whole = true;
+        drop(part);
         self.added(start, table, verb, fields, true);
         Ok(())
-    }
-
-    #[inline]
-    fn encode_record<T: Record>(
-        &mut self,
-        table: &TableSchema,
-        verb: Verb,
-        record: &T,
-    ) -> Result<()> {
-        let start = self.bytes.len();
-        record.encode(&mut self.bytes)?;
-        prepare::prepare_encoded(table, verb, self.bytes.get_mut(start..).unwrap_or_default())
     }
 
     #[inline]
@@ -287,6 +288,23 @@ impl Batch {
                 bytes: self.bytes.get(head.start..end).unwrap_or_default(),
             }
         })
+    }
+}
+
+/// A row that is being written, and is taken out again unless it becomes whole: a field may fail,
+/// or panic.
+struct Part<'b> {
+    bytes: &'b mut Vec<u8>,
+    start: usize,
+    whole: bool,
+}
+
+impl Drop for Part<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.whole {
+            self.bytes.truncate(self.start);
+        }
     }
 }
 

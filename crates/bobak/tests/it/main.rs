@@ -16,6 +16,7 @@ mod front_page;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
 mod host;
+mod pipelines;
 mod processes;
 mod queries;
 mod retries;
