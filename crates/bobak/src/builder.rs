@@ -31,6 +31,7 @@ pub struct DbBuilder {
     retries: Option<u32>,
     #[cfg(feature = "cache")]
     caches: Vec<crate::cache::Wanted>,
+    tracked: Vec<crate::feed::Wanted>,
     functions: Functions,
 }
 
@@ -91,6 +92,19 @@ impl DbBuilder {
         let id = TypeId::of::<T>();
         self.caches.retain(|other| other.id != id);
         self.caches.push(crate::cache::Wanted { id, table: T::schema(), options });
+        self
+    }
+
+    /// Has all changes of a record type written down, on the engine that keeps it, from the next
+    /// [`create_missing_tables`](Db::create_missing_tables) on. See [`feed`](crate::feed).
+    #[must_use]
+    pub fn track<T: Record>(mut self, options: crate::feed::TrackOptions) -> Self {
+        let id = TypeId::of::<T>();
+        if self.records.iter().all(|(other, ..)| *other != id) {
+            self = self.record::<T>();
+        }
+        self.tracked.retain(|other| other.id != id);
+        self.tracked.push(crate::feed::Wanted { id, table: T::schema(), options });
         self
     }
 
@@ -168,6 +182,7 @@ impl DbBuilder {
         let mut inner =
             Inner::new(engines, self.records, !self.always_through_host, self.functions)?;
         inner.retries = self.retries.unwrap_or(inner.retries);
+        inner.tracked = self.tracked;
         #[cfg(feature = "cache")]
         let inner = {
             let mut inner = inner;

@@ -36,12 +36,14 @@ pub(crate) struct Inner {
     pub(crate) routes: Routes,
     /// How often a transaction that clashed is run again.
     pub(crate) retries: u32,
+    /// The record types that are to be tracked.
+    pub(crate) tracked: Vec<crate::feed::Wanted>,
     #[cfg(feature = "cache")]
     pub(crate) caches: crate::cache::All,
 }
 
 /// The record types that the database knows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Model {
     tables: Vec<Entry>,
     types: HashMap<TypeId, usize>,
@@ -49,6 +51,7 @@ struct Model {
     stored: HashMap<(usize, String), Arc<TableSchema>>,
 }
 
+#[derive(Clone)]
 struct Entry {
     engine: usize,
     schema: Arc<TableSchema>,
@@ -161,6 +164,9 @@ impl Db {
                 engine.alter(&changes)?;
             }
             done.extend(words);
+            let wanted = self.0.tracked_on(place);
+            let tracked = crate::feed::track_missing(&**engine, &wanted)?;
+            done.extend(tracked.into_iter().map(|name| format!("track the changes of {name}")));
         }
         self.0.forget_stored();
         Ok(done)
@@ -319,6 +325,32 @@ impl Db {
         &self.0
     }
 
+    /// An engine by its name.
+    pub(crate) fn engine_by_name(&self, name: &str) -> Result<Arc<dyn Engine>> {
+        self.0.engine(self.0.engine_named(name)?).map(Arc::clone)
+    }
+
+    /// The same database with something before its engines.
+    pub(crate) fn with_engines(
+        &self,
+        mut wrap: impl FnMut(&Arc<dyn Engine>) -> Result<Arc<dyn Engine>>,
+    ) -> Result<Self> {
+        let inner = &*self.0;
+        let wrapped = inner.engines.iter().map(|(name, engine)| Ok((name.clone(), wrap(engine)?)));
+        let engines: Vec<_> = wrapped.collect::<Result<_>>()?;
+        let routes = inner.routes.with_engines(&engines)?;
+        let model = inner.model.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Self(Arc::new(Inner {
+            engines,
+            model: RwLock::new(model),
+            routes,
+            retries: inner.retries,
+            tracked: inner.tracked.clone(),
+            #[cfg(feature = "cache")]
+            caches: inner.caches.clone(),
+        })))
+    }
+
     /// The engine of tables that the model does not know.
     pub(crate) fn main_engine(&self) -> Result<Arc<dyn Engine>> {
         self.0.engine(0).map(Arc::clone)
@@ -338,6 +370,7 @@ impl Inner {
             model: RwLock::default(),
             routes,
             retries: crate::retry::DEFAULT,
+            tracked: Vec::new(),
             #[cfg(feature = "cache")]
             caches: crate::cache::All::default(),
         };
@@ -481,6 +514,17 @@ impl Inner {
         model.tables.push(Entry { engine, schema: Arc::clone(schema), checked: false });
         model.types.insert(id, place);
         Ok(place)
+    }
+
+    /// The record types that are to be tracked on an engine.
+    fn tracked_on(&self, engine: usize) -> Vec<&crate::feed::Wanted> {
+        let model = self.model.read().unwrap_or_else(PoisonError::into_inner);
+        let is_on = |wanted: &&crate::feed::Wanted| {
+            let place = model.types.get(&wanted.id);
+            let entry = place.and_then(|place| model.tables.get(*place));
+            entry.map_or(engine == 0, |entry| entry.engine == engine)
+        };
+        self.tracked.iter().filter(is_on).collect()
     }
 
     /// The tables of the model that an engine keeps, each name once.

@@ -12,6 +12,7 @@
 //! * [`Batch`] sends many writes as one; a [`Pipeline`] takes writes whose results are fetched
 //!   later; [`Transaction`] makes them all happen or none.
 //! * [`Db::copy_to`] moves tables to another database, whatever its engine.
+//! * [`feed`] is every change of chosen tables, for followers, live views and history.
 //! * [`DynTable`] and [`DynRow`] serve tables that no struct describes.
 //! * With the feature `async`, module `aio` has the same for async code, on any runtime.
 //! * Every call fails with one [`Error`], whose [`ErrorKind`] says why.
@@ -27,6 +28,7 @@ mod copy;
 mod db;
 mod diff;
 mod dynamic;
+pub mod feed;
 mod parameters;
 mod pipeline;
 mod retry;

@@ -222,6 +222,11 @@ mod with_host {
             Ok(Self { host, beside, direct, functions, known: Mutex::default() })
         }
 
+        /// The ways of the same database with other engines.
+        pub(crate) fn with_engines(&self, engines: &[(String, Arc<dyn Engine>)]) -> Result<Self> {
+            Self::new(engines, self.direct, self.functions.clone())
+        }
+
         /// The host; made at the first need where the main engine is another than SQLite.
         pub(crate) fn host(&self, inner: &Inner) -> Result<&Host> {
             if let Some(host) = self.host.get() {
@@ -404,6 +409,10 @@ mod without_host {
             _: bool,
             (): crate::builder::Functions,
         ) -> Result<Self> {
+            Ok(Self)
+        }
+
+        pub(crate) fn with_engines(&self, _: &[(String, Arc<dyn Engine>)]) -> Result<Self> {
             Ok(Self)
         }
 

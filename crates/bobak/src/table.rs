@@ -37,7 +37,7 @@ use std::sync::Arc;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Table<'a, T> {
-    access: Access<'a>,
+    pub(crate) access: Access<'a>,
     record: PhantomData<fn() -> T>,
 }
 

@@ -186,6 +186,18 @@ pub enum SchemaChange {
         /// The new index's place in it.
         index: usize,
     },
+    /// Writes every change of a table down from now on, in a log: see [`feed`](crate::feed). Nothing
+    /// may go past it: not SQL, not what a foreign key does. Where the engine can't promise that,
+    /// `Unsupported`. A table that is tracked already stays so. Columns added to the table later
+    /// are added to its log.
+    Track {
+        /// The table as it is.
+        table: Arc<TableSchema>,
+        /// Whether the log of a table that had none gets indexes over the key.
+        history: bool,
+    },
+    /// Writes its changes down no more, and drops its log.
+    Untrack(Arc<TableSchema>),
 }
 
 /// One connection to an engine: what executes operations and transactions.
@@ -268,7 +280,8 @@ pub trait Session: Send {
     /// Closes a cursor; nothing where it is closed.
     fn close(&self, cursor: CursorId);
 
-    /// The tables that are there, in no order; inside a transaction those that it sees.
+    /// The tables that are there, in no order; inside a transaction those that it sees. The feed's
+    /// [own](crate::feed::is_own) are left out.
     ///
     /// # Errors
     /// `Corrupt`, `Io`.
@@ -287,6 +300,19 @@ pub trait Session: Send {
     /// # Errors
     /// `Unsupported` where the engine has no SQL; `Syntax`; see the contract.
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64>;
+
+    /// Says who makes the changes of the open transaction, for the log: to be called right after
+    /// `Begin`, and with `None` right before `Commit`. Only where a table is tracked.
+    ///
+    /// # Errors
+    /// `Schema` where none is; see the contract.
+    fn name_caller(&self, who: Option<&str>) -> Result<()> {
+        let value = who.map_or(Value::Null, |who| Value::from(who.to_owned()));
+        let assign = [Assign::Set { column: 3, value }];
+        let table = crate::feed::feed_schema();
+        let named = self.change(&Change { table, condition: None, assign: Some(&assign) });
+        named.map(|_| ())
+    }
 }
 
 /// A step of a transaction.

@@ -15,6 +15,7 @@ mod dynamic;
 mod engine;
 mod error;
 mod expression;
+pub mod feed;
 mod field;
 mod fieldset;
 mod parse;

@@ -10,6 +10,7 @@ use crate::encode::plain;
 use crate::tables;
 use bobak_core::{
     Collation, ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableSchema, Type, ValueRef,
+    feed,
 };
 use bobak_sql::{Dialect, FOLDED, add_column, add_index, create_table, folded, quote};
 
@@ -25,7 +26,13 @@ pub(crate) fn run(connection: &mut Connection, changes: &[SchemaChange]) -> Resu
                 return Err(take_back(connection, &made, error));
             }
         }
+        let table = step.table;
         made.push(step);
+        for text in log_statements(connection, change)? {
+            if let Err(error) = connection.run(Some(table), &text, Vec::new()) {
+                return Err(take_back(connection, &made, error));
+            }
+        }
     }
     connection.forget_statements();
     Ok(())
@@ -66,10 +73,44 @@ impl<'a> Step<'a> {
                 let undo = format!("{}INDEX {}", alter(table), quote(dialect, name));
                 Self { table, texts: vec![add_index(dialect, table, *index)], undo }
             }
+            // What these do depends on what is there: see `log_statements`.
+            SchemaChange::Track { table, .. } | SchemaChange::Untrack(table) => {
+                Self { table, texts: Vec::new(), undo: "DO 0".to_owned() }
+            }
             _ => return None,
         })
     }
 }
+
+/// What has a tracked table's log, or one that is to be, fit the table as it is now.
+fn log_statements(connection: &mut Connection, change: &SchemaChange) -> Result<Vec<String>> {
+    let dialect = connection.flavour.dialect;
+    let mut stored =
+        |table: &TableSchema| feed::table_and_log(tables::with_logs(connection)?, table);
+    match change {
+        SchemaChange::Track { table, history } => {
+            let (table, log) = stored(table)?;
+            if feed::LOG.len() + "insert_".len() + table.name().len() > NAME {
+                let message = format!("a tracked table's name has {} bytes at most", NAME - 17);
+                let error = Error::new(ErrorKind::Unsupported, message);
+                return Err(error.in_table(table.name()));
+            }
+            bobak_sql::track(dialect, &table, log.as_ref(), *history)
+        }
+        SchemaChange::AddColumn { table, .. } => match stored(table)? {
+            (table, Some(log)) => bobak_sql::track(dialect, &table, Some(&log), false),
+            (_, None) => Ok(Vec::new()),
+        },
+        SchemaChange::Untrack(table) => match stored(table)? {
+            (table, Some(_)) => Ok(bobak_sql::untrack(dialect, &table)),
+            (_, None) => Ok(Vec::new()),
+        },
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The most characters of a name.
+const NAME: usize = 64;
 
 /// Takes back what was made; says what is left where that fails.
 fn take_back(connection: &mut Connection, made: &[Step<'_>], error: Error) -> Error {
@@ -183,6 +224,7 @@ fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<
                     return Err(schema(&message, table));
                 }
             }
+            SchemaChange::Track { .. } | SchemaChange::Untrack(_) => {}
             _ => {
                 let message = "this engine does not know this change of the schema";
                 return Err(Error::new(ErrorKind::Unsupported, message));

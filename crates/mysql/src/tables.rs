@@ -40,8 +40,15 @@ pub(crate) fn names(connection: &mut Connection) -> Result<Vec<String>> {
     Ok(rows.into_iter().flatten().collect())
 }
 
-/// The tables that can be described.
+/// The tables that can be described, but for the change feed's own.
 pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+    let mut tables = with_logs(connection)?;
+    tables.retain(|table| !bobak_core::feed::is_own(table.name()));
+    Ok(tables)
+}
+
+/// As [`read`], with the change feed's.
+pub(crate) fn with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     let names = names(connection)?;
     let columns = facts(
         connection,

@@ -5,7 +5,7 @@ use crate::error::locate;
 use crate::facts::SQL;
 use crate::session::State;
 use bobak_core::{
-    Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type, Value,
+    Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type, Value, feed,
 };
 
 /// Makes the changes, all or none.
@@ -23,9 +23,10 @@ pub(crate) fn run(
     connection.simple(begin, |_| {})?;
     let done = changes.iter().try_for_each(|change| {
         let table = table_of(change)?;
-        let mut statements = statements(change).into_iter();
-        let run = |text: String| connection.simple(&text, |_| {});
-        statements.try_for_each(run).map_err(|error| locate(error, table))
+        let statements = statements(change);
+        run_all(connection, statements).map_err(|error| locate(error, table))?;
+        let statements = log_statements(state, connection, change)?;
+        run_all(connection, statements).map_err(|error| locate(error, table))
     });
     let end = match (done.is_ok(), own) {
         (true, true) => "COMMIT",
@@ -54,7 +55,9 @@ fn table_of(change: &SchemaChange) -> Result<&TableSchema> {
     match change {
         SchemaChange::CreateTable(table)
         | SchemaChange::AddColumn { table, .. }
-        | SchemaChange::AddIndex { table, .. } => Ok(table),
+        | SchemaChange::AddIndex { table, .. }
+        | SchemaChange::Track { table, .. }
+        | SchemaChange::Untrack(table) => Ok(table),
         _ => Err(Error::new(ErrorKind::Unsupported, "the postgres engine has no such change")),
     }
 }
@@ -69,6 +72,37 @@ fn statements(change: &SchemaChange) -> Vec<String> {
             all
         }
         _ => Vec::new(),
+    }
+}
+
+fn run_all(connection: &mut Connection, statements: Vec<String>) -> Result<()> {
+    statements.into_iter().try_for_each(|text| connection.simple(&text, |_| {}))
+}
+
+/// What has a tracked table's log, or one that is to be, fit the table as it is now.
+fn log_statements(
+    state: &mut State<'_>,
+    connection: &mut Connection,
+    change: &SchemaChange,
+) -> Result<Vec<String>> {
+    let mut stored = |table: &TableSchema| {
+        feed::table_and_log(crate::catalog::with_logs(state, connection)?, table)
+    };
+    match change {
+        SchemaChange::Track { table, history } => {
+            let (table, log) = stored(table)?;
+            check(&feed::log_schema(&table, *history)?)?;
+            bobak_sql::track(SQL, &table, log.as_ref(), *history)
+        }
+        SchemaChange::AddColumn { table, .. } => match stored(table)? {
+            (table, Some(log)) => bobak_sql::track(SQL, &table, Some(&log), false),
+            (_, None) => Ok(Vec::new()),
+        },
+        SchemaChange::Untrack(table) => match stored(table)? {
+            (table, Some(_)) => Ok(bobak_sql::untrack(SQL, &table)),
+            (_, None) => Ok(Vec::new()),
+        },
+        _ => Ok(Vec::new()),
     }
 }
 

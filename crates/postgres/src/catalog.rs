@@ -47,11 +47,24 @@ struct FoundColumn {
     is_made: bool,
 }
 
-/// All tables of the schema in use that have a key.
+/// All tables of the schema in use that have a key, but for the change feed's own.
 ///
 /// # Errors
 /// Those of the server and the line.
 pub(crate) fn tables(
+    state: &mut State<'_>,
+    connection: &mut Connection,
+) -> Result<Vec<TableSchema>> {
+    let mut tables = with_logs(state, connection)?;
+    tables.retain(|table| !bobak_core::feed::is_own(table.name()));
+    Ok(tables)
+}
+
+/// As [`tables`], with the change feed's.
+///
+/// # Errors
+/// As [`tables`].
+pub(crate) fn with_logs(
     state: &mut State<'_>,
     connection: &mut Connection,
 ) -> Result<Vec<TableSchema>> {

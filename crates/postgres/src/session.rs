@@ -562,6 +562,16 @@ impl Session for PgSession<'_> {
         let mut state = self.state()?;
         state.with(|state, connection| sql_text::execute(state, connection, sql, parameters))
     }
+
+    fn name_caller(&self, who: Option<&str>) -> Result<()> {
+        // A setting that ends with the transaction: the counter's row would be fought over.
+        match who {
+            Some(who) => self
+                .execute("SELECT set_config('bobak.who', ?, true)", &[Value::from(who)])
+                .map(|_| ()),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Drop for PgSession<'_> {

@@ -16,7 +16,7 @@ pub(crate) struct Facts {
     pub rowids: bool,
     /// Whether a foreign key of it refers to itself.
     pub refers_to_itself: bool,
-    /// Whether inserts set something off.
+    /// Whether inserts set something off, but for what writes them down.
     pub has_triggers: bool,
     /// Whether its keys are made by AUTOINCREMENT, and so not always one more than the largest.
     pub counts_keys: bool,
@@ -64,6 +64,7 @@ impl Connection {
              (SELECT wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?1)), \
              EXISTS (SELECT 1 FROM main.sqlite_schema \
                      WHERE type = 'trigger' AND lower(tbl_name) = lower(?1) \
+                     AND substr(name, 1, 10) <> 'bobak_log_' \
                      UNION ALL SELECT 1 FROM temp.sqlite_schema \
                      WHERE type = 'trigger' AND lower(tbl_name) = lower(?1)), \
              EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' \

@@ -30,6 +30,7 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
     if !settings.read_only {
         set_journal(&mut db, settings).map_err(named)?;
     }
+    write_replaced_down(&mut db).map_err(|failure| named(translate(failure, None)))?;
     let atomic = settings.journal != JournalMode::Off;
     finish(db, atomic, settings)
 }
@@ -136,6 +137,15 @@ fn name_file(error: Error, settings: &Settings) -> Error {
 /// Reads the file's head and its schema: fails where either is damaged.
 fn read_schema(db: &mut ffi::Connection) -> Result<(), Failure> {
     db.exec("SELECT count(*) FROM sqlite_schema")
+}
+
+/// Where tables are tracked, rows that go since others replace them are to set off what deletes do.
+fn write_replaced_down(db: &mut ffi::Connection) -> Result<(), Failure> {
+    let sql = "SELECT name FROM sqlite_schema WHERE name = 'bobak_feed'";
+    match first_text(db, sql)?.is_empty() {
+        true => Ok(()),
+        false => db.exec("PRAGMA recursive_triggers = on"),
+    }
 }
 
 fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {

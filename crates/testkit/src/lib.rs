@@ -36,6 +36,7 @@ mod probe;
 mod row_by_row;
 mod suite;
 pub mod tables;
+mod tracking;
 
 #[doc(hidden)]
 pub use bobak_core;
@@ -47,3 +48,4 @@ pub use lone::Lone;
 pub use probe::{Entry, NULL, Probe, Sent, Table, Values, batch_of, create, rows_of, values_of};
 pub use row_by_row::RowByRow;
 pub use suite::{CASES, Case, assert_passes, run};
+pub use tracking::Tracking;

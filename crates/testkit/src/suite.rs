@@ -275,4 +275,17 @@ suite! { $
         wrong_statements,
         one_statement_with_its_parameters,
     }
+    feed {
+        every_verb_is_written_down,
+        changes_and_batches_are_written_down,
+        what_is_undone_is_not_written_down,
+        what_foreign_keys_do_is_written_down,
+        every_type_is_written_down,
+        times_never_go_back,
+        callers_are_written_down,
+        added_columns_are_written_down,
+        the_feed_keeps_to_itself,
+        sql_is_written_down,
+        it_goes_on_after_reopening,
+    }
 }

@@ -46,6 +46,8 @@ const AS_TEXT: u8 = 4;
 const CREATE_TABLE: u8 = 0;
 const ADD_COLUMN: u8 = 1;
 const ADD_INDEX: u8 = 2;
+const TRACK: u8 = 3;
+const UNTRACK: u8 = 4;
 
 /// The number of a thing: its place among those that there are.
 pub(crate) fn number_of<T: PartialEq>(list: &[T], thing: &T) -> u8 {
@@ -195,6 +197,8 @@ pub(crate) fn put_change(out: &mut Vec<u8>, change: &SchemaChange) -> Result<()>
         SchemaChange::CreateTable(table) => (CREATE_TABLE, table, 0),
         SchemaChange::AddColumn { table, column } => (ADD_COLUMN, table, *column),
         SchemaChange::AddIndex { table, index } => (ADD_INDEX, table, *index),
+        SchemaChange::Track { table, history } => (TRACK, table, usize::from(*history)),
+        SchemaChange::Untrack(table) => (UNTRACK, table, 0),
         _ => {
             return Err(bobak_core::Error::new(
                 bobak_core::ErrorKind::Unsupported,
@@ -225,6 +229,8 @@ pub(crate) fn read_change(reader: &mut Reader<'_>) -> Result<SchemaChange> {
             inside(table.indexes().len())?;
             Ok(SchemaChange::AddIndex { table, index: place })
         }
+        TRACK => Ok(SchemaChange::Track { table, history: place != 0 }),
+        UNTRACK => Ok(SchemaChange::Untrack(table)),
         other => Err(wrong("a change of the schema", other)),
     }
 }

@@ -12,7 +12,7 @@ pub(crate) use engine::Cached;
 pub(crate) use store::Store;
 pub(crate) use touch::{Caches, Touched};
 
-use touch::only_reads;
+use crate::sql::only_reads;
 
 use bobak_core::TableSchema;
 use std::any::TypeId;
@@ -86,7 +86,7 @@ pub(crate) struct Wanted {
 }
 
 /// The caches of a database, by record type.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct All(HashMap<TypeId, Arc<Store>>);
 
 impl All {

@@ -1,7 +1,8 @@
 //! A session whose writes make caches forget.
 
 use super::engine::get;
-use super::touch::{Caches, Touched, only_reads};
+use super::touch::{Caches, Touched};
+use crate::sql::only_reads;
 use bobak_core::{
     Batch, Change, Control, Cursor, CursorId, OnError, Outcome, Result, Row, RowBuffer,
     SchemaChange, Session, Source, TableSchema, Value, Write,
@@ -138,5 +139,9 @@ impl Session for CachedSession<'_> {
             |touched| touched.extend(self.caches.all()),
             || self.inner.execute(sql, parameters),
         )
+    }
+
+    fn name_caller(&self, who: Option<&str>) -> Result<()> {
+        self.inner.name_caller(who)
     }
 }

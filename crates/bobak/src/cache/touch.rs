@@ -134,31 +134,3 @@ impl Caches {
         self.stores.iter().filter(move |store| store.table.name().eq_ignore_ascii_case(name))
     }
 }
-
-/// Whether SQL only reads, as far as its first word tells; what is not sure is taken to write.
-pub(crate) fn only_reads(text: &str) -> bool {
-    let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
-    word.is_some_and(|word| {
-        ["SELECT", "VALUES", "EXPLAIN"].iter().any(|read| word.eq_ignore_ascii_case(read))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_not_surely_a_read_is_a_write() {
-        for (text, reads) in [
-            ("select 1", true),
-            ("  SELECT\n1", true),
-            ("values(1)", true),
-            ("with a as (select 1) delete from b", false),
-            ("-- select\ndelete from b", false),
-            ("pragma user_version = 1", false),
-            ("", false),
-        ] {
-            assert_eq!(only_reads(text), reads, "{text}");
-        }
-    }
-}

@@ -11,6 +11,7 @@ mod cache;
 mod copy;
 mod dynamic;
 mod engines;
+mod feed; // every change of tracked tables
 mod fields;
 mod front_page;
 #[cfg(feature = "mysql")]

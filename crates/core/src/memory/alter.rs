@@ -1,10 +1,12 @@
 //! Changes of the schema: all of them, or none.
 
 use super::foreign::check_out;
+use super::log;
 use super::state::State;
 use super::table::TableState;
 use super::write::encode;
 use crate::codec::EncodedRow;
+use crate::feed;
 use crate::{
     ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, SchemaChange, TableSchema,
     Value,
@@ -48,6 +50,8 @@ pub(super) fn alter(state: &State, changes: &[SchemaChange]) -> Result<State> {
                 let name = index.name.clone().into_owned();
                 addition(&mut additions, table).indexes.push(name);
             }
+            SchemaChange::Track { table, history } => log::track(&mut state, table, *history)?,
+            SchemaChange::Untrack(table) => log::untrack(&mut state, table)?,
         }
     }
     for addition in &additions {
@@ -57,6 +61,7 @@ pub(super) fn alter(state: &State, changes: &[SchemaChange]) -> Result<State> {
         })?;
         let rebuilt = addition.apply(state.table(place))?;
         *state.table_mut(place) = rebuilt;
+        addition.widen_log(&mut state)?;
     }
     state.known = Arc::default();
     state.link()?;
@@ -179,6 +184,20 @@ impl Addition {
             add_checked(&mut new, bytes)?;
         }
         Ok(new)
+    }
+
+    /// Gives the table's log, if it has one, the new columns too.
+    fn widen_log(&self, state: &mut State) -> Result<()> {
+        let place = state.place(&format!("{}{}", feed::LOG, self.table.name()));
+        let Some(place) = place.filter(|_| !self.columns.is_empty()) else {
+            return Ok(());
+        };
+        let columns = self.columns.iter().flat_map(|c| [format!("old_{c}"), format!("new_{c}")]);
+        let table = Arc::new(feed::log_schema(&self.table, false)?);
+        let log = Self { table, columns: columns.collect(), indexes: Vec::new() };
+        let rebuilt = log.apply(state.table(place))?;
+        *state.table_mut(place) = rebuilt;
+        Ok(())
     }
 
     /// For each column of the new table, where its values come from.

@@ -19,6 +19,7 @@ mod check;
 mod foreign;
 mod gate;
 mod hash_index;
+mod log;
 mod order;
 mod plan;
 mod rows;

@@ -97,7 +97,9 @@ impl Session for MemorySession<'_> {
             Some(transaction) => Arc::clone(&transaction.state),
             None => Arc::clone(&self.shared.read()),
         };
-        Ok(state.tables.iter().map(|table| TableSchema::clone(&table.schema)).collect())
+        let schemas = state.tables.iter().map(|table| &table.schema);
+        let theirs = schemas.filter(|schema| !crate::feed::is_own(schema.name()));
+        Ok(theirs.map(|schema| TableSchema::clone(schema)).collect())
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {

@@ -1,5 +1,6 @@
 //! All tables at one moment, and the foreign keys between them.
 
+use super::log::{self, LogPlace};
 use super::rows::RowBytes;
 use super::table::TableState;
 use crate::{Error, ErrorKind, OnDelete, Result, TableSchema, Value, ValueRef};
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Default)]
 pub(super) struct State {
     pub tables: Vec<Arc<TableState>>,
-    /// For each table its foreign keys, both ways.
+    /// For each table its foreign keys, both ways, and its log.
     pub links: Arc<Vec<Links>>,
     /// The schemas that were compared with their tables; new after each change of the schema.
     pub known: Arc<Known>,
@@ -21,13 +22,15 @@ pub(super) struct State {
 #[derive(Default)]
 pub(super) struct Known([AtomicU64; 16]);
 
-/// The foreign keys of one table.
+/// The foreign keys of one table, and its log.
 #[derive(Clone, Default)]
 pub(super) struct Links {
     /// From its columns.
     pub out: Vec<Outgoing>,
     /// To its columns.
     pub into: Vec<Incoming>,
+    /// Where its changes are written down, if they are.
+    pub log: Option<LogPlace>,
 }
 
 /// A foreign key, seen from the table that has it.
@@ -115,7 +118,7 @@ impl State {
         self.links.get(place).expect(PLACE)
     }
 
-    /// Finds the two ends of each foreign key, after a change of the schema.
+    /// Finds the two ends of each foreign key, and the logs, after a change of the schema.
     ///
     /// # Errors
     /// `Schema` for a table or a column that is missing, or a column that is not unique.
@@ -155,8 +158,20 @@ impl State {
                 }
             }
         }
+        for (links, table) in links.iter_mut().zip(&self.tables) {
+            links.log = log::place(self, table.schema.name());
+        }
         self.links = Arc::new(links);
         Ok(())
+    }
+}
+
+impl Links {
+    /// Whether a change of a row stays alone: nothing is to be written down, nothing refers to it,
+    /// and it refers to nothing.
+    #[inline]
+    pub fn none(&self) -> bool {
+        self.out.is_empty() && self.into.is_empty() && self.log.is_none()
     }
 }
 

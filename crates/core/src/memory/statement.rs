@@ -1,5 +1,6 @@
 //! A statement over several rows: all of it, or nothing.
 
+use super::log;
 use super::rows::RowBytes;
 use super::state::State;
 use crate::Result;
@@ -32,6 +33,7 @@ impl<'a> Statement<'a> {
     ) -> Result<R> {
         let mut statement = Statement { state, done: Vec::new() };
         let result = run(&mut statement);
+        let result = result.and_then(|given| log::write_down(&mut statement).map(|()| given));
         match result {
             Ok(_) => statement.keep(),
             Err(_) => statement.undo(),

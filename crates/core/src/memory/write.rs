@@ -85,7 +85,8 @@ impl Writer {
             }
             (_, Some((index, _))) => return Err(table.duplicate(index)),
         }
-        if state.links(self.place).out.is_empty() {
+        let links = state.links(self.place);
+        if links.out.is_empty() && links.log.is_none() {
             state.table_mut(self.place).add(bytes)?;
         } else {
             Statement::run(state, |statement| {
@@ -160,8 +161,7 @@ impl Writer {
             _ => old.value(column),
         })?;
         check_update(table, slot, &new)?;
-        let links = state.links(self.place);
-        if links.out.is_empty() && links.into.is_empty() {
+        if state.links(self.place).none() {
             state.table_mut(self.place).replace(slot, &new);
         } else {
             let old = table.bytes(slot).map(Arc::clone);
@@ -178,7 +178,8 @@ impl Writer {
         let Some(slot) = table.find(table.key(), |at| key.value(at)) else {
             return Ok(Outcome::Changed(0));
         };
-        if state.links(self.place).into.is_empty() {
+        let links = state.links(self.place);
+        if links.into.is_empty() && links.log.is_none() {
             let table = state.table_mut(self.place);
             table.remove(slot);
             table.free(slot);

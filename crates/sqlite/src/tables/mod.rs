@@ -17,6 +17,13 @@ use column::Column;
 /// A table without a key gets its `rowid` as one, as its first column. A table that cannot be
 /// described, with more columns than Bobak allows, say, is left out.
 pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+    let mut tables = read_with_logs(connection)?;
+    tables.retain(|table| !bobak_core::feed::is_own(table.name()));
+    Ok(tables)
+}
+
+/// As [`read`], with the tables of the change feed.
+pub(crate) fn read_with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     // One state of the schema for all of it.
     connection.run("SAVEPOINT bobak_tables")?;
     let tables = read_all(connection);

@@ -9,6 +9,7 @@ pub mod changes;
 pub mod conditions;
 pub mod cursors;
 pub mod errors;
+pub mod feed;
 pub mod keys;
 pub mod links;
 pub mod long_batches;

@@ -14,6 +14,7 @@ mod model; // random programs on two stores
 mod row_by_row; // the engine that sends batches row by row
 mod sqlite; // the suite on SQLite, in each way of keeping a database
 mod stores; // how each store is opened
+mod tracking; // tracked tables are as others, and their logs give them again
 
 /// A number from the environment.
 fn setting(name: &str) -> Option<u64> {

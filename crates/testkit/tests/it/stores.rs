@@ -3,7 +3,7 @@
 use bobak_core::memory::Memory;
 use bobak_core::{Engine, Error, Result};
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
-use bobak_testkit::{Fixture, Lone, RowByRow};
+use bobak_testkit::{Fixture, Lone, RowByRow, Tracking};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -65,4 +65,9 @@ pub fn row_by_row(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture
 /// Any of them with single operations that are sent past the session.
 pub fn lone(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
     move || fresh()?.wrapped(|engine| Box::new(Lone::new(engine)))
+}
+
+/// Any of them with all tables tracked.
+pub fn tracking(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
+    move || fresh()?.wrapped(|engine| Box::new(Tracking::new(engine)))
 }

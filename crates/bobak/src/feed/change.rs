@@ -1,0 +1,136 @@
+//! One change of one row.
+
+use bobak_core::feed::{AT, Logged, SEQ, VERB, WHO, new_place, old_place};
+use bobak_core::{
+    DynRow, Error, ErrorKind, Field, Record, Result, Row, TableSchema, Timestamp, Value, ValueRef,
+};
+use std::sync::Arc;
+
+/// What happened to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChangeKind {
+    /// It is new: there is a row after, and none before.
+    Insert,
+    /// It has other values, or was at least written again.
+    Update,
+    /// It is gone: there is a row before, and none after.
+    Delete,
+}
+
+impl ChangeKind {
+    /// The word for it: `insert`, `update`, `delete`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// One change of one row of a tracked table. See [`Db::changes`](crate::Db::changes).
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Its number: larger than that of every change committed before, over all tracked tables of
+    /// the engine. From 1 on; numbers may be left out.
+    pub id: u64,
+    /// The table, as it is now.
+    pub table: Arc<TableSchema>,
+    /// What happened.
+    pub kind: ChangeKind,
+    /// When, by the clock of the engine's machine; but never before the change before it.
+    pub at: Timestamp,
+    /// Who did it, where that was said: see [`Db::as_caller`](crate::Db::as_caller).
+    pub who: Option<String>,
+    /// The row before, values in their columns' stored form, in the order of the table's columns.
+    /// Columns that were added later are NULL.
+    pub before: Option<DynRow>,
+    /// The row after.
+    pub after: Option<DynRow>,
+}
+
+impl Change {
+    /// The key of the row: after the change, or of a deleted row before.
+    #[must_use]
+    pub fn key(&self) -> Vec<Value<'static>> {
+        let row = self.after.as_ref().or(self.before.as_ref());
+        let values = row.map_or(&[][..], DynRow::values);
+        let value = |&place: &usize| values.get(place).cloned().unwrap_or(Value::Null);
+        self.table.key().iter().map(value).collect()
+    }
+
+    /// The record before.
+    ///
+    /// # Errors
+    /// `Schema` where the record has a column that the table has not; as [`Record::read`].
+    pub fn before_as<T: Record>(&self) -> Result<Option<T>> {
+        self.before.as_ref().map(|row| self.read(row)).transpose()
+    }
+
+    /// The record after.
+    ///
+    /// # Errors
+    /// As [`before_as`](Self::before_as).
+    pub fn after_as<T: Record>(&self) -> Result<Option<T>> {
+        self.after.as_ref().map(|row| self.read(row)).transpose()
+    }
+
+    fn read<T: Record>(&self, row: &DynRow) -> Result<T> {
+        let place = |column: &bobak_core::ColumnSchema| self.table.column(&column.name);
+        let places: Vec<usize> = T::schema().columns().iter().map(place).collect::<Result<_>>()?;
+        T::read(&Placed { row, places: &places })
+    }
+
+    /// A row of a table's log.
+    pub(super) fn from_log(
+        table: &Arc<TableSchema>,
+        names: &Arc<Vec<String>>,
+        row: &dyn Row,
+    ) -> Result<Self> {
+        let kind = match Logged::of_number(integer(row, VERB)?)? {
+            Logged::Inserted => ChangeKind::Insert,
+            Logged::Updated => ChangeKind::Update,
+            Logged::Deleted => ChangeKind::Delete,
+        };
+        let image = |place: fn(usize) -> usize| {
+            let places: Vec<usize> = (0..names.len()).map(place).collect();
+            DynRow::from_parts(Arc::clone(names), &Placed { row, places: &places })
+        };
+        Ok(Self {
+            id: integer(row, SEQ)?.unsigned_abs(),
+            table: Arc::clone(table),
+            kind,
+            at: Timestamp::from_value(row.get(AT))?,
+            who: Option::from_value(row.get(WHO))?,
+            before: (kind != ChangeKind::Insert).then(|| image(old_place)),
+            after: (kind != ChangeKind::Delete).then(|| image(new_place)),
+        })
+    }
+}
+
+/// A row's columns at other places.
+struct Placed<'a> {
+    row: &'a dyn Row,
+    places: &'a [usize],
+}
+
+impl Row for Placed<'_> {
+    fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        self.places.get(column).map_or(ValueRef::Null, |&place| self.row.get(place))
+    }
+}
+
+pub(super) fn integer(row: &dyn Row, place: usize) -> Result<i64> {
+    match row.get(place) {
+        ValueRef::Int(integer) => Ok(integer),
+        other => {
+            let message = format!("{} is in the log where a number is", other.class());
+            Err(Error::new(ErrorKind::Corrupt, message))
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What became of one record.
+
+use super::read::Log;
+use super::{Change, ChangeKind};
+use crate::Table;
+use bobak_core::feed::{new_place, old_place};
+use bobak_core::{Comparison, Condition, Key, Record, Result, Timestamp, Value};
+use std::sync::Arc;
+
+/// One change of a record, and who made it when. See [`Table::history`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Revision<T> {
+    /// The change's number. See [`Change::id`](crate::feed::Change::id).
+    pub id: u64,
+    /// What happened.
+    pub kind: ChangeKind,
+    /// When.
+    pub at: Timestamp,
+    /// Who did it, where that was said.
+    pub who: Option<String>,
+    /// The record before.
+    pub before: Option<T>,
+    /// The record after.
+    pub after: Option<T>,
+}
+
+impl<T: Record> Table<'_, T> {
+    /// The changes of the record with this key, in order, as far back as the feed goes. A record
+    /// that was deleted and inserted again has both lives. Ask for
+    /// [`TrackOptions::history`](crate::feed::TrackOptions::history) where it is to be quick.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// use bobak::feed::TrackOptions;
+    /// # #[derive(Record, Debug, PartialEq)] struct City { id: i64, people: i64 }
+    /// let db = Db::builder().track::<City>(TrackOptions::new().history(true)).open("memory:")?;
+    /// db.create_missing_tables()?;
+    /// let ann = db.as_caller("ann")?;
+    /// let id = ann.table()?.insert(&City { id: 0, people: 100 })?;
+    /// db.table::<City>()?.set(id, [City::PEOPLE.set(200)])?;
+    ///
+    /// let history = db.table::<City>()?.history(id)?;
+    /// assert_eq!(history[0].who.as_deref(), Some("ann"));
+    /// assert_eq!(history[1].before, Some(City { id, people: 100 }));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Schema` where the table is not tracked; those of the engine.
+    pub fn history(&self, key: impl Into<T::Key>) -> Result<Vec<Revision<T>>> {
+        key.into().with_values(|key| self.changes_of(key))?.into_iter().map(revision).collect()
+    }
+
+    /// The record as it was at a moment; `None` where there was none. What was before the feed
+    /// began, or before what was taken out of it, is taken to be as at its beginning.
+    ///
+    /// # Errors
+    /// As [`history`](Table::history).
+    pub fn as_of(&self, key: impl Into<T::Key>, at: Timestamp) -> Result<Option<T>> {
+        let key = key.into();
+        let mut changes = key.with_values(|key| self.changes_of(key))?;
+        let until = changes.partition_point(|change| change.at <= at);
+        let own = |row: &bobak_core::DynRow, change: &Change| {
+            // The row had this key: one whose key was changed has left it, or comes from another.
+            let place = |&place: &usize| row.values().get(place).cloned().unwrap_or(Value::Null);
+            let found: Vec<_> = change.table.key().iter().map(place).collect();
+            key.with_values(|key| found.as_slice() == key)
+        };
+        if let Some(change) = until.checked_sub(1).and_then(|last| changes.get(last)) {
+            let is_own = change.after.as_ref().is_some_and(|row| own(row, change));
+            return if is_own { change.after_as() } else { Ok(None) };
+        }
+        if changes.is_empty() {
+            return key.with_values(|key| self.access.get(key, T::read));
+        }
+        let first = changes.swap_remove(0);
+        let is_own = first.before.as_ref().is_some_and(|row| own(row, &first));
+        if is_own { first.before_as() } else { Ok(None) }
+    }
+
+    fn changes_of(&self, key: &[Value<'_>]) -> Result<Vec<Change>> {
+        let log = Log::of(Arc::clone(&self.access.schema))?;
+        let side = |place: fn(usize) -> usize| {
+            let equals = |(&column, value): (&usize, &Value<'_>)| Condition::Compare {
+                column: place(column),
+                comparison: Comparison::Equal,
+                value: value.clone().into_owned(),
+            };
+            Condition::And(self.access.schema.key().iter().zip(key).map(equals).collect())
+        };
+        let condition = Condition::Or(vec![side(old_place), side(new_place)]);
+        let listed = self.access.handle.with(|session| log.list(session, condition, None));
+        listed.map_err(|error| self.access.name(error))
+    }
+}
+
+fn revision<T: Record>(change: Change) -> Result<Revision<T>> {
+    let (before, after) = (change.before_as()?, change.after_as()?);
+    Ok(Revision { id: change.id, kind: change.kind, at: change.at, who: change.who, before, after })
+}

@@ -1,0 +1,163 @@
+//! The logs of several tables, put in one order.
+//!
+//! Whoever sees a change sees all those with smaller numbers, since numbers are in the order of
+//! commits. So the largest number is looked for first, and only what is not above it is read:
+//! reads of different logs then fit together though they are not of the same moment.
+
+use super::change::{Change, integer};
+use bobak_core::feed::{self, SEQ};
+use bobak_core::{
+    Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, Select, Session, Source,
+    TableSchema, ValueRef,
+};
+use std::sync::Arc;
+
+/// The log of a tracked table.
+#[derive(Clone, Debug)]
+pub(super) struct Log {
+    pub table: Arc<TableSchema>,
+    pub schema: Arc<TableSchema>,
+    names: Arc<Vec<String>>,
+}
+
+/// A tracked table's name, and the largest number that was taken out of its log.
+pub(super) struct Tracked {
+    pub name: String,
+    pub pruned: u64,
+}
+
+impl Log {
+    pub fn of(table: Arc<TableSchema>) -> Result<Self> {
+        let schema = Arc::new(feed::log_schema(&table, false)?);
+        let names = table.columns().iter().map(|column| column.name.to_string()).collect();
+        Ok(Self { table, schema, names: Arc::new(names) })
+    }
+
+    /// The changes that a condition keeps, by their numbers.
+    pub fn list(
+        &self,
+        session: &dyn Session,
+        condition: Condition,
+        limit: Option<u64>,
+    ) -> Result<Vec<Change>> {
+        let select = Select {
+            condition: Some(condition.resolve(&self.schema)?),
+            limit,
+            ..Select::all(&self.schema)
+        };
+        let mut changes = Vec::new();
+        session.query(&Source::Select(&select), &mut |row| {
+            changes.push(Change::from_log(&self.table, &self.names, row)?);
+            Ok(true)
+        })?;
+        Ok(changes)
+    }
+
+    /// The largest number of the changes that a condition keeps; 0 where there are none.
+    pub fn last(&self, session: &dyn Session, condition: Option<Condition>) -> Result<u64> {
+        let select = Select {
+            columns: vec![Expr::Max(SEQ)],
+            condition: condition.map(|condition| condition.resolve(&self.schema)).transpose()?,
+            order: Vec::new(),
+            ..Select::all(&self.schema)
+        };
+        let mut last = 0;
+        session.query(&Source::Select(&select), &mut |row| {
+            last = match row.get(0) {
+                ValueRef::Null => 0,
+                _ => integer(row, 0)?.unsigned_abs(),
+            };
+            Ok(true)
+        })?;
+        Ok(last)
+    }
+}
+
+/// The tables that are tracked; none where the database has no feed.
+pub(super) fn tracked(session: &dyn Session) -> Result<Vec<Tracked>> {
+    let mut tracked = Vec::new();
+    let select = Select::all(feed::tracked_schema());
+    let read = session.query(&Source::Select(&select), &mut |row| {
+        if let ValueRef::Text(name) = row.get(1) {
+            let (name, pruned) = (name.to_owned(), integer(row, 2)?.unsigned_abs());
+            tracked.push(Tracked { name, pruned });
+        }
+        Ok(true)
+    });
+    match read {
+        Err(error) if error.kind() == ErrorKind::Schema => Ok(Vec::new()),
+        read => read.map(|()| tracked),
+    }
+}
+
+/// The logs of all tracked tables.
+pub(super) fn logs(engine: &dyn Engine) -> Result<Vec<Log>> {
+    let session = engine.session()?;
+    let tracked = tracked(&*session)?;
+    if tracked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let is_tracked = |table: &TableSchema| {
+        tracked.iter().any(|other| other.name.eq_ignore_ascii_case(table.name()))
+    };
+    let mut tables: Vec<_> = session.tables()?.into_iter().filter(is_tracked).collect();
+    tables.sort_by(|a, b| a.name().cmp(b.name()));
+    tables.into_iter().map(|table| Log::of(Arc::new(table))).collect()
+}
+
+/// The largest number of all, those taken out included.
+pub(super) fn last(session: &dyn Session, logs: &[Log]) -> Result<u64> {
+    let pruned = tracked(session)?.iter().map(|tracked| tracked.pruned).max();
+    logs.iter().try_fold(pruned.unwrap_or(0), |last, log| Ok(last.max(log.last(session, None)?)))
+}
+
+/// At most `limit` changes of some tables with numbers above `since`, and up to where that is all.
+pub(super) fn page(
+    session: &dyn Session,
+    all: &[Log],
+    wanted: &[Log],
+    since: u64,
+    limit: usize,
+) -> Result<(Vec<Change>, u64)> {
+    let is_wanted = |tracked: &Tracked| {
+        wanted.iter().any(|log| log.table.name().eq_ignore_ascii_case(&tracked.name))
+    };
+    let tracked = tracked(session)?;
+    if let Some(pruned) = tracked.iter().filter(|t| is_wanted(t)).find(|t| t.pruned > since) {
+        let message = format!(
+            "changes up to {} were taken out of the feed, and {since} is before that: begin with \
+             a copy",
+            pruned.pruned
+        );
+        return Err(Error::new(ErrorKind::NotFound, message).in_table(pruned.name.clone()));
+    }
+    let last = last(session, all)?;
+    if last <= since {
+        return Ok((Vec::new(), since));
+    }
+    let mut changes = Vec::new();
+    for log in wanted {
+        let most = u64::try_from(limit).unwrap_or(u64::MAX);
+        changes.extend(log.list(session, between(since, last), Some(most))?);
+    }
+    changes.sort_by_key(|change| change.id);
+    changes.truncate(limit);
+    let next = match changes.last() {
+        Some(change) if changes.len() >= limit => change.id,
+        _ => last,
+    };
+    Ok((changes, next))
+}
+
+/// Changes with numbers above one and not above another.
+fn between(above: u64, to: u64) -> Condition {
+    Condition::And(vec![
+        compare(SEQ, Comparison::Greater, above),
+        compare(SEQ, Comparison::LessOrEqual, to),
+    ])
+}
+
+pub(super) fn compare(column: usize, comparison: Comparison, number: u64) -> Condition {
+    let value = i64::try_from(number).unwrap_or(i64::MAX).into();
+    Condition::Compare { column, comparison, value }
+}

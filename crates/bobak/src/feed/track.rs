@@ -1,0 +1,93 @@
+//! Which tables are tracked.
+
+use super::read::tracked;
+use crate::Db;
+use bobak_core::{Engine, Result, SchemaChange, TableSchema};
+use std::sync::Arc;
+
+/// How a table is tracked. See [`DbBuilder::track`](crate::DbBuilder::track).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrackOptions {
+    history: bool,
+}
+
+impl TrackOptions {
+    /// For readers of the feed.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { history: false }
+    }
+
+    /// Whether what became of one record is asked for often: its key is then indexed in the log,
+    /// which costs every write a little. Default no: [`Table::history`](crate::Table::history)
+    /// looks at the whole log. Counts for a table that is not tracked yet.
+    #[must_use]
+    pub const fn history(mut self, history: bool) -> Self {
+        self.history = history;
+        self
+    }
+}
+
+/// A table that is to be tracked once it is there.
+#[derive(Clone)]
+pub(crate) struct Wanted {
+    pub id: std::any::TypeId,
+    pub table: &'static Arc<TableSchema>,
+    pub options: TrackOptions,
+}
+
+impl Db {
+    /// Tracks a table of the main engine from now on. Nothing where it is tracked already. See
+    /// [`feed`](crate::feed).
+    ///
+    /// # Errors
+    /// `Schema` where it is not there; `Unsupported` where the engine can't promise to see every
+    /// change of it: MariaDB and MySQL not of a table whose rows go, or change, with those that
+    /// they refer to; for a table of more than 126 columns.
+    pub fn track_table(&self, name: &str, options: TrackOptions) -> Result<()> {
+        let engine = self.main_engine()?;
+        let table = Arc::new(crate::db::find_stored(engine.tables()?, name)?);
+        track(&*engine, &table, options).map(|_| ())
+    }
+
+    /// Tracks a table of the main engine no longer; what was written down of it is lost.
+    ///
+    /// # Errors
+    /// `Schema` where it is not there.
+    pub fn untrack_table(&self, name: &str) -> Result<()> {
+        let engine = self.main_engine()?;
+        let table = crate::db::find_stored(engine.tables()?, name)?;
+        engine.alter(&[SchemaChange::Untrack(Arc::new(table))])
+    }
+
+    /// The names of the main engine's tracked tables, in order.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn tracked_tables(&self) -> Result<Vec<String>> {
+        let tracked = tracked(&*self.main_engine()?.session()?)?;
+        let mut names: Vec<_> = tracked.into_iter().map(|tracked| tracked.name).collect();
+        names.sort();
+        Ok(names)
+    }
+}
+
+/// Begins to track the tables of an engine that are to be and are not; gives their names.
+pub(crate) fn track_missing(engine: &dyn Engine, wanted: &[&Wanted]) -> Result<Vec<String>> {
+    let mut done = Vec::new();
+    for Wanted { table, options, .. } in wanted {
+        if track(engine, table, *options)? {
+            done.push(table.name().to_owned());
+        }
+    }
+    Ok(done)
+}
+
+fn track(engine: &dyn Engine, table: &Arc<TableSchema>, options: TrackOptions) -> Result<bool> {
+    let known = tracked(&*engine.session()?)?;
+    if known.iter().any(|tracked| tracked.name.eq_ignore_ascii_case(table.name())) {
+        return Ok(false);
+    }
+    let (table, history) = (Arc::clone(table), options.history);
+    engine.alter(&[SchemaChange::Track { table, history }]).map(|()| true)
+}

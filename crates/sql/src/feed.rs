@@ -1,0 +1,292 @@
+//! Statements that have a table's changes written down: see [`bobak_core::feed`].
+//!
+//! All by triggers, so that SQL of any program is caught, and what foreign keys do. A change is
+//! numbered when it is made; numbers are in the order of commits since whoever has taken one holds
+//! a lock until its transaction ends. SQLite has but one writer; in MariaDB and MySQL it is the
+//! counter's row; PostgreSQL takes an advisory lock before a statement's first row, and numbers
+//! come from a sequence: two transactions that update one row would clash there.
+
+use crate::dialect::quote;
+use crate::writer::Writer;
+use crate::{Dialect, add_column, create_table};
+use bobak_core::feed::{FEED, LOG, TRACKED, feed_schema, log_schema, tracked_schema};
+use bobak_core::{Error, ErrorKind, OnDelete, Result, TableSchema, ValueRef};
+
+/// The advisory lock of PostgreSQL that numbers are given out under: the letters of "bobakfed".
+const LOCK: &str = "7093288047853922660";
+
+/// What has a table tracked, or tracked as it is now. `log` is the log that there is.
+///
+/// # Errors
+/// `Unsupported` for a table that can't be; as [`log_schema`].
+pub fn track(
+    dialect: Dialect,
+    table: &TableSchema,
+    log: Option<&TableSchema>,
+    history: bool,
+) -> Result<Vec<String>> {
+    refuse_unseen(dialect, table)?;
+    let wanted = log_schema(table, history && log.is_none())?;
+    let mut texts = Vec::new();
+    match log {
+        Some(log) => {
+            let missing = |place: &usize| {
+                let column = wanted.columns().get(*place);
+                column.is_some_and(|column| log.column(&column.name).is_err())
+            };
+            let places = (0..wanted.columns().len()).filter(missing);
+            texts.extend(places.flat_map(|place| add_column(dialect, &wanted, place)));
+        }
+        None => {
+            texts.extend(shared(dialect));
+            texts.extend(create_table(dialect, &wanted));
+            let name = ValueRef::Text(table.name());
+            let mut note = Writer::new(dialect);
+            note.raw("INSERT INTO ").name(TRACKED).raw(" (").name("name").raw(", ").name("pruned");
+            note.raw(") VALUES (").literal(name).raw(", 0)");
+            texts.push(note.into_text());
+        }
+    }
+    texts.extend(match dialect {
+        Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => triggers(dialect, table, &wanted),
+        Dialect::Postgres => postgres(table, &wanted),
+    });
+    Ok(texts)
+}
+
+/// What ends it, the log included.
+#[must_use]
+pub fn untrack(dialect: Dialect, table: &TableSchema) -> Vec<String> {
+    let own = |name: &str| quote(dialect, name);
+    let (name, log) = (own(table.name()), own(&format!("{LOG}{}", table.name())));
+    let mut texts = match dialect {
+        Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => {
+            let drop = |(verb, _): &(&str, u8)| drop_trigger(dialect, table, verb);
+            VERBS.iter().map(drop).collect()
+        }
+        Dialect::Postgres => vec![
+            format!("DROP TRIGGER IF EXISTS bobak_lock ON {name}"),
+            format!("DROP TRIGGER IF EXISTS bobak_whole ON {name}"),
+            format!("DROP TRIGGER IF EXISTS bobak_log ON {name}"),
+            format!("DROP FUNCTION IF EXISTS {log}()"),
+        ],
+    };
+    texts.push(format!("DROP TABLE IF EXISTS {log}"));
+    let mut note = Writer::new(dialect);
+    note.raw("DELETE FROM ").name(TRACKED).raw(" WHERE ").name("name").raw(" = ");
+    note.literal(ValueRef::Text(table.name()));
+    texts.push(note.into_text());
+    texts
+}
+
+/// Refuses a table some of whose changes set off no trigger.
+fn refuse_unseen(dialect: Dialect, table: &TableSchema) -> Result<()> {
+    let follows = |column: &&bobak_core::ColumnSchema| {
+        column.reference.as_ref().is_some_and(|to| to.on_delete != OnDelete::Restrict)
+    };
+    match table.columns().iter().find(follows) {
+        Some(column) if dialect.is_mysql() => {
+            let message = "what a foreign key deletes or changes sets off no trigger on this \
+                           server, so the table can't be tracked";
+            let error = Error::new(ErrorKind::Unsupported, message).in_table(table.name());
+            Err(error.in_column(column.name.clone()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The tables that all logs share, where they are missing.
+fn shared(dialect: Dialect) -> Vec<String> {
+    let mut texts = Vec::new();
+    for table in [feed_schema(), tracked_schema()] {
+        let made = create_table(dialect, table);
+        let made = made.into_iter();
+        texts.extend(
+            made.map(|text| text.replacen("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ", 1)),
+        );
+    }
+    let name = |name: &str| quote(dialect, name);
+    let (feed, columns) = (name(FEED), ["id", "seq", "at"].map(name).join(", "));
+    texts.push(format!(
+        "INSERT INTO {feed} ({columns}) SELECT 1, 0, 0 FROM (SELECT 1 AS one) AS one \
+         WHERE NOT EXISTS (SELECT 1 FROM {feed})"
+    ));
+    if dialect == Dialect::Postgres {
+        texts.push("CREATE SEQUENCE IF NOT EXISTS bobak_feed_seq".to_owned());
+        texts.push("CREATE SEQUENCE IF NOT EXISTS bobak_feed_at".to_owned());
+    }
+    texts
+}
+
+/// The verbs of triggers, with their numbers in a log.
+const VERBS: [(&str, u8); 3] = [("INSERT", 1), ("UPDATE", 2), ("DELETE", 3)];
+
+fn trigger_name(dialect: Dialect, table: &TableSchema, verb: &str) -> String {
+    quote(dialect, &format!("{LOG}{}_{}", verb.to_ascii_lowercase(), table.name()))
+}
+
+fn drop_trigger(dialect: Dialect, table: &TableSchema, verb: &str) -> String {
+    format!("DROP TRIGGER IF EXISTS {}", trigger_name(dialect, table, verb))
+}
+
+fn triggers(dialect: Dialect, table: &TableSchema, log: &TableSchema) -> Vec<String> {
+    let name = |name: &str| quote(dialect, name);
+    let (feed, seq, at) = (name(FEED), name("seq"), name("at"));
+    let (latest, row) = match dialect {
+        Dialect::Sqlite => (
+            format!("max({at}, CAST((julianday('now') - 2440587.5) * 86400000000.0 AS INTEGER))"),
+            "",
+        ),
+        _ => (
+            format!("GREATEST({at}, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))"),
+            " FOR EACH ROW",
+        ),
+    };
+    let trigger = |(verb, number): (&str, u8)| {
+        let (columns, values) = images(dialect, table, log, number);
+        let create = format!(
+            "CREATE TRIGGER {trigger} AFTER {verb} ON {table}{row} BEGIN \
+             UPDATE {feed} SET {seq} = {seq} + 1, {at} = {latest}; \
+             INSERT INTO {log} ({seq}, {at}, {who}, {kind}, {columns}) \
+             SELECT {seq}, {at}, {who}, {number}, {values} FROM {feed}; END",
+            trigger = trigger_name(dialect, table, verb),
+            table = name(table.name()),
+            log = name(log.name()),
+            who = name("who"),
+            kind = name("verb"),
+        );
+        [drop_trigger(dialect, table, verb), create]
+    };
+    VERBS.into_iter().flat_map(trigger).collect()
+}
+
+/// The log's columns that a verb fills, and what with.
+fn images(dialect: Dialect, table: &TableSchema, log: &TableSchema, verb: u8) -> (String, String) {
+    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    for (place, column) in table.columns().iter().enumerate() {
+        let sides = [
+            ("OLD", bobak_core::feed::old_place(place), verb != 1),
+            ("NEW", bobak_core::feed::new_place(place), verb != 3),
+        ];
+        for (side, place, _) in sides.into_iter().filter(|(_, _, filled)| *filled) {
+            let logged = log.columns().get(place).map_or("", |column| column.name.as_ref());
+            columns.push(quote(dialect, logged));
+            values.push(format!("{side}.{}", quote(dialect, &column.name)));
+        }
+    }
+    (columns.join(", "), values.join(", "))
+}
+
+fn postgres(table: &TableSchema, log: &TableSchema) -> Vec<String> {
+    let dialect = Dialect::Postgres;
+    let (name, log_name) = (quote(dialect, table.name()), quote(dialect, log.name()));
+    let mut texts = untrack(dialect, table);
+    // The triggers and the function are made anew; the log stays.
+    texts.truncate(4);
+    texts.push(format!(
+        "CREATE OR REPLACE FUNCTION bobak_feed_lock() RETURNS trigger LANGUAGE plpgsql AS \
+         $bobak$ BEGIN PERFORM pg_advisory_xact_lock({LOCK}); RETURN NULL; END $bobak$"
+    ));
+    texts.push(
+        "CREATE OR REPLACE FUNCTION bobak_feed_whole() RETURNS trigger LANGUAGE plpgsql AS \
+         $bobak$ BEGIN RAISE EXCEPTION 'the table is tracked: delete its rows, TRUNCATE would \
+         not be written down' USING ERRCODE = 'feature_not_supported'; END $bobak$"
+            .to_owned(),
+    );
+    let insert = |(verb, number): (&str, u8)| {
+        let (columns, values) = images(dialect, table, log, number);
+        format!(
+            "IF TG_OP = '{verb}' THEN INSERT INTO {log_name} (seq, at, who, verb, {columns}) \
+             VALUES (number, moment, caller, {number}, {values}); END IF; "
+        )
+    };
+    let inserts: String = VERBS.into_iter().map(insert).collect();
+    texts.push(format!(
+        "CREATE FUNCTION {log_name}() RETURNS trigger LANGUAGE plpgsql AS $bobak$ DECLARE \
+         moment int8 := (extract(epoch FROM clock_timestamp()) * 1000000)::int8; \
+         known int8; number int8; \
+         caller text := coalesce(nullif(current_setting('bobak.who', true), ''), \
+         (SELECT who FROM {FEED})); \
+         BEGIN SELECT last_value INTO known FROM bobak_feed_at; \
+         IF known < moment THEN PERFORM setval('bobak_feed_at', moment); \
+         ELSE moment := known; END IF; number := nextval('bobak_feed_seq'); \
+         {inserts}RETURN NULL; END $bobak$"
+    ));
+    for (trigger, when, each, function) in [
+        ("bobak_lock", "BEFORE INSERT OR UPDATE OR DELETE", "STATEMENT", "bobak_feed_lock"),
+        ("bobak_whole", "BEFORE TRUNCATE", "STATEMENT", "bobak_feed_whole"),
+        ("bobak_log", "AFTER INSERT OR UPDATE OR DELETE", "ROW", log_name.as_str()),
+    ] {
+        texts.push(format!(
+            "CREATE TRIGGER {trigger} {when} ON {name} FOR EACH {each} \
+             EXECUTE FUNCTION {function}()"
+        ));
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bobak_core::{ColumnSchema, Type};
+
+    fn city() -> TableSchema {
+        TableSchema::builder("city")
+            .column(ColumnSchema::new("id", Type::I64))
+            .column(ColumnSchema::of::<String>("name"))
+            .key(["id"])
+            .build()
+            .unwrap()
+    }
+
+    #[test]
+    fn a_trigger_counts_and_writes_both_images() {
+        let texts = track(Dialect::Sqlite, &city(), None, false).unwrap();
+        let update = texts.iter().find(|text| text.contains("AFTER UPDATE")).unwrap();
+        assert!(update.starts_with(
+            "CREATE TRIGGER \"bobak_log_update_city\" AFTER UPDATE ON \"city\" BEGIN UPDATE \
+             \"bobak_feed\" SET \"seq\" = \"seq\" + 1, \"at\" = max("
+        ));
+        assert!(update.ends_with(
+            "INSERT INTO \"bobak_log_city\" (\"seq\", \"at\", \"who\", \"verb\", \"old_id\", \
+             \"new_id\", \"old_name\", \"new_name\") SELECT \"seq\", \"at\", \"who\", 2, \
+             OLD.\"id\", NEW.\"id\", OLD.\"name\", NEW.\"name\" FROM \"bobak_feed\"; END"
+        ));
+    }
+
+    #[test]
+    fn a_log_that_is_there_gets_what_it_lacks() {
+        let log = log_schema(&city(), false).unwrap();
+        for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MariaDb] {
+            let texts = track(dialect, &city(), Some(&log), false).unwrap();
+            assert!(!texts.iter().any(|text| text.contains("CREATE TABLE")), "{texts:?}");
+            assert!(!texts.iter().any(|text| text.contains("DROP TABLE")), "{texts:?}");
+            let id_only = TableSchema::builder("city")
+                .column(ColumnSchema::new("id", Type::I64))
+                .key(["id"])
+                .build()
+                .unwrap();
+            let old = log_schema(&id_only, false).unwrap();
+            let texts = track(dialect, &city(), Some(&old), false).unwrap();
+            assert!(texts[0].contains("old_name") && texts[0].contains("ADD COLUMN"), "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn servers_without_triggers_for_cascades_refuse() {
+        let table = TableSchema::builder("street")
+            .column(ColumnSchema::new("id", Type::I64))
+            .column(ColumnSchema::new("city", Type::I64).references(
+                "city",
+                "id",
+                OnDelete::Cascade,
+            ))
+            .key(["id"])
+            .build()
+            .unwrap();
+        assert!(track(Dialect::Postgres, &table, None, true).is_ok());
+        let error = track(Dialect::MariaDb, &table, None, true).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert_eq!(error.column(), Some("city"));
+    }
+}
