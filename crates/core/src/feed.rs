@@ -95,7 +95,7 @@ pub fn log_schema(table: &TableSchema, history: bool) -> Result<TableSchema> {
     if is_own(table.name()) {
         return refuse("the feed's own tables can't be tracked");
     }
-    if new_place(table.columns().len()) > crate::FieldSet::MAX {
+    if old_place(table.columns().len()) > crate::FieldSet::MAX {
         return refuse("a table with more than 126 columns can't be tracked");
     }
     let mut log = TableSchema::builder(format!("{LOG}{}", table.name()))
