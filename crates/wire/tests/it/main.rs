@@ -1,6 +1,8 @@
 //! The protocol from outside: the vectors that all implementations share, and bytes that are wrong.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may stop at what they did not expect")]
 
+mod codec; // rows in the row codec, and types' forms, against the files in `vectors/`
+mod more; // further samples: every type, verb, comparison, expression and error
 mod samples; // one frame of each kind, and what it says
 mod vectors; // the samples against the file in `vectors/`
 mod wrong; // random and damaged bytes: refused, and never a panic

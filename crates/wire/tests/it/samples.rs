@@ -11,6 +11,8 @@ use bobak_wire::{
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
+use crate::more;
+
 /// A frame, and what it says.
 pub struct Sample {
     pub name: &'static str,
@@ -18,9 +20,9 @@ pub struct Sample {
     pub message: Json,
 }
 
-type Put<'p> = &'p dyn Fn(&mut Vec<u8>);
+pub type Put<'p> = &'p dyn Fn(&mut Vec<u8>);
 
-fn sample(name: &'static str, message: Json, put: Put<'_>) -> Sample {
+pub fn sample(name: &'static str, message: Json, put: Put<'_>) -> Sample {
     let mut bytes = Vec::new();
     put(&mut bytes);
     Sample { name, bytes, message }
@@ -54,18 +56,7 @@ pub fn person() -> Arc<TableSchema> {
     )
 }
 
-fn person_json() -> Json {
-    let column = |name: &str, ty: &str, more: Json| {
-        let mut column = json!({
-            "name": name, "type": ty, "nullable": false, "unique": false, "as_text": false,
-            "collation": 0, "role": 0, "max_chars": null, "default": null, "check": null,
-            "references": null,
-        });
-        for (key, value) in more.as_object().unwrap() {
-            column[key] = value.clone();
-        }
-        column
-    };
+pub fn person_json() -> Json {
     let boss = json!({"nullable": true, "references": {"table": "pérson", "column": "id", "on_delete": 2}});
     json!({
         "name": "pérson",
@@ -85,7 +76,20 @@ fn person_json() -> Json {
     })
 }
 
-fn ada() -> Vec<Value<'static>> {
+/// A column's description: what `more` does not say is as plain as can be.
+pub fn column(name: &str, ty: &str, more: Json) -> Json {
+    let mut column = json!({
+        "name": name, "type": ty, "nullable": false, "unique": false, "as_text": false,
+        "collation": 0, "role": 0, "max_chars": null, "default": null, "check": null,
+        "references": null,
+    });
+    for (key, value) in more.as_object().unwrap() {
+        column[key] = value.clone();
+    }
+    column
+}
+
+pub fn ada() -> Vec<Value<'static>> {
     vec![
         Value::Null,
         "Ada \0 Lovelace".into(),
@@ -99,10 +103,10 @@ fn ada() -> Vec<Value<'static>> {
 }
 
 fn ada_json() -> Json {
-    json!([null, "Ada \0 Lovelace", 36, "9223372036854775807", {"hex": "00ff"}, "1815-12-10", null, 0])
+    json!([null, "Ada \0 Lovelace", 36, {"int": "9223372036854775807"}, {"hex": "00ff"}, "1815-12-10", null, 0])
 }
 
-fn rows(rows: &[Vec<Value<'static>>]) -> RowBuffer {
+pub fn rows(rows: &[Vec<Value<'static>>]) -> RowBuffer {
     let mut buffer = RowBuffer::default();
     rows.iter().for_each(|row| buffer.push(&row.as_slice()).unwrap());
     buffer
@@ -110,8 +114,10 @@ fn rows(rows: &[Vec<Value<'static>>]) -> RowBuffer {
 
 /// What clients send, in an order in which a server can read it.
 pub fn requests() -> Vec<Sample> {
-    [greetings(), definitions(), writes(), batches(), queries(), others()]
+    let first = [greetings(), definitions(), writes(), batches(), queries(), others()];
+    first
         .into_iter()
+        .chain([more::definitions(), more::writes(), more::conditions(), more::queries()])
         .flatten()
         .collect()
 }
@@ -285,7 +291,7 @@ fn queries() -> Vec<Sample> {
         ),
         sample(
             "query in SQL",
-            json!({"credit": 0, "columns": true, "source": {"sql": "select ?, ?, ?", "parameters": [1, 0.5, null]}}),
+            json!({"credit": 0, "columns": true, "source": {"sql": "select ?, ?, ?", "parameters": [1, {"float": "0.5"}, null]}}),
             &|out| {
                 let source = Source::Text("select ?, ?, ?", &parameters);
                 put_request::query(out, 17, 0, true, source).unwrap();
@@ -343,6 +349,7 @@ pub fn answers() -> Vec<Sample> {
     all.extend(errors());
     all.extend(outcomes());
     all.extend(results());
+    all.extend(more::answers());
     all
 }
 
@@ -409,7 +416,7 @@ fn results() -> Vec<Sample> {
     let found = rows(&[ada(), vec![Value::Float(-0.5)], Vec::new()]);
     let asked = Asked::Sql { text: "select 1 as one".into(), parameters: Vec::new() };
     vec![
-        sample("rows", json!({"rows": [ada_json(), [-0.5], []]}), &|out| {
+        sample("rows", json!({"rows": [ada_json(), [{"float": "-0.5"}], []]}), &|out| {
             put_answer::rows(out, 16, true, found.as_bytes()).unwrap();
         }),
         sample("no row", json!({"rows": []}), &|out| put_answer::row(out, 15, None).unwrap()),

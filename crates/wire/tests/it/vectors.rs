@@ -11,10 +11,9 @@ fn head_of(bytes: &[u8]) -> Head {
 }
 
 fn vector(from: &str, sample: &Sample) -> Json {
-    let hex: String = sample.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let head = head_of(&sample.bytes);
     json!({
-        "name": sample.name, "from": from, "hex": hex,
+        "name": sample.name, "from": from, "hex": hex(&sample.bytes),
         "kind": head.kind as u8, "more": head.more, "id": head.id,
         "message": sample.message,
     })
@@ -25,13 +24,22 @@ fn the_file_holds_them() {
     let sent = requests().into_iter().map(|sample| vector("client", &sample));
     let said = answers().into_iter().map(|sample| vector("server", &sample));
     let all: Vec<Json> = sent.chain(said).collect();
-    let text = serde_json::to_string_pretty(&all).unwrap() + "\n";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/wire.json");
+    hold("wire.json", &all);
+}
+
+/// Holds a file of vectors to what they are to be.
+pub fn hold(name: &str, vectors: &[Json]) {
+    let text = serde_json::to_string_pretty(vectors).unwrap() + "\n";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(name);
     if std::env::var_os("BOBAK_WRITE_VECTORS").is_some() {
         std::fs::write(&path, &text).unwrap();
     }
-    let found = std::fs::read_to_string(&path).unwrap();
-    assert!(found == text, "vectors/wire.json differs: clients rely on every byte of it");
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == text, "vectors/{name} differs: clients rely on every byte of it");
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[test]

@@ -1,0 +1,248 @@
+//! Further samples: every type, verb, comparison, condition, expression, step and error.
+
+use crate::samples::{Sample, ada, column, person, person_json, rows, sample};
+use bobak_core::{
+    Change, Collation, ColumnSchema, Comparison, Condition, Control, Error, ErrorKind, Expr,
+    FieldSet, OnDelete, Role, Select, TableSchema, Type, Value, Verb,
+};
+use bobak_wire::{Asked, Credentials, Hello, Limits, Source, Welcome, put_answer, put_request};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// The number of the table with every type.
+const KINDS: u32 = 2;
+
+/// A table with a column of every type, with text forms, and with everything else that the first
+/// table has not.
+fn kinds() -> Arc<TableSchema> {
+    let mut table = TableSchema::builder("kinds");
+    for ty in Type::ALL {
+        table = table.column(ColumnSchema::new(ty.name(), *ty).nullable(*ty != Type::Uuid));
+    }
+    for ty in Type::ALL.iter().filter(|ty| ty.has_text_form()) {
+        table = table.column(ColumnSchema::new(format!("{}_text", ty.name()), *ty).as_text());
+    }
+    Arc::new(
+        table
+            .column(ColumnSchema::new("made", Type::Timestamp).role(Role::CreatedAt))
+            .column(ColumnSchema::new("changed", Type::Timestamp).role(Role::ModifiedAt))
+            .column(
+                ColumnSchema::of::<String>("word").collation(Collation::UnicodeNoCase).default("é"),
+            )
+            .column(ColumnSchema::of::<f64>("rate").default(0.5))
+            .column(ColumnSchema::of::<Vec<u8>>("blob").default(vec![0_u8, 1]))
+            .column(ColumnSchema::of::<i64>("parent").references("a", "b", OnDelete::Cascade))
+            .column(ColumnSchema::of::<i64>("other").references("a", "b", OnDelete::Restrict))
+            .key(["uuid"])
+            .unique_index("kinds_word", ["word", "rate"])
+            .build()
+            .unwrap(),
+    )
+}
+
+fn kinds_json() -> Json {
+    let plain = Type::ALL
+        .iter()
+        .map(|ty| column(ty.name(), ty.name(), json!({"nullable": *ty != Type::Uuid})));
+    let texts = Type::ALL.iter().filter(|ty| ty.has_text_form());
+    let texts =
+        texts.map(|ty| column(&format!("{}_text", ty.name()), ty.name(), json!({"as_text": true})));
+    let parent = json!({"references": {"table": "a", "column": "b", "on_delete": 1}});
+    let other = json!({"references": {"table": "a", "column": "b", "on_delete": 0}});
+    let rest = [
+        column("made", "timestamp", json!({"role": 1})),
+        column("changed", "timestamp", json!({"role": 2})),
+        column("word", "text", json!({"collation": 2, "default": "é"})),
+        column("rate", "f64", json!({"default": {"float": "0.5"}})),
+        column("blob", "bytes", json!({"default": {"hex": "0001"}})),
+        column("parent", "i64", parent),
+        column("other", "i64", other),
+    ];
+    json!({
+        "name": "kinds",
+        "columns": plain.chain(texts).chain(rest).collect::<Vec<_>>(),
+        "key": [13],
+        "keys_made_by": 1,
+        "indexes": [{"name": "kinds_word", "unique": true, "columns": [28, 29]}],
+    })
+}
+
+/// A table whose keys the user gives, of two columns, and with so many that columns of an update
+/// take two words.
+fn wide() -> Arc<TableSchema> {
+    let names: Vec<String> = (0..70).map(|place| format!("c{place}")).collect();
+    let columns = names.iter().map(|name| ColumnSchema::new(name.clone(), Type::I64));
+    let table = columns.fold(TableSchema::builder("wide"), |table, column| table.column(column));
+    Arc::new(table.key(["c1", "c0"]).build().unwrap())
+}
+
+fn wide_json() -> Json {
+    let columns = (0..70).map(|place| column(&format!("c{place}"), "i64", json!({})));
+    json!({"name": "wide", "columns": columns.collect::<Vec<_>>(), "key": [1, 0], "keys_made_by": 2, "indexes": []})
+}
+
+pub fn definitions() -> Vec<Sample> {
+    let hello = Hello::new("", "", Credentials::Token("é".repeat(20)));
+    let message = json!({"lowest": 1, "highest": 1, "database": "", "client": "", "credentials": {"token": "é".repeat(20)}});
+    let step = |name, step: &'static str, control| {
+        let message = match control {
+            Control::Rollback => json!({"step": step}),
+            _ => json!({"step": step, "name": "s1"}),
+        };
+        sample(name, message, &|out| put_request::control(out, 30, control).unwrap())
+    };
+    vec![
+        sample("hello to the first database", message, &|out| hello.put(out, 1).unwrap()),
+        sample("define every type", json!({"number": KINDS, "table": kinds_json()}), &|out| {
+            put_request::define(out, 31, KINDS, &kinds()).unwrap();
+        }),
+        sample("define a wide table", json!({"number": 3, "table": wide_json()}), &|out| {
+            put_request::define(out, 32, 3, &wide()).unwrap();
+        }),
+        sample("forget a statement", json!({"what": "statement", "number": 8}), &|out| {
+            put_request::forget(out, 33, false, 8);
+        }),
+        step("rollback", "rollback", Control::Rollback),
+        step("release", "release", Control::Release("s1")),
+        step("roll back to", "roll_back_to", Control::RollbackTo("s1")),
+    ]
+}
+
+pub fn writes() -> Vec<Sample> {
+    let verbs = [
+        ("insert or ignore", "insert_or_ignore", Verb::InsertOrIgnore, FieldSet::EMPTY),
+        ("insert or replace", "insert_or_replace", Verb::InsertOrReplace, FieldSet::EMPTY),
+        ("upsert", "upsert", Verb::Upsert, [1, 6].into_iter().collect()),
+    ];
+    let ada_json = json!([null, "Ada \0 Lovelace", 36, {"int": "9223372036854775807"}, {"hex": "00ff"}, "1815-12-10", null, 0]);
+    let mut all = Vec::new();
+    for (name, word, verb, fields) in verbs {
+        let columns: Vec<usize> = if verb == Verb::Upsert { vec![1, 6] } else { Vec::new() };
+        let message = json!({"table": 1, "verb": word, "columns": columns, "row": ada_json});
+        all.push(sample(name, message, &|out| {
+            put_request::write(out, 34, 1, (verb, fields), &ada()).unwrap();
+        }));
+    }
+    let row: Vec<Value<'_>> = (0..70).map(|place| Value::Int(place - 35)).collect();
+    let row_json: Vec<i64> = (0..70).map(|place| place - 35).collect();
+    let fields: FieldSet = [2, 63, 64, 69].into_iter().collect();
+    let message =
+        json!({"table": 3, "verb": "update", "columns": [2, 63, 64, 69], "row": row_json});
+    all.push(sample("update of columns beyond 64", message, &|out| {
+        put_request::write(out, 35, 3, (Verb::Update, fields), &row).unwrap();
+    }));
+    all.push(sample("get by two columns", json!({"table": 3, "key": [5, -5]}), &|out| {
+        put_request::get(out, 36, 3, &[Value::Int(5), Value::Int(-5)]).unwrap();
+    }));
+    all
+}
+
+pub fn conditions() -> Vec<Sample> {
+    let comparisons = [
+        (Comparison::Equal, "="),
+        (Comparison::NotEqual, "<>"),
+        (Comparison::Less, "<"),
+        (Comparison::LessOrEqual, "<="),
+        (Comparison::Greater, ">"),
+        (Comparison::GreaterOrEqual, ">="),
+    ];
+    let mut parts = Vec::new();
+    let mut texts = Vec::new();
+    for (comparison, word) in comparisons {
+        parts.push(Condition::Compare { column: 3, comparison, value: Value::Int(i64::MIN) });
+        texts.push(
+            json!({"column": 3, "comparison": word, "value": {"int": "-9223372036854775808"}}),
+        );
+        parts.push(Condition::CompareColumns { left: 1, comparison, right: 2 });
+        texts.push(json!({"column": 1, "comparison": word, "right": 2}));
+    }
+    parts.push(Condition::In { column: 2, values: Vec::new() });
+    texts.push(json!({"column": 2, "in": []}));
+    parts.push(Condition::And(Vec::new()));
+    texts.push(json!({"and": []}));
+    parts.push(Condition::Compare {
+        column: 4,
+        comparison: Comparison::Equal,
+        value: Value::Bytes(Vec::new().into()),
+    });
+    texts.push(json!({"column": 4, "comparison": "=", "value": {"hex": ""}}));
+    let all = Condition::And(parts);
+    let message = json!({"table": 1, "condition": {"and": texts}, "assign": null});
+    vec![sample("delete by every comparison", message, &|out| {
+        let change = Change { table: &person(), condition: Some(&all), assign: None };
+        put_request::change(out, 37, 1, &change).unwrap();
+    })]
+}
+
+pub fn queries() -> Vec<Sample> {
+    let exprs =
+        vec![Expr::Count, Expr::CountOf(4), Expr::Sum(3), Expr::Min(2), Expr::Max(2), Expr::Avg(3)];
+    let (condition, group, order) = Default::default();
+    let select =
+        Select { table: person(), columns: exprs, condition, group, order, limit: None, offset: 0 };
+    let message = json!({
+        "table": 1,
+        "columns": [{"count": 0}, {"count_of": 4}, {"sum": 3}, {"min": 2}, {"max": 2}, {"avg": 3}],
+        "condition": null, "group": [], "order": [], "limit": null, "offset": 0,
+    });
+    let numbers = [
+        Value::Int(i64::MIN),
+        Value::Float(f64::INFINITY),
+        Value::Float(-0.0),
+        Value::Float(f64::from_bits(1)),
+        Value::Float(f64::MAX),
+        "".into(),
+        Value::Bytes(Vec::new().into()),
+        "\u{10ffff}".into(),
+    ];
+    let numbers_json = json!([{"int": "-9223372036854775808"}, {"float": "inf"}, {"float": "-0.0"}, {"float": "5e-324"}, {"float": "1.7976931348623157e308"}, "", {"hex": ""}, "\u{10ffff}"]);
+    vec![
+        sample("open every expression", json!({"source": message}), &|out| {
+            put_request::open(out, 38, Source::Select(1, &select)).unwrap();
+        }),
+        sample(
+            "execute with extreme numbers",
+            json!({"source": {"sql": "é", "parameters": numbers_json}}),
+            &|out| put_request::execute(out, 39, Source::Text("é", &numbers)).unwrap(),
+        ),
+    ]
+}
+
+pub fn answers() -> Vec<Sample> {
+    let welcome = Welcome {
+        version: 1,
+        limits: Limits { frame: 1, row: 2, requests: 3, handles: 4, window: 5 },
+        capabilities: bobak_core::Capabilities::NONE,
+        engine: String::new(),
+        server: "é".to_owned(),
+    };
+    let welcome_json = json!({"version": 1, "frame": 1, "row": 2, "requests": 3, "handles": 4, "window": 5, "capabilities": 0, "engine": "", "server": "é"});
+    let mut all = vec![
+        sample("welcome with other limits", welcome_json, &|out| {
+            put_answer::welcome(out, 1, &welcome).unwrap();
+        }),
+        sample("count, the largest", json!({"rows": {"int": "18446744073709551615"}}), &|out| {
+            put_answer::count(out, 11, u64::MAX);
+        }),
+    ];
+    for (number, kind) in (1..).zip(ErrorKind::ALL) {
+        let message = json!({"kind": number, "message": format!("{kind:?}"), "table": null, "column": null, "row": null, "code": -1, "detail": null});
+        all.push(sample("error of each kind", message, &|out| {
+            put_answer::error(out, 40, &Error::new(*kind, format!("{kind:?}")).with_code(-1));
+        }));
+    }
+    let named: Vec<String> = ["a", "é", ""].map(str::to_owned).into();
+    let asked = Asked::Sql { text: "".into(), parameters: Vec::new() };
+    let columns = json!([{"name": "a", "type": "any"}, {"name": "é", "type": "any"}, {"name": "", "type": "any"}]);
+    all.push(sample("columns of a query", json!({"cursor": 0, "columns": columns}), &|out| {
+        put_answer::columns(out, 41, true, 0, (&asked, &named)).unwrap()
+    }));
+    all.push(sample("rows without columns", json!({"rows": [[], []]}), &|out| {
+        put_answer::rows(out, 41, false, rows(&[Vec::new(), Vec::new()]).as_bytes()).unwrap();
+    }));
+    let tables = [TableSchema::clone(&kinds()), TableSchema::clone(&person())];
+    all.push(sample("schemas of two", json!({"tables": [kinds_json(), person_json()]}), &|out| {
+        put_answer::schemas(out, 42, &tables).unwrap();
+    }));
+    all
+}
