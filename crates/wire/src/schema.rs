@@ -5,7 +5,7 @@ use crate::value;
 use crate::writer::Put;
 use bobak_core::{
     Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Reference, Result, Role,
-    SchemaChange, Storage, TableSchema, Type, Value,
+    SchemaChange, TableSchema, Type, Value,
 };
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ fn put_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
     out.put_u8(
         flag(column.nullable, NULLABLE)
             | flag(column.unique, UNIQUE)
-            | flag(column.storage == Storage::Text, AS_TEXT),
+            | flag(column.is_kept_as_text(), AS_TEXT),
     );
     out.put_u8(number_of(COLLATIONS, &column.collation));
     out.put_u8(number_of(ROLES, &column.role));

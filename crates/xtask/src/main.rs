@@ -11,6 +11,8 @@
 //! crash     crash tests over many seeds
 //! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
+//! clients   the tests of the clients in other languages
+//! packages  Debian's packages, installed where something is missing
 //! tree      the files of the repository
 //! cargo     cargo as a child process
 //! failure   what went wrong, and what to do about it
@@ -20,6 +22,7 @@
 //! than any argument library would need, and this crate is built before everything else.
 
 mod cargo;
+mod clients;
 mod crash;
 mod crates;
 mod failure;
@@ -27,6 +30,7 @@ mod fixtures;
 mod lengths;
 mod links;
 mod lints;
+mod packages;
 mod servers;
 mod step;
 mod test;
@@ -69,6 +73,10 @@ fn run(arguments: &[String]) -> Outcome {
         "test" => test::run(rest),
         "crash" => crash::run(rest),
         "fixtures" => fixtures::run(),
+        "clients" => {
+            cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
+            clients::run(&mut test::Sum::default())
+        }
         "check" => step::run_all(&Tree::of_workspace()?),
         "ci" => {
             step::run_all(&Tree::of_workspace()?)?;
@@ -90,7 +98,9 @@ fn help() -> String {
         "usage: cargo xtask COMMAND\n\n  \
          ci         every check below, then all tests: what CI runs\n  \
          test       all tests of the workspace, with private PostgreSQL and MariaDB servers, or none with\n             \
-         `--no-servers`; further arguments go to `cargo test`\n  \
+         `--no-servers`, and of the clients, unless `--no-clients`; further arguments go to\n             \
+         `cargo test`, and leave the clients out\n  \
+         clients    the tests of the clients in other languages alone\n  \
          check      every check below, without the tests\n  \
          crash      the crash tests over 2,000 seeds each, or `--seeds N`, or the one of `--seed N`\n  \
          fixtures   makes the files of this version that later ones must open\n\n",

@@ -3,12 +3,12 @@
 //! Each is named to the tests by an environment variable; where that is set already, the server behind it is used.
 
 use std::env;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use bobak_servers::{Error, MariaDb, Postgres, Result};
 
 use crate::failure::{Failure, Outcome};
+use crate::packages;
 
 /// Where tests look for a PostgreSQL server.
 const POSTGRES: &str = "BOBAK_TEST_POSTGRES";
@@ -72,32 +72,7 @@ fn unless_named<S>(variable: &str, start: fn() -> Result<S>) -> Result<Option<S>
     if env::var_os(variable).is_some() { Ok(None) } else { start().map(Some) }
 }
 
-/// Installs the Debian packages, as root or through a sudo that asks nothing.
+/// Installs the Debian packages.
 fn install(missing: &Error) -> Outcome {
-    let cannot = || Failure::new(missing.to_string(), CURE);
-    let prefix: &[&str] = match () {
-        () if !Path::new("/usr/bin/apt-get").exists() => return Err(cannot()),
-        () if runs(&["sh", "-c", "test \"$(id -u)\" = 0"]) => &[],
-        () if runs(&["sudo", "-n", "true"]) => &["sudo", "-n"],
-        () => return Err(cannot()),
-    };
-    println!("installing {}", PACKAGES.join(", "));
-    let update = [prefix, &["apt-get", "update", "-q"]].concat();
-    let install = [
-        prefix,
-        &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-qy"],
-        &PACKAGES,
-    ];
-    if runs(&update) && runs(&install.concat()) { Ok(()) } else { Err(cannot()) }
-}
-
-/// Whether a command ends well; what it says goes to standard error.
-fn runs(words: &[&str]) -> bool {
-    let Some((program, rest)) = words.split_first() else { return false };
-    Command::new(program)
-        .args(rest)
-        .stdin(Stdio::null())
-        .stdout(std::io::stderr())
-        .status()
-        .is_ok_and(|status| status.success())
+    if packages::install(&PACKAGES) { Ok(()) } else { Err(Failure::new(missing.to_string(), CURE)) }
 }

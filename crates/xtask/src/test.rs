@@ -4,25 +4,39 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::Stdio;
 
 use crate::cargo;
+use crate::clients;
 use crate::failure::{Failure, Outcome};
 use crate::servers::Servers;
 
 /// What keeps [`run`] from starting servers.
 const NO_SERVERS: &str = "--no-servers";
+/// What keeps it from running the tests of the clients in other languages.
+const NO_CLIENTS: &str = "--no-clients";
 
-/// Starts database servers, runs `cargo test --workspace` with `arguments` behind, shows its output as it comes, and
-/// ends with one line `N passed, N failed`. With `--no-servers` among the arguments it starts none.
+/// Starts database servers, runs `cargo test --workspace` with `arguments` behind, then, where there are none, the tests
+/// of the clients in other languages; shows their output as it comes, and ends with one line `N passed, N failed`. With
+/// `--no-servers` among the arguments it starts none, with `--no-clients` it leaves the clients out.
 ///
 /// # Errors
 /// When a test failed, when a test binary crashed, when something did not compile, when no test ran at all, and when
 /// there are no servers to be had.
 pub fn run(arguments: &[String]) -> Outcome {
-    let (without, arguments) = split(arguments);
-    let servers = if without { Servers::none() } else { Servers::start()? };
-    run_with(&servers, &arguments)
+    let (no_servers, arguments) = split(arguments, NO_SERVERS);
+    let (no_clients, arguments) = split(&arguments, NO_CLIENTS);
+    let servers = if no_servers { Servers::none() } else { Servers::start()? };
+    let mut sum = Sum::default();
+    let mut outcome = run_with(&servers, &arguments, &mut sum);
+    drop(servers);
+    // Arguments choose some of cargo's tests: those who give them want no others.
+    if arguments.is_empty() && !no_clients {
+        let clients = clients::run(&mut sum);
+        outcome = outcome.and(clients);
+    }
+    println!("{} passed, {} failed", sum.passed, sum.failed);
+    outcome
 }
 
-fn run_with(servers: &Servers, arguments: &[String]) -> Outcome {
+fn run_with(servers: &Servers, arguments: &[String], sum: &mut Sum) -> Outcome {
     let mut command = cargo::command(&["test"]);
     // Chosen packages would otherwise be overruled by `--workspace`.
     if !names_packages(arguments) {
@@ -35,7 +49,6 @@ fn run_with(servers: &Servers, arguments: &[String]) -> Outcome {
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
     servers.tell(&mut command);
     let mut child = command.spawn().map_err(|error| cargo::not_started(&error))?;
-    let mut sum = Sum::default();
     if let Some(output) = child.stdout.take() {
         sum.follow(output, &mut io::stdout().lock()).map_err(|error| {
             Failure::new(
@@ -45,7 +58,6 @@ fn run_with(servers: &Servers, arguments: &[String]) -> Outcome {
         })?;
     }
     let status = child.wait().map_err(|error| cargo::not_started(&error))?;
-    println!("{} passed, {} failed", sum.passed, sum.failed);
     if !status.success() {
         return Err(Failure::new(
             format!("`cargo test` ended with {status}"),
@@ -63,7 +75,7 @@ fn run_with(servers: &Servers, arguments: &[String]) -> Outcome {
 
 /// Tests counted over all test binaries.
 #[derive(Debug, Default, PartialEq)]
-struct Sum {
+pub struct Sum {
     passed: u64,
     failed: u64,
 }
@@ -87,7 +99,20 @@ impl Sum {
         let Some((_, rest)) = line.split_once("test result: ") else {
             return;
         };
-        let words: Vec<&str> = rest.split([' ', ';']).filter(|word| !word.is_empty()).collect();
+        self.count_words(rest);
+    }
+
+    /// A closing line reads `1 failed, 3 passed, 2 skipped in 0.12s`.
+    pub fn count_pytest(&mut self, line: &str) {
+        if line.contains(" in ") && line.ends_with('s') {
+            self.count_words(line);
+        }
+    }
+
+    /// Each number before the words `passed` and `failed`.
+    fn count_words(&mut self, words: &str) {
+        let words: Vec<&str> =
+            words.split([' ', ';', ',']).filter(|word| !word.is_empty()).collect();
         for pair in words.windows(2) {
             match (pair[0].parse::<u64>(), pair[1]) {
                 (Ok(number), "passed") => self.passed += number,
@@ -98,10 +123,10 @@ impl Sum {
     }
 }
 
-/// Whether the arguments, before any `--`, say that no servers are wanted; and those that are left for cargo.
-fn split(arguments: &[String]) -> (bool, Vec<String>) {
+/// Whether `word` is among the arguments, before any `--`; and those that are left.
+fn split(arguments: &[String], word: &str) -> (bool, Vec<String>) {
     let own = arguments.iter().take_while(|argument| *argument != "--").count();
-    let place = arguments.iter().take(own).position(|argument| argument == NO_SERVERS);
+    let place = arguments.iter().take(own).position(|argument| argument == word);
     let mut rest = arguments.to_vec();
     if let Some(place) = place {
         rest.remove(place);
@@ -136,6 +161,14 @@ mod tests {
     }
 
     #[test]
+    fn tests_of_clients_are_counted() {
+        let mut sum = Sum::default();
+        sum.count_pytest("....  [100%]");
+        sum.count_pytest("1 failed, 384 passed, 2 skipped in 35.12s");
+        assert_eq!(sum, Sum { passed: 384, failed: 1 });
+    }
+
+    #[test]
     fn a_test_that_prints_numbers_is_not_counted() {
         let mut sum = Sum::default();
         sum.count("17 passed; 4 failed");
@@ -145,6 +178,7 @@ mod tests {
     #[test]
     fn no_servers_is_not_for_cargo() {
         let words = |line: &str| line.split(' ').map(String::from).collect::<Vec<_>>();
+        let split = |words: &[String]| split(words, NO_SERVERS);
         assert_eq!(split(&words("-p x --no-servers")), (true, words("-p x")));
         assert_eq!(split(&words("-p x")), (false, words("-p x")));
         assert_eq!(split(&words("x -- --no-servers")), (false, words("x -- --no-servers")));

@@ -1,0 +1,65 @@
+"""Typed records in SQLite, in memory or on a server, through Bobak.
+
+    import bobak
+    from dataclasses import dataclass
+
+    @dataclass
+    class Person:
+        id: int
+        name: str
+
+    with bobak.connect("bobak+stdio:bobak serve people.db --stdio") as db:
+        db.create(Person)
+        people = db.table(Person)
+        key = people.insert(Person(0, "Ada"))
+        print(people.get(key))
+
+:func:`connect` gives a database whose calls block, :func:`connect_async` one whose calls are
+awaited.
+"""
+
+from ._async.session import AsyncDatabase, AsyncTransaction, connect_async
+from ._async.table import AsyncBatch, AsyncSelection, AsyncTable
+from ._core.batch import Report
+from ._core.query import Condition, Expression, add, col, count
+from ._core.record import column
+from ._core.rows import Rows
+from ._core.url import VERSION
+from ._errors import Error, ErrorKind
+from ._sync.session import Database, Transaction, connect
+from ._sync.table import Batch, Selection, Table
+from ._wire.schema import Collation, Column, Index, OnDelete, Reference, TableSchema, Type
+
+__version__ = VERSION
+
+__all__ = [
+    "AsyncBatch",
+    "AsyncDatabase",
+    "AsyncSelection",
+    "AsyncTable",
+    "AsyncTransaction",
+    "Batch",
+    "Collation",
+    "Column",
+    "Condition",
+    "Database",
+    "Error",
+    "ErrorKind",
+    "Expression",
+    "Index",
+    "OnDelete",
+    "Reference",
+    "Report",
+    "Rows",
+    "Selection",
+    "Table",
+    "TableSchema",
+    "Transaction",
+    "Type",
+    "add",
+    "col",
+    "column",
+    "connect",
+    "connect_async",
+    "count",
+]

@@ -1,0 +1,1 @@
+"""The face whose calls are awaited."""

@@ -1,0 +1,260 @@
+"""Tables, selections of their rows, and batches, whose calls are awaited."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from .._core import frames
+from .._core import table as ops
+from .._core.batch import BatchWriter, Report
+from .._core.calls import Call
+from .._core.query import Condition, Expression, Query, count
+from .._core.table_plan import Plan
+from .._errors import Error, ErrorKind
+from .._wire.schema import TableSchema
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+    from .session import AsyncSession
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class AsyncSelection(Generic[T]):
+    """Some rows of a table, in some order: see :meth:`AsyncTable.where`."""
+
+    def __init__(self, session: AsyncSession, plan: Plan, query: Query) -> None:
+        self._session = session
+        self._plan = plan
+        self._query = query
+
+    def where(self, *conditions: Condition) -> AsyncSelection[T]:
+        """Only rows that keep all the conditions: ``where(col.age > 30)``."""
+        return self._with(self._query.filtered(conditions))
+
+    def order_by(self, *columns: str) -> AsyncSelection[T]:
+        """In this order; ``"-age"`` descends. Rows that it leaves equal come by key."""
+        return self._with(replace(self._query, order=(*self._query.order, *columns)))
+
+    def limit(self, rows: int, offset: int = 0) -> AsyncSelection[T]:
+        """At most so many rows, from ``offset`` on."""
+        return self._with(replace(self._query, limit=rows, offset=offset))
+
+    def select(self, *columns: str | Expression) -> AsyncSelection[tuple[Any, ...]]:
+        """Some columns, or aggregates, as tuples: ``select("city", count())``."""
+        expressions = tuple(
+            Expression("column", one) if isinstance(one, str) else one for one in columns
+        )
+        query = replace(self._query, columns=expressions)
+        return AsyncSelection(self._session, self._plan, query)
+
+    def group_by(self, *columns: str) -> AsyncSelection[T]:
+        """One row for each group, of what was selected."""
+        return self._with(replace(self._query, group=columns))
+
+    async def all(self) -> list[T]:
+        """All rows."""
+        return await self._session._run(ops.rows_of(self._plan, self._query))
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        """The rows as they come, in constant memory; they are those of the first one's moment."""
+        make = ops.maker(self._plan, self._query)
+        async for part in self._session._parts(ops.cursor_of(self._plan, self._query)):
+            for record in make(part):
+                yield record
+
+    async def first(self) -> T | None:
+        """The first row, or None."""
+        found = await self.limit(1, self._query.offset).all()
+        return found[0] if found else None
+
+    async def count(self) -> int:
+        """How many rows there are."""
+        return int(await self.value(count()))
+
+    async def value(self, expression: Expression) -> Any:
+        """One number about the rows: ``value(col.amount.sum())``."""
+        return await self._session._run(ops.value_of(self._plan, self._query, expression))
+
+    async def update(self, **values: Any) -> int:
+        """Assigns columns of all of them, :func:`bobak.add` adding; gives their number."""
+        return await self._session._run(ops.set_where(self._plan, self._query, values))
+
+    async def delete(self) -> int:
+        """Deletes all of them; gives their number."""
+        return await self._session._run(ops.delete_where(self._plan, self._query))
+
+    async def to_arrow(self) -> pyarrow.Table:
+        """The rows as columns of pyarrow."""
+        return frames.arrow_of(*await self._columns())
+
+    async def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a frame of pandas."""
+        return frames.pandas_of(*await self._columns())
+
+    async def _columns(self) -> tuple[list[str], list[Any], list[Any]]:
+        names = ops.result_names(self._plan, self._query)
+        kinds = ops.result_types(self._plan, self._query)
+        return names, kinds, await self._session._run(ops.values_of(self._plan, self._query))
+
+    def _with(self, query: Query) -> AsyncSelection[T]:
+        return AsyncSelection(self._session, self._plan, query)
+
+
+class AsyncTable(Generic[T]):
+    """A table: its rows are records of a dataclass, or dicts."""
+
+    def __init__(self, session: AsyncSession, plan: Plan) -> None:
+        self._session = session
+        self._plan = plan
+
+    @property
+    def schema(self) -> TableSchema:
+        """The table as the server describes it."""
+        return self._plan.schema
+
+    async def insert(self, record: T) -> Any:
+        """Inserts a record, and gives its key.
+
+        A key of 0 or None is made: by the engine, or as a UUID of version 7. Creation and
+        modification times are filled; the record is not touched.
+        """
+        return await self._run(ops.insert(self._plan, record, "insert"))
+
+    async def insert_or_ignore(self, record: T) -> Any:
+        """Inserts a record, unless its key or a unique value is there: then None."""
+        return await self._run(ops.insert(self._plan, record, "insert_or_ignore"))
+
+    async def insert_or_replace(self, record: T) -> Any:
+        """Inserts a record; rows with its key or its unique values are deleted first."""
+        return await self._run(ops.insert(self._plan, record, "insert_or_replace"))
+
+    async def upsert(self, record: T) -> Any:
+        """Inserts a record, or updates the one with its key; gives the key."""
+        return await self._run(ops.insert(self._plan, record, "upsert"))
+
+    async def update(self, record: T, *fields: str) -> None:
+        """Overwrites the record with this one's key: all fields, or the named ones.
+
+        Raises ``NOT_FOUND`` where there is none, ``CONFLICT`` where its version differs.
+        """
+        await self._run(ops.update(self._plan, record, fields or None))
+
+    async def set(self, key: Any, **values: Any) -> bool:
+        """Assigns columns of the row with this key, in one step at the server; whether it is
+        there. ``set(1, visits=bobak.add(1))``."""
+        return await self._run(ops.set_by_key(self._plan, key, values))
+
+    async def delete(self, key: Any) -> bool:
+        """Deletes the row with this key; whether it was there. A key of several columns is a
+        tuple, here and everywhere."""
+        return await self._run(ops.delete(self._plan, key))
+
+    async def get(self, key: Any) -> T | None:
+        """The record with this key, or None."""
+        found: T | None = await self._run(ops.get(self._plan, key))
+        return found
+
+    async def require(self, key: Any) -> T:
+        """The record with this key; ``NOT_FOUND`` where there is none."""
+        found: T = await self._run(ops.require(self._plan, key))
+        return found
+
+    async def get_many(self, keys: Iterable[Any]) -> list[T | None]:
+        """The records with these keys, in their order; requests are sent ahead."""
+        return await self._run(ops.get_many(self._plan, keys))
+
+    def where(self, *conditions: Condition) -> AsyncSelection[T]:
+        """Rows that keep all the conditions, or all: ``where(col.age > 30)``."""
+        return AsyncSelection(self._session, self._plan, Query().filtered(conditions))
+
+    async def all(self) -> list[T]:
+        """All records, by key."""
+        return await self.where().all()
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        """All records by key, as they come, in constant memory."""
+        return aiter(self.where())
+
+    async def count(self) -> int:
+        """How many records there are."""
+        return await self.where().count()
+
+    async def insert_many(
+        self, records: Iterable[T], *, on_conflict: str = "fail", on_error: str = "stop"
+    ) -> Report:
+        """Inserts all records, or none; they are sent in parts as they come.
+
+        ``on_conflict`` is ``fail``, ``ignore``, ``replace`` or ``update``; with
+        ``on_error="continue"`` wrong rows are left out, and reported.
+        """
+        verb = ops.verb_of(on_conflict)
+        async with self._session.batch(on_error=on_error) as batch:
+            for record in records:
+                await batch._add(ops.add_new(self._plan, batch._writer, record, verb))
+        return batch.report
+
+    async def update_many(self, records: Iterable[T], *, on_error: str = "stop") -> Report:
+        """Overwrites all records that have these ones' keys, or none."""
+        async with self._session.batch(on_error=on_error) as batch:
+            for record in records:
+                await batch.update(self, record)
+        return batch.report
+
+    async def delete_many(self, keys: Iterable[Any]) -> Report:
+        """Deletes the rows with these keys."""
+        async with self._session.batch() as batch:
+            for key in keys:
+                await batch.delete(self, key)
+        return batch.report
+
+    async def insert_frame(self, frame: Any, *, on_conflict: str = "fail") -> Report:
+        """Inserts the rows of a frame of pandas, or of a table of pyarrow, by the names of their
+        columns. A missing value is NULL."""
+        table = AsyncTable[Any](self._session, Plan(self._plan.schema, None))
+        return await table.insert_many(frames.rows_of(frame), on_conflict=on_conflict)
+
+    async def _run(self, call: Call[R]) -> R:
+        return await self._session._run(call)
+
+
+class AsyncBatch:
+    """Writes that are collected and sent in parts; made by ``batch()`` of a database."""
+
+    def __init__(self, session: AsyncSession, on_error: str) -> None:
+        if on_error not in ("stop", "continue"):
+            raise Error(ErrorKind.CONFIG, f"on_error is stop or continue, not '{on_error}'")
+        self._session = session
+        self._writer = BatchWriter(session._link, stops=on_error == "stop")
+        #: What became of the rows, once the ``with`` has ended.
+        self.report = Report()
+
+    async def insert(self, table: AsyncTable[T], record: T) -> None:
+        await self._add(ops.add_new(table._plan, self._writer, record, "insert"))
+
+    async def upsert(self, table: AsyncTable[T], record: T) -> None:
+        await self._add(ops.add_new(table._plan, self._writer, record, "upsert"))
+
+    async def update(self, table: AsyncTable[T], record: T) -> None:
+        await self._add(ops.add_changed(table._plan, self._writer, record))
+
+    async def delete(self, table: AsyncTable[Any], key: Any) -> None:
+        await self._add(ops.add_deleted(table._plan, self._writer, key))
+
+    async def _add(self, is_full: bool) -> None:
+        if is_full:
+            await self._session._run(Call(self._writer.send, writes=True))
+
+    async def _finish(self) -> None:
+        self.report = await self._session._run(Call(self._writer.finish, writes=True))
+
+    async def _abort(self) -> None:
+        # Where the connection broke the server undoes it by itself, and what led here says more.
+        with suppress(Error):
+            await self._session._run(Call(self._writer.abort, writes=True))

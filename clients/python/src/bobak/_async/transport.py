@@ -1,0 +1,147 @@
+"""What carries the bytes: asyncio's transports. What comes goes straight into the link; a server
+sends no more than it has credit for, so nothing needs to be held back."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import Any, cast
+
+from .._core.broken import Broken, ended, timed_out
+from .._core.link import Link
+from .._core.url import Target, Tcp, Unix
+
+#: How long a child process may take to end after its input has ended, before it is killed.
+_PATIENCE = 5.0
+
+
+class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
+    """A connected stream of bytes, or the pipes of a child process."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._transport: Any = None
+        self._output: Any = None
+        self._broken: Broken | None = None
+        self._arrived: asyncio.Future[None] | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self._gone = asyncio.get_running_loop().create_future()
+
+    @classmethod
+    async def connect(cls, target: Target, link: Link) -> Stream:
+        """Connects.
+
+        Raises :class:`Broken`.
+        """
+        try:
+            return await asyncio.wait_for(cls._connect(target, link), target.connect_timeout)
+        except (OSError, asyncio.TimeoutError) as error:
+            reason = str(error) or "it did not answer in time"
+            raise Broken(f"could not reach {target.place}: {reason}") from error
+
+    @classmethod
+    async def _connect(cls, target: Target, link: Link) -> Stream:
+        loop, door = asyncio.get_running_loop(), target.door
+        if isinstance(door, Tcp):
+            tls = ssl.create_default_context(cafile=target.ca) if door.tls else None
+            made = await loop.create_connection(lambda: cls(link), door.host, door.port, ssl=tls)
+            return made[1]
+        if isinstance(door, Unix):
+            return (await loop.create_unix_connection(lambda: cls(link), door.path))[1]
+        # What it says on standard error goes to this process's.
+        child = await loop.subprocess_exec(lambda: cls(link), *door.words, stderr=None)
+        return child[1]
+
+    # What a connection does.
+
+    def send(self, data: bytes) -> None:
+        if self._broken is not None:
+            raise self._broken
+        self._output.write(data)
+
+    async def drain(self) -> None:
+        """Waits until the other end has taken most of what was sent."""
+        if self._writable is not None:
+            await self._writable
+
+    async def receive(self, timeout: float | None) -> None:
+        """Waits until something has come since the last time."""
+        loop = asyncio.get_running_loop()
+        if self._broken is not None:
+            raise self._broken
+        self._arrived = loop.create_future()
+        timer = None if timeout is None else loop.call_later(timeout, self._time_out)
+        try:
+            await self._arrived
+        finally:
+            self._arrived = None
+            if timer is not None:
+                timer.cancel()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._broken is None
+
+    async def close(self) -> None:
+        self._break(ended())
+        if self._output is self._transport:
+            self._transport.close()
+            return
+        # The end of its input tells the program to end.
+        self._output.close()
+        try:
+            await asyncio.wait_for(asyncio.shield(self._gone), _PATIENCE)
+        except asyncio.TimeoutError:
+            self._transport.kill()
+            await self._gone
+        finally:
+            self._transport.close()
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        if isinstance(transport, asyncio.SubprocessTransport):
+            self._output = transport.get_pipe_transport(0)
+        else:
+            self._output = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._link.feed(data)
+        if self._arrived is not None and not self._arrived.done():
+            self._arrived.set_result(None)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.data_received(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._break(ended())
+
+    def process_exited(self) -> None:
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        broken = ended() if exc is None else Broken(f"the connection to the server broke: {exc}")
+        broken.__cause__ = exc
+        self._break(broken)
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    def pause_writing(self) -> None:
+        self._writable = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
+        self._writable = None
+
+    def _time_out(self) -> None:
+        self._break(timed_out())
+
+    def _break(self, broken: Broken) -> None:
+        if self._broken is None:
+            self._broken = broken
+        for waiter in (self._arrived, self._writable):
+            if waiter is not None and not waiter.done():
+                waiter.set_exception(self._broken)

@@ -1,0 +1,275 @@
+"""Operations: the steps of each, and what is lost where the connection breaks under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from .._errors import Error, ErrorKind
+from .._wire import answer, request
+from .._wire import row as rows
+from .._wire.answer import Group, ResultColumn
+from .._wire.code import Stored
+from .._wire.condition import Assign, Placed, Select
+from .._wire.frame import Frame, Kind
+from .._wire.schema import TableSchema
+from .broken import Broken
+from .link import Link, Steps
+
+R = TypeVar("R")
+S = TypeVar("S")
+Row = list[Stored]
+#: What puts a source together once the connection is known.
+Ask = Callable[[Link], request.Source]
+
+#: Bytes of rows that a query may send before it is asked for more.
+WINDOW = 1 << 20
+#: Requests that are sent ahead, and bytes of them.
+AHEAD = 256
+AHEAD_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Call(Generic[R]):
+    """An operation that a face runs: ``steps`` may be called again on a new connection."""
+
+    steps: Callable[[Link], Steps[R]]
+    #: Whether it changes something, so that it is not made again unasked.
+    writes: bool
+
+    def then(self, make: Callable[[R], S]) -> Call[S]:
+        """The same operation, with something made of its result."""
+
+        def steps(link: Link) -> Steps[S]:
+            return make((yield from self.steps(link)))
+
+        return Call(steps, self.writes)
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """An open query, on one connection."""
+
+    link: int
+    number: int
+    columns: list[ResultColumn]
+
+
+def done(kind: Kind, body: bytes, *, writes: bool) -> Call[None]:
+    """A request that is answered by ``Ok``."""
+
+    def steps(link: Link) -> Steps[None]:
+        yield from link.receive(link.put(kind, body), Kind.OK)
+
+    return Call(steps, writes)
+
+
+def control(step: str, name: str | None = None) -> Call[None]:
+    return done(Kind.CONTROL, request.control(step, name), writes=step != "begin")
+
+
+def write(table: TableSchema, verb: str, sets: bytes, values: Sequence[Stored]) -> Call[Group]:
+    def steps(link: Link) -> Steps[Group]:
+        body = request.write(link.table(table), verb, sets, values)
+        found = yield from link.receive(link.put(Kind.WRITE, body), Kind.OUTCOMES)
+        groups = link.read(answer.outcomes, found)
+        if len(groups) != 1 or groups[0].rows != 1:
+            raise Broken("the server sent another number of outcomes than one", garbled=True)
+        if isinstance(groups[0].value, Error):
+            raise groups[0].value
+        return groups[0]
+
+    return Call(steps, writes=True)
+
+
+def change(
+    table: TableSchema, condition: Placed | None, assign: Sequence[Assign] | None
+) -> Call[int]:
+    def steps(link: Link) -> Steps[int]:
+        body = request.change(link.table(table), condition, assign)
+        found = yield from link.receive(link.put(Kind.CHANGE, body), Kind.COUNT)
+        return link.read(answer.count, found)
+
+    return Call(steps, writes=True)
+
+
+def get_many(table: TableSchema, keys: Sequence[Sequence[Stored]]) -> Call[list[Row | None]]:
+    """Rows by their keys; several requests are under way at once."""
+
+    def steps(link: Link) -> Steps[list[Row | None]]:
+        number = link.table(table)
+        results: list[Row | None] = []
+        failed: Error | None = None
+        ahead = max(1, min(AHEAD, link.welcome.requests // 2))
+        for start in range(0, len(keys), ahead):
+            bodies = [request.get(number, key) for key in keys[start : start + ahead]]
+            # All are awaited, also behind one that failed: the connection goes on.
+            for asked in [link.put(Kind.GET, body) for body in bodies]:
+                try:
+                    found = yield from link.receive(asked, Kind.ROWS)
+                    decoded = link.read(rows.decode, found)
+                    results.append(decoded[0] if decoded else None)
+                except Error as error:
+                    failed = failed or error
+            if failed is not None:
+                raise failed
+        return results
+
+    return Call(steps, writes=False)
+
+
+def get(table: TableSchema, key: Sequence[Stored]) -> Call[Row | None]:
+    def steps(link: Link) -> Steps[Row | None]:
+        body = request.get(link.table(table), key)
+        found = yield from link.receive(link.put(Kind.GET, body), Kind.ROWS)
+        decoded = link.read(rows.decode, found)
+        return decoded[0] if decoded else None
+
+    return Call(steps, writes=False)
+
+
+def of_select(table: TableSchema, select: Select) -> Ask:
+    return lambda link: request.select(link.table(table), select)
+
+
+def of_sql(text: str, parameters: list[Stored]) -> Ask:
+    return lambda link: link.sql(text, parameters)
+
+
+def query(
+    ask: Ask, make: Callable[[list[Row]], list[R]], *, names: bool
+) -> Call[tuple[list[ResultColumn], list[R]]]:
+    """All rows of a query, each part made into results as it comes. SQL has ``names``."""
+
+    def steps(link: Link) -> Steps[tuple[list[ResultColumn], list[R]]]:
+        number = link.put(Kind.QUERY, request.query(WINDOW, names, ask(link)))
+        columns: list[ResultColumn] = []
+        if names:
+            found = yield from link.receive(number, Kind.COLUMNS)
+            columns = link.read(answer.columns, found)[1]
+        results: list[R] = []
+        taken, more = 0, True
+        while more:
+            found = yield from link.receive(number, Kind.ROWS)
+            more = found.more
+            try:
+                results += make(link.read(rows.decode, found))
+            except Error:
+                if more:
+                    link.put_cancel(number)
+                    yield from _drain(link, number)
+                raise
+            taken += len(found.body)
+            if more and taken >= WINDOW // 2:
+                link.put_credit(number, taken)
+                taken = 0
+        return columns, results
+
+    # SQL may write: nobody knows whether it was committed where no row came.
+    return Call(steps, writes=names)
+
+
+def _drain(link: Link, number: int) -> Steps[None]:
+    """Waits for the end of an answer that is not wanted any more."""
+    try:
+        while (yield from link.receive(number, Kind.ROWS)).more:
+            pass
+    except Error as error:
+        if error.kind is not ErrorKind.INTERRUPTED:
+            raise
+
+
+def open_cursor(ask: Ask, *, writes: bool) -> Call[Cursor]:
+    def steps(link: Link) -> Steps[Cursor]:
+        found = yield from link.receive(link.put(Kind.OPEN, ask(link)), Kind.COLUMNS)
+        number, columns = link.read(answer.columns, found)
+        return Cursor(link.number, number, columns)
+
+    return Call(steps, writes)
+
+
+def fetch(cursor: Cursor) -> Call[list[Row]]:
+    """The next rows; none where there are no more."""
+
+    def steps(link: Link) -> Steps[list[Row]]:
+        if link.number != cursor.link:
+            raise Error(
+                ErrorKind.UNREACHABLE, "the connection broke, and the query with it: run it again"
+            )
+        number = link.put(Kind.FETCH, cursor.number.to_bytes(8, "little"))
+        found: Frame = yield from link.receive(number, Kind.ROWS)
+        return link.read(rows.decode, found)
+
+    return Call(steps, writes=False)
+
+
+def close_cursor(cursor: Cursor) -> Call[None]:
+    def steps(link: Link) -> Steps[None]:
+        if link.number == cursor.link:
+            link.put(Kind.CLOSE, cursor.number.to_bytes(8, "little"))
+        yield from ()
+
+    return Call(steps, writes=False)
+
+
+def execute_many(statements: Iterable[tuple[str, list[Stored]]]) -> Call[int]:
+    """Runs statements one after the other, sent ahead; gives the number of rows changed.
+
+    The first error is raised, with the statement's number; the others have run all the same, so
+    this belongs in a transaction.
+    """
+
+    def steps(link: Link) -> Steps[int]:
+        total, failed = 0, None
+        under_way: list[tuple[int, int, int]] = []
+        waits = 0
+        ahead = max(1, min(AHEAD, link.welcome.requests // 2))
+        limit = min(AHEAD_BYTES, link.welcome.window)
+
+        def answered() -> Steps[int]:
+            nonlocal failed, waits
+            row, number, size = under_way.pop(0)
+            waits -= size
+            try:
+                found = yield from link.receive(number, Kind.COUNT)
+                return link.read(answer.count, found)
+            except Error as error:
+                if failed is None:
+                    failed = error
+                    if error.row is None:
+                        error.row = row
+                return 0
+
+        for row, (text, parameters) in enumerate(statements):
+            source = link.sql(text, parameters)
+            while under_way and (len(under_way) >= ahead or waits + len(source) > limit):
+                total += yield from answered()
+            if failed is not None:
+                break
+            under_way.append((row, link.put(Kind.EXECUTE, source), len(source)))
+            waits += len(source)
+        while under_way:
+            total += yield from answered()
+        if failed is not None:
+            raise failed
+        return total
+
+    return Call(steps, writes=True)
+
+
+def execute(text: str, parameters: list[Stored]) -> Call[int]:
+    def steps(link: Link) -> Steps[int]:
+        number = link.put(Kind.EXECUTE, link.sql(text, parameters))
+        found = yield from link.receive(number, Kind.COUNT)
+        return link.read(answer.count, found)
+
+    return Call(steps, writes=True)
+
+
+def tables() -> Call[list[TableSchema]]:
+    def steps(link: Link) -> Steps[list[TableSchema]]:
+        found = yield from link.receive(link.put(Kind.TABLES, b""), Kind.SCHEMAS)
+        return link.read(answer.schemas, found)
+
+    return Call(steps, writes=False)

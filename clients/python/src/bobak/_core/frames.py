@@ -1,0 +1,138 @@
+"""Frames of pandas and tables of pyarrow, where those are installed: columns in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .._errors import Error, ErrorKind
+from .._wire.schema import Type
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+#: Rows of a frame that are turned into Python's values at a time.
+_CHUNK = 10_000
+_PANDAS = {
+    Type.BOOL: "boolean",
+    Type.I8: "Int8",
+    Type.I16: "Int16",
+    Type.I32: "Int32",
+    Type.I64: "Int64",
+    Type.U8: "UInt8",
+    Type.U16: "UInt16",
+    Type.U32: "UInt32",
+    Type.U64: "UInt64",
+    Type.F32: "float32",
+    Type.F64: "float64",
+    Type.DATETIME: "datetime64[us]",
+    Type.TIMESTAMP: "datetime64[us, UTC]",
+}
+
+
+def arrow_of(
+    names: Sequence[str], kinds: Sequence[Type | None], rows: Iterable[Any]
+) -> pyarrow.Table:
+    """Rows as columns of pyarrow; money is ``decimal128(19, 4)``."""
+    arrow = _module("pyarrow")
+    columns = _columns(len(names), rows)
+    arrays = [
+        arrow.array(_plain(kind, values), type=_arrow_type(arrow, kind))
+        for kind, values in zip(kinds, columns)
+    ]
+    return arrow.Table.from_arrays(arrays, names=list(names))
+
+
+def pandas_of(
+    names: Sequence[str], kinds: Sequence[Type | None], rows: Iterable[Any]
+) -> pandas.DataFrame:
+    """Rows as a frame; integers that may be NULL stay integers, money is ``Decimal``."""
+    pandas = _module("pandas")
+    columns = _columns(len(names), rows)
+    series = {}
+    for place, (kind, values) in enumerate(zip(kinds, columns)):
+        dtype = None if kind is None else _PANDAS.get(kind, "object")
+        series[place] = pandas.Series(list(values), dtype=dtype)
+    frame = pandas.DataFrame(series)
+    frame.columns = list(names)
+    return frame
+
+
+def rows_of(frame: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a frame or of a table, as dicts of Python's values."""
+    if hasattr(frame, "to_batches"):
+        for batch in frame.to_batches(max_chunksize=_CHUNK):
+            yield from batch.to_pylist()
+        return
+    if not hasattr(frame, "itertuples"):
+        raise Error(ErrorKind.MISMATCH, f"{type(frame).__name__} where a frame is expected")
+    pandas = _module("pandas")
+    names = [str(name) for name in frame.columns]
+    for start in range(0, len(frame), _CHUNK):
+        part = frame.iloc[start : start + _CHUNK]
+        columns = [_values(pandas, part.iloc[:, place]) for place in range(len(names))]
+        for row in zip(*columns):
+            yield dict(zip(names, row))
+
+
+def _values(pandas: Any, series: Any) -> list[Any]:
+    """A column's values as Python knows them: what is missing is None, a stamp a datetime."""
+    values = series.astype("object")
+    values = values.where(series.notna(), None).tolist()
+    return [
+        value.to_pydatetime(warn=False) if isinstance(value, pandas.Timestamp) else value
+        for value in values
+    ]
+
+
+def _columns(count: int, rows: Iterable[Any]) -> list[Sequence[Any]]:
+    columns: list[Sequence[Any]] = list(zip(*rows))
+    return columns or [()] * count
+
+
+def _plain(kind: Type | None, values: Sequence[Any]) -> Sequence[Any]:
+    if kind is Type.UUID:
+        return [None if value is None else value.bytes for value in values]
+    if kind is Type.JSON:
+        from .types import store_json
+
+        return [None if value is None else store_json(value) for value in values]
+    return values
+
+
+def _arrow_type(arrow: Any, kind: Type | None) -> Any:
+    if kind is None or kind is Type.ANY:
+        return None
+    return {
+        Type.BOOL: arrow.bool_(),
+        Type.I8: arrow.int8(),
+        Type.I16: arrow.int16(),
+        Type.I32: arrow.int32(),
+        Type.I64: arrow.int64(),
+        Type.U8: arrow.uint8(),
+        Type.U16: arrow.uint16(),
+        Type.U32: arrow.uint32(),
+        Type.U64: arrow.uint64(),
+        Type.F32: arrow.float32(),
+        Type.F64: arrow.float64(),
+        Type.TEXT: arrow.string(),
+        Type.BYTES: arrow.binary(),
+        Type.UUID: arrow.binary(16),
+        Type.CURRENCY: arrow.decimal128(19, 4),
+        Type.DATE: arrow.date32(),
+        Type.TIME: arrow.time64("us"),
+        Type.DATETIME: arrow.timestamp("us"),
+        Type.TIMESTAMP: arrow.timestamp("us", tz="UTC"),
+        Type.JSON: arrow.string(),
+    }[kind]
+
+
+def _module(name: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        message = f"{name} is not installed: pip install bobak[{name}]"
+        raise Error(ErrorKind.UNSUPPORTED, message) from error

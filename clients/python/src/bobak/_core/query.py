@@ -1,0 +1,262 @@
+"""Conditions, orders and expressions over named columns: plain values, without I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .._errors import Error, ErrorKind
+from .._wire import condition as wire
+from .table_plan import Plan
+
+
+class Condition:
+    """Which rows: made by comparing columns, put together with ``&``, ``|`` and ``~``."""
+
+    def __and__(self, other: Condition) -> Condition:
+        return _Both(wire.And, (self, other))
+
+    def __or__(self, other: Condition) -> Condition:
+        return _Both(wire.Or, (self, other))
+
+    def __invert__(self) -> Condition:
+        return _Negated(self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a condition is neither true nor false: use &, | and ~, with parentheses")
+
+    def place(self, plan: Plan) -> wire.Placed:
+        """The condition over a table's numbered columns, with stored values."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """A column by its name; compare it, or sum it up."""
+
+    name: str
+
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+        return self.is_null() if other is None else _Comparison(self, "=", other)
+
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
+        return ~self.is_null() if other is None else _Comparison(self, "<>", other)
+
+    def __lt__(self, other: object) -> Condition:
+        return _Comparison(self, "<", other)
+
+    def __le__(self, other: object) -> Condition:
+        return _Comparison(self, "<=", other)
+
+    def __gt__(self, other: object) -> Condition:
+        return _Comparison(self, ">", other)
+
+    def __ge__(self, other: object) -> Condition:
+        return _Comparison(self, ">=", other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def is_in(self, values: Iterable[object]) -> Condition:
+        """Whether it is one of the values."""
+        return _OneOf(self, tuple(values))
+
+    def is_null(self) -> Condition:
+        return _Null(self)
+
+    def like(self, pattern: str) -> Condition:
+        """``%`` stands for any run of characters, ``_`` for one."""
+        return _Pattern(self, pattern, wire.Like)
+
+    def starts_with(self, prefix: str) -> Condition:
+        return _Pattern(self, prefix, wire.StartsWith)
+
+    def count(self) -> Expression:
+        """How many rows have a value in it."""
+        return Expression("count_of", self.name)
+
+    def sum(self) -> Expression:
+        return Expression("sum", self.name)
+
+    def min(self) -> Expression:
+        return Expression("min", self.name)
+
+    def max(self) -> Expression:
+        return Expression("max", self.name)
+
+    def avg(self) -> Expression:
+        """The average, a float; of money in units."""
+        return Expression("avg", self.name)
+
+
+class Fields:
+    """``col.age`` and ``col["age"]``: columns by their names."""
+
+    def __getattr__(self, name: str) -> Field:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Field(name)
+
+    def __getitem__(self, name: str) -> Field:
+        return Field(name)
+
+
+#: Columns by their names: ``col.age > 30``.
+col = Fields()
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Something computed over many rows, or a column."""
+
+    what: str
+    name: str = ""
+
+    def place(self, plan: Plan) -> tuple[str, int]:
+        return self.what, plan.place(self.name) if self.name else 0
+
+
+def count() -> Expression:
+    """How many rows, or how many of each group."""
+    return Expression("count")
+
+
+@dataclass(frozen=True)
+class Add:
+    """What :func:`add` says."""
+
+    value: Any
+
+
+def add(value: Any) -> Add:
+    """Assigned to a column: adds to it, in one step at the server."""
+    return Add(value)
+
+
+@dataclass(frozen=True)
+class Query:
+    """Which rows, in which order, and what of them."""
+
+    where: Condition | None = None
+    #: Names; one with a ``-`` before it descends.
+    order: tuple[str, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    columns: tuple[Expression, ...] | None = None
+    group: tuple[str, ...] = ()
+
+    def filtered(self, conditions: Iterable[Condition]) -> Query:
+        where = self.where
+        for condition in conditions:
+            where = condition if where is None else where & condition
+        return replace(self, where=where)
+
+    def select(self, plan: Plan) -> wire.Select:
+        """The query over a table's numbered columns. Its order ends with the key's, or with the
+        group's, so that it is the same on every engine."""
+        expressions = self.columns
+        if expressions is None:
+            columns = [("column", place) for place in range(len(plan.schema.columns))]
+        else:
+            columns = [expression.place(plan) for expression in expressions]
+        group = [plan.place(name) for name in self.group]
+        order = [(plan.place(name.removeprefix("-")), name.startswith("-")) for name in self.order]
+        aggregates = any(what != "column" for what, _ in columns)
+        rest = group if group or aggregates else plan.schema.key
+        ordered = {place for place, _ in order}
+        order += [(place, False) for place in rest if place not in ordered]
+        return wire.Select(columns, self.condition(plan), group, order, self.limit, self.offset)
+
+    def condition(self, plan: Plan) -> wire.Placed | None:
+        return None if self.where is None else self.where.place(plan)
+
+
+def assignments(plan: Plan, values: dict[str, Any]) -> list[wire.Assign]:
+    """What is set, with the time of the change."""
+    assigns = []
+    for name, value in values.items():
+        place, adds = plan.place(name), isinstance(value, Add)
+        if place in plan.fixed:
+            raise Error(
+                ErrorKind.MISUSE,
+                "a key or version can't be updated: delete the row and insert another",
+                table=plan.schema.name,
+                column=name,
+            )
+        stored = plan.store(place, value.value if isinstance(value, Add) else value)
+        assigns.append(wire.Assign(place, stored, adds))
+    if plan.modified is not None and all(one.place != plan.modified for one in assigns):
+        assigns.append(wire.Assign(plan.modified, plan.stamp(plan.modified)))
+    return assigns
+
+
+@dataclass(frozen=True)
+class _Comparison(Condition):
+    field: Field
+    comparison: str
+    value: Any
+
+    def place(self, plan: Plan) -> wire.Placed:
+        place = plan.place(self.field.name)
+        if isinstance(self.value, Field):
+            return wire.CompareColumns(place, self.comparison, plan.place(self.value.name))
+        if self.value is None:
+            raise Error(ErrorKind.MISUSE, "nothing is less or more than NULL: use is_null()")
+        return wire.Compare(place, self.comparison, plan.store(place, self.value))
+
+
+@dataclass(frozen=True)
+class _OneOf(Condition):
+    field: Field
+    values: tuple[Any, ...]
+
+    def place(self, plan: Plan) -> wire.Placed:
+        place = plan.place(self.field.name)
+        stored = tuple(plan.store(place, value) for value in self.values if value is not None)
+        found: wire.Placed = wire.In(place, stored)
+        return wire.Or((found, wire.IsNull(place))) if None in self.values else found
+
+
+@dataclass(frozen=True)
+class _Null(Condition):
+    field: Field
+
+    def place(self, plan: Plan) -> wire.Placed:
+        return wire.IsNull(plan.place(self.field.name))
+
+
+@dataclass(frozen=True)
+class _Pattern(Condition):
+    field: Field
+    pattern: str
+    kind: type[wire.Like] | type[wire.StartsWith]
+
+    def place(self, plan: Plan) -> wire.Placed:
+        return self.kind(plan.place(self.field.name), self.pattern)
+
+
+@dataclass(frozen=True)
+class _Both(Condition):
+    kind: type[wire.And] | type[wire.Or]
+    parts: tuple[Condition, ...]
+
+    def place(self, plan: Plan) -> wire.Placed:
+        return self.kind(tuple(part.place(plan) for part in self._flat()))
+
+    def _flat(self) -> Iterable[Condition]:
+        """`a & b & c` is one list of three, not two nested ones."""
+        waiting = list(self.parts)
+        while waiting:
+            part = waiting.pop(0)
+            if isinstance(part, _Both) and part.kind is self.kind:
+                waiting[:0] = part.parts
+            else:
+                yield part
+
+
+@dataclass(frozen=True)
+class _Negated(Condition):
+    part: Condition
+
+    def place(self, plan: Plan) -> wire.Placed:
+        return wire.Not(self.part.place(plan))

@@ -1,0 +1,258 @@
+"""The operations on one table, as calls: which requests they are, and what is made of answers."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .._errors import Error, ErrorKind
+from .._wire import answer, request
+from .._wire import condition as wire
+from .._wire import row as rows
+from .._wire.answer import Group
+from .._wire.code import Stored
+from .._wire.frame import Kind
+from .._wire.schema import KeysBy, TableSchema, Type
+from . import calls, types
+from .batch import BatchWriter
+from .calls import Call, Row
+from .query import Expression, Query, assignments
+from .record import Shape, schema_of, shape_of
+from .table_plan import Plan
+
+_NO_COLUMNS = request.columns(())
+ON_CONFLICT = {
+    "fail": "insert",
+    "ignore": "insert_or_ignore",
+    "replace": "insert_or_replace",
+    "update": "upsert",
+}
+
+
+def plan_for(record: Any, known: dict[str, TableSchema]) -> Plan | None:
+    """The plan for a dataclass, or for a table by its name; None where the server has no such
+    table, as far as is ``known``."""
+    shape: Shape | None = None if isinstance(record, str) else shape_of(record)
+    name = record if shape is None else shape.table
+    schema = known.get(name.lower())
+    return None if schema is None else Plan(schema, shape)
+
+
+def no_table(record: Any) -> Error:
+    name = record if isinstance(record, str) else shape_of(record).table
+    cure = "" if isinstance(record, str) else f": create({record.__name__}) makes it"
+    return Error(ErrorKind.SCHEMA, f"the table is not there{cure}", table=name)
+
+
+def creation(classes: Iterable[Any], known: dict[str, TableSchema]) -> Call[None] | None:
+    """What makes the tables that are missing; None where none is."""
+    schemas = [schema_of(cls) for cls in classes]
+    missing = [schema for schema in schemas if schema.name.lower() not in known]
+    if not missing:
+        return None
+    changes = [("create_table", schema, 0) for schema in missing]
+    return calls.done(Kind.ALTER, request.alter(changes), writes=True)
+
+
+def insert(plan: Plan, record: Any, verb: str) -> Call[Any]:
+    """Gives the key; None where the row was ignored."""
+    values = plan.new_row(record)
+
+    def key(group: Group) -> Any:
+        if group.tag == answer.INTEGER_KEYS:
+            return group.value
+        if group.tag == answer.KEY and isinstance(group.value, bytes):
+            return uuid.UUID(bytes=group.value)
+        return None if group.tag == answer.IGNORED else plan.key_in(values)
+
+    return calls.write(plan.schema, verb, _sets_of(plan, verb), values).then(key)
+
+
+def update(plan: Plan, record: Any, fields: Sequence[str] | None) -> Call[None]:
+    sets = plan.updated if fields is None else plan.sets(fields)
+    values = plan.changed_row(record)
+    return calls.write(plan.schema, "update", sets, values).then(lambda _: None)
+
+
+def delete(plan: Plan, key: Any) -> Call[bool]:
+    values = plan.key_of(key)
+    call = calls.write(plan.schema, "delete", _NO_COLUMNS, values)
+    return call.then(lambda group: group.value == 1)
+
+
+def get(plan: Plan, key: Any) -> Call[Any]:
+    call = calls.get(plan.schema, plan.key_of(key))
+    return call.then(lambda row: None if row is None else plan.records([row])[0])
+
+
+def require(plan: Plan, key: Any) -> Call[Any]:
+    def found(record: Any) -> Any:
+        if record is None:
+            raise plan.error(ErrorKind.NOT_FOUND, f"no row has the key {key!r}")
+        return record
+
+    return get(plan, key).then(found)
+
+
+def get_many(plan: Plan, keys: Iterable[Any]) -> Call[list[Any]]:
+    def records(found: list[Row | None]) -> list[Any]:
+        made = iter(plan.records([row for row in found if row is not None]))
+        return [None if row is None else next(made) for row in found]
+
+    return calls.get_many(plan.schema, [plan.key_of(key) for key in keys]).then(records)
+
+
+def set_by_key(plan: Plan, key: Any, values: dict[str, Any]) -> Call[bool]:
+    parts = tuple(
+        wire.Compare(place, "=", value) for place, value in zip(plan.schema.key, plan.key_of(key))
+    )
+    call = calls.change(plan.schema, wire.And(parts), assignments(plan, values))
+    return call.then(lambda count: count > 0)
+
+
+def set_where(plan: Plan, query: Query, values: dict[str, Any]) -> Call[int]:
+    _refuse_limits(plan, query)
+    return calls.change(plan.schema, query.condition(plan), assignments(plan, values))
+
+
+def delete_where(plan: Plan, query: Query) -> Call[int]:
+    _refuse_limits(plan, query)
+    return calls.change(plan.schema, query.condition(plan), None)
+
+
+def rows_of(plan: Plan, query: Query) -> Call[list[Any]]:
+    """All rows of a query: records, or tuples where columns were chosen."""
+    ask = calls.of_select(plan.schema, query.select(plan))
+    return calls.query(ask, maker(plan, query), names=False).then(lambda found: found[1])
+
+
+def values_of(plan: Plan, query: Query) -> Call[list[Any]]:
+    """All rows of a query as lists of Python's values: what frames are made of."""
+    if query.columns is not None:
+        return rows_of(plan, query)
+
+    def values(found: list[Row]) -> list[Any]:
+        plan.load_rows(found)
+        return found
+
+    ask = calls.of_select(plan.schema, query.select(plan))
+    return calls.query(ask, values, names=False).then(lambda found: found[1])
+
+
+def cursor_of(plan: Plan, query: Query) -> Call[calls.Cursor]:
+    return calls.open_cursor(calls.of_select(plan.schema, query.select(plan)), writes=False)
+
+
+def value_of(plan: Plan, query: Query, expression: Expression) -> Call[Any]:
+    """One number about the rows of a query."""
+    if query.limit is not None or query.offset or query.columns is not None:
+        message = "limits and chosen columns mean nothing to an aggregate"
+        raise plan.error(ErrorKind.MISUSE, message)
+    whole = Query(where=query.where, columns=(expression,))
+    return rows_of(plan, whole).then(lambda found: found[0][0])
+
+
+def maker(plan: Plan, query: Query) -> Callable[[list[Row]], list[Any]]:
+    """What turns rows of stored values into what the program wants."""
+    if query.columns is None:
+        return plan.records
+    kinds = result_types(plan, query)
+
+    def tuples(found: list[Row]) -> list[Any]:
+        return [
+            tuple(types.load_as(kind, value) for kind, value in zip(kinds, row)) for row in found
+        ]
+
+    return tuples
+
+
+def result_types(plan: Plan, query: Query) -> list[Type | None]:
+    """The types of a query's columns; None where values are taken as they are."""
+    if query.columns is None:
+        return [column.type for column in plan.schema.columns]
+    kinds: list[Type | None] = []
+    for what, place in (expression.place(plan) for expression in query.columns):
+        kind = plan.schema.columns[place].type
+        if what in ("count", "count_of"):
+            kinds.append(Type.I64)
+        elif what == "avg":
+            kinds.append(Type.F64)
+        elif what == "sum" and kind is not Type.CURRENCY:
+            floats = (Type.F32, Type.F64)
+            kinds.append(Type.F64 if kind in floats else None if kind is Type.ANY else Type.I64)
+        else:
+            kinds.append(kind)
+    return kinds
+
+
+def result_names(plan: Plan, query: Query) -> list[str]:
+    """The names of a query's columns: those of the table, or ``count``, ``sum_x``, …"""
+    if query.columns is None:
+        return [column.name for column in plan.schema.columns]
+    kept = {"count": "count", "count_of": "count"}
+    return [
+        one.name
+        if one.what == "column"
+        else "_".join(filter(None, (kept.get(one.what, one.what), one.name)))
+        for one in query.columns
+    ]
+
+
+def add_new(plan: Plan, writer: BatchWriter, record: Any, verb: str) -> bool:
+    """Adds a new row to a batch; whether a part is full."""
+    values = plan.new_row(record)
+    if plan.schema.keys_by is KeysBy.CLIENT:
+        writer.note_key(plan.key_in(values))
+    return writer.add(plan.schema, verb, _sets_of(plan, verb), rows.encode(values))
+
+
+def add_changed(plan: Plan, writer: BatchWriter, record: Any) -> bool:
+    return writer.add(plan.schema, "update", plan.updated, rows.encode(plan.changed_row(record)))
+
+
+def add_deleted(plan: Plan, writer: BatchWriter, key: Any) -> bool:
+    return writer.add(plan.schema, "delete", _NO_COLUMNS, plan.delete_row(key))
+
+
+def verb_of(on_conflict: str) -> str:
+    verb = ON_CONFLICT.get(on_conflict)
+    if verb is None:
+        known = ", ".join(ON_CONFLICT)
+        raise Error(ErrorKind.CONFIG, f"on_conflict is one of {known}, not '{on_conflict}'")
+    return verb
+
+
+def parameters(values: Sequence[Any]) -> list[Stored]:
+    """The parameters of an SQL text."""
+    return [types.store_any(value) for value in values]
+
+
+def into_records(cls: Any, names: list[str]) -> Callable[[list[Row]], list[Any]]:
+    """What makes records of the rows of SQL, by the names of their columns."""
+    shape = shape_of(cls)
+    places = {name.lower(): place for place, name in enumerate(names)}
+    try:
+        picks = [(places[name.lower()], kind) for name, kind in zip(shape.columns, shape.types)]
+    except KeyError as error:
+        message = f"the result has no column {error} for {shape.name}"
+        raise Error(ErrorKind.SCHEMA, message) from None
+
+    def records(found: list[Row]) -> list[Any]:
+        made = []
+        for row in found:
+            values = [types.load_as(kind, row[place]) for place, kind in picks]
+            made.append(shape.cls(**dict(zip(shape.fields, values))))
+        return made
+
+    return records
+
+
+def _sets_of(plan: Plan, verb: str) -> bytes:
+    return plan.updated if verb == "upsert" else _NO_COLUMNS
+
+
+def _refuse_limits(plan: Plan, query: Query) -> None:
+    if query.limit is not None or query.offset:
+        message = "a change takes all rows that the condition keeps: it has no limit"
+        raise plan.error(ErrorKind.MISUSE, message)

@@ -1,0 +1,344 @@
+"""Values as Python knows them, and as they are stored.
+
+==================  =========================  ===========================================
+column              Python                     stored
+==================  =========================  ===========================================
+``bool``            ``bool``                   0 or 1
+``i8`` … ``u64``    ``int``                    integer
+``f32``, ``f64``    ``float``                  float
+``text``            ``str``                    text
+``bytes``           ``bytes``                  bytes
+``uuid``            ``uuid.UUID``              16 bytes
+``currency``        ``decimal.Decimal``        integer: the amount times 10,000, exact
+``date``            ``datetime.date``          integer: days since 1970-01-01
+``time``            ``datetime.time``          integer: microseconds since midnight
+``datetime``        ``datetime``, naive        integer: microseconds since 1970-01-01
+``timestamp``       ``datetime``, aware        integer: microseconds since 1970-01-01 UTC
+``json``            what ``json`` can write    text
+``any``             any of the above           as it is
+==================  =========================  ===========================================
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import uuid
+from collections.abc import Callable
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any
+
+from .._errors import Error, ErrorKind
+from .._wire.code import Stored
+from .._wire.schema import Column, Type
+
+#: From a Python value to a stored one, and back; neither is called with None.
+Store = Callable[[Any], Stored]
+Load = Callable[[Any], Any]
+
+_DAY_ZERO = dt.date(1970, 1, 1).toordinal()
+_EPOCH = dt.datetime(1970, 1, 1)
+_EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+_MICROS_PER_DAY = 86_400_000_000
+#: Enough digits for any amount, and then some: nothing is ever rounded in it.
+_EXACT = Context(prec=60)
+
+
+def storer(column: Column) -> Store:
+    """What makes a column's stored values."""
+    if column.as_text:
+        return _TEXT[column.type]
+    return _STORE.get(column.type, store_any)
+
+
+def loader(column: Column) -> Load | None:
+    """What makes Python values of a column's stored ones; None where they are the same."""
+    load = _LOAD.get(column.type)
+    if load is None or not column.as_text:
+        return load
+    return _PARSE[column.type]
+
+
+def load_as(kind: Type | None, value: Stored) -> Any:
+    """A stored value of which only the field's type is known: a result of SQL."""
+    if value is None or kind is None:
+        return value
+    parse = _PARSE.get(kind) if isinstance(value, str) else None
+    load = parse or _LOAD.get(kind)
+    try:
+        return value if load is None else load(value)
+    except TypeError:
+        raise _mismatch(kind.name.lower(), value) from None
+
+
+def store_any(value: Any) -> Stored:
+    """The stored form of a value that no column says the type of: an SQL parameter."""
+    if value is None or type(value) in (int, float, str, bytes):
+        return value  # type: ignore[no-any-return]
+    for kind, store in _BY_CLASS:
+        if isinstance(value, kind):
+            return store(value)
+    if hasattr(value, "__index__"):
+        return int(value.__index__())
+    if hasattr(value, "__float__"):
+        return float(value)
+    raise _mismatch("a value that can be stored", value)
+
+
+def _bool(value: Any) -> Stored:
+    if value is True or value is False or (isinstance(value, int) and value in (0, 1)):
+        return int(value)
+    if type(value).__name__ in ("bool_", "bool"):
+        return int(bool(value))
+    raise _mismatch("a bool", value)
+
+
+def _int(value: Any) -> Stored:
+    if type(value) is int:
+        return value
+    if isinstance(value, float) or not hasattr(value, "__index__"):
+        raise _mismatch("an integer", value)
+    return int(value.__index__())
+
+
+def _float(value: Any) -> Stored:
+    if type(value) is float:
+        return value
+    if isinstance(value, (str, Decimal)) or not hasattr(value, "__float__"):
+        raise _mismatch("a float", value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise _out_of_range("a float", value) from None
+    if isinstance(value, int) and int(number) != value:
+        raise Error(ErrorKind.OUT_OF_RANGE, f"{value} is no float exactly")
+    return number
+
+
+def _text(value: Any) -> Stored:
+    if isinstance(value, str):
+        return value if type(value) is str else str(value)
+    raise _mismatch("a text", value)
+
+
+def _bytes(value: Any) -> Stored:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise _mismatch("bytes", value)
+
+
+def _uuid(value: Any) -> Stored:
+    if isinstance(value, uuid.UUID):
+        return value.bytes
+    if isinstance(value, bytes) and len(value) == 16:
+        return value
+    if isinstance(value, str):
+        try:
+            return uuid.UUID(value).bytes
+        except ValueError:
+            pass
+    raise _mismatch("a UUID", value)
+
+
+def _currency(value: Any) -> Stored:
+    if isinstance(value, (float, bool)):
+        raise _mismatch("an amount (Decimal, int or str: a float is never exact)", value)
+    try:
+        scaled = _EXACT.multiply(Decimal(value), Decimal(10_000))
+        whole = int(scaled)
+    except (InvalidOperation, ValueError, OverflowError, TypeError):
+        raise _mismatch("an amount", value) from None
+    if scaled != whole or (isinstance(value, str) and "e" in value.lower()):
+        raise _mismatch("an amount of at most four decimals", value)
+    if not -(1 << 63) <= whole < 1 << 63:
+        raise _out_of_range("an amount", value)
+    return whole
+
+
+def _date(value: Any) -> Stored:
+    if isinstance(value, str):
+        value = _parse_date(value)
+    if isinstance(value, dt.datetime) or not isinstance(value, dt.date):
+        raise _mismatch("a date", value)
+    return value.toordinal() - _DAY_ZERO
+
+
+def _time(value: Any) -> Stored:
+    if isinstance(value, str):
+        value = _parse_time(value)
+    if not isinstance(value, dt.time) or value.tzinfo is not None:
+        raise _mismatch("a time without a zone", value)
+    seconds = (value.hour * 60 + value.minute) * 60 + value.second
+    return seconds * 1_000_000 + value.microsecond
+
+
+def _datetime(value: Any) -> Stored:
+    if isinstance(value, str):
+        value = _parse_datetime(value)
+    if not isinstance(value, dt.datetime) or value.tzinfo is not None:
+        raise _mismatch("a datetime without a zone", value)
+    return _micros(value - _EPOCH)
+
+
+def _timestamp(value: Any) -> Stored:
+    if isinstance(value, str):
+        value = _parse_timestamp(value)
+    if not isinstance(value, dt.datetime) or value.tzinfo is None:
+        raise _mismatch("a datetime with a zone", value)
+    return _micros(value - _EPOCH_UTC)
+
+
+def _micros(since: dt.timedelta) -> int:
+    return since.days * _MICROS_PER_DAY + since.seconds * 1_000_000 + since.microseconds
+
+
+def store_json(value: Any) -> Stored:
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise Error(ErrorKind.MISMATCH, f"the value has no JSON form: {error}") from error
+
+
+def load_currency(value: int) -> Decimal:
+    """The amount whose stored integer this is."""
+    return Decimal(value).scaleb(-4, _EXACT)
+
+
+def load_date(value: int) -> dt.date:
+    try:
+        return dt.date.fromordinal(value + _DAY_ZERO)
+    except (ValueError, OverflowError):
+        raise _out_of_range("a date", value) from None
+
+
+def load_time(value: int) -> dt.time:
+    if not 0 <= value < _MICROS_PER_DAY:
+        raise _out_of_range("a time", value)
+    return (_EPOCH + dt.timedelta(microseconds=value)).time()
+
+
+def load_datetime(value: int) -> dt.datetime:
+    try:
+        return _EPOCH + dt.timedelta(microseconds=value)
+    except OverflowError:
+        raise _out_of_range("a datetime", value) from None
+
+
+def load_timestamp(value: int) -> dt.datetime:
+    try:
+        return _EPOCH_UTC + dt.timedelta(microseconds=value)
+    except OverflowError:
+        raise _out_of_range("a timestamp", value) from None
+
+
+def _load_uuid(value: bytes) -> uuid.UUID:
+    if len(value) != 16:
+        raise Error(ErrorKind.MISMATCH, f"{len(value)} bytes where a UUID has 16")
+    return uuid.UUID(bytes=value)
+
+
+def _load_json(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise Error(ErrorKind.MISMATCH, f"not JSON: {error}") from error
+
+
+def _parsed(parse: Callable[[str], Any], what: str) -> Callable[[str], Any]:
+    def checked(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise Error(ErrorKind.MISMATCH, f"'{text}' is not {what}: {error}") from error
+
+    return checked
+
+
+def _aware(text: str) -> dt.datetime:
+    # Before 3.11 `fromisoformat` knows no Z.
+    value = dt.datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
+    if value.tzinfo is None:
+        raise ValueError("it has no zone")
+    return value.astimezone(dt.timezone.utc)
+
+
+_parse_date = _parsed(dt.date.fromisoformat, "a date")
+_parse_time = _parsed(dt.time.fromisoformat, "a time")
+_parse_datetime = _parsed(dt.datetime.fromisoformat, "a datetime")
+_parse_timestamp = _parsed(_aware, "a timestamp")
+_parse_uuid = _parsed(uuid.UUID, "a UUID")
+
+
+def _timestamp_text(value: Any) -> str:
+    stored = _timestamp(value)
+    text = load_timestamp(int(stored)).isoformat(timespec="microseconds")  # type: ignore[arg-type]
+    return text.replace("+00:00", "Z")
+
+
+_STORE: dict[Type, Store] = {
+    Type.BOOL: _bool,
+    **{Type(number): _int for number in range(Type.I8, Type.U64 + 1)},
+    Type.F32: _float,
+    Type.F64: _float,
+    Type.TEXT: _text,
+    Type.BYTES: _bytes,
+    Type.UUID: _uuid,
+    Type.CURRENCY: _currency,
+    Type.DATE: _date,
+    Type.TIME: _time,
+    Type.DATETIME: _datetime,
+    Type.TIMESTAMP: _timestamp,
+    Type.JSON: store_json,
+}
+
+_LOAD: dict[Type, Load] = {
+    Type.BOOL: bool,
+    Type.UUID: _load_uuid,
+    Type.CURRENCY: load_currency,
+    Type.DATE: load_date,
+    Type.TIME: load_time,
+    Type.DATETIME: load_datetime,
+    Type.TIMESTAMP: load_timestamp,
+    Type.JSON: _load_json,
+}
+
+#: The text forms, of columns that are kept as text.
+_TEXT: dict[Type, Store] = {
+    Type.UUID: lambda value: str(_load_uuid(_uuid(value))),  # type: ignore[arg-type]
+    Type.DATE: lambda value: load_date(_date(value)).isoformat(),  # type: ignore[arg-type]
+    Type.TIME: lambda value: load_time(_time(value)).isoformat(timespec="microseconds"),  # type: ignore[arg-type]
+    Type.DATETIME: lambda value: load_datetime(_datetime(value)).isoformat(timespec="microseconds"),  # type: ignore[arg-type]
+    Type.TIMESTAMP: _timestamp_text,
+}
+
+_PARSE: dict[Type, Load] = {
+    Type.UUID: _parse_uuid,
+    Type.DATE: _parse_date,
+    Type.TIME: _parse_time,
+    Type.DATETIME: _parse_datetime,
+    Type.TIMESTAMP: _parse_timestamp,
+}
+
+_BY_CLASS: tuple[tuple[Any, Store], ...] = (
+    (bool, int),
+    (int, int),
+    (float, float),
+    (str, str),
+    ((bytes, bytearray, memoryview), _bytes),
+    (Decimal, _currency),
+    (uuid.UUID, _uuid),
+    (dt.datetime, lambda value: _datetime(value) if value.tzinfo is None else _timestamp(value)),
+    (dt.date, _date),
+    (dt.time, _time),
+    ((dict, list), store_json),
+)
+
+
+def _mismatch(expected: str, value: Any) -> Error:
+    shown = repr(value)
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    return Error(ErrorKind.MISMATCH, f"{shown} where {expected} is expected")
+
+
+def _out_of_range(what: str, value: Any) -> Error:
+    return Error(ErrorKind.OUT_OF_RANGE, f"{value} is not the number of {what}")

@@ -1,0 +1,80 @@
+"""The one exception type, with a kind to match on and a sentence to read."""
+
+from __future__ import annotations
+
+import enum
+
+
+class ErrorKind(str, enum.Enum):
+    """Why a call failed. Match on this; show the :class:`Error` itself to people."""
+
+    NOT_FOUND = "NotFound"
+    DUPLICATE = "Duplicate"
+    CONFLICT = "Conflict"
+    CONSTRAINT = "Constraint"
+    TOO_LONG = "TooLong"
+    OUT_OF_RANGE = "OutOfRange"
+    MISMATCH = "Mismatch"
+    UNSUPPORTED = "Unsupported"
+    SCHEMA = "Schema"
+    SYNTAX = "Syntax"
+    BUSY = "Busy"
+    SERIALIZATION = "Serialization"
+    TIMEOUT = "Timeout"
+    UNREACHABLE = "Unreachable"
+    UNKNOWN = "Unknown"
+    DENIED = "Denied"
+    FULL = "Full"
+    READ_ONLY = "ReadOnly"
+    CORRUPT = "Corrupt"
+    IO = "Io"
+    CONFIG = "Config"
+    MISUSE = "Misuse"
+    INTERRUPTED = "Interrupted"
+    ENGINE = "Engine"
+
+
+RETRYABLE = frozenset(
+    {ErrorKind.BUSY, ErrorKind.SERIALIZATION, ErrorKind.TIMEOUT, ErrorKind.UNREACHABLE}
+)
+
+
+class Error(Exception):
+    """What every failing call raises.
+
+    ``row`` is the number in its batch, from 0; ``code`` the engine's own code, for SQLite its
+    extended result code; ``detail`` the engine's own words.
+    """
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        table: str | None = None,
+        column: str | None = None,
+        row: int | None = None,
+        code: int | None = None,
+        detail: str | None = None,
+    ) -> None:
+        super().__init__(kind, message)
+        self.kind = kind
+        self.message = message
+        self.table = table
+        self.column = column
+        self.row = row
+        self.code = code
+        self.detail = detail
+
+    @property
+    def is_retryable(self) -> bool:
+        """Whether the same call, or transaction from its beginning, may succeed if made again."""
+        return self.kind in RETRYABLE
+
+    def __str__(self) -> str:
+        places = (("table", self.table), ("column", self.column), ("row", self.row))
+        where = ", ".join(f"{what} {place}" for what, place in places if place is not None)
+        return f"{self.message} ({where})" if where else self.message
+
+    def __repr__(self) -> str:
+        return f"Error({self.kind.value}: {self})"

@@ -1,0 +1,147 @@
+"""Conditions, assignments and queries over numbered columns, as they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .._errors import Error, ErrorKind
+from .code import Stored, Writer
+
+#: How deep conditions nest.
+DEPTH = 200
+COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+EXPRESSIONS = ("column", "count", "count_of", "sum", "min", "max", "avg")
+
+
+@dataclass(frozen=True)
+class Compare:
+    place: int
+    comparison: str
+    value: Stored
+
+
+@dataclass(frozen=True)
+class CompareColumns:
+    place: int
+    comparison: str
+    right: int
+
+
+@dataclass(frozen=True)
+class In:
+    place: int
+    values: tuple[Stored, ...]
+
+
+@dataclass(frozen=True)
+class Like:
+    place: int
+    pattern: str
+
+
+@dataclass(frozen=True)
+class StartsWith:
+    place: int
+    prefix: str
+
+
+@dataclass(frozen=True)
+class IsNull:
+    place: int
+
+
+@dataclass(frozen=True)
+class And:
+    parts: tuple[Placed, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    parts: tuple[Placed, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    part: Placed
+
+
+#: A condition whose columns are numbers and whose values are stored ones.
+Placed = Compare | CompareColumns | In | Like | StartsWith | IsNull | And | Or | Not
+
+
+@dataclass(frozen=True)
+class Assign:
+    """A column is set, or something is added to it."""
+
+    place: int
+    value: Stored
+    adds: bool = False
+
+
+@dataclass(frozen=True)
+class Select:
+    """A query over one table."""
+
+    #: Each an expression, by its name, and a column's place.
+    columns: Sequence[tuple[str, int]]
+    condition: Placed | None = None
+    group: Sequence[int] = ()
+    #: Places, and whether descending.
+    order: Sequence[tuple[int, bool]] = ()
+    limit: int | None = None
+    offset: int = 0
+
+    def put(self, writer: Writer) -> None:
+        writer.u16(len(self.columns))
+        for expression, place in self.columns:
+            writer.u8(EXPRESSIONS.index(expression))
+            writer.u16(place)
+        writer.bool(self.condition is not None)
+        if self.condition is not None:
+            put_condition(writer, self.condition)
+        writer.places(self.group)
+        writer.u16(len(self.order))
+        for place, descending in self.order:
+            writer.u16(place)
+            writer.bool(descending)
+        writer.option(self.limit, writer.u64)
+        writer.u64(self.offset)
+
+
+def put_condition(writer: Writer, condition: Placed, depth: int = DEPTH) -> None:
+    if depth == 0:
+        raise Error(ErrorKind.OUT_OF_RANGE, f"a condition nests deeper than {DEPTH}")
+    if isinstance(condition, (And, Or)):
+        writer.u8(6 if isinstance(condition, And) else 7)
+        writer.u32(len(condition.parts))
+        for part in condition.parts:
+            put_condition(writer, part, depth - 1)
+        return
+    if isinstance(condition, Not):
+        writer.u8(8)
+        put_condition(writer, condition.part, depth - 1)
+        return
+    tags = {Compare: 0, CompareColumns: 1, In: 2, Like: 3, StartsWith: 4, IsNull: 5}
+    writer.u8(tags[type(condition)])
+    writer.u16(condition.place)
+    if isinstance(condition, (Compare, CompareColumns)):
+        writer.u8(COMPARISONS.index(condition.comparison))
+    if isinstance(condition, Compare):
+        writer.value(condition.value)
+    elif isinstance(condition, CompareColumns):
+        writer.u16(condition.right)
+    elif isinstance(condition, In):
+        writer.u32(len(condition.values))
+        for value in condition.values:
+            writer.value(value)
+    elif isinstance(condition, Like):
+        writer.text(condition.pattern)
+    elif isinstance(condition, StartsWith):
+        writer.text(condition.prefix)
+
+
+def put_assign(writer: Writer, assign: Assign) -> None:
+    writer.u8(1 if assign.adds else 0)
+    writer.u16(assign.place)
+    writer.value(assign.value)

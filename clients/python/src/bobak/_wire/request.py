@@ -1,0 +1,146 @@
+"""Requests: each function gives the body of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from . import row as rows
+from .code import U32, Stored, Writer
+from .condition import Assign, Placed, Select, put_assign, put_condition
+from .schema import TableSchema
+
+VERBS = ("insert", "insert_or_ignore", "insert_or_replace", "upsert", "update", "delete")
+STEPS = ("begin", "commit", "rollback", "savepoint", "release", "roll_back_to")
+VERSION = 1
+
+#: The body of a source: a query over a table, or SQL.
+Source = bytes
+
+
+def hello(
+    database: str,
+    client: str,
+    token: str | None = None,
+    user: tuple[str, str] | None = None,
+    versions: tuple[int, int] = (VERSION, VERSION),
+) -> bytes:
+    writer = Writer()
+    writer.out += b"BOBK"
+    writer.u16(versions[0])
+    writer.u16(versions[1])
+    writer.text(database)
+    writer.text(client)
+    if token is not None:
+        writer.u8(1)
+        writer.text(token)
+    elif user is not None:
+        writer.u8(2)
+        writer.text(user[0])
+        writer.text(user[1])
+    else:
+        writer.u8(0)
+    return bytes(writer.out)
+
+
+def define(number: int, table: TableSchema) -> bytes:
+    return U32.pack(number) + table.describe()
+
+
+def prepare(number: int, sql: str) -> bytes:
+    writer = Writer()
+    writer.u32(number)
+    writer.text(sql)
+    return bytes(writer.out)
+
+
+def forget(table: bool, number: int) -> bytes:
+    return bytes([table]) + U32.pack(number)
+
+
+def control(step: str, name: str | None = None) -> bytes:
+    writer = Writer()
+    writer.u8(STEPS.index(step))
+    if name is not None:
+        writer.text(name)
+    return bytes(writer.out)
+
+
+def columns(places: Iterable[int]) -> bytes:
+    """The columns that an update or upsert sets."""
+    bits = 0
+    for place in places:
+        bits |= 1 << place
+    words = (bits.bit_length() + 63) // 64
+    return bytes([words]) + bits.to_bytes(words * 8, "little")
+
+
+def run_head(table: int, verb: str, sets: bytes) -> bytes:
+    """What is before the rows of a write, and of a run of a batch."""
+    return U32.pack(table) + bytes([VERBS.index(verb)]) + sets
+
+
+def write(table: int, verb: str, sets: bytes, values: Sequence[Stored]) -> bytes:
+    return run_head(table, verb, sets) + rows.encode(values)
+
+
+def change(table: int, condition: Placed | None, assign: Sequence[Assign] | None) -> bytes:
+    writer = Writer()
+    writer.u32(table)
+    writer.bool(condition is not None)
+    if condition is not None:
+        put_condition(writer, condition)
+    writer.bool(assign is not None)
+    if assign is not None:
+        writer.u16(len(assign))
+        for one in assign:
+            put_assign(writer, one)
+    return bytes(writer.out)
+
+
+def batch(stops: bool, runs: Iterable[tuple[bytes, bytes | bytearray]]) -> bytes:
+    """A part of a batch: each run is its head and its rows."""
+    writer = Writer()
+    writer.u8(0 if stops else 1)
+    for run, framed in runs:
+        writer.out += run
+        writer.bytes(framed)
+    return bytes(writer.out)
+
+
+def get(table: int, key: Sequence[Stored]) -> bytes:
+    return U32.pack(table) + rows.encode(key)
+
+
+def select(table: int, query: Select) -> Source:
+    writer = Writer()
+    writer.u8(0)
+    writer.u32(table)
+    query.put(writer)
+    return bytes(writer.out)
+
+
+def sql(text: str, parameters: Sequence[Stored]) -> Source:
+    writer = Writer()
+    writer.u8(1)
+    writer.text(text)
+    writer.out += rows.encode(parameters)
+    return bytes(writer.out)
+
+
+def statement(number: int, parameters: Sequence[Stored]) -> Source:
+    return b"\x02" + U32.pack(number) + rows.encode(parameters)
+
+
+def query(credit: int, names: bool, source: Source) -> bytes:
+    return U32.pack(credit) + bytes([names]) + source
+
+
+def alter(changes: Sequence[tuple[str, TableSchema, int]]) -> bytes:
+    """Each change: ``create_table``, ``add_column`` or ``add_index``, the table, the place."""
+    writer = Writer()
+    writer.u16(len(changes))
+    for what, table, place in changes:
+        writer.u8(("create_table", "add_column", "add_index").index(what))
+        writer.u16(place)
+        writer.out += table.describe()
+    return bytes(writer.out)

@@ -1,0 +1,203 @@
+"""Descriptions of tables."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from .code import Garbled, Reader, Stored, Writer
+
+
+class Type(enum.IntEnum):
+    """What a column holds; the numbers are those of the protocol."""
+
+    BOOL = 0
+    I8 = 1
+    I16 = 2
+    I32 = 3
+    I64 = 4
+    U8 = 5
+    U16 = 6
+    U32 = 7
+    U64 = 8
+    F32 = 9
+    F64 = 10
+    TEXT = 11
+    BYTES = 12
+    UUID = 13
+    CURRENCY = 14
+    DATE = 15
+    TIME = 16
+    DATETIME = 17
+    TIMESTAMP = 18
+    JSON = 19
+    ANY = 20
+
+
+class Collation(enum.IntEnum):
+    """How texts compare and sort."""
+
+    BINARY = 0
+    NO_CASE = 1
+    UNICODE_NO_CASE = 2
+
+
+class Role(enum.IntEnum):
+    """Who fills a column."""
+
+    PLAIN = 0
+    CREATED_AT = 1
+    MODIFIED_AT = 2
+    VERSION = 3
+
+
+class KeysBy(enum.IntEnum):
+    """Who makes keys."""
+
+    ENGINE = 0
+    CLIENT = 1
+    USER = 2
+
+
+class OnDelete(enum.IntEnum):
+    """What happens to a row when the one that it refers to is deleted."""
+
+    RESTRICT = 0
+    CASCADE = 1
+    SET_NULL = 2
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A foreign key of one column."""
+
+    table: str
+    column: str
+    on_delete: OnDelete = OnDelete.RESTRICT
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    type: Type
+    nullable: bool = False
+    unique: bool = False
+    as_text: bool = False
+    collation: Collation = Collation.BINARY
+    role: Role = Role.PLAIN
+    max_chars: int | None = None
+    default: Stored = None
+    check: str | None = None
+    references: Reference | None = None
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index over columns, by their places."""
+
+    name: str
+    columns: tuple[int, ...]
+    unique: bool = False
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """A table: its columns in order, the places of its key's columns, its indexes."""
+
+    name: str
+    columns: tuple[Column, ...]
+    key: tuple[int, ...]
+    keys_by: KeysBy = KeysBy.ENGINE
+    indexes: tuple[Index, ...] = ()
+    #: The description as it came from a server; sent back unchanged.
+    described: bytes | None = field(default=None, compare=False, repr=False)
+
+    def describe(self) -> bytes:
+        """The description as bytes."""
+        if self.described is not None:
+            return self.described
+        writer = Writer()
+        writer.text(self.name)
+        writer.u16(len(self.columns))
+        for column in self.columns:
+            _put_column(writer, column)
+        writer.places(self.key)
+        writer.u8(self.keys_by)
+        writer.u16(len(self.indexes))
+        for index in self.indexes:
+            writer.text(index.name)
+            writer.bool(index.unique)
+            writer.places(index.columns)
+        return bytes(writer.out)
+
+    @classmethod
+    def parse(cls, described: bytes) -> TableSchema:
+        """Reads a description.
+
+        Raises :class:`Garbled` where the bytes are none.
+        """
+        reader = Reader(described)
+        try:
+            name = reader.text()
+            columns = tuple(_read_column(reader) for _ in range(reader.u16()))
+            key = reader.places()
+            keys_by = KeysBy(reader.u8())
+            indexes = tuple(_read_index(reader) for _ in range(reader.u16()))
+        except ValueError as error:
+            raise Garbled(f"a description of a table: {error}") from error
+        reader.finish()
+        places = {place for index in indexes for place in index.columns} | set(key)
+        if not key or any(place >= len(columns) for place in places):
+            raise Garbled("a key or index over a column that the table has not")
+        return cls(name, columns, key, keys_by, indexes, described)
+
+
+def _put_column(writer: Writer, column: Column) -> None:
+    writer.text(column.name)
+    writer.u8(column.type)
+    writer.u8(column.nullable | column.unique << 1 | column.as_text << 2)
+    writer.u8(column.collation)
+    writer.u8(column.role)
+    writer.option(column.max_chars, writer.u32)
+    writer.bool(column.default is not None)
+    if column.default is not None:
+        writer.value(column.default)
+    writer.option(column.check, writer.text)
+    writer.bool(column.references is not None)
+    if column.references is not None:
+        writer.text(column.references.table)
+        writer.text(column.references.column)
+        writer.u8(column.references.on_delete)
+
+
+def _read_column(reader: Reader) -> Column:
+    name = reader.text()
+    kind = Type(reader.u8())
+    flags = reader.u8()
+    if flags > 7:
+        raise Garbled(f"{flags} are no flags of a column")
+    return Column(
+        name=name,
+        type=kind,
+        nullable=bool(flags & 1),
+        unique=bool(flags & 2),
+        as_text=bool(flags & 4),
+        collation=Collation(reader.u8()),
+        role=Role(reader.u8()),
+        max_chars=reader.option(reader.u32),
+        default=reader.option(reader.value),
+        check=reader.option(reader.text),
+        references=reader.option(lambda: _read_reference(reader)),
+    )
+
+
+def _read_reference(reader: Reader) -> Reference:
+    return Reference(reader.text(), reader.text(), OnDelete(reader.u8()))
+
+
+def _read_index(reader: Reader) -> Index:
+    name = reader.text()
+    unique = reader.bool()
+    return Index(name, reader.places(), unique)

@@ -1,0 +1,99 @@
+"""The face that blocks is made of the one that is awaited, and that one works as it does."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from records import Person, Seat, people
+
+import bobak
+from bobak import ErrorKind, col, count
+
+TOOLS = Path(__file__).parent.parent / "tools"
+
+
+def test_the_faces_are_the_same() -> None:
+    sys.path.insert(0, str(TOOLS))
+    import make_sync
+
+    for name in make_sync.FILES:
+        made = make_sync.made((make_sync.SOURCE / "_async" / name).read_text())
+        found = (make_sync.SOURCE / "_sync" / name).read_text()
+        assert found == made, f"_sync/{name} is not what tools/make_sync.py makes"
+
+
+def test_awaited(url: str) -> None:
+    asyncio.run(work(url))
+
+
+async def work(url: str) -> None:
+    async with await bobak.connect_async(url) as db:
+        await db.create(Person, Seat)
+        table = await db.table(Person)
+        assert await table.insert(Person(0, "Ada")) == 1
+        assert await table.get(1) == Person(1, "Ada")
+        report = await table.insert_many(people(30_000))
+        assert report.inserted == 30_000
+        assert await table.where(col.age > 80).count() == 2_997
+        seen = 0
+        async for one in table:
+            seen += one.id > 0
+        assert seen == 30_001
+        total = await table.where(col.age < 2).select("age", count()).group_by("age").all()
+        assert total == [(1, 334)]
+        async with db.transaction() as transaction:
+            seats = await transaction.table(Seat)
+            await seats.insert(Seat(1, "A"))
+            with pytest.raises(bobak.Error) as caught:
+                await seats.insert(Seat(1, "A"))
+            assert caught.value.kind is ErrorKind.DUPLICATE
+        with pytest.raises(ZeroDivisionError):
+            async with db.transaction() as transaction:
+                await transaction.execute("DELETE FROM person")
+                raise ZeroDivisionError
+        found = await db.sql("SELECT count(*) FROM person")
+        assert found == [(30_001,)]
+        assert await db.execute_many("DELETE FROM person WHERE id = ?", [(1,), (2,)]) == 2
+        many = [db.sql("SELECT ?", (n,)) for n in range(200)]
+        assert [rows[0][0] for rows in await asyncio.gather(*many)] == list(range(200))
+        assert await first(db.sql_iter("SELECT id FROM person ORDER BY id")) == (3,)
+
+
+async def first(rows: AsyncIterator[object]) -> object:
+    async for row in rows:
+        return row
+    return None
+
+
+def test_a_cancelled_task_leaves_the_connection_whole(url: str) -> None:
+    asyncio.run(cancel(url))
+
+
+async def cancel(url: str) -> None:
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"
+    async with await bobak.connect_async(url) as db:
+        await db.create(Person)
+        table = await db.table(Person)
+        await table.insert_many(people(3_000))
+        for _ in range(3):
+            task = asyncio.create_task(db.sql(f"{endless} WHERE x > ?", (0,)))
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await table.count() == 3_000
+        # Inside a transaction too: it goes on.
+        async with db.transaction() as transaction:
+            inside = await transaction.table(Person)
+            await inside.delete(1)
+            task = asyncio.create_task(transaction.sql(endless))
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await inside.delete(2)
+        assert await table.count() == 2_998

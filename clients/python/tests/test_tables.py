@@ -1,0 +1,288 @@
+"""Tables, queries, SQL, transactions and batches, behind every door."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+import uuid
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from records import Kinds, Note, Person, Seat, people
+
+import bobak
+from bobak import ErrorKind, add, col, count
+
+
+def kind_of(call: object, *arguments: object, **named: object) -> ErrorKind:
+    with pytest.raises(bobak.Error) as caught:
+        call(*arguments, **named)  # type: ignore[operator]
+    return caught.value.kind
+
+
+def test_records(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Person)
+        table = db.table(Person)
+        ada = Person(0, "Ada", 36, Decimal("19.99"))
+        assert table.insert(ada) == 1
+        ada = replace(ada, id=1)
+        assert table.get(1) == ada == table.require(1)
+        assert table.get(2) is None and kind_of(table.require, 2) is ErrorKind.NOT_FOUND
+        assert table.insert_or_ignore(ada) is None
+        assert table.upsert(replace(ada, age=None)) == 1
+        assert table.require(1).age is None
+        table.update(ada)
+        table.update(replace(ada, name="X", age=7), "age")
+        assert table.require(1) == replace(ada, age=7)
+        assert table.set(1, balance=add(Decimal("0.01")), name="Ädä") is True
+        assert table.require(1) == Person(1, "Ädä", 7, Decimal(20))
+        assert table.set(9, age=1) is False
+        assert table.insert_or_replace(replace(ada, name="Nul\0")) == 1
+        assert table.require(1).name == "Nul\0"
+        assert table.delete(1) is True and table.delete(1) is False
+        assert kind_of(table.update, ada) is ErrorKind.NOT_FOUND
+        assert table.count() == 0
+
+
+def test_a_wrong_row_says_where(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Person)
+        table = db.table(Person)
+        with pytest.raises(bobak.Error) as caught:
+            table.insert(Person(0, "x" * 41))
+        error = caught.value
+        assert (error.kind, error.table, error.column) == (ErrorKind.TOO_LONG, "person", "name")
+        with pytest.raises(bobak.Error) as caught:
+            table.insert_many([Person(1, "a"), Person(2, "b"), Person(2, "c")])
+        error = caught.value
+        assert (error.kind, error.row, error.code) == (ErrorKind.DUPLICATE, 2, 1555)
+        assert "row 2" in str(error) and not error.is_retryable
+        assert table.count() == 0
+        wrong = [
+            (Person(0, "a", 1 << 63), ErrorKind.OUT_OF_RANGE),
+            (Person(0, "a", "x"), ErrorKind.MISMATCH),  # type: ignore[arg-type]
+            (Person(0, "a", balance=0.1), ErrorKind.MISMATCH),  # type: ignore[arg-type]
+            (Person(0, "a", balance=Decimal("0.00001")), ErrorKind.MISMATCH),
+            (Person(0, "\ud800"), ErrorKind.MISMATCH),
+            (Person(0, None), ErrorKind.CONSTRAINT),  # type: ignore[arg-type]
+        ]
+        for record, kind in wrong:
+            assert kind_of(table.insert, record) is kind, record
+        assert table.insert(Person(0, "still there")) == 1
+
+
+def test_every_type(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Kinds)
+        table = db.table(Kinds)
+        aware = dt.timezone(dt.timedelta(hours=2))
+        full = Kinds(
+            id=1 << 62,
+            yes=True,
+            small=255,
+            real=5e-324,
+            raw=b"\0\xff",
+            key=uuid.uuid4(),
+            money=Decimal("-922337203685477.5808"),
+            day=dt.date.max,
+            clock=dt.time.max,
+            local=dt.datetime.min,
+            instant=dt.datetime(2024, 2, 29, 12, 0, 0, 1, aware),
+            document={"a": [1, None, "é"]},
+            day_text=dt.date(1815, 12, 10),
+            instant_text=dt.datetime(2024, 2, 29, 12, 0, 0, 1, aware),
+        )
+        assert table.insert(full) == 1 << 62
+        assert table.get(1 << 62) == full
+        found = db.sql("SELECT day_text, instant_text, money FROM kinds")
+        assert found == [("1815-12-10", "2024-02-29T10:00:00.000001Z", -(1 << 63))]
+        assert found.columns == ["day_text", "instant_text", "money"]
+        assert table.where(col.day_text < dt.date(1900, 1, 1)).count() == 1
+        assert db.table("kinds").get(1 << 62)["instant"] == full.instant
+
+
+def test_what_bobak_fills(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Note, Seat)
+        notes = db.table(Note)
+        key = notes.insert(Note(None, "a"))
+        assert isinstance(key, uuid.UUID) and key.version == 7
+        note = notes.require(key)
+        assert note.made == note.changed and note.version == 0
+        now = dt.datetime.now(dt.timezone.utc)
+        assert note.made is not None and abs(now - note.made) < dt.timedelta(minutes=5)
+        notes.update(replace(note, text="b"))
+        assert kind_of(notes.update, replace(note, text="c")) is ErrorKind.CONFLICT
+        later = notes.require(key)
+        assert (later.version, later.text, later.made) == (1, "b", note.made)
+        report = notes.insert_many(Note(None, str(n)) for n in range(3))
+        keys = list(report.keys())
+        assert [one.text for one in notes.get_many(keys) if one] == ["0", "1", "2"]
+        assert keys == sorted(keys)  # type: ignore[type-var]
+        seats = db.table(Seat)
+        assert seats.insert(Seat(3, "C")) == (3, "C")
+        assert seats.set((3, "C"), taken_by="Ada")
+        assert seats.get((3, "C")) == Seat(3, "C", "Ada")
+        assert kind_of(seats.get, 3) is ErrorKind.MISUSE
+
+
+def test_queries(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Person)
+        table = db.table(Person)
+        table.insert_many(people(1_000))
+        old = table.where(col.age > 80)
+        assert old.count() == len(old.all()) == 99
+        assert [one.id for one in old.order_by("-age", "name").limit(2)] == [180, 270]
+        assert old.limit(1, 1).first() == old.all()[1]
+        either = (col.name == "P 7") | col.name.like("P 99_") & ~(col.age == None)  # noqa: E711
+        assert table.where(either).count() == 10
+        assert table.where(col.age.is_in([1, None])).count() == 24
+        assert table.where(col.name.starts_with("P 1"), col.age != None).count() == 110  # noqa: E711
+        assert table.where(col.id == col.age).count() == 0
+        assert old.value(col.balance.sum()) == sum(one.balance for one in old.all())
+        assert table.where(col.age > 500).value(col.balance.sum()) is None
+        grouped = table.where(col.age < 3).select("age", count(), col.balance.max())
+        assert grouped.group_by("age").all() == [
+            (1, 12, Decimal("9.91")),
+            (2, 12, Decimal("9.92")),
+        ]
+        assert table.where(col.age == 1).update(age=add(1)) == 12
+        assert table.where(col.age == 2).delete() == 24
+        assert table.where().select("name").order_by("-id").first() == ("P 999",)
+        assert kind_of(table.where(col.nothing == 1).all) is ErrorKind.SCHEMA
+        assert kind_of(old.limit(1).delete) is ErrorKind.MISUSE
+        with pytest.raises(TypeError):
+            bool(col.age > 1)
+
+
+def test_sql(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Person)
+        many = db.execute_many(
+            "INSERT INTO person (name, age, balance) VALUES (?, ?, ?)",
+            ((f"P {n}", n, Decimal(n)) for n in range(600)),
+        )
+        assert many == 600
+        for _ in range(3):
+            found = db.sql("SELECT count(*), max(balance) FROM person WHERE age < ?", [10])
+            assert found == [(10, 90_000)]
+        two = db.sql("SELECT * FROM person WHERE age < ? ORDER BY id", (2,), into=Person)
+        assert list(two) == [Person(1, "P 0", 0, Decimal(0)), Person(2, "P 1", 1, Decimal(1))]
+        assert db.execute("UPDATE person SET age = NULL WHERE age >= ?", (300,)) == 300
+        assert kind_of(db.sql, "SELEC 1") is ErrorKind.SYNTAX
+        with pytest.raises(bobak.Error) as caught:
+            db.execute_many("INSERT INTO person VALUES (?, 'x', 0, 0)", [(700,), (700,), (701,)])
+        assert (caught.value.kind, caught.value.row) == (ErrorKind.DUPLICATE, 1)
+        assert db.sql("SELECT count(*) FROM person").dicts() == [{"count(*)": 600}]
+
+
+def test_transactions(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Person)
+        with db.transaction() as transaction:
+            table = transaction.table(Person)
+            assert table.insert(Person(0, "a")) == 1
+            with pytest.raises(ZeroDivisionError), transaction.savepoint("s"):
+                table.insert(Person(0, "b"))
+                raise ZeroDivisionError
+            assert kind_of(table.insert, Person(1, "c")) is ErrorKind.DUPLICATE
+            table.insert_many(people(10))
+            assert kind_of(table.insert_many, [Person(1, "d")]) is ErrorKind.DUPLICATE
+            # An iterator goes on beside writes.
+            for one in table:
+                table.set(one.id, age=5)
+        assert kind_of(table.count) is ErrorKind.MISUSE
+        with pytest.raises(ZeroDivisionError), db.transaction() as transaction:
+            transaction.table(Person).where().delete()
+            raise ZeroDivisionError
+        with db.transaction() as transaction:
+            transaction.execute("DELETE FROM person")
+            transaction.rollback()
+        assert db.table(Person).where(col.age == 5).count() == 11
+
+
+def test_large_batches_and_iterators(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Person, Seat)
+        table, seats = db.table(Person), db.table(Seat)
+        report = table.insert_many(people(30_000))
+        assert (report.rows, report.inserted) == (30_000, 30_000)
+        assert list(report.keys()) == list(range(1, 30_001))
+        seen = 0
+        for number, one in enumerate(table, 1):
+            assert one.id == number
+            seen += 1
+        assert seen == 30_000
+        for one in table.where(col.id > 5):
+            assert one.id == 6
+            break
+        assert db.table(Person).get_many([1, 99_999, 3])[1] is None
+        with db.batch(on_error="continue") as batch:
+            for place in range(20_000):
+                batch.update(table, Person(place + 1, "new"))
+                batch.insert(seats, Seat(place % 19_000, "A"))
+            batch.delete(table, 30_000)
+        assert len(batch.report.errors) == 1_000
+        assert batch.report.errors[0].row == 38_001
+        assert (batch.report.changed, seats.count(), table.count()) == (20_001, 19_000, 29_999)
+
+        # The first error undoes everything, also of the parts before.
+        def wrong() -> object:
+            yield from people(30_000)
+            yield Person(1, "there")
+
+        assert kind_of(table.insert_many, wrong()) is ErrorKind.DUPLICATE
+
+        def interrupted() -> object:
+            yield from people(30_000)
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            table.insert_many(interrupted())  # type: ignore[arg-type]
+        assert table.count() == 29_999
+        report = table.delete_many(range(1, 11))
+        assert report.changed == 10
+        report = table.insert_many([Person(50, "x"), Person(0, "y")], on_conflict="ignore")
+        assert (report.ignored, report.inserted) == (1, 1)
+        report = table.update_many([Person(50, "z")])
+        assert report.changed == 1 and table.require(50).name == "z"
+
+
+def test_tables_without_classes(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Person)
+        db.create(Person)
+        table = db.table("person")
+        assert [column.name for column in table.schema.columns] == ["id", "name", "age", "balance"]
+        assert table.schema.indexes[0].name == "person_age_name"
+        key = table.insert({"name": "Ada", "balance": "1.5"})
+        found = table.get(key)
+        assert found == {"id": 1, "name": "Ada", "age": None, "balance": Decimal("1.5")}
+        assert kind_of(table.insert, {"nothing": 1}) is ErrorKind.SCHEMA
+        assert kind_of(db.table, "nothing") is ErrorKind.SCHEMA
+        assert kind_of(db.table, Seat) is ErrorKind.SCHEMA
+        assert db.engine == "sqlite" and db.server.startswith("bobak ")
+        db.flush()
+        db.ping()
+
+
+def test_threads_share_a_database(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Person)
+        table = db.table(Person)
+
+        def work() -> None:
+            for _ in range(20):
+                table.insert(Person(0, "x"))
+                with db.transaction() as transaction:
+                    transaction.table(Person).insert(Person(0, "y"))
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert table.count() == 160

@@ -1,0 +1,47 @@
+//! Debian's packages: what tests need is installed where that is possible.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::failure::{Failure, Outcome};
+
+/// Sees that `program` can be started, and installs `packages` where it can't.
+///
+/// # Errors
+/// When it is missing and can't be installed; `cure` then says what to do.
+pub fn need(program: &str, packages: &str, cure: &str) -> Outcome {
+    if runs(&["sh", "-c", &format!("command -v {program} >/dev/null")]) {
+        return Ok(());
+    }
+    let names: Vec<&str> = packages.split(' ').collect();
+    if install(&names) {
+        return Ok(());
+    }
+    Err(Failure::new(format!("`{program}` is not installed"), cure))
+}
+
+/// Installs packages, as root or through a sudo that asks nothing; whether that went well.
+pub fn install(names: &[&str]) -> bool {
+    let prefix: &[&str] = match () {
+        () if !Path::new("/usr/bin/apt-get").exists() => return false,
+        () if runs(&["sh", "-c", "test \"$(id -u)\" = 0"]) => &[],
+        () if runs(&["sudo", "-n", "true"]) => &["sudo", "-n"],
+        () => return false,
+    };
+    println!("installing {}", names.join(", "));
+    let update = [prefix, &["apt-get", "update", "-q"]].concat();
+    let install =
+        [prefix, &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-qy"], names];
+    runs(&update) && runs(&install.concat())
+}
+
+/// Whether a command ends well; what it says goes to standard error.
+fn runs(words: &[&str]) -> bool {
+    let Some((program, rest)) = words.split_first() else { return false };
+    Command::new(program)
+        .args(rest)
+        .stdin(Stdio::null())
+        .stdout(std::io::stderr())
+        .status()
+        .is_ok_and(|status| status.success())
+}
