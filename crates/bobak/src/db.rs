@@ -355,6 +355,11 @@ impl Db {
     pub(crate) fn main_engine(&self) -> Result<Arc<dyn Engine>> {
         self.0.engine(0).map(Arc::clone)
     }
+
+    /// An engine by its name.
+    pub(crate) fn engine_of(&self, name: &str) -> Result<Arc<dyn Engine>> {
+        self.0.engine(self.0.engine_named(name)?).map(Arc::clone)
+    }
 }
 
 impl Inner {

@@ -11,6 +11,8 @@
 //! * [`Query`] says which records; it is made with the typed [`Column`]s of the record.
 //! * [`Batch`] sends many writes as one; a [`Pipeline`] takes writes whose results are fetched
 //!   later; [`Transaction`] makes them all happen or none.
+//! * [`Batch`] sends many writes as one; [`Transaction`] makes them all happen or none.
+//! * [`Db::backup`] takes a backup while others write, [`Db::restore`] puts it back.
 //! * [`Db::copy_to`] moves tables to another database, whatever its engine.
 //! * [`feed`] is every change of chosen tables, for followers, live views and history.
 //! * [`DynTable`] and [`DynRow`] serve tables that no struct describes.
@@ -20,6 +22,7 @@
 mod access;
 #[cfg(feature = "async")]
 pub mod aio;
+mod backup;
 mod batch;
 mod builder;
 #[cfg(feature = "cache")]
@@ -39,13 +42,14 @@ mod table;
 mod transaction;
 mod url;
 
+pub use backup::{BackupOptions, BackupReport, Compression, RestoreOptions};
 pub use batch::{Batch, BatchOptions, BatchReport, OnConflict};
 pub use bobak_core::{
-    AnyColumn, Assignment, Collation, Column, ColumnSchema, Currency, Date, DateTime, DynRow,
-    Error, ErrorKind, Expression, Field, Filter, FromRow, GivenKey, IndexSchema, IntoStored, Json,
-    Key, KeyGeneration, OnDelete, OnError, Operand, Order, Outcome, Query, Record, Reference,
-    Result, Role, Row, Selection, SelectionPart, Storage, Summable, TableSchema,
-    TableSchemaBuilder, Time, Timestamp, Type, Uuid, Value, ValueRef, count,
+    AnyColumn, Assignment, BackupPhase, BackupStep, Collation, Column, ColumnSchema, Currency,
+    Date, DateTime, DynRow, Error, ErrorKind, Expression, Field, Filter, FromRow, GivenKey,
+    IndexSchema, IntoStored, Json, Key, KeyGeneration, OnDelete, OnError, Operand, Order, Outcome,
+    Query, Record, Reference, Result, Role, Row, Selection, SelectionPart, Storage, Summable,
+    TableSchema, TableSchemaBuilder, Time, Timestamp, Type, Uuid, Value, ValueRef, count,
 };
 pub use bobak_derive::{Field, FromRow, Record};
 pub use builder::DbBuilder;
@@ -65,15 +69,17 @@ pub use transaction::{Savepoint, Transaction};
 pub mod engine {
     pub use bobak_core::memory;
     pub use bobak_core::{
-        Assign, Batch, Capabilities, Change, Comparison, Condition, Control, Cursor, CursorId,
-        Engine, Estimate, Expr, FieldSet, RowBuffer, Run, SchemaChange, Select, Session, Source,
-        Verb, Write, codec, prepare_insert, prepare_update, prepare_waiting,
+        Assign, BackupContent, BackupJob, Batch, Capabilities, Change, Comparison, Condition,
+        Control, Cursor, CursorId, Engine, Estimate, Expr, FieldSet, RowBuffer, Run, SchemaChange,
+        Select, Session, Source, Verb, Write, codec, prepare_insert, prepare_update,
+        prepare_waiting,
     };
     #[cfg(feature = "remote")]
     pub use bobak_remote as remote;
     #[cfg(feature = "sqlite")]
     pub use bobak_sqlite as sqlite;
 
+    pub use crate::backup::backup;
     pub use crate::url::open;
 }
 

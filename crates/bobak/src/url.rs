@@ -3,9 +3,10 @@
 #[cfg(feature = "remote")]
 mod remote;
 
-use bobak_core::memory::{Memory, SnapshotFormat};
+use bobak_core::memory::{Memory, MemoryBuilder, SnapshotFormat};
 use bobak_core::url::{choice, config, decode, number};
 use bobak_core::{Engine, Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
     let shown = without_secrets(url);
     let bad = |message: String| Error::new(ErrorKind::Config, format!("{message} in '{shown}'"));
     let Some((scheme, rest)) = url.split_once(':') else {
-        return Err(bad("no engine: write sqlite:FILE, sqlite::memory: or memory:".to_owned()));
+        return Err(bad(NO_ENGINE.to_owned()));
     };
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     #[cfg(feature = "remote")]
@@ -49,6 +50,8 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
         }
     }
 }
+
+const NO_ENGINE: &str = "no engine: write sqlite:FILE, sqlite::memory: or memory:";
 
 const ENGINES: &[&str] = &[
     #[cfg(feature = "sqlite")]
@@ -89,11 +92,66 @@ fn in_url(error: Error, bad: impl Fn(String) -> Error) -> Error {
     if error.kind() == ErrorKind::Config { bad(error.message().to_owned()) } else { error }
 }
 
+/// A file that a URL names, with the settings to open it, before it is opened.
+pub(crate) enum Target {
+    /// A snapshot of the memory engine.
+    Memory { path: PathBuf },
+    /// An SQLite database.
+    #[cfg(feature = "sqlite")]
+    Sqlite { path: PathBuf, builder: bobak_sqlite::SqliteBuilder },
+}
+
+impl Target {
+    /// Reads a URL.
+    ///
+    /// # Errors
+    /// `Config` where it is malformed; `Unsupported` for an engine that keeps no file.
+    pub(crate) fn of(url: &str) -> Result<Self> {
+        let shown = without_secrets(url);
+        let bad = |message: String| config(format!("{message} in '{shown}'"));
+        let (scheme, rest) = url.split_once(':').ok_or_else(|| bad(NO_ENGINE.to_owned()))?;
+        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let read = || -> Result<Self> {
+            let path = PathBuf::from(decode(place)?);
+            let settings = settings(query)?;
+            match scheme {
+                "memory" if !place.is_empty() => {
+                    let _ = memory_builder(&settings)?;
+                    Ok(Self::Memory { path })
+                }
+                #[cfg(feature = "sqlite")]
+                "sqlite" if !place.is_empty() && place != ":memory:" => {
+                    Ok(Self::Sqlite { path, builder: sqlite_builder(&settings)? })
+                }
+                _ => {
+                    let message = format!("'{shown}' is no file: write sqlite:FILE or memory:FILE");
+                    Err(Error::new(ErrorKind::Unsupported, message))
+                }
+            }
+        };
+        read().map_err(|error| in_url(error, bad))
+    }
+
+    /// The file.
+    pub(crate) fn file(&self) -> &Path {
+        match self {
+            Self::Memory { path } => path,
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite { path, .. } => path,
+        }
+    }
+}
+
 fn memory(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
-    let mut builder = Memory::builder();
+    let mut builder = memory_builder(settings)?;
     if !place.is_empty() {
         builder = builder.snapshot(place);
     }
+    Ok(Arc::new(builder.open()?))
+}
+
+fn memory_builder(settings: &[(String, String)]) -> Result<MemoryBuilder> {
+    let mut builder = Memory::builder();
     for (name, value) in settings {
         builder = match name.as_str() {
             "format" => builder.format(choice(
@@ -105,15 +163,22 @@ fn memory(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>>
             _ => return Err(unknown(name, "format, busy_timeout")),
         };
     }
-    Ok(Arc::new(builder.open()?))
+    Ok(builder)
 }
 
 #[cfg(feature = "sqlite")]
 fn sqlite(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
-    use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
     if place.is_empty() {
         return Err(config("no file; write sqlite:FILE or sqlite::memory:"));
     }
+    let builder = sqlite_builder(settings)?;
+    let engine = if place == ":memory:" { builder.open_memory()? } else { builder.open(place)? };
+    Ok(Arc::new(engine))
+}
+
+#[cfg(feature = "sqlite")]
+fn sqlite_builder(settings: &[(String, String)]) -> Result<bobak_sqlite::SqliteBuilder> {
+    use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
     let mut builder = Sqlite::builder();
     for (name, value) in settings {
         builder = match name.as_str() {
@@ -165,8 +230,7 @@ fn sqlite(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>>
             }
         };
     }
-    let engine = if place == ":memory:" { builder.open_memory()? } else { builder.open(place)? };
-    Ok(Arc::new(engine))
+    Ok(builder)
 }
 
 /// `a=b&c=d`, decoded.

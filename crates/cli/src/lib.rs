@@ -44,6 +44,8 @@ enum Command {
     Schema(commands::Schema),
     Export(commands::Export),
     Copy(commands::Copy),
+    Backup(commands::Backup),
+    Restore(commands::Restore),
     #[cfg(unix)]
     Serve(commands::Serve),
     #[cfg(unix)]
@@ -60,6 +62,7 @@ Examples:
   bobak schema sqlite:flights.db --rust
   bobak export sqlite:flights.db --table flights --output flights.ndjson
   bobak copy sqlite:flights.db memory:flights.bobak --checksum
+  bobak backup sqlite:flights.db flights-backup.db.zst
   bobak serve app.db --unix /run/app.socket
   bobak bench --rows 100000 --engines \"sqlite memory\"
 
@@ -85,6 +88,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Schema(command) => command.run(&screen),
         Command::Export(command) => command.run(&screen),
         Command::Copy(command) => command.run(&screen),
+        Command::Backup(command) => command.run(&screen),
+        Command::Restore(command) => command.run(&screen),
         #[cfg(unix)]
         Command::Serve(command) => command.run(&screen),
         #[cfg(unix)]

@@ -23,8 +23,8 @@
 //! * No call may block for longer than the engine's busy time-out because of other sessions.
 
 use crate::{
-    Assign, Batch, Condition, Error, FieldSet, OnError, Outcome, Result, Row, RowBuffer, Select,
-    TableSchema, Value,
+    Assign, BackupContent, BackupJob, Batch, Condition, Error, FieldSet, OnError, Outcome, Result,
+    Row, RowBuffer, Select, TableSchema, Value,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -94,6 +94,24 @@ pub trait Engine: Any + Send + Sync {
     /// # Errors
     /// `Full`, `ReadOnly`, `Io`; what was durable before still is.
     fn flush(&self) -> Result<()>;
+
+    /// Writes all that is committed to a new file, as of one moment, in the form in which the engine
+    /// keeps it, while others read and write. When it returns `Ok` the file was read again and found
+    /// sound, and is on disk; its name need not be. Where it fails, what is left of the file is the
+    /// caller's to remove. The default refuses.
+    ///
+    /// # Errors
+    /// `Unsupported` for an engine that keeps no file; `Full`, `ReadOnly`, `Io`; `Corrupt` where the
+    /// database is damaged; `Busy` where others kept it from a step for the whole busy time-out.
+    fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
+        let _ = job;
+        let message = format!(
+            "the {} engine has no backup to a file: use its server's own, or copy its tables to \
+             a file with `bobak copy`",
+            self.name()
+        );
+        Err(Error::new(crate::ErrorKind::Unsupported, message))
+    }
 }
 
 /// What [`Engine::estimate`] says. The unit of cost is one row read from memory.

@@ -6,7 +6,9 @@
 //! Reading order: [`Value`] → [`Field`] → [`TableSchema`] → [`Record`] → [`Query`] → [`Batch`] →
 //! [`Engine`] and [`Session`] → the memory engine.
 
+mod aside;
 mod assign;
+mod backup;
 mod batch;
 pub mod codec;
 mod column;
@@ -30,7 +32,9 @@ mod value;
 pub mod memory;
 pub mod url;
 
+pub use aside::{Aside, sync_folder};
 pub use assign::{Assign, Assignment};
+pub use backup::{BackupContent, BackupJob, BackupPhase, BackupStep};
 pub use batch::{Batch, GivenKey, OnError, Outcome, Run};
 pub use column::{AnyColumn, Column, Operand};
 pub use condition::{Comparison, Condition, Filter, like};

@@ -9,8 +9,8 @@ use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
 use crate::standing::{HandingOut, Writing};
 use crate::{open, query, write};
 use bobak_core::{
-    Batch, Capabilities, Engine, Error, ErrorKind, Estimate, OnError, Outcome, Result, Row,
-    Session, TableSchema, Value, Write,
+    BackupContent, BackupJob, Batch, Capabilities, Engine, Error, ErrorKind, Estimate, OnError,
+    Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -127,6 +127,10 @@ impl Inner {
         let mut lease = self.writer.enter_until(deadline)?;
         lease.let_go();
         Ok(lease)
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     pub(crate) fn busy_timeout(&self) -> Duration {
@@ -322,6 +326,10 @@ impl Engine for Sqlite {
             lease.first_integer("PRAGMA wal_checkpoint(PASSIVE)")?;
         }
         Ok(())
+    }
+
+    fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
+        self.inner.backup(job)
     }
 }
 

@@ -6,6 +6,7 @@
 //! connections and statements.
 
 mod alter;
+mod backup;
 mod batch;
 mod cache;
 mod commit;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
     check(settings)?;
     let flags = OpenFlags { read_only: settings.read_only, create: settings.create };
-    let mut db = open(settings, flags)?;
+    let mut db = connect(settings, flags)?;
     let named = |error: Error| name_file(error, settings);
     if settings.path.is_none() {
         return apply(&mut db, settings)
@@ -39,7 +39,7 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
 /// process that was killed leaves a journal that the next reader has to roll back.
 pub(crate) fn reader(settings: &Settings) -> Result<Box<Connection>> {
     let flags = OpenFlags { read_only: settings.read_only, create: settings.private };
-    let mut db = open(settings, flags)?;
+    let mut db = connect(settings, flags)?;
     apply(&mut db, settings).map_err(|failure| name_file(translate(failure, None), settings))?;
     let mut connection = finish(db, true, settings)?;
     if !settings.private {
@@ -66,7 +66,8 @@ fn check(settings: &Settings) -> Result<()> {
     }
 }
 
-fn open(settings: &Settings, flags: OpenFlags) -> Result<ffi::Connection> {
+/// A connection with nothing set but what belongs to every one.
+pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Connection> {
     let name = file_name(settings.path.as_deref())?;
     let config = |message: String| Error::new(ErrorKind::Config, message);
     let vfs = settings.vfs.as_deref().map(CString::new).transpose();
@@ -121,7 +122,8 @@ fn open_error(failure: Failure, settings: &Settings) -> Error {
     }
 }
 
-fn name_file(error: Error, settings: &Settings) -> Error {
+/// The error, with the file in its sentence.
+pub(crate) fn name_file(error: Error, settings: &Settings) -> Error {
     let Some(path) = &settings.path else {
         return error;
     };

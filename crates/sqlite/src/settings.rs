@@ -1,7 +1,7 @@
 //! How a database is opened: typed settings, each with its default and its price.
 
 use crate::{Function, Sqlite};
-use bobak_core::{Error, ErrorKind, Result};
+use bobak_core::{Aside, BackupContent, Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -233,6 +233,28 @@ impl SqliteBuilder {
     pub fn open_memory(mut self) -> Result<Sqlite> {
         self.settings.path = None;
         Sqlite::with(self.settings)
+    }
+
+    /// Reads a file wholly, which nobody may have open: whether it is a sound database, and how many
+    /// rows its tables have. For backups.
+    ///
+    /// # Errors
+    /// `Corrupt` where it is not a database or is damaged; `Io` where it can't be read.
+    pub fn check_file(self, path: impl AsRef<Path>) -> Result<BackupContent> {
+        crate::backup::check_file(path.as_ref(), &self.settings)
+    }
+
+    /// Puts a new file in the place of a database that nobody has open; of the settings only those
+    /// count that are needed to open the old one.
+    ///
+    /// At every moment there is the old database or the new one, whole. What SQLite kept beside the
+    /// old one goes with it.
+    ///
+    /// # Errors
+    /// `Conflict` where there is one, or a log of one, and it is not to be overwritten; `Busy` where
+    /// somebody has it open; `ReadOnly`, `Io`.
+    pub fn replace(self, new: Aside, overwrite: bool) -> Result<()> {
+        crate::backup::replace(new, &self.settings, overwrite)
     }
 
     /// Opens connections for virtual tables only.

@@ -5,8 +5,8 @@ use super::store::Key;
 use super::touch::Caches;
 use bobak_core::codec::{EncodedRow, FRAME, encode};
 use bobak_core::{
-    Capabilities, Engine, Estimate, Outcome, Result, Row, SchemaChange, Session, TableSchema,
-    Value, Write,
+    BackupContent, BackupJob, Capabilities, Engine, Estimate, Outcome, Result, Row, SchemaChange,
+    Session, TableSchema, Value, Write,
 };
 use std::sync::Arc;
 
@@ -65,6 +65,10 @@ impl Engine for Cached {
 
     fn flush(&self) -> Result<()> {
         self.engine.flush()
+    }
+
+    fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
+        self.engine.backup(job)
     }
 }
 

@@ -4,6 +4,7 @@
 
 #[cfg(feature = "async")]
 mod aio;
+mod backup;
 mod bad_input;
 mod batches;
 #[cfg(feature = "cache")]

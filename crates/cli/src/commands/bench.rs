@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::output::{Output, Progress, Screen};
+use bobak_bench::backup::BackupBench;
 use bobak_bench::crash::{self, CrashOptions};
 use bobak_bench::{Options, Report, Step, Task, engines};
 use clap::Args;
@@ -55,6 +56,12 @@ pub struct Bench {
     #[arg(long, value_name = "N", default_value = "200", value_parser = at_least_one)]
     cuts: usize,
 
+    /// Measure what writers notice of a backup, on a database with this many rows, instead of the
+    /// engines: their rate and their longest wait
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..),
+          conflicts_with_all = ["rows", "synced_rows", "cells", "engines", "html", "crash"])]
+    backup: Option<u64>,
+
     /// How often each cell is measured; the median is reported
     #[arg(long, value_name = "N", default_value = "5", value_parser = at_least_one)]
     repeat: usize,
@@ -83,7 +90,8 @@ Examples:
   bobak bench --cells \"direct,by one\" --repeat 3 --markdown report.md --html report.html
   bobak bench --engines postgres,mariadb --postgres postgres://me:secret@db.example/postgres
   bobak bench --quiet --json - > report.json
-  bobak bench --crash --kills 100 --markdown crashes.md";
+  bobak bench --crash --kills 100 --markdown crashes.md
+  bobak bench --backup 1000000 --repeat 3";
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     let number: usize = text.parse().map_err(|_| "expected a whole number".to_owned())?;
@@ -99,6 +107,9 @@ impl Bench {
     pub fn run(&self, screen: &Screen) -> Result<()> {
         if self.crash {
             return self.run_crash(screen);
+        }
+        if let Some(rows) = self.backup {
+            return self.run_backup(rows, screen);
         }
         let options = self.options()?;
         let mut watcher = Watcher { screen: *screen, bar: None };
@@ -138,6 +149,22 @@ impl Bench {
             0 => Ok(()),
             _ => Err(Error::failed("an engine has lost more than it may: see the report")),
         }
+    }
+
+    fn run_backup(&self, rows: u64, screen: &Screen) -> Result<()> {
+        let (repeat, folder) = (self.repeat, self.folder.clone());
+        let options = BackupBench { rows, writers: 2, repeat, folder };
+        let mut bar = None;
+        let mut tell = |mode: &str, done: u64, total: u64| {
+            let bar = bar.get_or_insert_with(|| Progress::new(*screen, total));
+            bar.set(done, mode.to_owned());
+        };
+        let failed = |error: &dyn std::fmt::Display| Error::failed(error.to_string());
+        let report = bobak_bench::backup::run(&options, &mut tell).map_err(|e| failed(&e))?;
+        drop(bar);
+        let json = report.to_json().map_err(|error| failed(&error))?;
+        let files = [(&self.json, json), (&self.markdown, report.to_markdown())];
+        write_all(&files, &report.to_text())
     }
 
     fn options(&self) -> Result<Options> {

@@ -1,5 +1,6 @@
 //! The commands: one file each, with its flags and what it does.
 
+mod backup;
 mod bench;
 mod copy;
 mod crash;
@@ -8,18 +9,23 @@ mod format;
 mod import;
 mod parse;
 mod query;
+mod restore;
+#[cfg(unix)]
+mod schedule;
 mod schema;
 #[cfg(unix)]
 mod serve;
 #[cfg(unix)]
 mod user;
 
+pub use backup::Backup;
 pub use bench::Bench;
 pub use copy::Copy;
 pub use crash::CrashWriter;
 pub use export::Export;
 pub use import::Import;
 pub use query::Query;
+pub use restore::Restore;
 pub use schema::Schema;
 #[cfg(unix)]
 pub use serve::Serve;

@@ -1,5 +1,6 @@
 //! `bobak serve`: databases for other programs.
 
+use super::schedule::Schedule;
 use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::engine::Engine;
@@ -21,6 +22,9 @@ pub struct Serve {
     /// The databases; the first is that of clients who name none
     #[arg(value_name = "[NAME=]FILE|URL", default_value = "bobak.db")]
     databases: Vec<String>,
+
+    #[command(flatten)]
+    schedule: Schedule,
 
     /// Listen on TCP at this address; may be repeated [default: 127.0.0.1:4715, unless there is another door]
     #[arg(short, long, value_name = "HOST:PORT")]
@@ -76,6 +80,7 @@ Examples:
   bobak serve app.db --unix /run/app.socket
   bobak serve app.db --token-file tokens.txt
   bobak serve main=app.db \"cache=memory:\" --listen 0.0.0.0:4715 --users-file users.txt --tls-cert chain.pem --tls-key key.pem
+  bobak serve app.db --backup backups --every 1h --keep 24
   bobak serve app.db --stdio
 
 Other programs then open bobak+unix:/run/app.socket, bobak://localhost:4715/main?token=…, or
@@ -91,14 +96,18 @@ impl Serve {
     pub fn run(&self, screen: &Screen) -> Result<()> {
         let quiet = *screen;
         let mut builder = Server::builder().settings(self.settings());
+        let mut databases = Vec::new();
         for database in &self.databases {
             let (name, url) = named(database);
-            builder = builder.shared_database(&name, open(&url)?);
+            let engine = open(&url)?;
+            builder = builder.shared_database(&name, Arc::clone(&engine));
+            databases.push((name, engine));
         }
         builder = self.doors(self.guests(builder)?);
         builder = builder.log(move |line| quiet.note(line));
         let server = Arc::new(builder.start()?);
         bobak_server::raise_file_limit();
+        let _backups = self.schedule.start(&databases, quiet)?;
         stop_at_signals(&server)?;
         if self.stdio {
             server.serve_stdio()?;

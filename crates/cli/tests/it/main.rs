@@ -2,6 +2,7 @@
 
 mod program; // how a test runs it
 
+mod backup; // taken, checked, put back
 mod bad_input; // each mistake: its exit code and its sentence
 mod bench; // a small run, and its reports
 mod copy; // from one database to another

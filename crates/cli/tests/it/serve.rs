@@ -163,3 +163,38 @@ fn a_server_that_is_killed() {
     let extra = u64::from(error.kind() == ErrorKind::Unknown);
     assert!((acknowledged..=acknowledged + extra).contains(&(rows / 1_000)), "{rows}");
 }
+
+/// Backups are taken while the server works, and the oldest go.
+#[test]
+fn backups_by_itself() {
+    let program = Program::new();
+    let flags = ["app.db", "--unix", "socket", "--backup", "kept", "--every", "1s", "--keep", "2"];
+    let server = Server::start(&program, &flags);
+    let db = open(&format!("bobak+unix:{}", program.path("socket").display()));
+    db.table::<Item>().unwrap().insert(&item("spade")).unwrap();
+    let backups = || {
+        let found = std::fs::read_dir(program.path("kept")).into_iter().flatten().flatten();
+        let names = found.map(|entry| entry.path());
+        let mut names: Vec<_> =
+            names.filter(|p| p.extension().is_some_and(|e| e == "db")).collect();
+        names.sort();
+        names
+    };
+    let (mut seen, mut most) = (std::collections::BTreeSet::new(), 0);
+    for _ in 0..600 {
+        let now = backups();
+        most = most.max(now.len());
+        seen.extend(now);
+        if seen.len() > 3 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert!(seen.len() > 3 && most <= 3, "{} at once, {seen:?}", most);
+    server.signal("-TERM");
+    let mut server = server;
+    assert!(server.child.wait().unwrap().success());
+    let last = backups().pop().unwrap();
+    let copy = open(&format!("sqlite:{}", last.display()));
+    assert_eq!(copy.table::<Item>().unwrap().count(Query::all()).unwrap(), 1);
+}

@@ -12,6 +12,9 @@
 //! * Virtual tables and functions are registered with boxes that SQLite frees by a function of the
 //!   same type; their callbacks catch every panic, and reach the rest of the crate through safe
 //!   traits ([`virtual_table`]).
+//! * A [`Backup`] owns its target, and touches its source only in calls that are given the source's
+//!   connection. One that is dropped unfinished leaves both in memory, since the source still
+//!   writes to the target.
 //! * A [`RowRef`] borrows what stepped it, so its texts end before the next step. What converts a
 //!   row's values takes it by `&mut`, since a conversion moves the bytes lent before.
 
@@ -19,6 +22,7 @@
 
 mod atomic_box;
 mod authorizer;
+mod backup;
 mod bind;
 mod collation;
 mod connection;
@@ -37,6 +41,7 @@ mod virtual_table;
 
 pub(crate) use atomic_box::AtomicBox;
 pub(crate) use authorizer::Action;
+pub(crate) use backup::{Backup, BackupState};
 pub use connection::version;
 pub(crate) use connection::{Connection, Failure, OpenFlags};
 pub use convert::Kind;

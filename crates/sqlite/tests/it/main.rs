@@ -6,6 +6,7 @@
 mod raw;
 mod support;
 
+mod backup; // on a disk that fails
 mod batches; // a batch does what row by row does
 mod commit; // several threads' writes in one transaction
 mod cursors; // cursors see the moment of their opening

@@ -10,10 +10,10 @@ use super::SnapshotFormat;
 use super::alter::{add_checked, check_references};
 use super::state::State;
 use super::table::TableState;
-use crate::{Error, ErrorKind, Result, TableSchema};
-use std::fs::{self, File};
+use crate::{Aside, Error, ErrorKind, Result, TableSchema};
+use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind as Io, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Reads a snapshot; `None` where there is no file.
@@ -58,27 +58,14 @@ pub(super) fn load(path: &Path) -> Result<Option<State>> {
 /// # Errors
 /// `Full`, `ReadOnly`, `Io`; the old file is then as it was.
 pub(super) fn save(path: &Path, format: SnapshotFormat, state: &State) -> Result<()> {
-    // The file itself is replaced where the path is a link to it.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let doing = format!("write the snapshot {}", path.display());
-    let old = fs::metadata(&path).ok().map(|old| old.permissions());
-    if old.as_ref().is_some_and(fs::Permissions::readonly) {
-        let message = format!("could not {doing}: it may only be read");
-        return Err(Error::new(ErrorKind::ReadOnly, message));
-    }
-    let aside = beside(&path);
-    let written = write_new(&aside, format, state).and_then(|()| {
-        if let Some(permissions) = old {
-            fs::set_permissions(&aside, permissions)?;
-        }
-        fs::rename(&aside, &path)?;
-        sync_folder(&path)
-    });
-    written.map_err(|error| {
-        // What is left is of no use, and its removal may fail for the same reason.
-        let _ = fs::remove_file(&aside);
-        Error::io(&doing, error)
-    })
+    let doing = |path: &Path| format!("write the snapshot {}", path.display());
+    let aside = Aside::of(path).map_err(|error| {
+        let message = format!("could not {}: {}", doing(path), error.message());
+        Error::new(error.kind(), message)
+    })?;
+    let place = aside.place().to_owned();
+    let written = write_new(aside.path(), format, state).and_then(|()| aside.put());
+    written.map_err(|error| Error::io(&doing(&place), error))
 }
 
 /// A table that is being read, and how many of its rows were.
@@ -124,14 +111,6 @@ impl Reading {
     }
 }
 
-/// A file in the same folder, so that it can be renamed. Its name has the process's number: another
-/// process's half-written file is not touched.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    path.with_file_name(name)
-}
-
 fn write_new(path: &Path, format: SnapshotFormat, state: &State) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 16, File::create(path)?);
     match format {
@@ -140,15 +119,6 @@ fn write_new(path: &Path, format: SnapshotFormat, state: &State) -> std::io::Res
     }
     file.flush()?;
     file.get_ref().sync_all()
-}
-
-/// Makes the renaming itself durable.
-fn sync_folder(path: &Path) -> std::io::Result<()> {
-    if cfg!(unix) {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
-    }
-    Ok(())
 }
 
 fn read_rest(mut file: impl Read, mut start: Vec<u8>) -> Result<Vec<u8>> {

@@ -1,0 +1,67 @@
+//! What a file is, by its first bytes.
+
+use bobak_core::{Error, Result};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// What a file seems to be. Nothing but its beginning is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An SQLite database.
+    Sqlite,
+    /// A snapshot of the memory engine.
+    Snapshot,
+    /// Compressed by Zstandard.
+    Zstd,
+    /// Compressed by gzip.
+    Gzip,
+    /// Nothing that is known: encrypted, or no backup.
+    Unknown,
+}
+
+const BEGINNINGS: [(&[u8], Kind); 4] = [
+    (b"SQLite format 3\0", Kind::Sqlite),
+    (b"BOBAKMEM", Kind::Snapshot),
+    (&[0x28, 0xb5, 0x2f, 0xfd], Kind::Zstd),
+    (&[0x1f, 0x8b], Kind::Gzip),
+];
+
+impl Kind {
+    /// Looks at a file.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        let doing = |error| Error::io(&format!("read {}", path.display()), error);
+        let mut first = Vec::new();
+        let file = File::open(path).map_err(doing)?;
+        file.take(64).read_to_end(&mut first).map_err(doing)?;
+        Ok(Self::of_bytes(&first))
+    }
+
+    fn of_bytes(first: &[u8]) -> Self {
+        if let Some((_, kind)) = BEGINNINGS.iter().find(|(begin, _)| first.starts_with(begin)) {
+            return *kind;
+        }
+        // A snapshot in JSON.
+        if first.trim_ascii_start().starts_with(b"{") { Self::Snapshot } else { Self::Unknown }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_apart() {
+        assert_eq!(Kind::of_bytes(b"SQLite format 3\0\x10\0"), Kind::Sqlite);
+        assert_eq!(Kind::of_bytes(b"\n{\"bobak\""), Kind::Snapshot);
+        assert_eq!(Kind::of_bytes(b"BOBAKMEM\x01"), Kind::Snapshot);
+        assert_eq!(Kind::of_bytes(&[0x1f, 0x8b, 8]), Kind::Gzip);
+        assert_eq!(Kind::of_bytes(b"\x28\xb5\x2f\xfd"), Kind::Zstd);
+        for unknown in [&b""[..], b"SQLite", b"PK"] {
+            assert_eq!(Kind::of_bytes(unknown), Kind::Unknown);
+        }
+    }
+}

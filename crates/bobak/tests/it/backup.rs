@@ -1,0 +1,310 @@
+//! Backups of databases that are being written.
+
+use bobak::{BackupOptions, BackupPhase, Compression, RestoreOptions, prelude::*};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[derive(Record, Clone, Debug, PartialEq)]
+struct Account {
+    id: i64,
+    balance: i64,
+    #[record(unique, max = 80)]
+    name: String,
+}
+
+const ACCOUNTS: i64 = 2_000;
+
+fn open(url: &str) -> Db {
+    let db = Db::builder().record::<Account>().open(url).unwrap();
+    db.create_missing_tables().unwrap();
+    db
+}
+
+fn fill(db: &Db) {
+    let mut batch = db.batch(BatchOptions::new());
+    for id in 1..=ACCOUNTS {
+        batch.insert(&Account { id: 0, balance: 100, name: format!("{id:060}") }).unwrap();
+    }
+    batch.finish().unwrap();
+}
+
+fn url(path: &Path, settings: &str) -> String {
+    format!("sqlite:{}{settings}", path.display())
+}
+
+/// Moves money until it is told to stop, so that the sum is the same at every moment; says how often.
+fn move_money(db: &Db, stop: &AtomicBool) -> u64 {
+    let mut moved = 0;
+    while !stop.load(Ordering::Relaxed) {
+        db.transaction(|transaction| {
+            let accounts = transaction.table::<Account>()?;
+            for (id, amount) in [(moved as i64 % ACCOUNTS, -7), ((moved as i64 * 31) % ACCOUNTS, 7)]
+            {
+                let mut account = accounts.require(id + 1)?;
+                account.balance += amount;
+                accounts.update(&account)?;
+            }
+            Ok(())
+        })
+        .unwrap();
+        moved += 1;
+    }
+    moved
+}
+
+fn check(url: &str) {
+    let db = open(url);
+    let sum = db.sql::<(i64, i64)>("SELECT count(*), sum(balance) FROM account", ()).unwrap();
+    assert_eq!(sum, [(ACCOUNTS, 100 * ACCOUNTS)]);
+}
+
+/// In every mode of SQLite: the backup is of one moment, and the writers went on.
+#[test]
+fn while_others_write() {
+    for settings in [
+        "?synchronous=normal",
+        "?journal=delete&synchronous=off",
+        "?journal=delete&synchronous=off&locking=exclusive",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&url(&folder.path().join("app.db"), settings));
+        fill(&db);
+        let file = folder.path().join("backup.db");
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let writers =
+                [scope.spawn(|| move_money(&db, &stop)), scope.spawn(|| move_money(&db, &stop))];
+            let mut phases = Vec::new();
+            let report = db
+                .backup(&file, &BackupOptions::new(), |step| {
+                    assert!(step.done <= step.of);
+                    phases.push(step.phase);
+                    Ok(())
+                })
+                .unwrap();
+            stop.store(true, Ordering::Relaxed);
+            for writer in writers {
+                assert!(writer.join().unwrap() > 0, "{settings}");
+            }
+            phases.dedup();
+            assert_eq!(phases, [BackupPhase::Copy, BackupPhase::Check]);
+            assert_eq!(report.tables, [("account".to_owned(), ACCOUNTS as u64)]);
+            assert!(report.compared && report.bytes > 100_000, "{report:?}");
+        });
+        // A file that needs no other beside it, and that only its owner's readers read.
+        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let names: Vec<_> =
+            names.filter(|name| name.to_string_lossy().contains("backup")).collect();
+        assert_eq!(names, ["backup.db"]);
+        check(&url(&file, "?mode=ro&journal=delete"));
+        db.backup(folder.path().join("again.db"), &BackupOptions::new(), |_| Ok(())).unwrap();
+    }
+}
+
+#[test]
+fn compressed_and_restored() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open("sqlite::memory:");
+    fill(&db);
+    for compression in [Compression::None, Compression::Zstd, Compression::Gzip] {
+        let packs = compression != Compression::None;
+        let file = folder.path().join(format!("{compression:?}"));
+        let options = BackupOptions::new().compression(compression);
+        if packs && !cfg!(feature = "compress") {
+            let error = db.backup(&file, &options, |_| Ok(())).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            continue;
+        }
+        let report = db.backup(&file, &options, |_| Ok(())).unwrap();
+        let stored = fs::metadata(&file).unwrap().len();
+        assert_eq!((report.stored, report.compression), (stored, compression));
+        assert_eq!(packs, stored < report.bytes / 2, "{report:?}");
+        let mut piped = Vec::new();
+        db.backup_to(&mut piped, &options, |_| Ok(())).unwrap();
+        assert_eq!(piped.len() as u64, stored);
+        let checked = Db::check_backup(&file).unwrap();
+        assert_eq!((checked.tables, checked.compared), (report.tables, packs));
+        let place = url(&folder.path().join(format!("{compression:?}.db")), "");
+        Db::restore(&file, &place, &RestoreOptions::new()).unwrap();
+        check(&place);
+    }
+}
+
+/// A backup with any byte changed, or cut off anywhere, is refused, and harms nothing.
+#[test]
+#[cfg(feature = "compress")]
+fn damaged_backups_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::open("sqlite::memory:").unwrap();
+    db.execute("CREATE TABLE t AS SELECT 1 AS a, 'text' AS b", ()).unwrap();
+    let place = folder.path().join("app.db");
+    drop(open(&url(&place, "?journal=delete")));
+    let before = fs::read(&place).unwrap();
+    let options = RestoreOptions::new().overwrite(true);
+    for compression in [Compression::Zstd, Compression::Gzip] {
+        let mut good = Vec::new();
+        let packed = BackupOptions::new().compression(compression);
+        db.backup_to(&mut good, &packed, |_| Ok(())).unwrap();
+        let file = folder.path().join("wrong");
+        let refused = |bytes: &[u8], what: &str| {
+            fs::write(&file, bytes).unwrap();
+            let error = Db::restore(&file, &url(&place, ""), &options).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
+            assert!(error.message().contains("wrong"), "{error}");
+        };
+        let mut harmless = 0;
+        for place in (0..good.len()).step_by(3) {
+            let mut wrong = good.clone();
+            wrong[place] ^= 0x10;
+            fs::write(&file, &wrong).unwrap();
+            // The time in a gzip, and the bits that fill its last byte, mean nothing.
+            if compression == Compression::Gzip && Db::check_backup(&file).is_ok() {
+                harmless += 1;
+                continue;
+            }
+            refused(&wrong, &format!("{compression:?}, byte {place}"));
+        }
+        assert!(harmless < 5, "{harmless}");
+        for length in [0, 1, 20, good.len() / 2, good.len() - 1] {
+            refused(&good[..length], &format!("{compression:?}, {length} bytes"));
+        }
+        refused(&[&good[..], b"x"].concat(), "more behind");
+        refused(&[&good[..], &good[..]].concat(), "twice");
+    }
+    assert_eq!(fs::read(&place).unwrap(), before);
+    let names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
+#[test]
+fn plain_backups_are_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open("sqlite::memory:");
+    fill(&db);
+    let file = folder.path().join("backup.db");
+    db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
+    let good = fs::read(&file).unwrap();
+    // A page of an index, and a cut between two pages.
+    let mut wrong = good.clone();
+    let page = wrong.len() - 4096;
+    wrong[page..page + 400].fill(0xee);
+    for bytes in [&wrong[..], &good[..good.len() - 8192], &good[..70], b""] {
+        fs::write(&file, bytes).unwrap();
+        let to = folder.path().join("app.db");
+        let error = Db::restore(&file, &url(&to, ""), &RestoreOptions::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(!to.exists());
+    }
+}
+
+#[test]
+fn restoring_over_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let (place, file) = (folder.path().join("app.db"), folder.path().join("backup.db"));
+    let db = open(&url(&place, ""));
+    fill(&db);
+    db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
+    let restore = |overwrite| {
+        Db::restore(
+            &file,
+            &url(&place, "?busy_timeout=50"),
+            &RestoreOptions::new().overwrite(overwrite),
+        )
+    };
+    assert_eq!(restore(false).unwrap_err().kind(), ErrorKind::Conflict);
+    let error = restore(true).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+    db.execute("DELETE FROM account WHERE id > 10", ()).unwrap();
+    drop(db);
+    // As a killed process leaves it: the log, whose changes are not the backup's, is there still.
+    let killed = tempfile::tempdir().unwrap();
+    let other = open(&url(&killed.path().join("app.db"), ""));
+    fill(&other);
+    other.execute("DELETE FROM account WHERE id > 10", ()).unwrap();
+    for name in ["app.db", "app.db-wal"] {
+        fs::copy(killed.path().join(name), folder.path().join(name)).unwrap();
+    }
+    restore(true).unwrap();
+    check(&url(&place, ""));
+    // A damaged one, with a log.
+    fs::write(&place, "this is no database, whatever its name says").unwrap();
+    fs::copy(killed.path().join("app.db-wal"), folder.path().join("app.db-wal")).unwrap();
+    restore(true).unwrap();
+    check(&url(&place, ""));
+    // One that is gone, but has left its log.
+    fs::remove_file(&place).unwrap();
+    fs::copy(killed.path().join("app.db-wal"), folder.path().join("app.db-wal")).unwrap();
+    assert_eq!(restore(false).unwrap_err().kind(), ErrorKind::Conflict);
+    restore(true).unwrap();
+    check(&url(&place, ""));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn what_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("app.db");
+    let db = open(&url(&place, ""));
+    fill(&db);
+    let options = BackupOptions::new().overwrite(true);
+    let kind = |file: &Path| db.backup(file, &options, |_| Ok(())).unwrap_err().kind();
+    assert_eq!(kind(&place), ErrorKind::Misuse);
+    assert_eq!(kind(&folder.path().join("app.db-wal")), ErrorKind::Misuse);
+    assert_eq!(kind(folder.path()), ErrorKind::Config);
+    assert_eq!(kind(&folder.path().join("gone/backup.db")), ErrorKind::Io);
+    let stopped = db.backup(folder.path().join("b"), &options, |_| {
+        Err(Error::new(ErrorKind::Interrupted, "enough"))
+    });
+    assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted);
+    let unknown = db.backup(folder.path().join("b"), &BackupOptions::new().engine("x"), |_| Ok(()));
+    assert_eq!(unknown.unwrap_err().kind(), ErrorKind::Config);
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        db.backup(folder.path().join("b"), &options, |_| panic!("of the caller's"))
+    }));
+    assert!(panicked.is_err());
+    // Nothing is left of any, and the database goes on.
+    let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(names.into_iter().all(|name| name.to_string_lossy().starts_with("app.db")));
+    db.execute("UPDATE account SET balance = 100", ()).unwrap();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_leaves_the_old_backup() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open("sqlite::memory:");
+    fill(&db);
+    let error =
+        db.backup_to(fs::File::create("/dev/full").unwrap(), &BackupOptions::new(), |_| Ok(()));
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Full);
+    let file = folder.path().join("backup.db");
+    db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
+    let mut rights = fs::metadata(&file).unwrap().permissions();
+    rights.set_readonly(true);
+    fs::set_permissions(&file, rights).unwrap();
+    let again = db.backup(&file, &BackupOptions::new().overwrite(true), |_| Ok(()));
+    assert_eq!(again.unwrap_err().kind(), ErrorKind::ReadOnly);
+    check(&url(&file, "?mode=ro&journal=delete"));
+}
+
+#[test]
+fn the_memory_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own");
+    let place = format!("memory:{}", own.display());
+    let db = open(&place);
+    fill(&db);
+    let file = folder.path().join("backup");
+    let report = db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
+    assert!(report.compared && report.rows() == ACCOUNTS as u64);
+    let error = db.backup(&own, &BackupOptions::new().overwrite(true), |_| Ok(()));
+    assert!(error.is_ok() || error.unwrap_err().kind() == ErrorKind::Misuse);
+    let again = format!("memory:{}", folder.path().join("again").display());
+    Db::restore(&file, &again, &RestoreOptions::new()).unwrap();
+    let accounts = open(&again).table::<Account>().unwrap().count(Query::all()).unwrap();
+    assert_eq!(accounts, ACCOUNTS as u64);
+    let wrong = Db::restore(&file, "memory:", &RestoreOptions::new()).unwrap_err();
+    assert_eq!(wrong.kind(), ErrorKind::Unsupported);
+}

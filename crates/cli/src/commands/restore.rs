@@ -1,0 +1,60 @@
+//! `bobak restore`: a backup put back.
+
+use super::backup::{explain, sentence};
+use crate::error::{Error, Result};
+use crate::output::Screen;
+use bobak::{Db, RestoreOptions};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Put a backup back, or only check it.
+///
+/// The backup is copied beside its place and checked there: its checksum, every page and index, the numbers of its rows.
+/// Only then it is put in place, at once. Stop the programs that use the database before.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Restore {
+    /// The backup, plain or compressed
+    #[arg(value_name = "BACKUP")]
+    backup: PathBuf,
+
+    /// The database to make, such as sqlite:app.db
+    #[arg(value_name = "DATABASE", required_unless_present = "check")]
+    database: Option<String>,
+
+    /// Replace a database that is there
+    #[arg(long)]
+    overwrite: bool,
+
+    /// Only check the backup
+    #[arg(long, conflicts_with_all = ["database", "overwrite"])]
+    check: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bobak restore backup.db sqlite:app.db
+  bobak restore app.db.zst sqlite:app.db --overwrite
+  bobak restore --check app.db.zst";
+
+impl Restore {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// A backup that was cut off, is damaged, or is none; a database that is there, or that somebody has open.
+    pub fn run(&self, screen: &Screen) -> Result<()> {
+        let Some(url) = &self.database else {
+            let report = Db::check_backup(&self.backup)?;
+            screen.note(format_args!("sound: {}", sentence(&report)));
+            return Ok(());
+        };
+        let options = RestoreOptions::new().overwrite(self.overwrite);
+        let report =
+            Db::restore(&self.backup, url, &options).map_err(|error| match error.kind() {
+                bobak::ErrorKind::Config => Error::usage(error.to_string()),
+                _ => explain(error),
+            })?;
+        screen.note(format_args!("restored {}", sentence(&report)));
+        Ok(())
+    }
+}

@@ -1,0 +1,254 @@
+//! Backups that `bobak serve` takes by itself.
+
+use super::backup::{Compress, sentence};
+use crate::error::{Error, Result};
+use crate::output::Screen;
+use bobak::engine::{Engine, backup};
+use bobak::{BackupOptions, Compression, ErrorKind};
+use clap::Args;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+/// The flags of the backups.
+#[derive(Debug, Args)]
+pub struct Schedule {
+    /// Back the databases up to this folder, as NAME-20261122T043000Z.db (UTC), while they are served
+    #[arg(long, value_name = "FOLDER")]
+    backup: Option<PathBuf>,
+
+    /// With --backup: how often, such as 15m, 1h or 1d; the first is taken at once, unless the last one is younger
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration, requires = "backup")]
+    every: Duration,
+
+    /// With --backup: how many backups of each database are kept; the oldest go when a new one is there
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..), requires = "backup")]
+    keep: u32,
+
+    /// With --backup: how they are compressed
+    #[arg(long, value_name = "HOW", default_value = "none", requires = "backup")]
+    compress: Compress,
+}
+
+/// The backups under way; dropping it ends them.
+pub struct Backups {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Stop {
+    stopped: Mutex<bool>,
+    changed: Condvar,
+}
+
+struct Work {
+    databases: Vec<(String, Arc<dyn Engine>)>,
+    folder: PathBuf,
+    every: Duration,
+    keep: usize,
+    options: BackupOptions,
+    ending: String,
+    screen: Screen,
+}
+
+impl Schedule {
+    /// Starts taking backups of these databases, if that is wanted.
+    ///
+    /// # Errors
+    /// A folder that is none; a database that can't be backed up to a file.
+    pub fn start(
+        &self,
+        databases: &[(String, Arc<dyn Engine>)],
+        screen: Screen,
+    ) -> Result<Option<Backups>> {
+        let Some(folder) = &self.backup else { return Ok(None) };
+        fs::create_dir_all(folder)
+            .map_err(|error| Error::io(format_args!("make {}", folder.display()), &error))?;
+        for (name, engine) in databases {
+            if !matches!(engine.name(), "sqlite" | "memory") {
+                let message = format!("{name} is not backed up by Bobak: its server does that");
+                return Err(Error::usage(message));
+            }
+        }
+        let compression = Compression::from(self.compress);
+        let packed = match compression {
+            Compression::Zstd => ".zst",
+            Compression::Gzip => ".gz",
+            _ => "",
+        };
+        let work = Work {
+            databases: databases.to_vec(),
+            folder: folder.clone(),
+            every: self.every,
+            keep: usize::try_from(self.keep).unwrap_or(usize::MAX),
+            options: BackupOptions::new().compression(compression),
+            ending: packed.to_owned(),
+            screen,
+        };
+        let stop = Arc::new(Stop::default());
+        let heard = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("backups".to_owned())
+            .spawn(move || work.run(&heard))
+            .map_err(|error| Error::io("start the backups", &error))?;
+        Ok(Some(Backups { stop, thread: Some(thread) }))
+    }
+}
+
+impl Drop for Backups {
+    fn drop(&mut self) {
+        *self.stop.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stop.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Stop {
+    fn is_asked(&self) -> bool {
+        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits so long; whether to stop.
+    fn wait(&self, time: Duration) -> bool {
+        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(stopped, time, |stopped| !*stopped);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl Work {
+    fn run(&self, stop: &Stop) {
+        let mut next = Instant::now() + self.first_wait();
+        while !stop.wait(next.saturating_duration_since(Instant::now())) {
+            next = Instant::now() + self.every;
+            for (name, engine) in &self.databases {
+                if stop.is_asked() {
+                    return;
+                }
+                match self.back_up(name, &**engine, stop) {
+                    Ok(line) => self.screen.note(line),
+                    Err(error) if stop.is_asked() => drop(error),
+                    Err(error) => self.screen.note(format_args!("no backup of {name}: {error}")),
+                }
+            }
+        }
+    }
+
+    fn back_up(&self, name: &str, engine: &dyn Engine, stop: &Stop) -> Result<String> {
+        let form = if engine.name() == "memory" { "bobak" } else { "db" };
+        let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+        let file = self.folder.join(format!("{name}-{stamp}.{form}{}", self.ending));
+        let report = backup(engine, &file, &self.options, &mut |_| match stop.is_asked() {
+            false => Ok(()),
+            true => Err(bobak::Error::new(ErrorKind::Interrupted, "the server stops")),
+        })?;
+        self.clear(name, &file)?;
+        Ok(format!("{}: {}", file.display(), sentence(&report)))
+    }
+
+    /// Removes the oldest backups of a database beyond those that are kept; never the one just made, whatever the clock
+    /// says.
+    fn clear(&self, name: &str, made: &Path) -> Result<()> {
+        let mut old = self.backups_of(name);
+        old.retain(|file| file != made);
+        let surplus = (old.len() + 1).saturating_sub(self.keep);
+        for file in old.iter().take(surplus) {
+            fs::remove_file(file)
+                .map_err(|error| Error::io(format_args!("remove {}", file.display()), &error))?;
+        }
+        Ok(())
+    }
+
+    /// The backups of a database that are there, the oldest first.
+    fn backups_of(&self, name: &str) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let is_one = |path: &PathBuf| {
+            let file = path.file_name().and_then(|file| file.to_str());
+            file.is_some_and(|file| is_backup_of(name, file))
+        };
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_one).collect();
+        files.sort();
+        files
+    }
+
+    /// How long to wait for the first backup: until the oldest of the databases' last ones is as old as it may be.
+    fn first_wait(&self) -> Duration {
+        let age = |file: &PathBuf| {
+            let made = fs::metadata(file).and_then(|file| file.modified()).ok()?;
+            // A file from the future says nothing.
+            SystemTime::now().duration_since(made).ok()
+        };
+        let left = self.databases.iter().map(|(name, _)| {
+            let last = self.backups_of(name).last().and_then(age);
+            last.map_or(Duration::ZERO, |age| self.every.saturating_sub(age))
+        });
+        left.min().unwrap_or_default()
+    }
+}
+
+/// Whether a file's name is that of a backup of this database: `NAME-20261122T043000Z.db.zst`.
+fn is_backup_of(name: &str, file: &str) -> bool {
+    let behind = || {
+        let rest = file.strip_prefix(name)?.strip_prefix('-')?;
+        rest.split_once('.')
+    };
+    behind().is_some_and(|(stamp, form)| {
+        let shape: String =
+            stamp.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        let forms = ["db", "db.zst", "db.gz", "bobak", "bobak.zst", "bobak.gz"];
+        shape == "00000000T000000Z" && forms.contains(&form)
+    })
+}
+
+/// `90s`, `15m`, `1h`, `1d`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a time such as 15m, 1h or 1d".to_owned();
+    let (place, unit) = text.char_indices().last().ok_or_else(wrong)?;
+    let number: u64 = text.get(..place).and_then(|n| n.parse().ok()).ok_or_else(wrong)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return Err(wrong()),
+    };
+    match number.checked_mul(seconds).filter(|seconds| (1..=31_536_000).contains(seconds)) {
+        Some(seconds) => Ok(Duration::from_secs(seconds)),
+        None => Err("expected a time from a second to a year".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1d"), Ok(Duration::from_secs(86_400)));
+        for wrong in ["", "h", "1", "1w", "0s", "-1h", "400d", "99999999999999999999h", "1é"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_no_backups() {
+        assert!(is_backup_of("app", "app-20261122T043000Z.db"));
+        assert!(is_backup_of("app", "app-20261122T043000Z.db.zst"));
+        for other in [
+            "app-2-20261122T043000Z.db",
+            "app-20261122T043000Z.db.1.2.new",
+            "app-20261122T043000Z.txt",
+            "app-2026.db",
+            "app.db",
+            "other-20261122T043000Z.db",
+        ] {
+            assert!(!is_backup_of("app", other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Backups taken, checked and put back by the program.
+
+use crate::program::Program;
+use bobak::{Db, Record};
+use std::fs;
+use std::process::{Command, Stdio};
+
+#[derive(Record)]
+struct Item {
+    id: i64,
+    name: String,
+}
+
+fn fill(program: &Program, url: &str, rows: i64) {
+    let url = url.replacen(':', &format!(":{}/", program.path("").display()), 1);
+    let db = Db::builder().record::<Item>().open(&url).expect("opens");
+    db.create_missing_tables().expect("creates");
+    for n in 0..rows {
+        let item = Item { id: 0, name: format!("item {n}") };
+        db.table().expect("is there").insert(&item).expect("inserts");
+    }
+    db.flush().expect("flushes");
+}
+
+fn rows(program: &Program, url: &str) -> String {
+    program.ok(&["query", url, "SELECT count(*) AS n FROM item", "--format", "csv"])
+}
+
+#[test]
+fn there_and_back() {
+    let program = Program::new();
+    fill(&program, "sqlite:app.db", 500);
+    for file in ["plain.db", "packed.db.zst", "packed.db.gz"] {
+        let run = program.run(&["backup", "sqlite:app.db", file]);
+        assert!(run.code == 0 && run.err.contains("500 rows of 1 tables"), "{}", run.err);
+        let run = program.run(&["restore", "--check", file]);
+        assert!(run.code == 0 && run.err.contains("sound: 500 rows"), "{}", run.err);
+        program.fails(1, "--overwrite", &["backup", "sqlite:app.db", file]);
+        program.ok(&["backup", "sqlite:app.db", file, "--overwrite", "--no-pauses"]);
+        program.fails(1, "--overwrite", &["restore", file, "sqlite:app.db"]);
+        let target = format!("sqlite:from-{file}.db");
+        program.ok(&["restore", file, &target]);
+        assert!(rows(&program, &target).contains("500"));
+    }
+    // Replaced, with what was written since gone.
+    fill(&program, "sqlite:app.db", 3);
+    program.ok(&["restore", "packed.db.zst", "sqlite:app.db", "--overwrite"]);
+    assert!(rows(&program, "sqlite:app.db").contains("500"));
+    let (zstd, plain) = (program.path("packed.db.zst"), program.path("plain.db"));
+    assert!(fs::metadata(zstd).unwrap().len() < fs::metadata(plain).unwrap().len() / 2);
+    // The memory engine's snapshots are backed up too; from one engine to the other nothing goes.
+    fill(&program, "memory:store.bobak", 7);
+    program.ok(&["backup", "memory:store.bobak", "store.gz"]);
+    program.ok(&["restore", "store.gz", "memory:again.bobak"]);
+    program.fails(1, "another engine's", &["restore", "store.gz", "sqlite:other.db"]);
+    assert!(!program.path("other.db").exists());
+    let left = fs::read_dir(program.path("")).unwrap();
+    let names: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.iter().all(|name| !name.to_string_lossy().ends_with(".new")), "{names:?}");
+}
+
+#[test]
+fn to_standard_output() {
+    let program = Program::new();
+    fill(&program, "sqlite:app.db", 20);
+    let command = ["backup", "sqlite:app.db", "-", "--compress", "zstd"];
+    let run = Command::new(env!("CARGO_BIN_EXE_bobak"))
+        .args(command)
+        .current_dir(program.path(""))
+        .stderr(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(run.status.success());
+    program.file("piped", run.stdout);
+    program.ok(&["restore", "piped", "sqlite:piped.db"]);
+    assert!(rows(&program, "sqlite:piped.db").contains("20"));
+}
+
+#[test]
+fn what_can_not_be() {
+    let program = Program::new();
+    fill(&program, "sqlite:app.db", 5);
+    program.fails(1, "no file", &["backup", "sqlite:none.db", "backup.db"]);
+    program.fails(1, "database itself", &["backup", "sqlite:app.db", "app.db", "--overwrite"]);
+    program.fails(1, "No such file", &["backup", "sqlite:app.db", "gone/backup.db"]);
+    program.fails(1, "is a folder", &["backup", "sqlite:app.db", "."]);
+    program.ok(&["backup", "sqlite:app.db", "good.zst"]);
+    let mut bytes = fs::read(program.path("good.zst")).unwrap();
+    let cut = bytes.len() - 7;
+    program.file("cut.zst", &bytes[..cut]);
+    bytes[100] ^= 4;
+    program.file("flipped.zst", &bytes);
+    program.file("foreign", "hello");
+    for (file, sentence) in
+        [("cut.zst", "cut off"), ("flipped.zst", "damaged"), ("foreign", "no backup")]
+    {
+        program.fails(1, sentence, &["restore", "--check", file]);
+        program.fails(1, sentence, &["restore", file, "sqlite:app.db", "--overwrite"]);
+        assert!(rows(&program, "sqlite:app.db").contains('5'));
+    }
+    program.fails(1, "is no file", &["restore", "good.zst", "sqlite::memory:"]);
+    program.fails(2, "", &["restore", "good.zst"]);
+}

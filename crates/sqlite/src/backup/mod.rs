@@ -1,0 +1,235 @@
+//! Backups of a running database: SQLite's own, page by page, in steps of a few milliseconds.
+//!
+//! With a log the pages come from a connection of the backup's own, in one read transaction: what
+//! others write meanwhile goes to the log and disturbs nothing. Without one a read transaction would
+//! keep writers from their commits; the pages then come from the writing connection itself, which
+//! others use between two steps and which passes on what they write to pages that are copied
+//! already. Only what other processes write makes such a backup begin again, and after some times
+//! it keeps them waiting.
+
+mod check;
+mod pace;
+mod replace;
+mod source;
+
+pub(crate) use check::check_file;
+pub(crate) use replace::replace;
+
+use crate::engine::Inner;
+use crate::error::translate;
+use crate::ffi::{self, Backup, BackupState, OpenFlags, codes};
+use crate::open;
+use crate::settings::Settings;
+use bobak_core::{BackupContent, BackupJob, BackupPhase, BackupStep, Error, ErrorKind, Result};
+use check::count_rows;
+use pace::Pace;
+use source::Source;
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// So often the backup may begin again since others wrote.
+const RESTARTS: u32 = 3;
+
+/// What is written in one go is synced after so many bytes. A file system that is told to sync
+/// a lot at once makes everybody's commits wait.
+const SYNC_EACH: u64 = 1 << 20;
+
+/// Up to this size of the database its rows are counted while writers wait, where that must be.
+const COUNTED_IN_STEP: u64 = 8 << 20;
+
+/// Tables with the numbers of their rows.
+type Counts = Vec<(String, u64)>;
+
+impl Inner {
+    /// See [`Engine::backup`](bobak_core::Engine::backup).
+    pub(crate) fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
+        if self.is_private() {
+            let message = "the database has no tables of its own to back up";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        let BackupJob { file, place, pauses, watch } = job;
+        let settings = self.settings();
+        refuse_own(place, settings)?;
+        let source = Source::open(self)?;
+        let target = open_target(file, settings)?;
+        let copying = Copying::begin(source, target, settings.busy_timeout)?;
+        let smooth = settings.vfs.is_none().then_some(file);
+        let (counts, page_size) = copying.run(Pace::new(pauses), smooth, watch)?;
+        watch(BackupStep { phase: BackupPhase::Check, done: 0, of: page_size })?;
+        let content = check_file(file, settings)?;
+        match counts {
+            Some(counts) if counts != content.tables => {
+                let message = format!("the backup {} has other rows", file.display());
+                Err(Error::new(ErrorKind::Corrupt, message))
+            }
+            counts => Ok(BackupContent { compared: counts.is_some(), ..content }),
+        }
+    }
+}
+
+/// Refuses to put a backup where the database itself is.
+fn refuse_own(place: &Path, settings: &Settings) -> Result<()> {
+    let Some(own) = &settings.path else { return Ok(()) };
+    let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (own, place) = (full(own), full(place));
+    if own == place || replace::logs(&own).contains(&place) {
+        let message = format!("{} is the database itself: name another file", place.display());
+        return Err(Error::new(ErrorKind::Misuse, message));
+    }
+    Ok(())
+}
+
+/// The new file. Nothing of it is worth a journal: it is whole, or thrown away.
+fn open_target(file: &Path, settings: &Settings) -> Result<ffi::Connection> {
+    let own = settings.path.as_deref();
+    let settings = Settings { path: Some(file.to_owned()), ..settings.clone() };
+    let flags = OpenFlags { read_only: false, create: true };
+    if settings.vfs.is_none() {
+        make(file, own).map_err(|error| Error::io(&format!("make {}", file.display()), error))?;
+    }
+    let mut target = open::connect(&settings, flags)?;
+    for setting in ["locking_mode = exclusive", "journal_mode = off", "synchronous = full"] {
+        let done = target.exec(&format!("PRAGMA {setting}"));
+        done.map_err(|failure| open::name_file(translate(failure, None), &settings))?;
+    }
+    Ok(target)
+}
+
+/// An empty file, to be read by nobody who could not read the database.
+fn make(file: &Path, database: Option<&Path>) -> std::io::Result<()> {
+    let made = File::create(file)?;
+    #[cfg(unix)]
+    if let Some(database) = database {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(database)?.permissions().mode() & 0o777 | 0o600;
+        made.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    }
+    let _ = (made, database);
+    Ok(())
+}
+
+/// A backup under way. However it ends, its source is let go.
+struct Copying<'e> {
+    source: Source<'e>,
+    backup: Option<Backup>,
+    patience: Duration,
+}
+
+impl<'e> Copying<'e> {
+    fn begin(mut source: Source<'e>, target: ffi::Connection, patience: Duration) -> Result<Self> {
+        let mut target = Some(target);
+        let backup = source.with(|connection| {
+            let target = target.take().ok_or_else(|| crate::error::misuse("begun twice"))?;
+            Backup::begin(&mut connection.db, target).map_err(|failure| translate(failure, None))
+        })?;
+        Ok(Self { source, backup: Some(backup), patience })
+    }
+
+    /// Copies all; gives the numbers of rows at that moment, where they could be had, and the size.
+    fn run(
+        mut self,
+        mut pace: Pace,
+        smooth: Option<&Path>,
+        watch: &mut dyn FnMut(BackupStep) -> Result<()>,
+    ) -> Result<(Option<Counts>, u64)> {
+        let page_size = self.source.with(|c| c.first_integer("PRAGMA page_size"))?;
+        let page_size = u64::try_from(page_size).unwrap_or(4_096);
+        let mut counts =
+            if self.source.is_snapshot() { Some(self.source.with(count_rows)?) } else { None };
+        let mut smoothing = smooth.and_then(|file| File::open(file).ok()).map(|f| (f, 0_u64));
+        let (mut restarts, mut last) = (0, None::<BackupState>);
+        loop {
+            let begun = Instant::now();
+            let counting = counts.is_none();
+            let state = self.step(pace.pages(), |connection, state| {
+                // Nobody writes before this is over: the numbers are those of the backup.
+                if state.done && counting && state.pages * page_size <= COUNTED_IN_STEP {
+                    counts = Some(count_rows(connection)?);
+                }
+                Ok(())
+            })?;
+            watch(BackupStep {
+                phase: BackupPhase::Copy,
+                done: (state.pages - state.left) * page_size,
+                of: state.pages * page_size,
+            })?;
+            if state.done {
+                self.finish()?;
+                return Ok((counts, state.pages * page_size));
+            }
+            if last.is_some_and(|last| state.left > last.left && state.pages <= last.pages) {
+                restarts += 1;
+            }
+            last = Some(state);
+            if restarts > RESTARTS {
+                pace.hurry();
+            }
+            if let Some((file, unsynced)) = &mut smoothing {
+                *unsynced += u64::from(pace.pages()) * page_size;
+                if *unsynced >= SYNC_EACH {
+                    *unsynced = 0;
+                    // Only to spread the work: SQLite syncs the whole at the end.
+                    let _ = file.sync_data();
+                }
+            }
+            pace.rest(begun.elapsed());
+        }
+    }
+
+    /// One step, and with it, before others get on, what `then` does.
+    fn step(
+        &mut self,
+        pages: u32,
+        then: impl FnOnce(&mut crate::connection::Connection, BackupState) -> Result<()>,
+    ) -> Result<BackupState> {
+        let deadline = Instant::now() + self.patience;
+        let Some(backup) = &mut self.backup else {
+            return Err(crate::error::misuse("the backup has ended"));
+        };
+        let mut then = Some(then);
+        loop {
+            let stepped = self.source.with(|connection| {
+                let state = match backup.step(&mut connection.db, pages) {
+                    Ok(state) => state,
+                    Err(failure) if is_busy(&failure) && Instant::now() < deadline => {
+                        return Ok(None);
+                    }
+                    Err(failure) => return Err(translate(failure, None)),
+                };
+                then.take().map_or(Ok(()), |then| then(connection, state))?;
+                Ok(Some(state))
+            })?;
+            match stepped {
+                Some(state) => return Ok(state),
+                None => std::thread::sleep(Duration::from_millis(2)),
+            }
+        }
+    }
+
+    /// Ends it, and makes the file one that needs no other beside it.
+    fn finish(mut self) -> Result<()> {
+        let Some(backup) = self.backup.take() else { return Ok(()) };
+        let ended = |failure| translate(failure, None);
+        let mut target =
+            self.source.with(|connection| backup.finish(&mut connection.db).map_err(ended))?;
+        self.source.end();
+        // The first page says that there is a log, as the source's does.
+        target.exec("PRAGMA journal_mode = delete").map_err(ended)
+    }
+}
+
+impl Drop for Copying<'_> {
+    fn drop(&mut self) {
+        if let Some(backup) = self.backup.take() {
+            // Where the source is not to be had, both stay in memory: see `ffi::Backup`.
+            let _ = self.source.with(|connection| {
+                backup.finish(&mut connection.db).map(drop).map_err(|f| translate(f, None))
+            });
+        }
+    }
+}
+
+fn is_busy(failure: &ffi::Failure) -> bool {
+    matches!(failure.code & 0xff, codes::SQLITE_BUSY | codes::SQLITE_LOCKED)
+}

@@ -1,0 +1,72 @@
+//! How much a step of a backup does, and how long it rests after.
+
+use std::time::Duration;
+
+/// A step is to take so long: who waits for its end waits no longer.
+const STEP: Duration = Duration::from_millis(4);
+
+/// The pages of the first step, and the fewest and the most of any.
+const FIRST: u32 = 32;
+const FEWEST: u32 = 4;
+const MOST: u32 = 1 << 14;
+
+/// The pace of a backup: it fits the pages of a step to the time that they take.
+#[derive(Debug)]
+pub(super) struct Pace {
+    pages: u32,
+    pauses: bool,
+}
+
+impl Pace {
+    pub(super) fn new(pauses: bool) -> Self {
+        Self { pages: FIRST, pauses }
+    }
+
+    pub(super) fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// From now on all that is left in one step.
+    pub(super) fn hurry(&mut self) {
+        self.pages = u32::MAX;
+        self.pauses = false;
+    }
+
+    /// Rests after a step that took so long: twice as long as it worked.
+    pub(super) fn rest(&mut self, took: Duration) {
+        if self.pages == u32::MAX {
+            return;
+        }
+        if took > STEP {
+            self.pages = (self.pages / 2).max(FEWEST);
+        } else if took < STEP / 2 {
+            self.pages = (self.pages * 2).min(MOST);
+        }
+        if self.pauses {
+            std::thread::sleep((took * 2).clamp(Duration::from_millis(1), Duration::from_secs(1)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_fitted_to_their_time() {
+        let mut pace = Pace::new(false);
+        for _ in 0..40 {
+            pace.rest(Duration::from_micros(10));
+        }
+        assert_eq!(pace.pages(), MOST);
+        for _ in 0..40 {
+            pace.rest(Duration::from_millis(50));
+        }
+        assert_eq!(pace.pages(), FEWEST);
+        pace.rest(Duration::from_millis(3));
+        assert_eq!(pace.pages(), FEWEST);
+        pace.hurry();
+        pace.rest(Duration::from_secs(1));
+        assert_eq!(pace.pages(), u32::MAX);
+    }
+}

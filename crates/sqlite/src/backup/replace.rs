@@ -1,0 +1,89 @@
+//! A new file in the place of a database that nobody has open.
+
+use crate::error::translate;
+use crate::ffi::{self, OpenFlags};
+use crate::open;
+use crate::settings::Settings;
+use bobak_core::{Aside, Error, ErrorKind, Result, sync_folder};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What SQLite keeps beside a file. It would take it for the new one's.
+const BESIDE: [&str; 3] = ["-wal", "-journal", "-shm"];
+
+/// Puts a new file in its place, where a database may be that is closed then.
+///
+/// The old one's log is written into it first, so that at every moment there is the old database or
+/// the new one, whole.
+///
+/// # Errors
+/// `Conflict` where there is one and it is not to be overwritten; `Busy` where somebody has it open;
+/// `ReadOnly`, `Io`.
+pub(crate) fn replace(new: Aside, settings: &Settings, overwrite: bool) -> Result<()> {
+    let place = new.place().to_owned();
+    let doing = |error| Error::io(&format!("write {}", place.display()), error);
+    let logs = logs(&place);
+    let there = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+    if !overwrite && let Some(file) = [place.clone()].iter().chain(&logs).find(there) {
+        let message = format!("there is a file {} already: nothing was done", file.display());
+        return Err(Error::new(ErrorKind::Conflict, message));
+    }
+    let old = if place.exists() { retire(&place, settings)? } else { None };
+    let mut kept = Vec::new();
+    if old.is_none() {
+        // It is damaged or gone: what it left is kept until the new one is there.
+        for log in logs.iter().filter(|log| log.exists()) {
+            let away = beside(log, &format!(".{}.old", std::process::id()));
+            fs::rename(log, &away).map_err(doing)?;
+            kept.push(away);
+        }
+        sync_folder(&place).map_err(doing)?;
+    }
+    let put = new.put().map_err(doing);
+    // Nobody else had it until the new one was there.
+    drop(old);
+    put?;
+    for log in kept {
+        let _ = fs::remove_file(log);
+    }
+    Ok(())
+}
+
+/// Takes the old database from everybody else, and ends its log; `None` where it is no database.
+fn retire(place: &Path, settings: &Settings) -> Result<Option<ffi::Connection>> {
+    let settings = Settings { path: Some(place.to_owned()), ..settings.clone() };
+    let flags = OpenFlags { read_only: false, create: false };
+    let retired = || -> Result<ffi::Connection> {
+        let mut old = open::connect(&settings, flags)?;
+        for step in [
+            "SELECT count(*) FROM sqlite_schema",
+            "PRAGMA locking_mode = exclusive",
+            "PRAGMA journal_mode = delete",
+            "BEGIN EXCLUSIVE",
+        ] {
+            old.exec(step).map_err(|failure| translate(failure, None))?;
+        }
+        Ok(old)
+    };
+    match retired() {
+        Ok(old) => Ok(Some(old)),
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+        Err(error) if error.kind() == ErrorKind::Busy => {
+            let message = format!("somebody has {} open: nothing was done", place.display());
+            Err(Error::new(ErrorKind::Busy, message).with_source(error))
+        }
+        Err(error) => Err(open::name_file(error, &settings)),
+    }
+}
+
+/// The files that SQLite may keep beside one.
+pub(super) fn logs(place: &Path) -> [PathBuf; 3] {
+    BESIDE.map(|ending| beside(place, ending))
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path.as_os_str());
+    name.push(ending);
+    PathBuf::from(name)
+}
