@@ -11,7 +11,6 @@
 //! * [`Query`] says which records; it is made with the typed [`Column`]s of the record.
 //! * [`Batch`] sends many writes as one; a [`Pipeline`] takes writes whose results are fetched
 //!   later; [`Transaction`] makes them all happen or none.
-//! * [`Batch`] sends many writes as one; [`Transaction`] makes them all happen or none.
 //! * [`Db::backup`] takes a backup while others write, [`Db::restore`] puts it back.
 //! * [`Db::copy_to`] moves tables to another database, whatever its engine.
 //! * [`feed`] is every change of chosen tables, for followers, live views and history.
