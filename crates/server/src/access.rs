@@ -13,7 +13,7 @@ const SHORTEST_TOKEN: usize = 16;
 
 /// What is known of those who may come in.
 #[derive(Default)]
-pub(crate) struct Access {
+pub struct Access {
     tokens: Vec<String>,
     /// Names, with their passwords' hashes in the PHC form.
     users: Vec<(String, String)>,
@@ -23,10 +23,10 @@ pub(crate) struct Access {
 
 /// Somebody who was let in.
 #[derive(Clone, Debug)]
-pub(crate) struct Identity {
+pub struct Identity {
     /// For the log.
     pub name: String,
-    pub rights: Rights,
+    pub(crate) rights: Rights,
 }
 
 /// Makes the hash of a password, in the PHC form: argon2id, salted.
@@ -45,6 +45,10 @@ pub fn hash_password(password: &str) -> Result<String> {
 }
 
 impl Access {
+    /// Lets in whoever shows this token.
+    ///
+    /// # Errors
+    /// `Config` where it is shorter than 16 characters.
     pub fn add_token(&mut self, token: &str) -> Result<()> {
         if token.chars().count() < SHORTEST_TOKEN {
             let message = format!("a token has at least {SHORTEST_TOKEN} characters");
@@ -54,6 +58,10 @@ impl Access {
         Ok(())
     }
 
+    /// Lets in this user, whose password has this hash.
+    ///
+    /// # Errors
+    /// `Config` where the name is empty or there already, or the hash is none of argon2's.
     pub fn add_user(&mut self, name: &str, hash: &str) -> Result<()> {
         let wrong = |what: &str| Error::new(ErrorKind::Config, format!("user '{name}' {what}"));
         if name.is_empty() || self.users.iter().any(|(other, _)| other == name) {
@@ -67,6 +75,7 @@ impl Access {
     }
 
     /// Whether anybody at all may come in over a network.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tokens.is_empty() && self.users.is_empty()
     }

@@ -42,7 +42,11 @@ mod stream;
 mod tls;
 mod transport;
 
-pub use access::hash_password;
+pub use access::{Access, Identity, hash_password};
+pub use bobak_wire::Credentials;
 pub use builder::ServerBuilder;
+pub use listener::Listener;
 pub use server::{Server, raise_file_limit};
 pub use settings::Settings;
+#[cfg(feature = "tls")]
+pub use tls::identity as tls_identity;

@@ -11,10 +11,13 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 /// A door that is open.
-pub(crate) enum Listener {
+pub enum Listener {
+    /// Over TCP.
     Tcp(TcpListener),
+    /// Over TCP with TLS.
     #[cfg(feature = "tls")]
     Tls(TcpListener, std::sync::Arc<rustls::ServerConfig>),
+    /// Over a Unix socket, whose file is removed at the end.
     Unix(UnixListener, PathBuf),
 }
 
@@ -54,7 +57,7 @@ impl Listener {
     }
 
     /// The next connection; `WouldBlock` where there is none.
-    pub fn accept(&self) -> io::Result<Transport> {
+    pub(crate) fn accept(&self) -> io::Result<Transport> {
         match self {
             Self::Tcp(listener) => Transport::tcp(listener.accept()?.0),
             #[cfg(feature = "tls")]
@@ -68,6 +71,7 @@ impl Listener {
     }
 
     /// Its address, where it has one.
+    #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok(),

@@ -22,7 +22,7 @@ pub(crate) struct TlsStream {
 ///
 /// # Errors
 /// `Config`.
-pub(crate) fn identity(chain: &Path, key: &Path) -> Result<Arc<ServerConfig>> {
+pub fn identity(chain: &Path, key: &Path) -> Result<Arc<ServerConfig>> {
     let bad = |path: &Path, error: &dyn std::fmt::Display| {
         let message = format!("could not use {} for TLS: {error}", path.display());
         Error::new(ErrorKind::Config, message)

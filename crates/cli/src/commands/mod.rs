@@ -6,6 +6,8 @@ mod copy;
 mod crash;
 mod export;
 mod format;
+#[cfg(unix)]
+mod http;
 mod import;
 mod parse;
 mod query;

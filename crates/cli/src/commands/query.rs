@@ -5,10 +5,11 @@ use crate::commands::parse::column_type;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::export::OutputColumn;
-use crate::import::cell;
 use crate::output::{Output, Screen, rate};
-use crate::statement::{gives_rows, only_reads, result_columns};
+use crate::statement::result_columns;
 use bobak::{DynRow, Row, Type, Value, ValueRef};
+use bobak_sql::{gives_rows, only_reads};
+use bobak_text::read;
 use clap::Args;
 use std::io::Read;
 use std::path::PathBuf;
@@ -68,7 +69,7 @@ impl Query {
             database::open_existing(&self.database)?
         };
         let parameters: Vec<Value<'static>> =
-            self.parameters.iter().map(|text| cell::any(text).into_owned()).collect();
+            self.parameters.iter().map(|text| read::any(text).into_owned()).collect();
         if !gives_rows(&sql) {
             let changed = db.execute(&sql, parameters)?;
             db.flush()?;

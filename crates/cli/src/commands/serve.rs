@@ -1,21 +1,23 @@
 //! `bobak serve`: databases for other programs.
 
 use super::schedule::Schedule;
+use crate::commands::http::{HttpOptions, Shared};
 use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::engine::Engine;
+use bobak_http::HttpServer;
 use bobak_server::{Server, ServerBuilder, Settings};
 use clap::Args;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
-/// Give databases to other programs, over TCP, a Unix socket, or standard input and output.
+/// Give databases to other programs, over TCP, a Unix socket, HTTP, or standard input and output.
 ///
 /// A database is an SQLite file, made if it is not there, or any other by its URL; with NAME= before it, it has that
 /// name, else the file's. Who comes over TCP shows a token or a password, and without TLS nobody but this machine may
-/// come. Every door speaks Bobak's own protocol.
+/// come. The doors of --http speak HTTP, all others Bobak's own protocol.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Serve {
@@ -73,6 +75,18 @@ pub struct Serve {
     /// The most bytes of a row [default: 67108864]
     #[arg(long, value_name = "BYTES")]
     max_row: Option<u32>,
+
+    #[command(flatten)]
+    http: HttpOptions,
+}
+
+/// Who may come over a network: tokens, and users with the hashes of their passwords.
+type Guests = (Vec<String>, Vec<(String, String)>);
+
+/// The doors that are open.
+struct Doors {
+    server: Server,
+    http: Option<HttpServer>,
 }
 
 const EXAMPLES: &str = "\
@@ -82,6 +96,7 @@ Examples:
   bobak serve main=app.db \"cache=memory:\" --listen 0.0.0.0:4715 --users-file users.txt --tls-cert chain.pem --tls-key key.pem
   bobak serve app.db --backup backups --every 1h --keep 24
   bobak serve app.db --stdio
+  bobak serve app.db --http 127.0.0.1:8080 --token-file tokens.txt
 
 Other programs then open bobak+unix:/run/app.socket, bobak://localhost:4715/main?token=…, or
 \"bobak+stdio:bobak serve app.db --stdio\". The server stops at SIGTERM and at SIGINT: requests under way are answered,
@@ -94,28 +109,47 @@ impl Serve {
     /// A database that can't be opened, a file that can't be read, an address that is taken, a door that strangers
     /// could open.
     pub fn run(&self, screen: &Screen) -> Result<()> {
-        let quiet = *screen;
+        let databases = self
+            .databases
+            .iter()
+            .map(|database| {
+                let (name, url) = named(database);
+                Ok((name, open(&url)?))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let guests = self.guests()?;
+        let (quiet, also) = (*screen, *screen);
         let mut builder = Server::builder().settings(self.settings());
-        let mut databases = Vec::new();
-        for database in &self.databases {
-            let (name, url) = named(database);
-            let engine = open(&url)?;
-            builder = builder.shared_database(&name, Arc::clone(&engine));
-            databases.push((name, engine));
+        for (name, engine) in &databases {
+            builder = builder.shared_database(name, Arc::clone(engine));
         }
-        builder = self.doors(self.guests(builder)?);
-        builder = builder.log(move |line| quiet.note(line));
-        let server = Arc::new(builder.start()?);
+        for token in &guests.0 {
+            builder = builder.token(token);
+        }
+        for (name, hash) in &guests.1 {
+            builder = builder.user(name, hash);
+        }
+        let server = self.doors(builder).log(move |line| quiet.note(line)).start()?;
+        let shared = Shared {
+            databases: &databases,
+            tokens: &guests.0,
+            users: &guests.1,
+            tls: self.tls_cert.as_deref().zip(self.tls_key.as_deref()),
+            without_tls: self.without_tls,
+        };
+        let http = self.http.start(&shared, move |line| also.note(line))?;
+        let doors = Arc::new(Doors { server, http });
         bobak_server::raise_file_limit();
-        let _backups = self.schedule.start(&databases, quiet)?;
-        stop_at_signals(&server)?;
+        let _backups = self.schedule.start(&databases, *screen)?;
+        let stopped = stop_at_signals(&doors)?;
         if self.stdio {
-            server.serve_stdio()?;
+            doors.server.serve_stdio()?;
         } else {
-            self.announce(&server)?;
-            server.wait();
+            self.announce(&doors)?;
+            // Where nobody is left to send, there is no more to wait for.
+            let _ = stopped.recv();
         }
-        server.stop();
+        doors.stop();
         Ok(())
     }
 
@@ -128,18 +162,17 @@ impl Serve {
         settings
     }
 
-    fn guests(&self, mut builder: ServerBuilder) -> Result<ServerBuilder> {
-        for (_, line) in lines(self.token_file.as_deref())? {
-            builder = builder.token(&line);
-        }
+    fn guests(&self) -> Result<Guests> {
+        let tokens = lines(self.token_file.as_deref())?.into_iter().map(|(_, line)| line).collect();
+        let mut users = Vec::new();
         for (number, line) in lines(self.users_file.as_deref())? {
             let Some((name, hash)) = line.split_once(':') else {
                 let message = format!("line {number} of the users' file is not NAME:HASH");
                 return Err(Error::failed(message));
             };
-            builder = builder.user(name, hash);
+            users.push((name.to_owned(), hash.to_owned()));
         }
-        Ok(builder)
+        Ok((tokens, users))
     }
 
     fn doors(&self, mut builder: ServerBuilder) -> ServerBuilder {
@@ -149,7 +182,8 @@ impl Serve {
         for path in &self.unix {
             builder = builder.unix(path);
         }
-        if self.listen.is_empty() && self.unix.is_empty() && !self.stdio {
+        let others = self.stdio || self.http.is_given();
+        if self.listen.is_empty() && self.unix.is_empty() && !others {
             builder = builder.tcp("127.0.0.1:4715");
         }
         if let (Some(chain), Some(key)) = (&self.tls_cert, &self.tls_key) {
@@ -159,14 +193,35 @@ impl Serve {
     }
 
     /// Says where the doors are, on standard output: a port that was chosen is known here only.
-    fn announce(&self, server: &Server) -> Result<()> {
+    fn announce(&self, doors: &Doors) -> Result<()> {
         let mut output = std::io::stdout().lock();
-        let places = server.addresses().iter().map(ToString::to_string);
+        let places = doors.server.addresses().iter().map(ToString::to_string);
         let sockets = self.unix.iter().map(|path| path.display().to_string());
-        for place in places.chain(sockets) {
+        let http = doors.http.iter();
+        let http = http.flat_map(|http| self.http.places(http, self.tls_cert.is_some()));
+        for place in places.chain(sockets).chain(http) {
             writeln!(output, "listening at {place}").map_err(|error| Error::output(&error))?;
         }
         output.flush().map_err(|error| Error::output(&error))
+    }
+}
+
+impl Doors {
+    /// Tells all of them to stop; they do so side by side.
+    fn begin_stop(&self) {
+        self.server.begin_stop();
+        if let Some(http) = &self.http {
+            http.begin_stop();
+        }
+    }
+
+    /// Waits until what was under way has ended.
+    fn stop(&self) {
+        self.begin_stop();
+        self.server.stop();
+        if let Some(http) = &self.http {
+            http.stop();
+        }
     }
 }
 
@@ -186,7 +241,11 @@ fn named(text: &str) -> (String, String) {
 
 fn open(url: &str) -> Result<Arc<dyn Engine>> {
     // A name without a scheme is that of an SQLite file.
-    let url = if url.contains(':') { url.to_owned() } else { format!("sqlite:{url}") };
+    let mut url = if url.contains(':') { url.to_owned() } else { format!("sqlite:{url}") };
+    if url.starts_with("sqlite:") && !url.contains(":memory:") && !url.contains("readers=") {
+        // As many as there are workers: a client that reads slowly keeps its own from nobody.
+        url.push_str(if url.contains('?') { "&readers=64" } else { "?readers=64" });
+    }
     Ok(bobak::engine::open(&url)?)
 }
 
@@ -201,24 +260,28 @@ fn lines(path: Option<&Path>) -> Result<Vec<(usize, String)>> {
 }
 
 /// The first signal asks the server to stop, the second ends the program.
-fn stop_at_signals(server: &Arc<Server>) -> Result<()> {
+fn stop_at_signals(doors: &Arc<Doors>) -> Result<mpsc::Receiver<()>> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])
         .map_err(|error| Error::io("wait for signals", &error))?;
-    let server = Arc::downgrade(server);
+    let (sender, stopped) = mpsc::channel();
+    let doors = Arc::downgrade(doors);
     let waits = move || {
         let mut arrived = signals.forever();
         if arrived.next().is_some()
-            && let Some(server) = server.upgrade()
+            && let Some(doors) = doors.upgrade()
         {
-            server.begin_stop();
+            doors.begin_stop();
+            // Nobody waits who serves through standard input and output.
+            let _ = sender.send(());
         }
         if arrived.next().is_some() {
             std::process::exit(1);
         }
     };
     let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(waits);
-    thread.map(drop).map_err(|error| Error::io("wait for signals", &error))
+    let failed = |error| Error::io("wait for signals", &error);
+    thread.map(|_| stopped).map_err(failed)
 }
 
 #[cfg(test)]

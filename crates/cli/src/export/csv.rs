@@ -1,8 +1,9 @@
 //! CSV (RFC 4180): a header, then a line for each row, quoted where it must be.
 
 use crate::error::{Error, Result};
-use crate::export::{OutputColumn, Sink, text};
+use crate::export::{OutputColumn, Sink};
 use bobak::Row;
+use bobak_text::write;
 use csv::{Terminator, Writer, WriterBuilder};
 use std::io::Write;
 
@@ -49,7 +50,7 @@ impl<W: Write> Sink for CsvSink<W> {
                 continue;
             }
             self.cell.clear();
-            text::write(&mut self.cell, column.ty, value);
+            write::write(&mut self.cell, column.ty, value);
             // Who reads the file could not tell it from NULL.
             if self.cell == self.null {
                 return Err(Error::failed(format!(

@@ -5,9 +5,9 @@
 //! themselves, NULL is `null`.
 
 use crate::error::{Error, Result};
-use crate::export::{OutputColumn, Sink, text};
-use bobak::{Row, Type, ValueRef};
-use serde::de::IgnoredAny;
+use crate::export::{OutputColumn, Sink};
+use bobak::{Row, Type};
+use bobak_text::json::{write_string, write_value};
 use std::io::Write;
 
 /// Writes rows as JSON objects.
@@ -17,7 +17,6 @@ pub struct JsonSink<W: Write> {
     columns: Vec<Member>,
     /// One object, used again.
     line: String,
-    cell: String,
     rows: u64,
 }
 
@@ -39,7 +38,7 @@ impl<W: Write> JsonSink<W> {
     }
 
     const fn new(out: W, array: bool) -> Self {
-        Self { out, array, columns: Vec::new(), line: String::new(), cell: String::new(), rows: 0 }
+        Self { out, array, columns: Vec::new(), line: String::new(), rows: 0 }
     }
 
     fn write(&mut self, text: &str) -> Result<()> {
@@ -59,7 +58,7 @@ impl<W: Write> Sink for JsonSink<W> {
         }
         self.columns = columns
             .iter()
-            .map(|column| Member { name: quoted(&column.name) + ":", ty: column.ty })
+            .map(|column| Member { name: label(&column.name), ty: column.ty })
             .collect();
         if self.array { self.write("[") } else { Ok(()) }
     }
@@ -76,7 +75,7 @@ impl<W: Write> Sink for JsonSink<W> {
                 self.line.push(',');
             }
             self.line.push_str(&member.name);
-            write_value(&mut self.line, &mut self.cell, member.ty, row.get(place));
+            write_value(&mut self.line, member.ty, row.get(place));
         }
         self.line.push_str(if self.array { "}" } else { "}\n" });
         self.rows += 1;
@@ -91,32 +90,11 @@ impl<W: Write> Sink for JsonSink<W> {
     }
 }
 
-fn write_value(out: &mut String, cell: &mut String, ty: Type, value: ValueRef<'_>) {
-    match value {
-        ValueRef::Null => out.push_str("null"),
-        ValueRef::Int(integer @ (0 | 1)) if ty == Type::Bool => {
-            out.push_str(if integer == 1 { "true" } else { "false" });
-        }
-        ValueRef::Text(document) if ty == Type::Json && is_json(document) => {
-            // Line ends can only be white space here: in a JSON string they are escaped.
-            out.extend(document.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
-        }
-        ValueRef::Text(text) => out.push_str(&quoted(text)),
-        _ if text::is_number(ty, value) => text::write(out, ty, value),
-        _ => {
-            cell.clear();
-            text::write(cell, ty, value);
-            out.push_str(&quoted(cell));
-        }
-    }
-}
-
-fn is_json(text: &str) -> bool {
-    serde_json::from_str::<IgnoredAny>(text).is_ok()
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("every string has a JSON form")
+fn label(name: &str) -> String {
+    let mut label = String::new();
+    write_string(&mut label, name);
+    label.push(':');
+    label
 }
 
 #[cfg(test)]

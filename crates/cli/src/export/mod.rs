@@ -5,7 +5,6 @@
 mod csv;
 mod json;
 mod table;
-pub mod text;
 
 pub use self::csv::CsvSink;
 pub use self::json::JsonSink;

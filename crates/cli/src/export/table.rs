@@ -4,8 +4,9 @@
 //! that a result of any size takes constant memory.
 
 use crate::error::{Error, Result};
-use crate::export::{OutputColumn, Sink, text};
+use crate::export::{OutputColumn, Sink};
 use bobak::{Row, Type, ValueRef};
+use bobak_text::write;
 use std::io::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -124,9 +125,9 @@ fn cell(ty: Type, value: ValueRef<'_>) -> Cell {
     if value.is_null() {
         text.push_str(NULL);
     } else {
-        text::write(&mut text, ty, value);
+        write::write(&mut text, ty, value);
     }
-    Cell { text: one_line(&text), number: text::is_number(ty, value) }
+    Cell { text: one_line(&text), number: write::is_number(ty, value) }
 }
 
 /// Control characters in their escaped form: they would break the lines, or steer the terminal.

@@ -5,8 +5,8 @@
 //! says), `bool` (`true` and `false`, in lower case), `date`, `datetime`, `timestamp` (as `time.rs`
 //! says), and `text` otherwise. NULL fits every type; a column that holds nothing else is `text`.
 
-use crate::import::{cell, number, time};
 use bobak::Type;
+use bobak_text::{number, read, time};
 use csv::ByteRecord;
 
 /// What is known of one column.
@@ -141,8 +141,8 @@ pub fn fault(
                 }
             }
             None if plain => return None,
-            None => cell::parse(Type::Text, field).map(drop),
-            Some(ty) => cell::parse(ty, field).map(drop),
+            None => read::parse(Type::Text, field).map(drop),
+            Some(ty) => read::parse(ty, field).map(drop),
         };
         checked.err().map(|reason| format!("column {name}: {reason}"))
     })

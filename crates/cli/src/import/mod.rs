@@ -2,20 +2,17 @@
 //! whole file and finds bad lines before anything is written; the second pass stores the rows.
 //!
 //! In the order of the path: [`Source`] opens and unpacks, [`Layout`] finds delimiter and header,
-//! `lines` cuts, `guess` finds the types by the rules of `number` and `time`, `cell` reads values,
-//! [`Plan`] says which column goes where, [`Load`] stores the rows, [`Rejects`] keeps the bad lines.
+//! `lines` cuts, `guess` finds the types, `bobak_text` reads values, [`Plan`] says which column goes
+//! where, [`Load`] stores the rows, [`Rejects`] keeps the bad lines.
 
-pub mod cell;
 pub mod guess;
 mod layout;
 pub mod lines;
 mod load;
-pub mod number;
 mod plan;
 mod rejects;
 mod source;
 mod survey;
-pub mod time;
 
 pub use layout::Layout;
 pub use load::Load;

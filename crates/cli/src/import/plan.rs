@@ -1,10 +1,10 @@
 //! Where each column of the file goes: into a table made for it, or into one that is there.
 
 use crate::error::{Error, Result};
-use crate::import::cell;
 use crate::import::guess::{ColumnGuess, Nulls, wrong_count};
 use crate::import::layout::Layout;
 use bobak::{ColumnSchema, KeyGeneration, Role, TableSchema, Type, Value};
+use bobak_text::read;
 use csv::ByteRecord;
 
 /// The table, and the way from a line to one of its rows.
@@ -115,7 +115,7 @@ impl Plan {
                 }
                 Value::Null
             } else {
-                cell::parse(field.ty, text)
+                read::parse(field.ty, text)
                     .map_err(|reason| format!("column {}: {reason}", field.name))?
             };
             if let Some(slot) = row.get_mut(field.place) {

@@ -14,7 +14,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use bobak::{Currency, Date, DateTime, Field, Time, Timestamp, Type, Uuid, ValueRef};
+use bobak_core::{Currency, Date, DateTime, Field, Time, Timestamp, Type, Uuid, ValueRef};
 use std::fmt::{Display, Write};
 
 /// Adds the text of `value` to `out`; nothing for NULL.
@@ -54,7 +54,7 @@ fn write_integer(out: &mut String, ty: Type, integer: i64) {
             _ => false,
         };
     if !written {
-        push(out, integer);
+        out.push_str(itoa::Buffer::new().format(integer));
     }
 }
 
@@ -88,8 +88,8 @@ fn push(out: &mut String, value: impl Display) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::cell;
-    use bobak::Value;
+    use crate::read;
+    use bobak_core::Value;
 
     fn text(ty: Type, value: ValueRef<'_>) -> String {
         let mut out = String::new();
@@ -116,7 +116,7 @@ mod tests {
             (Type::Uuid, Value::from(&[0xab_u8; 16][..]), "abababab-abab-abab-abab-abababababab"),
         ] {
             assert_eq!(text(ty, value.as_ref()), expected, "{ty:?}");
-            assert_eq!(cell::parse(ty, expected.as_bytes()), Ok(value), "{ty:?}");
+            assert_eq!(read::parse(ty, expected.as_bytes()), Ok(value), "{ty:?}");
         }
     }
 

@@ -1,9 +1,9 @@
 //! From the text of one field to the value of its column's type.
 
-use crate::import::{number, time};
+use crate::{number, time};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use bobak::{Currency, Date, DateTime, Field, Time, Timestamp, Type, Uuid, Value, ValueRef};
+use bobak_core::{Currency, Date, DateTime, Field, Time, Timestamp, Type, Uuid, Value, ValueRef};
 use serde::de::IgnoredAny;
 
 /// Reads `text` as a value of type `ty`; borrows where it can.

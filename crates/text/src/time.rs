@@ -9,7 +9,7 @@
 //! would lose something: an offset (`+01:00`), a leap second, a fraction of seven digits; and so is
 //! another spelling (a space for the `T`, no seconds), which would come back changed.
 
-use bobak::{Date, DateTime, Field, Value};
+use bobak_core::{Date, DateTime, Field, Value};
 use jiff::civil;
 
 /// The days since 1970-01-01 of a text that is a date.

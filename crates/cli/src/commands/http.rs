@@ -1,0 +1,129 @@
+//! The HTTP doors of `bobak serve`.
+
+use crate::error::Result;
+use bobak::engine::Engine;
+use bobak_http::{HttpServer, Settings, SqlAccess};
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What `bobak serve` is told about its HTTP doors.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "HTTP")]
+pub struct HttpOptions {
+    /// Serve HTTP at this address; may be repeated
+    #[arg(long, value_name = "HOST:PORT")]
+    http: Vec<String>,
+
+    /// Serve HTTP on a Unix socket, which only this user can open; may be repeated
+    #[arg(long, value_name = "PATH")]
+    http_unix: Vec<PathBuf>,
+
+    /// Let pages of this origin in, as https://app.example.com, or * for all; may be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    http_origin: Vec<String>,
+
+    /// Let SQL be sent [default: none]
+    #[arg(long, value_name = "WHICH")]
+    http_sql: Option<Sql>,
+
+    /// The most requests a second of each client [default: no limit]
+    #[arg(long, value_name = "N")]
+    http_rate: Option<u32>,
+
+    /// The most bytes of a request's body, but for imports and batches [default: 16777216]
+    #[arg(long, value_name = "BYTES")]
+    http_max_body: Option<usize>,
+
+    /// Show /metrics to everybody
+    #[arg(long)]
+    http_open_metrics: bool,
+}
+
+/// Which SQL may be sent.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Sql {
+    /// Statements that only read
+    Read,
+    /// Any
+    Write,
+}
+
+/// What the HTTP doors share with the others.
+pub struct Shared<'s> {
+    /// The databases, by name.
+    pub databases: &'s [(String, Arc<dyn Engine>)],
+    /// Access tokens.
+    pub tokens: &'s [String],
+    /// Users, with the hashes of their passwords.
+    pub users: &'s [(String, String)],
+    /// The files of certificates and key.
+    pub tls: Option<(&'s Path, &'s Path)>,
+    /// Whether other machines may come without TLS.
+    pub without_tls: bool,
+}
+
+impl HttpOptions {
+    /// Whether there is a door.
+    pub fn is_given(&self) -> bool {
+        !self.http.is_empty() || !self.http_unix.is_empty()
+    }
+
+    /// Opens the doors.
+    ///
+    /// # Errors
+    /// An address that is taken, a door that strangers could open.
+    pub fn start(
+        &self,
+        shared: &Shared<'_>,
+        log: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Option<HttpServer>> {
+        if !self.is_given() {
+            return Ok(None);
+        }
+        let mut builder = HttpServer::builder().settings(self.settings()).log(log);
+        for (name, engine) in shared.databases {
+            builder = builder.shared_database(name, Arc::clone(engine));
+        }
+        for token in shared.tokens {
+            builder = builder.token(token);
+        }
+        for (name, hash) in shared.users {
+            builder = builder.user(name, hash);
+        }
+        for address in &self.http {
+            builder = builder.tcp(address);
+        }
+        for path in &self.http_unix {
+            builder = builder.unix(path);
+        }
+        if let Some((chain, key)) = shared.tls {
+            builder = builder.tls(chain, key);
+        }
+        if shared.without_tls {
+            builder = builder.without_tls();
+        }
+        Ok(Some(builder.start()?))
+    }
+
+    /// Where a server listens, as one says it in a browser.
+    pub fn places(&self, server: &HttpServer, tls: bool) -> Vec<String> {
+        let scheme = if tls { "https" } else { "http" };
+        let tcp = server.addresses().iter().map(|address| format!("{scheme}://{address}"));
+        tcp.chain(self.http_unix.iter().map(|path| path.display().to_string())).collect()
+    }
+
+    fn settings(&self) -> Settings {
+        let mut settings = Settings::default();
+        settings.origins.clone_from(&self.http_origin);
+        settings.sql = match self.http_sql {
+            None => SqlAccess::None,
+            Some(Sql::Read) => SqlAccess::Read,
+            Some(Sql::Write) => SqlAccess::Write,
+        };
+        settings.rate = self.http_rate;
+        settings.body = self.http_max_body.unwrap_or(settings.body);
+        settings.open_metrics = self.http_open_metrics;
+        settings
+    }
+}

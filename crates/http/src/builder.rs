@@ -1,0 +1,138 @@
+//! What a door gives, to whom, and where it is.
+
+use crate::HttpServer;
+use crate::guests::Guests;
+use crate::server::Log;
+use crate::settings::Settings;
+use bobak_core::{Engine, Error, ErrorKind, Result};
+use bobak_server::{Access, Listener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Collects the parts of an [`HttpServer`].
+#[derive(Default)]
+#[must_use = "a server does nothing until `start`"]
+pub struct HttpBuilder {
+    databases: Vec<(String, Arc<dyn Engine>)>,
+    tokens: Vec<String>,
+    users: Vec<(String, String)>,
+    tcp: Vec<String>,
+    unix: Vec<PathBuf>,
+    #[cfg(feature = "tls")]
+    tls: Option<(PathBuf, PathBuf)>,
+    plain: bool,
+    settings: Settings,
+    log: Option<Log>,
+}
+
+impl HttpBuilder {
+    /// Gives a database under a name. The first is that of paths that name none.
+    pub fn database(self, name: &str, engine: impl Engine) -> Self {
+        self.shared_database(name, Arc::new(engine))
+    }
+
+    /// As [`database`](Self::database), of an engine that others use too.
+    pub fn shared_database(mut self, name: &str, engine: Arc<dyn Engine>) -> Self {
+        self.databases.push((name.to_owned(), engine));
+        self
+    }
+
+    /// Lets in whoever shows this token of at least 16 characters.
+    pub fn token(mut self, token: &str) -> Self {
+        self.tokens.push(token.to_owned());
+        self
+    }
+
+    /// Lets in this user, whose password has this hash: see `bobak_server::hash_password`.
+    pub fn user(mut self, name: &str, hash: &str) -> Self {
+        self.users.push((name.to_owned(), hash.to_owned()));
+        self
+    }
+
+    /// Opens a door over TCP, at `host:port`; port 0 takes one that is free.
+    pub fn tcp(mut self, address: &str) -> Self {
+        self.tcp.push(address.to_owned());
+        self
+    }
+
+    /// Opens a door over a Unix socket, which only this user can open; it needs no token.
+    pub fn unix(mut self, path: impl AsRef<Path>) -> Self {
+        self.unix.push(path.as_ref().to_owned());
+        self
+    }
+
+    /// Has the TCP doors speak TLS, with a chain of certificates and its key from PEM files.
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, chain: impl AsRef<Path>, key: impl AsRef<Path>) -> Self {
+        self.tls = Some((chain.as_ref().to_owned(), key.as_ref().to_owned()));
+        self
+    }
+
+    /// Lets other machines come without TLS: behind a proxy that speaks it, say.
+    pub fn without_tls(mut self) -> Self {
+        self.plain = true;
+        self
+    }
+
+    /// Sets limits, time-outs and permissions.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Is told, in a line each, who was refused or cut off, and what failed.
+    pub fn log(mut self, log: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.log = Some(Box::new(log));
+        self
+    }
+
+    /// Opens the doors.
+    ///
+    /// # Errors
+    /// `Config` where there is no database, or two of one name; where a door over TCP has nobody to
+    /// let in, or would be open to other machines without TLS; `Io` where an address is taken.
+    pub fn start(self) -> Result<HttpServer> {
+        let config = |message: String| Err(Error::new(ErrorKind::Config, message));
+        let mut access = Access::default();
+        self.tokens.iter().try_for_each(|token| access.add_token(token))?;
+        self.users.iter().try_for_each(|(name, hash)| access.add_user(name, hash))?;
+        if self.databases.is_empty() {
+            return config("a server needs a database".to_owned());
+        }
+        for (place, (name, _)) in self.databases.iter().enumerate() {
+            let twice = self.databases.iter().take(place).any(|(other, _)| other == name);
+            if name.is_empty() || twice {
+                return config(format!("a database needs a name of its own, not '{name}'"));
+            }
+        }
+        if !self.tcp.is_empty() && access.is_empty() {
+            return config("a door over TCP needs a token, or a user with a password".to_owned());
+        }
+        let listeners = self.listeners()?;
+        let guests = Guests::new(access, &self.databases, &self.settings);
+        let log = self.log.unwrap_or_else(|| Box::new(|_| ()));
+        HttpServer::with(guests, self.settings, log, listeners)
+    }
+
+    fn listeners(&self) -> Result<Vec<Listener>> {
+        let mut listeners = Vec::new();
+        #[cfg(feature = "tls")]
+        let tls = match &self.tls {
+            Some((chain, key)) => Some(bobak_server::tls_identity(chain, key)?),
+            None => None,
+        };
+        for address in &self.tcp {
+            #[cfg(feature = "tls")]
+            if let Some(config) = &tls {
+                let listener = Listener::tcp(address, true)?;
+                listeners.push(Listener::Tls(listener, Arc::clone(config)));
+                continue;
+            }
+            listeners.push(Listener::Tcp(Listener::tcp(address, self.plain)?));
+        }
+        for path in &self.unix {
+            listeners.push(Listener::unix(path)?);
+        }
+        Ok(listeners)
+    }
+}

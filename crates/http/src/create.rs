@@ -1,0 +1,71 @@
+//! A new row.
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::json::read_row;
+use crate::key::write_key;
+use crate::model::Table;
+use crate::problem::Problem;
+use crate::row::{self, Found};
+use crate::work;
+use bobak_core::{Engine, FieldSet, GivenKey, Outcome, Value, Verb, Write, prepare_insert};
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::LOCATION;
+use std::sync::Arc;
+
+/// `POST /tables/{table}/rows`
+pub(crate) async fn create(mut call: Call, name: &str) -> Result<Answer, Problem> {
+    let table = call.table(name).await?;
+    let numbers = call.numbers()?;
+    call.parameters.finish()?;
+    let minimal = call.wants_minimal();
+    let body = call.body(&["application/json"]).await?;
+    let (base, theirs) = (Arc::clone(&call.base), Arc::clone(&table));
+    let (key, row) = work::run(move || {
+        let key = insert(&*base.engine, &theirs, &body)?;
+        let row = match minimal {
+            true => None,
+            false => row::find(&*base.engine, &theirs, &key, numbers)?,
+        };
+        Ok((key, row))
+    })
+    .await?;
+    Ok(created(&call, &table, &key, row))
+}
+
+/// The answer that tells of a new row and where it is.
+pub(crate) fn created(call: &Call, table: &Table, key: &[Value<'_>], row: Option<Found>) -> Answer {
+    let place = call.head.uri.path();
+    let rows = match place.rsplit_once("/rows") {
+        Some((before, _)) => format!("{before}/rows"),
+        None => place.to_owned(),
+    };
+    let answer = match row {
+        Some(found) => found.into_answer(StatusCode::CREATED),
+        None => Answer::empty(StatusCode::CREATED),
+    };
+    answer.with(LOCATION, &format!("{rows}/{}", write_key(table, key)))
+}
+
+/// Inserts a row, and gives its key.
+fn insert(
+    engine: &dyn Engine,
+    table: &Table,
+    json: &Bytes,
+) -> Result<Vec<Value<'static>>, Problem> {
+    let mut cells = read_row(table, json)?;
+    cells.complete(table)?;
+    prepare_insert(&table.schema, &mut cells.values)?;
+    let write = Write {
+        table: &table.schema,
+        verb: Verb::Insert,
+        fields: FieldSet::EMPTY,
+        values: &cells.values,
+    };
+    let outcome = engine.write(&write).map_err(|error| table.name_error(error))?;
+    if let Outcome::Inserted(Some(GivenKey::Int(key))) = outcome {
+        return Ok(vec![Value::Int(key)]);
+    }
+    Ok(cells.key(table).into_iter().map(Value::into_owned).collect())
+}

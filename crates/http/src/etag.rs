@@ -1,0 +1,66 @@
+//! Entity tags: a hash of what a row, or a list, is in full.
+//!
+//! A row's tag is that of all its columns, whichever were asked for: so it can be named when the
+//! row is written. An answer that is compressed has its coding behind the tag, since its bytes
+//! differ; it is left out again where tags are compared.
+
+use hyper::header::{HeaderMap, HeaderName};
+use twox_hash::XxHash3_128;
+
+/// A tag, with its quotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Etag(String);
+
+impl Etag {
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(format!("\"{:032x}\"", XxHash3_128::oneshot(bytes)))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a header of tags, or `*`, has it; `None` where there is no such header.
+    pub fn is_in(&self, headers: &HeaderMap, name: &HeaderName) -> Option<bool> {
+        let mut values = headers.get_all(name).iter().peekable();
+        values.peek()?;
+        let bare = self.0.trim_matches('"');
+        let same = |tag: &str| {
+            let tag = tag.trim();
+            let tag = tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"');
+            tag == "*"
+                || tag
+                    .strip_prefix(bare)
+                    .is_some_and(|coding| matches!(coding, "" | "-gzip" | "-zstd"))
+        };
+        Some(values.any(|value| value.to_str().is_ok_and(|tags| tags.split(',').any(same))))
+    }
+}
+
+/// The tag of the same bytes in a coding.
+pub(crate) fn with_coding(tag: &str, coding: &str) -> String {
+    format!("{}-{coding}\"", tag.trim_end_matches('"'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::{HeaderValue, IF_MATCH};
+
+    #[test]
+    fn tags_are_found_among_others() {
+        let tag = Etag::of(b"row");
+        let gzip = with_coding(tag.as_str(), "gzip");
+        let found = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(IF_MATCH, HeaderValue::from_str(value).unwrap());
+            tag.is_in(&headers, &IF_MATCH)
+        };
+        assert_eq!(tag.is_in(&HeaderMap::new(), &IF_MATCH), None);
+        assert_eq!(found("\"x\""), Some(false));
+        assert_eq!(found("*"), Some(true));
+        assert_eq!(found(&format!("\"x\", {}", tag.as_str())), Some(true));
+        assert_eq!(found(&format!("W/{gzip}")), Some(true));
+        assert_eq!(found(&format!("{}x", tag.as_str().trim_end_matches('"'))), Some(false));
+    }
+}

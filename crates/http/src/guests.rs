@@ -1,0 +1,193 @@
+//! Who asks, and what they may see: the one place that knows of rights.
+
+use crate::limits::Buckets;
+use crate::model::Base;
+use crate::problem::Problem;
+use crate::settings::{Settings, SqlAccess};
+use crate::work;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bobak_core::{Engine, Error, ErrorKind, Result};
+use bobak_server::{Access, Credentials};
+use hyper::StatusCode;
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long credentials that were right need not be looked at again: a password takes much work.
+const REMEMBERED: Duration = Duration::from_secs(30);
+/// The most of them that are remembered.
+const MOST: usize = 10_000;
+
+/// Somebody who was let in.
+pub(crate) struct Guest {
+    /// For the log, and for limits.
+    pub name: String,
+    pub bases: Vec<Arc<Base>>,
+    pub sql: SqlAccess,
+}
+
+/// All who may come in.
+pub(crate) struct Guests {
+    access: Access,
+    bases: Vec<Arc<Base>>,
+    sql: SqlAccess,
+    operator: Arc<Guest>,
+    /// By the hash of what they showed, under keys that nobody knows.
+    known: Mutex<HashMap<u128, (Instant, Arc<Guest>)>>,
+    keys: (RandomState, RandomState),
+    /// Of refused log-ins, by address.
+    refusals: Buckets<Option<IpAddr>>,
+    /// Of requests, by name and address.
+    requests: Option<Buckets<(String, Option<IpAddr>)>>,
+}
+
+impl Guests {
+    pub fn new(
+        access: Access,
+        databases: &[(String, Arc<dyn Engine>)],
+        settings: &Settings,
+    ) -> Self {
+        let sql = settings.sql;
+        let bases: Vec<_> = databases
+            .iter()
+            .map(|(name, engine)| Arc::new(Base::new(name, Arc::clone(engine))))
+            .collect();
+        let operator = Guest { name: "operator".to_owned(), bases: bases.clone(), sql };
+        let keys = (RandomState::new(), RandomState::new());
+        Self {
+            access,
+            bases,
+            sql,
+            operator: Arc::new(operator),
+            known: Mutex::default(),
+            keys,
+            refusals: Buckets::new(settings.refusals, Duration::from_secs(60)),
+            requests: settings.rate.map(|rate| Buckets::new(rate, Duration::from_secs(1))),
+        }
+    }
+
+    /// The guest of a request's head; `None` where it must be looked at by [`admit`](Self::admit).
+    ///
+    /// # Errors
+    /// 401 where nobody said who they are, and `trusted` is not set.
+    pub fn known(&self, headers: &HeaderMap, trusted: bool) -> Result<Option<Arc<Guest>>, Problem> {
+        let Some(shown) = headers.get(AUTHORIZATION) else {
+            return if trusted { Ok(Some(Arc::clone(&self.operator))) } else { Err(stranger()) };
+        };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let hash = self.hash(shown);
+        match known.get(&hash) {
+            Some((since, guest)) if since.elapsed() < REMEMBERED => Ok(Some(Arc::clone(guest))),
+            Some(_) => {
+                known.remove(&hash);
+                Ok(None)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Looks at what somebody shows.
+    ///
+    /// # Errors
+    /// 401 where it is wrong, in the same words whatever was wrong.
+    pub async fn admit(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+    ) -> Result<Arc<Guest>, Problem> {
+        self.refusals.look(peer).map_err(too_often)?;
+        let shown = headers.get(AUTHORIZATION).ok_or_else(stranger)?;
+        let credentials = read(shown).ok_or_else(stranger)?;
+        let guests = Arc::clone(self);
+        let guest = work::run(move || {
+            let identity = guests.access.check(&credentials, false);
+            let identity = identity.map_err(|error| refused(StatusCode::UNAUTHORIZED, error))?;
+            // Where rights come in: what a guest's engines show is what the guest may see.
+            let (name, bases) = (identity.name, guests.bases.clone());
+            Ok(Arc::new(Guest { name, bases, sql: guests.sql }))
+        })
+        .await;
+        let guest = guest.inspect_err(|_| self.refusals.count(peer))?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST {
+            known.retain(|_, (since, _)| since.elapsed() < REMEMBERED);
+        }
+        if known.len() < MOST {
+            known.insert(self.hash(shown), (Instant::now(), Arc::clone(&guest)));
+        }
+        Ok(guest)
+    }
+
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// 429 where there were too many.
+    pub fn count(&self, guest: &Guest, peer: Option<IpAddr>) -> Result<(), Problem> {
+        match &self.requests {
+            None => Ok(()),
+            Some(requests) => requests.take((guest.name.clone(), peer)).map_err(too_often),
+        }
+    }
+
+    /// All databases, whoever may see them: to be flushed at the end.
+    pub fn bases(&self) -> &[Arc<Base>] {
+        &self.bases
+    }
+
+    fn hash(&self, shown: &HeaderValue) -> u128 {
+        let (high, low) = (self.keys.0.hash_one(shown), self.keys.1.hash_one(shown));
+        u128::from(high) << 64 | u128::from(low)
+    }
+}
+
+impl Guest {
+    /// The database with this name, the first where none is named.
+    ///
+    /// # Errors
+    /// 404.
+    pub fn base(&self, name: Option<&str>) -> Result<&Arc<Base>, Problem> {
+        let found = match name {
+            None => self.bases.first(),
+            Some(name) => self.bases.iter().find(|base| base.name == name),
+        };
+        found.ok_or_else(Problem::not_found)
+    }
+}
+
+/// Reads `Bearer TOKEN` or `Basic` with name and password.
+fn read(shown: &HeaderValue) -> Option<Credentials> {
+    let (scheme, rest) = shown.to_str().ok()?.split_once(' ')?;
+    let rest = rest.trim();
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some(Credentials::Token(rest.to_owned()));
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let text = String::from_utf8(BASE64.decode(rest).ok()?).ok()?;
+    let (name, password) = text.split_once(':')?;
+    Some(Credentials::User { name: name.to_owned(), password: password.to_owned() })
+}
+
+#[cold]
+fn too_often(wait: Duration) -> Problem {
+    let message = "too many requests: wait, and ask again";
+    let seconds = HeaderValue::from(wait.as_secs() + 1);
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, ErrorKind::Busy, message)
+        .header(RETRY_AFTER, seconds)
+}
+
+fn stranger() -> Problem {
+    let message = "a token, or a user with a password, is wanted";
+    refused(StatusCode::UNAUTHORIZED, Error::new(ErrorKind::Denied, message))
+}
+
+fn refused(status: StatusCode, error: Error) -> Problem {
+    let schemes = "Bearer realm=\"bobak\", Basic realm=\"bobak\", charset=\"UTF-8\"";
+    Problem::with(status, error).header(WWW_AUTHENTICATE, HeaderValue::from_static(schemes))
+}

@@ -1,0 +1,193 @@
+//! Imports: rows of one table, as NDJSON or CSV, of any number.
+
+use crate::answer::Answer;
+use crate::call::{Call, media_of};
+use crate::json::{Cells, read_row};
+use crate::lines::Lines;
+use crate::load::{Load, LoadOptions};
+use crate::model::{Base, Table};
+use crate::parameters::Parameters;
+use crate::problem::Problem;
+use crate::stream::{self, Inflow};
+use bobak_core::{Error, ErrorKind, FieldSet, OnError, Result, Value, Verb};
+use bobak_text::read;
+use csv::ByteRecord;
+use hyper::StatusCode;
+use hyper::header::CONTENT_TYPE;
+use std::io::{self, Read};
+use std::sync::Arc;
+
+const NDJSON: &str = "application/x-ndjson";
+const CSV: &str = "text/csv";
+/// The rows after which an import commits that says nothing about it.
+const COMMIT: u64 = 10_000;
+
+/// What an import is asked for.
+struct Import {
+    table: Arc<Table>,
+    verb: Verb,
+    options: LoadOptions,
+    csv: bool,
+    null: String,
+    longest: usize,
+}
+
+/// `POST /tables/{table}/import`
+pub(crate) async fn import(mut call: Call, name: &str) -> Result<Answer, Problem> {
+    let table = call.table(name).await?;
+    call.check_media(&[NDJSON, "application/jsonl", CSV])?;
+    let csv = media_of(call.headers(), &CONTENT_TYPE).eq_ignore_ascii_case(CSV);
+    let verbs = [
+        ("insert", Verb::Insert),
+        ("ignore", Verb::InsertOrIgnore),
+        ("replace", Verb::InsertOrReplace),
+        ("upsert", Verb::Upsert),
+        ("update", Verb::Update),
+        ("delete", Verb::Delete),
+    ];
+    let verb = call.parameters.choice("mode", &verbs)?.unwrap_or(Verb::Insert);
+    let options = load_options(&mut call.parameters, COMMIT)?;
+    let null = call.parameters.take("null").unwrap_or_default();
+    call.parameters.finish()?;
+    let longest = call.shared.settings.body;
+    let import = Import { table, verb, options, csv, null, longest };
+    let base = Arc::clone(&call.base);
+    let report = stream::consume(&mut call, move |body| import.run(&base, body)).await?;
+    Ok(Answer::json(StatusCode::OK, report))
+}
+
+/// Takes `errors`, `commit` and `outcomes`.
+///
+/// # Errors
+/// 400 for what is wrong in them.
+pub(crate) fn load_options(
+    parameters: &mut Parameters,
+    commit: u64,
+) -> Result<LoadOptions, Problem> {
+    let words = [("stop", OnError::Stop), ("skip", OnError::Continue)];
+    Ok(LoadOptions {
+        on_error: parameters.choice("errors", &words)?.unwrap_or(OnError::Stop),
+        commit: parameters.number("commit")?.unwrap_or(commit),
+        outcomes: parameters.flag("outcomes")?,
+    })
+}
+
+impl Import {
+    fn run(&self, base: &Base, body: Inflow) -> Result<String, Problem> {
+        let mut load = Load::new(&*base.engine, self.options);
+        if self.csv {
+            self.read_csv(&mut load, body)?
+        } else {
+            self.read_json(&mut load, body)?
+        }
+        load.finish().map_err(|error| load.stopped(error))
+    }
+
+    fn read_json(&self, load: &mut Load<'_>, mut body: Inflow) -> Result<(), Problem> {
+        let mut lines = Lines::new(self.longest);
+        let mut each = |line: &[u8]| {
+            let added = load.add(&self.table, self.verb, read_row(&self.table, line));
+            added.map_err(|error| load.stopped(error))
+        };
+        while let Some(part) = body.next_part() {
+            lines.part(&part, &mut each)?;
+        }
+        match body.broken {
+            Some(problem) => Err(problem),
+            None => lines.finish(&mut each),
+        }
+    }
+
+    fn read_csv(&self, load: &mut Load<'_>, body: Inflow) -> Result<(), Problem> {
+        let bounded = Bounded { inner: body, left: self.longest, longest: self.longest };
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bounded);
+        let header = reader.byte_headers().map_err(broken).cloned();
+        let places = match header {
+            Ok(header) => self.places(&header)?,
+            Err(problem) => return Err(reader.into_inner().inner.broken.unwrap_or(problem)),
+        };
+        let mut record = ByteRecord::new();
+        loop {
+            reader.get_mut().left = self.longest;
+            match reader.read_byte_record(&mut record) {
+                Ok(false) => return Ok(()),
+                Ok(true) => {
+                    let cells = self.cells(&places, &record);
+                    let added = load.add(&self.table, self.verb, cells);
+                    added.map_err(|error| load.stopped(error))?;
+                }
+                Err(error) => {
+                    return Err(reader.into_inner().inner.broken.unwrap_or_else(|| broken(error)));
+                }
+            }
+        }
+    }
+
+    /// The columns that the header names.
+    fn places(&self, header: &ByteRecord) -> Result<Vec<usize>, Problem> {
+        let mut places = Vec::with_capacity(header.len());
+        for name in header {
+            let name = String::from_utf8_lossy(name);
+            let name = name.strip_prefix('\u{feff}').unwrap_or(&name);
+            let place = self.table.schema.column(name)?;
+            if places.contains(&place) {
+                return Err(Problem::bad_request(format!("the column '{name}' comes twice")));
+            }
+            places.push(place);
+        }
+        Ok(places)
+    }
+
+    fn cells<'r>(&self, places: &[usize], record: &'r ByteRecord) -> Result<Cells<'r>> {
+        if record.len() != places.len() {
+            let message = format!("{} fields where the header has {}", record.len(), places.len());
+            return Err(Error::new(ErrorKind::Syntax, message));
+        }
+        let columns = self.table.schema.columns();
+        let mut values = vec![Value::Null; columns.len()];
+        for (&place, field) in places.iter().zip(record) {
+            let (Some(column), Some(slot)) = (columns.get(place), values.get_mut(place)) else {
+                continue;
+            };
+            let null = column.nullable || self.table.is_filled(place);
+            if null && field == self.null.as_bytes() {
+                continue;
+            }
+            let wrong = |why| Error::new(ErrorKind::Mismatch, why).in_column(column.name.clone());
+            let value = read::parse(column.ty, field).map_err(wrong)?;
+            *slot = match column.check_stored(value.as_ref()) {
+                Ok(()) if !column.ty.has_text_form() => value,
+                _ => column.accept(value)?,
+            };
+        }
+        Ok(Cells { values, given: places.iter().copied().collect::<FieldSet>() })
+    }
+}
+
+fn broken(error: csv::Error) -> Problem {
+    if let csv::ErrorKind::Io(error) = error.kind()
+        && error.kind() == io::ErrorKind::FileTooLarge
+    {
+        return Problem::too_large(error.to_string());
+    }
+    Problem::bad_request(format!("the CSV can't be read: {error}"))
+}
+
+/// A body of which only so much is read for one record.
+struct Bounded {
+    inner: Inflow,
+    left: usize,
+    longest: usize,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            let message = format!("a record has more than {} bytes", self.longest);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        let count = self.inner.read(room)?;
+        self.left = self.left.saturating_sub(count);
+        Ok(count)
+    }
+}

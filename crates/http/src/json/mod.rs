@@ -1,0 +1,8 @@
+//! Rows as JSON objects, and back.
+
+mod cell;
+mod read;
+mod write;
+
+pub(crate) use read::{Cells, no_json, read_row};
+pub(crate) use write::{Numbers, write_cell, write_row};

@@ -1,0 +1,171 @@
+//! Where connections come in, and what each of them runs on.
+
+use crate::patient::Patient;
+use crate::server::Shared;
+use crate::service;
+use bobak_core::{Error, Result};
+use bobak_server::Listener;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+
+/// The most bytes of a request's head.
+const LONGEST_HEAD: usize = 64 << 10;
+/// How long a door rests that can't take a connection: most often there are no more files.
+const REST: Duration = Duration::from_millis(100);
+
+/// The door that a connection came through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Door {
+    /// The operating system guards it: who comes needs to show nothing.
+    pub trusted: bool,
+    pub peer: Option<IpAddr>,
+}
+
+/// A door on the reactor.
+pub(crate) enum Entrance {
+    Tcp(TcpListener),
+    #[cfg(feature = "tls")]
+    Tls(TcpListener, tokio_rustls::TlsAcceptor),
+    /// With the listener that removes its file at the end.
+    Unix(UnixListener, #[expect(dead_code, reason = "for its drop")] Listener),
+}
+
+impl Entrance {
+    /// Brings a door to the reactor, in which this is called.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn new(listener: Listener) -> Result<Self> {
+        let io = |error| Error::io("listen", error);
+        Ok(match listener {
+            Listener::Unix(ref socket, _) => {
+                let socket = socket.try_clone().map_err(io)?;
+                Self::Unix(UnixListener::from_std(socket).map_err(io)?, listener)
+            }
+            Listener::Tcp(ref socket) => {
+                let socket = socket.try_clone().map_err(io)?;
+                Self::Tcp(TcpListener::from_std(socket).map_err(io)?)
+            }
+            #[cfg(feature = "tls")]
+            Listener::Tls(ref socket, ref config) => {
+                let socket = socket.try_clone().map_err(io)?;
+                let acceptor = tokio_rustls::TlsAcceptor::from(Arc::clone(config));
+                Self::Tls(TcpListener::from_std(socket).map_err(io)?, acceptor)
+            }
+        })
+    }
+
+    /// Takes connections in until the server stops.
+    pub async fn run(self, shared: Arc<Shared>) {
+        let mut stopping = shared.stopping();
+        loop {
+            tokio::select! {
+                biased;
+                _ = stopping.changed() => return,
+                accepted = self.accept(&shared) => if let Err(error) = accepted {
+                    shared.log(&format!("a connection could not be accepted: {error}"));
+                    tokio::time::sleep(REST).await;
+                },
+            }
+        }
+    }
+
+    async fn accept(&self, shared: &Arc<Shared>) -> io::Result<()> {
+        match self {
+            Self::Unix(listener, _) => {
+                let (stream, _) = listener.accept().await?;
+                spawn(shared, Door { trusted: true, peer: None }, async { Ok(stream) });
+            }
+            Self::Tcp(listener) => {
+                let (stream, peer) = listener.accept().await?;
+                stream.set_nodelay(true)?;
+                spawn(shared, Door { trusted: false, peer: Some(peer.ip()) }, async { Ok(stream) });
+            }
+            #[cfg(feature = "tls")]
+            Self::Tls(listener, acceptor) => {
+                let (stream, peer) = listener.accept().await?;
+                stream.set_nodelay(true)?;
+                let (acceptor, patience) = (acceptor.clone(), shared.settings.head_timeout);
+                let greets = async move {
+                    tokio::time::timeout(patience, acceptor.accept(stream))
+                        .await
+                        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+                };
+                spawn(shared, Door { trusted: false, peer: Some(peer.ip()) }, greets);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Serves a connection on a task of its own.
+fn spawn<S>(
+    shared: &Arc<Shared>,
+    door: Door,
+    greets: impl Future<Output = io::Result<S>> + Send + 'static,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let shared = Arc::clone(shared);
+    tokio::spawn(async move {
+        let _counted = Counted::new(&shared);
+        if shared.connections.load(Ordering::Relaxed) > shared.settings.connections {
+            shared.log("a connection was refused: there are as many as may be");
+            return;
+        }
+        if let Ok(stream) = greets.await {
+            talk(&shared, door, stream).await;
+        }
+    });
+}
+
+async fn talk<S>(shared: &Arc<Shared>, door: Door, stream: S)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(|request| {
+        let shared = Arc::clone(shared);
+        async move { Ok::<_, Infallible>(service::serve(&shared, &door, request).await) }
+    });
+    let stream = TokioIo::new(Patient::new(stream, shared.settings.write_timeout));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(shared.settings.head_timeout)
+        .max_buf_size(LONGEST_HEAD)
+        .pipeline_flush(true)
+        .serve_connection(stream, service);
+    let mut connection = std::pin::pin!(connection);
+    let mut stopping = shared.stopping();
+    // How a connection ends is the client's matter: what it asked for was done, or answered.
+    tokio::select! {
+        biased;
+        _ = connection.as_mut() => return,
+        _ = stopping.changed() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+/// Counts a connection for as long as it is there.
+struct Counted(Arc<Shared>);
+
+impl Counted {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.connections.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,259 @@
+//! Many rows on their way to an engine, in parts, in constant memory: what imports and batches
+//! share.
+
+use crate::json::Cells;
+use crate::model::Table;
+use crate::problem::{Problem, status_of, write_problem};
+use bobak_core::{
+    Batch, Control, Engine, Error, ErrorKind, Field, FieldSet, GivenKey, KeyGeneration, OnError,
+    Outcome, Result, Session, Uuid, Verb, Write, prepare_waiting,
+};
+use bobak_text::json::write_string;
+
+/// The most rows, and about the most bytes, that are sent at once: small enough to stay in the
+/// processor's cache.
+const PART_ROWS: u64 = 1_000;
+const PART_BYTES: usize = 1 << 20;
+/// The most errors that a report tells of.
+const ERRORS: usize = 1_000;
+
+/// How rows are loaded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoadOptions {
+    pub on_error: OnError,
+    /// After how many rows is committed; 0 for once, at the end.
+    pub commit: u64,
+    /// Whether each row's outcome is told.
+    pub outcomes: bool,
+}
+
+/// A load under way.
+pub(crate) struct Load<'e> {
+    engine: &'e dyn Engine,
+    options: LoadOptions,
+    /// The session with the open transaction, where all is committed at the end.
+    whole: Option<Box<dyn Session + 'e>>,
+    batch: Batch,
+    /// The keys of the batch's rows that are UUIDs, by row, where outcomes are told.
+    made: Vec<(u64, Uuid)>,
+    report: Report,
+}
+
+/// What became of the rows.
+#[derive(Debug, Default)]
+struct Report {
+    rows: u64,
+    inserted: u64,
+    changed: u64,
+    ignored: u64,
+    failed: u64,
+    /// Rows that are committed, whatever comes after.
+    committed: u64,
+    errors: Vec<Error>,
+    /// Each row's outcome as JSON.
+    outcomes: String,
+    tells: bool,
+}
+
+impl<'e> Load<'e> {
+    pub fn new(engine: &'e dyn Engine, options: LoadOptions) -> Self {
+        let report = Report { tells: options.outcomes, ..Report::default() };
+        Self { engine, options, whole: None, batch: Batch::new(), made: Vec::new(), report }
+    }
+
+    /// How many rows came before: the next one's number.
+    pub const fn rows(&self) -> u64 {
+        self.report.rows + self.batch.rows()
+    }
+
+    /// Adds a row, or the error that it already is.
+    ///
+    /// # Errors
+    /// Where the first error stops the load: a row's, with its number; the engine's.
+    pub fn add(&mut self, table: &Table, verb: Verb, cells: Result<Cells<'_>>) -> Result<()> {
+        let number = self.rows();
+        let Err(error) = cells.and_then(|cells| self.push(table, verb, cells)) else {
+            let commit = if self.options.commit == 0 { u64::MAX } else { self.options.commit };
+            let full =
+                self.batch.rows() >= PART_ROWS.min(commit) || self.batch.bytes() >= PART_BYTES;
+            return if full { self.send() } else { Ok(()) };
+        };
+        let error = table.name_error(error).at_row(number);
+        if self.options.on_error == OnError::Stop {
+            return Err(error);
+        }
+        // Outcomes are told in order.
+        self.send()?;
+        self.report.take(Err(error));
+        Ok(())
+    }
+
+    fn push(&mut self, table: &Table, verb: Verb, mut cells: Cells<'_>) -> Result<()> {
+        if verb == Verb::Delete {
+            let values = cells.key(table);
+            return self.batch.push_waiting(&Write {
+                table: &table.schema,
+                verb,
+                fields: FieldSet::EMPTY,
+                values: &values,
+            });
+        }
+        let fields = if matches!(verb, Verb::Update | Verb::Upsert) {
+            named_fields(table, verb, &cells)?
+        } else {
+            FieldSet::EMPTY
+        };
+        cells.ready(table, verb)?;
+        prepare_waiting(&table.schema, verb, &mut cells.values)?;
+        let write = Write { table: &table.schema, verb, fields, values: &cells.values };
+        self.batch.push_waiting(&write)?;
+        if self.options.outcomes && table.schema.key_generation() == KeyGeneration::Uuid {
+            let key = cells.key(table).first().and_then(|key| Uuid::from_value(key.as_ref()).ok());
+            self.made.extend(key.map(|key| (self.batch.rows() - 1, key)));
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<()> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        self.batch.stamp();
+        if self.options.commit == 0 && self.whole.is_none() {
+            let session = self.engine.session()?;
+            session.control(Control::Begin)?;
+            self.whole = Some(session);
+        }
+        let first = self.report.rows;
+        let (batch, made, report) = (&self.batch, &self.made, &mut self.report);
+        let mut each = |outcome: Result<Outcome>| {
+            let place = report.rows - first;
+            let outcome = match outcome {
+                Ok(Outcome::Inserted(None)) => {
+                    let found = made.binary_search_by_key(&place, |(row, _)| *row).ok();
+                    let key = found.and_then(|at| made.get(at)).map(|(_, key)| *key);
+                    Ok(Outcome::Inserted(key.map(GivenKey::Uuid)))
+                }
+                other => other,
+            };
+            report.take(outcome.map_err(|error| error.at_row(first + place)));
+        };
+        let done = match &self.whole {
+            Some(session) => session.batch(batch, self.options.on_error, &mut each),
+            None => self.engine.session()?.batch(batch, self.options.on_error, &mut each),
+        };
+        done.map_err(|error| {
+            let row = error.row().unwrap_or_default();
+            error.at_row(first + row)
+        })?;
+        if self.whole.is_none() {
+            self.report.committed = self.report.rows;
+        }
+        self.batch.clear();
+        self.made.clear();
+        Ok(())
+    }
+
+    /// Sends what waits and commits; gives the report as JSON.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn finish(&mut self) -> Result<String> {
+        self.send()?;
+        if let Some(session) = self.whole.take() {
+            session.control(Control::Commit)?;
+        }
+        Ok(self.report.to_json())
+    }
+
+    /// The answer for a load that an error has stopped: it says how many rows are there all the
+    /// same.
+    pub fn stopped(&self, error: Error) -> Problem {
+        let committed = self.report.committed.to_string();
+        Problem::from(error).member("committed", &committed)
+    }
+}
+
+/// The columns that an update, or an upsert that finds its row, sets.
+fn named_fields(table: &Table, verb: Verb, cells: &Cells<'_>) -> Result<FieldSet> {
+    let schema = &table.schema;
+    let mut fields = cells.given;
+    schema.key().iter().for_each(|&place| fields.remove(place));
+    schema.modified_at().into_iter().for_each(|place| fields.insert(place));
+    schema.created_at().into_iter().for_each(|place| fields.remove(place));
+    if let Some(version) = schema.version() {
+        if verb == Verb::Update && !cells.given.contains(version) {
+            let name = schema.columns().get(version).map_or("", |column| &column.name).to_owned();
+            let message = "an update names the version that it has read";
+            return Err(Error::new(ErrorKind::Constraint, message).in_column(name));
+        }
+        fields.remove(version);
+    }
+    Ok(fields)
+}
+
+impl Report {
+    fn take(&mut self, outcome: Result<Outcome>) {
+        if self.tells {
+            self.outcomes.push_str(if self.rows == 0 { "\n" } else { ",\n" });
+            write_outcome(&mut self.outcomes, &outcome);
+        }
+        self.rows += 1;
+        match outcome {
+            Ok(Outcome::Inserted(_)) => self.inserted += 1,
+            Ok(Outcome::Changed(rows)) => self.changed += rows,
+            Ok(Outcome::Ignored) => self.ignored += 1,
+            Err(error) => {
+                self.failed += 1;
+                if self.errors.len() < ERRORS {
+                    self.errors.push(error);
+                }
+            }
+        }
+    }
+
+    fn to_json(&self) -> String {
+        let Self { rows, inserted, changed, ignored, failed, .. } = self;
+        let mut json = format!(
+            "{{\"rows\":{rows},\"inserted\":{inserted},\"changed\":{changed},\
+             \"ignored\":{ignored},\"failed\":{failed},\"errors\":["
+        );
+        for (at, error) in self.errors.iter().enumerate() {
+            json.push_str(if at > 0 { ",\n" } else { "\n" });
+            write_problem(&mut json, status_of(error.kind()), error, "");
+        }
+        json.push(']');
+        if self.tells {
+            json.push_str(",\"outcomes\":[");
+            json.push_str(&self.outcomes);
+            json.push(']');
+        }
+        json.push_str("}\n");
+        json
+    }
+}
+
+fn write_outcome(out: &mut String, outcome: &Result<Outcome>) {
+    match outcome {
+        Ok(Outcome::Inserted(None)) => out.push_str("{\"inserted\":true}"),
+        Ok(Outcome::Inserted(Some(key))) => {
+            out.push_str("{\"inserted\":true,\"key\":");
+            match key {
+                GivenKey::Int(key) => out.push_str(itoa::Buffer::new().format(*key)),
+                GivenKey::Uuid(key) => write_string(out, &key.to_string()),
+            }
+            out.push('}');
+        }
+        Ok(Outcome::Changed(rows)) => {
+            out.push_str("{\"changed\":");
+            out.push_str(itoa::Buffer::new().format(*rows));
+            out.push('}');
+        }
+        Ok(Outcome::Ignored) => out.push_str("{\"ignored\":true}"),
+        Err(error) => {
+            out.push_str("{\"error\":");
+            write_problem(out, status_of(error.kind()), error, "");
+            out.push('}');
+        }
+    }
+}

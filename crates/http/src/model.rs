@@ -1,0 +1,202 @@
+//! The tables that are there, as somebody may see them.
+
+use crate::problem::Problem;
+use crate::work;
+use bobak_core::{Engine, Error, ErrorKind, FieldSet, Result, TableSchema, Value};
+use bobak_text::json::write_string;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+/// How old the knowledge of tables may be: another program may change them.
+const FRESH: Duration = Duration::from_secs(1);
+/// How old it may be where a table is not found.
+const SURE: Duration = Duration::from_millis(200);
+
+/// A database under its name, as one guest, or many, may see it.
+pub(crate) struct Base {
+    pub name: String,
+    pub engine: Arc<dyn Engine>,
+    /// Whether a row of it is read quicker than another thread is woken.
+    pub is_near: bool,
+    known: RwLock<Known>,
+}
+
+struct Known {
+    model: Arc<Model>,
+    looked: Option<Instant>,
+}
+
+/// All tables.
+#[derive(Default)]
+pub(crate) struct Model {
+    /// By their names in lower case, as engines compare them.
+    tables: HashMap<String, Arc<Table>>,
+}
+
+/// A table, with what is needed of it over and over.
+pub(crate) struct Table {
+    pub schema: Arc<TableSchema>,
+    /// The columns' names as they begin a member of an object.
+    pub labels: Vec<String>,
+    /// What each column of a new row holds that names it not.
+    pub absent: Vec<Absent>,
+    /// The columns that a whole row replaces.
+    pub updated: FieldSet,
+}
+
+/// What a column holds where a new row does not name it.
+pub(crate) enum Absent {
+    /// Its default; NULL; or NULL for Bobak or the engine to fill.
+    Value(Value<'static>),
+    /// It must be named.
+    Refused,
+}
+
+impl Base {
+    pub fn new(name: &str, engine: Arc<dyn Engine>) -> Self {
+        let known = Known { model: Arc::default(), looked: None };
+        let is_near = matches!(engine.name(), "memory" | "sqlite");
+        Self { name: name.to_owned(), engine, is_near, known: RwLock::new(known) }
+    }
+
+    /// The table with this name.
+    ///
+    /// # Errors
+    /// 404 where there is none that may be seen; the engine's where it can't be told.
+    pub async fn table(self: &Arc<Self>, name: &str) -> Result<Arc<Table>, Problem> {
+        let (found, age) = self.look(name);
+        match (found, age) {
+            (Some(table), Some(age)) if age < FRESH => Ok(table),
+            (Some(table), Some(_)) => {
+                // Whoever finds it old sees to it; nobody waits.
+                self.touch();
+                let base = Arc::clone(self);
+                tokio::task::spawn_blocking(move || base.refresh());
+                Ok(table)
+            }
+            (None, Some(age)) if age < SURE => Err(Problem::not_found()),
+            _ => {
+                let model = self.model().await?;
+                model.table(name).cloned().ok_or_else(Problem::not_found)
+            }
+        }
+    }
+
+    /// All tables, as they are now.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub async fn model(self: &Arc<Self>) -> Result<Arc<Model>, Problem> {
+        let base = Arc::clone(self);
+        work::run(move || Ok(base.refresh()?)).await
+    }
+
+    fn look(&self, name: &str) -> (Option<Arc<Table>>, Option<Duration>) {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        (known.model.table(name).cloned(), known.looked.map(|at| at.elapsed()))
+    }
+
+    fn touch(&self) {
+        self.known.write().unwrap_or_else(PoisonError::into_inner).looked = Some(Instant::now());
+    }
+
+    /// Asks the engine. Tables that are as they were stay the very same, so that engines find their
+    /// prepared statements again.
+    fn refresh(&self) -> Result<Arc<Model>> {
+        let found = self.engine.tables()?;
+        let before = {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(&known.model)
+        };
+        let mut tables = HashMap::with_capacity(found.len());
+        for schema in found {
+            let table = match before.table(schema.name()) {
+                Some(same) if same.schema.same_as(&schema) => Arc::clone(same),
+                _ => Arc::new(Table::new(Arc::new(schema))),
+            };
+            tables.insert(table.schema.name().to_ascii_lowercase(), table);
+        }
+        let model = Arc::new(Model { tables });
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        *known = Known { model: Arc::clone(&model), looked: Some(Instant::now()) };
+        Ok(model)
+    }
+}
+
+impl Model {
+    pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
+        if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return self.tables.get(&name.to_ascii_lowercase());
+        }
+        self.tables.get(name)
+    }
+
+    /// All of them, by name.
+    pub fn sorted(&self) -> Vec<&Arc<Table>> {
+        let mut tables: Vec<_> = self.tables.values().collect();
+        tables.sort_by(|a, b| a.schema.name().cmp(b.schema.name()));
+        tables
+    }
+}
+
+impl Table {
+    fn new(schema: Arc<TableSchema>) -> Self {
+        let label = |name: &str| {
+            let mut label = String::new();
+            write_string(&mut label, name);
+            label.push(':');
+            label
+        };
+        let labels = schema.columns().iter().map(|column| label(&column.name)).collect();
+        let absent = (0..schema.columns().len()).map(|place| absent(&schema, place)).collect();
+        let updated = schema.updated_fields();
+        Self { schema, labels, absent, updated }
+    }
+
+    /// Whether Bobak or the engine gives the column its value where there is none.
+    pub fn is_filled(&self, place: usize) -> bool {
+        is_filled(&self.schema, place)
+    }
+
+    /// The columns' places from a list of names, with commas between.
+    ///
+    /// # Errors
+    /// `Schema` for one that the table has not.
+    pub fn places(&self, names: &str) -> Result<Vec<usize>> {
+        names.split(',').map(|name| self.schema.column(name.trim())).collect()
+    }
+
+    pub fn name_error(&self, error: Error) -> Error {
+        error.in_table(self.schema.name())
+    }
+}
+
+fn is_filled(schema: &TableSchema, place: usize) -> bool {
+    let generated = schema.key_generation() != bobak_core::KeyGeneration::Given;
+    generated && schema.key().contains(&place)
+        || [schema.created_at(), schema.modified_at(), schema.version()].contains(&Some(place))
+}
+
+fn absent(schema: &TableSchema, place: usize) -> Absent {
+    let Some(column) = schema.columns().get(place) else { return Absent::Refused };
+    if schema.version() == Some(place) {
+        return Absent::Value(Value::Int(0));
+    }
+    match &column.default {
+        Some(default) => match column.accept(default.clone()) {
+            Ok(value) => Absent::Value(value),
+            Err(_) => Absent::Refused,
+        },
+        None if column.nullable || is_filled(schema, place) => Absent::Value(Value::Null),
+        None => Absent::Refused,
+    }
+}
+
+/// The error for a column that must be named.
+#[cold]
+pub(crate) fn missing(table: &Table, place: usize) -> Error {
+    let name = table.schema.columns().get(place).map_or("", |column| &column.name).to_owned();
+    let message = "it has no value, has no default, and may not be NULL";
+    table.name_error(Error::new(ErrorKind::Constraint, message).in_column(name))
+}

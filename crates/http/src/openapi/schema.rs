@@ -1,0 +1,133 @@
+//! The schemas of a table's rows.
+
+use super::parts::reference;
+use crate::json::{Numbers, write_cell};
+use crate::model::{Absent, Table};
+use bobak_core::{ColumnSchema, Role, Type};
+use serde_json::{Map, Value, json};
+
+/// A name as components may have it: letters, digits, `.`, `-`, `_`; other bytes as `_` and two
+/// digits. A `_` is doubled, so that no two names meet.
+pub(super) fn component(name: &str) -> String {
+    let mut safe = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'_' => safe.push_str("__"),
+            b'-' => safe.push('-'),
+            _ if byte.is_ascii_alphanumeric() => safe.push(char::from(byte)),
+            _ => safe.push_str(&format!("_{byte:02x}")),
+        }
+    }
+    safe
+}
+
+/// Adds the schemas of a table: `name`, of which an answer may have a part; `name.row`, a whole
+/// one; `name.new`, what makes a row; `name.list`.
+pub(super) fn components(schemas: &mut Map<String, Value>, table: &Table) {
+    let name = component(table.schema.name());
+    let columns = table.schema.columns();
+    let (mut read, mut written) = (Map::new(), Map::new());
+    for column in columns {
+        read.insert(column.name.to_string(), of(column, false));
+        written.insert(column.name.to_string(), of(column, true));
+    }
+    let all: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+    let wanted: Vec<&str> = columns
+        .iter()
+        .zip(&table.absent)
+        .filter(|(_, absent)| matches!(absent, Absent::Refused))
+        .map(|(column, _)| &*column.name)
+        .collect();
+    schemas.insert(
+        name.clone(),
+        json!({"type": "object", "properties": read, "additionalProperties": false}),
+    );
+    schemas.insert(format!("{name}.row"), json!({"allOf": [reference(&name)], "required": all}));
+    let input = json!({"type": "object", "properties": written, "additionalProperties": false});
+    schemas.insert(format!("{name}.patch"), input.clone());
+    let mut new = input;
+    new["required"] = json!(wanted);
+    schemas.insert(format!("{name}.new"), new);
+    schemas.insert(
+        format!("{name}.list"),
+        json!({
+            "type": "object",
+            "required": ["rows", "more"],
+            "properties": {
+                "rows": {"type": "array", "items": reference(&name)},
+                "more": {"type": "boolean"},
+                "next": {"type": "string", "description": "The value of `after` for the next page"},
+                "total": {"type": "integer", "format": "int64", "minimum": 0},
+            },
+        }),
+    );
+}
+
+/// The schema of a column's values. Those of a request may be strings too where readers of numbers
+/// might round.
+fn of(column: &ColumnSchema, written: bool) -> Value {
+    let mut schema = of_type(column.ty, written);
+    if let Some(most) = column.max_chars.filter(|_| column.ty == Type::Text) {
+        schema["maxLength"] = json!(most);
+    }
+    if column.nullable
+        && let Some(types) = schema.get_mut("type")
+    {
+        let mut all = match types.take() {
+            Value::Array(all) => all,
+            one => vec![one],
+        };
+        all.push(json!("null"));
+        *types = Value::Array(all);
+    }
+    if let Some(default) = &column.default {
+        let mut text = String::new();
+        write_cell(&mut text, column.ty, Numbers::Exact, default.as_ref());
+        if let Ok(default) = serde_json::from_str::<Value>(&text) {
+            schema["default"] = default;
+        }
+    }
+    let filled = match column.role {
+        Role::Plain => None,
+        Role::CreatedAt => Some("When the row was made; what is sent is passed over"),
+        Role::ModifiedAt => Some("When the row was last written; what is sent is passed over"),
+        Role::Version => Some("Raised by each update; one that names another is refused with 409"),
+    };
+    if let Some(filled) = filled {
+        schema["description"] = json!(filled);
+    }
+    schema
+}
+
+fn of_type(ty: Type, written: bool) -> Value {
+    let wide = |number: &str| if written { json!([number, "string"]) } else { json!(number) };
+    match ty {
+        Type::Bool => json!({"type": "boolean"}),
+        Type::I64 | Type::U64 => json!({"type": wide("integer"), "format": "int64"}),
+        Type::Currency => json!({
+            "type": wide("number"), "format": "decimal",
+            "description": "Money, exact to four decimals",
+        }),
+        Type::F32 => json!({"type": "number", "format": "float"}),
+        Type::F64 => json!({"type": "number", "format": "double"}),
+        Type::Text => json!({"type": "string"}),
+        Type::Bytes => json!({"type": "string", "contentEncoding": "base64"}),
+        Type::Uuid => json!({"type": "string", "format": "uuid"}),
+        Type::Date => json!({"type": "string", "format": "date"}),
+        Type::Timestamp => json!({"type": "string", "format": "date-time"}),
+        Type::DateTime => json!({
+            "type": "string", "description": "A date with a time of day, without a zone",
+            "pattern": r"^-?\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?$",
+        }),
+        Type::Time => json!({
+            "type": "string", "description": "A time of day",
+            "pattern": r"^\d\d:\d\d(:\d\d(\.\d{1,9})?)?$",
+        }),
+        Type::Json => json!({"description": "Any JSON"}),
+        Type::Any => json!({"type": ["string", "number", "boolean", "null"]}),
+        ty => match ty.integer_range() {
+            Some((least, most)) => json!({"type": "integer", "minimum": least, "maximum": most}),
+            None => json!({}),
+        },
+    }
+}

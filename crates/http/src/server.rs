@@ -1,0 +1,135 @@
+//! A server that runs, and what all of its requests share.
+
+use crate::HttpBuilder;
+use crate::guests::Guests;
+use crate::listener::Entrance;
+use crate::metrics::Metrics;
+use crate::settings::Settings;
+use bobak_core::{Error, Result};
+use bobak_server::Listener;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, watch};
+
+/// How often a server that stops looks whether all have gone.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long work that outlasts its grace is waited for.
+const LAST: Duration = Duration::from_secs(5);
+
+/// What the builder is told about what happens.
+pub(crate) type Log = Box<dyn Fn(&str) + Send + Sync>;
+
+/// An HTTP door. It closes when it is dropped.
+pub struct HttpServer {
+    shared: Arc<Shared>,
+    addresses: Vec<SocketAddr>,
+    runtime: Mutex<Option<Runtime>>,
+}
+
+/// What all requests share.
+pub(crate) struct Shared {
+    pub settings: Settings,
+    pub guests: Arc<Guests>,
+    pub connections: AtomicUsize,
+    /// Permits for imports, exports and batches.
+    pub streams: Arc<Semaphore>,
+    pub metrics: Metrics,
+    stop: watch::Sender<bool>,
+    log: Log,
+}
+
+impl Shared {
+    pub fn log(&self, line: &str) {
+        (self.log)(line);
+    }
+
+    /// Changes when the server stops.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        let mut receiver = self.stop.subscribe();
+        if *receiver.borrow() {
+            receiver.mark_changed();
+        }
+        receiver
+    }
+}
+
+impl HttpServer {
+    /// Collects the parts of a server.
+    pub fn builder() -> HttpBuilder {
+        HttpBuilder::default()
+    }
+
+    pub(crate) fn with(
+        guests: Guests,
+        settings: Settings,
+        log: Log,
+        listeners: Vec<Listener>,
+    ) -> Result<Self> {
+        let io = |error| Error::io("start the server", error);
+        let runtime = Builder::new_multi_thread()
+            .thread_name("bobak http")
+            .max_blocking_threads(settings.workers.max(1))
+            .enable_all()
+            .build()
+            .map_err(io)?;
+        let addresses = listeners.iter().filter_map(Listener::address).collect();
+        let streams = Arc::new(Semaphore::new(settings.streams));
+        let shared = Arc::new(Shared {
+            settings,
+            guests: Arc::new(guests),
+            connections: AtomicUsize::new(0),
+            streams,
+            metrics: Metrics::default(),
+            stop: watch::Sender::new(false),
+            log,
+        });
+        let inside = runtime.enter();
+        for listener in listeners {
+            tokio::spawn(Entrance::new(listener)?.run(Arc::clone(&shared)));
+        }
+        drop(inside);
+        Ok(Self { shared, addresses, runtime: Mutex::new(Some(runtime)) })
+    }
+
+    /// The addresses of the doors over TCP, in the order in which they were named.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Tells the server to stop: no connection is taken in any more, requests under way are
+    /// answered. Returns at once.
+    pub fn begin_stop(&self) {
+        self.shared.stop.send_replace(true);
+    }
+
+    /// Stops, and waits for the end; what was committed is then durable. Whether all requests ended
+    /// within [`Settings::grace`].
+    pub fn stop(&self) -> bool {
+        self.begin_stop();
+        let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(runtime) = runtime else { return true };
+        let end = Instant::now() + self.shared.settings.grace;
+        let left = || self.shared.connections.load(Ordering::Relaxed);
+        while left() > 0 && Instant::now() < end {
+            std::thread::sleep(LOOK);
+        }
+        let all = left() == 0;
+        runtime.shutdown_timeout(LAST);
+        for base in self.shared.guests.bases() {
+            if let Err(error) = base.engine.flush() {
+                self.shared.log(&format!("a database could not be flushed: {error}"));
+            }
+        }
+        all
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

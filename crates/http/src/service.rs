@@ -1,0 +1,147 @@
+//! The way of a request: who, what, and then to the file of its noun.
+
+use crate::answer::{Answer, Body};
+use crate::call::Call;
+use crate::coding::Coding;
+use crate::guests::Guest;
+use crate::listener::Door;
+use crate::problem::Problem;
+use crate::route::{Resource, Route};
+use crate::server::Shared;
+use crate::{
+    aggregate, batch, coding, cors, create, export, import, list, openapi, row, sql, tables,
+};
+use bobak_core::ErrorKind;
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, HeaderValue, ORIGIN};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, StatusCode};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Answers a request.
+pub(crate) async fn serve(
+    shared: &Arc<Shared>,
+    door: &Door,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    let began = Instant::now();
+    let origin = head.headers.get(ORIGIN).cloned();
+    let (method, coding) = (head.method.clone(), Coding::wanted(&head.headers));
+    let route = Route::of(head.uri.path());
+    let place = route.as_ref().map_or(Resource::OTHER, |route| route.resource.place());
+    let answer = match route {
+        Ok(route) => answer(shared, door, route, head, body).await,
+        // Who is not let in does not learn which paths there are.
+        Err(problem) => admit(shared, door, &head).await.and(Err(problem)),
+    };
+    let answer = answer.unwrap_or_else(|problem| tell(shared, door, problem));
+    let mut answer = coding::shrink(answer, coding).await;
+    cors::admit(&shared.settings.origins, origin.as_ref(), answer.headers_mut());
+    shared.metrics.count(place, &method, answer.status(), began.elapsed());
+    answer.into_response()
+}
+
+/// The answer that tells of a problem; the log and the counters hear of it too.
+fn tell(shared: &Shared, door: &Door, problem: Problem) -> Answer {
+    let from = || door.peer.map_or_else(|| "this machine".to_owned(), |peer| peer.to_string());
+    match problem.status() {
+        StatusCode::UNAUTHORIZED => {
+            shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
+            shared.log(&format!("{} was refused: {}", from(), problem.error()));
+        }
+        StatusCode::TOO_MANY_REQUESTS => {
+            shared.metrics.limited.fetch_add(1, Ordering::Relaxed);
+        }
+        _ if problem.is_internal() => {
+            shared.log(&format!("a request failed: {:?}", problem.error()));
+        }
+        _ => {}
+    }
+    problem.into_answer()
+}
+
+async fn answer(
+    shared: &Arc<Shared>,
+    door: &Door,
+    route: Route,
+    head: Parts,
+    body: Incoming,
+) -> Result<Answer, Problem> {
+    let resource = route.resource;
+    if head.method == Method::OPTIONS {
+        return Ok(cors::options(resource.allow()));
+    }
+    if resource == Resource::Health {
+        only_get(&head.method, &resource)?;
+        return Ok(Answer::json(StatusCode::OK, "{\"status\":\"ok\"}\n"));
+    }
+    if resource == Resource::Metrics && shared.settings.open_metrics {
+        only_get(&head.method, &resource)?;
+        return Ok(metrics(shared));
+    }
+    let guest = admit(shared, door, &head).await?;
+    let base = Arc::clone(guest.base(route.database.as_deref())?);
+    let call = Call::new(shared, guest, base, head, body)?;
+    let (streams, work) = (resource.is_stream(), dispatch(resource, call));
+    if streams {
+        return work.await;
+    }
+    let late = |_| {
+        let message = "the request took too long; what it writes may still come to pass";
+        Problem::new(StatusCode::GATEWAY_TIMEOUT, ErrorKind::Timeout, message)
+    };
+    tokio::time::timeout(shared.settings.request_timeout, work).await.map_err(late)?
+}
+
+async fn dispatch(resource: Resource, call: Call) -> Result<Answer, Problem> {
+    let method = call.head.method.clone();
+    match (&resource, method.as_str()) {
+        (Resource::Rows(table), "GET" | "HEAD") => list::list(call, table).await,
+        (Resource::Rows(table), "POST") => create::create(call, table).await,
+        (Resource::Row(table, key), "GET" | "HEAD") => row::get(call, table, key).await,
+        (Resource::Row(table, key), "PUT") => row::replace(call, table, key).await,
+        (Resource::Row(table, key), "PATCH") => row::patch(call, table, key).await,
+        (Resource::Row(table, key), "DELETE") => row::delete(call, table, key).await,
+        (Resource::Import(table), "POST") => import::import(call, table).await,
+        (Resource::Export(table), "GET" | "HEAD") => export::export(call, table).await,
+        (Resource::Aggregate(table), "GET" | "HEAD") => aggregate::aggregate(call, table).await,
+        (Resource::Batch, "POST") => batch::batch(call).await,
+        (Resource::Sql, "POST") => sql::sql(call).await,
+        (Resource::OpenApi, "GET" | "HEAD") => openapi::openapi(call).await,
+        (Resource::Tables, "GET" | "HEAD") => tables::tables(call).await,
+        (Resource::Table(table), "GET" | "HEAD") => tables::table(call, table).await,
+        (Resource::Databases, "GET" | "HEAD") => tables::databases(&call),
+        (Resource::Metrics, "GET" | "HEAD") => Ok(metrics(&call.shared)),
+        _ => Err(not_allowed(&resource)),
+    }
+}
+
+async fn admit(shared: &Arc<Shared>, door: &Door, head: &Parts) -> Result<Arc<Guest>, Problem> {
+    let guest = match shared.guests.known(&head.headers, door.trusted)? {
+        Some(guest) => guest,
+        None => shared.guests.admit(&head.headers, door.peer).await?,
+    };
+    shared.guests.count(&guest, door.peer)?;
+    Ok(guest)
+}
+
+fn metrics(shared: &Shared) -> Answer {
+    let connections = shared.connections.load(Ordering::Relaxed);
+    let streams = shared.settings.streams.saturating_sub(shared.streams.available_permits());
+    let text = shared.metrics.to_text(connections, streams);
+    Answer::text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
+}
+
+fn only_get(method: &Method, resource: &Resource) -> Result<(), Problem> {
+    if matches!(*method, Method::GET | Method::HEAD) { Ok(()) } else { Err(not_allowed(resource)) }
+}
+
+fn not_allowed(resource: &Resource) -> Problem {
+    let allow = resource.allow();
+    let message = format!("this can be asked for with {allow}");
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, ErrorKind::Unsupported, message)
+        .header(ALLOW, HeaderValue::from_static(allow))
+}

@@ -1,0 +1,82 @@
+//! How much the door gives, and how long it waits.
+
+use std::time::Duration;
+
+/// Limits, time-outs and permissions of an HTTP door. The defaults are for one that strangers may
+/// find.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// The most connections, idle ones included; further ones are closed. Default: 16,384.
+    pub connections: usize,
+    /// The most threads that work on databases. Default: 64.
+    pub workers: usize,
+    /// The most imports, exports and batches at a time, each of which has a worker while it lasts;
+    /// a further one is told 503. Default: 32.
+    pub streams: usize,
+    /// How long a connection may take to send a request's head, or say nothing between two
+    /// requests. Default: 30 s.
+    pub head_timeout: Duration,
+    /// How long a client may wait between two pieces of a request's body. Default: 30 s.
+    pub body_timeout: Duration,
+    /// How long a client may let its answer wait before it is cut off. Default: 30 s.
+    pub write_timeout: Duration,
+    /// How long a request may take that is no import, export or batch. Default: 60 s.
+    pub request_timeout: Duration,
+    /// The most bytes of a request's body, and of a line of an import or batch, whose bodies
+    /// themselves may be of any length. Default: 16 MiB.
+    pub body: usize,
+    /// How many rows a list has that asks for no number. Default: 100.
+    pub page: u64,
+    /// The most rows of a list; exports have no limit. Default: 10,000.
+    pub longest_page: u64,
+    /// The most requests a second of one client, that is, of one name from one address; after a
+    /// second's worth of them at once a further one is told 429. Default: no limit.
+    pub rate: Option<u32>,
+    /// The most refused log-ins a minute from one address. Default: 30.
+    pub refusals: u32,
+    /// The origins whose pages browsers let in (`https://app.example.com`); `*` for all. Default:
+    /// none.
+    pub origins: Vec<String>,
+    /// Which SQL may be sent. Default: none.
+    pub sql: SqlAccess,
+    /// Whether `/metrics` is for everybody, not only for those who are let in. Default: no.
+    pub open_metrics: bool,
+    /// How long a door that closes waits for requests to end. Default: 10 s.
+    pub grace: Duration,
+}
+
+/// Which SQL may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SqlAccess {
+    /// None.
+    #[default]
+    None,
+    /// Statements that only read.
+    Read,
+    /// Any.
+    Write,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            connections: 16_384,
+            workers: 64,
+            streams: 32,
+            head_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            request_timeout: Duration::from_secs(60),
+            body: 16 << 20,
+            page: 100,
+            longest_page: 10_000,
+            rate: None,
+            refusals: 30,
+            origins: Vec::new(),
+            sql: SqlAccess::None,
+            open_metrics: false,
+            grace: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! SQL, where it is allowed.
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::json::{Numbers, no_json, write_cell};
+use crate::problem::Problem;
+use crate::settings::SqlAccess;
+use crate::work;
+use bobak_core::{Control, Error, ErrorKind, Result, Row, RowBuffer, Session, Source, Type, Value};
+use bobak_sql::{gives_rows, only_reads};
+use bobak_text::json::write_string;
+use hyper::StatusCode;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// What is sent.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Statement {
+    sql: String,
+    #[serde(default)]
+    parameters: Vec<serde_json::Value>,
+}
+
+/// `POST /sql`
+pub(crate) async fn sql(mut call: Call) -> Result<Answer, Problem> {
+    let access = call.guest.sql;
+    if access == SqlAccess::None {
+        return Err(Problem::not_found());
+    }
+    let numbers = call.numbers()?;
+    call.parameters.finish()?;
+    let body = call.body(&["application/json"]).await?;
+    let statement: Statement = serde_json::from_slice(&body).map_err(|error| no_json(&error))?;
+    let text = statement.sql;
+    let parameters = statement.parameters.into_iter().map(value).collect::<Result<Vec<_>>>()?;
+    if access == SqlAccess::Read && !only_reads(&text) {
+        return Err(Error::new(ErrorKind::Denied, "only statements that read may be sent").into());
+    }
+    let (base, most) = (Arc::clone(&call.base), call.shared.settings.longest_page);
+    let body = work::run(move || {
+        let session = base.engine.session()?;
+        if access == SqlAccess::Read && base.engine.name() != "sqlite" {
+            // There a function, or what looks like a text, may write: it is undone.
+            session.control(Control::Begin)?;
+        }
+        if !gives_rows(&text) {
+            let changed = session.execute(&text, &parameters)?;
+            return Ok(format!("{{\"changed\":{changed}}}\n"));
+        }
+        let source = Source::Sql { text: &text, parameters: &parameters };
+        Ok(rows(&*session, &source, numbers, most)?)
+    })
+    .await?;
+    Ok(Answer::json(StatusCode::OK, body))
+}
+
+fn value(parameter: serde_json::Value) -> Result<Value<'static>> {
+    use serde_json::Value as Json;
+    let wrong = |what: &str| Err(Error::new(ErrorKind::Mismatch, format!("a parameter is {what}")));
+    match parameter {
+        Json::Null => Ok(Value::Null),
+        Json::Bool(truth) => Ok(Value::from(truth)),
+        Json::String(text) => Ok(Value::from(text)),
+        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(integer), _) => Ok(Value::Int(integer)),
+            (None, Some(float)) if !number.is_u64() => Ok(Value::Float(float)),
+            _ => wrong("a number beyond 64 bits"),
+        },
+        Json::Array(_) | Json::Object(_) => wrong("an array or an object"),
+    }
+}
+
+fn rows(session: &dyn Session, source: &Source<'_>, numbers: Numbers, most: u64) -> Result<String> {
+    let cursor = session.open(source)?;
+    let mut body = String::from("{\"columns\":[");
+    for (at, name) in cursor.columns.iter().enumerate() {
+        body.push_str(if at > 0 { "," } else { "" });
+        write_string(&mut body, name);
+    }
+    body.push_str("],\n\"rows\":[");
+    let (mut part, mut count, mut more) = (RowBuffer::default(), 0, false);
+    'all: loop {
+        session.fetch(cursor.id, &mut part)?;
+        if part.rows() == 0 {
+            break;
+        }
+        while let Some(row) = part.next_row()? {
+            if count == most {
+                more = true;
+                break 'all;
+            }
+            body.push_str(if count == 0 { "\n[" } else { ",\n[" });
+            for place in 0..row.len() {
+                body.push_str(if place > 0 { "," } else { "" });
+                write_cell(&mut body, Type::Any, numbers, row.get(place));
+            }
+            body.push(']');
+            count += 1;
+        }
+    }
+    session.close(cursor.id);
+    body.push_str(if more { "],\n\"more\":true}\n" } else { "],\n\"more\":false}\n" });
+    Ok(body)
+}

@@ -1,0 +1,8 @@
+//! The HTTP door over real sockets, asked by a real client.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may stop at what they did not expect")]
+
+mod client; // a server with a few tables, and a client of it
+mod document; // the OpenAPI document: valid, and true for every operation
+mod doors; // doors, limits, clients that do not behave
+mod rows; // rows, one by one and as lists
+mod streams; // imports, exports, batches, sums

@@ -1,0 +1,239 @@
+//! Rows, one by one and as lists.
+
+use crate::client::{Door, TOKEN, memory, sqlite};
+use bobak_http::Settings;
+use serde_json::json;
+
+#[test]
+fn a_row_is_made_read_replaced_patched_and_deleted() {
+    for engine in [sqlite(), memory()] {
+        let door = Door::with(Settings::default(), engine);
+        let made =
+            door.send("POST", "/tables/person/rows", r#"{"name":"Ada","born":"1815-12-10"}"#);
+        made.ok(201);
+        assert_eq!(made.header("location"), "/tables/person/rows/1");
+        assert_eq!(made.json()["active"], true, "the default");
+        let read = door.get("/tables/person/rows/1");
+        assert_eq!(
+            (read.ok(200).text.as_str(), read.header("etag")),
+            (made.text.as_str(), made.header("etag"))
+        );
+        let whole = r#"{"name":"Ada L.","active":false,"balance":12.34}"#;
+        let replaced = door.send("PUT", "/tables/person/rows/1", whole);
+        assert_eq!(replaced.ok(200).json()["born"], json!(null), "what is not named goes");
+        let patched = door.send("PATCH", "/tables/person/rows/1", r#"{"born":"1815-12-10"}"#);
+        assert_eq!(patched.ok(200).json()["name"], "Ada L.");
+        assert_eq!(patched.json()["balance"], json!(12.34));
+        door.send("PUT", "/tables/person/rows/7", r#"{"name":"New"}"#).ok(201);
+        door.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
+        door.ask("DELETE", "/tables/person/rows/1", &[], "").is(404, "NotFound");
+        door.get("/tables/person/rows/1").is(404, "NotFound");
+        door.send("PATCH", "/tables/person/rows/1", r#"{"name":"x"}"#).is(404, "NotFound");
+    }
+}
+
+#[test]
+fn values_are_exact() {
+    let door = Door::open();
+    let row = r#"{"id":9223372036854775807,"name":"a\u0000b","born":"0001-01-01","balance":-922337203685477.5808,"rate":0.30000000000000004,"active":true,"photo":"AAH/","tags":{"a":[12345678901234567890, 1.50]},"seen":"2024-02-29T23:59:59.123456Z","email":null}"#;
+    let made = door.send("POST", "/tables/person/rows", row);
+    made.ok(201);
+    assert_eq!(made.text.trim_end(), row);
+    let text = door.get("/tables/person/rows/9223372036854775807?numbers=text&columns=id,balance");
+    let strings = r#"{"id":"9223372036854775807","balance":"-922337203685477.5808"}"#;
+    assert_eq!(text.text.trim_end(), strings);
+    let same = door.send("PATCH", "/tables/person/rows/9223372036854775807", strings);
+    assert_eq!(same.ok(200).text, made.text, "strings are taken as numbers");
+    door.send("POST", "/tables/person/rows", r#"{"name":"x","id":9223372036854775808}"#)
+        .is(422, "OutOfRange");
+    door.send("POST", "/tables/person/rows", r#"{"name":"x","balance":0.00001}"#)
+        .is(422, "Mismatch");
+}
+
+#[test]
+fn keys_of_several_columns_of_text_and_of_uuids() {
+    let door = Door::open();
+    let made = door.send("POST", "/tables/seat/rows", r#"{"row":"a,/%ü","number":3}"#);
+    assert_eq!(made.ok(201).header("location"), "/tables/seat/rows/a%2C%2F%25%C3%BC,3");
+    door.get(made.header("location")).ok(200);
+    door.get("/tables/seat/rows/a").is(400, "Syntax");
+    door.get("/tables/seat/rows/a,x").is(400, "Mismatch");
+    let thing = door.send("POST", "/tables/thing/rows", r#"{"name":"x"}"#);
+    let place = thing.ok(201).header("location").to_owned();
+    assert_eq!(place, format!("/tables/thing/rows/{}", thing.json()["id"].as_str().unwrap()));
+    door.get(&place).ok(200);
+}
+
+#[test]
+fn stamps_and_versions_are_kept() {
+    let door = Door::open();
+    let made = door.send("POST", "/tables/note/rows", r#"{"text":"one"}"#);
+    assert!(made.ok(201).json()["created"].as_str().unwrap().ends_with('Z'));
+    let patched = door.send("PATCH", "/tables/note/rows/1", r#"{"text":"two"}"#);
+    let (before, after) = (made.json(), patched.ok(200).json());
+    assert_eq!(after["created"], before["created"]);
+    assert_eq!(after["version"].as_i64(), before["version"].as_i64().map(|version| version + 1));
+    let old = format!(r#"{{"text":"three","version":{}}}"#, before["version"]);
+    door.send("PATCH", "/tables/note/rows/1", &old).is(409, "Conflict");
+    door.send("PUT", "/tables/note/rows/1", &old).is(409, "Conflict");
+    let new = format!(r#"{{"text":"three","version":{}}}"#, after["version"]);
+    door.send("PUT", "/tables/note/rows/1", &new).ok(200);
+}
+
+#[test]
+fn tags_spare_bytes_and_guard_writes() {
+    let door = Door::open();
+    let made = door.send("POST", "/tables/person/rows", r#"{"name":"Ada"}"#);
+    let tag = made.ok(201).header("etag").to_owned();
+    let same = door.ask("GET", "/tables/person/rows/1", &[("if-none-match", &tag)], "");
+    assert_eq!((same.ok(304).text.as_str(), same.header("etag")), ("", tag.as_str()));
+    let json = ("content-type", "application/json");
+    let body = r#"{"name":"Bea"}"#;
+    let patch =
+        |tag: &str| door.ask("PATCH", "/tables/person/rows/1", &[json, ("if-match", tag)], body);
+    patch(&tag).ok(200);
+    patch(&tag).is(412, "Conflict");
+    let delete = |tag: &str| door.ask("DELETE", "/tables/person/rows/1", &[("if-match", tag)], "");
+    delete(&tag).is(412, "Conflict");
+    let unless = |key: u8| {
+        let path = format!("/tables/person/rows/{key}");
+        door.ask("PUT", &path, &[json, ("if-none-match", "*")], body)
+    };
+    unless(1).is(412, "Conflict");
+    unless(2).ok(201);
+    door.ask("PUT", "/tables/person/rows/9", &[json, ("if-match", "*")], body).is(412, "Conflict");
+    delete(door.get("/tables/person/rows/1").header("etag")).ok(204);
+    let list = door.get("/tables/person/rows");
+    let again =
+        door.ask("GET", "/tables/person/rows", &[("if-none-match", list.header("etag"))], "");
+    again.ok(304);
+}
+
+#[test]
+fn a_minimal_answer_has_no_body() {
+    let door = Door::open();
+    let headers = [("content-type", "application/json"), ("prefer", "return=minimal")];
+    let made = door.ask("POST", "/tables/person/rows", &headers, r#"{"name":"Ada"}"#);
+    assert_eq!(
+        (made.ok(201).text.as_str(), made.header("location")),
+        ("", "/tables/person/rows/1")
+    );
+    door.ask("PATCH", "/tables/person/rows/1", &headers, r#"{"name":"Bea"}"#).ok(204);
+}
+
+#[test]
+fn lists_are_filtered_sorted_cut_and_counted() {
+    let door = Door::open();
+    for (number, name) in (1..=25).zip("abcdefghijklmnopqrstuvwxy".chars()) {
+        let row =
+            format!(r#"{{"name":"{name}","balance":{}.50,"active":{}}}"#, number, number % 2 == 0);
+        door.send("POST", "/tables/person/rows", &row).ok(201);
+    }
+    let names = |path: &str| {
+        let list = door.get(path).ok(200).json();
+        let names = list["rows"].as_array().unwrap().iter();
+        names.map(|row| row["name"].as_str().unwrap().to_owned()).collect::<String>()
+    };
+    assert_eq!(names("/tables/person/rows?filter=balance%3E23.5"), "xy");
+    assert_eq!(names("/tables/person/rows?filter=active=true+and+id%3C5&order=-name"), "db");
+    assert_eq!(names("/tables/person/rows?order=-active,name&limit=3&offset=1"), "dfh");
+    let page = door.get("/tables/person/rows?limit=10&columns=name&total").json();
+    assert_eq!(
+        (&page["more"], &page["next"], &page["total"]),
+        (&json!(true), &json!("10"), &json!(25))
+    );
+    assert_eq!(page["rows"][0], json!({"name":"a"}));
+    assert_eq!(names("/tables/person/rows?limit=10&after=20"), "uvwxy");
+    assert_eq!(door.get("/tables/person/rows?limit=10&after=20").json()["more"], false);
+    for (query, kind) in [
+        ("filter=nobody=1", "Schema"),
+        ("filter=name+like", "Syntax"),
+        ("filter=id='x'", "Mismatch"),
+        ("order=nobody", "Schema"),
+        ("columns=", "Schema"),
+        ("limit=-1", "Syntax"),
+        ("limit=99999999", "Syntax"),
+        ("after=x", "Mismatch"),
+        ("after=1&order=name", "Syntax"),
+        ("oder=name", "Syntax"),
+        ("limit=1&limit=2", "Syntax"),
+        ("filter=%ff", "Syntax"),
+    ] {
+        door.get(&format!("/tables/person/rows?{query}")).is(400, kind);
+    }
+}
+
+#[test]
+fn wrong_rows_are_refused_with_the_column() {
+    let door = Door::open();
+    door.send("POST", "/tables/person/rows", r#"{"name":"Ada","email":"a@x"}"#).ok(201);
+    let deep = format!(r#"{{"tags":{}1{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+    for (body, status, kind, column) in [
+        ("", 400, "Syntax", None),
+        ("{", 400, "Syntax", None),
+        ("[]", 400, "Syntax", None),
+        (r#"{"name":"x"} {}"#, 400, "Syntax", None),
+        (r#"{"name":"x","name":"y"}"#, 400, "Syntax", Some("name")),
+        (r#"{"nobody":1}"#, 400, "Schema", None),
+        (r#"{}"#, 422, "Constraint", Some("name")),
+        (r#"{"name":null}"#, 422, "Constraint", Some("name")),
+        (r#"{"name":5}"#, 422, "Mismatch", Some("name")),
+        (r#"{"name":["x"]}"#, 422, "Mismatch", Some("name")),
+        (r#"{"name":"123456789012345678901"}"#, 422, "TooLong", Some("name")),
+        (r#"{"name":"x","born":"1815-02-30"}"#, 422, "Mismatch", Some("born")),
+        (r#"{"name":"x","active":1}"#, 422, "Mismatch", Some("active")),
+        (r#"{"name":"x","photo":"?"}"#, 422, "Mismatch", Some("photo")),
+        (r#"{"name":"x","id":1}"#, 409, "Duplicate", None),
+        (r#"{"name":"x","email":"a@x"}"#, 409, "Duplicate", None),
+        (&deep, 400, "Syntax", None),
+    ] {
+        let reply = door.send("POST", "/tables/person/rows", body);
+        reply.is(status, kind);
+        let problem = reply.json();
+        assert_eq!(problem["table"], "person", "{problem}");
+        assert!(column.is_none() || problem["column"] == json!(column), "{problem}");
+    }
+}
+
+#[test]
+fn strangers_learn_nothing() {
+    let mut door = Door::open();
+    door.headers.clear();
+    for path in
+        ["/tables/person/rows", "/tables/nobody/rows", "/nowhere", "/openapi.json", "/metrics"]
+    {
+        let reply = door.get(path);
+        reply.is(401, "Denied");
+        assert!(reply.header("www-authenticate").starts_with("Bearer"));
+    }
+    for shown in ["Bearer wrong", "Basic !!", "Basic YTpi", "Digest x", TOKEN] {
+        door.ask("GET", "/tables", &[("authorization", shown)], "").is(401, "Denied");
+    }
+    assert_eq!(door.get("/health").ok(200).json(), json!({"status":"ok"}));
+}
+
+#[test]
+fn unknown_tables_and_names_with_tricks_are_not_there() {
+    let door = Door::open();
+    let unknown = door.get("/tables/nobody/rows").is(404, "NotFound").text.clone();
+    for name in [
+        "..",
+        "%2e%2e",
+        "person%00",
+        "%2Fetc%2Fpasswd",
+        "sqlite_schema",
+        "main.person",
+        "person;drop",
+    ] {
+        assert_eq!(door.get(&format!("/tables/{name}/rows")).is(404, "NotFound").text, unknown);
+    }
+    door.get("/databases/other/tables/person/rows").is(404, "NotFound");
+    door.get("/databases/main/tables/PERSON/rows").ok(200);
+    let wrong = door.send("POST", "/tables/person/rows/1", "{}");
+    wrong.is(405, "Unsupported");
+    assert!(wrong.header("allow").contains("PATCH"));
+    door.ask("POST", "/tables/person/rows", &[("content-type", "text/plain")], "x")
+        .is(415, "Unsupported");
+    let gzip = [("content-type", "application/json"), ("content-encoding", "gzip")];
+    door.ask("POST", "/tables/person/rows", &gzip, "x").is(415, "Unsupported");
+}

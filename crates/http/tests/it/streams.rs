@@ -1,0 +1,167 @@
+//! Imports, exports and batches: bodies of any length.
+
+use crate::client::{Door, memory, sqlite};
+use bobak_http::Settings;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+const NDJSON: [(&str, &str); 1] = [("content-type", "application/x-ndjson")];
+const CSV: [(&str, &str); 1] = [("content-type", "text/csv")];
+
+fn people(count: usize) -> String {
+    let mut lines = String::new();
+    for number in 0..count {
+        writeln!(lines, r#"{{"name":"n{number}","balance":{number}.25,"tags":[{number}]}}"#)
+            .unwrap();
+    }
+    lines
+}
+
+#[test]
+fn rows_go_in_and_come_out_as_they_were() {
+    for engine in [sqlite(), memory()] {
+        let door = Door::with(Settings::default(), engine);
+        let report =
+            door.ask("POST", "/tables/person/import", &NDJSON, &people(25_000)).ok(200).json();
+        assert_eq!((&report["rows"], &report["inserted"]), (&json!(25_000), &json!(25_000)));
+        let all = door.get("/tables/person/export").ok(200).text.clone();
+        assert_eq!(all.lines().count(), 25_000);
+        let csv = door.get("/tables/person/export?format=csv&null=NULL&order=-id");
+        assert_eq!(csv.header("content-type"), "text/csv; charset=utf-8; header=present");
+        let emptied = door.ask("POST", "/tables/person/import?mode=delete", &NDJSON, &all);
+        assert_eq!(emptied.ok(200).json()["changed"], 25_000);
+        door.ask("POST", "/tables/person/import?null=NULL&commit=0", &CSV, &csv.text).ok(200);
+        assert_eq!(door.get("/tables/person/export").text, all);
+        let array =
+            door.ask("GET", "/tables/person/export?limit=2", &[("accept", "application/json")], "");
+        assert_eq!(array.json().as_array().unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn a_wrong_row_stops_an_import_or_is_left_out() {
+    let door = Door::open();
+    let lines =
+        "{\"name\":\"a\"}\n{\"name\":5}\n{oops\n{\"name\":\"b\",\"id\":1}\n{\"name\":\"c\"}";
+    let stopped = door.ask("POST", "/tables/person/import", &NDJSON, lines);
+    stopped.is(422, "Mismatch");
+    assert_eq!((&stopped.json()["row"], &stopped.json()["committed"]), (&json!(1), &json!(0)));
+    assert_eq!(door.get("/tables/person/export").text, "");
+    let skipped = door.ask("POST", "/tables/person/import?errors=skip&outcomes", &NDJSON, lines);
+    let report = skipped.ok(200).json();
+    assert_eq!((&report["inserted"], &report["failed"]), (&json!(2), &json!(3)));
+    let rows: Vec<_> =
+        report["errors"].as_array().unwrap().iter().map(|e| e["row"].clone()).collect();
+    assert_eq!(rows, [1, 2, 3]);
+    assert_eq!(report["outcomes"][0], json!({"inserted":true,"key":1}));
+    assert_eq!(report["outcomes"][3]["error"]["kind"], "Duplicate");
+    let early = format!("{}{}", people(2_500), "{\"nobody\":1}\n");
+    let partly = door.ask("POST", "/tables/person/import?commit=1000", &NDJSON, &early);
+    assert_eq!(partly.is(400, "Schema").json()["committed"], 2_000);
+}
+
+#[test]
+fn csv_is_read_by_its_header() {
+    let door = Door::open();
+    let text = "\u{feff}name,balance,born\r\n\"a \"\"b\"\",\nc\",1.5,\r\nd,,2000-01-01\r\n";
+    door.ask("POST", "/tables/person/import", &CSV, text).ok(200);
+    let rows = door.get("/tables/person/rows?columns=name,balance,born").json();
+    assert_eq!(rows["rows"][0], json!({"name":"a \"b\",\nc","balance":1.5,"born":null}));
+    assert_eq!(rows["rows"][1], json!({"name":"d","balance":null,"born":"2000-01-01"}));
+    for (text, kind) in [
+        ("nobody\n1\n", "Schema"),
+        ("name,name\na,b\n", "Syntax"),
+        ("name,balance\na\n", "Syntax"),
+        ("name,balance\na,x\n", "Mismatch"),
+    ] {
+        let reply = door.ask("POST", "/tables/person/import", &CSV, text);
+        assert_eq!(reply.json()["kind"], kind, "{text}: {reply:?}");
+    }
+}
+
+#[test]
+fn a_batch_writes_to_several_tables_or_to_none() {
+    let door = Door::open();
+    let lines = r#"{"op":"insert","table":"person","row":{"name":"Ada"}}
+{"op":"insert","table":"thing","row":{"name":"spade"}}
+{"op":"upsert","table":"seat","row":{"row":"a","number":1,"guest":"Ada"}}
+{"op":"upsert","table":"seat","row":{"row":"a","number":1,"guest":"Bea"}}
+{"op":"update","table":"person","row":{"id":1,"rate":0.5}}
+{"op":"ignore","table":"person","row":{"id":1,"name":"x"}}
+{"op":"delete","table":"seat","row":{"row":"b","number":1}}
+"#;
+    let report = door.ask("POST", "/batch?outcomes=true", &NDJSON, lines).ok(200).json();
+    let outcomes: Vec<Value> = report["outcomes"].as_array().unwrap().clone();
+    assert_eq!(outcomes[0], json!({"inserted":true,"key":1}));
+    let thing = door.get("/tables/thing/rows").json();
+    assert_eq!(outcomes[1]["key"], thing["rows"][0]["id"]);
+    assert_eq!(
+        outcomes[3..],
+        [json!({"changed":1}), json!({"changed":1}), json!({"ignored":true}), json!({"changed":0})]
+    );
+    assert_eq!(door.get("/tables/seat/rows/a,1").json()["guest"], "Bea");
+    assert_eq!(door.get("/tables/person/rows/1").json()["name"], "Ada");
+    for wrong in [
+        r#"{"op":"insert","table":"person","row":{"name":null}}"#,
+        r#"{"op":"insert","table":"nobody","row":{}}"#,
+        r#"{"op":"insert","table":"person"}"#,
+        r#"{"op":"burn","table":"person","row":{}}"#,
+        r#"{"op":"update","table":"note","row":{"id":1,"text":"x"}}"#,
+    ] {
+        let lines =
+            format!("{}\n{wrong}\n", r#"{"op":"insert","table":"person","row":{"name":"gone"}}"#);
+        let reply = door.ask("POST", "/batch", &NDJSON, &lines);
+        assert!(reply.status >= 400 && reply.json()["row"] == 1, "{reply:?}");
+    }
+    assert_eq!(door.get("/tables/person/rows").json()["rows"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn sums_and_counts_of_groups() {
+    let door = Door::open();
+    let lines = r#"{"name":"a","balance":0.10,"active":true,"rate":1}
+{"name":"b","balance":0.20,"active":true}
+{"name":"c","balance":-5,"active":false,"rate":2.5}
+"#;
+    door.ask("POST", "/tables/person/import", &NDJSON, lines).ok(200);
+    let all = door.get("/tables/person/aggregate").ok(200).json();
+    assert_eq!(all["rows"], json!([{"count":3}]));
+    let values = "values=count,sum(balance),avg(rate),count(rate),max(name)";
+    let groups = door.get(&format!("/tables/person/aggregate?{values}&group=active&order=-active"));
+    assert!(groups.text.contains(r#""sum_balance":0.30"#), "{groups:?}");
+    assert_eq!(
+        groups.json()["rows"][1],
+        json!({"active":false,"count":1,"sum_balance":-5.0,"avg_rate":2.5,"count_rate":1,"max_name":"c"})
+    );
+    for wrong in [
+        "values=sum(name)",
+        "values=sum",
+        "values=burn(id)",
+        "values=sum(nobody)",
+        "group=nobody",
+        "order=name",
+    ] {
+        let reply = door.get(&format!("/tables/person/aggregate?{wrong}"));
+        assert!(matches!(reply.status, 400 | 501), "{reply:?}");
+    }
+}
+
+#[test]
+fn answers_are_compressed_for_who_reads_it() {
+    let door = Door::open();
+    door.ask("POST", "/tables/person/import", &NDJSON, &people(1_000)).ok(200);
+    let plain = door.get("/tables/person/rows?limit=500");
+    assert_eq!(plain.header("vary"), "accept-encoding");
+    for coding in ["gzip", "zstd"] {
+        let headers = [("accept-encoding", coding)];
+        for path in ["/tables/person/rows?limit=500", "/tables/person/export"] {
+            let reply = door.ask("GET", path, &headers, "");
+            assert_eq!(reply.ok(200).header("content-encoding"), coding);
+            assert!(reply.text.len() < 40_000, "{path}: {}", reply.text.len());
+        }
+        let list = door.ask("GET", "/tables/person/rows?limit=500", &headers, "");
+        let tag = list.header("etag");
+        assert_ne!(tag, plain.header("etag"));
+        door.ask("GET", "/tables/person/rows?limit=500", &[("if-none-match", tag)], "").ok(304);
+    }
+}

@@ -1,0 +1,127 @@
+//! What the words of a statement tell before it runs.
+
+/// Words that a statement begins with when it changes something.
+const CHANGES: [&str; 10] = [
+    "insert", "update", "delete", "replace", "create", "drop", "alter", "reindex", "analyze",
+    "vacuum",
+];
+
+/// Whether the statement may give rows; otherwise it changes something.
+#[must_use]
+pub fn gives_rows(sql: &str) -> bool {
+    let mut words = Words::new(sql);
+    !words.next().is_some_and(changes) || words.any(|word| word.eq_ignore_ascii_case("returning"))
+}
+
+/// Whether the statement can only read. Where it can't be told, it is taken to change something.
+#[must_use]
+pub fn only_reads(sql: &str) -> bool {
+    let mut words = Words::new(sql);
+    match words.next().map(str::to_ascii_lowercase).as_deref() {
+        Some("select" | "values" | "explain") => true,
+        // WITH may lead to an INSERT as well as to a SELECT.
+        Some("with") => !words.any(changes),
+        _ => false,
+    }
+}
+
+fn changes(word: &str) -> bool {
+    CHANGES.iter().any(|change| word.eq_ignore_ascii_case(change))
+}
+
+/// The words of a statement outside quotes and comments.
+struct Words<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Words<'a> {
+    const fn new(sql: &'a str) -> Self {
+        Self { rest: sql }
+    }
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        loop {
+            let first = self.rest.chars().next()?;
+            if is_part(first) {
+                let end = self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len());
+                let (word, rest) = self.rest.split_at_checked(end)?;
+                self.rest = rest;
+                return Some(word);
+            }
+            let length = skip_length(self.rest).max(first.len_utf8());
+            self.rest = self.rest.get(length..)?;
+        }
+    }
+}
+
+/// How many bytes the quoted text or comment has that `sql` begins with; 0 where it begins with none.
+#[must_use]
+pub fn skip_length(sql: &str) -> usize {
+    let to = |end: &str, from: usize| {
+        let found = sql.get(from..).and_then(|rest| rest.find(end));
+        found.map_or(sql.len(), |place| from + place + end.len())
+    };
+    match sql.as_bytes() {
+        // A doubled quote inside ends one text and begins the next: the same characters are skipped.
+        [b'\'', ..] => to("'", 1),
+        [b'"', ..] => to("\"", 1),
+        [b'`', ..] => to("`", 1),
+        [b'[', ..] => to("]", 1),
+        [b'-', b'-', ..] => to("\n", 2),
+        [b'/', b'*', ..] => to("*/", 2),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_change_are_told_from_those_that_read() {
+        for sql in [
+            "SELECT 1",
+            " with a as (select 1) select * from a",
+            "-- drop\nvalues (1)",
+            "pragma user_version",
+            "INSERT INTO t VALUES (1) RETURNING id",
+            "(select 1)",
+            "explain delete from t",
+            "",
+        ] {
+            assert!(gives_rows(sql), "{sql}");
+        }
+        for sql in [
+            "insert into t values ('returning')",
+            "/* select */ DELETE FROM t",
+            "Create Table t(a)",
+            "update t set a = \"returning\" -- returning",
+        ] {
+            assert!(!gives_rows(sql), "{sql}");
+        }
+    }
+
+    #[test]
+    fn statements_that_only_read() {
+        for sql in [
+            "SELECT replace(a, 'x', 'y') FROM t",
+            "with a as (select 1) select 'insert'",
+            "values (1)",
+        ] {
+            assert!(only_reads(sql), "{sql}");
+        }
+        for sql in [
+            "with a as (select 1) insert into t select * from a",
+            "pragma journal_mode = wal",
+            "insert into t values (1) returning id",
+            "",
+        ] {
+            assert!(!only_reads(sql), "{sql}");
+        }
+    }
+}

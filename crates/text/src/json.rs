@@ -1,0 +1,88 @@
+//! Values in JSON.
+//!
+//! Numbers are exact: integers with all 64 bits, floats in their shortest form, money with its
+//! decimals. Dates and times are strings, bytes are base64, JSON columns are the documents
+//! themselves, NULL is `null`.
+
+use crate::write;
+use bobak_core::{Type, ValueRef};
+use serde::de::IgnoredAny;
+
+/// Adds `value` as JSON to `out`, on one line.
+pub fn write_value(out: &mut String, ty: Type, value: ValueRef<'_>) {
+    match value {
+        ValueRef::Null => out.push_str("null"),
+        ValueRef::Int(integer @ (0 | 1)) if ty == Type::Bool => {
+            out.push_str(if integer == 1 { "true" } else { "false" });
+        }
+        ValueRef::Text(document) if ty == Type::Json && is_json(document) => {
+            // Line ends can only be white space here: in a JSON string they are escaped.
+            out.extend(document.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
+        }
+        ValueRef::Text(text) => write_string(out, text),
+        _ if write::is_number(ty, value) => write::write(out, ty, value),
+        _ => {
+            // Dates, UUIDs, base64, `inf`: nothing in them is escaped.
+            out.push('"');
+            write::write(out, ty, value);
+            out.push('"');
+        }
+    }
+}
+
+/// Adds a text as a JSON string to `out`.
+pub fn write_string(out: &mut String, text: &str) {
+    out.push('"');
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(is_escaped) {
+        let (plain, after) = rest.split_at(at);
+        out.push_str(plain);
+        let mut characters = after.chars();
+        match characters.next() {
+            Some('"') => out.push_str("\\\""),
+            Some('\\') => out.push_str("\\\\"),
+            Some('\n') => out.push_str("\\n"),
+            Some('\r') => out.push_str("\\r"),
+            Some('\t') => out.push_str("\\t"),
+            Some(other) => push_code(out, other),
+            None => {}
+        }
+        rest = characters.as_str();
+    }
+    out.push_str(rest);
+    out.push('"');
+}
+
+const fn is_escaped(byte: u8) -> bool {
+    byte < b' ' || byte == b'"' || byte == b'\\'
+}
+
+#[cold]
+fn push_code(out: &mut String, control: char) {
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let digit = |shift: u32| DIGITS.get((control as usize >> shift) & 15).copied().unwrap_or('0');
+    out.push_str("\\u00");
+    out.push(digit(4));
+    out.push(digit(0));
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_those_of_serde_json() {
+        let every: String = (0..0x2ff).filter_map(char::from_u32).collect();
+        for text in ["", "plain", "\"", "a\\b\"", "\u{0}\u{1f} \u{7f}", "é\n", &every] {
+            let mut out = String::new();
+            write_string(&mut out, text);
+            assert_eq!(serde_json::from_str::<String>(&out).expect("JSON"), text);
+            assert!(out.bytes().all(|byte| byte >= b' '));
+        }
+    }
+}
