@@ -2,6 +2,7 @@
 
 use crate::access::Lend;
 use crate::db::Inner;
+use crate::outcomes::Outcomes;
 use crate::{DynTable, dynamic};
 use bobak_core::{
     Batch as Writes, Control, DynRow, Engine, Error, ErrorKind, FieldSet, GivenKey, Key, OnError,
@@ -73,8 +74,9 @@ impl BatchOptions {
         self
     }
 
-    /// Whether every row's outcome is kept: 24 bytes or so a row. Turn it off for endless input,
-    /// where the counts and the first thousand errors are enough. Default: on.
+    /// Whether every row's outcome is kept. Inserts whose keys follow each other take nothing, an
+    /// error or a made UUID some dozens of bytes: turn it off for endless input, where the counts
+    /// and the first thousand errors are enough. Default: on.
     #[must_use]
     pub const fn keep_outcomes(mut self, keep: bool) -> Self {
         self.keep_outcomes = keep;
@@ -101,18 +103,29 @@ pub struct BatchReport {
     pub ignored: u64,
     /// How many rows failed.
     pub failed: u64,
-    /// One outcome for each row, in the order of the calls; empty where they are not kept.
-    pub outcomes: Vec<Result<Outcome>>,
     /// The first thousand errors, with their row numbers, where outcomes are not kept.
     pub errors: Vec<Error>,
+    outcomes: Outcomes,
 }
 
 impl BatchReport {
+    /// What became of a row, counted from 0 in the order of the calls; `None` where there is no
+    /// such row, or outcomes are not kept.
+    #[must_use]
+    pub fn outcome(&self, row: usize) -> Option<Result<Outcome, &Error>> {
+        self.outcomes.get(row as u64)
+    }
+
+    /// One outcome for each row, in the order of the calls; none where they are not kept.
+    pub fn outcomes(&self) -> impl Iterator<Item = Result<Outcome, &Error>> {
+        self.outcomes.iter()
+    }
+
     /// The key that the engine or Bobak made for a row: `None` where the user gave it, or the row
     /// was not inserted.
     #[must_use]
     pub fn made_key<K: Key>(&self, row: usize) -> Option<K> {
-        let Some(Ok(Outcome::Inserted(Some(key)))) = self.outcomes.get(row) else {
+        let Some(Ok(Outcome::Inserted(Some(key)))) = self.outcome(row) else {
             return None;
         };
         key.to_key().ok()
@@ -121,8 +134,9 @@ impl BatchReport {
 
 /// Most rows' bytes before a part is sent, commit or no: it bounds the memory.
 const PART_BYTES: usize = 4 << 20;
-/// Most rows of a part, for the same reason.
-const PART_ROWS: u64 = 1_000;
+/// Most rows of a part, so that it stays in the processor's cache; a power of two, since engines cut
+/// it into statements of such sizes.
+const PART_ROWS: u64 = 1_024;
 /// Most errors kept where outcomes are not.
 const KEPT_ERRORS: usize = 1_000;
 
@@ -403,14 +417,14 @@ impl<'a> Batch<'a> {
         let (writes, report, keep) = (&self.writes, &mut self.report, self.options.keep_outcomes);
         let mut row = 0;
         let mut each = |outcome: Result<Outcome>| {
-            let outcome = match outcome {
+            match outcome {
                 Ok(Outcome::Inserted(None)) => {
-                    Ok(Outcome::Inserted(writes.made_key(row).map(GivenKey::Uuid)))
+                    let key = writes.made_key(row).map(GivenKey::Uuid);
+                    report.record(Outcome::Inserted(key), keep);
                 }
-                Ok(outcome) => Ok(outcome),
-                Err(error) => Err(error.at_row(first + row)),
-            };
-            report.record(outcome, keep);
+                Ok(outcome) => report.record(outcome, keep),
+                Err(error) => report.fail(error.at_row(first + row), keep),
+            }
             row += 1;
         };
         let on_error = self.options.on_error;
@@ -439,19 +453,26 @@ impl Drop for Batch<'_> {
 }
 
 impl BatchReport {
-    fn record(&mut self, outcome: Result<Outcome>, keep: bool) {
+    #[inline]
+    fn record(&mut self, outcome: Outcome, keep: bool) {
         self.rows += 1;
-        match &outcome {
-            Ok(Outcome::Inserted(_)) => self.inserted += 1,
-            Ok(Outcome::Changed(rows)) => self.changed += rows,
-            Ok(Outcome::Ignored) => self.ignored += 1,
-            Err(_) => self.failed += 1,
+        match outcome {
+            Outcome::Inserted(_) => self.inserted += 1,
+            Outcome::Changed(rows) => self.changed += rows,
+            Outcome::Ignored => self.ignored += 1,
         }
         if keep {
-            self.outcomes.push(outcome);
-        } else if let Err(error) = outcome
-            && self.errors.len() < KEPT_ERRORS
-        {
+            self.outcomes.push(Ok(outcome));
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error, keep: bool) {
+        self.rows += 1;
+        self.failed += 1;
+        if keep {
+            self.outcomes.push(Err(error));
+        } else if self.errors.len() < KEPT_ERRORS {
             self.errors.push(error);
         }
     }

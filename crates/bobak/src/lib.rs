@@ -31,6 +31,7 @@ mod db;
 mod diff;
 mod dynamic;
 pub mod feed;
+mod outcomes;
 mod parameters;
 mod pipeline;
 mod retry;

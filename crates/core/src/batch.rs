@@ -183,7 +183,7 @@ impl Batch {
     }
 
     /// Counts a row whose bytes begin at `start`, and begins a run where it is not of the last one.
-    #[inline]
+    #[inline(always)]
     fn added(
         &mut self,
         start: usize,
@@ -193,8 +193,8 @@ impl Batch {
         unstamped: bool,
     ) {
         let same = self.heads.last().is_some_and(|head| {
-            head.verb == verb
-                && head.table.id() == table.id()
+            Arc::ptr_eq(&head.table, table)
+                && head.verb == verb
                 && head.fields == fields
                 && head.unstamped == unstamped
         });
@@ -219,12 +219,15 @@ impl Batch {
             }
             let columns = head.table.columns().len();
             let places = places.map(|place| place.map(|place| codec::slot_of(columns, place)));
-            let mut row = head.start;
-            while let Some(length) = codec::framed_length(&self.bytes, row).filter(|_| row < end) {
-                for place in places.into_iter().flatten() {
-                    codec::set_integer(&mut self.bytes, row + place, now);
+            let mut rows = self.bytes.get_mut(head.start..end).unwrap_or_default();
+            while let Some((row, rest)) = codec::split_first_mut(rows) {
+                if let Some(place) = places[0] {
+                    codec::set_integer(row, place, now);
                 }
-                row += length;
+                if let Some(place) = places[1] {
+                    codec::set_integer(row, place, now);
+                }
+                rows = rest;
             }
         }
     }

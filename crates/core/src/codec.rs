@@ -153,6 +153,13 @@ impl<'a> EncodedRow<'a> {
         }
     }
 
+    /// Whether the column is NULL, or not there.
+    #[inline]
+    #[must_use]
+    pub fn is_null(&self, column: usize) -> bool {
+        column >= self.columns || self.tag(column) == NULL
+    }
+
     /// All values in order, texts unchecked: the quickest way through a row.
     #[inline]
     pub fn raw_values(&self) -> impl ExactSizeIterator<Item = RawValue<'a>> + use<'a> {
@@ -473,11 +480,11 @@ pub(crate) fn set_integer(out: &mut [u8], slot: usize, value: i64) {
     }
 }
 
-/// The length of the framed row that begins at `row`, its frame included.
+/// The first framed row, its frame included, and what follows it.
 #[inline]
-pub(crate) fn framed_length(bytes: &[u8], row: usize) -> Option<usize> {
-    let length = bytes.get(row..)?.first_chunk()?;
-    Some(FRAME + u32::from_le_bytes(*length) as usize)
+pub(crate) fn split_first_mut(bytes: &mut [u8]) -> Option<(&mut [u8], &mut [u8])> {
+    let length = u32::from_le_bytes(*bytes.first_chunk()?);
+    bytes.split_at_mut_checked(FRAME + length as usize)
 }
 
 /// Appends a row that is encoded already, with its frame.

@@ -16,6 +16,12 @@ pub(crate) trait Values<'v>: Copy {
     /// The value at this place; NULL beyond the last.
     fn value(self, place: usize) -> ValueRef<'v>;
 
+    /// Whether the value at this place is NULL.
+    #[inline]
+    fn is_null(self, place: usize) -> bool {
+        self.value(place).is_null()
+    }
+
     /// How many.
     fn count(self) -> usize;
 }
@@ -36,6 +42,11 @@ impl<'v> Values<'v> for EncodedRow<'v> {
     #[inline]
     fn value(self, place: usize) -> ValueRef<'v> {
         EncodedRow::value(&self, place)
+    }
+
+    #[inline]
+    fn is_null(self, place: usize) -> bool {
+        EncodedRow::is_null(&self, place)
     }
 
     #[inline]
@@ -88,7 +99,7 @@ pub(crate) fn insert_statement(
 #[inline]
 pub(crate) fn needs_key<'v>(table: &TableSchema, values: impl Values<'v>) -> bool {
     table.key_generation() == KeyGeneration::Engine
-        && table.key().first().is_some_and(|&place| values.value(place).is_null())
+        && table.key().first().is_some_and(|&place| values.is_null(place))
 }
 
 /// Refuses a row that has not a value for each column: the statement would get too few.

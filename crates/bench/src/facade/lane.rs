@@ -2,7 +2,9 @@
 
 use std::hint::black_box;
 
-use bobak::{Batch, BatchOptions, BatchReport, Db, DynRow, Query, Table, Value, ValueRef};
+use bobak::{
+    Batch, BatchOptions, BatchReport, Db, DynRow, GivenKey, Outcome, Query, Table, Value, ValueRef,
+};
 
 use super::person::Person;
 use super::remote::Server;
@@ -208,9 +210,14 @@ fn insert_by_threads(db: &Db, people: &[Person], threads: usize) -> Result<Vec<i
 }
 
 fn made_keys(report: &BatchReport) -> Result<Vec<i64>, Failure> {
-    let key =
-        |row| report.made_key(row).ok_or_else(|| Failure::new("it was given no key").at_row(row));
-    (0..report.outcomes.len()).map(key).collect()
+    let mut keys = Vec::with_capacity(report.rows as usize);
+    for outcome in report.outcomes() {
+        let Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) = outcome else {
+            return Err(Failure::new("it was given no key").at_row(keys.len()));
+        };
+        keys.push(key);
+    }
+    Ok(keys)
 }
 
 /// How many rows an update, delete or upsert has written.

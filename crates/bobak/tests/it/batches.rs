@@ -25,7 +25,7 @@ fn several_types_and_verbs_in_one_send() {
         let key = report.made_key::<Uuid>(100).expect("made by Bobak");
         let stored = db.table::<Note>().unwrap().require(key).unwrap();
         assert!(stored.created > Timestamp::UNIX_EPOCH, "stamped in a batch too");
-        assert_eq!(report.outcomes[104].as_ref().unwrap(), &Outcome::Changed(0));
+        assert_eq!(report.outcome(104).unwrap().unwrap(), Outcome::Changed(0));
         assert_eq!(people.require(1).unwrap().name, "changed");
         assert_eq!(people.require(2).unwrap().name, "upserted");
         assert_eq!(people.count(Query::all()).unwrap(), 99);
@@ -78,7 +78,7 @@ fn going_on_leaves_only_the_wrong_rows_out() {
         batch.insert(&person("last", 1)).unwrap();
         let report = batch.finish().unwrap();
         assert_eq!((report.inserted, report.failed), (51, 11));
-        let kind = |row: usize| report.outcomes[row].as_ref().map_err(|e| (e.kind(), e.row()));
+        let kind = |row: usize| report.outcome(row).unwrap().map_err(|e| (e.kind(), e.row()));
         assert_eq!(kind(50), Err((ErrorKind::Duplicate, Some(50))));
         assert_eq!(kind(60), Err((ErrorKind::Constraint, Some(60))));
         assert!(kind(61).is_ok());
@@ -116,7 +116,7 @@ fn a_long_batch_commits_as_it_goes_and_keeps_only_counts() {
         }
         assert_eq!(batch.sent(), 20_000);
         let report = batch.finish().unwrap();
-        assert_eq!((report.inserted, report.outcomes.len()), (25_000, 0));
+        assert_eq!((report.inserted, report.outcomes().count()), (25_000, 0));
         let people = db.table::<Person>().unwrap();
         let walked = people.iter(Query::all()).unwrap().map(|record| record.unwrap().id);
         assert!(walked.eq(1..=25_000));

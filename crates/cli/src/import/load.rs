@@ -119,7 +119,7 @@ impl Load<'_> {
         }
         let report = batch.finish().map_err(|error| self.blame(&error, &part.numbers, 0))?;
         if let Some(rejects) = rejects {
-            let rows = report.outcomes.iter().zip(&part.numbers).zip(&part.records);
+            let rows = report.outcomes().zip(&part.numbers).zip(&part.records);
             for ((outcome, number), record) in rows {
                 if let Err(error) = outcome {
                     rejects.push(*number, &explain(error), record)?;

@@ -36,10 +36,15 @@ impl Field for DateTime {
 
     #[inline]
     fn to_value(&self) -> Result<Value<'_>> {
-        // A civil date-time has no zone: read as if it were UTC, its instant counts its microseconds.
-        Offset::UTC.to_timestamp(*self).map(|at| Value::Int(floor_micros(at))).map_err(|error| {
-            Error::new(ErrorKind::OutOfRange, format!("date-time {self} can't be stored: {error}"))
-        })
+        // Cut towards the past: a time of day is never negative.
+        let time = self.time().duration_since(Time::midnight());
+        let seconds = self.date().duration_since(EPOCH).as_secs() + time.as_secs();
+        let micros = seconds * 1_000_000 + i64::from(time.subsec_micros());
+        // It is to be read again as if it were an instant in UTC.
+        if (Timestamp::MIN.as_microsecond()..=Timestamp::MAX.as_microsecond()).contains(&micros) {
+            return Ok(Value::Int(micros));
+        }
+        Err(Error::new(ErrorKind::OutOfRange, format!("date-time {self} can't be stored")))
     }
 
     /// Reads microseconds since 1970-01-01, or ISO 8601 text.
@@ -179,6 +184,21 @@ mod tests {
         round(Time::midnight(), 0);
         round("23:59:59.999999".parse::<Time>().unwrap(), 86_399_999_999);
         round("1970-01-01T00:00:01.5Z".parse::<Timestamp>().unwrap(), 1_500_000);
+    }
+
+    #[test]
+    fn a_date_time_is_the_instant_in_utc() {
+        let step = SignedDuration::from_hours(24 * 200) + SignedDuration::new(4_001, 987_654_321);
+        let (mut at, mut refused) = (DateTime::MIN, 0);
+        loop {
+            let expected = Offset::UTC.to_timestamp(at).map(floor_micros).ok();
+            refused += u32::from(expected.is_none());
+            assert_eq!(at.to_value().ok(), expected.map(Value::Int), "{at}");
+            let Ok(next) = at.checked_add(step) else { break };
+            at = next;
+        }
+        assert!(refused > 0, "the range of instants is smaller");
+        assert_eq!(DateTime::MAX.to_value().map_err(|e| e.kind()), Err(ErrorKind::OutOfRange));
     }
 
     #[test]
