@@ -9,7 +9,7 @@
 use crate::batch;
 use crate::connection::Connection;
 use crate::engine::Inner;
-use crate::error::misuse;
+use crate::error::{kept_waiting, misuse};
 use crate::group::{Group, Joined, Leader};
 use crate::standing::Writing;
 use crate::write::write_row;
@@ -96,10 +96,7 @@ impl Commits {
         let joined = match self.group.join(job, deadline) {
             Joined::Done(job) => Ok(job),
             Joined::Leads(leader) => self.lead(inner, leader, deadline),
-            Joined::TimedOut => {
-                let message = "another session wrote for the whole busy time-out";
-                Err(Error::new(ErrorKind::Busy, message))
-            }
+            Joined::TimedOut => Err(kept_waiting()),
             Joined::Abandoned => {
                 let message = "the thread that wrote for several panicked: nothing was written";
                 Err(Error::new(ErrorKind::Engine, message))
@@ -153,8 +150,11 @@ impl Job {
 
     /// Does the work inside an open transaction; what goes wrong is undone.
     fn run_inside(&mut self, connection: &mut Connection) {
-        self.whole =
-            if self.lone { self.run_lone(connection) } else { self.run_marked(connection) };
+        self.whole = if self.lone {
+            self.run_lone(connection)
+        } else {
+            connection.atomically(true, |connection| self.run_batch(connection))
+        };
     }
 
     /// By itself, in a transaction of its own.
@@ -163,7 +163,9 @@ impl Job {
         self.whole = if self.lone {
             before_commit(writing).and_then(|()| self.run_lone(connection))
         } else {
-            in_transaction(connection, writing, |connection| self.run_batch(connection))
+            connection.atomically(false, |connection| {
+                self.run_batch(connection).and_then(|()| before_commit(writing))
+            })
         };
     }
 
@@ -175,18 +177,6 @@ impl Job {
             }
         }
         Ok(())
-    }
-
-    fn run_marked(&mut self, connection: &mut Connection) -> Result<()> {
-        connection.run("SAVEPOINT bobak_one")?;
-        let done = self.run_batch(connection);
-        if !connection.db.is_autocommit() {
-            if done.is_err() {
-                connection.run("ROLLBACK TO bobak_one")?;
-            }
-            connection.run("RELEASE bobak_one")?;
-        }
-        done
     }
 
     fn run_batch(&mut self, connection: &mut Connection) -> Result<()> {
@@ -204,7 +194,7 @@ fn write_all(connection: &mut Connection, writing: &mut Option<Writing<'_>>, job
     if let [job] = jobs {
         return job.run_alone(connection, writing);
     }
-    let done = in_transaction(connection, writing, |connection| {
+    let done = connection.atomically(false, |connection| {
         for job in jobs.iter_mut() {
             job.run_inside(connection);
             if connection.db.is_autocommit() {
@@ -212,7 +202,7 @@ fn write_all(connection: &mut Connection, writing: &mut Option<Writing<'_>>, job
                 return Err(Error::new(ErrorKind::Engine, "the transaction was lost"));
             }
         }
-        Ok(())
+        before_commit(writing)
     });
     match done {
         Ok(()) => {}
@@ -222,22 +212,6 @@ fn write_all(connection: &mut Connection, writing: &mut Option<Writing<'_>>, job
         }
         Err(_) => jobs.iter_mut().for_each(|job| job.run_alone(connection, writing)),
     }
-}
-
-/// Runs `work` in a transaction; where it or the commit fails, nothing of it is there.
-fn in_transaction(
-    connection: &mut Connection,
-    writing: &mut Option<Writing<'_>>,
-    work: impl FnOnce(&mut Connection) -> Result<()>,
-) -> Result<()> {
-    connection.run("BEGIN IMMEDIATE")?;
-    let done = work(connection)
-        .and_then(|()| before_commit(writing))
-        .and_then(|()| connection.run("COMMIT"));
-    if done.is_err() && !connection.db.is_autocommit() {
-        connection.run("ROLLBACK")?;
-    }
-    done
 }
 
 fn before_commit(writing: &mut Option<Writing<'_>>) -> Result<()> {

@@ -116,6 +116,28 @@ impl Connection {
             .map_err(|failure| translate(failure, None))
     }
 
+    /// Runs `work` in a transaction of its own, or `inside` the open one behind a mark: an error, of
+    /// the commit too, undoes all of it.
+    pub(crate) fn atomically(
+        &mut self,
+        inside: bool,
+        work: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let (begin, end, undo): (_, _, &[_]) = if inside {
+            let undo = &["ROLLBACK TO bobak_whole", "RELEASE bobak_whole"];
+            ("SAVEPOINT bobak_whole", "RELEASE bobak_whole", undo)
+        } else {
+            ("BEGIN IMMEDIATE", "COMMIT", &["ROLLBACK"])
+        };
+        self.run(begin)?;
+        let result = work(self).and_then(|()| self.run(end));
+        // SQLite may have rolled all of it back by itself: a full disk, say.
+        if result.is_err() && !self.db.is_autocommit() {
+            undo.iter().try_for_each(|sql| self.run(sql))?;
+        }
+        result
+    }
+
     /// Refuses statements that write from now on, or no more.
     pub(crate) fn set_query_only(&mut self, only: bool) -> Result<()> {
         self.run(if only { "PRAGMA query_only = on" } else { "PRAGMA query_only = off" })?;

@@ -126,6 +126,12 @@ fn name_columns(error: Error, subject: &str) -> Error {
     }
 }
 
+/// The error of one who waited for a writer to end.
+#[cold]
+pub(crate) fn kept_waiting() -> Error {
+    Error::new(ErrorKind::Busy, "another session wrote for the whole busy time-out")
+}
+
 fn by_code(primary: i32, code: i32, message: &str) -> Error {
     let (kind, what) = match primary {
         codes::SQLITE_BUSY | codes::SQLITE_LOCKED | codes::SQLITE_PROTOCOL => {

@@ -6,6 +6,7 @@
 //! answered with an error, never with a deadlock.
 
 use crate::connection::Connection;
+use crate::error::kept_waiting;
 use crate::ffi::AtomicBox;
 use crate::open;
 use crate::settings::Settings;
@@ -164,11 +165,7 @@ impl Gate {
         };
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         self.impatient.fetch_sub(usize::from(impatient), Ordering::Relaxed);
-        let connection = connection.ok_or_else(|| {
-            let message = "another session wrote for the whole busy time-out";
-            Error::new(ErrorKind::Busy, message)
-        })?;
-        Ok(self.lease(connection))
+        Ok(self.lease(connection.ok_or_else(kept_waiting)?))
     }
 
     #[inline]

@@ -454,22 +454,14 @@ impl<'e> Use<'_, 'e> {
     /// Runs `work` in a transaction, or inside the open one behind a mark: an error undoes all of
     /// it.
     fn atomically(mut self, work: impl FnOnce(&mut Connection) -> Result<()>) -> Result<()> {
-        let (begin, end, undo) = if self.in_transaction {
-            let undo = ["ROLLBACK TO bobak_whole", "RELEASE bobak_whole"];
-            ("SAVEPOINT bobak_whole", "RELEASE bobak_whole", undo)
-        } else {
-            ("BEGIN IMMEDIATE", "COMMIT", ["ROLLBACK", ""])
-        };
-        self.get().run(begin)?;
-        let result =
-            work(self.get()).and_then(|()| self.before_commit()).and_then(|()| self.get().run(end));
-        let connection = self.get();
-        if result.is_err() && !connection.db.is_autocommit() {
-            for sql in undo.into_iter().filter(|sql| !sql.is_empty()) {
-                connection.run(sql)?;
+        let (inside, mut writing) = (self.in_transaction, self.writing.take());
+        self.get().atomically(inside, |connection| {
+            work(connection)?;
+            match &mut writing {
+                Some(writing) if !inside => writing.before_commit(),
+                _ => Ok(()),
             }
-        }
-        result
+        })
     }
 
     /// Notes that the open transaction writes to the engine's own tables.

@@ -10,6 +10,7 @@
 //! The lock of the list is never held while another is taken; a cursor's is while it is read.
 
 use crate::cursor::Shared;
+use crate::error::kept_waiting;
 use crate::gate::{Lease, Pool, Seat, lock, thread_number};
 use bobak_core::{Error, ErrorKind, Result, RowBuffer};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -201,8 +202,7 @@ impl<'e> HandingOut<'e> {
         let state = lock(&standings.state);
         let waits = |state: &State| state.commits > 0 && !state.handing_out.contains(&thread);
         let Some(mut state) = wait_while(pool, state, waits) else {
-            let message = "another session wrote for the whole busy time-out";
-            return Err(Error::new(ErrorKind::Busy, message));
+            return Err(kept_waiting());
         };
         state.handing_out.push(thread);
         Ok(Self { standings, thread })
