@@ -148,6 +148,7 @@ impl Route {
 }
 
 /// A row with the names that the statement gives its columns.
+#[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "for the host"))]
 struct Named<'a> {
     row: &'a dyn Row,
     names: &'a [String],

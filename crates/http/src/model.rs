@@ -1,6 +1,7 @@
 //! The tables that are there, as somebody may see them.
 
 use crate::problem::Problem;
+use crate::pulse::Pulse;
 use crate::work;
 use bobak_core::{Engine, Error, ErrorKind, FieldSet, Result, TableSchema, Value};
 use bobak_text::json::write_string;
@@ -19,6 +20,8 @@ pub(crate) struct Base {
     pub engine: Arc<dyn Engine>,
     /// Whether a row of it is read quicker than another thread is woken.
     pub is_near: bool,
+    /// Tells those who listen that something has changed.
+    pub pulse: Arc<Pulse>,
     known: RwLock<Known>,
 }
 
@@ -57,7 +60,13 @@ impl Base {
     pub fn new(name: &str, engine: Arc<dyn Engine>) -> Self {
         let known = Known { model: Arc::default(), looked: None };
         let is_near = matches!(engine.name(), "memory" | "sqlite");
-        Self { name: name.to_owned(), engine, is_near, known: RwLock::new(known) }
+        Self {
+            name: name.to_owned(),
+            engine,
+            is_near,
+            pulse: Pulse::new(),
+            known: RwLock::new(known),
+        }
     }
 
     /// The table with this name.
@@ -141,7 +150,7 @@ impl Model {
 }
 
 impl Table {
-    fn new(schema: Arc<TableSchema>) -> Self {
+    pub fn new(schema: Arc<TableSchema>) -> Self {
         let label = |name: &str| {
             let mut label = String::new();
             write_string(&mut label, name);

@@ -25,6 +25,7 @@ pub(crate) enum Resource {
     Import(String),
     Export(String),
     Aggregate(String),
+    Changes(String),
     Batch,
     Sql,
 }
@@ -52,6 +53,7 @@ impl Route {
             ["tables", table, "import"] => Resource::Import(decode(table)?),
             ["tables", table, "export"] => Resource::Export(decode(table)?),
             ["tables", table, "aggregate"] => Resource::Aggregate(decode(table)?),
+            ["tables", table, "changes"] => Resource::Changes(decode(table)?),
             ["batch"] => Resource::Batch,
             ["sql"] => Resource::Sql,
             _ => return Err(Problem::not_found()),
@@ -62,7 +64,7 @@ impl Route {
 
 impl Resource {
     /// The paths, with names for what varies: what metrics are kept by.
-    pub const TEMPLATES: [&str; 14] = [
+    pub const TEMPLATES: [&str; 15] = [
         "/health",
         "/metrics",
         "/databases",
@@ -74,12 +76,13 @@ impl Resource {
         "/tables/{table}/import",
         "/tables/{table}/export",
         "/tables/{table}/aggregate",
+        "/tables/{table}/changes",
         "/batch",
         "/sql",
         "other",
     ];
     /// The place in that list of what no route leads to.
-    pub const OTHER: usize = 13;
+    pub const OTHER: usize = 14;
 
     /// Its place in that list.
     pub const fn place(&self) -> usize {
@@ -95,8 +98,9 @@ impl Resource {
             Self::Import(_) => 8,
             Self::Export(_) => 9,
             Self::Aggregate(_) => 10,
-            Self::Batch => 11,
-            Self::Sql => 12,
+            Self::Changes(_) => 11,
+            Self::Batch => 12,
+            Self::Sql => 13,
         }
     }
 

@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     pub connections: AtomicUsize,
     /// Permits for imports, exports and batches.
     pub streams: Arc<Semaphore>,
+    /// Permits for those who listen to changes.
+    pub listeners: Arc<Semaphore>,
     pub metrics: Metrics,
     stop: watch::Sender<bool>,
     log: Log,
@@ -77,11 +79,13 @@ impl HttpServer {
             .map_err(io)?;
         let addresses = listeners.iter().filter_map(Listener::address).collect();
         let streams = Arc::new(Semaphore::new(settings.streams));
+        let followers = Arc::new(Semaphore::new(settings.listeners));
         let shared = Arc::new(Shared {
             settings,
             guests: Arc::new(guests),
             connections: AtomicUsize::new(0),
             streams,
+            listeners: followers,
             metrics: Metrics::default(),
             stop: watch::Sender::new(false),
             log,

@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::route::{Resource, Route};
 use crate::server::Shared;
 use crate::{
-    aggregate, batch, coding, cors, create, export, import, list, openapi, row, sql, tables,
+    aggregate, batch, coding, cors, create, events, export, import, list, openapi, row, sql, tables,
 };
 use bobak_core::ErrorKind;
 use hyper::body::Incoming;
@@ -108,6 +108,7 @@ async fn dispatch(resource: Resource, call: Call) -> Result<Answer, Problem> {
         (Resource::Import(table), "POST") => import::import(call, table).await,
         (Resource::Export(table), "GET" | "HEAD") => export::export(call, table).await,
         (Resource::Aggregate(table), "GET" | "HEAD") => aggregate::aggregate(call, table).await,
+        (Resource::Changes(table), "GET" | "HEAD") => events::events(call, table).await,
         (Resource::Batch, "POST") => batch::batch(call).await,
         (Resource::Sql, "POST") => sql::sql(call).await,
         (Resource::OpenApi, "GET" | "HEAD") => openapi::openapi(call).await,

@@ -14,6 +14,8 @@ pub struct Settings {
     /// The most imports, exports and batches at a time, each of which has a worker while it lasts;
     /// a further one is told 503. Default: 32.
     pub streams: usize,
+    /// The most who listen to changes at a time. Default: 4,096.
+    pub listeners: usize,
     /// How long a connection may take to send a request's head, or say nothing between two
     /// requests. Default: 30 s.
     pub head_timeout: Duration,
@@ -64,6 +66,7 @@ impl Default for Settings {
             connections: 16_384,
             workers: 64,
             streams: 32,
+            listeners: 4_096,
             head_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),

@@ -8,6 +8,7 @@ mod kind;
 mod packed;
 mod restore;
 mod scratch;
+#[cfg(feature = "compress")]
 mod trailer;
 
 use crate::Db;

@@ -92,6 +92,7 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
     let doing = |error| Error::io(&format!("write {}", to.display()), error);
     let read = |error| Error::io(&format!("read {}", backup.display()), error);
     let stored = fs::metadata(backup).map_err(read)?.len();
+    #[cfg_attr(not(feature = "compress"), expect(unused_mut, reason = "noted where it is read"))]
     let mut noted = None;
     let mut file = File::create(to).map_err(doing)?;
     if let Ok(rights) = fs::metadata(backup) {

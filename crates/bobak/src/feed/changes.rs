@@ -85,6 +85,12 @@ impl Changes {
         Self { engine, since: 0, limit: PAGE, tables: Vec::new(), logs: None }
     }
 
+    /// The changes of an engine's tracked tables, for who has no [`Db`]. See [`Db::changes`].
+    #[must_use]
+    pub fn of(engine: Arc<dyn Engine>) -> Self {
+        Self::new(engine)
+    }
+
     /// Only changes with numbers above this one. Default: 0, from the beginning.
     #[must_use]
     pub const fn since(mut self, id: u64) -> Self {

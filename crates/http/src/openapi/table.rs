@@ -19,6 +19,7 @@ pub(super) fn paths(paths: &mut Map<String, Value>, table: &Table) {
     paths.insert(format!("{home}/rows/{{key}}"), row(&name, table));
     paths.insert(format!("{home}/export"), json!({"get": export(&name)}));
     paths.insert(format!("{home}/import"), json!({"post": import(&name)}));
+    paths.insert(format!("{home}/changes"), json!({"get": changes(&name)}));
     paths.insert(format!("{home}/aggregate"), json!({"get": aggregate(&name)}));
 }
 
@@ -204,6 +205,22 @@ fn import(name: &str) -> Value {
     post["responses"]["200"] = answer("What became of them", json_of(reference("bobak.Report")));
     problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
     post
+}
+
+fn changes(name: &str) -> Value {
+    let parameters = vec![
+        query::text("filter", "Only rows that this keeps: one that comes into sight is an insert"),
+        query::count("since", "The change behind which the events begin; without it, now"),
+        query::header("Last-Event-ID", "The same, as browsers send it when they come again"),
+        query::numbers(),
+    ];
+    let summary = "Changes as they happen, as server-sent events; of tables that are tracked";
+    let mut get = operation(&format!("changes_{name}"), summary, parameters);
+    let description = "Events insert, update and delete; their data is JSON with at, key and row";
+    let event = json!({"schema": {"type": "string", "description": description}});
+    get["responses"]["200"] = answer("Events", json!({"text/event-stream": event}));
+    problem(&mut get, &[400, 404, 406, 409, 410]);
+    get
 }
 
 fn aggregate(name: &str) -> Value {

@@ -4,5 +4,6 @@
 mod client; // a server with a few tables, and a client of it
 mod document; // the OpenAPI document: valid, and true for every operation
 mod doors; // doors, limits, clients that do not behave
+mod events; // live changes
 mod rows; // rows, one by one and as lists
 mod streams; // imports, exports, batches, sums

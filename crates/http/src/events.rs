@@ -1,0 +1,181 @@
+//! Live changes of a table as server-sent events, from any change on.
+
+use crate::answer::{Answer, Body, Part};
+use crate::call::Call;
+use crate::json::{Numbers, write_cell, write_row};
+use crate::model::{Base, Table};
+use crate::problem::Problem;
+use crate::selection::filter;
+use crate::server::Shared;
+use crate::work;
+use bobak::feed::{Change, ChangeKind, ChangePage, Changes};
+use bobak_core::{Condition, DynRow, ErrorKind, Field, Row, Type};
+use hyper::StatusCode;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+
+/// After so long without a change a sign of life is sent; it tells too where to go on.
+const SIGN: Duration = Duration::from_secs(15);
+/// How many changes are read at a time.
+const PAGE: usize = 500;
+
+/// Somebody who listens.
+struct Listener {
+    base: Arc<Base>,
+    table: Arc<Table>,
+    condition: Option<Condition>,
+    numbers: Numbers,
+    since: u64,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// `GET /tables/{table}/changes`
+pub(crate) async fn events(mut call: Call, name: &str) -> Result<Answer, Problem> {
+    let table = call.table(name).await?;
+    let condition = filter(&mut call.parameters, &table)?;
+    let numbers = call.numbers()?;
+    let since = since(&mut call)?;
+    call.parameters.finish()?;
+    call.accepts(&[("text/event-stream", ())])?;
+    let permit = Arc::clone(&call.shared.listeners).try_acquire_owned();
+    let permit = permit.map_err(|_| Problem::busy("there are as many listeners as may be"))?;
+    let changes = Changes::of(Arc::clone(&call.base.engine)).limit(PAGE).table_named(name);
+    let (changes, since) = begin(changes, since).await?;
+    let base = Arc::clone(&call.base);
+    let listener = Listener { base, table, condition, numbers, since, _permit: permit };
+    let (parts, body) = mpsc::channel(1);
+    tokio::spawn(listener.follow(Arc::clone(&call.shared), changes, parts));
+    let mut answer = Answer::new(StatusCode::OK, Body::Parts(body));
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(answer)
+}
+
+/// The change behind which the events begin: of the header that browsers send when they come again,
+/// or of the parameter.
+fn since(call: &mut Call) -> Result<Option<u64>, Problem> {
+    let parameter = call.parameters.number("since")?;
+    match call.headers().get("last-event-id") {
+        None => Ok(parameter),
+        Some(id) => {
+            let id = id.to_str().ok().and_then(|id| id.trim().parse().ok());
+            let wrong = || Problem::bad_request("the last event's id is a number");
+            id.ok_or_else(wrong).map(Some)
+        }
+    }
+}
+
+/// Where to begin: behind a change that still can be followed, or at the end.
+async fn begin(mut changes: Changes, since: Option<u64>) -> Result<(Changes, u64), Problem> {
+    work::run(move || {
+        let since = match since {
+            Some(since) => since,
+            None => changes.last_id().map_err(gone)?,
+        };
+        changes = changes.since(since).limit(1);
+        changes.page().map_err(gone)?;
+        Ok((changes.limit(PAGE), since))
+    })
+    .await
+}
+
+/// What can't be followed: changes that were taken out, a table that nobody tracks.
+fn gone(error: bobak_core::Error) -> Problem {
+    match error.kind() {
+        ErrorKind::NotFound => Problem::with(StatusCode::GONE, error),
+        ErrorKind::Schema => Problem::with(StatusCode::CONFLICT, error),
+        _ => error.into(),
+    }
+}
+
+impl Listener {
+    /// Sends events until the client has gone, the server stops, or the table can't be read.
+    async fn follow(mut self, shared: Arc<Shared>, changes: Changes, parts: mpsc::Sender<Part>) {
+        let mut pulse = self.base.pulse.listen(&self.base.engine);
+        let mut stopping = shared.stopping();
+        let mut changes = Some(changes);
+        loop {
+            pulse.borrow_and_update();
+            let Some(page) = self.page(&mut changes).await else { break };
+            let more = !page.changes.is_empty();
+            let mut text = String::new();
+            for change in &page.changes {
+                self.write(&mut text, change);
+            }
+            self.since = page.next;
+            if !text.is_empty() && parts.send(Part::Bytes(text.into())).await.is_err() {
+                return;
+            }
+            if more {
+                continue;
+            }
+            tokio::select! {
+                _ = pulse.changed() => {}
+                _ = stopping.changed() => break,
+                () = parts.closed() => return,
+                () = tokio::time::sleep(SIGN) => {
+                    let sign = format!("id: {}\n\n", self.since);
+                    if parts.send(Part::Bytes(sign.into())).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+        // The client comes again, and goes on where this has ended.
+        let _ = parts.send(Part::End).await;
+    }
+
+    /// The next changes; `None` where they can't be read any more.
+    async fn page(&self, changes: &mut Option<Changes>) -> Option<ChangePage> {
+        let (mut reader, since) = (changes.take()?, self.since);
+        let read = work::run(move || {
+            reader = reader.since(since);
+            let page = reader.page()?;
+            Ok((reader, page))
+        });
+        let (reader, page) = read.await.ok()?;
+        *changes = Some(reader);
+        Some(page)
+    }
+
+    /// Writes an event, where the change is one of what the listener sees: a row that comes into
+    /// sight is new to it, one that goes out of sight is gone.
+    fn write(&self, out: &mut String, change: &Change) {
+        let sees = |row: &Option<DynRow>| row.as_ref().is_some_and(|row| self.sees(change, row));
+        let kind = match (sees(&change.before), sees(&change.after)) {
+            (false, false) => return,
+            (true, true) => ChangeKind::Update,
+            (false, true) => ChangeKind::Insert,
+            (true, false) => ChangeKind::Delete,
+        };
+        let table = if change.table.columns().len() == self.table.schema.columns().len() {
+            Arc::clone(&self.table)
+        } else {
+            Arc::new(Table::new(Arc::clone(&change.table)))
+        };
+        let columns = table.schema.columns().len();
+        out.push_str(&format!("id: {}\nevent: {}\ndata: {{\"at\":", change.id, kind.name()));
+        let at = change.at.to_value().unwrap_or_default();
+        write_cell(out, Type::Timestamp, self.numbers, at.as_ref());
+        out.push_str(",\"key\":");
+        let key = change.key();
+        let places = table.schema.key().iter().copied();
+        write_row(out, &table, places, self.numbers, &key.as_slice());
+        out.push_str(",\"row\":");
+        match &change.after {
+            Some(row) if kind != ChangeKind::Delete => {
+                write_row(out, &table, 0..columns, self.numbers, row);
+            }
+            _ => out.push_str("null"),
+        }
+        out.push_str("}\n\n");
+    }
+
+    fn sees(&self, change: &Change, row: &dyn Row) -> bool {
+        let keeps = |condition: &Condition| condition.evaluate(&change.table, row) == Some(true);
+        self.condition.as_ref().is_none_or(keeps)
+    }
+}

@@ -1,0 +1,101 @@
+//! Live changes.
+
+use crate::client::{Door, TOKEN, memory, sqlite};
+use bobak_core::feed::{TRACKED, log_schema};
+use bobak_core::{Engine, SchemaChange, TableSchema};
+use bobak_http::Settings;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A listener: its lines, without the marks of the chunks.
+struct Events(BufReader<TcpStream>);
+
+impl Events {
+    fn listen(door: &Door, query: &str, headers: &str) -> Self {
+        let mut stream = TcpStream::connect(door.server.addresses()[0]).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let head = format!(
+            "GET /tables/person/changes{query} HTTP/1.1\r\nhost: x\r\n\
+             authorization: Bearer {TOKEN}\r\n{headers}\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut events = Self(BufReader::new(stream));
+        let status = events.line();
+        assert!(status.starts_with("HTTP/1.1 200"), "{status}");
+        while !events.line().is_empty() {}
+        events
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).expect("a line in time");
+        assert!(!line.is_empty(), "it has ended");
+        line.trim_end().to_owned()
+    }
+
+    /// The next event: id, kind and data.
+    fn next(&mut self) -> (u64, String, Value) {
+        let (mut id, mut kind) = (0, String::new());
+        loop {
+            let line = self.line();
+            if let Some(number) = line.strip_prefix("id: ") {
+                id = number.parse().unwrap();
+            } else if let Some(name) = line.strip_prefix("event: ") {
+                kind = name.to_owned();
+            } else if let Some(data) = line.strip_prefix("data: ") {
+                return (id, kind, serde_json::from_str(data).unwrap());
+            }
+        }
+    }
+}
+
+fn track(engine: &dyn Engine) {
+    let tables = engine.tables().unwrap();
+    let person: &TableSchema = tables.iter().find(|table| table.name() == "person").unwrap();
+    let (table, history) = (Arc::new(person.clone()), false);
+    assert!(log_schema(&table, history).is_ok());
+    engine.alter(&[SchemaChange::Track { table, history }]).unwrap();
+    assert!(engine.tables().unwrap().iter().all(|table| table.name() != TRACKED));
+}
+
+#[test]
+fn changes_come_as_they_happen_and_from_where_one_was() {
+    for engine in [sqlite(), memory()] {
+        track(&*engine);
+        let door = Door::with(Settings::default(), engine);
+        let mut all = Events::listen(&door, "", "");
+        let mut rich = Events::listen(&door, "?filter=balance+%3E+10", "");
+        door.send("POST", "/tables/person/rows", r#"{"name":"Ada","balance":5}"#).ok(201);
+        door.send("PATCH", "/tables/person/rows/1", r#"{"balance":20}"#).ok(200);
+        door.send("PATCH", "/tables/person/rows/1", r#"{"balance":1}"#).ok(200);
+        door.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
+        let (first, kind, data) = all.next();
+        assert_eq!((kind.as_str(), &data["row"]["name"]), ("insert", &json!("Ada")));
+        let kinds: Vec<_> = (0..3).map(|_| all.next().1).collect();
+        assert_eq!(kinds, ["update", "update", "delete"]);
+        let (_, kind, data) = rich.next();
+        assert_eq!((kind.as_str(), &data["row"]["balance"]), ("insert", &json!(20.0)));
+        let (_, kind, data) = rich.next();
+        assert_eq!(
+            (kind.as_str(), &data["key"], &data["row"]),
+            ("delete", &json!({"id":1}), &json!(null))
+        );
+        let mut again = Events::listen(&door, "", &format!("last-event-id: {first}\r\n"));
+        assert_eq!(again.next().1, "update");
+        let mut since = Events::listen(&door, "?since=0", "");
+        assert_eq!(since.next().0, first);
+        door.server.begin_stop();
+        assert!(door.server.stop(), "listeners keep no server from its end");
+    }
+}
+
+#[test]
+fn what_is_not_tracked_can_not_be_followed() {
+    let door = Door::open();
+    door.get("/tables/person/changes").is(409, "Schema");
+    door.get("/tables/nobody/changes").is(404, "NotFound");
+    door.get("/tables/person/changes?since=x").is(400, "Syntax");
+}
