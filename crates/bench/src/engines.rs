@@ -1,18 +1,34 @@
 //! The list of engines that can be measured.
 
 use crate::lane::{Engine, Failure};
-use crate::server::{MARIADB, POSTGRES};
-use crate::{facade, raw};
+use crate::server::{Kind, MARIADB, POSTGRES};
+use crate::{facade, join, raw};
+use std::path::Path;
 
 /// The engines that need nothing but this process, in the order of the report's rows.
 #[must_use]
 pub fn all() -> Vec<&'static dyn Engine> {
     let engines = facade::ENGINES.iter().map(|engine| engine as &dyn Engine);
     let mut engines: Vec<_> = engines.chain([&facade::CACHED as &dyn Engine]).collect();
+    if join::is_there() {
+        engines.extend(joins(false));
+    }
     if facade::program().is_some() {
         engines.extend(remote());
     }
     engines
+}
+
+/// Those that join tables of several engines, without or with one on PostgreSQL.
+fn joins(server: bool) -> impl Iterator<Item = &'static dyn Engine> {
+    let wanted = move |engine: &&join::JoinEngine| engine.needs_server() == server;
+    join::ENGINES.iter().filter(wanted).map(|engine| engine as &dyn Engine)
+}
+
+/// Has the flights that are joined read from this folder, with `airlines.csv`, `planes.csv` and
+/// `flights.csv` (or `flights.csv.zip`), instead of the day that the worked example ships.
+pub fn give_flights(folder: &Path) {
+    join::set_folder(folder);
 }
 
 /// Those behind a server. They are measured when none are named, where there is a program that
@@ -27,7 +43,11 @@ pub fn remote() -> Vec<&'static dyn Engine> {
 #[must_use]
 pub fn servers() -> Vec<&'static dyn Engine> {
     let there = facade::SERVERS.iter().filter(|engine| engine.kind().is_there());
-    there.map(|engine| engine as &dyn Engine).collect()
+    let mut engines: Vec<_> = there.map(|engine| engine as &dyn Engine).collect();
+    if join::is_there() && Kind::Postgres.is_there() {
+        engines.extend(joins(true));
+    }
+    engines
 }
 
 /// Has the engine of this name, `postgres` or `mariadb`, and its raw lane use the server at a URL
@@ -46,8 +66,8 @@ pub fn give(name: &str, url: &str) -> Result<(), Failure> {
 /// against itself, and shows how far from 1 a ratio wanders by chance alone.
 #[must_use]
 pub fn raw() -> Vec<&'static dyn Engine> {
-    let servers: [&'static dyn Engine; 2] = [&POSTGRES, &MARIADB];
-    raw::ENGINES.iter().map(|engine| engine as &dyn Engine).chain(servers).collect()
+    let others: [&'static dyn Engine; 3] = [&POSTGRES, &MARIADB, &join::RAW];
+    raw::ENGINES.iter().map(|engine| engine as &dyn Engine).chain(others).collect()
 }
 
 /// Reads a comma-separated list of names.
@@ -63,7 +83,11 @@ fn find(name: &str) -> Result<&'static dyn Engine, Failure> {
     if facade::program().is_none() {
         known.extend(remote());
     }
+    if !join::is_there() {
+        known.extend(joins(false));
+    }
     known.extend(facade::SERVERS.iter().map(|engine| engine as &dyn Engine));
+    known.extend(joins(true));
     known.extend(raw());
     let found = known.iter().find(|engine| engine.name().eq_ignore_ascii_case(name));
     found.copied().ok_or_else(|| {

@@ -22,15 +22,16 @@
 //!
 //! Files in the order a reader meets them: [`workload`] (the record, what is done with it, how
 //! each row is checked), [`lane`] (what an engine implements to be measured), `facade` (Bobak),
-//! `raw` (the C API), `server` (where servers are, and their raw lanes), [`engines`] (the list), `runner` (who runs
-//! when, and the clock), [`report`]. Two stand beside them: [`crash`], what is left when something goes wrong, and
-//! [`backup`], what writers notice of one.
+//! `raw` (the C API), `join` (one statement over several engines), `server` (where servers are, and their raw lanes),
+//! [`engines`] (the list), `runner` (who runs when, and the clock), [`report`]. Two stand beside them: [`crash`], what is
+//! left when something goes wrong, and [`backup`], what writers notice of one.
 
 pub mod backup;
 pub mod crash;
 mod endless;
 pub mod engines;
 mod facade;
+mod join;
 pub mod lane;
 mod options;
 mod progress;

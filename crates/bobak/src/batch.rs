@@ -137,6 +137,8 @@ const PART_BYTES: usize = 4 << 20;
 /// Most rows of a part, so that it stays in the processor's cache; a power of two, since engines cut
 /// it into statements of such sizes.
 const PART_ROWS: u64 = 1_024;
+/// The same, where each part costs round trips.
+const LONG_PART_ROWS: u64 = 20_000;
 /// Most errors kept where outcomes are not.
 const KEPT_ERRORS: usize = 1_000;
 
@@ -167,6 +169,8 @@ pub struct Batch<'a> {
     inner: &'a Inner,
     options: BatchOptions,
     target: Target<'a>,
+    /// Most rows of a part.
+    part_rows: u64,
     writes: Writes,
     /// The record type added last: its schema's number and its whole-record update.
     last: (u64, FieldSet),
@@ -198,7 +202,11 @@ impl<'a> Batch<'a> {
         session: &'a dyn Lend,
         options: BatchOptions,
     ) -> Self {
-        Self::with_target(inner, Target::Transaction(engine, session), options)
+        let mut batch = Self::with_target(inner, Target::Transaction(engine, session), options);
+        if let Ok(engine) = inner.engine(engine) {
+            batch.part_rows = part_rows(&**engine);
+        }
+        batch
     }
 
     fn with_target(inner: &'a Inner, target: Target<'a>, options: BatchOptions) -> Self {
@@ -206,6 +214,7 @@ impl<'a> Batch<'a> {
             inner,
             options,
             target,
+            part_rows: PART_ROWS,
             writes: Writes::new(),
             last: (0, FieldSet::EMPTY),
             report: BatchReport::default(),
@@ -335,9 +344,9 @@ impl<'a> Batch<'a> {
         self.uncommitted += 1;
         let commit = self.options.commit_every;
         let due = if commit == 0 || matches!(self.target, Target::Transaction(..)) {
-            self.writes.rows() >= PART_ROWS
+            self.writes.rows() >= self.part_rows
         } else {
-            self.uncommitted >= commit || self.writes.rows() >= PART_ROWS.max(commit)
+            self.uncommitted >= commit || self.writes.rows() >= self.part_rows.max(commit)
         };
         if due || self.writes.bytes() >= PART_BYTES { self.send() } else { Ok(()) }
     }
@@ -363,7 +372,9 @@ impl<'a> Batch<'a> {
     fn aim(&mut self, engine: usize, schema: &TableSchema) -> Result<()> {
         match &self.target {
             Target::Unknown => {
-                self.target = Target::Engine(engine, Arc::clone(self.inner.engine(engine)?));
+                let found = self.inner.engine(engine)?;
+                self.part_rows = part_rows(&**found);
+                self.target = Target::Engine(engine, Arc::clone(found));
                 Ok(())
             }
             Target::Engine(at, _) | Target::Whole(at, _) | Target::Transaction(at, _)
@@ -476,4 +487,9 @@ impl BatchReport {
             self.errors.push(error);
         }
     }
+}
+
+/// Most rows of a part on this engine.
+fn part_rows(engine: &dyn Engine) -> u64 {
+    if engine.capabilities().long_parts { LONG_PART_ROWS } else { PART_ROWS }
 }

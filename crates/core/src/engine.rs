@@ -82,7 +82,8 @@ pub trait Engine: Any + Send + Sync {
     }
 
     /// About how many rows a table has, and what it costs to ask for some: for who plans a join.
-    /// Must be quick; a server answers from what it knows already. The default knows nothing.
+    /// Must be quick, and wait for nobody: a server answers from what it knows already, see
+    /// [`RowEstimates`](crate::RowEstimates). The default knows nothing.
     fn estimate(&self, table: &TableSchema) -> Estimate {
         let _ = table;
         Estimate::default()
@@ -165,6 +166,9 @@ pub struct Capabilities {
     /// A limit: texts and bytes in keys and unique indexes are as long as an index takes, some
     /// hundred characters; longer ones are refused with `TooLong`.
     pub short_keys: bool,
+    /// A wish: each part of a batch costs some round trips, so parts should be long: tens of
+    /// thousands of rows.
+    pub long_parts: bool,
 }
 
 impl Capabilities {
@@ -180,6 +184,7 @@ impl Capabilities {
         schema_commits_alone: false,
         finite_floats: false,
         short_keys: false,
+        long_parts: false,
     };
 }
 

@@ -16,6 +16,7 @@ mod condition;
 mod dynamic;
 mod engine;
 mod error;
+mod estimates;
 mod expression;
 pub mod feed;
 mod field;
@@ -44,6 +45,7 @@ pub use engine::{
     Source, Verb, Write,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use estimates::RowEstimates;
 pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count};
 pub use field::Field;
 pub use fieldset::FieldSet;

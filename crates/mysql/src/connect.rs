@@ -7,8 +7,8 @@ use bobak_core::{Error, ErrorKind, Result};
 use bobak_sql::Dialect;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder, SslOpts};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 /// What is waited for beyond the server's own time-out: for its word that the time is over.
@@ -62,7 +62,26 @@ impl Connector {
         let _ = self.last.compare_exchange(host, next, Ordering::Relaxed, Ordering::Relaxed);
     }
 
+    /// Opens a connection within the time for it. The driver has one time-out for all that it ever
+    /// reads, which is that of statements: a thread of its own waits for a server that hangs.
     fn open(self: &Arc<Self>, place: usize) -> Result<Box<Connection>> {
+        let (give, take) = mpsc::sync_channel(1);
+        let connector = Arc::clone(self);
+        let opening = move || {
+            // Nobody takes what comes too late: it is closed.
+            let _ = give.send(connector.open_here(place));
+        };
+        let thread = std::thread::Builder::new().name("bobak-connect".to_owned());
+        thread.spawn(opening).map_err(|error| Error::io("start a thread to connect", error))?;
+        let time = self.settings.connect_timeout;
+        take.recv_timeout(time).unwrap_or_else(|_| {
+            let (name, time) = (self.name(place), time.as_millis());
+            let message = format!("could not connect to {name}: no answer came within {time} ms");
+            Err(Error::new(ErrorKind::Timeout, message))
+        })
+    }
+
+    fn open_here(self: &Arc<Self>, place: usize) -> Result<Box<Connection>> {
         let name = self.name(place);
         let mut conn = Conn::new(self.opts(place)).map_err(|e| error::connecting(e, &name))?;
         let (flavour, known) = flavour(&mut conn).map_err(|e| located(e, &name))?;

@@ -1,13 +1,18 @@
 //! The engine: its connections, and what they share.
 
 use crate::connect::Connector;
+use crate::decode::Lent;
+use crate::error::Phase;
 use crate::pool::Pool;
 use crate::session::MySqlSession;
 use crate::settings::{Host, MySqlBuilder, Settings};
 use crate::texts::Texts;
-use bobak_core::{Capabilities, Engine, Result, Session};
+use bobak_core::{
+    Capabilities, Engine, Estimate, Result, Row, RowEstimates, Session, TableSchema, ValueRef,
+};
 use bobak_sql::Dialect;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A database of a MariaDB or MySQL server, or of what speaks its protocol. Cheap to clone; its
 /// connections are closed when the last clone is gone.
@@ -30,6 +35,30 @@ pub(crate) struct Inner {
     pub texts: Texts,
     /// The language of the server that was connected to first; the others are taken for its like.
     pub dialect: Dialect,
+    estimates: RowEstimates,
+}
+
+impl Inner {
+    /// How many rows the server's own planner expects in a table.
+    fn ask_rows(&self, table: &TableSchema) -> Option<u64> {
+        // Nobody is waited for: all connections may belong to who asks.
+        let mut lease = self.pool.take_within(Duration::ZERO).ok()?;
+        lease.phase = Phase::Read;
+        let text =
+            format!("EXPLAIN SELECT * FROM {}", bobak_sql::quote(self.dialect, table.name()));
+        let mut rows = None;
+        let explained = lease.each(Some(table), &text, Vec::new(), &mut |cells, names| {
+            let row = Lent { cells, names };
+            let place = names.iter().position(|name| name.eq_ignore_ascii_case("rows"));
+            rows = place.and_then(|place| match row.get(place) {
+                ValueRef::Int(rows) => u64::try_from(rows).ok(),
+                ValueRef::Text(rows) => rows.parse().ok(),
+                _ => None,
+            });
+            Ok(false)
+        });
+        explained.ok().and(rows)
+    }
 }
 
 impl MySql {
@@ -54,7 +83,8 @@ impl MySql {
     pub(crate) fn with(settings: Settings) -> Result<Self> {
         let pool = Arc::new(Pool::new(Connector::new(settings)));
         let dialect = pool.take()?.flavour.dialect;
-        Ok(Self { inner: Arc::new(Inner { pool, texts: Texts::default(), dialect }) })
+        let (texts, estimates) = Default::default();
+        Ok(Self { inner: Arc::new(Inner { pool, texts, dialect, estimates }) })
     }
 }
 
@@ -73,11 +103,17 @@ impl Engine for MySql {
         capabilities.schema_commits_alone = true;
         capabilities.finite_floats = true;
         capabilities.short_keys = true;
+        capabilities.long_parts = true;
         capabilities
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(MySqlSession::new(&self.inner)))
+    }
+
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        let rows = self.inner.estimates.rows(table, || self.inner.ask_rows(table));
+        Estimate { rows, ..Estimate::default() }
     }
 
     /// Nothing to do: the server makes a commit durable before it answers.

@@ -93,11 +93,10 @@ pub(crate) fn translate(
 /// What a line that breaks means.
 fn broken(error: &mysql::Error, phase: Phase) -> Error {
     let late = match error {
-        mysql::Error::IoError(error) => {
-            matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
-        }
         mysql::Error::DriverError(DriverError::Timeout) => true,
-        _ => false,
+        other => io_kind(other).is_some_and(|kind| {
+            matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
+        }),
     };
     let what = if late { "no answer came in time" } else { "the line to the server broke" };
     let (kind, known) = match phase {
@@ -110,6 +109,18 @@ fn broken(error: &mysql::Error, phase: Phase) -> Error {
         Phase::Commit => (ErrorKind::Unknown, "the transaction is there wholly or not at all"),
     };
     Error::new(kind, format!("{what}: {known}"))
+}
+
+/// What the line itself says, whichever layer of the driver passes it on.
+fn io_kind(error: &mysql::Error) -> Option<io::ErrorKind> {
+    match error {
+        mysql::Error::IoError(error) => Some(error.kind()),
+        mysql::Error::CodecError(error) => {
+            let source = std::error::Error::source(error)?;
+            source.downcast_ref::<io::Error>().map(io::Error::kind)
+        }
+        _ => None,
+    }
 }
 
 /// An error at the opening of a connection.
@@ -130,9 +141,8 @@ pub(crate) fn connecting(error: mysql::Error, host: &str) -> Error {
             | DriverError::CleartextPluginDisabled,
         ) => ErrorKind::Denied,
         mysql::Error::TlsError(_) => ErrorKind::Denied,
-        mysql::Error::IoError(error) if error.kind() == io::ErrorKind::InvalidData => {
-            ErrorKind::Denied
-        }
+        // What TLS has to say of the server's certificate.
+        other if io_kind(other) == Some(io::ErrorKind::InvalidData) => ErrorKind::Denied,
         mysql::Error::UrlError(_) => ErrorKind::Config,
         _ => ErrorKind::Unreachable,
     };

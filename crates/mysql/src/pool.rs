@@ -52,8 +52,16 @@ impl Pool {
     /// # Errors
     /// `Busy` where none gets free in time; those of connecting.
     pub(crate) fn take(self: &Arc<Self>) -> Result<Lease> {
+        self.take_within(self.connector.settings.busy_timeout)
+    }
+
+    /// As [`take`](Self::take), with another time-out.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(crate) fn take_within(self: &Arc<Self>, timeout: Duration) -> Result<Lease> {
         let settings = &self.connector.settings;
-        let until = Instant::now() + settings.busy_timeout;
+        let until = Instant::now() + timeout;
         let mut state = self.lock();
         loop {
             if let Some(mut connection) = state.idle.pop() {

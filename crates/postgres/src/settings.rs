@@ -15,6 +15,8 @@ pub enum SslMode {
     Prefer,
     /// Always, whoever the server is.
     Require,
+    /// Always, with a certificate that is trusted, whatever host it is made for.
+    VerifyCa,
     /// Always, with a certificate that is trusted and made for the host's name.
     VerifyFull,
 }

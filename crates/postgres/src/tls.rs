@@ -3,9 +3,11 @@
 use crate::settings::{Settings, SslMode};
 use bobak_core::{Error, ErrorKind, Result};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
     StreamOwned,
@@ -51,12 +53,16 @@ fn config(settings: &Settings) -> Result<ClientConfig> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::new(ErrorKind::Config, format!("no TLS: {error}")))?;
-    if settings.ssl != SslMode::VerifyFull && settings.root_certificate.is_none() {
-        let verifier = Arc::new(AnyServer { provider });
-        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
-        return Ok(builder.with_no_client_auth());
-    }
-    Ok(builder.with_root_certificates(roots(settings)?).with_no_client_auth())
+    let roots = match (settings.ssl, &settings.root_certificate) {
+        (SslMode::VerifyCa, _) => Some(roots(settings)?),
+        (SslMode::VerifyFull, _) | (_, Some(_)) => {
+            return Ok(builder.with_root_certificates(roots(settings)?).with_no_client_auth());
+        }
+        _ => None,
+    };
+    let verifier = Arc::new(AnyName { provider, roots });
+    let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+    Ok(builder.with_no_client_auth())
 }
 
 fn roots(settings: &Settings) -> Result<RootCertStore> {
@@ -76,21 +82,28 @@ fn roots(settings: &Settings) -> Result<RootCertStore> {
     Ok(roots)
 }
 
-/// Takes every certificate, as `sslmode=require` does: it keeps listeners out, not impostors.
+/// Takes certificates for any name: every one, as `sslmode=require` does, which keeps listeners
+/// out, not impostors; or, as `verify-ca` does, one that an authority has signed that is trusted.
 #[derive(Debug)]
-struct AnyServer {
+struct AnyName {
     provider: Arc<CryptoProvider>,
+    roots: Option<RootCertStore>,
 }
 
-impl ServerCertVerifier for AnyServer {
+impl ServerCertVerifier for AnyName {
     fn verify_server_cert(
         &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
+        end: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
         _: &ServerName<'_>,
         _: &[u8],
-        _: UnixTime,
+        now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        if let Some(roots) = &self.roots {
+            let end = ParsedCertificate::try_from(end)?;
+            let known = self.provider.signature_verification_algorithms.all;
+            verify_server_cert_signed_by_trust_anchor(&end, roots, between, now, known)?;
+        }
         Ok(ServerCertVerified::assertion())
     }
 

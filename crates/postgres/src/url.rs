@@ -73,6 +73,7 @@ fn set(builder: PostgresBuilder, name: &str, value: &str) -> Result<PostgresBuil
                 ("disable", SslMode::Disable),
                 ("prefer", SslMode::Prefer),
                 ("require", SslMode::Require),
+                ("verify-ca", SslMode::VerifyCa),
                 ("verify-full", SslMode::VerifyFull),
             ],
         )?),

@@ -3,8 +3,8 @@
 use crate::connection::Connection;
 use crate::error::translate;
 use crate::ffi::{
-    Arguments, Costs, Gather, IndexInfo, MakeAggregate, Module, Output, Scalar, VirtualCursor,
-    VirtualTable, codes,
+    Arguments, Costs, Gather, IndexInfo, MakeAggregate, Module, Output, Running, Scalar,
+    VirtualCursor, VirtualTable, codes,
 };
 use bobak_core::{Error, ErrorKind, Result, Value, ValueRef};
 use bobak_sql::{Dialect, quote};
@@ -203,7 +203,7 @@ impl VirtualTable for FunctionTable {
 }
 
 impl VirtualCursor for FunctionCursor {
-    fn filter(&mut self, plan: &str, arguments: Arguments<'_>) -> Result<()> {
+    fn filter(&mut self, plan: &str, arguments: Arguments<'_>, _: Running<'_>) -> Result<()> {
         self.arguments = vec![Value::Null; self.rows.parameters.len()];
         for (place, parameter) in plan.split(',').filter(|p| !p.is_empty()).enumerate() {
             let parameter = parameter.parse().unwrap_or(usize::MAX);

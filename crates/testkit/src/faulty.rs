@@ -1,9 +1,9 @@
 //! An engine that fails where it is told to: for tests of what stands on engines.
 
+use crate::forward::forward;
 use bobak_core::{
-    Batch, Capabilities, Change, Control, Cursor, CursorId, Engine, Error, ErrorKind, Estimate,
-    OnError, Outcome, Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value,
-    Write,
+    Batch, Capabilities, Change, Control, Engine, Error, ErrorKind, Estimate, OnError, Outcome,
+    Result, SchemaChange, Session, TableSchema, Value, Write,
 };
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Faulty {
     engine: Box<dyn Engine>,
     faults: Arc<Faults>,
+    estimate: Option<Estimate>,
 }
 
 /// The failures to come, shared with the engine. Counts are over all of its sessions.
@@ -118,7 +119,14 @@ impl Faulty {
     #[must_use]
     pub fn new(engine: Box<dyn Engine>) -> Self {
         let faults = Arc::default();
-        Self { engine, faults }
+        Self { engine, faults, estimate: None }
+    }
+
+    /// Says this of all tables, as if the engine were another one, a server far away for one.
+    #[must_use]
+    pub fn with_estimate(mut self, estimate: Estimate) -> Self {
+        self.estimate = Some(estimate);
+        self
     }
 
     /// The failures to come.
@@ -147,7 +155,7 @@ impl Engine for Faulty {
     }
 
     fn estimate(&self, table: &TableSchema) -> Estimate {
-        self.engine.estimate(table)
+        self.estimate.unwrap_or_else(|| self.engine.estimate(table))
     }
 
     fn flush(&self) -> Result<()> {
@@ -164,6 +172,10 @@ struct FaultySession<'e> {
 }
 
 impl FaultySession<'_> {
+    fn operation(&self) -> Result<()> {
+        self.faults.operation()
+    }
+
     /// Runs what commits by itself outside a transaction, and rolls it back where that commit is
     /// to fail.
     fn committing<R>(&self, run: impl FnOnce() -> Result<R>) -> Result<R> {
@@ -182,10 +194,8 @@ impl FaultySession<'_> {
 }
 
 impl Session for FaultySession<'_> {
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.faults.operation()?;
-        self.inner.tables()
-    }
+    forward!(inner after operation: tables, get, query, open, fetch);
+    forward!(inner: close);
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.committing(|| self.inner.alter(changes))
@@ -228,39 +238,6 @@ impl Session for FaultySession<'_> {
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
         self.committing(|| self.inner.batch(batch, on_error, each))
-    }
-
-    fn get(
-        &self,
-        table: &Arc<TableSchema>,
-        key: &[Value<'_>],
-        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
-    ) -> Result<bool> {
-        self.faults.operation()?;
-        self.inner.get(table, key, row)
-    }
-
-    fn query(
-        &self,
-        source: &Source<'_>,
-        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    ) -> Result<()> {
-        self.faults.operation()?;
-        self.inner.query(source, row)
-    }
-
-    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        self.faults.operation()?;
-        self.inner.open(source)
-    }
-
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
-        self.faults.operation()?;
-        self.inner.fetch(cursor, rows)
-    }
-
-    fn close(&self, cursor: CursorId) {
-        self.inner.close(cursor);
     }
 
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {

@@ -1,9 +1,9 @@
 //! An engine whose sessions use [`Engine::write`] and [`Engine::get`] outside of transactions: so
 //! that the suite and the model test reach those too.
 
+use crate::forward::forward;
 use bobak_core::{
-    Batch, Capabilities, Change, Control, Cursor, CursorId, Engine, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
+    Capabilities, Control, Engine, Outcome, Result, Row, Session, Source, TableSchema, Value, Write,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -68,13 +68,7 @@ impl LoneSession<'_> {
 }
 
 impl Session for LoneSession<'_> {
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.inner.tables()
-    }
-
-    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        self.inner.alter(changes)
-    }
+    forward!(inner: tables, alter, change, batch, open, fetch, close, execute);
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         let done = self.inner.control(step);
@@ -88,19 +82,6 @@ impl Session for LoneSession<'_> {
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         if self.is_alone() { self.engine.write(write) } else { self.inner.write(write) }
-    }
-
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
-        self.inner.change(change)
-    }
-
-    fn batch(
-        &self,
-        batch: &Batch,
-        on_error: OnError,
-        each: &mut dyn FnMut(Result<Outcome>),
-    ) -> Result<()> {
-        self.inner.batch(batch, on_error, each)
     }
 
     fn get(
@@ -129,21 +110,5 @@ impl Session for LoneSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         self.running(|| self.inner.query(source, row))
-    }
-
-    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        self.inner.open(source)
-    }
-
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
-        self.inner.fetch(cursor, rows)
-    }
-
-    fn close(&self, cursor: CursorId) {
-        self.inner.close(cursor);
-    }
-
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
-        self.inner.execute(sql, parameters)
     }
 }

@@ -1,11 +1,10 @@
 //! An engine whose batches are sent row by row: the slow path that fast ones are held against.
 
+use crate::forward::forward;
 use bobak_core::{
-    Batch, Capabilities, Change, Control, Cursor, CursorId, Engine, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
+    Batch, Capabilities, Control, Engine, OnError, Outcome, Result, Row, Session, Value, Write,
 };
 use std::cell::Cell;
-use std::sync::Arc;
 
 /// Any engine, with batches made of single writes in a transaction, or in a savepoint of the one
 /// that is open.
@@ -70,13 +69,7 @@ impl SlowSession<'_> {
 }
 
 impl Session for SlowSession<'_> {
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.inner.tables()
-    }
-
-    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        self.inner.alter(changes)
-    }
+    forward!(inner: tables, alter, write, change, get, query, open, fetch, close, execute);
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         let done = self.inner.control(step);
@@ -86,14 +79,6 @@ impl Session for SlowSession<'_> {
             _ => {}
         }
         done
-    }
-
-    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        self.inner.write(write)
-    }
-
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
-        self.inner.change(change)
     }
 
     fn batch(
@@ -119,38 +104,5 @@ impl Session for SlowSession<'_> {
         }
         self.inner.control(Control::Release(MARK))?;
         done
-    }
-
-    fn get(
-        &self,
-        table: &Arc<TableSchema>,
-        key: &[Value<'_>],
-        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
-    ) -> Result<bool> {
-        self.inner.get(table, key, row)
-    }
-
-    fn query(
-        &self,
-        source: &Source<'_>,
-        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    ) -> Result<()> {
-        self.inner.query(source, row)
-    }
-
-    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        self.inner.open(source)
-    }
-
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
-        self.inner.fetch(cursor, rows)
-    }
-
-    fn close(&self, cursor: CursorId) {
-        self.inner.close(cursor);
-    }
-
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
-        self.inner.execute(sql, parameters)
     }
 }

@@ -15,6 +15,6 @@ mod mode;
 mod sql;
 mod statement;
 
-pub(crate) use connection::library;
+pub(crate) use connection::{Connection, library};
 pub(crate) use lane::{ENGINES, RawEngine};
 pub(crate) use mode::SETTINGS;

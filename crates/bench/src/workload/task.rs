@@ -36,6 +36,8 @@ pub enum Task {
     Direct64,
     /// As `ByOne`, by two threads.
     ByOne2,
+    /// Flights joined with their airlines and planes, grouped, each table on another engine.
+    Join,
 }
 
 /// A name that is no task's.
@@ -44,7 +46,7 @@ pub struct ParseTaskError(String);
 
 impl Task {
     /// All of them, in the order of the report's columns.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Direct,
         Self::Batch,
         Self::Trans,
@@ -60,6 +62,7 @@ impl Task {
         Self::Direct16,
         Self::Direct64,
         Self::ByOne2,
+        Self::Join,
     ];
 
     /// The name that reports and options use, such as `batch trans`.
@@ -81,6 +84,7 @@ impl Task {
             Self::Direct16 => "direct 16 threads",
             Self::Direct64 => "direct 64 threads",
             Self::ByOne2 => "by one 2 threads",
+            Self::Join => "join",
         }
     }
 
@@ -118,7 +122,12 @@ impl Task {
     pub const fn writes(self) -> bool {
         !matches!(
             self,
-            Self::ByOne | Self::ByOne2 | Self::AllVirtual | Self::AllDirect | Self::AllBorrowed
+            Self::ByOne
+                | Self::ByOne2
+                | Self::AllVirtual
+                | Self::AllDirect
+                | Self::AllBorrowed
+                | Self::Join
         )
     }
 

@@ -39,6 +39,11 @@ pub struct Bench {
     #[arg(long, value_name = "URL")]
     mariadb: Option<String>,
 
+    /// The folder of the flights that are joined, as in examples/flights/data; it may hold the
+    /// whole year [default: that folder, with one day, which is repeated]
+    #[arg(long, value_name = "FOLDER")]
+    flights: Option<PathBuf>,
+
     /// The cells to measure, separated by commas, such as "batch trans,all direct" [default: all]
     #[arg(short, long, value_name = "NAMES")]
     cells: Option<String>,
@@ -174,6 +179,9 @@ impl Bench {
             if let Some(url) = url {
                 engines::give(name, url).map_err(|error| wrong(&error))?;
             }
+        }
+        if let Some(folder) = &self.flights {
+            engines::give_flights(folder);
         }
         Ok(Options {
             engines: match &self.engines {

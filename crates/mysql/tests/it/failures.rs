@@ -14,7 +14,7 @@ fn address(url: &str) -> String {
     place.split(['/', '?']).next().unwrap().to_owned()
 }
 
-fn kind<T>(result: Result<T>) -> Option<ErrorKind> {
+pub fn kind<T>(result: Result<T>) -> Option<ErrorKind> {
     result.err().map(|error: Error| error.kind())
 }
 

@@ -7,5 +7,6 @@ mod proxy; // a line to the server that can be cut
 mod stores; // databases of their own on the server
 
 mod failures; // servers down, lines cut, clashes, time-outs
+mod lines; // servers that must prove who they are, or that hang
 mod model; // random programs on two stores
 mod suite; // the conformance suite

@@ -28,7 +28,12 @@ struct State {
 
 impl Proxy {
     pub fn new(server: String) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::at("127.0.0.1:0", server)
+    }
+
+    /// At another address of this machine.
+    pub fn at(address: &str, server: String) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State {
             down: AtomicBool::new(false),

@@ -14,12 +14,12 @@ use bobak_testkit::{Entry, NULL, Probe, row, tables};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-fn kind<T>(result: Result<T>) -> Option<ErrorKind> {
+pub fn kind<T>(result: Result<T>) -> Option<ErrorKind> {
     result.err().map(|error| error.kind())
 }
 
 /// A server of its own, which may be killed; none where no test server is named.
-fn server(options: &Options) -> Option<bobak_servers::Postgres> {
+pub fn server(options: &Options) -> Option<bobak_servers::Postgres> {
     url()?;
     Some(bobak_servers::Postgres::start_with(options).unwrap())
 }

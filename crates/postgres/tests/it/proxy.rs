@@ -27,7 +27,12 @@ pub struct Proxy {
 
 impl Proxy {
     pub fn start(server: u16) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::start_at("127.0.0.1:0", server)
+    }
+
+    /// At another address of this machine.
+    pub fn start_at(address: &str, server: u16) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let port = listener.local_addr().unwrap().port();
         let line = Arc::new(AtomicU8::new(0));
         let seen = Arc::clone(&line);

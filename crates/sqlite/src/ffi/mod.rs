@@ -33,6 +33,7 @@ mod index_info;
 mod module;
 mod pending;
 mod row;
+mod running;
 mod statement;
 mod values;
 #[cfg(feature = "faults")]
@@ -49,6 +50,7 @@ pub(crate) use engine_session::{LentSession, OwnedSession};
 pub(crate) use functions::{Gather, MakeAggregate, Scalar};
 pub(crate) use index_info::{Constraint, Costs, IndexInfo, OrderStep};
 pub(crate) use row::RowRef;
+pub(crate) use running::Running;
 pub(crate) use statement::Rows;
 pub use statement::StatementId;
 pub(crate) use values::{Arguments, Output};

@@ -4,6 +4,7 @@
 use super::connection::{Connection, Failure, copy_text};
 use super::index_info::IndexInfo;
 use super::pending::Pending;
+use super::running::Running;
 use super::values::{Arguments, Output};
 use super::virtual_table::{
     Module, OnConflict, RowChange, Updated, VirtualCursor as _, VirtualTable as _,
@@ -302,12 +303,14 @@ unsafe extern "C" fn filter<M: Module>(
     count: c_int,
     values: *mut *mut sys::sqlite3_value,
 ) -> c_int {
-    // SAFETY: SQLite passes a cursor of this module, the plan's text that ends with NUL, and so
-    // many values, all of which live for this call.
+    // SAFETY: SQLite passes a cursor of this module, which knows its table and so its connection,
+    // the plan's text that ends with NUL, and so many values, all of which live for this call.
     unsafe {
+        let table = (*cursor).pVtab.cast::<RawTable<M>>();
+        let running = Running::new((*table).db, &(*table).pending);
         on_cursor::<M>(cursor, |cursor| {
             let plan = if plan.is_null() { c"" } else { CStr::from_ptr(plan) };
-            cursor.filter(plan.to_str().unwrap_or(""), Arguments::new(values, count))
+            cursor.filter(plan.to_str().unwrap_or(""), Arguments::new(values, count), running)
         })
     }
 }

@@ -2,6 +2,7 @@
 //! puts behind SQLite's C interface.
 
 use super::index_info::IndexInfo;
+use super::running::Running;
 use super::values::{Arguments, Output};
 use bobak_core::{Error, ErrorKind, Result};
 
@@ -74,7 +75,7 @@ pub(crate) trait VirtualTable: Send {
 /// A cursor over a virtual table.
 pub(crate) trait VirtualCursor: Send {
     /// Begins to read by a plan, and stands on the first row.
-    fn filter(&mut self, plan: &str, arguments: Arguments<'_>) -> Result<()>;
+    fn filter(&mut self, plan: &str, arguments: Arguments<'_>, running: Running<'_>) -> Result<()>;
 
     /// Goes to the next row.
     fn next(&mut self) -> Result<()>;

@@ -1,12 +1,15 @@
 //! A cursor over a guest's table: asks the engine for what the plan says, and hands its rows out
 //! from the part that was fetched last.
 
+use super::ahead::{Block, Noted, Place, key_of};
 use super::fit::{self, Fit, Point};
 use super::link::Link;
-use super::lookup::{Found, Loaded, Lookups, Placed, position};
+use super::lookup::{
+    Advice, Found, Loaded, Lookups, Placed, Wanted, equal_columns, position, wanted,
+};
 use super::plan::{Offset, Plan, Term, Test};
 use super::write::key_bytes;
-use crate::ffi::{Arguments, Output, VirtualCursor};
+use crate::ffi::{Arguments, Output, Running, VirtualCursor};
 use bobak_core::codec::{EncodedRow, RawValue};
 use bobak_core::{
     Comparison, Condition, CursorId, Error, ErrorKind, Expr, Order, Result, RowBuffer, Select,
@@ -23,8 +26,9 @@ pub(crate) struct GuestCursor {
     link: Arc<Link>,
     guest: usize,
     table: Arc<TableSchema>,
-    /// The plan's text, and what it says.
-    text: String,
+    /// Where it reads: with the plan's text.
+    place: Place,
+    /// What the text says.
     plan: Plan,
     lookups: Lookups,
     rows: Rows,
@@ -74,7 +78,7 @@ impl GuestCursor {
             link: Arc::clone(link),
             guest,
             table: Arc::clone(table),
-            text: String::new(),
+            place: Place { guest, table: table.id(), plan: String::new() },
             plan: Plan::default(),
             lookups: Lookups::default(),
             rows: Rows::Nothing,
@@ -84,38 +88,37 @@ impl GuestCursor {
     }
 
     fn take_plan(&mut self, text: &str) -> Result<()> {
-        if self.text != text || text.is_empty() {
+        if self.place.plan != text || text.is_empty() {
+            self.forget_ahead();
             let unknown = || Error::new(ErrorKind::Misuse, "that is no plan of this table");
             self.plan = Plan::parse(text).ok_or_else(unknown)?;
-            text.clone_into(&mut self.text);
+            text.clone_into(&mut self.place.plan);
             self.lookups = Lookups::default();
         }
         Ok(())
     }
 
-    /// Answers from the rows that were read ahead, where they are; `false` where the engine must
+    /// Answers from rows that were read ahead, where that is best; `false` where the engine must
     /// be asked.
-    fn look_up(&mut self, arguments: Arguments<'_>) -> Result<bool> {
+    fn look_up(&mut self, arguments: Arguments<'_>, running: Running<'_>) -> Result<bool> {
         if !self.plan.is_lookup() {
             return Ok(false);
         }
-        let (link, guest, table) = (&self.link, self.guest, &self.table);
-        let estimate = || {
-            let guest = link.guests().all().get(guest);
-            guest.map(|guest| guest.engine.estimate(table)).unwrap_or_default()
+        let values = match wanted(&self.table, &self.plan, |place| arguments.get(place)) {
+            Wanted::Values(values) => values,
+            Wanted::Nothing => {
+                self.at_end = true;
+                return Ok(true);
+            }
+            Wanted::Unknown => return Ok(false),
         };
-        if self.lookups.should_load(estimate) {
-            let loaded = self.load()?;
-            self.lookups.keep(loaded);
-        }
-        let Some(loaded) = self.lookups.loaded() else {
+        if !self.read_ahead(&values, running)? {
             return Ok(false);
-        };
-        let Some(found) = loaded.find(&self.table, &self.plan, |place| arguments.get(place)) else {
+        }
+        let Some(found) = self.lookups.loaded().map(|rows| rows.find(&self.table, &values)) else {
             return Ok(false);
         };
         let Asked::Conditions(conditions, blocks) = self.asked(arguments) else {
-            self.rows = Rows::Nothing;
             self.at_end = true;
             return Ok(true);
         };
@@ -127,14 +130,102 @@ impl GuestCursor {
         Ok(true)
     }
 
-    /// All rows of the plan's columns.
-    fn load(&self) -> Result<Option<Loaded>> {
-        let select = self.select(Vec::new());
+    /// Whether the rows with these values are here; has them read where that is best.
+    fn read_ahead(
+        &mut self,
+        values: &[(usize, ValueRef<'_>)],
+        running: Running<'_>,
+    ) -> Result<bool> {
+        if self.lookups.has_all() || self.turn_to_block(values)? {
+            return Ok(true);
+        }
+        let (link, guest, table) = (&self.link, self.guest, &self.table);
+        match self.lookups.advise(|| link.estimate(guest, table)) {
+            Advice::Ask => return Ok(false),
+            Advice::LookAhead => {
+                return Ok(self.look_ahead(running) && self.turn_to_block(values)?);
+            }
+            Advice::ReadAll => {
+                let loaded = self.load(Vec::new())?;
+                self.forget_ahead();
+                self.lookups.keep(loaded);
+            }
+        }
+        Ok(self.lookups.has_all())
+    }
+
+    /// Finds out which keys the statement will ask for; `false` where that fails, or is no use.
+    fn look_ahead(&mut self, running: Running<'_>) -> bool {
+        let Some(keys) = self.link.scout(&self.place, || running.run_again()) else {
+            return false;
+        };
+        let estimate = self.link.estimate(self.guest, &self.table);
+        let better = Lookups::is_better_ahead(keys.len(), estimate);
+        if better {
+            self.link.aheads().put(&self.place, keys);
+            self.lookups.turn_to(None);
+        }
+        better
+    }
+
+    /// Turns to the block of keys that these values are in; `false` where nobody has seen them.
+    fn turn_to_block(&mut self, values: &[(usize, ValueRef<'_>)]) -> Result<bool> {
+        if !self.lookups.is_ahead() {
+            if !(self.link.is_scouting() && self.link.aheads().join(&self.place)) {
+                return Ok(false);
+            }
+            self.lookups.turn_to(None);
+        }
+        let columns: Vec<usize> = equal_columns(&self.plan).collect();
+        let found = self.link.aheads().find(&self.place, &columns, &key_of(values));
+        let block = match found {
+            None => return Ok(false),
+            Some(Block::Here(block)) => block,
+            Some(Block::Away(number, conditions)) => {
+                let Some(loaded) = self.load(conditions)? else {
+                    return Ok(false);
+                };
+                let loaded = Arc::new(loaded);
+                self.link.aheads().keep(&self.place, number, &loaded);
+                loaded
+            }
+        };
+        self.lookups.turn_to(Some(block));
+        Ok(true)
+    }
+
+    fn forget_ahead(&mut self) {
+        if self.lookups.is_ahead() {
+            self.link.aheads().leave(&self.place);
+            self.lookups = Lookups::default();
+        }
+    }
+
+    /// All rows of the plan's columns that keep the conditions; `None` where there are too many.
+    fn load(&self, conditions: Vec<Condition>) -> Result<Option<Loaded>> {
+        let select = self.select(conditions);
         let cursor = self.link.open(self.guest, &Source::Select(&select))?.id;
         let fetch = |part: &mut RowBuffer| self.link.fetch(self.guest, cursor, part);
         let loaded = Loaded::read(&self.table, &self.plan, fetch);
         self.link.close(self.guest, cursor);
         loaded
+    }
+
+    /// Whether this run is a scout's, which only wants to know the key.
+    fn is_noted(&self, arguments: Arguments<'_>) -> Result<bool> {
+        if !(self.plan.is_lookup() && self.link.is_scouting()) {
+            return Ok(false);
+        }
+        let key = || match wanted(&self.table, &self.plan, |place| arguments.get(place)) {
+            Wanted::Values(values) => Some(key_of(&values)),
+            Wanted::Nothing | Wanted::Unknown => None,
+        };
+        match self.link.aheads().note(&self.place, key) {
+            Noted::Yes => Ok(true),
+            Noted::NotWanted => Ok(false),
+            // It ends the scout's run; what it has noted is used.
+            Noted::Full => Err(Error::new(ErrorKind::Full, "there are too many keys")),
+        }
     }
 
     /// The conditions with their values.
@@ -344,13 +435,16 @@ impl GuestCursor {
 }
 
 impl VirtualCursor for GuestCursor {
-    fn filter(&mut self, plan: &str, arguments: Arguments<'_>) -> Result<()> {
+    fn filter(&mut self, plan: &str, arguments: Arguments<'_>, running: Running<'_>) -> Result<()> {
         self.stop();
         self.take_plan(plan)?;
         if arguments.len() != self.plan.arguments() {
             return Err(Error::new(ErrorKind::Misuse, "that is no plan of this table"));
         }
-        let begun = match self.look_up(arguments) {
+        if self.is_noted(arguments)? {
+            return Ok(());
+        }
+        let begun = match self.look_up(arguments, running) {
             Ok(true) => return Ok(()),
             Ok(false) => self.ask(arguments),
             Err(error) => Err(error),
@@ -409,6 +503,7 @@ impl VirtualCursor for GuestCursor {
 impl Drop for GuestCursor {
     fn drop(&mut self) {
         self.stop();
+        self.forget_ahead();
         self.link.leave(self.guest);
     }
 }

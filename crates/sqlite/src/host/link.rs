@@ -6,9 +6,14 @@
 //! follow the host's. Where a caller has lent a session, with a transaction of its own, the
 //! statement's writes stand between a mark and its release instead.
 
+use super::ahead::{Aheads, Keys, Place};
 use super::guests::Guests;
 use crate::ffi::{LentSession, OwnedSession};
-use bobak_core::{Control, Cursor, CursorId, Error, ErrorKind, Result, RowBuffer, Session, Source};
+use bobak_core::{
+    Control, Cursor, CursorId, Error, ErrorKind, Estimate, Result, RowBuffer, Session, Source,
+    TableSchema,
+};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The mark before a statement's writes in a lent session.
@@ -19,6 +24,9 @@ const LENT_MARK: &str = "bobak_host";
 pub(crate) struct Link {
     guests: Arc<Guests>,
     state: Mutex<State>,
+    /// Whether a scout is running.
+    scouting: AtomicBool,
+    aheads: Mutex<Aheads>,
 }
 
 #[derive(Debug)]
@@ -52,7 +60,12 @@ impl Link {
     pub(crate) fn new(guests: &Arc<Guests>) -> Self {
         let slots = guests.all().iter().map(|_| Slot::default()).collect();
         let state = State { slots, claim: None };
-        Self { guests: Arc::clone(guests), state: Mutex::new(state) }
+        Self {
+            guests: Arc::clone(guests),
+            state: Mutex::new(state),
+            scouting: AtomicBool::new(false),
+            aheads: Mutex::default(),
+        }
     }
 
     pub(crate) fn guests(&self) -> &Arc<Guests> {
@@ -72,6 +85,35 @@ impl Link {
             }
         };
         LentSession::lend(session, |lent| set(Some(lent)), work, || set(None))
+    }
+
+    /// What a guest says of its table.
+    pub(crate) fn estimate(&self, guest: usize, table: &TableSchema) -> Estimate {
+        let guest = self.guests.all().get(guest);
+        guest.map(|guest| guest.engine.estimate(table)).unwrap_or_default()
+    }
+
+    /// What is known of keys to come.
+    pub(crate) fn aheads(&self) -> MutexGuard<'_, Aheads> {
+        self.aheads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a scout is running.
+    pub(crate) fn is_scouting(&self) -> bool {
+        self.scouting.load(Ordering::Relaxed)
+    }
+
+    /// The keys that a place is asked for while `run` runs the statement again; `None` where it
+    /// does not, or where another scout is running.
+    pub(crate) fn scout(&self, place: &Place, run: impl FnOnce() -> bool) -> Option<Keys> {
+        if !self.aheads().begin(place) {
+            return None;
+        }
+        self.scouting.store(true, Ordering::Relaxed);
+        let ran = run();
+        self.scouting.store(false, Ordering::Relaxed);
+        let keys = self.aheads().end();
+        ran.then_some(keys)
     }
 
     /// A cursor of a virtual table was opened.

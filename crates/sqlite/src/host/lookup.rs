@@ -1,8 +1,9 @@
 //! Lookups over and over, as in the inner loop of a join: when they have cost as much as reading
 //! the whole table would, it is read, once, and lookups are answered from memory.
 //!
-//! So a join never costs more than twice the better of the two ways, whatever the planner guessed;
-//! and a far engine is asked a few times instead of once a row.
+//! So a join never costs more than twice the better of the two ways, whatever the planner guessed.
+//! A far engine is asked a few times instead of once a row: for the whole table where that is
+//! small, else for blocks of the keys to come ([`ahead`](super::ahead)).
 
 use super::fit::{Point, point};
 use super::plan::{Plan, Test};
@@ -11,9 +12,17 @@ use bobak_core::codec::EncodedRow;
 use bobak_core::{Collation, Condition, Estimate, Result, Row, RowBuffer, TableSchema, ValueRef};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 
 /// Tables with more bytes than this are not read as a whole.
 const MOST_BYTES: usize = 64 << 20;
+
+/// What a call costs of an engine that is far away.
+const FAR: u32 = 100;
+/// After so many lookups a far engine is asked for more than one row at a time.
+const SOME: u64 = 16;
+/// A table of a far engine that costs no more than so many calls is read as a whole.
+const FEW_CALLS: u64 = 100;
 
 /// What a cursor knows of its lookups so far.
 #[derive(Debug, Default)]
@@ -21,7 +30,30 @@ pub(crate) struct Lookups {
     runs: u64,
     /// What they have cost, in the unit of [`Estimate`].
     spent: u64,
+    /// Whether it was tried to look ahead.
+    looked_ahead: bool,
     state: State,
+}
+
+/// What is best done at a lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Advice {
+    /// The engine is asked for its rows.
+    Ask,
+    /// All rows are read.
+    ReadAll,
+    /// The keys to come are found out.
+    LookAhead,
+}
+
+/// What a lookup looks for.
+pub(crate) enum Wanted<'a> {
+    /// Rows in which these columns equal these values.
+    Values(Vec<(usize, ValueRef<'a>)>),
+    /// No row.
+    Nothing,
+    /// Only SQLite can tell.
+    Unknown,
 }
 
 #[derive(Debug, Default)]
@@ -31,6 +63,8 @@ enum State {
     Asking,
     /// All rows are here.
     Loaded(Loaded),
+    /// The keys to come are known; the rows of the block that was used last.
+    Ahead(Option<Arc<Loaded>>),
     /// There are too many.
     Refused,
 }
@@ -53,37 +87,97 @@ pub(crate) struct Found {
 }
 
 impl Lookups {
-    /// Notes a lookup; `true` where the table should be read as a whole now.
-    pub(crate) fn should_load(&mut self, estimate: impl FnOnce() -> Estimate) -> bool {
-        if !matches!(self.state, State::Asking) {
-            return false;
+    /// Notes a lookup that is not answered from here.
+    pub(crate) fn advise(&mut self, estimate: impl FnOnce() -> Estimate) -> Advice {
+        if matches!(self.state, State::Loaded(_) | State::Refused) {
+            return Advice::Ask;
         }
         self.runs += 1;
         if self.runs < 3 {
-            return false;
+            return Advice::Ask;
         }
         let estimate = estimate();
         self.spent += u64::from(estimate.call) + u64::from(estimate.row);
-        let Some(rows) = estimate.rows else {
+        let some = estimate.call >= FAR && self.runs >= SOME && !self.looked_ahead;
+        self.looked_ahead |= some;
+        let Some(all) = cost_of_all(estimate) else {
             // Nobody knows: it is tried after some lookups, and given up where it is too large.
-            return self.runs >= 64;
+            let many = self.runs >= 64;
+            return if some { Advice::LookAhead } else { Advice::ask_unless(many) };
         };
-        let all = rows.saturating_mul(u64::from(estimate.row)).saturating_add(estimate.call.into());
-        self.spent >= all
+        if some && all > FEW_CALLS * u64::from(estimate.call) && self.spent < all {
+            return Advice::LookAhead;
+        }
+        Advice::ask_unless(some || self.spent >= all)
     }
 
-    /// All rows, where they are here.
-    pub(crate) const fn loaded(&self) -> Option<&Loaded> {
+    /// Whether so many keys to come are better asked for in blocks than by reading all rows.
+    pub(crate) fn is_better_ahead(keys: usize, estimate: Estimate) -> bool {
+        let keys = keys as u64;
+        let blocks = keys.saturating_mul(u64::from(estimate.row) + 1)
+            + keys.div_ceil(1_000) * u64::from(estimate.call);
+        keys > 0 && cost_of_all(estimate).is_none_or(|all| blocks < all)
+    }
+
+    /// The rows that are here, where they are: all of the table's, or those of a block.
+    pub(crate) fn loaded(&self) -> Option<&Loaded> {
         match &self.state {
             State::Loaded(loaded) => Some(loaded),
+            State::Ahead(block) => block.as_deref(),
             State::Asking | State::Refused => None,
         }
+    }
+
+    /// Whether all rows are here.
+    pub(crate) const fn has_all(&self) -> bool {
+        matches!(self.state, State::Loaded(_))
+    }
+
+    /// Whether the keys to come are known.
+    pub(crate) const fn is_ahead(&self) -> bool {
+        matches!(self.state, State::Ahead(_))
     }
 
     /// Keeps all rows; `None` where there are too many.
     pub(crate) fn keep(&mut self, loaded: Option<Loaded>) {
         self.state = loaded.map_or(State::Refused, State::Loaded);
     }
+
+    /// The keys to come are known; the lookup's rows are in this block.
+    pub(crate) fn turn_to(&mut self, block: Option<Arc<Loaded>>) {
+        self.state = State::Ahead(block);
+    }
+}
+
+impl Advice {
+    const fn ask_unless(better: bool) -> Self {
+        if better { Self::ReadAll } else { Self::Ask }
+    }
+}
+
+fn cost_of_all(estimate: Estimate) -> Option<u64> {
+    let rows = estimate.rows?;
+    Some(rows.saturating_mul(u64::from(estimate.row)).saturating_add(estimate.call.into()))
+}
+
+/// What the arguments of a plan ask for.
+pub(crate) fn wanted<'a>(
+    table: &TableSchema,
+    plan: &Plan,
+    argument: impl Fn(usize) -> ValueRef<'a>,
+) -> Wanted<'a> {
+    let mut values = Vec::with_capacity(2);
+    for (number, term) in plan.terms.iter().enumerate() {
+        if term.test == Test::Equal {
+            let column = table.columns().get(term.column);
+            match column.map_or(Point::Unknown, |column| point(column, argument(number))) {
+                Point::Value(value) => values.push((term.column, value)),
+                Point::Never => return Wanted::Nothing,
+                Point::Unknown => return Wanted::Unknown,
+            }
+        }
+    }
+    Wanted::Values(values)
 }
 
 impl Loaded {
@@ -131,26 +225,15 @@ impl Loaded {
         Ok(Some(Self { parts, rows, runs }))
     }
 
-    /// The rows that may equal the values of a plan's arguments; `None` where only SQLite can tell
-    /// what equals them.
-    pub(crate) fn find<'a>(
-        &self,
-        table: &TableSchema,
-        plan: &Plan,
-        argument: impl Fn(usize) -> ValueRef<'a>,
-    ) -> Option<Found> {
-        let mut values = Vec::with_capacity(2);
-        for (number, term) in plan.terms.iter().enumerate() {
-            if term.test == Test::Equal {
-                match point(table.columns().get(term.column)?, argument(number)) {
-                    Point::Value(value) => values.push((term.column, value)),
-                    Point::Never => return Some(Found::default()),
-                    Point::Unknown => return None,
-                }
-            }
-        }
-        let run = self.runs.get(&hash(table, values.into_iter()));
-        Some(run.map_or_else(Found::default, |&(next, left)| Found { next, left }))
+    /// The rows that may have these values.
+    pub(crate) fn find(&self, table: &TableSchema, values: &[(usize, ValueRef<'_>)]) -> Found {
+        let run = self.runs.get(&hash(table, values.iter().copied()));
+        run.map_or_else(Found::default, |&(next, left)| Found { next, left })
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.parts.iter().map(RowBuffer::bytes).sum()
     }
 
     /// The next row that has the hash.
@@ -168,7 +251,7 @@ impl Loaded {
     }
 }
 
-fn equal_columns(plan: &Plan) -> impl Iterator<Item = usize> {
+pub(crate) fn equal_columns(plan: &Plan) -> impl Iterator<Item = usize> {
     plan.terms.iter().filter(|term| term.test == Test::Equal).map(|term| term.column)
 }
 

@@ -7,9 +7,10 @@
 //!
 //! The way of a read: `table` (what SQLite is told of the columns) → `best_index` (which conditions
 //! go to the engine) → `plan` (kept by SQLite with the statement) → `cursor` → `fit` (values as
-//! their column compares them) → the engine. `lookup` spares an inner loop the way. Writes go
+//! their column compares them) → the engine. `lookup` and `ahead` spare an inner loop the way. Writes go
 //! through `write`; `link` holds the sessions and their transactions.
 
+mod ahead;
 mod attach;
 mod best_index;
 mod cursor;

@@ -92,8 +92,7 @@ impl VirtualTable for GuestTable {
     type Cursor = GuestCursor;
 
     fn best_index(&self, info: &mut IndexInfo<'_>) -> Result<bool> {
-        let guest = self.link.guests().all().get(self.guest);
-        let estimate = guest.map(|guest| guest.engine.estimate(&self.schema)).unwrap_or_default();
+        let estimate = self.link.estimate(self.guest, &self.schema);
         best_index::choose(&self.schema, self.number, estimate, info)
     }
 

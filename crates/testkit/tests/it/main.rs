@@ -7,6 +7,7 @@ mod crash; // random programs, interrupted
 mod durability; // the page says what tests show
 mod faulty; // the engine that fails where it is told to
 mod fixtures; // files that older versions made
+mod host; // SQL over engines that fail, or are far away
 mod kill; // processes that are killed
 mod lone;
 mod memory; // the suite on the memory engine
