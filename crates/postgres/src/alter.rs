@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::error::locate;
 use crate::facts::SQL;
-use crate::session::State;
+use crate::state::State;
 use bobak_core::{
     Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type, Value, feed,
 };

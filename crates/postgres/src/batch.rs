@@ -5,8 +5,8 @@ use crate::connection::Connection;
 use crate::error::{is_taken_key, locate, server};
 use crate::outcome::Answers;
 use crate::segment::{self, Part};
-use crate::session::State;
 use crate::singles::{Single, resync};
+use crate::state::State;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Run};
 

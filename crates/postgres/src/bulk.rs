@@ -1,7 +1,7 @@
 //! The fast ways of a run: `COPY` for new rows, arrays for everything else.
 
 use crate::batch::Sending;
-use crate::connection::{Connection, Prepared, SEND};
+use crate::connection::{Connection, SEND};
 use crate::engine::Inner;
 use crate::error::is_taken_key;
 use crate::facts::{Facts, MOVE_SEQUENCE};
@@ -245,14 +245,14 @@ impl Way {
         }
         let text = Value::from(sequence.as_str());
         if let Some(key) = largest.filter(|key| self.facts.sequence_behind(*key).is_some()) {
-            ask(sending, MOVE_SEQUENCE, &[text.clone(), Value::Int(key)], |_| ())?;
+            let values = [text.clone(), Value::Int(key)];
+            sending.state.ask(sending.connection, MOVE_SEQUENCE, &values, |_| ())?;
             self.facts.reached(key);
         }
         let mut keys = Vec::new();
         if missing > 0 {
-            ask(sending, TAKE_KEYS, &[text, Value::Int(missing)], |row| {
-                keys = taken(row);
-            })?;
+            let values = [text, Value::Int(missing)];
+            sending.state.ask(sending.connection, TAKE_KEYS, &values, |row| keys = taken(row))?;
             if keys.len() as i64 != missing {
                 return Err(Error::new(ErrorKind::Engine, "the sequence gave too few keys"));
             }
@@ -371,32 +371,6 @@ fn taken(row: &dyn Row) -> Vec<i64> {
         (ValueRef::Int(first), ValueRef::Int(last), _) => (first..=last).collect(),
         _ => Vec::new(),
     }
-}
-
-/// Runs a short statement inside the batch.
-fn ask(
-    sending: &mut Sending<'_, '_>,
-    sql: &str,
-    values: &[Value<'_>],
-    mut on: impl FnMut(&dyn Row),
-) -> Result<()> {
-    let prepared: Arc<Prepared> = sending.state.prepare(sending.connection, sql, &[])?;
-    let mut spans = Spans::default();
-    sending.state.batch_operation(
-        sending.connection,
-        |connection| {
-            let value = |at: usize| values.get(at).map_or(ValueRef::Null, Value::as_ref);
-            connection.bind(&prepared, "", Outside::Refused, value)?;
-            connection.execute("", 0);
-            Ok(())
-        },
-        |message| {
-            if let Message::Row(body) = message {
-                on(&spans.of(body, &prepared.columns));
-            }
-            Ok(())
-        },
-    )
 }
 
 /// Appends the rows in the form of COPY, and sends them as they come.

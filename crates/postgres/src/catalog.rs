@@ -2,9 +2,7 @@
 
 use crate::connection::Connection;
 use crate::facts::SQL;
-use crate::message::Message;
-use crate::session::State;
-use crate::value::Outside;
+use crate::state::State;
 use bobak_core::{ColumnSchema, OnDelete, Reference, Result, Row, TableSchema, Type, ValueRef};
 use bobak_sql::{FOLDED_INDEX, KEY_INDEX, declared_type, parse_declared, parse_remark};
 use std::collections::BTreeMap;
@@ -69,18 +67,18 @@ pub(crate) fn with_logs(
     connection: &mut Connection,
 ) -> Result<Vec<TableSchema>> {
     let mut tables: BTreeMap<i64, Found> = BTreeMap::new();
-    ask(state, connection, COLUMNS, |row| {
+    state.ask(connection, COLUMNS, &[], |row| {
         let table = tables.entry(integer(row, 0)).or_default();
         table.name = text(row, 1);
         let given = add_column(table, row);
         table.given |= given;
     })?;
-    ask(state, connection, INDEXES, |row| {
+    state.ask(connection, INDEXES, &[], |row| {
         if let Some(table) = tables.get_mut(&integer(row, 0)) {
             add_index(table, row);
         }
     })?;
-    ask(state, connection, LINKS, |row| {
+    state.ask(connection, LINKS, &[], |row| {
         let table = tables.get_mut(&integer(row, 0));
         let column = table.and_then(|table| {
             table.columns.iter_mut().find(|column| column.number == integer(row, 1))
@@ -205,33 +203,6 @@ impl Found {
         }
         builder.build().ok()
     }
-}
-
-fn ask(
-    state: &mut State<'_>,
-    connection: &mut Connection,
-    sql: &str,
-    mut on: impl FnMut(&dyn Row),
-) -> Result<()> {
-    let prepared = state.prepare(connection, sql, &[])?;
-    let mut spans = std::mem::take(&mut state.spans);
-    let done = state.operation(
-        connection,
-        false,
-        |connection| {
-            connection.bind(&prepared, "", Outside::Refused, |_| ValueRef::Null)?;
-            connection.execute("", 0);
-            Ok(())
-        },
-        |message| {
-            if let Message::Row(body) = message {
-                on(&spans.of(body, &prepared.columns));
-            }
-            Ok(())
-        },
-    );
-    state.spans = spans;
-    done
 }
 
 fn integer(row: &dyn Row, place: usize) -> i64 {

@@ -9,7 +9,7 @@ use crate::message;
 use crate::pool::Lease;
 use crate::query::{self, Ended, Part, Question};
 use crate::row::Column;
-use crate::session::State;
+use crate::state::State;
 use bobak_core::{Cursor, CursorId, Error, ErrorKind, Result, Row, RowBuffer, Source};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

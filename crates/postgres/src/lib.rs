@@ -27,8 +27,10 @@ mod settings;
 mod singles;
 mod sql_text;
 mod startup;
+mod state;
 mod stream;
 mod tls;
+mod transaction;
 mod url;
 mod value;
 

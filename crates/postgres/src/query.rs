@@ -6,7 +6,7 @@ use crate::facts::SQL;
 use crate::message::{self, Message};
 use crate::outcome::is_utility;
 use crate::row::Spans;
-use crate::session::{GUARD, State, UNGUARD};
+use crate::state::{GUARD, State, UNGUARD};
 use crate::value::Outside;
 use crate::{error, sql_text};
 use bobak_core::{Error, ErrorKind, Result, Row, Source, TableSchema, Value};

@@ -6,7 +6,7 @@ use crate::error::{is_taken_key, locate};
 use crate::facts::{Facts, MOVE_SEQUENCE, SQL};
 use crate::message::Message;
 use crate::outcome::{Answers, not_updated};
-use crate::session::State;
+use crate::state::State;
 use crate::value::Outside;
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, FieldSet, KeyGeneration, Outcome, Result, Row, TableSchema,
@@ -273,17 +273,5 @@ pub(crate) fn resync(
         "SELECT setval($1::regclass, greatest((SELECT max({key}) FROM {name}), \
          coalesce(pg_sequence_last_value($1::regclass), 1)))"
     );
-    let prepared = state.prepare(connection, &text, &[])?;
-    let values = [Value::from(sequence.as_str())];
-    state.operation(
-        connection,
-        false,
-        |connection| {
-            let value = |place: usize| values.get(place).map_or(ValueRef::Null, Value::as_ref);
-            connection.bind(&prepared, "", Outside::Refused, value)?;
-            connection.execute("", 0);
-            Ok(())
-        },
-        |_| Ok(()),
-    )
+    state.ask(connection, &text, &[Value::from(sequence.as_str())], |_| ())
 }

@@ -6,7 +6,7 @@ use crate::facts::SQL;
 use crate::message::{Message, rows_of_tag};
 use crate::outcome::is_utility;
 use crate::query::plain;
-use crate::session::State;
+use crate::state::State;
 use crate::value::{Outside, oid};
 use bobak_core::{Change, Error, ErrorKind, Result, Value, ValueRef};
 use std::fmt::Write;
