@@ -114,19 +114,18 @@ fn a_deadlock_ends_one_of_two() {
         };
         probe.change(&document, Some(condition), &add).map(drop)
     };
-    first.control(Begin).unwrap();
-    change(&first, 1).unwrap();
+    drop(first);
+    let barrier = std::sync::Barrier::new(2);
+    let both = |one: i64, other: i64| -> Result<()> {
+        let probe = Probe::new(&engine)?;
+        probe.control(Begin)?;
+        let first = change(&probe, one);
+        barrier.wait();
+        first.and_then(|()| change(&probe, other)).and_then(|()| probe.control(Commit))
+    };
     let (a, b) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            let second = Probe::new(&engine).unwrap();
-            second.control(Begin).unwrap();
-            change(&second, 2).unwrap();
-            change(&second, 1).and_then(|()| second.control(Commit))
-        });
-        std::thread::sleep(Duration::from_millis(100));
-        let met = change(&first, 2).and_then(|()| first.control(Commit));
-        let second = kind(other.join().unwrap());
-        (kind(met), second)
+        let second = scope.spawn(|| kind(both(2, 1)));
+        (kind(both(1, 2)), second.join().unwrap())
     });
     let clash = |kind| matches!(kind, Some(ErrorKind::Serialization | ErrorKind::Busy));
     assert!(clash(a) || clash(b), "{a:?} {b:?}");

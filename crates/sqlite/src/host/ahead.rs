@@ -104,7 +104,7 @@ impl Keys {
                     values.push(value.to_owned());
                 }
             }
-            Condition::In { column, values: values.into() }
+            Condition::In { column, values }
         };
         columns.iter().enumerate().map(of_column).collect()
     }
