@@ -21,6 +21,8 @@ mod host;
 mod pipelines;
 mod processes;
 mod queries;
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+mod reach; // tables of servers, of memory and of files in one SQL
 mod retries;
 mod schema;
 #[cfg(feature = "postgres")]

@@ -38,6 +38,13 @@ struct Known {
     place: Place,
     /// How many cursors use it.
     users: usize,
+    /// What each scout has found.
+    parts: Vec<Part>,
+}
+
+/// The keys that a scout has found, and the rows of some blocks of them.
+#[derive(Debug)]
+struct Part {
     keys: Keys,
     blocks: HashMap<usize, Arc<Loaded>>,
 }
@@ -54,8 +61,15 @@ pub(crate) struct Keys {
 pub(crate) enum Block {
     /// Its rows.
     Here(Arc<Loaded>),
-    /// Its number, and conditions that its rows keep.
-    Away(usize, Vec<Condition>),
+    /// Where it is kept, and conditions that its rows keep.
+    Away(Spot, Vec<Condition>),
+}
+
+/// Where a block is kept: the scout, and the block among its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot {
+    part: usize,
+    block: usize,
 }
 
 /// What became of a key that the scout was asked for.
@@ -134,21 +148,34 @@ impl Aheads {
         self.scouting.take().map_or_else(Keys::default, |(_, keys)| keys)
     }
 
-    /// Notes a key, where this place's are wanted; `None` is one that can't be looked for.
+    /// Notes a key, where this place's are wanted; `None` is one that can't be looked for. One that
+    /// is known has been found for another cursor of the place, which the scout has to pass.
     pub(crate) fn note(&mut self, place: &Place, key: impl FnOnce() -> Option<Vec<u8>>) -> Noted {
-        match &mut self.scouting {
-            Some((wanted, keys)) if wanted == place => {
-                let kept = key().is_none_or(|key| keys.push(key));
-                if kept { Noted::Yes } else { Noted::Full }
-            }
-            _ => Noted::NotWanted,
+        let Some((_, keys)) = self.scouting.as_mut().filter(|(wanted, _)| wanted == place) else {
+            return Noted::NotWanted;
+        };
+        let Some(key) = key() else {
+            return Noted::Yes;
+        };
+        let known = self.known.iter().find(|known| known.place == *place);
+        if known.is_some_and(|known| known.find(&key).is_some()) {
+            return Noted::NotWanted;
         }
+        if keys.push(key) { Noted::Yes } else { Noted::Full }
     }
 
-    /// Keeps the keys for the cursors of a place, of which the caller is the first.
+    /// Keeps the keys for the cursors of a place, of which the caller is one.
     pub(crate) fn put(&mut self, place: &Place, keys: Keys) {
-        let place = place.clone();
-        self.known.push(Known { place, users: 1, keys, blocks: HashMap::new() });
+        let part = Part { keys, blocks: HashMap::new() };
+        match self.known.iter_mut().find(|known| known.place == *place) {
+            Some(known) => {
+                known.users += 1;
+                known.parts.push(part);
+            }
+            None => {
+                self.known.push(Known { place: place.clone(), users: 1, parts: vec![part] });
+            }
+        }
     }
 
     /// A further cursor uses what is known of a place; `false` where nothing is.
@@ -168,22 +195,35 @@ impl Aheads {
     /// The block that a key is in; `None` for a key that nobody has seen.
     pub(crate) fn find(&self, place: &Place, columns: &[usize], key: &[u8]) -> Option<Block> {
         let known = self.known.iter().find(|known| known.place == *place)?;
-        let number = known.keys.places.get(key)? / BLOCK;
-        Some(match known.blocks.get(&number) {
+        let spot = known.find(key)?;
+        let part = known.parts.get(spot.part)?;
+        Some(match part.blocks.get(&spot.block) {
             Some(loaded) => Block::Here(Arc::clone(loaded)),
-            None => Block::Away(number, known.keys.conditions(number, columns)),
+            None => Block::Away(spot, part.keys.conditions(spot.block, columns)),
         })
     }
 
     /// Keeps a block's rows; where there are too many, no others.
-    pub(crate) fn keep(&mut self, place: &Place, number: usize, loaded: &Arc<Loaded>) {
+    pub(crate) fn keep(&mut self, place: &Place, spot: Spot, loaded: &Arc<Loaded>) {
         let Some(known) = self.known.iter_mut().find(|known| known.place == *place) else {
             return;
         };
-        let kept: usize = known.blocks.values().map(|block| block.bytes()).sum();
-        if kept + loaded.bytes() > MOST_BYTES {
-            known.blocks.clear();
+        let blocks = known.parts.iter().flat_map(|part| part.blocks.values());
+        if blocks.map(|block| block.bytes()).sum::<usize>() + loaded.bytes() > MOST_BYTES {
+            known.parts.iter_mut().for_each(|part| part.blocks.clear());
         }
-        known.blocks.insert(number, Arc::clone(loaded));
+        if let Some(part) = known.parts.get_mut(spot.part) {
+            part.blocks.insert(spot.block, Arc::clone(loaded));
+        }
+    }
+}
+
+impl Known {
+    fn find(&self, key: &[u8]) -> Option<Spot> {
+        let found = |(part, found): (usize, &Part)| {
+            let number = found.keys.places.get(key)?;
+            Some(Spot { part, block: number / BLOCK })
+        };
+        self.parts.iter().enumerate().find_map(found)
     }
 }

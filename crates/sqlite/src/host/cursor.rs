@@ -1,12 +1,10 @@
 //! A cursor over a guest's table: asks the engine for what the plan says, and hands its rows out
 //! from the part that was fetched last.
 
-use super::ahead::{Block, Noted, Place, key_of};
+use super::ahead::Place;
 use super::fit::{self, Fit, Point};
 use super::link::Link;
-use super::lookup::{
-    Advice, Found, Loaded, Lookups, Placed, Wanted, equal_columns, position, wanted,
-};
+use super::lookup::{Found, Lookups, Placed, position};
 use super::plan::{Offset, Plan, Term, Test};
 use super::write::key_bytes;
 use crate::ffi::{Arguments, Output, Running, VirtualCursor};
@@ -23,22 +21,22 @@ const LIST: usize = 1_000;
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct GuestCursor {
-    link: Arc<Link>,
-    guest: usize,
-    table: Arc<TableSchema>,
+    pub(super) link: Arc<Link>,
+    pub(super) guest: usize,
+    pub(super) table: Arc<TableSchema>,
     /// Where it reads: with the plan's text.
-    place: Place,
+    pub(super) place: Place,
     /// What the text says.
-    plan: Plan,
-    lookups: Lookups,
-    rows: Rows,
+    pub(super) plan: Plan,
+    pub(super) lookups: Lookups,
+    pub(super) rows: Rows,
     part: RowBuffer,
-    at_end: bool,
+    pub(super) at_end: bool,
 }
 
 /// Where rows come from.
 #[derive(Debug)]
-enum Rows {
+pub(super) enum Rows {
     Nothing,
     /// The engine's cursor.
     Engine(Run),
@@ -52,7 +50,7 @@ enum Rows {
 
 /// A query that runs in the engine.
 #[derive(Debug)]
-struct Run {
+pub(super) struct Run {
     cursor: CursorId,
     /// Whether all rows were fetched.
     done: bool,
@@ -64,7 +62,7 @@ struct Run {
 }
 
 /// What the plan's conditions come to with the values at hand.
-enum Asked {
+pub(super) enum Asked {
     /// No row.
     Nothing,
     /// These conditions, and the blocks of a long list, one after the other.
@@ -98,138 +96,8 @@ impl GuestCursor {
         Ok(())
     }
 
-    /// Answers from rows that were read ahead, where that is best; `false` where the engine must
-    /// be asked.
-    fn look_up(&mut self, arguments: Arguments<'_>, running: Running<'_>) -> Result<bool> {
-        if !self.plan.is_lookup() {
-            return Ok(false);
-        }
-        let values = match wanted(&self.table, &self.plan, |place| arguments.get(place)) {
-            Wanted::Values(values) => values,
-            Wanted::Nothing => {
-                self.at_end = true;
-                return Ok(true);
-            }
-            Wanted::Unknown => return Ok(false),
-        };
-        if !self.read_ahead(&values, running)? {
-            return Ok(false);
-        }
-        let Some(found) = self.lookups.loaded().map(|rows| rows.find(&self.table, &values)) else {
-            return Ok(false);
-        };
-        let Asked::Conditions(conditions, blocks) = self.asked(arguments) else {
-            self.at_end = true;
-            return Ok(true);
-        };
-        if !blocks.is_empty() {
-            return Ok(false);
-        }
-        self.rows = Rows::Loaded { found, row: (0, 0), conditions };
-        self.next()?;
-        Ok(true)
-    }
-
-    /// Whether the rows with these values are here; has them read where that is best.
-    fn read_ahead(
-        &mut self,
-        values: &[(usize, ValueRef<'_>)],
-        running: Running<'_>,
-    ) -> Result<bool> {
-        if self.lookups.has_all() || self.turn_to_block(values)? {
-            return Ok(true);
-        }
-        let (link, guest, table) = (&self.link, self.guest, &self.table);
-        match self.lookups.advise(|| link.estimate(guest, table)) {
-            Advice::Ask => return Ok(false),
-            Advice::LookAhead => {
-                return Ok(self.look_ahead(running) && self.turn_to_block(values)?);
-            }
-            Advice::ReadAll => {
-                let loaded = self.load(Vec::new())?;
-                self.forget_ahead();
-                self.lookups.keep(loaded);
-            }
-        }
-        Ok(self.lookups.has_all())
-    }
-
-    /// Finds out which keys the statement will ask for; `false` where that fails, or is no use.
-    fn look_ahead(&mut self, running: Running<'_>) -> bool {
-        let Some(keys) = self.link.scout(&self.place, || running.run_again()) else {
-            return false;
-        };
-        let estimate = self.link.estimate(self.guest, &self.table);
-        let better = Lookups::is_better_ahead(keys.len(), estimate);
-        if better {
-            self.link.aheads().put(&self.place, keys);
-            self.lookups.turn_to(None);
-        }
-        better
-    }
-
-    /// Turns to the block of keys that these values are in; `false` where nobody has seen them.
-    fn turn_to_block(&mut self, values: &[(usize, ValueRef<'_>)]) -> Result<bool> {
-        if !self.lookups.is_ahead() {
-            if !(self.link.is_scouting() && self.link.aheads().join(&self.place)) {
-                return Ok(false);
-            }
-            self.lookups.turn_to(None);
-        }
-        let columns: Vec<usize> = equal_columns(&self.plan).collect();
-        let found = self.link.aheads().find(&self.place, &columns, &key_of(values));
-        let block = match found {
-            None => return Ok(false),
-            Some(Block::Here(block)) => block,
-            Some(Block::Away(number, conditions)) => {
-                let Some(loaded) = self.load(conditions)? else {
-                    return Ok(false);
-                };
-                let loaded = Arc::new(loaded);
-                self.link.aheads().keep(&self.place, number, &loaded);
-                loaded
-            }
-        };
-        self.lookups.turn_to(Some(block));
-        Ok(true)
-    }
-
-    fn forget_ahead(&mut self) {
-        if self.lookups.is_ahead() {
-            self.link.aheads().leave(&self.place);
-            self.lookups = Lookups::default();
-        }
-    }
-
-    /// All rows of the plan's columns that keep the conditions; `None` where there are too many.
-    fn load(&self, conditions: Vec<Condition>) -> Result<Option<Loaded>> {
-        let select = self.select(conditions);
-        let cursor = self.link.open(self.guest, &Source::Select(&select))?.id;
-        let fetch = |part: &mut RowBuffer| self.link.fetch(self.guest, cursor, part);
-        let loaded = Loaded::read(&self.table, &self.plan, fetch);
-        self.link.close(self.guest, cursor);
-        loaded
-    }
-
-    /// Whether this run is a scout's, which only wants to know the key.
-    fn is_noted(&self, arguments: Arguments<'_>) -> Result<bool> {
-        if !(self.plan.is_lookup() && self.link.is_scouting()) {
-            return Ok(false);
-        }
-        let key = || match wanted(&self.table, &self.plan, |place| arguments.get(place)) {
-            Wanted::Values(values) => Some(key_of(&values)),
-            Wanted::Nothing | Wanted::Unknown => None,
-        };
-        match self.link.aheads().note(&self.place, key) {
-            Noted::Yes => Ok(true),
-            Noted::NotWanted => Ok(false),
-            // It ends the scout's run; what it has noted is used.
-            Noted::Full => Err(Error::new(ErrorKind::Full, "there are too many keys")),
-        }
-    }
-
     /// The conditions with their values.
-    fn asked(&self, arguments: Arguments<'_>) -> Asked {
+    pub(super) fn asked(&self, arguments: Arguments<'_>) -> Asked {
         let (mut conditions, mut blocks) = (Vec::new(), Vec::new());
         for (number, term) in self.plan.terms.iter().enumerate() {
             if term.test == Test::In {
@@ -302,7 +170,7 @@ impl GuestCursor {
         Some(values.chunks(LIST).map(block).collect())
     }
 
-    fn select(&self, mut conditions: Vec<Condition>) -> Select {
+    pub(super) fn select(&self, mut conditions: Vec<Condition>) -> Select {
         let condition = match conditions.len() {
             0 => None,
             1 => conditions.pop(),

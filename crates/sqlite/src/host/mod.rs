@@ -7,7 +7,8 @@
 //!
 //! The way of a read: `table` (what SQLite is told of the columns) → `best_index` (which conditions
 //! go to the engine) → `plan` (kept by SQLite with the statement) → `cursor` → `fit` (values as
-//! their column compares them) → the engine. `lookup` and `ahead` spare an inner loop the way. Writes go
+//! their column compares them) → the engine. `inner_loop`, `lookup`
+//! and `ahead` spare the inner loop of a join the way. Writes go
 //! through `write`; `link` holds the sessions and their transactions.
 
 mod ahead;
@@ -17,6 +18,7 @@ mod cursor;
 mod explain;
 mod fit;
 mod guests;
+mod inner_loop;
 mod link;
 mod lookup;
 mod plan;
