@@ -190,7 +190,8 @@ fn rows_of_servers_are_the_same_by_every_way() {
     let Some((postgres, mariadb)) = servers() else { return };
     postgres.run("CREATE SCHEMA other").unwrap();
     mariadb.run("CREATE DATABASE other").unwrap();
-    let other = mariadb.url().replace("/bobak", "/other");
+    let other = mariadb.url();
+    let other = other.rsplit_once('/').map(|(server, _)| format!("{server}/other")).unwrap();
     let mut dbs = vec![Db::builder().record::<Thing>().open("sqlite::memory:").unwrap()];
     for (far, direct) in [
         (postgres.url(), true),
