@@ -4,7 +4,7 @@
 use crate::access::Lend;
 use crate::db::Inner;
 use crate::sql::RunText;
-use bobak_core::{Engine, Result, Row, Session, Source, Value, ValueRef};
+use bobak_core::{Engine, Result, Row, Session, Source, Value};
 use std::sync::Arc;
 
 #[cfg(feature = "sqlite")]
@@ -148,18 +148,19 @@ impl Route {
 }
 
 /// A row with the names that the statement gives its columns.
-#[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "for the host"))]
+#[cfg(feature = "sqlite")]
 struct Named<'a> {
     row: &'a dyn Row,
     names: &'a [String],
 }
 
+#[cfg(feature = "sqlite")]
 impl Row for Named<'_> {
     fn len(&self) -> usize {
         self.row.len()
     }
 
-    fn get(&self, column: usize) -> ValueRef<'_> {
+    fn get(&self, column: usize) -> bobak_core::ValueRef<'_> {
         self.row.get(column)
     }
 

@@ -17,6 +17,21 @@ pub fn clippy(_: &Tree) -> Outcome {
     )
 }
 
+/// The facade compiles as programs get it that depend on it: in a workspace, and in its own tests, features that others
+/// turn on hide what one alone lacks.
+pub fn features(_: &Tree) -> Outcome {
+    for features in [&["--no-default-features"][..], &[]] {
+        let arguments =
+            [&["clippy", "--quiet", "-p", "bobak", "--lib"], features, &["--", "-D", "warnings"]]
+                .concat();
+        cargo::run(
+            &arguments,
+            "mend what clippy names above: a `cfg` is missing, or a dependency's feature",
+        )?;
+    }
+    Ok(())
+}
+
 /// The documentation of the libraries builds without a warning, links between items included.
 ///
 /// Libraries only: the program and the facade are both called `bobak`, and would write their pages over each other.

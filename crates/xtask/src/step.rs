@@ -27,6 +27,11 @@ pub const STEPS: &[Step] = &[
         run: crates::run,
     },
     Step { name: "clippy", about: "clippy has no warning", run: lints::clippy },
+    Step {
+        name: "features",
+        about: "the facade compiles with its default features, and with none",
+        run: lints::features,
+    },
     Step { name: "docs", about: "the documentation builds without a warning", run: lints::docs },
 ];
 

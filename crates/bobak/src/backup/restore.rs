@@ -92,8 +92,6 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
     let doing = |error| Error::io(&format!("write {}", to.display()), error);
     let read = |error| Error::io(&format!("read {}", backup.display()), error);
     let stored = fs::metadata(backup).map_err(read)?.len();
-    #[cfg_attr(not(feature = "compress"), expect(unused_mut, reason = "noted where it is read"))]
-    let mut noted = None;
     let mut file = File::create(to).map_err(doing)?;
     if let Ok(rights) = fs::metadata(backup) {
         restrict(&file, &rights).map_err(doing)?;
@@ -104,14 +102,14 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
         _ => Compression::None,
     };
     can(compression)?;
-    if compression == Compression::None {
-        std::io::copy(&mut File::open(backup).map_err(read)?, &mut file).map_err(doing)?;
-    } else {
+    let noted = match compression {
         #[cfg(feature = "compress")]
-        {
-            noted = Some(super::packed::read(backup, &mut file)?);
+        Compression::Zstd | Compression::Gzip => Some(super::packed::read(backup, &mut file)?),
+        _ => {
+            std::io::copy(&mut File::open(backup).map_err(read)?, &mut file).map_err(doing)?;
+            None
         }
-    }
+    };
     file.sync_all().map_err(doing)?;
     drop(file);
     let checked = check(to, target).map_err(|error| in_backup(error, backup))?;
