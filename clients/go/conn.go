@@ -1,0 +1,441 @@
+package bobak
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bobak-db/bobak/clients/go/internal/wire"
+)
+
+const (
+	// rested is how long a connection may rest before it is looked at before its next use.
+	rested = 200 * time.Millisecond
+	// grace is how long a request that was cancelled may take to end before its connection is cut.
+	grace = 2 * time.Second
+	// credit is how many bytes of rows a query may send before it is asked for more.
+	credit = 1 << 20
+	// texts are remembered, to give those a number that come again.
+	texts = 256
+)
+
+// effect is what is lost with a connection that breaks under a call.
+type effect int
+
+const (
+	nothing     effect = iota // the call may be made again
+	transaction               // the transaction, whole
+	unknown                   // the call may have been committed
+)
+
+var numbers uint64
+
+// conn is one connection: requests go out, answers come in, tables and texts have numbers. It is
+// used by one goroutine at a time; only cancelling comes from another.
+type conn struct {
+	number  uint64
+	stream  stream
+	welcome wire.Welcome
+	timeout time.Duration
+
+	in       []byte // read and not yet taken: in[at:]
+	at       int
+	out      []byte
+	next     uint32
+	pending  map[uint32]bool
+	tables   map[*plan]uint32
+	byName   map[string]uint32
+	texts    map[string]*uint32
+	numbered uint32
+	used     time.Time
+
+	mutex     sync.Mutex // guards writing to stream, and the two below
+	cancelled error
+	waiting   []uint32
+	broken    bool
+}
+
+func connect(ctx context.Context, t *target) (*conn, error) {
+	stream, err := dial(ctx, t)
+	if err != nil {
+		if known := (*Error)(nil); errors.As(err, &known) {
+			return nil, known
+		}
+		kind := Unreachable
+		if cause := ctx.Err(); cause != nil {
+			kind, err = kindOf(cause), cause
+		}
+		return nil, wire.Errorf(kind, "could not reach %s: %v", t.place(), err).Because(err)
+	}
+	c := &conn{
+		number: atomic.AddUint64(&numbers, 1), stream: stream, timeout: t.timeout, next: 1,
+		pending: map[uint32]bool{}, byName: map[string]uint32{},
+		tables: map[*plan]uint32{}, texts: map[string]*uint32{},
+	}
+	c.welcome.Frame, c.welcome.Window = 1<<26, 1<<22
+	err = c.call(ctx, nothing, func() error {
+		id, err := c.put(wire.Hello, false, func(w *wire.Writer) {
+			wire.PutHello(w, [2]uint16{1, 1}, t.database, "bobak-go "+Version, t.shown)
+		})
+		if err != nil {
+			return err
+		}
+		_, body, err := c.receive(id, wire.Welcomed)
+		if err != nil {
+			return err
+		}
+		c.welcome, err = wire.ParseWelcome(body)
+		return err
+	})
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *conn) close() {
+	c.broken = true
+	_ = c.stream.Close()
+}
+
+// idle says whether it works, and nothing is under way.
+func (c *conn) idle() bool {
+	return !c.broken && len(c.pending) == 0 && len(c.out) == 0 && c.at == len(c.in)
+}
+
+// usable says whether it can be used after its rest.
+func (c *conn) usable() bool {
+	return c.idle() && (time.Since(c.used) < rested || c.stream.alive())
+}
+
+// broke is an error after which the connection is of no use.
+type broke struct {
+	cause   error
+	garbled bool
+}
+
+func (b *broke) Error() string { return b.cause.Error() }
+
+// call runs an operation under a context. An error that breaks the connection is told by what is
+// lost with it.
+func (c *conn) call(ctx context.Context, lost effect, run func() error) error {
+	if c.broken {
+		return lostTransaction()
+	}
+	if err := ctx.Err(); err != nil {
+		return interrupted(err)
+	}
+	done := c.watch(ctx)
+	err := run()
+	if flushErr := c.flush(); err == nil {
+		err = flushErr
+	}
+	stopped := done()
+	c.used = time.Now()
+	var broken *broke
+	if garbled := wire.Garbled(""); errors.As(err, &garbled) {
+		broken = &broke{garbled, true}
+	}
+	if broken == nil && !errors.As(err, &broken) {
+		if stopped != nil && err != nil && errors.Is(err, Interrupted) {
+			return interrupted(stopped)
+		}
+		return err
+	}
+	c.broken = true
+	if stopped != nil && lost != unknown {
+		return interrupted(stopped)
+	}
+	return broken.tell(lost)
+}
+
+// watch cancels what is under way when the context ends. What it gives stops that, and says why
+// the context has ended, if it has.
+func (c *conn) watch(ctx context.Context) func() error {
+	c.cancelled = nil
+	if ctx.Done() == nil {
+		return func() error { return nil }
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-ctx.Done():
+			c.cancel(ctx.Err())
+		case <-stop:
+		}
+	}()
+	return func() error {
+		close(stop)
+		<-stopped
+		return c.cancelled
+	}
+}
+
+func (c *conn) cancel(why error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.cancelled = why
+	_ = c.stream.SetDeadline(time.Now().Add(grace))
+	var out []byte
+	for _, id := range c.waiting {
+		out = wire.AppendFrame(out, wire.Cancel, false, id, nil)
+	}
+	// Where that fails the deadline ends the call.
+	_, _ = c.stream.Write(out)
+}
+
+// put adds a request to those that are sent next; gives its number.
+func (c *conn) put(kind wire.FrameKind, more bool, put func(*wire.Writer)) (uint32, error) {
+	id, start := c.next, len(c.out)
+	c.out = wire.AppendFrame(c.out, kind, more, id, put)
+	if size := len(c.out) - start - wire.HeadSize; size > int(c.welcome.Frame) {
+		c.out = c.out[:start]
+		return 0, wire.Errorf(OutOfRange, "a request of %d bytes: the server takes %d", size,
+			c.welcome.Frame)
+	}
+	if c.next++; c.next == 0 {
+		// 0 is for what the server says unasked.
+		c.next = 1
+	}
+	if !kind.Unanswered() {
+		c.pending[id] = true
+		c.mutex.Lock()
+		c.waiting = append(c.waiting, id)
+		c.mutex.Unlock()
+	}
+	return id, nil
+}
+
+// putMore adds a further frame of a request.
+func (c *conn) putMore(kind wire.FrameKind, more bool, id uint32, put func(*wire.Writer)) {
+	c.out = wire.AppendFrame(c.out, kind, more, id, put)
+}
+
+// flush sends what was put.
+func (c *conn) flush() error {
+	if len(c.out) == 0 || c.broken {
+		return nil
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.extend()
+	_, err := c.stream.Write(c.out)
+	if c.out = c.out[:0]; cap(c.out) > 4<<20 {
+		c.out = nil
+	}
+	if err != nil {
+		return &broke{cause: err}
+	}
+	return nil
+}
+
+// extend gives the server time anew, unless the call was cancelled.
+func (c *conn) extend() {
+	if c.cancelled == nil {
+		deadline := time.Time{}
+		if c.timeout > 0 {
+			deadline = time.Now().Add(c.timeout)
+		}
+		_ = c.stream.SetDeadline(deadline)
+	}
+}
+
+// receive waits for the next frame that answers a request. Its body is good until the next call.
+func (c *conn) receive(id uint32, kind wire.FrameKind) (wire.Head, []byte, error) {
+	if err := c.flush(); err != nil {
+		return wire.Head{}, nil, err
+	}
+	head, body, err := c.frame()
+	if err != nil {
+		return head, nil, err
+	}
+	if !head.More {
+		c.answered(head.ID)
+	}
+	switch {
+	case head.ID == 0 && head.Kind == wire.Failure:
+		said, err := wire.ParseError(body)
+		if err != nil {
+			return head, nil, err
+		}
+		return head, nil, &broke{cause: said}
+	case head.ID != id:
+		return head, nil, wire.Garbled("an answer to a request that was not made")
+	case head.Kind == wire.Failure:
+		said, err := wire.ParseError(body)
+		if err != nil {
+			return head, nil, err
+		}
+		return head, nil, said
+	case head.Kind != kind:
+		return head, nil, wire.Garbled("an answer of another kind than was to come")
+	}
+	return head, body, nil
+}
+
+func (c *conn) answered(id uint32) {
+	delete(c.pending, id)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for place, other := range c.waiting {
+		if other == id {
+			c.waiting = append(c.waiting[:place], c.waiting[place+1:]...)
+			return
+		}
+	}
+}
+
+// frame takes the next frame out of the stream.
+func (c *conn) frame() (wire.Head, []byte, error) {
+	if err := c.fill(wire.HeadSize); err != nil {
+		return wire.Head{}, nil, err
+	}
+	head, err := wire.ParseHead(c.in[c.at:])
+	if err != nil {
+		return head, nil, err
+	}
+	end := wire.HeadSize + int(head.Length)
+	if err := c.fill(end); err != nil {
+		return head, nil, err
+	}
+	body := c.in[c.at+wire.HeadSize : c.at+end]
+	c.at += end
+	return head, body, nil
+}
+
+// fill reads until so many bytes are there. Memory grows with what comes, not with what a head says.
+func (c *conn) fill(size int) error {
+	for len(c.in)-c.at < size {
+		if c.at > 0 && cap(c.in)-c.at < size {
+			c.in = append(c.in[:0], c.in[c.at:]...)
+			c.at = 0
+		} else if c.at == len(c.in) {
+			c.in, c.at = c.in[:0], 0
+		}
+		if cap(c.in)-len(c.in) < 64<<10 {
+			grown := make([]byte, len(c.in), 2*cap(c.in)+128<<10)
+			copy(grown, c.in)
+			c.in = grown
+		}
+		c.mutex.Lock()
+		c.extend()
+		c.mutex.Unlock()
+		count, err := c.stream.Read(c.in[len(c.in):cap(c.in)])
+		c.in = c.in[:len(c.in)+count]
+		if err != nil && count == 0 {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return &broke{cause: err}
+		}
+	}
+	return nil
+}
+
+// table gives the number of a table; it is told to the server before its first use.
+func (c *conn) table(p *plan) (uint32, error) {
+	if number, ok := c.tables[p]; ok {
+		return number, nil
+	}
+	number, ok := c.byName[string(p.described)]
+	if !ok {
+		if len(c.byName) >= int(c.welcome.Handles) {
+			// A program that makes so many tables: the numbers begin anew.
+			c.byName = map[string]uint32{}
+		}
+		number = uint32(len(c.byName))
+		_, err := c.put(wire.Define, false, func(w *wire.Writer) {
+			w.U32(number)
+			w.Out = append(w.Out, p.described...)
+		})
+		if err != nil {
+			return 0, err
+		}
+		c.byName[string(p.described)] = number
+		c.tables = map[*plan]uint32{}
+	}
+	c.tables[p] = number
+	return number, nil
+}
+
+// sql gives what puts an SQL text: one that comes again has a number.
+func (c *conn) sql(text string, parameters []any) (func(*wire.Writer), error) {
+	number, seen := c.texts[text]
+	if !seen {
+		if len(c.texts) >= texts {
+			c.texts, c.numbered = map[string]*uint32{}, 0
+		}
+		c.texts[text] = nil
+		return func(w *wire.Writer) { wire.PutSQL(w, text, parameters) }, nil
+	}
+	if number == nil {
+		given := c.numbered
+		_, err := c.put(wire.Prepare, false, func(w *wire.Writer) {
+			w.U32(given)
+			w.Text(text)
+		})
+		if err != nil {
+			return nil, err
+		}
+		c.numbered++
+		number = &given
+		c.texts[text] = number
+	}
+	return func(w *wire.Writer) { wire.PutStatement(w, *number, parameters) }, nil
+}
+
+// tell is the error for the user.
+func (b *broke) tell(lost effect) *Error {
+	said := (*Error)(nil)
+	closed := errors.As(b.cause, &said)
+	if closed && lost == nothing {
+		// Refused before anything was done: its own kind says more.
+		return said
+	}
+	kind := Unreachable
+	message := "the connection to the server broke: " + b.cause.Error()
+	switch {
+	case errors.Is(b.cause, os.ErrDeadlineExceeded):
+		kind, message = Timeout, "the server did not answer in time"
+	case b.garbled:
+		message = "the server sent what the protocol does not know: " + b.cause.Error()
+	case closed:
+		message = "the server closed the connection: " + said.Message
+	}
+	switch lost {
+	case transaction:
+		message += "; the transaction is undone: run it again from its beginning"
+	case unknown:
+		kind = Unknown
+		message += "; what was to be written is there wholly or not at all"
+	}
+	return wire.Errorf(kind, "%s", message).Because(b.cause)
+}
+
+func (b *broke) Unwrap() error { return b.cause }
+
+func interrupted(cause error) *Error {
+	return wire.Errorf(kindOf(cause), "the call was given up: %v", cause).Because(cause)
+}
+
+func kindOf(cause error) Kind {
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return Timeout
+	}
+	return Interrupted
+}
+
+func lostTransaction() *Error {
+	return wire.Errorf(Unreachable,
+		"the connection broke, and the transaction with it: run it again from its beginning")
+}
+
+func misuse(format string, arguments ...any) *Error {
+	return wire.Errorf(Misuse, format, arguments...)
+}

@@ -1,0 +1,52 @@
+// Package bobak keeps Go structs in SQLite, in memory or on a server, through a Bobak server: over
+// TCP, TLS, a Unix socket, or the pipes of a child process. It needs no cgo.
+//
+//	db, err := bobak.Open("bobak+stdio:bobak serve people.db --stdio")
+//	people, err := bobak.Of[Person](ctx, db)
+//	key, err := people.Insert(ctx, &Person{Name: "Ada"})
+//
+// [Open] gives a [DB] with typed tables; sql.Open("bobak", url) gives one of database/sql.
+package bobak
+
+import "github.com/bobak-db/bobak/clients/go/internal/wire"
+
+// Version is that of this client.
+const Version = "0.1.0"
+
+// Error is what every failing call returns: errors.As finds it, and errors.Is(err, bobak.NotFound)
+// says whether it is of a kind.
+type Error = wire.Error
+
+// Kind says why a call failed.
+type Kind = wire.Kind
+
+// The kinds of errors.
+const (
+	NotFound      = wire.NotFound      // no row has the key
+	Duplicate     = wire.Duplicate     // the key or a unique value is there
+	Conflict      = wire.Conflict      // the row was changed since it was read
+	Constraint    = wire.Constraint    // a NOT NULL, CHECK or foreign key rule
+	TooLong       = wire.TooLong       // more characters than the column allows
+	OutOfRange    = wire.OutOfRange    // a value that does not fit
+	Mismatch      = wire.Mismatch      // a value of another type
+	Unsupported   = wire.Unsupported   // the engine can't do this
+	Schema        = wire.Schema        // a table or column is missing, or differs
+	Syntax        = wire.Syntax        // the SQL is wrong
+	Busy          = wire.Busy          // another writer, or all connections in use
+	Serialization = wire.Serialization // the transaction clashed with another
+	Timeout       = wire.Timeout       // the answer did not come in time
+	Unreachable   = wire.Unreachable   // no connection; nothing was committed
+	Unknown       = wire.Unknown       // the connection broke under a write
+	Denied        = wire.Denied        // the server refused the user
+	Full          = wire.Full          // the disk is full
+	ReadOnly      = wire.ReadOnly      // the database may only be read
+	Corrupt       = wire.Corrupt       // damaged bytes
+	Io            = wire.Io            // the server's operating system refused
+	Config        = wire.Config        // a URL or setting
+	Misuse        = wire.Misuse        // a call in the wrong state
+	Interrupted   = wire.Interrupted   // the context was cancelled
+	EngineError   = wire.Engine        // anything else of an engine
+)
+
+// TableSchema describes a table, as the server tells it.
+type TableSchema = wire.Table

@@ -1,0 +1,271 @@
+package bobak
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bobak-db/bobak/clients/go/internal/wire"
+)
+
+type typeVector struct {
+	Type, Text string
+	Stored     any
+}
+
+func vectorsOf(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile("../../vectors/" + name)
+	ok(t, err)
+	ok(t, json.Unmarshal(text, into))
+}
+
+func typeVectors(t *testing.T) []typeVector {
+	var vectors []typeVector
+	vectorsOf(t, "types.json", &vectors)
+	for place := range vectors {
+		switch stored := vectors[place].Stored.(type) {
+		case float64:
+			vectors[place].Stored = int64(stored)
+		case map[string]any:
+			if text, ok := stored["int"].(string); ok {
+				var number int64
+				_, _ = fmt.Sscan(text, &number)
+				vectors[place].Stored = number
+			} else {
+				vectors[place].Stored, _ = hex.DecodeString(stored["hex"].(string))
+			}
+		}
+	}
+	return vectors
+}
+
+func welcome(t *testing.T) string {
+	var vectors []struct{ Name, Hex string }
+	vectorsOf(t, "wire.json", &vectors)
+	for _, one := range vectors {
+		if one.Name == "welcome" {
+			data, _ := hex.DecodeString(one.Hex)
+			return string(data)
+		}
+	}
+	t.Fatal("no welcome among the vectors")
+	return ""
+}
+
+// pretend is a server that gives each connection the answers to whatever it says.
+func pretend(t *testing.T, answers ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", path)
+	ok(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			stream, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				room := make([]byte, 65_536)
+				for _, answer := range answers {
+					_, _ = stream.Read(room)
+					_, _ = stream.Write([]byte(answer))
+				}
+			}()
+		}
+	}()
+	return "bobak+unix:" + path
+}
+
+func head(kind wire.FrameKind, id, length uint32) string {
+	return string(wire.AppendHead(nil, wire.Head{Length: length, Kind: kind, ID: id}))
+}
+
+func TestOverTCPOneMustBeKnown(t *testing.T) {
+	base := "bobak://" + serveTCP(t, t.TempDir()).place
+	for _, rest := range []string{"/", "/main?token=0123456789abcdeF", "/main?user=a&password=b"} {
+		_, err := Open(base + rest)
+		fails(t, err, Denied)
+	}
+	_, err := Open(base + "/other?token=" + testToken)
+	fails(t, err, Config)
+	_, err = Open(base + "/main?token=" + testToken + "&x=1")
+	if strings.Contains(fails(t, err, Config).Error(), testToken) {
+		t.Fatal(err)
+	}
+	ok(t, open(t, base+"/main?token="+testToken).Ping(background))
+}
+
+func TestTLS(t *testing.T) {
+	folder := t.TempDir()
+	make := "req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 " +
+		"-subj /CN=localhost -addext subjectAltName=DNS:localhost " +
+		"-addext basicConstraints=critical,CA:FALSE"
+	command := exec.Command("openssl", strings.Fields(make)...)
+	command.Dir = folder
+	if err := command.Run(); err != nil {
+		t.Skip("there is no openssl to make a certificate: ", err)
+	}
+	server := serveTCP(t, folder, "--tls-cert", "cert.pem", "--tls-key", "key.pem")
+	_, port, _ := net.SplitHostPort(server.place)
+	url := "bobak://localhost:" + port + "/?token=" + testToken + "&tls=on"
+	_, err := Open(url)
+	fails(t, err, Unreachable)
+	table := tableOf[Person](t, open(t, url+"&ca="+folder+"/cert.pem", Person{}))
+	_, err = table.InsertMany(background, people(20_000))
+	ok(t, err)
+	found, err := table.All(background)
+	ok(t, err)
+	equal(t, len(found), 20_000)
+}
+
+func TestWrongURLs(t *testing.T) {
+	for _, url := range []string{
+		"app.db", "bobak:", "bobak+unix:", "bobak+stdio: ", "http://x", "bobak://h?tls=maybe",
+		"bobak://h?user=x", "bobak://h?timeout=x", "bobak://h?what=1", "bobak://h?token=1&token=2",
+		"bobak://h?connections=0", "bobak://%zz",
+	} {
+		_, err := Open(url)
+		fails(t, err, Config)
+	}
+	for _, url := range []string{
+		"bobak+unix:/nowhere/at/all", "bobak+stdio:/nowhere/at/all", "bobak+stdio:true",
+		"bobak://127.0.0.1:1/",
+	} {
+		_, err := Open(url)
+		fails(t, err, Unreachable)
+	}
+}
+
+func TestAKilledServer(t *testing.T) {
+	folder := t.TempDir()
+	server := serveUnix(t, folder)
+	db := open(t, "bobak+unix:"+server.place, Person{})
+	table := tableOf[Person](t, db)
+	ok(t, table.Insert(background, &Person{Name: "Ada"}))
+	err := db.InTx(background, func(tx *Tx) error {
+		ok(t, table.In(tx).Insert(background, &Person{Name: "lost"}))
+		server.kill()
+		return table.In(tx).Insert(background, &Person{Name: "lost too"})
+	})
+	equal(t, fails(t, err, Unreachable).Retryable(), true)
+	_, err = table.Count(background)
+	fails(t, err, Unreachable)
+	server = serveUnix(t, folder)
+	// A read goes on over a new connection; the transaction is gone.
+	count, err := table.Count(background)
+	ok(t, err)
+	equal(t, count, 1)
+	server.kill()
+	server = serveUnix(t, folder)
+	ok(t, db.InTx(background, func(tx *Tx) error {
+		return table.In(tx).Insert(background, &Person{Name: "b"})
+	}))
+	// Killed under a batch: nobody knows.
+	b, err := NewBatch(background, db, BatchOptions{})
+	ok(t, err)
+	many := people(40_000)
+	for place := range many {
+		if place == 20_000 {
+			server.kill()
+		}
+		if err = table.BatchInsert(b, &many[place]); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		_, err = b.Finish()
+	}
+	equal(t, fails(t, err, Unknown).Retryable(), false)
+	b.Discard()
+}
+
+func TestAClientThatVanishesInATransaction(t *testing.T) {
+	if url := os.Getenv("BOBAK_TEST_VANISH"); url != "" {
+		db, _ := Open(url)
+		tx, _ := db.Begin(background)
+		table, _ := Of[Person](background, tx)
+		_ = table.Insert(background, &Person{Name: "x"})
+		os.Exit(7)
+	}
+	url := "bobak+unix:" + serveUnix(t, t.TempDir()).place
+	table := tableOf[Person](t, open(t, url, Person{}))
+	other := exec.Command(os.Args[0], "-test.run", t.Name())
+	other.Env = append(os.Environ(), "BOBAK_TEST_VANISH="+url)
+	ended := (*exec.ExitError)(nil)
+	if err := other.Run(); !errors.As(err, &ended) || ended.ExitCode() != 7 {
+		t.Fatal(err)
+	}
+	// Its transaction is undone: others write, and see nothing of it.
+	one := Person{Name: "y"}
+	ok(t, table.Insert(background, &one))
+	equal(t, one.ID, 1)
+}
+
+func TestGarbage(t *testing.T) {
+	for _, answer := range []string{
+		"HTTP/1.1 400 Bad Request\r\n\r\n",
+		strings.Repeat("\x00", 12),
+		head(wire.Ok, 1, 0),
+		head(wire.Ok, 77, 0),
+		head(wire.Ping, 2, 0),
+		head(wire.Count, 2, 8) + "12345678",
+		head(wire.Welcomed, 1, 3) + "abc",
+	} {
+		_, err := Open(pretend(t, answer))
+		fails(t, err, Unreachable)
+		db, err := Open(pretend(t, welcome(t), answer))
+		ok(t, err)
+		fails(t, db.Ping(background), Unreachable)
+		_, err = Exec(background, db, "DELETE FROM x")
+		if !strings.HasPrefix(answer, head(wire.Count, 2, 8)) {
+			fails(t, err, Unknown)
+		}
+	}
+}
+
+func TestSilence(t *testing.T) {
+	_, err := Open(pretend(t) + "?timeout=50")
+	fails(t, err, Timeout)
+	db, err := Open(pretend(t, welcome(t)) + "?timeout=50")
+	ok(t, err)
+	fails(t, db.Ping(background), Timeout)
+	_, err = Exec(background, db, "DELETE FROM x")
+	fails(t, err, Unknown)
+}
+
+func TestLimits(t *testing.T) {
+	folder := t.TempDir()
+	server := serveUnix(t, folder, "--max-frame", "100000", "--max-row", "50000")
+	db := open(t, "bobak+unix:"+server.place+"?connections=1&timeout=300", Seat{})
+	_, err := SQL[string](background, db, "SELECT ?", strings.Repeat("x", 100_000))
+	fails(t, err, OutOfRange)
+	table := tableOf[Seat](t, db)
+	long, longer := strings.Repeat("y", 20_000), strings.Repeat("y", 60_000)
+	var seats []Seat
+	for row := int16(0); row < 30; row++ {
+		seats = append(seats, Seat{Row: row, TakenBy: &long})
+	}
+	// Batches are cut to the server's measure.
+	_, err = table.InsertMany(background, seats)
+	ok(t, err)
+	seats[20].TakenBy = &longer
+	_, err = table.InsertMany(background, seats)
+	equal(t, fails(t, err, OutOfRange).Row, 20)
+	ok(t, db.InTx(background, func(*Tx) error {
+		_, err := table.Count(background)
+		fails(t, err, Busy)
+		return nil
+	}))
+	ok(t, db.Close())
+	_, err = table.Count(background)
+	fails(t, err, Misuse)
+}

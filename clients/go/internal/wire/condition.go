@@ -1,0 +1,131 @@
+package wire
+
+// Comparisons, by their numbers.
+var Comparisons = []string{"=", "<>", "<", "<=", ">", ">="}
+
+// Expressions, by their numbers.
+var Expressions = []string{"column", "count", "count_of", "sum", "min", "max", "avg"}
+
+// Condition is one over numbered columns, with stored values. Tag is its number on the wire.
+type Condition struct {
+	Tag        uint8
+	Place      int
+	Comparison uint8
+	// Right is the other column of a comparison of two.
+	Right  int
+	Text   string
+	Values []any
+	Parts  []Condition
+}
+
+// The tags of conditions.
+const (
+	Compare uint8 = iota
+	CompareColumns
+	In
+	Like
+	StartsWith
+	IsNull
+	And
+	Or
+	Not
+)
+
+// Depth is how deep conditions nest.
+const Depth = 200
+
+// CheckDepth refuses a condition that nests too deep.
+func (c *Condition) CheckDepth(depth int) *Error {
+	if depth == 0 {
+		return Errorf(OutOfRange, "a condition nests deeper than %d", Depth)
+	}
+	for place := range c.Parts {
+		if err := c.Parts[place].CheckDepth(depth - 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Put appends the condition.
+func (c *Condition) Put(w *Writer) {
+	w.U8(c.Tag)
+	switch c.Tag {
+	case And, Or:
+		w.U32(uint32(len(c.Parts)))
+	case Not:
+	default:
+		w.U16(uint16(c.Place))
+	}
+	switch c.Tag {
+	case Compare:
+		w.U8(c.Comparison)
+		w.Value(c.Values[0])
+	case CompareColumns:
+		w.U8(c.Comparison)
+		w.U16(uint16(c.Right))
+	case In:
+		w.U32(uint32(len(c.Values)))
+		for _, value := range c.Values {
+			w.Value(value)
+		}
+	case Like, StartsWith:
+		w.Text(c.Text)
+	}
+	for place := range c.Parts {
+		c.Parts[place].Put(w)
+	}
+}
+
+// Assign sets a column, or adds to it.
+type Assign struct {
+	Place int
+	Value any
+	Adds  bool
+}
+
+// Expr is a column, or something computed over one.
+type Expr struct {
+	What  uint8
+	Place int
+}
+
+// Order is a step of an order.
+type Order struct {
+	Place      int
+	Descending bool
+}
+
+// Select is a query over one table.
+type Select struct {
+	Columns   []Expr
+	Condition *Condition
+	Group     []int
+	Order     []Order
+	Limit     *uint64
+	Offset    uint64
+}
+
+// Put appends the query.
+func (s *Select) Put(w *Writer) {
+	w.U16(uint16(len(s.Columns)))
+	for _, expr := range s.Columns {
+		w.U8(expr.What)
+		w.U16(uint16(expr.Place))
+	}
+	w.Bool(s.Condition != nil)
+	if s.Condition != nil {
+		s.Condition.Put(w)
+	}
+	w.Places(s.Group)
+	w.U16(uint16(len(s.Order)))
+	for _, step := range s.Order {
+		w.U16(uint16(step.Place))
+		w.Bool(step.Descending)
+	}
+	w.Bool(s.Limit != nil)
+	if s.Limit != nil {
+		w.U64(*s.Limit)
+	}
+	w.U64(s.Offset)
+}

@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind says why a call failed.
+type Kind uint8
+
+// The kinds of errors, by their numbers on the wire.
+const (
+	NotFound Kind = iota + 1
+	Duplicate
+	Conflict
+	Constraint
+	TooLong
+	OutOfRange
+	Mismatch
+	Unsupported
+	Schema
+	Syntax
+	Busy
+	Serialization
+	Timeout
+	Unreachable
+	Unknown
+	Denied
+	Full
+	ReadOnly
+	Corrupt
+	Io
+	Config
+	Misuse
+	Interrupted
+	Engine
+)
+
+var kindNames = [...]string{
+	"NotFound", "Duplicate", "Conflict", "Constraint", "TooLong", "OutOfRange", "Mismatch",
+	"Unsupported", "Schema", "Syntax", "Busy", "Serialization", "Timeout", "Unreachable", "Unknown",
+	"Denied", "Full", "ReadOnly", "Corrupt", "Io", "Config", "Misuse", "Interrupted", "Engine",
+}
+
+func (k Kind) String() string {
+	if k < NotFound || k > Engine {
+		return fmt.Sprintf("Kind(%d)", uint8(k))
+	}
+	return kindNames[k-1]
+}
+
+// Error makes a kind a target for errors.Is.
+func (k Kind) Error() string { return k.String() }
+
+// Error is what every failing call returns.
+type Error struct {
+	Kind    Kind
+	Message string
+	// Table and Column are empty where they are not known.
+	Table, Column string
+	// Row is the number in its batch, from 0; -1 where there is none.
+	Row int64
+	// Code is the engine's own, for SQLite its extended result code; 0 where there is none.
+	Code int32
+	// Detail has the engine's own words.
+	Detail string
+	// Cause is the error of the operating system, or of the context, behind this one.
+	Cause error
+}
+
+// Errorf makes an error of a kind.
+func Errorf(kind Kind, format string, arguments ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, arguments...), Row: -1}
+}
+
+// In names the place, where it is not named yet.
+func (e *Error) In(table, column string) *Error {
+	if e.Table == "" {
+		e.Table = table
+	}
+	if e.Column == "" {
+		e.Column = column
+	}
+	return e
+}
+
+// Because names the cause.
+func (e *Error) Because(cause error) *Error {
+	e.Cause = cause
+	return e
+}
+
+func (e *Error) Error() string {
+	var places []string
+	if e.Table != "" {
+		places = append(places, "table "+e.Table)
+	}
+	if e.Column != "" {
+		places = append(places, "column "+e.Column)
+	}
+	if e.Row >= 0 {
+		places = append(places, fmt.Sprintf("row %d", e.Row))
+	}
+	if len(places) == 0 {
+		return e.Message
+	}
+	return e.Message + " (" + strings.Join(places, ", ") + ")"
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Is says whether the target is this error's kind.
+func (e *Error) Is(target error) bool {
+	kind, ok := target.(Kind)
+	return ok && kind == e.Kind
+}
+
+// Retryable says whether the same call, or the transaction from its beginning, may succeed when it
+// is made again.
+func (e *Error) Retryable() bool {
+	switch e.Kind {
+	case Busy, Serialization, Timeout, Unreachable:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,201 @@
+package wire
+
+// Type is what a column holds.
+type Type uint8
+
+// The types, by their numbers on the wire.
+const (
+	TypeBool Type = iota
+	TypeI8
+	TypeI16
+	TypeI32
+	TypeI64
+	TypeU8
+	TypeU16
+	TypeU32
+	TypeU64
+	TypeF32
+	TypeF64
+	TypeText
+	TypeBytes
+	TypeUUID
+	TypeCurrency
+	TypeDate
+	TypeTime
+	TypeDateTime
+	TypeTimestamp
+	TypeJSON
+	TypeAny
+)
+
+var typeNames = [...]string{
+	"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "text", "bytes",
+	"uuid", "currency", "date", "time", "datetime", "timestamp", "json", "any",
+}
+
+func (t Type) String() string {
+	if int(t) < len(typeNames) {
+		return typeNames[t]
+	}
+	return "unknown"
+}
+
+// TypeNamed finds a type by its name.
+func TypeNamed(name string) (Type, bool) {
+	for number, other := range typeNames {
+		if other == name {
+			return Type(number), true
+		}
+	}
+	return 0, false
+}
+
+// Roles of columns that Bobak fills.
+const (
+	Plain uint8 = iota
+	CreatedAt
+	ModifiedAt
+	Version
+)
+
+// Who makes keys.
+const (
+	KeysByEngine uint8 = iota
+	KeysByClient
+	KeysByUser
+)
+
+// Reference is a foreign key of one column.
+type Reference struct {
+	Table, Column string
+	// OnDelete is 0 restrict, 1 cascade, 2 set NULL.
+	OnDelete uint8
+}
+
+// Column describes a column.
+type Column struct {
+	Name                     string
+	Type                     Type
+	Nullable, Unique, AsText bool
+	// Collation is 0 bytes, 1 ASCII without case, 2 Unicode without case.
+	Collation, Role uint8
+	// MaxChars is 0 where there is no limit.
+	MaxChars   uint32
+	HasMax     bool
+	Default    any
+	HasDefault bool
+	Check      string
+	References *Reference
+}
+
+// Index describes an index over columns, by their places.
+type Index struct {
+	Name    string
+	Unique  bool
+	Columns []int
+}
+
+// Table describes a table.
+type Table struct {
+	Name    string
+	Columns []Column
+	Key     []int
+	KeysBy  uint8
+	Indexes []Index
+}
+
+// Describe gives the description as bytes.
+func (t *Table) Describe() []byte {
+	w := &Writer{}
+	w.Text(t.Name)
+	w.U16(uint16(len(t.Columns)))
+	for place := range t.Columns {
+		t.Columns[place].put(w)
+	}
+	w.Places(t.Key)
+	w.U8(t.KeysBy)
+	w.U16(uint16(len(t.Indexes)))
+	for _, index := range t.Indexes {
+		w.Text(index.Name)
+		w.Bool(index.Unique)
+		w.Places(index.Columns)
+	}
+	return w.Out
+}
+
+func (c *Column) put(w *Writer) {
+	w.Text(c.Name)
+	w.U8(uint8(c.Type))
+	flags := uint8(0)
+	for bit, set := range [...]bool{c.Nullable, c.Unique, c.AsText} {
+		if set {
+			flags |= 1 << bit
+		}
+	}
+	w.U8(flags)
+	w.U8(c.Collation)
+	w.U8(c.Role)
+	w.Bool(c.HasMax)
+	if c.HasMax {
+		w.U32(c.MaxChars)
+	}
+	w.Bool(c.HasDefault)
+	if c.HasDefault {
+		w.Value(c.Default)
+	}
+	w.Bool(c.Check != "")
+	if c.Check != "" {
+		w.Text(c.Check)
+	}
+	w.Bool(c.References != nil)
+	if c.References != nil {
+		w.Text(c.References.Table)
+		w.Text(c.References.Column)
+		w.U8(c.References.OnDelete)
+	}
+}
+
+// ParseTable reads a description.
+func ParseTable(described []byte) (*Table, error) {
+	r := &Reader{Data: described}
+	t := &Table{Name: r.Text()}
+	for count := r.U16(); count > 0 && r.Err == nil; count-- {
+		t.Columns = append(t.Columns, readColumn(r))
+	}
+	t.Key = r.Places(len(t.Columns))
+	t.KeysBy = r.upTo(KeysByUser, "who makes keys")
+	for count := r.U16(); count > 0 && r.Err == nil; count-- {
+		index := Index{Name: r.Text(), Unique: r.Bool()}
+		index.Columns = r.Places(len(t.Columns))
+		t.Indexes = append(t.Indexes, index)
+	}
+	return t, r.Finish()
+}
+
+func readColumn(r *Reader) Column {
+	c := Column{Name: r.Text()}
+	c.Type = Type(r.upTo(uint8(TypeAny), "a type"))
+	flags := r.upTo(7, "a column's flags")
+	c.Nullable, c.Unique, c.AsText = flags&1 != 0, flags&2 != 0, flags&4 != 0
+	c.Collation = r.upTo(2, "a collation")
+	c.Role = r.upTo(Version, "a role")
+	if c.HasMax = r.Bool(); c.HasMax {
+		c.MaxChars = r.U32()
+	}
+	if c.HasDefault = r.Bool(); c.HasDefault {
+		c.Default = r.Value()
+	}
+	c.Check = r.OptionalText()
+	if r.Bool() {
+		c.References = &Reference{r.Text(), r.Text(), r.upTo(2, "what happens at a delete")}
+	}
+	return c
+}
+
+func (r *Reader) upTo(most uint8, what string) uint8 {
+	value := r.U8()
+	if value > most {
+		r.fail("%d is not %s", value, what)
+	}
+	return value
+}

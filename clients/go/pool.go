@@ -1,0 +1,108 @@
+package bobak
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/bobak-db/bobak/clients/go/internal/wire"
+)
+
+// pool hands connections out, and takes them back. Over pipes there is one.
+type pool struct {
+	target *target
+	free   chan struct{}
+
+	mutex  sync.Mutex
+	rested []*conn
+	closed bool
+}
+
+func newPool(t *target) *pool {
+	most := t.connections
+	if t.network == "stdio" {
+		most = 1
+	}
+	return &pool{target: t, free: make(chan struct{}, most)}
+}
+
+// take gives a connection; whether it was used before, and may have broken unnoticed.
+func (p *pool) take(ctx context.Context) (*conn, bool, error) {
+	patience := p.target.timeout
+	if patience == 0 {
+		patience = time.Minute
+	}
+	select {
+	case p.free <- struct{}{}:
+	default:
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		select {
+		case p.free <- struct{}{}:
+		case <-ctx.Done():
+			return nil, false, interrupted(ctx.Err())
+		case <-timer.C:
+			return nil, false, wire.Errorf(Busy, "all %d connections to the server are in use",
+				cap(p.free))
+		}
+	}
+	for {
+		found, err := p.pop()
+		if err != nil {
+			<-p.free
+			return nil, false, err
+		}
+		if found == nil {
+			break
+		}
+		if found.usable() {
+			return found, true, nil
+		}
+		found.close()
+	}
+	made, err := connect(ctx, p.target)
+	if err != nil {
+		<-p.free
+		return nil, false, err
+	}
+	return made, false, nil
+}
+
+func (p *pool) pop() (*conn, error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.closed {
+		return nil, misuse("the database is closed")
+	}
+	if len(p.rested) == 0 {
+		return nil, nil
+	}
+	last := len(p.rested) - 1
+	found := p.rested[last]
+	p.rested = p.rested[:last]
+	return found, nil
+}
+
+// give takes a connection back; one with something under way is closed.
+func (p *pool) give(c *conn) {
+	p.mutex.Lock()
+	keep := c.idle() && !p.closed
+	if keep {
+		p.rested = append(p.rested, c)
+	}
+	p.mutex.Unlock()
+	if !keep {
+		c.close()
+	}
+	<-p.free
+}
+
+func (p *pool) close() {
+	p.mutex.Lock()
+	rested := p.rested
+	p.rested, p.closed = nil, true
+	p.mutex.Unlock()
+	for _, c := range rested {
+		c.close()
+	}
+}

@@ -1,0 +1,424 @@
+package bobak
+
+import (
+	"context"
+	"reflect"
+	"strings"
+
+	"github.com/bobak-db/bobak/clients/go/internal/wire"
+)
+
+// Condition says which rows: made by [Col], put together by [And], [Or] and [Not].
+type Condition struct {
+	place func(*plan) (wire.Condition, error)
+}
+
+// Col is a column by its name: bobak.Col("age").Gt(30).
+type Col string
+
+func (c Col) compare(comparison uint8, value any) Condition {
+	return Condition{func(p *plan) (wire.Condition, error) {
+		place, err := p.place(string(c))
+		if err != nil {
+			return wire.Condition{}, err
+		}
+		if other, ok := value.(Col); ok {
+			right, err := p.place(string(other))
+			return wire.Condition{
+				Tag: wire.CompareColumns, Place: place, Comparison: comparison, Right: right,
+			}, err
+		}
+		stored, err := p.stored(place, value)
+		if err == nil && stored == nil {
+			err = misuse("nothing is equal to NULL, or more or less: use IsNull")
+		}
+		return wire.Condition{
+			Tag: wire.Compare, Place: place, Comparison: comparison, Values: []any{stored},
+		}, err
+	}}
+}
+
+// Eq says whether it equals a value, or another column.
+func (c Col) Eq(value any) Condition { return c.compare(0, value) }
+
+// Ne says whether it differs.
+func (c Col) Ne(value any) Condition { return c.compare(1, value) }
+
+// Lt says whether it is less.
+func (c Col) Lt(value any) Condition { return c.compare(2, value) }
+
+// Le says whether it is less or equal.
+func (c Col) Le(value any) Condition { return c.compare(3, value) }
+
+// Gt says whether it is more.
+func (c Col) Gt(value any) Condition { return c.compare(4, value) }
+
+// Ge says whether it is more or equal.
+func (c Col) Ge(value any) Condition { return c.compare(5, value) }
+
+// In says whether it is one of the values.
+func (c Col) In(values ...any) Condition {
+	return Condition{func(p *plan) (wire.Condition, error) {
+		place, err := p.place(string(c))
+		found := wire.Condition{Tag: wire.In, Place: place}
+		for _, value := range values {
+			stored, failed := p.stored(place, value)
+			if err == nil && failed == nil && stored == nil {
+				failed = misuse("NULL is in no list: use IsNull")
+			}
+			if err == nil {
+				err = failed
+			}
+			found.Values = append(found.Values, stored)
+		}
+		return found, err
+	}}
+}
+
+// IsNull says whether it is NULL.
+func (c Col) IsNull() Condition { return c.text(wire.IsNull, "") }
+
+// Like compares with a pattern: % stands for any run of characters, _ for one.
+func (c Col) Like(pattern string) Condition { return c.text(wire.Like, pattern) }
+
+// StartsWith says whether it starts so.
+func (c Col) StartsWith(prefix string) Condition { return c.text(wire.StartsWith, prefix) }
+
+func (c Col) text(tag uint8, text string) Condition {
+	return Condition{func(p *plan) (wire.Condition, error) {
+		place, err := p.place(string(c))
+		return wire.Condition{Tag: tag, Place: place, Text: text}, err
+	}}
+}
+
+// And keeps rows that keep all the conditions.
+func And(conditions ...Condition) Condition { return several(wire.And, conditions) }
+
+// Or keeps rows that keep one of the conditions.
+func Or(conditions ...Condition) Condition { return several(wire.Or, conditions) }
+
+// Not keeps rows for which the condition is false, not those for which NULL makes it unknown.
+func Not(condition Condition) Condition { return several(wire.Not, []Condition{condition}) }
+
+func several(tag uint8, conditions []Condition) Condition {
+	return Condition{func(p *plan) (wire.Condition, error) {
+		found := wire.Condition{Tag: tag}
+		for _, condition := range conditions {
+			part, err := condition.place(p)
+			if err != nil {
+				return found, err
+			}
+			found.Parts = append(found.Parts, part)
+		}
+		return found, nil
+	}}
+}
+
+// Assignment sets a column, or adds to it.
+type Assignment struct {
+	column string
+	value  any
+	adds   bool
+}
+
+// Set assigns a value to a column.
+func Set(column string, value any) Assignment { return Assignment{column, value, false} }
+
+// Add adds to a column, in one step at the server.
+func Add(column string, value any) Assignment { return Assignment{column, value, true} }
+
+// assigns are assignments over numbered columns, with the time of the change.
+func (p *plan) assigns(assignments []Assignment) ([]wire.Assign, error) {
+	found, stamped := make([]wire.Assign, 0, len(assignments)+1), p.modified < 0
+	for _, one := range assignments {
+		place, err := p.settable(one.column)
+		if err != nil {
+			return nil, err
+		}
+		stored, err := p.stored(place, one.value)
+		if err != nil {
+			return nil, err
+		}
+		stamped = stamped || place == p.modified
+		found = append(found, wire.Assign{Place: place, Value: stored, Adds: one.adds})
+	}
+	if !stamped {
+		w := wire.BeginRow(nil, 1)
+		stamp(&w, &p.schema.Columns[p.modified])
+		row, _, err := wire.NextRow(w.End())
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, wire.Assign{Place: p.modified, Value: row.Value(0)})
+	}
+	return found, nil
+}
+
+// Expr is a column, or something computed over many rows.
+type Expr struct {
+	what uint8
+	name string
+}
+
+// Column is a column beside aggregates, or alone.
+func Column(name string) Expr { return Expr{0, name} }
+
+// Count says how many rows there are.
+func Count() Expr { return Expr{1, ""} }
+
+// CountOf says how many rows have a value in the column.
+func CountOf(column string) Expr { return Expr{2, column} }
+
+// Sum adds up; NULL where there is no value.
+func Sum(column string) Expr { return Expr{3, column} }
+
+// Min is the smallest value.
+func Min(column string) Expr { return Expr{4, column} }
+
+// Max is the largest value.
+func Max(column string) Expr { return Expr{5, column} }
+
+// Avg is the average, a float; of money in units.
+func Avg(column string) Expr { return Expr{6, column} }
+
+// Query selects rows of a table. Its methods give new ones; nothing is sent before All, First,
+// Each, Count, Select, Update or Delete.
+type Query[T any] struct {
+	table      *Table[T]
+	conditions []Condition
+	order      []string
+	limit      *uint64
+	offset     uint64
+}
+
+// OrderBy orders by columns; "-age" descends. Rows that it leaves equal come by key.
+func (q Query[T]) OrderBy(columns ...string) *Query[T] {
+	q.order = append(append([]string{}, q.order...), columns...)
+	return &q
+}
+
+// Limit gives at most so many rows.
+func (q Query[T]) Limit(rows uint64) *Query[T] {
+	q.limit = &rows
+	return &q
+}
+
+// Offset passes over so many rows.
+func (q Query[T]) Offset(rows uint64) *Query[T] {
+	q.offset = rows
+	return &q
+}
+
+// All gives all rows.
+func (q *Query[T]) All(ctx context.Context) ([]T, error) {
+	var records []T
+	put, err := q.source(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = q.table.session.run(ctx, false, func(c *conn) error {
+		records = records[:0]
+		source, err := put(c)
+		if err != nil {
+			return err
+		}
+		return c.query(source, false, nil, func(row wire.Row) error {
+			records = append(records, *new(T))
+			return q.table.plan.read(row, reflect.ValueOf(&records[len(records)-1]).Elem())
+		})
+	})
+	return records, err
+}
+
+// First gives the first row; NotFound where there is none.
+func (q *Query[T]) First(ctx context.Context) (*T, error) {
+	found, err := q.Limit(1).All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, wire.Errorf(NotFound, "no row was found").In(q.table.plan.schema.Name, "")
+	}
+	return &found[0], nil
+}
+
+// Each hands out the rows as they come, in constant memory, until work gives an error, which it
+// then gives. The record is used again for the next row. Work may use the database meanwhile.
+func (q *Query[T]) Each(ctx context.Context, work func(*T) error) error {
+	put, err := q.source(nil, nil)
+	if err != nil {
+		return err
+	}
+	record := new(T)
+	return each(ctx, q.table.session, put, func(row wire.Row) error {
+		*record = *new(T)
+		if err := q.table.plan.read(row, reflect.ValueOf(record).Elem()); err != nil {
+			return err
+		}
+		return work(record)
+	})
+}
+
+// Count says how many rows there are.
+func (q *Query[T]) Count(ctx context.Context) (int64, error) {
+	rows, err := q.Select(ctx, nil, Count())
+	if err != nil {
+		return 0, err
+	}
+	return rows[0][0].(int64), nil
+}
+
+// Select gives columns, or aggregates of each group, as Go's values: int64, float64, string,
+// []byte, bool, Currency, UUID, time.Time, time.Duration, json.RawMessage, or nil.
+func (q *Query[T]) Select(ctx context.Context, group []string, exprs ...Expr) ([][]any, error) {
+	put, err := q.source(group, exprs)
+	if err != nil {
+		return nil, err
+	}
+	p := q.table.plan
+	var rows [][]any
+	err = q.table.session.run(ctx, false, func(c *conn) error {
+		rows = nil
+		source, err := put(c)
+		if err != nil {
+			return err
+		}
+		return c.query(source, false, nil, func(row wire.Row) error {
+			if row.Len() != len(exprs) {
+				return wire.Garbled("a row of another query")
+			}
+			values := make([]any, len(exprs))
+			for number, expr := range exprs {
+				value, err := natural(row.Value(number), p.resultType(expr))
+				if err != nil {
+					return err
+				}
+				values[number] = value
+			}
+			rows = append(rows, values)
+			return nil
+		})
+	})
+	return rows, err
+}
+
+// Update assigns columns of all rows; gives their number.
+func (q *Query[T]) Update(ctx context.Context, assignments ...Assignment) (int64, error) {
+	assigns, err := q.table.plan.assigns(assignments)
+	if err != nil {
+		return 0, err
+	}
+	return q.change(ctx, assigns)
+}
+
+// Delete deletes all rows; gives their number.
+func (q *Query[T]) Delete(ctx context.Context) (int64, error) { return q.change(ctx, nil) }
+
+func (q *Query[T]) change(ctx context.Context, assigns []wire.Assign) (int64, error) {
+	if q.limit != nil || q.offset > 0 {
+		return 0, misuse("a change takes all rows that the condition keeps: it has no limit")
+	}
+	condition, err := q.condition()
+	if err != nil {
+		return 0, err
+	}
+	return q.table.plan.change(ctx, q.table.session, condition, assigns)
+}
+
+func (q *Query[T]) condition() (*wire.Condition, error) {
+	if len(q.conditions) == 0 {
+		return nil, nil
+	}
+	whole := q.conditions[0]
+	if len(q.conditions) > 1 {
+		whole = And(q.conditions...)
+	}
+	found, err := whole.place(q.table.plan)
+	if err != nil {
+		return nil, err
+	}
+	if err := found.CheckDepth(wire.Depth); err != nil {
+		return nil, err
+	}
+	return &found, nil
+}
+
+// asks puts a source together, once the connection is known.
+type asks func(*conn) (func(*wire.Writer), error)
+
+// source is the query over numbered columns. Its order ends with the key's columns, or with the
+// group's, so that it is the same on every engine.
+func (q *Query[T]) source(group []string, exprs []Expr) (asks, error) {
+	p := q.table.plan
+	condition, err := q.condition()
+	if err != nil {
+		return nil, err
+	}
+	found := &wire.Select{Condition: condition, Limit: q.limit, Offset: q.offset}
+	aggregates := len(group) > 0
+	for _, expr := range exprs {
+		place := 0
+		if expr.name != "" {
+			if place, err = p.place(expr.name); err != nil {
+				return nil, err
+			}
+		}
+		aggregates = aggregates || expr.what != 0
+		found.Columns = append(found.Columns, wire.Expr{What: expr.what, Place: place})
+	}
+	if exprs == nil {
+		for place := range p.schema.Columns {
+			found.Columns = append(found.Columns, wire.Expr{Place: place})
+		}
+	}
+	for _, name := range group {
+		place, err := p.place(name)
+		if err != nil {
+			return nil, err
+		}
+		found.Group = append(found.Group, place)
+	}
+	if err := q.putOrder(found, aggregates); err != nil {
+		return nil, err
+	}
+	return func(c *conn) (func(*wire.Writer), error) {
+		table, err := c.table(p)
+		return func(w *wire.Writer) { wire.PutSelect(w, table, found) }, err
+	}, nil
+}
+
+func (q *Query[T]) putOrder(into *wire.Select, aggregates bool) error {
+	ordered := map[int]bool{}
+	for _, name := range q.order {
+		place, err := q.table.plan.place(strings.TrimPrefix(name, "-"))
+		if err != nil {
+			return err
+		}
+		ordered[place] = true
+		into.Order = append(into.Order, wire.Order{Place: place, Descending: name[0] == '-'})
+	}
+	rest := q.table.plan.schema.Key
+	if aggregates {
+		rest = into.Group
+	}
+	for _, place := range rest {
+		if !ordered[place] {
+			into.Order = append(into.Order, wire.Order{Place: place})
+		}
+	}
+	return nil
+}
+
+func (p *plan) resultType(expr Expr) wire.Type {
+	column := wire.TypeAny
+	if place, err := p.place(expr.name); err == nil {
+		column = p.schema.Columns[place].Type
+	}
+	switch {
+	case expr.what == 0 || expr.what == 4 || expr.what == 5:
+		return column
+	case expr.what == 3 && column == wire.TypeCurrency:
+		return column
+	}
+	return wire.TypeAny
+}

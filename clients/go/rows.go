@@ -1,0 +1,263 @@
+package bobak
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+
+	"github.com/bobak-db/bobak/clients/go/internal/wire"
+)
+
+// query reads all rows of a source as they come. Where names is set the columns come first.
+func (c *conn) query(
+	source func(*wire.Writer), names bool, columns func([]wire.ResultColumn) error,
+	each func(wire.Row) error,
+) error {
+	id, err := c.put(wire.Query, false, func(w *wire.Writer) {
+		w.U32(credit)
+		w.Bool(names)
+		source(w)
+	})
+	if err != nil {
+		return err
+	}
+	var failed error
+	if names {
+		_, body, err := c.receive(id, wire.Columns)
+		if err != nil {
+			return err
+		}
+		_, found, err := wire.ParseColumns(body)
+		if err != nil {
+			return err
+		}
+		failed = columns(found)
+	}
+	taken := 0
+	for more := true; more; {
+		if failed != nil {
+			return c.giveUp(id, failed)
+		}
+		head, body, err := c.receive(id, wire.Rows)
+		if err != nil {
+			return err
+		}
+		more, taken = head.More, taken+len(body)
+		if failed, err = eachRow(body, each); err != nil {
+			return err
+		}
+		if more && failed == nil && taken >= credit/2 {
+			size := uint32(taken)
+			c.putMore(wire.Credit, false, id, func(w *wire.Writer) { w.U32(size) })
+			taken = 0
+		}
+	}
+	return failed
+}
+
+// giveUp waits for the end of an answer that is not wanted any more.
+func (c *conn) giveUp(id uint32, why error) error {
+	c.putMore(wire.Cancel, false, id, nil)
+	for {
+		head, _, err := c.receive(id, wire.Rows)
+		if said := (*Error)(nil); errors.As(err, &said) {
+			return why
+		}
+		if err != nil {
+			return err
+		}
+		if !head.More {
+			return why
+		}
+	}
+}
+
+// eachRow hands out the rows of a body. The second error is that of the bytes.
+func eachRow(body []byte, each func(wire.Row) error) (failed, broken error) {
+	for len(body) > 0 {
+		row, rest, err := wire.NextRow(body)
+		if err != nil {
+			return nil, err
+		}
+		if err := each(row); err != nil {
+			if garbled := wire.Garbled(""); errors.As(err, &garbled) {
+				return nil, err
+			}
+			return err, nil
+		}
+		body = rest
+	}
+	return nil, nil
+}
+
+// cursor is an open query, on one connection.
+type cursor struct {
+	conn    uint64
+	number  uint64
+	columns []wire.ResultColumn
+}
+
+func (c *conn) open(source func(*wire.Writer)) (cursor, error) {
+	body, err := c.ask(wire.Open, wire.Columns, source)
+	if err != nil {
+		return cursor{}, err
+	}
+	number, columns, err := wire.ParseColumns(body)
+	return cursor{c.number, number, columns}, err
+}
+
+// fetch gives the next rows; none where there are no more.
+func (c *conn) fetch(open cursor) ([]byte, error) {
+	if c.number != open.conn {
+		return nil, wire.Errorf(Unreachable,
+			"the connection broke, and the query with it: run it again")
+	}
+	return c.ask(wire.Fetch, wire.Rows, func(w *wire.Writer) { w.U64(open.number) })
+}
+
+func (c *conn) closeCursor(open cursor) error {
+	if c.number != open.conn {
+		return nil
+	}
+	_, err := c.put(wire.Close, false, func(w *wire.Writer) { w.U64(open.number) })
+	return err
+}
+
+// each hands out the rows of a source a part at a time; between two parts others go on.
+func each(ctx context.Context, in Session, put asks, work func(wire.Row) error) error {
+	held, release, err := in.cursor(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var open cursor
+	err = held.run(ctx, false, func(c *conn) error {
+		source, err := put(c)
+		if err == nil {
+			open, err = c.open(source)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// Where the connection broke the cursor is gone already.
+		_ = held.run(context.Background(), false, func(c *conn) error { return c.closeCursor(open) })
+	}()
+	for {
+		var body []byte
+		err := held.run(ctx, false, func(c *conn) error {
+			found, err := c.fetch(open)
+			// The connection's own memory is used again by what work does.
+			body = append(body[:0], found...)
+			return err
+		})
+		if err != nil || len(body) == 0 {
+			return err
+		}
+		failed, broken := eachRow(body, work)
+		if broken != nil {
+			return wire.Errorf(Corrupt, "the server sent a row that is none: %v", broken)
+		}
+		if failed != nil {
+			return failed
+		}
+	}
+}
+
+// Exec runs an SQL statement whose rows are not wanted, with ? for each argument; gives the number
+// of rows changed.
+func Exec(ctx context.Context, in Session, text string, arguments ...any) (count int64, err error) {
+	stored, err := parameters(arguments)
+	if err != nil {
+		return 0, err
+	}
+	err = in.run(ctx, true, func(c *conn) error {
+		source, err := c.sql(text, stored)
+		if err == nil {
+			count, err = c.count(wire.Execute, source)
+		}
+		return err
+	})
+	return count, err
+}
+
+// SQL gives all rows of an SQL statement, with ? for each argument: as structs, by the names of the
+// columns, or as single values. Amounts and times are read from their stored forms.
+func SQL[T any](ctx context.Context, in Session, text string, arguments ...any) ([]T, error) {
+	stored, err := parameters(arguments)
+	if err != nil {
+		return nil, err
+	}
+	var found []T
+	err = in.run(ctx, true, func(c *conn) error {
+		found = nil
+		source, err := c.sql(text, stored)
+		if err != nil {
+			return err
+		}
+		var read func(wire.Row, reflect.Value) error
+		columns := func(columns []wire.ResultColumn) (err error) {
+			read, err = readerOf(reflect.TypeOf((*T)(nil)).Elem(), columns)
+			return err
+		}
+		return c.query(source, true, columns, func(row wire.Row) error {
+			found = append(found, *new(T))
+			return read(row, reflect.ValueOf(&found[len(found)-1]).Elem())
+		})
+	})
+	return found, err
+}
+
+// readerOf reads the rows of a result into values of a type.
+func readerOf(
+	t reflect.Type, columns []wire.ResultColumn,
+) (func(wire.Row, reflect.Value) error, error) {
+	base := t
+	if t.Kind() == reflect.Pointer {
+		base = t.Elem()
+	}
+	isRecord := base.Kind() == reflect.Struct && base != timeType
+	if !isRecord {
+		kind, _ := defaultType(base)
+		found, ok := codecOf(t, &wire.Column{Type: kind})
+		if !ok || len(columns) != 1 {
+			return nil, wire.Errorf(Mismatch, "a result of %d columns is no %s", len(columns), t)
+		}
+		return func(row wire.Row, into reflect.Value) error { return found.get(row, 0, into) }, nil
+	}
+	fields, err := fieldsOf(t)
+	if err != nil {
+		return nil, err
+	}
+	var reads []fieldPlan
+	for number := range fields {
+		field := &fields[number]
+		place := -1
+		for number, column := range columns {
+			if strings.EqualFold(column.Name, field.column.Name) {
+				place = number
+			}
+		}
+		found, ok := codecOf(t.FieldByIndex(field.index).Type, &field.column)
+		if place < 0 || !ok {
+			return nil, wire.Errorf(Schema, "the result has no such column").
+				In("", field.column.Name)
+		}
+		reads = append(reads, fieldPlan{field.index, place, found, &field.column})
+	}
+	return func(row wire.Row, into reflect.Value) error {
+		for number := range reads {
+			one := &reads[number]
+			if err := one.codec.get(row, one.place, into.FieldByIndex(one.index)); err != nil {
+				if known, ok := err.(*Error); ok {
+					return known.In("", one.column.Name)
+				}
+				return err
+			}
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,623 @@
+package bobak
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bobak-db/bobak/clients/go/internal/wire"
+)
+
+// Currency is an exact amount of money: its ten-thousandths, so 1.2345 is Currency(12345).
+type Currency int64
+
+// ParseCurrency reads "-12", "12.3", "+12.3456". More than four decimals are refused unless zero.
+func ParseCurrency(text string) (Currency, error) {
+	digits, negative := strings.TrimPrefix(text, "+"), false
+	if len(digits) == len(text) {
+		digits = strings.TrimPrefix(text, "-")
+		negative = len(digits) != len(text)
+	}
+	units, decimals, _ := strings.Cut(digits, ".")
+	all := units + (decimals + "0000")[:4]
+	bad := units == "" && decimals == "" || strings.Trim(units+decimals, "0123456789") != ""
+	if bad || len(decimals) > 4 && strings.Trim(decimals[4:], "0") != "" {
+		return 0, wire.Errorf(Mismatch, "'%s' is not an amount", text)
+	}
+	if negative {
+		all = "-" + all
+	}
+	scaled, err := strconv.ParseInt(all, 10, 64)
+	if err != nil {
+		return 0, wire.Errorf(OutOfRange, "the amount is beyond ±922337203685477.5807")
+	}
+	return Currency(scaled), nil
+}
+
+// String has at least two decimals, four where they are needed.
+func (c Currency) String() string {
+	magnitude, sign := uint64(c), ""
+	if c < 0 {
+		magnitude, sign = -magnitude, "-"
+	}
+	decimals := strconv.FormatUint(10_000+magnitude%10_000, 10)[1:]
+	decimals = decimals[:2] + strings.TrimRight(decimals[2:], "0")
+	if len(decimals) == 3 {
+		decimals += "0"
+	}
+	return sign + strconv.FormatUint(magnitude/10_000, 10) + "." + decimals
+}
+
+// MarshalJSON writes the amount as a string, so that nobody rounds it.
+func (c Currency) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
+
+// UnmarshalJSON reads a string.
+func (c *Currency) UnmarshalJSON(data []byte) error {
+	var text string
+	err := json.Unmarshal(data, &text)
+	if err == nil {
+		*c, err = ParseCurrency(text)
+	}
+	return err
+}
+
+// UUID is 16 bytes.
+type UUID [16]byte
+
+// ParseUUID reads 32 digits, with or without hyphens.
+func ParseUUID(text string) (UUID, error) {
+	var id UUID
+	digits := strings.ReplaceAll(text, "-", "")
+	if count, err := hex.Decode(id[:], []byte(digits)); len(digits) != 32 || err != nil || count != 16 {
+		return UUID{}, wire.Errorf(Mismatch, "'%s' is not a UUID", text)
+	}
+	return id, nil
+}
+
+func (id UUID) String() string {
+	text := hex.EncodeToString(id[:])
+	return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-")
+}
+
+const (
+	microsPerDay = int64(86_400_000_000)
+	dateForm     = "2006-01-02"
+	timeForm     = "15:04:05.000000"
+	dateTimeForm = "2006-01-02T15:04:05.000000"
+)
+
+var (
+	currencyType = reflect.TypeOf(Currency(0))
+	uuidType     = reflect.TypeOf(UUID{})
+	timeType     = reflect.TypeOf(time.Time{})
+	durationType = reflect.TypeOf(time.Duration(0))
+	bytesType    = reflect.TypeOf([]byte(nil))
+	jsonType     = reflect.TypeOf(json.RawMessage(nil))
+	anyType      = reflect.TypeOf((*any)(nil)).Elem()
+)
+
+// codec takes a Go value to its column's stored form, and back.
+type codec struct {
+	put func(reflect.Value, *wire.RowWriter) error
+	get func(wire.Row, int, reflect.Value) error
+}
+
+// codecOf is that of a Go type in a column; NULL is a nil pointer, or a nil slice.
+func codecOf(t reflect.Type, column *wire.Column) (codec, bool) {
+	if t.Kind() == reflect.Pointer {
+		inner, ok := codecOf(t.Elem(), column)
+		return pointerCodec(t, inner), ok
+	}
+	switch {
+	case t == anyType:
+		return anyCodec(column), true
+	case column.Type == wire.TypeAny:
+		return plainCodec(t)
+	case t == currencyType:
+		return intCodec(t), column.Type == wire.TypeCurrency
+	case t == uuidType:
+		return uuidCodec(column.AsText), column.Type == wire.TypeUUID
+	case t == timeType:
+		return timeCodec(column)
+	case t == durationType:
+		return durationCodec(column.AsText), column.Type == wire.TypeTime
+	case column.Type == wire.TypeJSON:
+		return jsonCodec(t), true
+	}
+	plain, ok := plainCodec(t)
+	return plain, ok && plainFits(t, column.Type)
+}
+
+// plainFits says whether a type of Go's own can be kept in a column, and read back.
+func plainFits(t reflect.Type, column wire.Type) bool {
+	switch t.Kind() {
+	case reflect.Bool:
+		return column == wire.TypeBool
+	case reflect.Float32, reflect.Float64:
+		return column == wire.TypeF32 || column == wire.TypeF64
+	case reflect.String:
+		return column == wire.TypeText
+	case reflect.Slice:
+		return column == wire.TypeBytes
+	default:
+		return column >= wire.TypeI8 && column <= wire.TypeU64
+	}
+}
+
+func plainCodec(t reflect.Type) (codec, bool) {
+	switch t.Kind() {
+	case reflect.Bool:
+		return boolCodec(), true
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return intCodec(t), true
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return uintCodec(), true
+	case reflect.Float32, reflect.Float64:
+		return floatCodec(), true
+	case reflect.String:
+		return textCodec(), true
+	case reflect.Slice:
+		return bytesCodec(), t.Elem().Kind() == reflect.Uint8
+	}
+	return codec{}, false
+}
+
+func mismatch(row wire.Row, place int, expected string) error {
+	classes := []string{"NULL", "an integer", "a float", "a text", "bytes"}
+	return wire.Errorf(Mismatch, "%s where %s is expected", classes[row.Tag(place)], expected)
+}
+
+// reads is a get for values of one class.
+func reads(
+	tag byte, expected string, get func(wire.Row, int, reflect.Value) error,
+) func(wire.Row, int, reflect.Value) error {
+	return func(row wire.Row, place int, into reflect.Value) error {
+		if row.Tag(place) != tag {
+			return mismatch(row, place, expected)
+		}
+		return get(row, place, into)
+	}
+}
+
+func boolCodec() codec {
+	return codec{
+		func(from reflect.Value, w *wire.RowWriter) error {
+			if from.Bool() {
+				w.Int(1)
+			} else {
+				w.Int(0)
+			}
+			return nil
+		},
+		reads(wire.Int, "a bool", func(row wire.Row, place int, into reflect.Value) error {
+			into.SetBool(row.Int(place) != 0)
+			return nil
+		}),
+	}
+}
+
+func intCodec(t reflect.Type) codec {
+	return codec{
+		func(from reflect.Value, w *wire.RowWriter) error {
+			w.Int(from.Int())
+			return nil
+		},
+		reads(wire.Int, "an integer", func(row wire.Row, place int, into reflect.Value) error {
+			value := row.Int(place)
+			if into.OverflowInt(value) {
+				return wire.Errorf(OutOfRange, "%d does not fit %s", value, t)
+			}
+			into.SetInt(value)
+			return nil
+		}),
+	}
+}
+
+func uintCodec() codec {
+	return codec{
+		func(from reflect.Value, w *wire.RowWriter) error {
+			if from.Uint() > math.MaxInt64 {
+				return wire.Errorf(OutOfRange, "%d does not fit 63 bits", from.Uint())
+			}
+			w.Int(int64(from.Uint()))
+			return nil
+		},
+		reads(wire.Int, "an integer", func(row wire.Row, place int, into reflect.Value) error {
+			value := row.Int(place)
+			if value < 0 || into.OverflowUint(uint64(value)) {
+				return wire.Errorf(OutOfRange, "%d does not fit %s", value, into.Type())
+			}
+			into.SetUint(uint64(value))
+			return nil
+		}),
+	}
+}
+
+func floatCodec() codec {
+	return codec{
+		func(from reflect.Value, w *wire.RowWriter) error {
+			if math.IsNaN(from.Float()) {
+				return wire.Errorf(OutOfRange, "NaN can't be stored")
+			}
+			w.Float(from.Float())
+			return nil
+		},
+		reads(wire.Float, "a float", func(row wire.Row, place int, into reflect.Value) error {
+			into.SetFloat(row.Float(place))
+			return nil
+		}),
+	}
+}
+
+func textCodec() codec {
+	return codec{
+		func(from reflect.Value, w *wire.RowWriter) error { return putText(w, from.String()) },
+		reads(wire.Text, "a text", func(row wire.Row, place int, into reflect.Value) error {
+			into.SetString(string(row.Bytes(place)))
+			return nil
+		}),
+	}
+}
+
+// bytesCodec keeps a nil slice as NULL.
+func bytesCodec() codec {
+	return codec{
+		func(from reflect.Value, w *wire.RowWriter) error {
+			if from.IsNil() {
+				w.Null()
+			} else {
+				w.Bytes(from.Bytes())
+			}
+			return nil
+		},
+		func(row wire.Row, place int, into reflect.Value) error {
+			switch row.Tag(place) {
+			case wire.Null:
+				into.Set(reflect.Zero(into.Type()))
+			case wire.Bytes:
+				into.SetBytes(append([]byte{}, row.Bytes(place)...))
+			default:
+				return mismatch(row, place, "bytes")
+			}
+			return nil
+		},
+	}
+}
+
+func uuidCodec(asText bool) codec {
+	return codec{
+		func(from reflect.Value, w *wire.RowWriter) error {
+			id := from.Interface().(UUID)
+			if asText {
+				w.Text(id.String())
+			} else {
+				w.Bytes(id[:])
+			}
+			return nil
+		},
+		func(row wire.Row, place int, into reflect.Value) error {
+			id, err := uuidOf(row.Value(place))
+			if err == nil {
+				into.Set(reflect.ValueOf(id))
+			}
+			return err
+		},
+	}
+}
+
+func uuidOf(stored any) (UUID, error) {
+	switch stored := stored.(type) {
+	case string:
+		return ParseUUID(stored)
+	case []byte:
+		if len(stored) == 16 {
+			return *(*UUID)(stored), nil
+		}
+	}
+	return UUID{}, wire.Errorf(Mismatch, "%v where a UUID is expected", stored)
+}
+
+// timeCodec keeps instants, civil times as if they were of UTC, and days.
+func timeCodec(column *wire.Column) (codec, bool) {
+	form, unit, zone := "", int64(1), ""
+	switch column.Type {
+	case wire.TypeTimestamp:
+		form, zone = dateTimeForm, "Z"
+	case wire.TypeDateTime:
+		form = dateTimeForm
+	case wire.TypeDate:
+		form, unit = dateForm, microsPerDay
+	default:
+		return codec{}, false
+	}
+	asText, civil := column.AsText, column.Type != wire.TypeTimestamp
+	put := func(from reflect.Value, w *wire.RowWriter) error {
+		at := from.Interface().(time.Time)
+		if civil {
+			at = time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(),
+				at.Nanosecond(), time.UTC)
+		}
+		if asText {
+			w.Text(at.UTC().Format(form) + zone)
+		} else {
+			w.Int(floorDiv(at.UnixMicro(), unit))
+		}
+		return nil
+	}
+	get := func(row wire.Row, place int, into reflect.Value) error {
+		at, err := timeOf(row.Value(place), form+zone, unit)
+		if err == nil {
+			into.Set(reflect.ValueOf(at))
+		}
+		return err
+	}
+	return codec{put, get}, true
+}
+
+func timeOf(stored any, form string, unit int64) (time.Time, error) {
+	switch stored := stored.(type) {
+	case string:
+		at, err := time.Parse(strings.TrimSuffix(form, ".000000"), stored)
+		if err != nil {
+			at, err = time.Parse(form, stored)
+		}
+		if err != nil {
+			return at, wire.Errorf(Mismatch, "'%s' is not a time: %v", stored, err).Because(err)
+		}
+		return at.UTC(), nil
+	case int64:
+		if unit == 1 {
+			return time.UnixMicro(stored).UTC(), nil
+		}
+		if stored > math.MaxInt64/86_400 || stored < math.MinInt64/86_400 {
+			return time.Time{}, wire.Errorf(OutOfRange, "%d is not the number of a date", stored)
+		}
+		return time.Unix(stored*86_400, 0).UTC(), nil
+	}
+	return time.Time{}, wire.Errorf(Mismatch, "%v where a time is expected", stored)
+}
+
+func floorDiv(value, by int64) int64 {
+	quotient := value / by
+	if value%by < 0 {
+		quotient--
+	}
+	return quotient
+}
+
+// durationCodec keeps times of the day, as what has passed since midnight.
+func durationCodec(asText bool) codec {
+	return codec{
+		func(from reflect.Value, w *wire.RowWriter) error {
+			since := time.Duration(from.Int())
+			if since < 0 || since >= 24*time.Hour {
+				return wire.Errorf(OutOfRange, "%s is not a time of the day", since)
+			}
+			if asText {
+				w.Text(time.Time{}.Add(since).Format(timeForm))
+			} else {
+				w.Int(since.Microseconds())
+			}
+			return nil
+		},
+		func(row wire.Row, place int, into reflect.Value) error {
+			since, err := durationOf(row.Value(place))
+			if err == nil {
+				into.SetInt(int64(since))
+			}
+			return err
+		},
+	}
+}
+
+func durationOf(stored any) (time.Duration, error) {
+	switch stored := stored.(type) {
+	case string:
+		at, err := time.Parse("15:04:05", stored)
+		if err != nil {
+			return 0, wire.Errorf(Mismatch, "'%s' is not a time: %v", stored, err).Because(err)
+		}
+		return at.Sub(time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)), nil
+	case int64:
+		if stored >= 0 && stored < microsPerDay {
+			return time.Duration(stored) * time.Microsecond, nil
+		}
+	}
+	return 0, wire.Errorf(Mismatch, "%v where a time of the day is expected", stored)
+}
+
+// jsonCodec keeps any type that encoding/json can write.
+func jsonCodec(t reflect.Type) codec {
+	return codec{
+		func(from reflect.Value, w *wire.RowWriter) error {
+			if t == jsonType && from.IsNil() {
+				w.Null()
+				return nil
+			}
+			if t.Kind() == reflect.String {
+				return putText(w, from.String())
+			}
+			text, err := json.Marshal(from.Interface())
+			if err != nil {
+				return wire.Errorf(Mismatch, "the value has no JSON form: %v", err).Because(err)
+			}
+			return putText(w, string(text))
+		},
+		func(row wire.Row, place int, into reflect.Value) error {
+			if row.Tag(place) == wire.Null && t == jsonType {
+				into.Set(reflect.Zero(into.Type()))
+				return nil
+			}
+			if row.Tag(place) != wire.Text {
+				return mismatch(row, place, "JSON text")
+			}
+			if t.Kind() == reflect.String {
+				into.SetString(string(row.Bytes(place)))
+				return nil
+			}
+			if err := json.Unmarshal(row.Bytes(place), into.Addr().Interface()); err != nil {
+				return wire.Errorf(Mismatch, "not the JSON that is expected: %v", err).Because(err)
+			}
+			return nil
+		},
+	}
+}
+
+func pointerCodec(t reflect.Type, inner codec) codec {
+	return codec{
+		func(from reflect.Value, w *wire.RowWriter) error {
+			if from.IsNil() {
+				w.Null()
+				return nil
+			}
+			return inner.put(from.Elem(), w)
+		},
+		func(row wire.Row, place int, into reflect.Value) error {
+			if row.Tag(place) == wire.Null {
+				into.Set(reflect.Zero(into.Type()))
+				return nil
+			}
+			made := reflect.New(t.Elem())
+			into.Set(made)
+			return inner.get(row, place, made.Elem())
+		},
+	}
+}
+
+// anyCodec is for fields of any type: it goes by the value, and reads what the column's type says.
+func anyCodec(column *wire.Column) codec {
+	return codec{
+		func(from reflect.Value, w *wire.RowWriter) error {
+			if from.IsNil() {
+				w.Null()
+				return nil
+			}
+			return putAny(from.Elem(), column, w)
+		},
+		func(row wire.Row, place int, into reflect.Value) error {
+			value, err := natural(row.Value(place), column.Type)
+			if value == nil || err != nil {
+				into.Set(reflect.Zero(into.Type()))
+				return err
+			}
+			into.Set(reflect.ValueOf(value))
+			return nil
+		},
+	}
+}
+
+func putAny(value reflect.Value, column *wire.Column, w *wire.RowWriter) error {
+	if found, ok := codecOf(value.Type(), column); ok {
+		return found.put(value, w)
+	}
+	// Literals are of Go's default types: an integer may be an amount or a float, a text anything.
+	switch {
+	case column.Type == wire.TypeCurrency && value.CanInt():
+		w.Int(value.Int() * 10_000)
+		return nil
+	case (column.Type == wire.TypeF32 || column.Type == wire.TypeF64) && value.CanInt():
+		w.Float(float64(value.Int()))
+		return nil
+	case column.Type == wire.TypeCurrency && value.Kind() == reflect.String:
+		amount, err := ParseCurrency(value.String())
+		w.Int(int64(amount))
+		return err
+	}
+	return wire.Errorf(Mismatch, "a %s where the column is of type %s", value.Type(), column.Type)
+}
+
+// natural is a stored value as Go knows it, by its column's type.
+func natural(stored any, column wire.Type) (any, error) {
+	if stored == nil {
+		return nil, nil
+	}
+	integer, isInteger := stored.(int64)
+	switch column {
+	case wire.TypeBool:
+		return integer != 0, nil
+	case wire.TypeCurrency:
+		if isInteger {
+			return Currency(integer), nil
+		}
+	case wire.TypeUUID:
+		return uuidOf(stored)
+	case wire.TypeDate:
+		return timeOf(stored, dateForm, microsPerDay)
+	case wire.TypeDateTime:
+		return timeOf(stored, dateTimeForm, 1)
+	case wire.TypeTimestamp:
+		return timeOf(stored, dateTimeForm+"Z", 1)
+	case wire.TypeTime:
+		return durationOf(stored)
+	case wire.TypeJSON:
+		if text, ok := stored.(string); ok {
+			return json.RawMessage(text), nil
+		}
+	}
+	return stored, nil
+}
+
+// storedIn is a value in its column's stored form; nil is NULL.
+func storedIn(value any, column *wire.Column) (any, error) {
+	if value == nil {
+		return nil, nil
+	}
+	w := wire.BeginRow(nil, 1)
+	if err := putAny(reflect.ValueOf(value), column, &w); err != nil {
+		return nil, err
+	}
+	row, _, err := wire.NextRow(w.End())
+	if err != nil {
+		return nil, err
+	}
+	return row.Value(0), nil
+}
+
+// parameter is the stored form of a value that no column says the type of.
+func parameter(value any) (any, error) {
+	for rv := reflect.ValueOf(value); rv.Kind() == reflect.Pointer; rv = reflect.ValueOf(value) {
+		if rv.IsNil() {
+			return nil, nil
+		}
+		value = rv.Elem().Interface()
+	}
+	column := &wire.Column{Type: wire.TypeAny}
+	switch value.(type) {
+	case nil:
+		return nil, nil
+	case UUID:
+		column.Type = wire.TypeUUID
+	case time.Time:
+		column.Type = wire.TypeTimestamp
+	case time.Duration:
+		column.Type = wire.TypeTime
+	case json.RawMessage:
+		column.Type = wire.TypeJSON
+	}
+	return storedIn(value, column)
+}
+
+func parameters(values []any) ([]any, error) {
+	stored := make([]any, len(values))
+	for place, value := range values {
+		found, err := parameter(value)
+		if err != nil {
+			return nil, err
+		}
+		stored[place] = found
+	}
+	return stored, nil
+}
+
+func putText(w *wire.RowWriter, text string) error {
+	if !utf8.ValidString(text) {
+		return wire.Errorf(Mismatch, "a text that is no UTF-8 can't be stored")
+	}
+	w.Text(text)
+	return nil
+}
