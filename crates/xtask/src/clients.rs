@@ -13,8 +13,8 @@ use crate::failure::{Failure, Outcome};
 use crate::packages;
 use crate::test::Sum;
 
-const CURE: &str = "install Python 3.10 (Debian: `apt-get install python3 python3-venv`), or leave the clients' tests \
-                    out with `cargo xtask test --no-clients`";
+const CURE: &str = "install Python 3.10 and Go 1.19, or newer ones (Debian: `apt-get install python3 python3-venv \
+                    golang`), or leave the clients' tests out with `cargo xtask test --no-clients`";
 
 /// A language, and how its client is tested.
 struct Client {
@@ -35,8 +35,10 @@ struct Place {
     program: PathBuf,
 }
 
-const CLIENTS: &[Client] =
-    &[Client { name: "python", needs: &[("python3", "python3 python3-venv")], run: python }];
+const CLIENTS: &[Client] = &[
+    Client { name: "python", needs: &[("python3", "python3 python3-venv")], run: python },
+    Client { name: "go", needs: &[("go", "golang")], run: go },
+];
 
 /// Runs the tests of every client, and adds them to `sum`.
 ///
@@ -84,11 +86,18 @@ fn python(place: &Place, sum: &mut Sum) -> Outcome {
     place.count(&text(&python), &tests, sum, Sum::count_pytest)
 }
 
+fn go(place: &Place, sum: &mut Sum) -> Outcome {
+    place.step("go", &["vet", "./..."])?;
+    place.count("go", &["test", "-v", "./..."], sum, Sum::count_go)
+}
+
 impl Place {
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.folder).stdin(Stdio::null());
         command.env("BOBAK_TEST_PROGRAM", &self.program);
+        // What Go builds lies below the target folder, as all else does.
+        command.env("GOCACHE", self.work.join("cache"));
         command
     }
 

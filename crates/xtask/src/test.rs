@@ -109,6 +109,12 @@ impl Sum {
         }
     }
 
+    /// Each test of Go has a line of its own; those inside others are indented, and not counted.
+    pub fn count_go(&mut self, line: &str) {
+        self.passed += u64::from(line.starts_with("--- PASS"));
+        self.failed += u64::from(line.starts_with("--- FAIL"));
+    }
+
     /// Each number before the words `passed` and `failed`.
     fn count_words(&mut self, words: &str) {
         let words: Vec<&str> =
@@ -166,6 +172,10 @@ mod tests {
         sum.count_pytest("....  [100%]");
         sum.count_pytest("1 failed, 384 passed, 2 skipped in 35.12s");
         assert_eq!(sum, Sum { passed: 384, failed: 1 });
+        sum.count_go("--- PASS: TestRows (0.00s)");
+        sum.count_go("    --- PASS: TestRows/tcp (0.00s)");
+        sum.count_go("--- FAIL: TestFrames (0.00s)");
+        assert_eq!(sum, Sum { passed: 385, failed: 2 });
     }
 
     #[test]
