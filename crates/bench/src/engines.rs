@@ -13,6 +13,8 @@ pub fn all() -> Vec<&'static dyn Engine> {
     if join::is_there() {
         engines.extend(joins(false));
     }
+    #[cfg(feature = "encryption")]
+    engines.push(&facade::ENCRYPTED);
     if facade::program().is_some() {
         engines.extend(remote());
     }

@@ -70,7 +70,7 @@ fn without_secrets(url: &str) -> String {
     let Some((place, query)) = url.split_once('?') else { return without_password(url) };
     let place = without_password(place);
     let shown = query.split('&').map(|part| match part.split_once('=') {
-        Some((name @ ("token" | "password"), _)) => format!("{name}=…"),
+        Some((name @ ("token" | "password" | "key"), _)) => format!("{name}=…"),
         _ => part.to_owned(),
     });
     format!("{place}?{}", shown.collect::<Vec<_>>().join("&"))
@@ -130,6 +130,15 @@ impl Target {
             }
         };
         read().map_err(|error| in_url(error, bad))
+    }
+
+    /// Whether it is, or is to be, encrypted.
+    pub(crate) fn has_key(&self) -> bool {
+        match self {
+            Self::Memory { .. } => false,
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite { builder, .. } => builder.has_key(),
+        }
     }
 
     /// The file.
@@ -215,6 +224,13 @@ fn sqlite_builder(settings: &[(String, String)]) -> Result<bobak_sqlite::SqliteB
             "busy_timeout" => builder.busy_timeout(Duration::from_millis(number(name, value)?)),
             "readers" => builder.readers(number(name, value)?),
             "vfs" => builder.vfs(value),
+            "key_file" | "password_file" | "password_env" => with_key(builder, name, value)?,
+            "key" | "password" => {
+                return Err(config(format!(
+                    "a {name} does not belong in a URL, which is shown and logged: name where it is, \
+                     by key_file, password_file or password_env"
+                )));
+            }
             "mode" => {
                 let modes =
                     &[("rwc", (false, true)), ("rw", (false, false)), ("ro", (true, false))];
@@ -225,12 +241,48 @@ fn sqlite_builder(settings: &[(String, String)]) -> Result<bobak_sqlite::SqliteB
                 return Err(unknown(
                     name,
                     "synchronous, journal, locking, page_size, cache_size, mmap_size, \
-                     busy_timeout, readers, vfs, mode",
+                     busy_timeout, readers, vfs, mode, key_file, password_file, password_env",
                 ));
             }
         };
     }
     Ok(builder)
+}
+
+/// The builder with the key of an encrypted file, which the URL says where to find.
+#[cfg(feature = "encryption")]
+fn with_key(
+    builder: bobak_sqlite::SqliteBuilder,
+    name: &str,
+    value: &str,
+) -> Result<bobak_sqlite::SqliteBuilder> {
+    use bobak_sqlite::Key;
+    if builder.has_key() {
+        return Err(config("one of key_file, password_file and password_env is enough"));
+    }
+    let key = match name {
+        "key_file" => Key::from_file(value)?,
+        "password_file" => Key::from_password_file(value)?,
+        _ => {
+            let password = std::env::var(value)
+                .map_err(|_| config(format!("there is no environment variable {value}")))?;
+            Key::password(password)?
+        }
+    };
+    Ok(builder.key(key))
+}
+
+#[cfg(all(feature = "sqlite", not(feature = "encryption")))]
+fn with_key(
+    _: bobak_sqlite::SqliteBuilder,
+    name: &str,
+    _: &str,
+) -> Result<bobak_sqlite::SqliteBuilder> {
+    let message = format!(
+        "this program was built without encryption, which {name} asks for: the feature \
+         `encryption` of bobak has it"
+    );
+    Err(Error::new(ErrorKind::Unsupported, message))
 }
 
 /// `a=b&c=d`, decoded.

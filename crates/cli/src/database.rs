@@ -3,14 +3,39 @@
 use crate::error::{Error, Result};
 use bobak::{Db, DynTable, Row, TableSchema};
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The setting of a URL that names the key, for the whole run.
+static KEY: OnceLock<String> = OnceLock::new();
+
+/// Names the key of the SQLite files of this run whose URLs name none: `key_file` or `password_file`, and the file.
+pub fn set_key(setting: &str, file: &Path) {
+    let file = file.display().to_string();
+    let file = file.replace('%', "%25").replace('&', "%26").replace('#', "%23");
+    let _ = KEY.set(format!("{setting}={file}"));
+}
+
+/// The URL with the key of the run, where it names an SQLite file and no key.
+#[must_use]
+pub fn with_key(url: &str) -> Cow<'_, str> {
+    let Some(key) = KEY.get() else { return Cow::Borrowed(url) };
+    let (_, settings) = url.split_once('?').unwrap_or((url, ""));
+    let names = ["key_file=", "password_file=", "password_env="];
+    let said = settings.split('&').any(|part| names.iter().any(|name| part.starts_with(name)));
+    if said || !url.starts_with("sqlite:") || file_of(url).is_none() {
+        return Cow::Borrowed(url);
+    }
+    let separator = if url.contains('?') { '&' } else { '?' };
+    Cow::Owned(format!("{url}{separator}{key}"))
+}
 
 /// Opens a database to write to; an SQLite file is made where it is not there.
 ///
 /// # Errors
 /// A malformed URL is a usage error; a file that is no database, or can't be opened.
 pub fn open(url: &str) -> Result<Db> {
-    Db::open(url).map_err(|error| match error.kind() {
+    Db::open(&with_key(url)).map_err(|error| match error.kind() {
         bobak::ErrorKind::Config => Error::usage(error.to_string()),
         _ => Error::failed(error.to_string()),
     })

@@ -21,6 +21,7 @@ pub use error::{Error, Result};
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Keep records: import CSV files into a database, query it, export it, copy it, measure it.
@@ -33,8 +34,34 @@ struct Cli {
     /// Print results and errors only: no progress, no counts
     #[arg(short, long, global = true)]
     quiet: bool,
+
+    /// The file with the key of encrypted SQLite files, 32 bytes or 64 hexadecimal digits; also by the environment
+    /// variable BOBAK_KEY_FILE
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "password_file")]
+    key_file: Option<PathBuf>,
+
+    /// The file with their password in its first line; also by the environment variable BOBAK_PASSWORD_FILE
+    #[arg(long, global = true, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+
     #[command(subcommand)]
     command: Command,
+}
+
+impl Cli {
+    /// Has the flags, else the environment, say where the key is.
+    fn set_key(&self) {
+        let from = |name: &str| std::env::var_os(name).filter(|file| !file.is_empty());
+        if let Some(file) = &self.key_file {
+            database::set_key("key_file", file);
+        } else if let Some(file) = &self.password_file {
+            database::set_key("password_file", file);
+        } else if let Some(file) = from("BOBAK_KEY_FILE") {
+            database::set_key("key_file", file.as_ref());
+        } else if let Some(file) = from("BOBAK_PASSWORD_FILE") {
+            database::set_key("password_file", file.as_ref());
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -46,6 +73,8 @@ enum Command {
     Copy(commands::Copy),
     Backup(commands::Backup),
     Restore(commands::Restore),
+    #[cfg(feature = "encryption")]
+    Rekey(commands::Rekey),
     #[cfg(unix)]
     Serve(commands::Serve),
     #[cfg(unix)]
@@ -82,6 +111,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let screen = output::Screen::new(cli.quiet);
+    cli.set_key();
     let done = match cli.command {
         Command::Import(command) => command.run(&screen),
         Command::Query(command) => command.run(&screen),
@@ -90,6 +120,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Copy(command) => command.run(&screen),
         Command::Backup(command) => command.run(&screen),
         Command::Restore(command) => command.run(&screen),
+        #[cfg(feature = "encryption")]
+        Command::Rekey(command) => command.run(&screen),
         #[cfg(unix)]
         Command::Serve(command) => command.run(&screen),
         #[cfg(unix)]

@@ -23,9 +23,13 @@ mod gate;
 mod group;
 mod hold;
 mod host;
+#[cfg(feature = "encryption")]
+mod key;
 mod open;
 mod query;
 pub mod raw;
+#[cfg(feature = "encryption")]
+mod rekey;
 mod session;
 mod settings;
 mod standing;
@@ -37,4 +41,6 @@ pub use engine::Sqlite;
 pub use error::SqliteError;
 pub use functions::{Aggregate, Function, FunctionRows};
 pub use host::{Host, Simple, Touched};
+#[cfg(feature = "encryption")]
+pub use key::Key;
 pub use settings::{JournalMode, Locking, SqliteBuilder, Synchronous};

@@ -21,7 +21,7 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
             .and_then(|()| finish(db, true, settings));
     }
     // Before anything is set: a file that is no database stays as it is.
-    read_schema(&mut db).map_err(|failure| named(translate(failure, None)))?;
+    read_schema(&mut db, settings).map_err(named)?;
     if db.is_read_only() && !settings.read_only {
         let message = "the file can't be written: open it with read_only";
         return Err(named(Error::new(ErrorKind::ReadOnly, message)));
@@ -40,6 +40,10 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
 pub(crate) fn reader(settings: &Settings) -> Result<Box<Connection>> {
     let flags = OpenFlags { read_only: settings.read_only, create: settings.private };
     let mut db = connect(settings, flags)?;
+    #[cfg(feature = "encryption")]
+    if settings.key.is_some() {
+        read_schema(&mut db, settings).map_err(|error| name_file(error, settings))?;
+    }
     apply(&mut db, settings).map_err(|failure| name_file(translate(failure, None), settings))?;
     let mut connection = finish(db, true, settings)?;
     if !settings.private {
@@ -78,6 +82,13 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
         }
         open_error(failure, settings)
     })?;
+    #[cfg(feature = "encryption")]
+    if let Some(key) = &settings.key {
+        // First of all.
+        db.set_key(&key.literal()).map_err(|failure| translate(failure, None))?;
+        // It would tell standard error of every wrong key; the caller gets an error.
+        db.exec("PRAGMA cipher_log_level = NONE").map_err(|failure| translate(failure, None))?;
+    }
     db.set_busy_timeout(settings.busy_timeout);
     db.refuse_quoted_strings();
     db.register_collations().map_err(|failure| translate(failure, None))?;
@@ -136,9 +147,17 @@ pub(crate) fn name_file(error: Error, settings: &Settings) -> Error {
     }
 }
 
-/// Reads the file's head and its schema: fails where either is damaged.
-fn read_schema(db: &mut ffi::Connection) -> Result<(), Failure> {
-    db.exec("SELECT count(*) FROM sqlite_schema")
+/// Reads the file's head and its schema: fails where either is damaged, and where the key is wrong.
+pub(crate) fn read_schema(db: &mut ffi::Connection, settings: &Settings) -> Result<()> {
+    let read = db.exec("SELECT count(*) FROM sqlite_schema");
+    read.map_err(|failure| {
+        #[cfg(feature = "encryption")]
+        if settings.key.is_some() && failure.code & 0xff == codes::SQLITE_NOTADB {
+            return crate::key::wrong_key(settings).with_source(crate::SqliteError::from(failure));
+        }
+        let _ = settings;
+        translate(failure, None)
+    })
 }
 
 /// Where tables are tracked, rows that go since others replace them are to set off what deletes do.
@@ -157,7 +176,7 @@ fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
     if settings.path.is_some() && settings.locking == Locking::Exclusive {
         db.exec("PRAGMA locking_mode = exclusive")?;
     }
-    if let Some(size) = settings.cache {
+    if let Some(size) = settings.cache_size() {
         db.exec(&format!("PRAGMA cache_size = {size}"))?;
     }
     if let Some(size) = settings.mmap {

@@ -97,6 +97,8 @@ pub(crate) struct Settings {
     /// tables.
     pub private: bool,
     pub vfs: Option<String>,
+    #[cfg(feature = "encryption")]
+    pub key: Option<crate::Key>,
     /// Functions that SQL may call.
     pub functions: Vec<Function>,
 }
@@ -119,6 +121,8 @@ impl Default for SqliteBuilder {
                 create: true,
                 private: false,
                 vfs: None,
+                #[cfg(feature = "encryption")]
+                key: None,
                 functions: Vec::new(),
             },
         }
@@ -206,6 +210,42 @@ impl SqliteBuilder {
         self
     }
 
+    /// Opens an encrypted file, or makes one, by SQLCipher: AES-256 in CBC mode, each page with an
+    /// HMAC-SHA512. The log and the journal are encrypted too. Each connection then keeps 16 MB of
+    /// decrypted pages, less where there are more than seven readers, unless [`cache_bytes`](Self::cache_bytes) says otherwise: a page that is not
+    /// there costs about ten times what it costs in a plain file.
+    ///
+    /// A wrong key gives `Denied` when the file is opened.
+    #[cfg(feature = "encryption")]
+    pub fn key(mut self, key: crate::Key) -> Self {
+        self.settings.key = Some(key);
+        self
+    }
+
+    /// Whether a key was given.
+    #[must_use]
+    pub fn has_key(&self) -> bool {
+        #[cfg(feature = "encryption")]
+        return self.settings.key.is_some();
+        #[cfg(not(feature = "encryption"))]
+        false
+    }
+
+    /// Gives a file that nobody has open another key: encrypts a plain one, for which the builder has
+    /// no [`key`](Self::key), and makes an encrypted one plain where `new` is `None`.
+    ///
+    /// The file is written anew beside its place, checked, and put there by a rename: at every moment
+    /// it opens with the old key or with the new one. What was in its blocks on the disk before is not
+    /// overwritten. A table's hidden row numbers may be others afterwards, as after `VACUUM`.
+    ///
+    /// # Errors
+    /// `Denied` where the builder's key is wrong; `Busy` where somebody has it open; `Corrupt`,
+    /// `Full`, `ReadOnly`, `Io`.
+    #[cfg(feature = "encryption")]
+    pub fn change_key(self, path: impl AsRef<Path>, new: Option<&crate::Key>) -> Result<()> {
+        crate::rekey::change_key(path.as_ref(), &self.settings, new)
+    }
+
     /// Adds a function that SQL may call. One of SQLite's own with the same name and number of
     /// arguments gives way to it.
     pub fn function(mut self, function: Function) -> Self {
@@ -219,18 +259,21 @@ impl SqliteBuilder {
     /// `Corrupt` where it is not a database or is damaged, with nothing changed in it; `ReadOnly`
     /// where it can't be written and [`read_only`](Self::read_only) was not asked for; `Io` where
     /// it, or its folder, is missing; `Busy` where another process holds it; `Config` for a page
-    /// size that is none, and for a VFS that SQLite does not have.
-    pub fn open(mut self, path: impl AsRef<Path>) -> Result<Sqlite> {
-        self.settings.path = Some(path.as_ref().to_owned());
-        Sqlite::with(self.settings)
+    /// size that is none, and for a VFS that SQLite does not have; `Denied` for a wrong key.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Sqlite> {
+        Sqlite::with(self.settings.for_file(path.as_ref())?)
     }
 
     /// Opens a new database in memory, gone when it is closed. Journal, locking and sync settings
     /// have no effect.
     ///
     /// # Errors
-    /// `Config` for a page size that is none.
+    /// `Config` for a page size that is none, and where a key was given: memory is not encrypted.
     pub fn open_memory(mut self) -> Result<Sqlite> {
+        if self.has_key() {
+            let message = "a database in memory can't be encrypted: leave the key out";
+            return Err(Error::new(ErrorKind::Config, message));
+        }
         self.settings.path = None;
         Sqlite::with(self.settings)
     }
@@ -265,7 +308,39 @@ impl SqliteBuilder {
     }
 }
 
+/// How much of an encrypted file each connection keeps, and all of them together, unless they are
+/// told: in KiB.
+#[cfg(feature = "encryption")]
+const ENCRYPTED_CACHE: (i64, i64) = (16_384, 131_072);
+
 impl Settings {
+    /// The settings for one file: the key is made that a password gives there.
+    ///
+    /// # Errors
+    /// `Io` where the salt in the file can't be read.
+    pub(crate) fn for_file(&self, path: &Path) -> Result<Self> {
+        Ok(Self {
+            path: Some(path.to_owned()),
+            #[cfg(feature = "encryption")]
+            key: self.key.as_ref().map(|key| key.for_file(path)).transpose()?,
+            ..self.clone()
+        })
+    }
+
+    /// The pages that each connection keeps, as SQLite's pragma has it.
+    pub(crate) fn cache_size(&self) -> Option<i64> {
+        #[cfg(feature = "encryption")]
+        return self.cache.or_else(|| {
+            let (each, all) = ENCRYPTED_CACHE;
+            let readers = if self.is_single() { 0 } else { self.readers };
+            let share = all / i64::try_from(readers + 1).unwrap_or(all);
+            // As much as a plain file's, at least.
+            self.key.is_some().then(|| -share.clamp(2_000, each))
+        });
+        #[cfg(not(feature = "encryption"))]
+        self.cache
+    }
+
     /// Whether all operations share one connection.
     pub(crate) fn is_single(&self) -> bool {
         (self.path.is_none() && !self.private) || self.locking == Locking::Exclusive

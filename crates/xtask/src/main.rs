@@ -12,6 +12,7 @@
 //! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
 //! clients   the tests of the clients in other languages
+//! encryption  the tests of encrypted files, with SQLCipher in SQLite's place
 //! packages  Debian's packages, installed where something is missing
 //! tree      the files of the repository
 //! cargo     cargo as a child process
@@ -25,6 +26,7 @@ mod cargo;
 mod clients;
 mod crash;
 mod crates;
+mod encryption;
 mod failure;
 mod fixtures;
 mod lengths;
@@ -98,8 +100,8 @@ fn help() -> String {
         "usage: cargo xtask COMMAND\n\n  \
          ci         every check below, then all tests: what CI runs\n  \
          test       all tests of the workspace, with private PostgreSQL and MariaDB servers, or none with\n             \
-         `--no-servers`, and of the clients, unless `--no-clients`; further arguments go to\n             \
-         `cargo test`, and leave the clients out\n  \
+         `--no-servers`, of encryption, unless `--no-encryption`, and of the clients, unless\n             \
+         `--no-clients`; further arguments go to `cargo test`, and leave these two out\n  \
          clients    the tests of the clients in other languages alone\n  \
          check      every check below, without the tests\n  \
          crash      the crash tests over 2,000 seeds each, or `--seeds N`, or the one of `--seed N`\n  \

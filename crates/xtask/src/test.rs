@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use crate::cargo;
 use crate::clients;
+use crate::encryption;
 use crate::failure::{Failure, Outcome};
 use crate::servers::Servers;
 
@@ -12,10 +13,13 @@ use crate::servers::Servers;
 const NO_SERVERS: &str = "--no-servers";
 /// What keeps it from running the tests of the clients in other languages.
 const NO_CLIENTS: &str = "--no-clients";
+/// What keeps it from running the tests of encrypted files.
+const NO_ENCRYPTION: &str = "--no-encryption";
 
 /// Starts database servers, runs `cargo test --workspace` with `arguments` behind, then, where there are none, the tests
-/// of the clients in other languages; shows their output as it comes, and ends with one line `N passed, N failed`. With
-/// `--no-servers` among the arguments it starts none, with `--no-clients` it leaves the clients out.
+/// of encrypted files and of the clients in other languages; shows their output as it comes, and ends with one line
+/// `N passed, N failed`. With `--no-servers` among the arguments it starts none, with `--no-encryption` and
+/// `--no-clients` it leaves those tests out.
 ///
 /// # Errors
 /// When a test failed, when a test binary crashed, when something did not compile, when no test ran at all, and when
@@ -23,11 +27,16 @@ const NO_CLIENTS: &str = "--no-clients";
 pub fn run(arguments: &[String]) -> Outcome {
     let (no_servers, arguments) = split(arguments, NO_SERVERS);
     let (no_clients, arguments) = split(&arguments, NO_CLIENTS);
+    let (no_encryption, arguments) = split(&arguments, NO_ENCRYPTION);
     let servers = if no_servers { Servers::none() } else { Servers::start()? };
     let mut sum = Sum::default();
     let mut outcome = run_with(&servers, &arguments, &mut sum);
     drop(servers);
     // Arguments choose some of cargo's tests: those who give them want no others.
+    if arguments.is_empty() && !no_encryption {
+        let encryption = encryption::run(&mut sum);
+        outcome = outcome.and(encryption);
+    }
     if arguments.is_empty() && !no_clients {
         let clients = clients::run(&mut sum);
         outcome = outcome.and(clients);
@@ -36,7 +45,8 @@ pub fn run(arguments: &[String]) -> Outcome {
     outcome
 }
 
-fn run_with(servers: &Servers, arguments: &[String], sum: &mut Sum) -> Outcome {
+/// Runs `cargo test` with `arguments`, and adds to `sum`.
+pub(crate) fn run_with(servers: &Servers, arguments: &[String], sum: &mut Sum) -> Outcome {
     let mut command = cargo::command(&["test"]);
     // Chosen packages would otherwise be overruled by `--workspace`.
     if !names_packages(arguments) {

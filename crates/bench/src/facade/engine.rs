@@ -33,6 +33,16 @@ pub static ENGINES: [BobakEngine; 12] = [
     BobakEngine::memory("external sqlite memory", "sqlite::memory:").attached(),
 ];
 
+/// The one whose file is encrypted.
+#[cfg(feature = "encryption")]
+pub static ENCRYPTED: BobakEngine = BobakEngine {
+    key: true,
+    ..BobakEngine::file(
+        "sqlite file off exclusive aes",
+        "journal=delete&synchronous=off&locking=exclusive",
+    )
+};
+
 /// The name under which an engine is attached to another.
 const ATTACHED: &str = "far";
 
@@ -71,6 +81,8 @@ pub struct BobakEngine {
     /// Whether it is attached to a main engine, SQLite in memory, which sees its tables as virtual
     /// ones.
     attached: bool,
+    /// Whether the file is encrypted.
+    key: bool,
 }
 
 enum Place {
@@ -82,12 +94,12 @@ enum Place {
 
 impl BobakEngine {
     pub(super) const fn file(name: &'static str, settings: &'static str) -> Self {
-        Self { name, place: Place::File(settings), sqlite: true, attached: false }
+        Self { name, place: Place::File(settings), sqlite: true, attached: false, key: false }
     }
 
     const fn memory(name: &'static str, url: &'static str) -> Self {
         let sqlite = url.len() > "memory:".len();
-        Self { name, place: Place::Url(url), sqlite, attached: false }
+        Self { name, place: Place::Url(url), sqlite, attached: false, key: false }
     }
 
     const fn attached(self) -> Self {
@@ -98,16 +110,23 @@ impl BobakEngine {
         match self.place {
             Place::Url(url) => Ok(url.to_owned()),
             Place::File(settings) => {
-                let file = folder.join("bobak.db");
-                let file = file
-                    .to_str()
-                    .ok_or_else(|| Failure::new("the folder's name is not UTF-8"))?
-                    .replace('%', "%25")
-                    .replace('?', "%3F");
-                Ok(format!("sqlite:{file}?{settings}"))
+                let file = in_url(&folder.join("bobak.db"))?;
+                if !self.key {
+                    return Ok(format!("sqlite:{file}?{settings}"));
+                }
+                let key = folder.join("key");
+                std::fs::write(&key, [7; 32])
+                    .map_err(|error| Failure::new(format!("could not write a key: {error}")))?;
+                Ok(format!("sqlite:{file}?{settings}&key_file={}", in_url(&key)?))
             }
         }
     }
+}
+
+/// A path as it stands in a URL.
+fn in_url(path: &Path) -> Result<String, Failure> {
+    let path = path.to_str().ok_or_else(|| Failure::new("the folder's name is not UTF-8"))?;
+    Ok(path.replace('%', "%25").replace('?', "%3F").replace('&', "%26"))
 }
 
 impl Engine for BobakEngine {

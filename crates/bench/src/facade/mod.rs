@@ -11,6 +11,8 @@ mod remote;
 mod server;
 
 pub(crate) use cached::CACHED;
+#[cfg(feature = "encryption")]
+pub(crate) use engine::ENCRYPTED;
 pub(crate) use engine::ENGINES;
 pub(crate) use remote::{ENGINES as REMOTE, program};
 pub(crate) use server::SERVERS;

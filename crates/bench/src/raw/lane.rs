@@ -11,10 +11,12 @@ use crate::lane::{Answer, Engine, Failure, Lane};
 use crate::workload::{Asked, ROWS_PER_COMMIT, Row, Rows, Seen, Task, View, now};
 
 /// The raw lanes, one for each mode.
-pub static ENGINES: [RawEngine; 6] = [
+pub static ENGINES: &[RawEngine] = &[
     RawEngine(Mode::FILE_FULL),
     RawEngine(Mode::FILE_OFF),
     RawEngine(Mode::FILE_OFF_EXCLUSIVE),
+    #[cfg(feature = "encryption")]
+    RawEngine(Mode::ENCRYPTED),
     RawEngine(Mode::WAL_FULL),
     RawEngine(Mode::WAL_NORMAL),
     RawEngine(Mode::MEMORY),

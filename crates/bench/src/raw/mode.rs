@@ -19,6 +19,8 @@ pub struct Mode {
     pub synchronous: &'static str,
     /// The setting `locking_mode`.
     pub locking: &'static str,
+    /// Whether the file is encrypted, by SQLCipher's defaults and a raw key.
+    pub key: bool,
 }
 
 /// The settings on which a rate can depend; both lanes of a pair must agree on them.
@@ -44,6 +46,11 @@ impl Mode {
     pub const FILE_OFF: Self = Self::file("raw sqlite file off", "delete", "off", "normal");
     pub const FILE_OFF_EXCLUSIVE: Self =
         Self::file("raw sqlite file off exclusive", "delete", "off", "exclusive");
+    #[cfg(feature = "encryption")]
+    pub const ENCRYPTED: Self = Self {
+        key: true,
+        ..Self::file("raw sqlite file off exclusive aes", "delete", "off", "exclusive")
+    };
     pub const WAL_FULL: Self = Self::file("raw sqlite file wal full", "wal", "full", "normal");
     pub const WAL_NORMAL: Self =
         Self::file("raw sqlite file wal normal", "wal", "normal", "normal");
@@ -56,7 +63,7 @@ impl Mode {
         synchronous: &'static str,
         locking: &'static str,
     ) -> Self {
-        Self { name, file: true, journal, synchronous, locking }
+        Self { name, file: true, journal, synchronous, locking, key: false }
     }
 
     /// Whether each row of `task` waits for the disk.
@@ -69,6 +76,12 @@ impl Mode {
         let path = self.file.then(|| folder.join("raw.db"));
         let connection = Connection::open(path.as_deref())?;
         let Self { journal, synchronous, locking, .. } = self;
+        if self.key {
+            let key = "07".repeat(32);
+            // As much cache as Bobak gives each connection to an encrypted file.
+            connection
+                .execute(&format!("PRAGMA key = \"x'{key}'\"; PRAGMA cache_size = -16384;"))?;
+        }
         connection.execute(&format!(
             "PRAGMA locking_mode = {locking}; PRAGMA journal_mode = {journal}; \
              PRAGMA synchronous = {synchronous};"

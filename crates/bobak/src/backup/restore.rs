@@ -59,6 +59,13 @@ impl Db {
         match (&target, checked) {
             (url::Target::Memory { .. }, Kind::Snapshot) => put(aside)?,
             #[cfg(feature = "sqlite")]
+            (url::Target::Sqlite { builder, .. }, Kind::Sqlite) if builder.has_key() => {
+                let message = "the backup is not encrypted, and the database is to be: restore it \
+                               without a key, and encrypt it then";
+                let _ = (aside, builder);
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+            #[cfg(feature = "sqlite")]
             (url::Target::Sqlite { builder, .. }, Kind::Sqlite | Kind::Unknown) => {
                 builder.clone().replace(aside, options.overwrite)?;
             }
@@ -83,6 +90,34 @@ impl Db {
     pub fn check_backup(backup: impl AsRef<Path>) -> Result<BackupReport> {
         let scratch = super::Scratch::new()?;
         unpack(backup.as_ref(), &scratch.file("backup"), None)
+    }
+
+    /// As [`check_backup`](Db::check_backup), with the key of the database at this URL, which need not be there.
+    ///
+    /// # Errors
+    /// As [`check_backup`](Db::check_backup); `Denied` for a wrong key; `Config` for a malformed URL.
+    pub fn check_backup_for(backup: impl AsRef<Path>, url: &str) -> Result<BackupReport> {
+        let target = url::Target::of(url)?;
+        let scratch = super::Scratch::new()?;
+        unpack(backup.as_ref(), &scratch.file("backup"), Some(&target))
+    }
+
+    /// Gives an SQLite file that nobody has open another key: encrypts a plain one, and makes one plain where `new` is
+    /// `None`. The URL says where the file is, and where its key. At every moment it opens with the old key or with the
+    /// new one: see [`change_key`](bobak_sqlite::SqliteBuilder::change_key).
+    ///
+    /// # Errors
+    /// `Denied` for a wrong key; `Busy` where somebody has it open; `Unsupported` for another engine; `Config`, `Full`,
+    /// `Io`.
+    #[cfg(feature = "encryption")]
+    pub fn change_key(url: &str, new: Option<&bobak_sqlite::Key>) -> Result<()> {
+        match url::Target::of(url)? {
+            url::Target::Sqlite { path, builder } => builder.change_key(path, new),
+            url::Target::Memory { .. } => {
+                let message = "only SQLite files are encrypted";
+                Err(Error::new(ErrorKind::Unsupported, message))
+            }
+        }
     }
 }
 
@@ -127,6 +162,11 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
 fn check(file: &Path, target: Option<&url::Target>) -> Result<BackupContent> {
     match Kind::of(file)? {
         Kind::Snapshot => Memory::check_file(file),
+        #[cfg(feature = "sqlite")]
+        Kind::Unknown if target.is_some_and(url::Target::has_key) => match target {
+            Some(url::Target::Sqlite { builder, .. }) => builder.clone().check_file(file),
+            _ => Err(foreign()),
+        },
         #[cfg(feature = "sqlite")]
         Kind::Sqlite => bobak_sqlite::Sqlite::builder().check_file(file),
         _ => {

@@ -3,9 +3,9 @@
 use crate::Db;
 use crate::sql::only_reads;
 use bobak_core::{
-    Batch, Capabilities, Change, Control, Cursor, CursorId, Engine, Error, ErrorKind, Estimate,
-    OnError, Outcome, Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value,
-    Write,
+    BackupContent, BackupJob, Batch, Capabilities, Change, Control, Cursor, CursorId, Engine,
+    Error, ErrorKind, Estimate, OnError, Outcome, Result, Row, RowBuffer, SchemaChange, Session,
+    Source, TableSchema, Value, Write,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -79,6 +79,10 @@ impl Engine for Named {
 
     fn flush(&self) -> Result<()> {
         self.engine.flush()
+    }
+
+    fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
+        self.engine.backup(job)
     }
 }
 

@@ -11,6 +11,8 @@ mod batches;
 mod cache;
 mod copy;
 mod dynamic;
+#[cfg(feature = "encryption")]
+mod encryption; // run by themselves: SQLCipher takes the place of SQLite
 mod engines;
 mod feed; // every change of tracked tables
 mod fields;

@@ -11,6 +11,8 @@ mod http;
 mod import;
 mod parse;
 mod query;
+#[cfg(feature = "encryption")]
+mod rekey;
 mod restore;
 #[cfg(unix)]
 mod schedule;
@@ -27,6 +29,8 @@ pub use crash::CrashWriter;
 pub use export::Export;
 pub use import::Import;
 pub use query::Query;
+#[cfg(feature = "encryption")]
+pub use rekey::Rekey;
 pub use restore::Restore;
 pub use schema::Schema;
 #[cfg(unix)]

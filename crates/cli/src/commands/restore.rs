@@ -1,6 +1,7 @@
 //! `bobak restore`: a backup put back.
 
 use super::backup::{explain, sentence};
+use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::{Db, RestoreOptions};
@@ -18,7 +19,7 @@ pub struct Restore {
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
 
-    /// The database to make, such as sqlite:app.db
+    /// The database to make, such as sqlite:app.db; with --check, the one whose key the backup has
     #[arg(value_name = "DATABASE", required_unless_present = "check")]
     database: Option<String>,
 
@@ -27,7 +28,7 @@ pub struct Restore {
     overwrite: bool,
 
     /// Only check the backup
-    #[arg(long, conflicts_with_all = ["database", "overwrite"])]
+    #[arg(long, conflicts_with = "overwrite")]
     check: bool,
 }
 
@@ -43,10 +44,20 @@ impl Restore {
     /// # Errors
     /// A backup that was cut off, is damaged, or is none; a database that is there, or that somebody has open.
     pub fn run(&self, screen: &Screen) -> Result<()> {
-        let Some(url) = &self.database else {
-            let report = Db::check_backup(&self.backup)?;
-            screen.note(format_args!("sound: {}", sentence(&report)));
-            return Ok(());
+        let url = self.database.as_deref().map(database::with_key);
+        let url = match (&url, self.check) {
+            (Some(url), false) => url,
+            (url, _) => {
+                // The name of the file means nothing: only its key does.
+                let nowhere = database::with_key("sqlite:backup");
+                let report = match url {
+                    Some(url) => Db::check_backup_for(&self.backup, url)?,
+                    None if nowhere.contains('?') => Db::check_backup_for(&self.backup, &nowhere)?,
+                    None => Db::check_backup(&self.backup)?,
+                };
+                screen.note(format_args!("sound: {}", sentence(&report)));
+                return Ok(());
+            }
         };
         let options = RestoreOptions::new().overwrite(self.overwrite);
         let report =

@@ -246,7 +246,7 @@ fn open(url: &str) -> Result<Arc<dyn Engine>> {
         // As many as there are workers: a client that reads slowly keeps its own from nobody.
         url.push_str(if url.contains('?') { "&readers=64" } else { "?readers=64" });
     }
-    Ok(bobak::engine::open(&url)?)
+    Ok(bobak::engine::open(&crate::database::with_key(&url))?)
 }
 
 /// The lines of a file that hold something, with their numbers: blank ones, and those that begin with #, don't.

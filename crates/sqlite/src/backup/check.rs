@@ -14,10 +14,12 @@ use std::path::Path;
 /// # Errors
 /// `Corrupt` where it is not a database or is damaged; `Io`.
 pub(crate) fn check_file(file: &Path, settings: &Settings) -> Result<BackupContent> {
-    let settings = Settings { path: Some(file.to_owned()), ..settings.clone() };
+    let settings = settings.for_file(file)?;
     let checked = || -> Result<BackupContent> {
         let flags = OpenFlags { read_only: true, create: false };
-        let mut connection = Connection::boxed(open::connect(&settings, flags)?, true);
+        let mut db = open::connect(&settings, flags)?;
+        open::read_schema(&mut db, &settings)?;
+        let mut connection = Connection::boxed(db, true);
         let found = connection.all_rows("PRAGMA integrity_check(1)", &[])?;
         match found.first().and_then(|row| row.first()) {
             Some(Value::Text(text)) if text == "ok" => {}

@@ -12,8 +12,10 @@ mod pace;
 mod replace;
 mod source;
 
-pub(crate) use check::check_file;
+pub(crate) use check::{check_file, count_rows};
 pub(crate) use replace::replace;
+#[cfg(feature = "encryption")]
+pub(crate) use replace::{put_over, take_over};
 
 use crate::engine::Inner;
 use crate::error::translate;
@@ -21,7 +23,6 @@ use crate::ffi::{self, Backup, BackupState, OpenFlags, codes};
 use crate::open;
 use crate::settings::Settings;
 use bobak_core::{BackupContent, BackupJob, BackupPhase, BackupStep, Error, ErrorKind, Result};
-use check::count_rows;
 use pace::Pace;
 use source::Source;
 use std::fs::File;
@@ -97,7 +98,7 @@ fn open_target(file: &Path, settings: &Settings) -> Result<ffi::Connection> {
 }
 
 /// An empty file, to be read by nobody who could not read the database.
-fn make(file: &Path, database: Option<&Path>) -> std::io::Result<()> {
+pub(crate) fn make(file: &Path, database: Option<&Path>) -> std::io::Result<()> {
     let made = File::create(file)?;
     #[cfg(unix)]
     if let Some(database) = database {

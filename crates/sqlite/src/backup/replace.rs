@@ -50,31 +50,53 @@ pub(crate) fn replace(new: Aside, settings: &Settings, overwrite: bool) -> Resul
     Ok(())
 }
 
-/// Takes the old database from everybody else, and ends its log; `None` where it is no database.
+/// Takes the old database from everybody else; `None` where it is no database.
 fn retire(place: &Path, settings: &Settings) -> Result<Option<ffi::Connection>> {
-    let settings = Settings { path: Some(place.to_owned()), ..settings.clone() };
+    match take_over(&settings.for_file(place)?) {
+        Ok(old) => Ok(Some(old)),
+        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Denied) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes a database from everybody else until it is closed, and ends its log.
+///
+/// # Errors
+/// `Busy` where somebody has it open; `Corrupt` where it is no database, `Denied` for a wrong key.
+pub(crate) fn take_over(settings: &Settings) -> Result<ffi::Connection> {
     let flags = OpenFlags { read_only: false, create: false };
-    let retired = || -> Result<ffi::Connection> {
-        let mut old = open::connect(&settings, flags)?;
+    let taken = || -> Result<ffi::Connection> {
+        let mut old = open::connect(settings, flags)?;
+        open::read_schema(&mut old, settings)?;
         for step in [
-            "SELECT count(*) FROM sqlite_schema",
             "PRAGMA locking_mode = exclusive",
             "PRAGMA journal_mode = delete",
+            // The lock stays when the transaction has ended.
             "BEGIN EXCLUSIVE",
+            "COMMIT",
         ] {
             old.exec(step).map_err(|failure| translate(failure, None))?;
         }
         Ok(old)
     };
-    match retired() {
-        Ok(old) => Ok(Some(old)),
-        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
-        Err(error) if error.kind() == ErrorKind::Busy => {
-            let message = format!("somebody has {} open: nothing was done", place.display());
-            Err(Error::new(ErrorKind::Busy, message).with_source(error))
+    taken().map_err(|error| {
+        let named = open::name_file(error, settings);
+        if named.kind() != ErrorKind::Busy {
+            return named;
         }
-        Err(error) => Err(open::name_file(error, &settings)),
-    }
+        let file = settings.path.as_deref().unwrap_or(Path::new(""));
+        let message = format!("somebody has {} open: nothing was done", file.display());
+        Error::new(ErrorKind::Busy, message).with_source(named)
+    })
+}
+
+/// Puts a new file in the place of a database that was [taken over](take_over).
+#[cfg(feature = "encryption")]
+pub(crate) fn put_over(new: Aside, old: Box<crate::connection::Connection>) -> Result<()> {
+    let doing = format!("write {}", new.place().display());
+    let put = new.put().map_err(|error| Error::io(&doing, error));
+    drop(old);
+    put
 }
 
 /// The files that SQLite may keep beside one.

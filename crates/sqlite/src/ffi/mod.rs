@@ -24,6 +24,8 @@ mod atomic_box;
 mod authorizer;
 mod backup;
 mod bind;
+#[cfg(feature = "encryption")]
+mod codec;
 mod collation;
 mod connection;
 mod convert;

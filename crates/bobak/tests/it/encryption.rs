@@ -1,0 +1,324 @@
+//! Encrypted files: nothing of their content is to be found, whatever happens.
+
+use bobak::engine::sqlite::{Key, Sqlite};
+use bobak::{BackupOptions, Compression, RestoreOptions, prelude::*};
+use bobak_testkit::crash::marks;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// What no file may have.
+const MARKER: &str = "marmota-bobak-marker";
+const FOLDER: &str = "BOBAK_TEST_ENCRYPTED_FOLDER";
+const WHAT: &str = "BOBAK_TEST_ENCRYPTED_WHAT";
+
+#[derive(Record, Clone, Debug, PartialEq)]
+struct Secret {
+    id: i64,
+    #[record(index)]
+    text: String,
+}
+
+fn old() -> Key {
+    Key::bytes([1; 32])
+}
+
+fn new() -> Key {
+    Key::password("correct horse").unwrap()
+}
+
+fn open(path: &Path, key: Key) -> Result<Db, Error> {
+    Db::builder().record::<Secret>().open_engine(Sqlite::builder().key(key).open(path)?)
+}
+
+fn fill(db: &Db, rows: usize) {
+    db.create_missing_tables().unwrap();
+    let mut batch = db.batch(BatchOptions::new());
+    for n in 0..rows {
+        batch.insert(&Secret { id: 0, text: format!("{MARKER} {n}") }).unwrap();
+    }
+    batch.finish().unwrap();
+}
+
+fn count(db: &Db) -> u64 {
+    db.table::<Secret>().unwrap().count(Query::all()).unwrap()
+}
+
+/// Looks through every file of a folder.
+fn is_nowhere(marker: &str, folder: &Path) {
+    let mut files = 0;
+    for file in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let content = fs::read(&file).unwrap_or_default();
+        let found = content.windows(marker.len()).any(|part| part == marker.as_bytes());
+        assert!(!found, "{marker} is in {}", file.display());
+        files += 1;
+    }
+    assert!(files > 0);
+}
+
+/// This test's own program in another process, which does one thing of [`in_another_process`].
+fn another(folder: &Path, what: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "encryption::in_another_process", "--ignored", "--nocapture"])
+        .env(FOLDER, folder)
+        .env(WHAT, what)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+#[ignore = "run by the tests below, in a process of its own"]
+fn in_another_process() {
+    let folder = std::env::var_os(FOLDER).unwrap();
+    let path = Path::new(&folder).join("app.db");
+    match std::env::var(WHAT).unwrap().as_str() {
+        "rekey" => Sqlite::builder().key(old()).change_key(&path, Some(&new())).unwrap(),
+        "encrypt" => Sqlite::builder().change_key(&path, Some(&new())).unwrap(),
+        journal => {
+            let builder = Sqlite::builder().journal_mode(journal.parse().unwrap()).key(old());
+            // Too little for a transaction: pages go to the file, and their old content to the journal.
+            let engine = builder.cache_bytes(64 << 10).open(&path).unwrap();
+            let db = Db::builder().record::<Secret>().open_engine(engine).unwrap();
+            fill(&db, 3_000);
+            let transaction = db.begin().unwrap();
+            let table = transaction.table::<Secret>().unwrap();
+            for round in 0.. {
+                let text = format!("{MARKER} changed {round}");
+                table.set_where(Secret::ID.gt(0), [Secret::TEXT.set(text)]).unwrap();
+                println!("\nchanged {round}");
+                std::io::stdout().flush().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn no_text_is_found_while_it_runs_and_after_a_kill() {
+    for journal in ["wal", "delete", "truncate"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = another(folder.path(), journal);
+        let said = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut changed = said.map_while(Result::ok).filter(|line| line.starts_with("changed"));
+        // What it says is read on: else it would end by itself.
+        assert_eq!(changed.by_ref().take(2).count(), 2);
+        is_nowhere(MARKER, folder.path());
+        child.kill().unwrap();
+        changed.for_each(drop);
+        assert!(child.wait().unwrap().code().is_none(), "it was killed");
+        is_nowhere(MARKER, folder.path());
+        is_nowhere("CREATE TABLE", folder.path());
+        let logs = if journal == "wal" { "app.db-wal" } else { "app.db-journal" };
+        assert!(fs::metadata(folder.path().join(logs)).unwrap().len() > 100_000, "{journal}");
+        let db = open(&folder.path().join("app.db"), old()).unwrap();
+        assert_eq!(count(&db), 3_000);
+        let changed = "SELECT count(*) FROM secret WHERE text LIKE '%changed%'";
+        assert_eq!(db.sql::<i64>(changed, ()).unwrap(), [0], "what was not committed is undone");
+        is_nowhere(MARKER, folder.path());
+    }
+}
+
+#[test]
+fn a_wrong_key_is_one_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, plain) = (folder.path().join("app.db"), folder.path().join("plain.db"));
+    fill(&open(&path, new()).unwrap(), 10);
+    fill(
+        &Db::builder().record::<Secret>().open(&format!("sqlite:{}", plain.display())).unwrap(),
+        1,
+    );
+    let before = fs::read(&path).unwrap();
+    let wrong = Key::password("incorrect horse").unwrap();
+    for (file, key) in [(&path, wrong.clone()), (&path, old()), (&plain, new()), (&plain, old())] {
+        let error = open(file, key).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        assert!(!format!("{error:?}").contains("horse"), "{error:?}");
+    }
+    let error = Sqlite::open(&path).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert_eq!(Sqlite::builder().key(old()).open_memory().unwrap_err().kind(), ErrorKind::Config);
+    let builder = Sqlite::builder().key(wrong);
+    assert!(!format!("{builder:?}").contains("horse"), "{builder:?}");
+    let denied = builder.change_key(&path, None).unwrap_err();
+    assert_eq!(denied.kind(), ErrorKind::Denied, "{denied}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(count(&open(&path, new()).unwrap()), 10);
+}
+
+#[test]
+fn keys_in_urls_are_named_and_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("key"), "0123456789abcdef".repeat(4)).unwrap();
+    fs::write(path("password"), "correct horse\n").unwrap();
+    let url = |settings: &str| format!("sqlite:{}?{settings}", path("app.db"));
+    let by_password = url(&format!("password_file={}", path("password")));
+    fill(&Db::builder().record::<Secret>().open(&by_password).unwrap(), 3);
+    assert_eq!(count(&open(path("app.db").as_ref(), new()).unwrap()), 3);
+    for (settings, kind) in [
+        (format!("key_file={}", path("key")), ErrorKind::Denied),
+        (format!("key_file={}", path("password")), ErrorKind::Config),
+        (format!("key_file={}", path("missing")), ErrorKind::Io),
+        ("password_env=NO_SUCH_VARIABLE".to_owned(), ErrorKind::Config),
+        ("password=horse".to_owned(), ErrorKind::Config),
+        ("key=horse".to_owned(), ErrorKind::Config),
+        (format!("key_file={}&password_env=X", path("key")), ErrorKind::Config),
+    ] {
+        let error = Db::open(&url(&settings)).err().unwrap();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(!error.to_string().contains("horse"), "{error}");
+    }
+}
+
+#[test]
+fn files_get_other_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.db");
+    let engine = Sqlite::open(&path).unwrap();
+    let db = Db::builder().record::<Secret>().open_engine(engine).unwrap();
+    fill(&db, 500);
+    db.execute("PRAGMA user_version = 77", ()).unwrap();
+    let busy = Sqlite::builder().busy_timeout(std::time::Duration::from_millis(50));
+    assert_eq!(busy.change_key(&path, Some(&old())).unwrap_err().kind(), ErrorKind::Busy);
+    drop(db);
+    Sqlite::builder().change_key(&path, Some(&old())).unwrap();
+    is_nowhere(MARKER, folder.path());
+    let db = open(&path, old()).unwrap();
+    assert_eq!((count(&db), db.sql::<i64>("PRAGMA user_version", ()).unwrap()), (500, vec![77]));
+    drop(db);
+    Sqlite::builder().key(old()).change_key(&path, Some(&new())).unwrap();
+    assert_eq!(open(&path, old()).err().unwrap().kind(), ErrorKind::Denied);
+    assert_eq!(count(&open(&path, new()).unwrap()), 500);
+    Sqlite::builder().key(new()).change_key(&path, None).unwrap();
+    let db = Db::builder().record::<Secret>().open(&format!("sqlite:{}", path.display())).unwrap();
+    assert_eq!(count(&db), 500);
+    drop(db);
+    let names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names, ["app.db"]);
+}
+
+/// A change of keys is killed at many moments: the file then opens with the one or the other.
+#[test]
+fn a_killed_change_of_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.db");
+    let prepare = |key: Option<Key>| {
+        for file in fs::read_dir(folder.path()).unwrap() {
+            fs::remove_file(file.unwrap().path()).unwrap();
+        }
+        match key {
+            Some(key) => fill(&open(&path, key).unwrap(), 2_000),
+            None => fill(
+                &Db::builder()
+                    .record::<Secret>()
+                    .open_engine(Sqlite::open(&path).unwrap())
+                    .unwrap(),
+                2_000,
+            ),
+        }
+    };
+    let (mut with_old, mut with_new) = (0, 0);
+    for what in ["rekey", "encrypt"] {
+        // At each moment when something new is to be seen in the folder, and some between.
+        for moment in 0..12 {
+            prepare((what == "rekey").then(old));
+            let mut child = another(folder.path(), what);
+            let begun = std::time::Instant::now();
+            let mut seen = 0;
+            while seen <= moment && child.try_wait().unwrap().is_none() {
+                let sizes = fs::read_dir(folder.path()).unwrap().flatten();
+                let new_bytes: u64 = sizes
+                    .filter(|file| file.file_name().to_string_lossy().ends_with(".new"))
+                    .filter_map(|file| file.metadata().ok())
+                    .map(|file| file.len())
+                    .sum();
+                seen = if new_bytes == 0 { 0 } else { 1 + new_bytes / 20_000 };
+                assert!(begun.elapsed().as_secs() < 120, "it does not end");
+            }
+            let _ = child.kill();
+            child.wait().unwrap();
+            match open(&path, new()) {
+                Ok(db) => {
+                    with_new += 1;
+                    assert_eq!(count(&db), 2_000);
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+                    with_old += 1;
+                    let engine = match what {
+                        "rekey" => Sqlite::builder().key(old()).open(&path),
+                        _ => Sqlite::open(&path),
+                    };
+                    let db = Db::builder().record::<Secret>().open_engine(engine.unwrap()).unwrap();
+                    assert_eq!(count(&db), 2_000);
+                }
+            }
+        }
+    }
+    assert!(with_old > 0 && with_new + with_old == 24, "{with_old} old, {with_new} new");
+}
+
+#[test]
+fn backups_are_encrypted_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    for (name, key) in [("bytes", old()), ("password", new())] {
+        let db = open(&place(&format!("{name}.db")), key.clone()).unwrap();
+        fill(&db, 400);
+        let backup = place(&format!("{name}.backup"));
+        let report = db.backup(&backup, &BackupOptions::new(), |_| Ok(())).unwrap();
+        assert!(report.compared && report.rows() == 400);
+        is_nowhere(MARKER, folder.path());
+        let packed = BackupOptions::new().compression(Compression::Zstd);
+        let refused = db.backup(place("packed"), &packed, |_| Ok(())).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
+        assert_eq!(count(&open(&backup, key).unwrap()), 400);
+        assert_eq!(Db::check_backup(&backup).unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+    fs::write(place("password"), "correct horse").unwrap();
+    fs::write(place("wrong"), "incorrect horse").unwrap();
+    let with = |target: &str, password: &str| {
+        format!("sqlite:{}?password_file={}", place(target).display(), place(password).display())
+    };
+    let backup = place("password.backup");
+    assert_eq!(Db::check_backup_for(&backup, &with("x.db", "password")).unwrap().rows(), 400);
+    let error = Db::restore(&backup, &with("restored.db", "wrong"), &RestoreOptions::new());
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Denied);
+    assert!(!place("restored.db").exists());
+    Db::restore(&backup, &with("restored.db", "password"), &RestoreOptions::new()).unwrap();
+    let over = RestoreOptions::new().overwrite(true);
+    Db::restore(&backup, &with("restored.db", "password"), &over).unwrap();
+    assert_eq!(count(&open(&place("restored.db"), new()).unwrap()), 400);
+    is_nowhere(MARKER, folder.path());
+}
+
+/// What is done while others write, as on a plain file.
+#[test]
+fn commits_survive_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Sqlite::builder().key(old()).open(folder.path().join("a.db")).unwrap();
+    marks::write(&engine, false, &mut |number| number < 20).unwrap();
+    drop(engine);
+    let engine = Sqlite::builder().key(old()).open(folder.path().join("a.db")).unwrap();
+    assert!(marks::read(&engine).unwrap() >= 20);
+}
+
+/// The suite that every engine passes.
+mod suite {
+    use bobak::engine::sqlite::{Key, Sqlite, Synchronous};
+    use bobak_testkit::Fixture;
+    use std::time::Duration;
+
+    fn fresh() -> bobak::Result<Fixture> {
+        let folder = tempfile::tempdir().map_err(|e| bobak::Error::io("make a folder", e))?;
+        Fixture::persistent(move || {
+            let builder = Sqlite::builder().synchronous(Synchronous::Off).key(Key::bytes([9; 32]));
+            let builder = builder.busy_timeout(Duration::from_millis(300));
+            Ok(Box::new(builder.open(folder.path().join("a.db"))?))
+        })
+    }
+    bobak_testkit::conformance!(fresh);
+}

@@ -1,0 +1,260 @@
+//! Keys of encrypted files.
+
+use crate::settings::Settings;
+use argon2::{Algorithm, Argon2, Params, Version};
+use bobak_core::{Error, ErrorKind, Result};
+use std::fmt::{self, Write as _};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// How many bytes a key has.
+pub(crate) const KEY_BYTES: usize = 32;
+/// How many bytes of salt stand at the beginning of an encrypted file.
+const SALT_BYTES: usize = 16;
+/// What a file begins with that is not encrypted.
+const PLAIN: &[u8; SALT_BYTES] = b"SQLite format 3\0";
+/// More than any file of a key or password has.
+const LONGEST_FILE: u64 = 4_096;
+
+/// The key of an encrypted file: 32 bytes, or a password. Its memory is cleared when the last clone is
+/// dropped, and no text shows it.
+///
+/// From a password the key is made by Argon2id (version 19; 19 MiB, 2 passes, 1 lane) with the salt
+/// that the file begins with, once for each [`Sqlite`](crate::Sqlite) that is opened.
+///
+/// ```
+/// use bobak_sqlite::{Key, Sqlite};
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("app.db");
+/// let key = Key::bytes([7; 32]);
+/// assert_eq!(format!("{key:?}"), "Key(…)");
+/// let engine = Sqlite::builder().key(key).open(&path)?;
+/// assert!(Sqlite::builder().key(Key::bytes([8; 32])).open(&path).is_err());
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Key(Secret);
+
+#[derive(Clone)]
+enum Secret {
+    Bytes(Arc<Zeroizing<[u8; KEY_BYTES]>>),
+    Password(Arc<Zeroizing<String>>),
+    /// The key and the salt of one file.
+    OfFile(Arc<Zeroizing<[u8; KEY_BYTES]>>, [u8; SALT_BYTES]),
+}
+
+impl Key {
+    /// A key of 32 random bytes.
+    #[must_use]
+    pub fn bytes(key: [u8; KEY_BYTES]) -> Self {
+        Self(Secret::Bytes(Arc::new(Zeroizing::new(key))))
+    }
+
+    /// A password: any text.
+    ///
+    /// # Errors
+    /// `Config` for an empty one.
+    pub fn password(password: impl Into<String>) -> Result<Self> {
+        let password = Zeroizing::new(password.into());
+        if password.is_empty() {
+            return Err(Error::new(ErrorKind::Config, "the password is empty"));
+        }
+        Ok(Self(Secret::Password(Arc::new(password))))
+    }
+
+    /// The key that a file holds: 32 bytes, or 64 hexadecimal digits with white space around.
+    ///
+    /// # Errors
+    /// `Config` for a file with anything else; `Io`.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let content = read_secret(path)?;
+        if let Ok(bytes) = <[u8; KEY_BYTES]>::try_from(&content[..]) {
+            return Ok(Self::bytes(bytes));
+        }
+        from_digits(content.trim_ascii()).map(Self::bytes).ok_or_else(|| {
+            let message = format!(
+                "{} holds no key: it has to be 32 bytes, or 64 hexadecimal digits",
+                path.display()
+            );
+            Error::new(ErrorKind::Config, message)
+        })
+    }
+
+    /// The password that a file holds in its first line.
+    ///
+    /// # Errors
+    /// `Config` for an empty one, and for one that is no UTF-8; `Io`.
+    pub fn from_password_file(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let content = read_secret(path)?;
+        let line = content.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let text = std::str::from_utf8(line).map_err(|_| {
+            let message = format!("the password in {} is no UTF-8", path.display());
+            Error::new(ErrorKind::Config, message)
+        })?;
+        Self::password(text)
+    }
+
+    /// What SQLCipher takes, `x'…'`; where it was made for a file, with its salt.
+    pub(crate) fn literal(&self) -> Zeroizing<String> {
+        let (key, salt): (&[u8], &[u8]) = match &self.0 {
+            Secret::Bytes(key) => (&key[..], &[]),
+            Secret::OfFile(key, salt) => (&key[..], salt),
+            // A password is never used before its key is made.
+            Secret::Password(_) => (&[], &[]),
+        };
+        let mut text = Zeroizing::new(String::with_capacity(2 * (KEY_BYTES + SALT_BYTES) + 3));
+        text.push_str("x'");
+        for byte in key.iter().chain(salt) {
+            let _ = write!(text, "{byte:02x}");
+        }
+        text.push('\'');
+        text
+    }
+
+    /// The key for the file at a path, or for a new one there.
+    ///
+    /// # Errors
+    /// `Io`; `Engine` where the system gives no random numbers.
+    pub(crate) fn for_file(&self, path: &Path) -> Result<Self> {
+        let Secret::Password(password) = &self.0 else {
+            return Ok(self.clone());
+        };
+        let salt = match salt_of(path)? {
+            Some(salt) => salt,
+            None => new_salt()?,
+        };
+        let mut key = Zeroizing::new([0; KEY_BYTES]);
+        let failed = |error: &dyn fmt::Display| {
+            Error::new(ErrorKind::Engine, format!("no key can be made of the password: {error}"))
+        };
+        let parameters =
+            Params::new(19_456, 2, 1, Some(KEY_BYTES)).map_err(|error| failed(&error))?;
+        Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters)
+            .hash_password_into(password.as_bytes(), &salt, &mut key[..])
+            .map_err(|error| failed(&error))?;
+        Ok(Self(Secret::OfFile(Arc::new(key), salt)))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+/// Whether the file is there and not encrypted.
+pub(crate) fn is_plain(path: &Path) -> bool {
+    matches!(beginning(path), Ok(Some(first)) if first == *PLAIN)
+}
+
+/// The error of a file that can't be read with the key that was given.
+pub(crate) fn wrong_key(settings: &Settings) -> Error {
+    let plain = settings.path.as_deref().is_some_and(is_plain);
+    let message = if plain {
+        "the file is not encrypted: open it without a key, or encrypt it"
+    } else {
+        "the key is wrong, or the file is no encrypted database"
+    };
+    Error::new(ErrorKind::Denied, message)
+}
+
+/// The salt of an encrypted file; `None` where there is none yet.
+fn salt_of(path: &Path) -> Result<Option<[u8; SALT_BYTES]>> {
+    beginning(path).map_err(|error| Error::io(&format!("read {}", path.display()), error))
+}
+
+fn beginning(path: &Path) -> std::io::Result<Option<[u8; SALT_BYTES]>> {
+    let mut first = [0; SALT_BYTES];
+    match File::open(path).and_then(|mut file| file.read_exact(&mut first)) {
+        Ok(()) => Ok(Some(first)),
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::UnexpectedEof
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn new_salt() -> Result<[u8; SALT_BYTES]> {
+    let mut salt = [0; SALT_BYTES];
+    getrandom::fill(&mut salt).map_err(|error| {
+        Error::new(ErrorKind::Engine, format!("the system gives no random numbers: {error}"))
+    })?;
+    Ok(salt)
+}
+
+/// The content of a small file.
+fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
+    let doing = |error| Error::io(&format!("read {}", path.display()), error);
+    let length = fs::metadata(path).map_err(doing)?.len().min(LONGEST_FILE);
+    // Made once: a buffer that grows would leave copies behind.
+    let room = usize::try_from(length).unwrap_or(0).max(KEY_BYTES * 4) + 1;
+    let mut content = Zeroizing::new(Vec::with_capacity(room));
+    let file = File::open(path).map_err(doing)?;
+    file.take(LONGEST_FILE).read_to_end(&mut content).map_err(doing)?;
+    Ok(content)
+}
+
+fn from_digits(digits: &[u8]) -> Option<[u8; KEY_BYTES]> {
+    let mut key = Zeroizing::new([0; KEY_BYTES]);
+    if digits.len() != 2 * KEY_BYTES {
+        return None;
+    }
+    for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| !pair.starts_with('+'))?;
+        *byte = u8::from_str_radix(pair, 16).ok()?;
+    }
+    Some(*key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_from_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key");
+        let literal = |content: &[u8]| {
+            fs::write(&file, content).unwrap();
+            Key::from_file(&file).map(|key| key.literal().to_string())
+        };
+        let expected = format!("x'{}'", "ab".repeat(32));
+        assert_eq!(literal(&[0xab; 32]).unwrap(), expected);
+        assert_eq!(literal(format!(" {}\n", "aB".repeat(32)).as_bytes()).unwrap(), expected);
+        for wrong in [&b""[..], b"secret", &[1; 33], "+b".repeat(32).as_bytes()] {
+            assert_eq!(literal(wrong).unwrap_err().kind(), ErrorKind::Config);
+        }
+        fs::write(&file, "secret\r\nmore").unwrap();
+        let key = Key::from_password_file(&file).unwrap();
+        assert!(matches!(&key.0, Secret::Password(text) if **text == "secret"));
+        assert_eq!(Key::password("").unwrap_err().kind(), ErrorKind::Config);
+        assert_eq!(format!("{key:?}"), "Key(…)");
+    }
+
+    #[test]
+    fn a_password_makes_one_key_for_a_salt() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        fs::write(&file, [5; 40]).unwrap();
+        let key = |text: &str| Key::password(text).unwrap().for_file(&file).unwrap().literal();
+        assert_eq!(*key("secret"), *key("secret"));
+        assert_ne!(*key("secret"), *key("Secret"));
+        assert!(key("secret").ends_with(&format!("{}'", "05".repeat(16))));
+        let new = |text: &str| {
+            let missing = folder.path().join("missing.db");
+            Key::password(text).unwrap().for_file(&missing).unwrap().literal()
+        };
+        assert_ne!(*new("secret"), *new("secret"), "a new file has a new salt");
+    }
+}

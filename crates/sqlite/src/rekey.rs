@@ -1,0 +1,61 @@
+//! Another key for a file: the whole of it is written anew beside it and put in its place. So the
+//! file opens at every moment with the old key or with the new one, whatever happens; SQLCipher's
+//! own way, in place, has a moment when its journal has both.
+
+use crate::backup::{check_file, count_rows, make, put_over, take_over};
+use crate::connection::Connection;
+use crate::error::{misuse, translate};
+use crate::key::Key;
+use crate::open;
+use crate::settings::Settings;
+use bobak_core::{Aside, Error, ErrorKind, Result, Value};
+use std::path::Path;
+
+/// Gives a file another key; none makes it plain.
+///
+/// # Errors
+/// `Denied` for a wrong key; `Busy` where somebody has it open; `Full`, `Io`.
+pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) -> Result<()> {
+    let file = |error| Error::io(&format!("open {}", path.display()), error);
+    let path = path.canonicalize().map_err(file)?;
+    let old = settings.for_file(&path)?;
+    let aside = Aside::one_of_many(&path)?;
+    let new = new.map(|key| key.for_file(aside.path())).transpose()?;
+    let mut holder = Connection::boxed(take_over(&old)?, true);
+    let before = count_rows(&mut holder).map_err(|error| open::name_file(error, &old))?;
+    copy(&mut holder, &aside, new.as_ref())?;
+    let written = Settings { path: Some(aside.path().to_owned()), key: new, ..old.clone() };
+    let after = check_file(aside.path(), &written)?;
+    if after.tables != before {
+        let message = format!("the new {} has other rows: nothing was done", path.display());
+        return Err(Error::new(ErrorKind::Corrupt, message));
+    }
+    put_over(aside, holder)
+}
+
+/// Writes the whole database to a new file.
+fn copy(holder: &mut Connection, aside: &Aside, new: Option<&Key>) -> Result<()> {
+    let target = aside.path().to_str().ok_or_else(|| misuse("the path must be UTF-8"))?;
+    make(aside.path(), Some(aside.place()))
+        .map_err(|error| Error::io(&format!("make {target}"), error))?;
+    let literal = new.map(Key::literal);
+    // An empty key is that of a plain file.
+    let key = literal.as_ref().map_or("", |literal| literal.as_str());
+    holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ?", &[target.into(), Value::from(key)])?;
+    let copied = fill(holder);
+    let detached = holder.run_owned("DETACH DATABASE bobak_new");
+    copied.and(detached)
+}
+
+fn fill(holder: &mut Connection) -> Result<()> {
+    let failed = |failure| translate(failure, None);
+    // Nothing of it is worth a journal: it is whole, or thrown away.
+    holder.db.exec("PRAGMA bobak_new.journal_mode = off").map_err(failed)?;
+    holder.db.exec("PRAGMA bobak_new.synchronous = full").map_err(failed)?;
+    holder.db.exec("SELECT sqlcipher_export('bobak_new')").map_err(failed)?;
+    for name in ["user_version", "application_id"] {
+        let value = holder.first_integer(&format!("PRAGMA main.{name}"))?;
+        holder.run_owned(&format!("PRAGMA bobak_new.{name} = {value}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! The tests of encrypted files: run by themselves, since SQLCipher takes the place of SQLite in the whole build.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, Outcome};
+use crate::packages;
+use crate::servers::Servers;
+use crate::test::{self, Sum};
+
+const CURE: &str = "install OpenSSL's headers (Debian: `apt-get install libssl-dev`), or leave the tests of encryption \
+                    out with `cargo xtask test --no-encryption`";
+
+/// Runs them, and adds them to `sum`.
+///
+/// # Errors
+/// When OpenSSL's headers are missing and can't be installed, and when a test failed.
+pub fn run(sum: &mut Sum) -> Outcome {
+    println!("\n== encryption ==");
+    if !has_openssl() && !packages::install(&["libssl-dev"]) {
+        return Err(Failure::new("OpenSSL's headers are not installed", CURE));
+    }
+    let package = ["-p", "bobak", "--features", "encryption", "--test", "it"];
+    let arguments: Vec<String> =
+        package.iter().chain(&["--", "encryption::"]).map(ToString::to_string).collect();
+    test::run_with(&Servers::none(), &arguments, sum)
+}
+
+/// Whether the compiler finds OpenSSL's headers.
+fn has_openssl() -> bool {
+    let given = ["OPENSSL_DIR", "OPENSSL_INCLUDE_DIR"].map(env::var_os);
+    let given = given.into_iter().flatten().flat_map(|folder| {
+        let folder = PathBuf::from(folder);
+        [folder.join("include"), folder]
+    });
+    let usual = ["/usr/include", "/usr/local/include"].map(PathBuf::from);
+    given.chain(usual).any(|folder| folder.join(Path::new("openssl/crypto.h")).is_file())
+        || cfg!(target_os = "macos")
+}
