@@ -24,6 +24,11 @@ fn old() -> Key {
     Key::bytes([1; 32])
 }
 
+/// As quick as `old`: making a key of a password takes its time.
+fn other() -> Key {
+    Key::bytes([2; 32])
+}
+
 fn new() -> Key {
     Key::password("correct horse").unwrap()
 }
@@ -75,8 +80,8 @@ fn in_another_process() {
     let folder = std::env::var_os(FOLDER).unwrap();
     let path = Path::new(&folder).join("app.db");
     match std::env::var(WHAT).unwrap().as_str() {
-        "rekey" => Sqlite::builder().key(old()).change_key(&path, Some(&new())).unwrap(),
-        "encrypt" => Sqlite::builder().change_key(&path, Some(&new())).unwrap(),
+        "rekey" => Sqlite::builder().key(old()).change_key(&path, Some(&other())).unwrap(),
+        "encrypt" => Sqlite::builder().change_key(&path, Some(&other())).unwrap(),
         journal => {
             let builder = Sqlite::builder().journal_mode(journal.parse().unwrap()).key(old());
             // Too little for a transaction: pages go to the file, and their old content to the journal.
@@ -240,7 +245,7 @@ fn a_killed_change_of_keys() {
             }
             let _ = child.kill();
             child.wait().unwrap();
-            match open(&path, new()) {
+            match open(&path, other()) {
                 Ok(db) => {
                     with_new += 1;
                     assert_eq!(count(&db), 2_000);
