@@ -19,21 +19,26 @@ pub fn run() -> Outcome {
         ));
     }
     let folder_text = folder.to_string_lossy();
-    cargo::run_with(
-        &[("BOBAK_FIXTURES", &folder_text)],
+    for arguments in [
+        &["-p", "bobak-testkit", "--test", "it", "--", "fixtures::make"][..],
+        &["-p", "bobak", "--test", "it", "--", "backup::make_fixtures"],
         &[
-            "test",
             "-p",
-            "bobak-testkit",
+            "bobak",
+            "--features",
+            "encryption",
             "--test",
             "it",
             "--",
-            "--exact",
-            "fixtures::make",
-            "--ignored",
+            "encryption::make_fixtures",
         ],
-        "see the output above",
-    )?;
+    ] {
+        cargo::run_with(
+            &[("BOBAK_FIXTURES", &folder_text)],
+            &[&["test"], arguments, &["--exact", "--ignored"]].concat(),
+            "see the output above",
+        )?;
+    }
     println!("made {folder_text}: commit it");
     Ok(())
 }

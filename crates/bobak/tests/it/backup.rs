@@ -308,3 +308,47 @@ fn the_memory_engine() {
     let wrong = Db::restore(&file, "memory:", &RestoreOptions::new()).unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Unsupported);
 }
+
+/// The backups that released versions have made, beside their other files.
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/tests/fixtures");
+
+/// Makes those of this version.
+#[test]
+#[ignore = "run by `cargo xtask fixtures`, before a release"]
+fn make_fixtures() {
+    let folder = std::path::PathBuf::from(std::env::var_os("BOBAK_FIXTURES").unwrap());
+    let db = open("sqlite::memory:");
+    fill(&db);
+    db.execute("DELETE FROM account WHERE id > 40", ()).unwrap();
+    db.execute("VACUUM", ()).unwrap();
+    for (name, compression) in [
+        ("backup.db", Compression::None),
+        ("backup.db.zst", Compression::Zstd),
+        ("backup.db.gz", Compression::Gzip),
+    ] {
+        let options = BackupOptions::new().compression(compression);
+        db.backup(folder.join(name), &options, |_| Ok(())).unwrap();
+    }
+}
+
+#[test]
+fn old_backups_are_restored() {
+    let mut files = 0;
+    for version in fs::read_dir(FIXTURES).unwrap().map(|entry| entry.unwrap().path()) {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["backup.db", "backup.db.zst", "backup.db.gz"] {
+            let file = version.join(name);
+            if !file.exists() || !cfg!(feature = "compress") && name != "backup.db" {
+                continue;
+            }
+            let place = url(&folder.path().join(name), "");
+            let report = Db::restore(&file, &place, &RestoreOptions::new()).unwrap();
+            assert_eq!(report.tables, [("account".to_owned(), 40)], "{}", file.display());
+            let accounts = open(&place).table::<Account>().unwrap().list(Query::all()).unwrap();
+            let expected = |id| Account { id, balance: 100, name: format!("{id:060}") };
+            assert_eq!(accounts, (1..=40).map(expected).collect::<Vec<_>>());
+            files += 1;
+        }
+    }
+    assert!(files > 0);
+}
