@@ -12,6 +12,7 @@
 //! * [`Batch`] sends many writes as one; a [`Pipeline`] takes writes whose results are fetched
 //!   later; [`Transaction`] makes them all happen or none.
 //! * [`Db::backup`] takes a backup while others write, [`Db::restore`] puts it back.
+//! * [`Follower`] keeps another database as this one is, whatever its engine.
 //! * [`Db::copy_to`] moves tables to another database, whatever its engine.
 //! * [`feed`] is every change of chosen tables, for followers, live views and history.
 //! * [`DynTable`] and [`DynRow`] serve tables that no struct describes.
@@ -32,6 +33,7 @@ mod diff;
 mod dynamic;
 pub mod feed;
 mod outcomes;
+mod follow;
 mod parameters;
 mod pipeline;
 mod retry;
@@ -59,6 +61,7 @@ pub use copy::{CopyOptions, CopyProgress, CopyReport};
 pub use db::Db;
 pub use diff::{Difference, diff};
 pub use dynamic::{DynRows, DynTable};
+pub use follow::{CheckedTable, FollowCheck, Followed, Follower};
 pub use parameters::Parameters;
 pub use pipeline::{Pipeline, PipelineOptions, Ticket};
 pub use rows::Rows;

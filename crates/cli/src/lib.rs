@@ -75,6 +75,7 @@ enum Command {
     Restore(commands::Restore),
     #[cfg(feature = "encryption")]
     Rekey(commands::Rekey),
+    Follow(commands::Follow),
     #[cfg(unix)]
     Serve(commands::Serve),
     #[cfg(unix)]
@@ -92,6 +93,7 @@ Examples:
   bobak export sqlite:flights.db --table flights --output flights.ndjson
   bobak copy sqlite:flights.db memory:flights.bobak --checksum
   bobak backup sqlite:flights.db flights-backup.db.zst
+  bobak follow sqlite:app.db sqlite:copy.db --track
   bobak serve app.db --unix /run/app.socket
   bobak bench --rows 100000 --engines \"sqlite memory\"
 
@@ -122,6 +124,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Restore(command) => command.run(&screen),
         #[cfg(feature = "encryption")]
         Command::Rekey(command) => command.run(&screen),
+        Command::Follow(command) => command.run(&screen),
         #[cfg(unix)]
         Command::Serve(command) => command.run(&screen),
         #[cfg(unix)]

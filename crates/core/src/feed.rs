@@ -16,6 +16,8 @@ use std::sync::{Arc, OnceLock};
 pub const FEED: &str = "bobak_feed";
 /// The table with the names of the tables that are tracked.
 pub const TRACKED: &str = "bobak_tracked";
+/// The table in which a follower notes how far it has come.
+pub const FOLLOW: &str = "bobak_follow";
 /// What the name of a log begins with; its table's name follows.
 pub const LOG: &str = "bobak_log_";
 /// How many columns of a log come before those of its table.
@@ -79,7 +81,8 @@ pub fn is_own(table: &str) -> bool {
     let begins = |prefix: &str| {
         table.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
-    table.eq_ignore_ascii_case(FEED) || table.eq_ignore_ascii_case(TRACKED) || begins(LOG)
+    let is = |name: &&str| table.eq_ignore_ascii_case(name);
+    [FEED, TRACKED, FOLLOW].iter().any(is) || begins(LOG)
 }
 
 /// The log of a table; where `history` is set with an index over the key before and one over the key
@@ -173,6 +176,21 @@ pub fn tracked_schema() -> &'static Arc<TableSchema> {
             .column(ColumnSchema::new("id", Type::I64))
             .column(ColumnSchema::of::<String>("name"))
             .column(ColumnSchema::new("pruned", Type::I64));
+        fixed(table)
+    })
+}
+
+/// The table [`FOLLOW`]: its one row has the `id` 1. `filled` is 0 while the first copy is made;
+/// `tables` are the names of the followed tables, a line each.
+#[must_use]
+pub fn follow_schema() -> &'static Arc<TableSchema> {
+    static SCHEMA: OnceLock<Arc<TableSchema>> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let table = TableSchema::builder(FOLLOW)
+            .column(ColumnSchema::new("id", Type::I64))
+            .column(ColumnSchema::new("place", Type::I64))
+            .column(ColumnSchema::new("filled", Type::I64))
+            .column(ColumnSchema::of::<String>("tables"));
         fixed(table)
     })
 }

@@ -4,7 +4,7 @@ use bobak_core::{ColumnSchema, Error, ErrorKind, Result, Row, TableSchema, Type,
 
 /// The way of a row from the source's columns to the target's.
 #[derive(Debug)]
-pub(super) struct Columns {
+pub(crate) struct Columns {
     /// For each column of the target.
     ways: Vec<Way>,
 }
@@ -22,7 +22,7 @@ enum Way {
 impl Columns {
     /// # Errors
     /// `Schema`, naming a column that one of the two lacks or that is of another type in the target; or the key.
-    pub(super) fn new(source: &TableSchema, target: &TableSchema) -> Result<Self> {
+    pub(crate) fn new(source: &TableSchema, target: &TableSchema) -> Result<Self> {
         for column in source.columns() {
             target.column(&column.name).map_err(|_| {
                 differs(format!("the target's table has no column '{}'", column.name))
@@ -46,7 +46,7 @@ impl Columns {
     ///
     /// # Errors
     /// As [`ColumnSchema::accept`].
-    pub(super) fn values<'r>(&self, row: &'r dyn Row, out: &mut Vec<Value<'r>>) -> Result<()> {
+    pub(crate) fn values<'r>(&self, row: &'r dyn Row, out: &mut Vec<Value<'r>>) -> Result<()> {
         out.clear();
         for way in &self.ways {
             out.push(match way {
@@ -58,8 +58,29 @@ impl Columns {
         Ok(())
     }
 
+    /// The target's values of a key of the source, in key order.
+    ///
+    /// # Errors
+    /// As [`ColumnSchema::accept`].
+    pub(crate) fn key(
+        &self,
+        source: &TableSchema,
+        target: &TableSchema,
+        row: &dyn Row,
+    ) -> Result<Vec<Value<'static>>> {
+        let value = |&place: &usize| {
+            let name = target.columns().get(place).map_or("", |column| &column.name);
+            let found = row.get(source.column(name)?);
+            match self.ways.get(place) {
+                Some(Way::Into(_, column)) => column.accept(found.into()),
+                _ => Ok(found.to_owned()),
+            }
+        };
+        target.key().iter().map(value).collect()
+    }
+
     /// Whether the target's column at this place comes from the source.
-    pub(super) fn is_copied(&self, place: usize) -> bool {
+    pub(crate) fn is_copied(&self, place: usize) -> bool {
         self.ways.get(place).is_some_and(|way| !matches!(way, Way::Own(_)))
     }
 }

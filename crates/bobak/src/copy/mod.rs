@@ -5,6 +5,9 @@ mod columns;
 mod order;
 mod rows;
 
+pub(crate) use columns::Columns;
+pub(crate) use rows::{sum_row, walk};
+
 use crate::Db;
 use bobak_core::{Engine, Error, ErrorKind, Result, SchemaChange, TableSchema};
 use rows::Rows;
@@ -155,6 +158,30 @@ fn copy_table(
     progress: &mut dyn FnMut(CopyProgress<'_>),
 ) -> Result<CopyReport> {
     let source = Arc::new(source);
+    let (created, target) = target_of(to, &source)?;
+    let rows = Rows::new(from, to, &source, target)?;
+    let found = rows.begin(options.resume)?;
+    let copied = rows.copy(&found, options.batch_rows, progress)?;
+    rows.check_count()?;
+    let checksum = if options.checksum { Some(rows.check_sum(progress)?) } else { None };
+    Ok(CopyReport { table: source.name().to_owned(), created, found: found.rows, copied, checksum })
+}
+
+/// Copies the rows of a table into an empty one, while both may be in use.
+pub(crate) fn fill(
+    from: &dyn Engine,
+    to: &dyn Engine,
+    source: &Arc<TableSchema>,
+    target: &Arc<TableSchema>,
+    progress: &mut dyn FnMut(CopyProgress<'_>),
+) -> Result<u64> {
+    let rows = Rows::new(from, to, source, Arc::clone(target))?;
+    let found = rows.begin(false)?;
+    rows.copy(&found, CopyOptions::new().batch_rows, progress)
+}
+
+/// The table of the target, and whether it was made for that.
+fn target_of(to: &dyn Engine, source: &Arc<TableSchema>) -> Result<(bool, Arc<TableSchema>)> {
     let find = |tables: Vec<TableSchema>| {
         tables.into_iter().find(|table| table.name().eq_ignore_ascii_case(source.name()))
     };
@@ -163,16 +190,11 @@ fn copy_table(
     let target = match there {
         Some(target) => target,
         None => {
-            to.alter(&[SchemaChange::CreateTable(Arc::clone(&source))])?;
+            to.alter(&[SchemaChange::CreateTable(Arc::clone(source))])?;
             find(to.tables()?).ok_or_else(|| {
                 Error::new(ErrorKind::Schema, "the table was made, but is not to be seen")
             })?
         }
     };
-    let rows = Rows::new(from, to, &source, Arc::new(target))?;
-    let found = rows.begin(options.resume)?;
-    let copied = rows.copy(&found, options.batch_rows, progress)?;
-    rows.check_count()?;
-    let checksum = if options.checksum { Some(rows.check_sum(progress)?) } else { None };
-    Ok(CopyReport { table: source.name().to_owned(), created, found: found.rows, copied, checksum })
+    Ok((created, Arc::new(target)))
 }

@@ -172,26 +172,9 @@ impl<'a> Rows<'a> {
         batch.push(&Write { table, verb, fields, values: &values })
     }
 
-    /// The sum of one row in the target's form. The order of rows has no say in a table's sum.
+    /// The sum of one row in the target's form.
     fn sum(&self, row: &dyn Row) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        for place in (0..row.len()).filter(|&place| self.columns.is_copied(place)) {
-            match row.get(place) {
-                ValueRef::Null => hasher.write_u8(0),
-                ValueRef::Int(value) => {
-                    hasher.write_u8(1);
-                    hasher.write_i64(value);
-                }
-                ValueRef::Float(value) => {
-                    hasher.write_u8(2);
-                    // The two zeros are equal.
-                    hasher.write_u64((value + 0.0).to_bits());
-                }
-                ValueRef::Text(value) => add_bytes(&mut hasher, 3, value.as_bytes()),
-                ValueRef::Bytes(value) => add_bytes(&mut hasher, 4, value),
-            }
-        }
-        hasher.finish()
+        sum_row(&self.columns, row)
     }
 
     /// The key of the target's last row, in the source's form.
@@ -216,6 +199,28 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// The sum of one row in the target's form. The order of rows has no say in a table's sum.
+pub(crate) fn sum_row(columns: &Columns, row: &dyn Row) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for place in (0..row.len()).filter(|&place| columns.is_copied(place)) {
+        match row.get(place) {
+            ValueRef::Null => hasher.write_u8(0),
+            ValueRef::Int(value) => {
+                hasher.write_u8(1);
+                hasher.write_i64(value);
+            }
+            ValueRef::Float(value) => {
+                hasher.write_u8(2);
+                // The two zeros are equal.
+                hasher.write_u64((value + 0.0).to_bits());
+            }
+            ValueRef::Text(value) => add_bytes(&mut hasher, 3, value.as_bytes()),
+            ValueRef::Bytes(value) => add_bytes(&mut hasher, 4, value),
+        }
+    }
+    hasher.finish()
+}
+
 fn add_bytes(hasher: &mut DefaultHasher, tag: u8, bytes: &[u8]) {
     hasher.write_u8(tag);
     hasher.write_usize(bytes.len());
@@ -236,7 +241,7 @@ fn count(session: &dyn Session, select: Select) -> Result<u64> {
 }
 
 /// Hands rows out a part at a time, so that those who take long over one hold nothing up in the engine.
-fn walk(
+pub(crate) fn walk(
     session: &dyn Session,
     select: &Select,
     mut each: impl FnMut(&dyn Row) -> Result<()>,

@@ -81,7 +81,7 @@ impl Db {
 }
 
 impl Changes {
-    pub(super) fn new(engine: Arc<dyn Engine>) -> Self {
+    pub(crate) fn new(engine: Arc<dyn Engine>) -> Self {
         Self { engine, since: 0, limit: PAGE, tables: Vec::new(), logs: None }
     }
 

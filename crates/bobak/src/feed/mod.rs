@@ -29,4 +29,13 @@ pub use history::Revision;
 pub use prune::Keep;
 pub use track::TrackOptions;
 
+pub(crate) use read::{logs_in, page};
 pub(crate) use track::{Wanted, track_missing};
+
+use bobak_core::{Engine, Result, TableSchema};
+use std::sync::Arc;
+
+/// The tracked tables of an engine, by name.
+pub(crate) fn logs(engine: &dyn Engine) -> Result<Vec<Arc<TableSchema>>> {
+    Ok(read::logs(engine)?.into_iter().map(|log| log.table).collect())
+}

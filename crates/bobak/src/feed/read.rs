@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The log of a tracked table.
 #[derive(Clone, Debug)]
-pub(super) struct Log {
+pub(crate) struct Log {
     pub table: Arc<TableSchema>,
     pub schema: Arc<TableSchema>,
     names: Arc<Vec<String>>,
@@ -46,11 +46,22 @@ impl Log {
             ..Select::all(&self.schema)
         };
         let mut changes = Vec::new();
-        session.query(&Source::Select(&select), &mut |row| {
+        let read = session.query(&Source::Select(&select), &mut |row| {
             changes.push(Change::from_log(&self.table, &self.names, row)?);
             Ok(true)
-        })?;
-        Ok(changes)
+        });
+        match read {
+            Err(error) if error.kind() == ErrorKind::Schema => Err(self.misfit(error)),
+            read => read.map(|()| changes),
+        }
+    }
+
+    #[cold]
+    fn misfit(&self, error: Error) -> Error {
+        let message = "the table is not tracked, or was altered past Bobak, so that its log does \
+                       not fit any more: track it again";
+        let misfit = Error::new(ErrorKind::Schema, message).in_table(self.table.name());
+        misfit.with_source(error)
     }
 
     /// The largest number of the changes that a condition keeps; 0 where there are none.
@@ -92,8 +103,12 @@ pub(super) fn tracked(session: &dyn Session) -> Result<Vec<Tracked>> {
 
 /// The logs of all tracked tables.
 pub(super) fn logs(engine: &dyn Engine) -> Result<Vec<Log>> {
-    let session = engine.session()?;
-    let tracked = tracked(&*session)?;
+    logs_in(&*engine.session()?)
+}
+
+/// As [`logs`], in a session.
+pub(crate) fn logs_in(session: &dyn Session) -> Result<Vec<Log>> {
+    let tracked = tracked(session)?;
     if tracked.is_empty() {
         return Ok(Vec::new());
     }
@@ -112,7 +127,7 @@ pub(super) fn last(session: &dyn Session, logs: &[Log]) -> Result<u64> {
 }
 
 /// At most `limit` changes of some tables with numbers above `since`, and up to where that is all.
-pub(super) fn page(
+pub(crate) fn page(
     session: &dyn Session,
     all: &[Log],
     wanted: &[Log],

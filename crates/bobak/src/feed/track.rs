@@ -37,8 +37,8 @@ pub(crate) struct Wanted {
 }
 
 impl Db {
-    /// Tracks a table of the main engine from now on. Nothing where it is tracked already. See
-    /// [`feed`](crate::feed).
+    /// Tracks a table of the main engine from now on. Where it is tracked already its log is made to
+    /// fit it again: after SQL that added a column. See [`feed`](crate::feed).
     ///
     /// # Errors
     /// `Schema` where it is not there; `Unsupported` where the engine can't promise to see every
@@ -47,7 +47,8 @@ impl Db {
     pub fn track_table(&self, name: &str, options: TrackOptions) -> Result<()> {
         let engine = self.main_engine()?;
         let table = Arc::new(crate::db::find_stored(engine.tables()?, name)?);
-        track(&*engine, &table, options).map(|_| ())
+        let history = options.history;
+        engine.alter(&[SchemaChange::Track { table, history }])
     }
 
     /// Tracks a table of the main engine no longer; what was written down of it is lost.

@@ -16,6 +16,7 @@ mod encryption; // run by themselves: SQLCipher takes the place of SQLite
 mod engines;
 mod feed; // every change of tracked tables
 mod fields;
+mod follow; // databases that follow others
 mod front_page;
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed

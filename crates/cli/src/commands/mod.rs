@@ -5,6 +5,7 @@ mod bench;
 mod copy;
 mod crash;
 mod export;
+mod follow;
 mod format;
 #[cfg(unix)]
 mod http;
@@ -27,6 +28,7 @@ pub use bench::Bench;
 pub use copy::Copy;
 pub use crash::CrashWriter;
 pub use export::Export;
+pub use follow::Follow;
 pub use import::Import;
 pub use query::Query;
 #[cfg(feature = "encryption")]

@@ -7,6 +7,7 @@ mod bad_input; // each mistake: its exit code and its sentence
 mod bench; // a small run, and its reports
 mod copy; // from one database to another
 mod export; // the forms of output
+mod follow; // one database kept as another is
 mod import; // types, bad lines, packings
 mod query; // statements, parameters, types
 mod round_trip; // real data in and out without a loss

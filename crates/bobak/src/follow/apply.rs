@@ -1,0 +1,99 @@
+//! Making changes that were read.
+//!
+//! Of each row only its last state counts: what is left then goes in one batch, those that are gone
+//! first. A new state takes the place of all rows that are in its way, by key or by a unique value:
+//! they have others by the end of the page, or of the first copy. So it does not matter whether some
+//! of the changes were made before.
+
+use super::pair::Pair;
+use super::place::{self, NO_FIELDS};
+use crate::feed::{ChangeKind, ChangePage};
+use bobak_core::{
+    Batch, Control, DynRow, Engine, Error, ErrorKind, OnError, Result, Session, Value, Verb, Write,
+    codec,
+};
+use std::collections::HashMap;
+
+/// What is to become of rows: those of the first map are gone, unless the second has them.
+struct States<'c> {
+    /// By pair and encoded key.
+    rows: HashMap<(usize, Vec<u8>), State<'c>>,
+}
+
+struct State<'c> {
+    key: Vec<Value<'static>>,
+    row: Option<&'c DynRow>,
+}
+
+/// Makes a page's changes, and notes its end, in one transaction.
+pub(super) fn apply(
+    to: &dyn Engine,
+    pairs: &[Pair],
+    page: &ChangePage,
+    filled: bool,
+) -> Result<()> {
+    let batch = batch(pairs, &States::of(pairs, page)?)?;
+    let session = to.session()?;
+    session.control(Control::Begin)?;
+    let done = make(&*session, &batch).and_then(|()| place::write(&*session, page.next, filled));
+    match done {
+        Ok(()) => session.control(Control::Commit),
+        Err(error) => {
+            // The session's end would undo it too.
+            let _ = session.control(Control::Rollback);
+            Err(error)
+        }
+    }
+}
+
+fn make(session: &dyn Session, batch: &Batch) -> Result<()> {
+    if batch.is_empty() { Ok(()) } else { session.batch(batch, OnError::Stop, &mut |_| {}) }
+}
+
+impl<'c> States<'c> {
+    fn of(pairs: &[Pair], page: &'c ChangePage) -> Result<Self> {
+        let mut states = Self { rows: HashMap::new() };
+        for change in &page.changes {
+            let name = change.table.name();
+            let same = |pair: &Pair| pair.source.name().eq_ignore_ascii_case(name);
+            let Some(number) = pairs.iter().position(same) else { continue };
+            let Some(pair) = pairs.get(number) else { continue };
+            if change.table.columns().len() != pair.source.columns().len() {
+                let message = "the table was changed while it was read: go on with the next step";
+                return Err(Error::new(ErrorKind::Schema, message).in_table(name));
+            }
+            for (row, left) in [(&change.before, None), (&change.after, change.after.as_ref())] {
+                if let Some(row) = row {
+                    let key = pair.columns.key(&pair.source, &pair.target, row)?;
+                    let mut encoded = Vec::new();
+                    codec::encode_slice(&mut encoded, &key)?;
+                    states.rows.insert((number, encoded), State { key, row: left });
+                }
+            }
+            debug_assert!(change.kind != ChangeKind::Insert || change.before.is_none());
+        }
+        Ok(states)
+    }
+}
+
+fn batch(pairs: &[Pair], states: &States<'_>) -> Result<Batch> {
+    let mut batch = Batch::new();
+    // Rows of a table together, in the order of their encoded keys: the same batch each time.
+    let mut rows: Vec<_> = states.rows.iter().collect();
+    rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+    for ((number, _), state) in rows.iter().filter(|(_, state)| state.row.is_none()) {
+        if let Some(pair) = pairs.get(*number) {
+            let (table, verb) = (&pair.target, Verb::Delete);
+            batch.push(&Write { table, verb, fields: NO_FIELDS, values: &state.key })?;
+        }
+    }
+    let mut values = Vec::new();
+    for ((number, _), state) in rows {
+        if let (Some(pair), Some(row)) = (pairs.get(*number), state.row) {
+            pair.columns.values(row, &mut values)?;
+            let (table, verb) = (&pair.target, Verb::InsertOrReplace);
+            batch.push(&Write { table, verb, fields: NO_FIELDS, values: &values })?;
+        }
+    }
+    Ok(batch)
+}

@@ -1,0 +1,100 @@
+//! Whether a follower has what its source has.
+
+use super::pair::Pair;
+use super::{Follower, PAGE};
+use crate::copy::{sum_row, walk};
+use crate::feed::ChangePage;
+use bobak_core::{Control, Error, ErrorKind, Result, Select, Session};
+
+/// What a comparison found: it was the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FollowCheck {
+    /// The number of the change after which both were compared.
+    pub place: u64,
+    /// The tables, in the order of their names.
+    pub tables: Vec<CheckedTable>,
+}
+
+/// A table that is the same in both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedTable {
+    /// Its name.
+    pub table: String,
+    /// How many rows it has.
+    pub rows: u64,
+    /// The sum over all values. Another version of Bobak may count another.
+    pub checksum: u64,
+}
+
+impl Follower {
+    /// Makes the changes that are left, and compares all rows of both: their numbers, and a
+    /// checksum over their values.
+    ///
+    /// The source is read in one transaction: where its engine has one writer at a time, others
+    /// wait until it is done.
+    ///
+    /// # Errors
+    /// `Conflict` for the first table that differs; as [`step`](Self::step).
+    pub fn check(&mut self) -> Result<FollowCheck> {
+        self.step(std::time::Duration::ZERO)?;
+        let from = std::sync::Arc::clone(&self.from);
+        let source = from.session()?;
+        source.control(Control::Begin)?;
+        let checked = self.check_in(&*source);
+        // It has written nothing.
+        let _ = source.control(Control::Rollback);
+        checked
+    }
+
+    fn check_in(&mut self, source: &dyn Session) -> Result<FollowCheck> {
+        let logs = crate::feed::logs_in(source)?;
+        let followed = logs.iter().filter(|log| self.follows(log.table.name()));
+        let wanted: Vec<_> = followed.cloned().collect();
+        let mut place = self.place.unwrap_or(0);
+        loop {
+            let (changes, next) = crate::feed::page(source, &logs, &wanted, place, PAGE)?;
+            if next == place {
+                break;
+            }
+            super::apply::apply(&*self.to, &self.pairs, &ChangePage { changes, next }, true)?;
+            (place, self.place) = (next, Some(next));
+        }
+        let target = self.to.session()?;
+        let mut tables = Vec::with_capacity(self.pairs.len());
+        for pair in &self.pairs {
+            tables.push(compare(source, &*target, pair)?);
+        }
+        Ok(FollowCheck { place, tables })
+    }
+
+    fn follows(&self, table: &str) -> bool {
+        self.pairs.iter().any(|pair| pair.source.name().eq_ignore_ascii_case(table))
+    }
+}
+
+/// Compares the rows of a table in both.
+fn compare(source: &dyn Session, target: &dyn Session, pair: &Pair) -> Result<CheckedTable> {
+    let (mut rows, mut checksum) = (0_u64, 0_u64);
+    walk(source, &Select::all(&pair.source), |row| {
+        let mut values = Vec::new();
+        pair.columns.values(row, &mut values)?;
+        rows += 1;
+        checksum = checksum.wrapping_add(sum_row(&pair.columns, &values.as_slice()));
+        Ok(())
+    })?;
+    let (mut found, mut sum) = (0_u64, 0_u64);
+    walk(target, &Select::all(&pair.target), |row| {
+        found += 1;
+        sum = sum.wrapping_add(sum_row(&pair.columns, row));
+        Ok(())
+    })?;
+    let table = pair.source.name().to_owned();
+    if (rows, checksum) == (found, sum) {
+        return Ok(CheckedTable { table, rows, checksum });
+    }
+    let message = format!(
+        "the target is not as the source: {found} rows with the checksum {sum:016x}, {rows} with \
+         {checksum:016x} in the source"
+    );
+    Err(Error::new(ErrorKind::Conflict, message).in_table(table))
+}

@@ -1,0 +1,221 @@
+//! A database that follows another one: it has the same rows, a moment later, on whatever engine.
+//!
+//! `place` is what it knows of how far it has come; `apply` makes changes, and `check` compares.
+
+mod apply;
+mod check;
+mod pair;
+mod place;
+
+pub use check::{CheckedTable, FollowCheck};
+
+use crate::feed::Changes;
+use crate::{CopyProgress, Db};
+use bobak_core::{Engine, Error, ErrorKind, Result};
+use pair::Pair;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many changes are made in one transaction.
+const PAGE: usize = 1_000;
+
+/// Keeps the tables of one database as those of another are.
+///
+/// It reads the source's feed, so all of the tables must be tracked there: see
+/// [`feed`](crate::feed). It may run beside the source or beside the target: what lies on another
+/// machine is opened by its URL. At first it makes the tables in the target and copies the rows;
+/// then it makes one change after the other, and notes in the target, in the same transaction, how
+/// far it is. So it goes on where it stopped, however it did.
+///
+/// The target's tables have no foreign keys, which would act a second time. Nobody else may write
+/// to them.
+///
+/// ```
+/// use bobak::prelude::*;
+/// use bobak::{Follower, feed::TrackOptions};
+/// #[derive(Record, Debug, PartialEq)]
+/// struct City { id: i64, name: String }
+///
+/// let source = Db::builder().track::<City>(TrackOptions::new()).open("sqlite::memory:")?;
+/// source.create_missing_tables()?;
+/// source.table()?.insert(&City { id: 1, name: "Bern".into() })?;
+///
+/// let target = Db::open("memory:")?;
+/// let mut follower = Follower::new(&source, &target, &[])?;
+/// follower.begin(|_| {})?;
+/// source.execute("UPDATE city SET name = 'Thun'", ())?;
+/// while follower.step(std::time::Duration::ZERO)?.changes > 0 {}
+/// assert_eq!(target.table::<City>()?.require(1)?.name, "Thun");
+/// assert_eq!(follower.check()?.tables[0].rows, 1);
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Follower {
+    from: Arc<dyn Engine>,
+    to: Arc<dyn Engine>,
+    /// All that are tracked where there is none; those of the first copy once it has begun.
+    names: Vec<String>,
+    pairs: Vec<Pair>,
+    /// Up to where the target has what the source had; `None` before its first copy is whole.
+    place: Option<u64>,
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// How many changes were made; 0 where there was none in time.
+    pub changes: usize,
+    /// The number of the source's change up to which the target has all of them.
+    pub place: u64,
+}
+
+impl Follower {
+    /// A follower of the tables with these names, of all that are tracked where there is none; from
+    /// the main engine of one database to that of another. Compares the tables that are there.
+    ///
+    /// # Errors
+    /// `Schema` where a table is not tracked, or has other columns in the target; `Unsupported`
+    /// where it has foreign keys there; `Config` for other tables than before; those of both
+    /// engines.
+    pub fn new(source: &Db, target: &Db, tables: &[&str]) -> Result<Self> {
+        let (from, to) = (source.main_engine()?, target.main_engine()?);
+        let names = tables.iter().map(|name| (*name).to_owned()).collect();
+        let mut follower = Self { from, to, names, pairs: Vec::new(), place: None };
+        if let Some(place) = place::read(&*follower.to)? {
+            follower.must_follow(&place.tables)?;
+            follower.names = place.tables;
+            follower.place = place.filled.then_some(place.at);
+        }
+        follower.pair()?;
+        Ok(follower)
+    }
+
+    /// Makes the first copy, where it is not whole yet; else it does nothing. Rows that a copy left
+    /// which was broken off are taken out first.
+    ///
+    /// Writers of the source go on. What they do meanwhile is made good before this returns: from
+    /// then on the target is as the source was at one moment.
+    ///
+    /// # Errors
+    /// `Conflict` where a table has rows in the target that are not the follower's; as
+    /// [`step`](Self::step).
+    pub fn begin(&mut self, mut progress: impl FnMut(CopyProgress<'_>)) -> Result<u64> {
+        if let Some(place) = self.place {
+            return Ok(place);
+        }
+        let first = self.changes().last_id()?;
+        let begun_before = place::read(&*self.to)?.is_some();
+        if !begun_before {
+            self.pairs.iter().try_for_each(|pair| pair.must_be_empty(&*self.to))?;
+        }
+        place::begin(&*self.to, first, &self.tables())?;
+        for pair in &mut self.pairs {
+            pair.make_target(&*self.to)?;
+            if begun_before {
+                pair.empty(&*self.to)?;
+            }
+            pair.fill(&*self.from, &*self.to, &mut progress)?;
+        }
+        let last = self.changes().last_id()?;
+        let mut at = first;
+        while at < last {
+            at = self.advance(at, Duration::ZERO, false)?.place;
+        }
+        place::finish(&*self.to)?;
+        self.to.flush()?;
+        self.names = self.tables().into_iter().map(str::to_owned).collect();
+        self.place = Some(at);
+        Ok(at)
+    }
+
+    /// Makes the next changes, a thousand at most, in one transaction; where there is none it waits
+    /// for one, at most so long. A target that is killed in the middle has all of them, or none.
+    ///
+    /// Whoever reads the target meanwhile may see a transaction of the source in part, where it has
+    /// more rows than a step.
+    ///
+    /// # Errors
+    /// `Misuse` before [`begin`](Self::begin); `Schema` where a column was added in the source: add
+    /// it in the target, then go on; `NotFound` where changes that were not read yet were taken out
+    /// of the feed; `Conflict` where the source ends before the follower's place, since an older
+    /// state of it was restored: begin again with an empty target; those of both engines.
+    pub fn step(&mut self, wait: Duration) -> Result<Followed> {
+        let Some(place) = self.place else {
+            let message = "the follower has made no copy yet: call begin first";
+            return Err(Error::new(ErrorKind::Misuse, message));
+        };
+        let step = self.advance(place, wait, true)?;
+        self.place = Some(step.place);
+        Ok(step)
+    }
+
+    /// The names of its tables.
+    #[must_use]
+    pub fn tables(&self) -> Vec<&str> {
+        self.pairs.iter().map(|pair| pair.source.name()).collect()
+    }
+
+    /// Up to which of the source's changes the target has them; `None` before the first copy is
+    /// whole.
+    #[must_use]
+    pub const fn place(&self) -> Option<u64> {
+        self.place
+    }
+
+    fn advance(&mut self, from: u64, wait: Duration, filled: bool) -> Result<Followed> {
+        let mut changes = self.changes().since(from).limit(PAGE);
+        if changes.last_id()? < from {
+            let message = format!(
+                "the source ends before change {from}, up to which it was followed: it is older \
+                 than the target, so begin again with an empty one"
+            );
+            return Err(Error::new(ErrorKind::Conflict, message));
+        }
+        let page = changes.wait(wait)?;
+        if page.next > from {
+            self.pair()?;
+            apply::apply(&*self.to, &self.pairs, &page, filled)?;
+        }
+        Ok(Followed { changes: page.changes.len(), place: page.next })
+    }
+
+    fn changes(&self) -> Changes {
+        let names = self.pairs.iter().map(|pair| pair.source.name());
+        names.fold(Changes::new(Arc::clone(&self.from)), Changes::table_named)
+    }
+
+    /// Refuses other tables than those that the target follows already.
+    fn must_follow(&self, tables: &[String]) -> Result<()> {
+        let has =
+            |list: &[String], name: &String| list.iter().any(|n| n.eq_ignore_ascii_case(name));
+        let same = self.names.iter().all(|name| has(tables, name))
+            && tables.iter().all(|name| has(&self.names, name));
+        if self.names.is_empty() || same {
+            return Ok(());
+        }
+        let message = format!("the target follows {} already, and no others", tables.join(", "));
+        Err(Error::new(ErrorKind::Config, message))
+    }
+
+    /// Compares the tables as they are now.
+    fn pair(&mut self) -> Result<()> {
+        let logs = crate::feed::logs(&*self.from)?;
+        if logs.is_empty() {
+            let message = "no table of the source is tracked: track those that are to be followed";
+            return Err(Error::new(ErrorKind::Schema, message));
+        }
+        let there = self.to.tables()?;
+        self.pairs = Pair::all(logs, &self.names, &there)?;
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Follower {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Follower")
+            .field("from", &self.from.name())
+            .field("to", &self.to.name())
+            .field("tables", &self.tables())
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}

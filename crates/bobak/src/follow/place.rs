@@ -1,0 +1,78 @@
+//! How far a follower has come: one row in its database, written with what it tells of.
+
+use bobak_core::feed::follow_schema;
+use bobak_core::{
+    Assign, Change, Engine, ErrorKind, FieldSet, Result, Row, SchemaChange, Select, Session,
+    Source, Value, ValueRef, Verb, Write,
+};
+use std::sync::Arc;
+
+/// What the row says.
+pub(super) struct Place {
+    pub at: u64,
+    /// Whether the first copy is whole.
+    pub filled: bool,
+    /// The followed tables' names.
+    pub tables: Vec<String>,
+}
+
+/// The row; `None` in a database that follows nobody yet.
+pub(super) fn read(to: &dyn Engine) -> Result<Option<Place>> {
+    let mut place = None;
+    let select = Select::all(follow_schema());
+    let read = to.session()?.query(&Source::Select(&select), &mut |row: &dyn Row| {
+        if let (ValueRef::Int(at), ValueRef::Int(filled), ValueRef::Text(names)) =
+            (row.get(1), row.get(2), row.get(3))
+        {
+            let tables = names.lines().map(str::to_owned).collect();
+            place = Some(Place { at: at.unsigned_abs(), filled: filled != 0, tables });
+        }
+        Ok(true)
+    });
+    match read {
+        Err(error) if error.kind() == ErrorKind::Schema => Ok(None),
+        read => read.map(|()| place),
+    }
+}
+
+/// Notes that a copy is being made of what was there at this place.
+pub(super) fn begin(to: &dyn Engine, at: u64, tables: &[&str]) -> Result<()> {
+    let session = to.session()?;
+    let names = tables.join("\n");
+    let table = follow_schema();
+    let values = [Value::Int(1), number(at), Value::Int(0), Value::from(names)];
+    let insert = || {
+        let write =
+            Write { table, verb: Verb::InsertOrReplace, fields: NO_FIELDS, values: &values };
+        session.write(&write).map(|_| ())
+    };
+    match insert() {
+        Err(error) if error.kind() == ErrorKind::Schema => {
+            to.alter(&[SchemaChange::CreateTable(Arc::clone(table))])?;
+            insert()
+        }
+        written => written,
+    }
+}
+
+/// Notes that the copy is whole.
+pub(super) fn finish(to: &dyn Engine) -> Result<()> {
+    let at = read(to)?.map_or(0, |place| place.at);
+    write(&*to.session()?, at, true)
+}
+
+pub(super) fn write(session: &dyn Session, at: u64, filled: bool) -> Result<()> {
+    let assign = [
+        Assign::Set { column: 1, value: number(at) },
+        Assign::Set { column: 2, value: Value::Int(i64::from(filled)) },
+    ];
+    let change = Change { table: follow_schema(), condition: None, assign: Some(&assign) };
+    session.change(&change).map(|_| ())
+}
+
+fn number(at: u64) -> Value<'static> {
+    Value::Int(i64::try_from(at).unwrap_or(i64::MAX))
+}
+
+/// What fields an update sets is of no concern to inserts and deletes.
+pub(super) const NO_FIELDS: FieldSet = FieldSet::EMPTY;

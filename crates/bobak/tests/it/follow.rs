@@ -1,0 +1,256 @@
+//! Databases that follow others.
+
+use crate::engines::{Note, Person, note, person};
+use bobak::feed::{Keep, TrackOptions};
+use bobak::prelude::*;
+use bobak::{DbBuilder, Follower};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+fn tracked() -> DbBuilder {
+    crate::feed::tracked()
+}
+
+fn source() -> Db {
+    let db = tracked().open("sqlite::memory:").unwrap();
+    db.create_missing_tables().unwrap();
+    db
+}
+
+/// Makes all changes that there are.
+fn catch_up(follower: &mut Follower) {
+    while follower.step(Duration::ZERO).unwrap().changes > 0 {}
+}
+
+/// Some changes of every kind, other ones for each seed.
+fn disturb(db: &Db, seed: i64) {
+    let (people, notes) = (db.table::<Person>().unwrap(), db.table::<Note>().unwrap());
+    let name = |n: i64| format!("n{seed}-{n}");
+    let ids: Vec<_> = (0..6).map(|n| people.insert(&person(&name(n), 1)).unwrap()).collect();
+    for &id in &ids {
+        notes.insert(&note(id, "text")).unwrap();
+    }
+    people.set_where(Person::ID.ge(ids[2]), [Person::AGE.add(seed as i32)]).unwrap();
+    // Two rows change their unique values with each other.
+    let swapped = db.transaction(|transaction| {
+        let people = transaction.table::<Person>()?;
+        people.set(ids[0], [Person::EMAIL.set(None::<String>)])?;
+        people.set(ids[1], [Person::EMAIL.set(Some(format!("{}@example.org", name(0))))])?;
+        people.set(ids[0], [Person::EMAIL.set(Some(format!("{}@example.org", name(1))))])
+    });
+    swapped.unwrap();
+    people.delete(ids[3]).unwrap();
+    let last = people.require(ids[5]).unwrap();
+    people.insert_or_replace(&Person { id: 0, ..last }).unwrap();
+    let undone = db.transaction(|transaction| {
+        transaction.table::<Person>()?.delete(ids[4])?;
+        Err::<(), _>(Error::new(ErrorKind::Misuse, "never mind"))
+    });
+    undone.unwrap_err();
+}
+
+#[test]
+fn a_follower_has_what_its_source_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("sqlite:{}", folder.path().join("follower.db").display());
+    let mut targets = vec!["memory:".to_owned(), "sqlite::memory:".to_owned(), file];
+    let servers = ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"];
+    let with_servers = servers.iter().all(|name| std::env::var_os(name).is_some())
+        && cfg!(all(feature = "mysql", feature = "postgres"));
+    let running = with_servers.then(|| {
+        let servers =
+            (bobak_servers::Postgres::start().unwrap(), bobak_servers::MariaDb::start().unwrap());
+        targets.extend([servers.0.url(), servers.1.url()]);
+        servers
+    });
+    for url in &targets {
+        let db = source();
+        disturb(&db, 1);
+        let target = Db::open(url).unwrap();
+        let mut follower = Follower::new(&db, &target, &[]).unwrap();
+        assert_eq!(follower.step(Duration::ZERO).unwrap_err().kind(), ErrorKind::Misuse);
+        follower.begin(|_| {}).unwrap();
+        follower.check().unwrap();
+        for seed in 2..8 {
+            disturb(&db, seed);
+            catch_up(&mut follower);
+        }
+        disturb(&db, 99);
+        let checked = follower.check().unwrap();
+        let names: Vec<_> = checked.tables.iter().map(|table| table.table.as_str()).collect();
+        assert_eq!(names, ["note", "person"], "{url}");
+        assert_eq!(Some(checked.place), follower.place());
+        // Another follower of the same target goes on where this one is.
+        drop(follower);
+        disturb(&db, 100);
+        let mut follower = Follower::new(&db, &target, &[]).unwrap();
+        assert_eq!(follower.place(), Some(checked.place), "{url}");
+        assert_eq!(follower.begin(|_| {}).unwrap(), checked.place, "nothing to do");
+        follower.check().unwrap();
+        // What somebody else writes there is found.
+        target
+            .table::<Person>()
+            .unwrap()
+            .set_where(Person::ID.ge(0), [Person::AGE.add(1)])
+            .unwrap();
+        let error = follower.check().unwrap_err();
+        assert_eq!((error.kind(), error.table()), (ErrorKind::Conflict, Some("person")), "{url}");
+    }
+    // A server may be followed as well.
+    if let Some((postgres, mariadb)) = running {
+        for url in [postgres.url(), mariadb.url()] {
+            let db = Db::builder().track::<Counter>(TrackOptions::new()).open(&url).unwrap();
+            db.create_missing_tables().unwrap();
+            let counters = db.table::<Counter>().unwrap();
+            for value in 0..20 {
+                counters.insert(&Counter { id: 0, value }).unwrap();
+            }
+            let target = Db::open("memory:").unwrap();
+            let mut follower = Follower::new(&db, &target, &[]).unwrap();
+            follower.begin(|_| {}).unwrap();
+            db.execute("DELETE FROM counter WHERE value < 5", ()).unwrap();
+            assert_eq!(follower.check().unwrap().tables[0].rows, 15, "{url}");
+        }
+    }
+}
+
+#[derive(Record, Debug)]
+struct Counter {
+    id: i64,
+    value: i64,
+}
+
+#[test]
+fn writers_go_on_during_the_first_copy() {
+    let db = source();
+    (0..5).for_each(|seed| disturb(&db, seed));
+    let target = Db::open("memory:").unwrap();
+    let mut follower = Follower::new(&db, &target, &[]).unwrap();
+    let mut seed = 10;
+    // At each piece of news of the copy there are more changes.
+    follower
+        .begin(|_| {
+            disturb(&db, seed);
+            seed += 1;
+        })
+        .unwrap();
+    assert!(seed > 11);
+    follower.check().unwrap();
+}
+
+#[test]
+fn other_schemas_and_foreign_rows_are_refused() {
+    let db = source();
+    disturb(&db, 1);
+    let fails = |target: &Db, tables: &[&str], kind: ErrorKind, words: &str| {
+        let begun = Follower::new(&db, target, tables).and_then(|mut f| f.begin(|_| {}));
+        let error = begun.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    };
+    let other = |sql: &str| {
+        let target = Db::open("sqlite::memory:").unwrap();
+        target.execute(sql, ()).unwrap();
+        target
+    };
+    let column = other("CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT)");
+    fails(&column, &["person"], ErrorKind::Schema, "no column 'email'");
+    fails(&Db::open("memory:").unwrap(), &["cat"], ErrorKind::Schema, "not tracked");
+    // Those with foreign keys, and those with rows of their own.
+    let target = Db::builder().record::<Person>().record::<Note>().open("memory:").unwrap();
+    target.create_missing_tables().unwrap();
+    fails(&target, &[], ErrorKind::Unsupported, "foreign key");
+    target.table().unwrap().insert(&person("own", 1)).unwrap();
+    for _ in 0..2 {
+        fails(&target, &["person"], ErrorKind::Conflict, "not the follower's");
+    }
+    assert_eq!(target.table::<Person>().unwrap().count(Query::all()).unwrap(), 1);
+    // A source without a feed; and a follower that is to follow others suddenly.
+    let untracked = Db::open("memory:").unwrap();
+    let error = Follower::new(&untracked, &target, &[]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
+    let target = Db::open("memory:").unwrap();
+    Follower::new(&db, &target, &["person"]).unwrap().begin(|_| {}).unwrap();
+    fails(&target, &["note"], ErrorKind::Config, "follows person already");
+    assert_eq!(Follower::new(&db, &target, &[]).unwrap().tables(), ["person"]);
+}
+
+#[test]
+fn a_source_that_changed_its_ways_is_noticed() {
+    let db = source();
+    let target = Db::open("sqlite::memory:").unwrap();
+    let mut follower = Follower::new(&db, &target, &["person"]).unwrap();
+    follower.begin(|_| {}).unwrap();
+    // A column more, in the source first.
+    db.execute("ALTER TABLE person ADD COLUMN shoe INTEGER", ()).unwrap();
+    db.table().unwrap().insert(&person("ada", 1)).unwrap();
+    let error = follower.step(Duration::ZERO).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
+    assert!(error.message().contains("track it again"), "{error}");
+    db.track_table("person", TrackOptions::new()).unwrap();
+    let error = follower.step(Duration::ZERO).unwrap_err();
+    assert!(error.message().contains("no column 'shoe'"), "{error}");
+    target.execute("ALTER TABLE person ADD COLUMN shoe INTEGER", ()).unwrap();
+    assert_eq!(follower.step(Duration::ZERO).unwrap().changes, 1);
+    follower.check().unwrap();
+    // Changes that were taken out before they were read.
+    disturb(&db, 1);
+    db.prune_changes(Keep::Last(1)).unwrap();
+    assert_eq!(follower.step(Duration::ZERO).unwrap_err().kind(), ErrorKind::NotFound);
+    // An older source.
+    let older = source();
+    let mut follower = Follower::new(&older, &target, &[]).unwrap();
+    assert_eq!(follower.step(Duration::ZERO).unwrap_err().kind(), ErrorKind::Conflict);
+}
+
+const FROM: &str = "BOBAK_TEST_FOLLOW_FROM";
+const TO: &str = "BOBAK_TEST_FOLLOW_TO";
+
+/// The process that is killed: follows for ever.
+#[test]
+#[ignore = "run by the test below, in a process of its own"]
+fn follows() {
+    let open = |name| Db::open(&std::env::var(name).unwrap()).unwrap();
+    let (db, target) = (open(FROM), open(TO));
+    let mut follower = Follower::new(&db, &target, &[]).unwrap();
+    println!("\nbegun");
+    follower.begin(|_| {}).unwrap();
+    loop {
+        println!("at {}", follower.step(Duration::from_secs(60)).unwrap().place);
+    }
+}
+
+#[test]
+fn a_follower_that_is_killed_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+    let (from, to) = (url("from.db"), url("to.db"));
+    let db = tracked().open(&from).unwrap();
+    db.create_missing_tables().unwrap();
+    (0..30).for_each(|seed| disturb(&db, seed));
+    for round in 0..6 {
+        let mut other = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "follow::follows", "--ignored", "--nocapture"])
+            .envs([(FROM, &from), (TO, &to)])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(other.stdout.take().unwrap()).lines();
+        assert!(said.any(|line| line.unwrap() == "begun"));
+        // Killed during the first copy, then after some steps.
+        for step in 0..2 * round {
+            disturb(&db, 1_000 * (round + 1) + step);
+        }
+        if round > 1 {
+            assert!(said.any(|line| line.unwrap().starts_with("at ")));
+        }
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+    let target = Db::open(&to).unwrap();
+    let mut follower = Follower::new(&db, &target, &[]).unwrap();
+    follower.begin(|_| {}).unwrap();
+    let checked = follower.check().unwrap();
+    assert_eq!(checked.place, db.changes().unwrap().last_id().unwrap());
+}

@@ -1,0 +1,126 @@
+//! `bobak follow`: a database that is kept as another one is.
+
+use crate::database;
+use crate::error::{Error, Result};
+use crate::output::{Progress, Screen};
+use bobak::{Follower, feed::TrackOptions};
+use clap::Args;
+use std::time::Duration;
+
+/// Keep a database as another one is, on any engine.
+///
+/// The source's tables must be tracked, so that their changes are written down. The target gets a copy first, then
+/// each change. It notes how far it is: the program goes on where it stopped, however it did.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Follow {
+    /// The database to follow, such as sqlite:app.db or bobak://host:7000/app
+    #[arg(value_name = "FROM")]
+    from: String,
+
+    /// The database that follows; a file is made if it is not there
+    #[arg(value_name = "TO")]
+    to: String,
+
+    /// Only these tables, separated by commas [default: all that are tracked]
+    #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
+    table: Vec<String>,
+
+    /// Track the named tables first, or all, where they are not: needs the right to alter the source
+    #[arg(long)]
+    track: bool,
+
+    /// End when the target has all that there is
+    #[arg(long)]
+    once: bool,
+
+    /// Compare all rows of both, then end
+    #[arg(long)]
+    check: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bobak follow sqlite:app.db sqlite:copy.db --track
+  bobak follow bobak://db.example.org:7000/app?token=… sqlite:copy.db --table orders,items
+  bobak follow sqlite:app.db postgres://user@host/app --check";
+
+/// How long it waits for a change at a time.
+const WAIT: Duration = Duration::from_secs(1);
+
+impl Follow {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// A database that can't be opened; a table that is not tracked or differs in the target; with `--check` rows that
+    /// are not the same; those of both databases.
+    pub fn run(&self, screen: &Screen) -> Result<()> {
+        if self.from == self.to {
+            return Err(Error::usage("both databases are the same"));
+        }
+        let from = if self.track {
+            let from = database::open(&self.from)?;
+            let tracked = from.tracked_tables()?;
+            for table in database::tables(&from, &self.table)? {
+                if !tracked.iter().any(|name| name.eq_ignore_ascii_case(table.name())) {
+                    from.track_table(table.name(), TrackOptions::new())?;
+                    screen.note(format_args!("{} is tracked from now on", table.name()));
+                }
+            }
+            from
+        } else if self.check {
+            // It keeps writers waiting while it compares.
+            database::open_existing(&self.from)?
+        } else {
+            database::open_to_read(&self.from)?
+        };
+        let to = database::open(&self.to)?;
+        let tables: Vec<&str> = self.table.iter().map(String::as_str).collect();
+        let mut follower = Follower::new(&from, &to, &tables)?;
+        Self::begin(&mut follower, screen)?;
+        if self.check {
+            for table in follower.check()?.tables {
+                let (name, rows, sum) = (&table.table, table.rows, table.checksum);
+                screen.note(format_args!("{name}: {rows} rows, the same, checksum {sum:016x}"));
+            }
+            return Ok(to.flush()?);
+        }
+        let mut unsaved = true;
+        loop {
+            let step = follower.step(if self.once { Duration::ZERO } else { WAIT })?;
+            if step.changes > 0 {
+                screen.note(format_args!("{} changes, up to {}", step.changes, step.place));
+                unsaved = true;
+                continue;
+            }
+            if std::mem::take(&mut unsaved) {
+                // The memory engine keeps a file only then.
+                to.flush()?;
+            }
+            if self.once {
+                return Ok(());
+            }
+        }
+    }
+
+    fn begin(follower: &mut Follower, screen: &Screen) -> Result<()> {
+        if let Some(place) = follower.place() {
+            screen.note(format_args!("goes on behind change {place}"));
+            return Ok(());
+        }
+        let mut bar: Option<(String, Progress)> = None;
+        let place = follower.begin(|at| {
+            if bar.as_ref().is_none_or(|(table, _)| table != at.table) {
+                // The old one goes first: it would leave its line behind.
+                bar = None;
+                bar = Some((at.table.to_owned(), Progress::new(*screen, at.of)));
+            }
+            if let Some((table, bar)) = &bar {
+                bar.set_rows(at.rows, &format!("{table}: copied"), at.rows);
+            }
+        })?;
+        drop(bar);
+        screen.note(format_args!("{} copied, up to change {place}", follower.tables().join(", ")));
+        Ok(())
+    }
+}
