@@ -326,11 +326,6 @@ impl Db {
         &self.0
     }
 
-    /// An engine by its name.
-    pub(crate) fn engine_by_name(&self, name: &str) -> Result<Arc<dyn Engine>> {
-        self.0.engine(self.0.engine_named(name)?).map(Arc::clone)
-    }
-
     /// The same database with something before its engines.
     pub(crate) fn with_engines(
         &self,

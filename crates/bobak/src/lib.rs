@@ -11,7 +11,8 @@
 //! * [`Query`] says which records; it is made with the typed [`Column`]s of the record.
 //! * [`Batch`] sends many writes as one; a [`Pipeline`] takes writes whose results are fetched
 //!   later; [`Transaction`] makes them all happen or none.
-//! * [`Db::backup`] takes a backup while others write, [`Db::restore`] puts it back.
+//! * [`Db::backup`] takes a backup while others write, [`Db::restore`] puts it back; an [`Archive`] has the
+//!   changes since, to restore a moment in time.
 //! * [`Follower`] keeps another database as this one is, whatever its engine.
 //! * [`Db::copy_to`] moves tables to another database, whatever its engine.
 //! * [`feed`] is every change of chosen tables, for followers, live views and history.
@@ -22,6 +23,7 @@
 mod access;
 #[cfg(feature = "async")]
 pub mod aio;
+mod archive;
 mod backup;
 mod batch;
 mod builder;
@@ -44,6 +46,7 @@ mod table;
 mod transaction;
 mod url;
 
+pub use archive::{Archive, ArchiveSpan, Replayed, Shipped, Until};
 pub use backup::{BackupOptions, BackupReport, Compression, RestoreOptions};
 pub use batch::{Batch, BatchOptions, BatchReport, OnConflict};
 pub use bobak_core::{

@@ -75,6 +75,7 @@ enum Command {
     Restore(commands::Restore),
     #[cfg(feature = "encryption")]
     Rekey(commands::Rekey),
+    Archive(commands::ArchiveChanges),
     Follow(commands::Follow),
     #[cfg(unix)]
     Serve(commands::Serve),
@@ -124,6 +125,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Restore(command) => command.run(&screen),
         #[cfg(feature = "encryption")]
         Command::Rekey(command) => command.run(&screen),
+        Command::Archive(command) => command.run(&screen),
         Command::Follow(command) => command.run(&screen),
         #[cfg(unix)]
         Command::Serve(command) => command.run(&screen),

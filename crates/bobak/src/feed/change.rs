@@ -82,8 +82,31 @@ impl Change {
         T::read(&Placed { row, places: &places })
     }
 
-    /// A row of a table's log.
-    pub(super) fn from_log(
+    /// The change as it stands in the log: its number, its time, who, the verb, and for each column
+    /// the values before and after.
+    pub(crate) fn log_values(&self) -> Vec<Value<'static>> {
+        let verb = match self.kind {
+            ChangeKind::Insert => Logged::Inserted,
+            ChangeKind::Update => Logged::Updated,
+            ChangeKind::Delete => Logged::Deleted,
+        };
+        let id = i64::try_from(self.id).unwrap_or(i64::MAX);
+        let who = self.who.clone().map_or(Value::Null, Value::from);
+        let at = self.at.as_microsecond();
+        let mut values = vec![Value::Int(id), Value::Int(at), who, Value::Int(verb as i64)];
+        let value = |row: &Option<DynRow>, place: usize| {
+            let value = row.as_ref().and_then(|row| row.values().get(place));
+            value.cloned().unwrap_or(Value::Null)
+        };
+        for place in 0..self.table.columns().len() {
+            values.push(value(&self.before, place));
+            values.push(value(&self.after, place));
+        }
+        values
+    }
+
+    /// A row of a table's log, with the table's names.
+    pub(crate) fn from_log(
         table: &Arc<TableSchema>,
         names: &Arc<Vec<String>>,
         row: &dyn Row,

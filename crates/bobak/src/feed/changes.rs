@@ -76,7 +76,7 @@ impl Db {
     /// # Errors
     /// `Config` where there is no engine of this name.
     pub fn changes_on(&self, engine: &str) -> Result<Changes> {
-        Ok(Changes::new(self.engine_by_name(engine)?))
+        Ok(Changes::new(self.engine_of(engine)?))
     }
 }
 
@@ -128,6 +128,17 @@ impl Changes {
         let engine = Arc::clone(&self.engine);
         let (all, _) = self.logs()?;
         read::last(&*engine.session()?, all)
+    }
+
+    /// The number of the last change that was taken out of the feed, of the tables that are wanted; 0
+    /// where there was none: that from which reading can begin.
+    ///
+    /// # Errors
+    /// As [`page`](Self::page).
+    pub fn first_id(&mut self) -> Result<u64> {
+        let engine = Arc::clone(&self.engine);
+        let (_, wanted) = self.logs()?;
+        read::pruned(&*engine.session()?, wanted)
     }
 
     /// The first changes that there are, without waiting.

@@ -29,7 +29,7 @@ pub use history::Revision;
 pub use prune::Keep;
 pub use track::TrackOptions;
 
-pub(crate) use read::{logs_in, page};
+pub(crate) use read::{Log, last as last_id, logs_in, page};
 pub(crate) use track::{Wanted, track_missing};
 
 use bobak_core::{Engine, Result, TableSchema};

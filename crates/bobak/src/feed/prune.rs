@@ -3,9 +3,7 @@
 use super::read::{self, Log, compare};
 use crate::Db;
 use bobak_core::feed::{self, AT, SEQ};
-use bobak_core::{
-    Assign, Change, Comparison, Condition, Control, Result, Session, Timestamp, Value,
-};
+use bobak_core::{Assign, Change, Comparison, Condition, Result, Session, Timestamp, Value};
 use std::time::Duration;
 
 /// Which changes stay. See [`Db::prune_changes`].
@@ -46,15 +44,8 @@ impl Db {
         if to == 0 {
             return Ok(0);
         }
-        session.control(Control::Begin)?;
-        match prune(&*session, &logs, to) {
-            Ok(gone) => session.control(Control::Commit).map(|()| gone),
-            Err(error) => {
-                // The session's end would undo it too.
-                let _ = session.control(Control::Rollback);
-                Err(error)
-            }
-        }
+        drop(session);
+        crate::follow::wholly(&*engine, |session| prune(session, &logs, to))
     }
 }
 

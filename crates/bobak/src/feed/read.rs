@@ -5,10 +5,10 @@
 //! reads of different logs then fit together though they are not of the same moment.
 
 use super::change::{Change, integer};
-use bobak_core::feed::{self, SEQ};
+use bobak_core::feed::{self, AT, SEQ};
 use bobak_core::{
     Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, Select, Session, Source,
-    TableSchema, ValueRef,
+    TableSchema, Timestamp, ValueRef,
 };
 use std::sync::Arc;
 
@@ -54,6 +54,13 @@ impl Log {
             Err(error) if error.kind() == ErrorKind::Schema => Err(self.misfit(error)),
             read => read.map(|()| changes),
         }
+    }
+
+    /// Whether it has a change that was made after a moment.
+    pub fn is_after(&self, session: &dyn Session, moment: Timestamp) -> Result<bool> {
+        let value = moment.as_microsecond().into();
+        let later = Condition::Compare { column: AT, comparison: Comparison::Greater, value };
+        Ok(self.last(session, Some(later))? > 0)
     }
 
     #[cold]
@@ -121,9 +128,19 @@ pub(crate) fn logs_in(session: &dyn Session) -> Result<Vec<Log>> {
 }
 
 /// The largest number of all, those taken out included.
-pub(super) fn last(session: &dyn Session, logs: &[Log]) -> Result<u64> {
+pub(crate) fn last(session: &dyn Session, logs: &[Log]) -> Result<u64> {
     let pruned = tracked(session)?.iter().map(|tracked| tracked.pruned).max();
     logs.iter().try_fold(pruned.unwrap_or(0), |last, log| Ok(last.max(log.last(session, None)?)))
+}
+
+/// The largest number that was taken out of some logs.
+pub(super) fn pruned(session: &dyn Session, wanted: &[Log]) -> Result<u64> {
+    let is_wanted = |tracked: &Tracked| {
+        wanted.iter().any(|log| log.table.name().eq_ignore_ascii_case(&tracked.name))
+    };
+    let tracked = tracked(session)?;
+    let pruned = tracked.iter().filter(|tracked| is_wanted(tracked)).map(|tracked| tracked.pruned);
+    Ok(pruned.max().unwrap_or(0))
 }
 
 /// At most `limit` changes of some tables with numbers above `since`, and up to where that is all.
@@ -134,17 +151,13 @@ pub(crate) fn page(
     since: u64,
     limit: usize,
 ) -> Result<(Vec<Change>, u64)> {
-    let is_wanted = |tracked: &Tracked| {
-        wanted.iter().any(|log| log.table.name().eq_ignore_ascii_case(&tracked.name))
-    };
-    let tracked = tracked(session)?;
-    if let Some(pruned) = tracked.iter().filter(|t| is_wanted(t)).find(|t| t.pruned > since) {
+    let pruned = pruned(session, wanted)?;
+    if pruned > since {
         let message = format!(
-            "changes up to {} were taken out of the feed, and {since} is before that: begin with \
-             a copy",
-            pruned.pruned
+            "changes up to {pruned} were taken out of the feed, and {since} is before that: begin \
+             with a copy"
         );
-        return Err(Error::new(ErrorKind::NotFound, message).in_table(pruned.name.clone()));
+        return Err(Error::new(ErrorKind::NotFound, message));
     }
     let last = last(session, all)?;
     if last <= since {

@@ -7,14 +7,14 @@
 
 use super::pair::Pair;
 use super::place::{self, NO_FIELDS};
-use crate::feed::{ChangeKind, ChangePage};
+use crate::feed::{Change, ChangePage};
 use bobak_core::{
     Batch, Control, DynRow, Engine, Error, ErrorKind, OnError, Result, Session, Value, Verb, Write,
     codec,
 };
 use std::collections::HashMap;
 
-/// What is to become of rows: those of the first map are gone, unless the second has them.
+/// What is to become of rows.
 struct States<'c> {
     /// By pair and encoded key.
     rows: HashMap<(usize, Vec<u8>), State<'c>>,
@@ -32,12 +32,21 @@ pub(super) fn apply(
     page: &ChangePage,
     filled: bool,
 ) -> Result<()> {
-    let batch = batch(pairs, &States::of(pairs, page)?)?;
-    let session = to.session()?;
+    wholly(to, |session| {
+        make(session, pairs, &page.changes)?;
+        place::write(session, page.next, filled)
+    })
+}
+
+/// Runs `work` in a transaction.
+pub(crate) fn wholly<R>(
+    engine: &dyn Engine,
+    work: impl FnOnce(&dyn Session) -> Result<R>,
+) -> Result<R> {
+    let session = engine.session()?;
     session.control(Control::Begin)?;
-    let done = make(&*session, &batch).and_then(|()| place::write(&*session, page.next, filled));
-    match done {
-        Ok(()) => session.control(Control::Commit),
+    match work(&*session) {
+        Ok(done) => session.control(Control::Commit).map(|()| done),
         Err(error) => {
             // The session's end would undo it too.
             let _ = session.control(Control::Rollback);
@@ -46,14 +55,16 @@ pub(super) fn apply(
     }
 }
 
-fn make(session: &dyn Session, batch: &Batch) -> Result<()> {
-    if batch.is_empty() { Ok(()) } else { session.batch(batch, OnError::Stop, &mut |_| {}) }
+/// Makes changes in the open transaction.
+pub(crate) fn make(session: &dyn Session, pairs: &[Pair], changes: &[Change]) -> Result<()> {
+    let batch = batch(pairs, &States::of(pairs, changes)?)?;
+    if batch.is_empty() { Ok(()) } else { session.batch(&batch, OnError::Stop, &mut |_| {}) }
 }
 
 impl<'c> States<'c> {
-    fn of(pairs: &[Pair], page: &'c ChangePage) -> Result<Self> {
+    fn of(pairs: &[Pair], changes: &'c [Change]) -> Result<Self> {
         let mut states = Self { rows: HashMap::new() };
-        for change in &page.changes {
+        for change in changes {
             let name = change.table.name();
             let same = |pair: &Pair| pair.source.name().eq_ignore_ascii_case(name);
             let Some(number) = pairs.iter().position(same) else { continue };
@@ -70,7 +81,6 @@ impl<'c> States<'c> {
                     states.rows.insert((number, encoded), State { key, row: left });
                 }
             }
-            debug_assert!(change.kind != ChangeKind::Insert || change.before.is_none());
         }
         Ok(states)
     }

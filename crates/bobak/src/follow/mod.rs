@@ -11,8 +11,9 @@ pub use check::{CheckedTable, FollowCheck};
 
 use crate::feed::Changes;
 use crate::{CopyProgress, Db};
+pub(crate) use apply::{make, wholly};
 use bobak_core::{Engine, Error, ErrorKind, Result};
-use pair::Pair;
+pub(crate) use pair::Pair;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use bobak_core::{
 use std::sync::Arc;
 
 /// A followed table.
-pub(super) struct Pair {
+pub(crate) struct Pair {
     pub source: Arc<TableSchema>,
     /// As it is, or as it is to be made.
     pub target: Arc<TableSchema>,
@@ -52,6 +52,12 @@ impl Pair {
         }
         let columns = Columns::new(&source, &target).map_err(name)?;
         Ok(Self { target, there: found.is_some(), columns, source })
+    }
+
+    /// A table whose own changes are made again.
+    pub fn same(table: &Arc<TableSchema>) -> Result<Self> {
+        let columns = Columns::new(table, table)?;
+        Ok(Self { source: Arc::clone(table), target: Arc::clone(table), there: true, columns })
     }
 
     /// Refuses a table that has rows.

@@ -24,7 +24,7 @@ fn catch_up(follower: &mut Follower) {
 }
 
 /// Some changes of every kind, other ones for each seed.
-fn disturb(db: &Db, seed: i64) {
+pub fn disturb(db: &Db, seed: i64) {
     let (people, notes) = (db.table::<Person>().unwrap(), db.table::<Note>().unwrap());
     let name = |n: i64| format!("n{seed}-{n}");
     let ids: Vec<_> = (0..6).map(|n| people.insert(&person(&name(n), 1)).unwrap()).collect();

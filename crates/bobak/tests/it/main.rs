@@ -4,6 +4,7 @@
 
 #[cfg(feature = "async")]
 mod aio;
+mod archive; // changes behind a backup
 mod backup;
 mod bad_input;
 mod batches;

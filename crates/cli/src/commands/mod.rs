@@ -1,5 +1,6 @@
 //! The commands: one file each, with its flags and what it does.
 
+mod archive;
 mod backup;
 mod bench;
 mod copy;
@@ -23,6 +24,7 @@ mod serve;
 #[cfg(unix)]
 mod user;
 
+pub use archive::ArchiveChanges;
 pub use backup::Backup;
 pub use bench::Bench;
 pub use copy::Copy;

@@ -4,9 +4,9 @@ use super::backup::{explain, sentence};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Screen;
-use bobak::{Db, RestoreOptions};
+use bobak::{Archive, Db, RestoreOptions, Until};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Put a backup back, or only check it.
 ///
@@ -27,6 +27,14 @@ pub struct Restore {
     #[arg(long)]
     overwrite: bool,
 
+    /// Make the changes of this folder, filled by `bobak archive`, again behind the backup
+    #[arg(long, value_name = "FOLDER", conflicts_with = "check")]
+    changes: Option<PathBuf>,
+
+    /// Only those up to a moment, such as 2026-11-22T04:00:00Z, or up to a change's number
+    #[arg(long, value_name = "MOMENT", requires = "changes", value_parser = until)]
+    until: Option<Until>,
+
     /// Only check the backup
     #[arg(long, conflicts_with = "overwrite")]
     check: bool,
@@ -36,6 +44,7 @@ const EXAMPLES: &str = "\
 Examples:
   bobak restore backup.db sqlite:app.db
   bobak restore app.db.zst sqlite:app.db --overwrite
+  bobak restore app.db.zst sqlite:app.db --changes app.changes --until 2026-11-22T04:00:00Z
   bobak restore --check app.db.zst";
 
 impl Restore {
@@ -59,6 +68,10 @@ impl Restore {
                 return Ok(());
             }
         };
+        if let Some(folder) = &self.changes {
+            // Before a database that is there is replaced.
+            Archive::check(folder)?;
+        }
         let options = RestoreOptions::new().overwrite(self.overwrite);
         let report =
             Db::restore(&self.backup, url, &options).map_err(|error| match error.kind() {
@@ -66,6 +79,25 @@ impl Restore {
                 _ => explain(error),
             })?;
         screen.note(format_args!("restored {}", sentence(&report)));
+        self.changes.as_deref().map_or(Ok(()), |folder| self.replay(url, folder, screen))
+    }
+
+    fn replay(&self, url: &str, folder: &Path, screen: &Screen) -> Result<()> {
+        let db = database::open_existing(url)?;
+        let made = db.replay(folder, self.until.unwrap_or(Until::End))?;
+        db.flush()?;
+        let when = made.at.map(|at| format!(", made at {at}")).unwrap_or_default();
+        let (changes, place) = (made.changes, made.place);
+        screen.note(format_args!("made {changes} changes again, up to {place}{when}"));
         Ok(())
     }
+}
+
+/// A change's number, or a moment.
+fn until(text: &str) -> std::result::Result<Until, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(Until::Change(number));
+    }
+    let moment = text.parse().map(Until::Moment);
+    moment.map_err(|_| format!("'{text}' is no moment like 2026-11-22T04:00:00Z, and no number"))
 }

@@ -1,4 +1,4 @@
-//! One database that follows another.
+//! One database that follows another, and one whose changes are archived.
 
 use crate::program::{Program, data};
 
@@ -26,4 +26,41 @@ fn it_copies_then_goes_on_and_is_compared() {
     let export = |file: &str| program.ok(&["export", file, "--table", "airlines"]);
     assert_eq!(export("sqlite:from.db"), export("memory:to.bobak"));
     program.fails(2, "both databases are the same", &["follow", "a", "a"]);
+}
+
+#[test]
+fn changes_are_archived_and_restored_up_to_a_moment() {
+    let program = Program::new();
+    let file = data("airlines.csv");
+    program.ok(&[
+        "import",
+        &file,
+        "--table",
+        "airlines",
+        "--to",
+        "sqlite:app.db",
+        "--key",
+        "carrier",
+    ]);
+    let archive = ["archive", "sqlite:app.db", "changes", "--once"];
+    program.fails(1, "no table is tracked", &archive);
+    program.ok(&["follow", "sqlite:app.db", "memory:", "--track", "--once"]);
+    program.ok(&["backup", "sqlite:app.db", "backup.db"]);
+    program.ok(&["query", "sqlite:app.db", "UPDATE airlines SET name = 'first'"]);
+    program.ok(&["query", "sqlite:app.db", "DELETE FROM airlines"]);
+    let run = program.run(&archive);
+    assert!(run.code == 0 && run.err.contains("32 changes, up to 32"), "{}", run.err);
+    let run = program.run(&["archive", "--check", "changes"]);
+    assert!(run.err.contains("sound: 32 changes, behind 0 up to 32"), "{}", run.err);
+    let restore = ["restore", "backup.db", "sqlite:restored.db", "--changes", "changes"];
+    let run = program.run(&[&restore[..], &["--until", "16"]].concat());
+    assert!(run.code == 0 && run.err.contains("made 16 changes again, up to 16"), "{}", run.err);
+    let count = "SELECT count(*) FROM airlines WHERE name = 'first'";
+    let count = |file: &str| program.ok(&["query", file, count, "--format", "csv"]);
+    assert!(count("sqlite:restored.db").contains("16"));
+    program.ok(&[&restore[..], &["--overwrite"]].concat());
+    assert!(!count("sqlite:restored.db").contains("16"));
+    program.fails(2, "no moment like", &[&restore[..], &["--until", "noon"]].concat());
+    let nowhere = ["restore", "backup.db", "sqlite:x.db", "--changes", "nowhere"];
+    program.fails(1, "nowhere", &nowhere);
 }

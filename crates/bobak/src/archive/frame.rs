@@ -1,0 +1,201 @@
+//! The form of a file: a head, then frames. All integers are little-endian.
+//!
+//! Head, 24 bytes: `BOBAKCHG`, the version (4 bytes), the place that the file begins behind (8), and
+//! the CRC-32 of these 20 bytes.
+//!
+//! A frame: the length of its content (4 bytes), the CRC-32 of that (4), the content: rows of the row
+//! codec, each framed as the codec does it. The first row says what it is:
+//!
+//! * a *table*: 1, the table's number in this file, its name, its columns' names;
+//! * a *page*: 2, the place behind it, how many changes follow; then for each a row: the number of its
+//!   table, its own number, the time in microseconds since 1970, who or NULL, the verb (1 inserted,
+//!   2 updated, 3 deleted), and for each column of the table the value before and the value after.
+
+use crate::feed::Change;
+use bobak_core::codec::{EncodedRow, encode_slice, split_first};
+use bobak_core::feed::LOG_HEAD;
+use bobak_core::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef};
+use std::sync::Arc;
+
+const MAGIC: &[u8; 8] = b"BOBAKCHG";
+const VERSION: u32 = 1;
+/// The length of a head.
+pub(super) const HEAD: usize = 24;
+/// The length of what stands before a frame's content.
+pub(super) const FRAME: usize = 8;
+
+const TABLE: i64 = 1;
+const PAGE: i64 = 2;
+
+/// What a frame says.
+pub(super) enum Frame<'a> {
+    Table(Table),
+    Page { next: u64, changes: Vec<EncodedRow<'a>> },
+}
+
+/// A table of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub number: i64,
+    pub name: String,
+    pub columns: Vec<String>,
+}
+
+/// A change of a file.
+pub(super) struct Logged<'a> {
+    pub table: i64,
+    pub id: u64,
+    pub at: i64,
+    row: EncodedRow<'a>,
+}
+
+pub(super) fn head(from: u64) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    let parts = [&MAGIC[..], &VERSION.to_le_bytes(), &from.to_le_bytes()].concat();
+    let sum = crc32fast::hash(&parts).to_le_bytes();
+    let all = parts.iter().chain(&sum);
+    head.iter_mut().zip(all).for_each(|(place, byte)| *place = *byte);
+    head
+}
+
+/// The place that a file begins behind.
+///
+/// # Errors
+/// `Corrupt` for what is no head, `Unsupported` for one of a newer version.
+pub(super) fn read_head(head: &[u8; HEAD]) -> Result<u64> {
+    let (parts, sum) = head.split_at(HEAD - 4);
+    let integer = |place: usize| parts.get(place..).and_then(<[u8]>::first_chunk).copied();
+    if !parts.starts_with(MAGIC) {
+        return Err(damaged("it does not begin as one"));
+    }
+    let version = u32::from_le_bytes(integer(8).unwrap_or_default());
+    if version > VERSION {
+        let message = format!("it is of version {version}; this program knows {VERSION}");
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    if crc32fast::hash(parts).to_le_bytes() != sum {
+        return Err(damaged("its head's checksum is wrong"));
+    }
+    let from = parts.get(12..).and_then(<[u8]>::first_chunk).copied();
+    Ok(u64::from_le_bytes(from.unwrap_or_default()))
+}
+
+/// Appends a frame that names a table.
+pub(super) fn put_table(out: &mut Vec<u8>, number: i64, table: &TableSchema) -> Result<()> {
+    put(out, |content| {
+        let mut row = vec![Value::Int(TABLE), Value::Int(number), Value::from(table.name())];
+        row.extend(table.columns().iter().map(|column| Value::from(&*column.name)));
+        encode_slice(content, &row)
+    })
+}
+
+/// Appends a frame with changes, each with its table's number.
+pub(super) fn put_page(out: &mut Vec<u8>, next: u64, changes: &[(i64, &Change)]) -> Result<()> {
+    put(out, |content| {
+        let count = i64::try_from(changes.len()).unwrap_or(i64::MAX);
+        encode_slice(content, &[Value::Int(PAGE), number(next), Value::Int(count)])?;
+        changes.iter().try_for_each(|(table, change)| {
+            let mut row = vec![Value::Int(*table)];
+            row.extend(change.log_values());
+            encode_slice(content, &row)
+        })
+    })
+}
+
+fn put(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    let mut content = Vec::new();
+    write(&mut content)?;
+    let length = u32::try_from(content.len()).map_err(|_| {
+        Error::new(ErrorKind::OutOfRange, "changes of 4 GiB together can't be written at once")
+    })?;
+    out.extend(length.to_le_bytes());
+    out.extend(crc32fast::hash(&content).to_le_bytes());
+    out.extend(content);
+    Ok(())
+}
+
+/// The length of a frame's content and its checksum.
+pub(super) fn read_frame(head: &[u8; FRAME]) -> (usize, u32) {
+    let [a, b, c, d, e, f, g, h] = *head;
+    (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]))
+}
+
+/// Reads a frame's content, whose checksum is right.
+///
+/// # Errors
+/// `Corrupt` where it does not say what it should.
+pub(super) fn read(content: &[u8]) -> Result<Frame<'_>> {
+    let (row, used) = split_first(content)?;
+    let row = EncodedRow::check(row.as_bytes())?;
+    let mut rest = content.get(used..).unwrap_or_default();
+    match integer(&row, 0)? {
+        TABLE => {
+            let columns = (3..row.len()).map(|place| text(&row, place)).collect::<Result<_>>()?;
+            Ok(Frame::Table(Table { number: integer(&row, 1)?, name: text(&row, 2)?, columns }))
+        }
+        PAGE => {
+            let mut changes = Vec::new();
+            while !rest.is_empty() {
+                let (row, used) = split_first(rest)?;
+                changes.push(EncodedRow::check(row.as_bytes())?);
+                rest = rest.get(used..).unwrap_or_default();
+            }
+            if usize::try_from(integer(&row, 2)?).ok() != Some(changes.len()) {
+                return Err(damaged("a page has another number of changes than it says"));
+            }
+            Ok(Frame::Page { next: integer(&row, 1)?.unsigned_abs(), changes })
+        }
+        other => Err(damaged(&format!("a frame is of kind {other}, and there are 1 and 2"))),
+    }
+}
+
+impl<'a> Logged<'a> {
+    pub fn of(row: EncodedRow<'a>) -> Result<Self> {
+        let id = integer(&row, 1)?.unsigned_abs();
+        Ok(Self { table: integer(&row, 0)?, id, at: integer(&row, 2)?, row })
+    }
+
+    /// The change, of a table whose columns have the same names in the same order.
+    pub fn change(&self, table: &Arc<TableSchema>, names: &Arc<Vec<String>>) -> Result<Change> {
+        if self.row.len() != 1 + LOG_HEAD + 2 * names.len() {
+            return Err(damaged("a change has another number of values than its table"));
+        }
+        Change::from_log(table, names, &Behind(&self.row))
+    }
+}
+
+/// A row without its first value.
+struct Behind<'a>(&'a EncodedRow<'a>);
+
+impl Row for Behind<'_> {
+    fn len(&self) -> usize {
+        self.0.len().saturating_sub(1)
+    }
+
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        self.0.value(column + 1)
+    }
+}
+
+fn integer(row: &EncodedRow<'_>, place: usize) -> Result<i64> {
+    match row.value(place) {
+        ValueRef::Int(integer) => Ok(integer),
+        _ => Err(damaged("a number is missing")),
+    }
+}
+
+fn text(row: &EncodedRow<'_>, place: usize) -> Result<String> {
+    match row.value(place) {
+        ValueRef::Text(text) => Ok(text.to_owned()),
+        _ => Err(damaged("a name is missing")),
+    }
+}
+
+fn number(number: u64) -> Value<'static> {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+#[cold]
+pub(super) fn damaged(what: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("the file of changes is damaged: {what}"))
+}

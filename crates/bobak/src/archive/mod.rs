@@ -1,0 +1,150 @@
+//! Changes since a backup, shipped to a folder as they commit, and made again behind the backup: up
+//! to the last, or to a moment in time.
+//!
+//! `frame` is the form of a file, `segment` one file and `folder` all of them; `replay` makes the
+//! changes again. `docs/changes.md` is the contract, and describes the files byte by byte.
+
+mod folder;
+mod frame;
+mod replay;
+mod segment;
+
+pub use folder::ArchiveSpan;
+pub use replay::{Replayed, Until};
+
+use crate::Db;
+use crate::feed::{ChangePage, Changes};
+use bobak_core::{Error, ErrorKind, Result};
+use folder::Folder;
+use segment::Writer;
+use std::path::Path;
+use std::time::Duration;
+
+/// How many changes are written and synced at once, at most.
+const PAGE: usize = 1_000;
+/// Unless it is set.
+const SEGMENT_BYTES: u64 = 64 << 20;
+
+/// A folder to which the changes of a database's tracked tables go as they commit. With any backup
+/// that was taken since the folder was begun it gives the database as it was at any moment after
+/// that backup: see [`Db::replay`].
+///
+/// ```
+/// use bobak::prelude::*;
+/// use bobak::{Archive, Until, feed::TrackOptions};
+/// #[derive(Record, Debug, PartialEq)]
+/// struct City { id: i64, name: String }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let folder = folder.path().join("changes");
+/// let open = || -> Result<Db, Error> {
+///     let db = Db::builder().track::<City>(TrackOptions::new()).open("sqlite::memory:")?;
+///     db.create_missing_tables()?;
+///     Ok(db)
+/// };
+/// let db = open()?;
+/// let mut archive = Archive::open(&db, &folder)?;
+/// for name in ["Bern", "Thun", "Biel"] {
+///     db.table()?.insert(&City { id: 0, name: name.into() })?;
+/// }
+/// while archive.step(std::time::Duration::ZERO)?.changes > 0 {}
+///
+/// // Without the last change.
+/// let restored = open()?;
+/// restored.replay(&folder, Until::Change(2))?;
+/// assert_eq!(restored.table::<City>()?.count(Query::all())?, 2);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Archive {
+    changes: Changes,
+    folder: Folder,
+    writer: Writer,
+    segment_bytes: u64,
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shipped {
+    /// How many changes were written; 0 where there was none in time.
+    pub changes: usize,
+    /// The number of the change up to which the folder has all of them, on disk.
+    pub place: u64,
+}
+
+impl Archive {
+    /// Opens a folder, makes it where it is not there, and goes on behind its last change; a new
+    /// one begins with the first change that the feed still has. What a kill left unfinished at its
+    /// end is cut off.
+    ///
+    /// # Errors
+    /// `Busy` where another writes to the folder; `Conflict` where it has changes that the database
+    /// has not, since it is another or an older one; `NotFound` where changes that it lacks were
+    /// taken out of the feed: take a backup, and begin another folder; `Corrupt` for a damaged
+    /// file; `Schema` where nothing is tracked; `Io`, `Full`.
+    pub fn open(db: &Db, folder: impl AsRef<Path>) -> Result<Self> {
+        let mut changes = db.changes()?.limit(PAGE);
+        let (last, first) = (changes.last_id()?, changes.first_id()?);
+        let folder = Folder::to_write(folder.as_ref())?;
+        let writer = match folder.last()? {
+            Some(segment) => Writer::append(&segment)?,
+            None => Writer::create(&folder, first)?,
+        };
+        let place = writer.place();
+        if place > last {
+            let message = format!(
+                "the folder has changes up to {place}, the database up to {last}: it is another \
+                 one, or an older state of it"
+            );
+            return Err(Error::new(ErrorKind::Conflict, message));
+        }
+        if place < first {
+            let message = format!(
+                "the folder ends with change {place}, and those up to {first} were taken out of \
+                 the feed: take a backup, and begin another folder"
+            );
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+        Ok(Self { changes: changes.since(place), folder, writer, segment_bytes: SEGMENT_BYTES })
+    }
+
+    /// How large a file may grow before another is begun. Default: 64 MiB.
+    #[must_use]
+    pub const fn segment_bytes(mut self, bytes: u64) -> Self {
+        self.segment_bytes = bytes;
+        self
+    }
+
+    /// Writes the next changes and syncs them; where there is none it waits for one, at most so
+    /// long.
+    ///
+    /// # Errors
+    /// `Full`, `Io`: nothing of the step stays, and the next one tries again; `NotFound` where
+    /// changes were taken out of the feed before they were written; those of the engine.
+    pub fn step(&mut self, wait: Duration) -> Result<Shipped> {
+        if self.writer.bytes() >= self.segment_bytes {
+            self.writer = Writer::create(&self.folder, self.writer.place())?;
+        }
+        let from = self.writer.place();
+        let page: ChangePage = self.changes.clone().since(from).wait(wait)?;
+        if page.next > from {
+            self.writer.write(&page)?;
+        }
+        Ok(Shipped { changes: page.changes.len(), place: self.writer.place() })
+    }
+
+    /// Up to which change the folder has all of them.
+    #[must_use]
+    pub const fn place(&self) -> u64 {
+        self.writer.place()
+    }
+
+    /// Reads a whole folder, and says what is in it. It may be written to meanwhile.
+    ///
+    /// # Errors
+    /// `Corrupt` for a damaged file, or one that is missing in between; `NotFound` for a folder
+    /// without files; `Io`.
+    pub fn check(folder: impl AsRef<Path>) -> Result<ArchiveSpan> {
+        Folder::to_read(folder.as_ref()).check()
+    }
+}

@@ -1,0 +1,209 @@
+//! One file of changes: read frame by frame, and appended to.
+
+use super::folder::Folder;
+use super::frame::{self, FRAME, Frame, HEAD, Table, damaged, read_frame, read_head};
+use crate::feed::ChangePage;
+use bobak_core::{Error, ErrorKind, Result, TableSchema};
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Reads a file's frames.
+#[derive(Debug)]
+pub(super) struct Reader {
+    path: PathBuf,
+    file: BufReader<File>,
+    content: Vec<u8>,
+    /// The place that it begins behind.
+    pub from: u64,
+    /// The place behind what was read.
+    pub place: u64,
+    /// How many bytes were read, all of them whole frames.
+    pub bytes: u64,
+    length: u64,
+}
+
+impl Reader {
+    /// Opens a file; `None` for one that was made but has no whole head yet.
+    pub fn open(path: &Path) -> Result<Option<Self>> {
+        let doing = |error| Error::io(&format!("read {}", path.display()), error);
+        let file = File::open(path).map_err(doing)?;
+        let length = file.metadata().map_err(doing)?.len();
+        if length < HEAD as u64 {
+            return Ok(None);
+        }
+        let mut file = BufReader::new(file);
+        let mut head = [0; HEAD];
+        file.read_exact(&mut head).map_err(doing)?;
+        let from = read_head(&head).map_err(|error| in_file(error, path))?;
+        let (path, content) = (path.to_owned(), Vec::new());
+        Ok(Some(Self { path, file, content, from, place: from, bytes: HEAD as u64, length }))
+    }
+
+    /// The next frame; `None` at the end, and where the last frame is not whole: what a kill leaves.
+    ///
+    /// # Errors
+    /// `Corrupt`, naming the file; `Io`.
+    pub fn next(&mut self) -> Result<Option<Frame<'_>>> {
+        let doing = |error| Error::io(&format!("read {}", self.path.display()), error);
+        let left = self.length.saturating_sub(self.bytes);
+        if left < FRAME as u64 {
+            return Ok(None);
+        }
+        let mut head = [0; FRAME];
+        self.file.read_exact(&mut head).map_err(doing)?;
+        let (length, sum) = read_frame(&head);
+        let whole = (FRAME + length) as u64;
+        if left < whole {
+            return Ok(None);
+        }
+        self.content.resize(length, 0);
+        self.file.read_exact(&mut self.content).map_err(doing)?;
+        if crc32fast::hash(&self.content) != sum {
+            // A file may have grown before its last bytes were written.
+            if left == whole {
+                return Ok(None);
+            }
+            return Err(in_file(damaged("a checksum is wrong"), &self.path));
+        }
+        let frame = frame::read(&self.content).map_err(|error| in_file(error, &self.path))?;
+        self.bytes += whole;
+        if let Frame::Page { next, .. } = frame {
+            if next <= self.place {
+                return Err(in_file(damaged("a page does not go on"), &self.path));
+            }
+            self.place = next;
+        }
+        Ok(Some(frame))
+    }
+
+    /// Whether something unfinished stands behind what was read.
+    pub const fn is_torn(&self) -> bool {
+        self.bytes < self.length
+    }
+}
+
+#[cold]
+pub(super) fn in_file(error: Error, path: &Path) -> Error {
+    let message = format!("{}: {}", path.display(), error.message());
+    Error::new(error.kind(), message).with_source(error)
+}
+
+/// Appends to a file.
+#[derive(Debug)]
+pub(super) struct Writer {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+    place: u64,
+    tables: HashMap<String, Known>,
+    out: Vec<u8>,
+}
+
+/// A table that the file has named.
+#[derive(Debug)]
+struct Known {
+    number: i64,
+    columns: Vec<String>,
+}
+
+impl Writer {
+    /// Goes on at the end of a file, after what is whole in it.
+    pub fn append(path: &Path) -> Result<Self> {
+        let doing = |error| Error::io(&format!("write {}", path.display()), error);
+        let mut tables = HashMap::new();
+        let Some(mut reader) = Reader::open(path)? else {
+            let message = "it has no head: remove it, nothing is in it";
+            return Err(in_file(damaged(message), path));
+        };
+        while let Some(frame) = reader.next()? {
+            if let Frame::Table(Table { number, name, columns }) = frame {
+                tables.insert(name, Known { number, columns });
+            }
+        }
+        let mut file = OpenOptions::new().write(true).open(path).map_err(doing)?;
+        if reader.is_torn() {
+            file.set_len(reader.bytes).and_then(|()| file.sync_all()).map_err(doing)?;
+        }
+        file.seek(SeekFrom::Start(reader.bytes)).map_err(doing)?;
+        let (path, bytes, place) = (path.to_owned(), reader.bytes, reader.place);
+        Ok(Self { path, file, bytes, place, tables, out: Vec::new() })
+    }
+
+    /// Begins a file.
+    pub fn create(folder: &Folder, from: u64) -> Result<Self> {
+        let path = folder.file(from);
+        let doing = |error| Error::io(&format!("write {}", path.display()), error);
+        let mut file = File::create(&path).map_err(doing)?;
+        file.write_all(&frame::head(from)).and_then(|()| file.sync_all()).map_err(doing)?;
+        folder.sync()?;
+        let (tables, out) = (HashMap::new(), Vec::new());
+        Ok(Self { path, file, bytes: HEAD as u64, place: from, tables, out })
+    }
+
+    /// The place behind what was written.
+    pub const fn place(&self) -> u64 {
+        self.place
+    }
+
+    /// How large the file is.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Appends a page and syncs the file. Where that fails the file is as before.
+    pub fn write(&mut self, page: &ChangePage) -> Result<()> {
+        self.out.clear();
+        let mut changes = Vec::with_capacity(page.changes.len());
+        for change in &page.changes {
+            changes.push((self.number(&change.table)?, change));
+        }
+        frame::put_page(&mut self.out, page.next, &changes)?;
+        let written = self.file.write_all(&self.out).and_then(|()| self.file.sync_data());
+        if let Err(error) = written {
+            // Tables that were named in it are named again. Where even this fails, what is left is
+            // unfinished, and is written over.
+            self.tables.clear();
+            let _ = self.file.set_len(self.bytes);
+            let _ = self.file.seek(SeekFrom::Start(self.bytes));
+            return Err(Error::io(&format!("write {}", self.path.display()), error));
+        }
+        self.bytes += self.out.len() as u64;
+        self.place = page.next;
+        Ok(())
+    }
+
+    /// The number of a table in this file, where it is named at its first need and when it has other
+    /// columns.
+    fn number(&mut self, table: &Arc<TableSchema>) -> Result<i64> {
+        let names = table.columns().iter().map(|column| column.name.as_ref());
+        if let Some(known) = self.tables.get(table.name())
+            && known.columns.iter().map(String::as_str).eq(names.clone())
+        {
+            return Ok(known.number);
+        }
+        let last = self.tables.values().map(|known| known.number).max();
+        let number = last.unwrap_or(0) + 1;
+        frame::put_table(&mut self.out, number, table)?;
+        let columns = names.map(str::to_owned).collect();
+        self.tables.insert(table.name().to_owned(), Known { number, columns });
+        Ok(number)
+    }
+}
+
+/// The place that a file's name says it begins behind.
+pub(super) fn place_in_name(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?;
+    name.strip_suffix(super::folder::ENDING)?.parse().ok()
+}
+
+/// Refuses a file whose name says another place than its head.
+pub(super) fn check_name(reader: &Reader) -> Result<()> {
+    if place_in_name(&reader.path) == Some(reader.from) {
+        return Ok(());
+    }
+    let error = Error::new(ErrorKind::Corrupt, "the file has another's name");
+    Err(in_file(error, &reader.path))
+}

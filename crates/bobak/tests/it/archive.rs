@@ -1,0 +1,276 @@
+//! Changes shipped to a folder, and made again behind a backup.
+
+use crate::engines::{Note, Person, person};
+use crate::follow::disturb;
+use bobak::feed::{Keep, TrackOptions};
+use bobak::prelude::*;
+use bobak::{Archive, BackupOptions, RestoreOptions, Until};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+struct Place {
+    folder: tempfile::TempDir,
+    db: Db,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("app.db").display());
+        let db = crate::feed::tracked().open(&url).unwrap();
+        db.create_missing_tables().unwrap();
+        Self { folder, db }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn url(&self, name: &str) -> String {
+        format!("sqlite:{}", self.path(name).display())
+    }
+
+    fn backup(&self, name: &str) {
+        self.db.backup(self.path(name), &BackupOptions::new(), |_| Ok(())).unwrap();
+    }
+
+    /// The backup, put back and carried on.
+    fn restored(&self, backup: &str, until: Until) -> Result<Db, Error> {
+        let url = self.url("restored.db");
+        Db::restore(self.path(backup), &url, &RestoreOptions::new().overwrite(true))?;
+        let db = Db::open(&url)?;
+        db.replay(self.path("changes"), until)?;
+        Ok(db)
+    }
+}
+
+fn ship(archive: &mut Archive) {
+    while archive.step(Duration::ZERO).unwrap().changes > 0 {}
+}
+
+/// All rows, and the whole history.
+fn dump(db: &Db) -> (Vec<Person>, Vec<Note>, Vec<String>) {
+    let changes = db.changes().unwrap().iter().map(|change| {
+        let change = change.unwrap();
+        format!("{} {:?} {} {:?}", change.id, change.kind, change.at, change.who)
+    });
+    let changes = changes.collect();
+    let all = (db.table::<Person>().unwrap(), db.table::<Note>().unwrap());
+    (all.0.list(Query::all()).unwrap(), all.1.list(Query::all()).unwrap(), changes)
+}
+
+#[test]
+fn a_backup_is_carried_on_to_any_moment() {
+    let place = Place::new();
+    let mut archive = Archive::open(&place.db, place.path("changes")).unwrap().segment_bytes(4_000);
+    let mut moments = Vec::new();
+    for seed in 0..8 {
+        let caller = place.db.as_caller(&format!("caller {seed}")).unwrap();
+        disturb(&caller, seed);
+        ship(&mut archive);
+        if seed == 3 {
+            place.backup("backup.db");
+        }
+        // What comes next has a later time.
+        std::thread::sleep(Duration::from_millis(3));
+        moments.push((place.db.changes().unwrap().last_id().unwrap(), dump(&place.db)));
+    }
+    let span = Archive::check(place.path("changes")).unwrap();
+    assert_eq!((span.from, span.to), (0, archive.place()));
+    assert!(span.files > 5, "{span:?}");
+    for (id, expected) in moments.iter().skip(3) {
+        let db = place.restored("backup.db", Until::Change(*id)).unwrap();
+        assert_eq!(dump(&db), *expected, "up to {id}");
+        let last = db.changes().unwrap().since(id - 1).page().unwrap().changes.remove(0);
+        drop(db);
+        let db = place.restored("backup.db", Until::Moment(last.at)).unwrap();
+        assert_eq!(dump(&db), *expected, "up to {}", last.at);
+    }
+    let db = place.restored("backup.db", Until::End).unwrap();
+    assert_eq!(dump(&db), moments.last().unwrap().1);
+    let again = db.replay(place.path("changes"), Until::End).unwrap();
+    assert_eq!((again.changes, again.place), (0, archive.place()), "nothing is made twice");
+    // It goes on as the source would: numbers, keys, foreign keys.
+    let id = db.table().unwrap().insert(&person("next", 1)).unwrap();
+    let orphan = db.table().unwrap().insert(&crate::engines::note(id + 1_000, "nobody's"));
+    assert_eq!(orphan.unwrap_err().kind(), ErrorKind::Constraint);
+    assert_eq!(db.changes().unwrap().last_id().unwrap(), archive.place() + 1);
+    drop(db);
+    // Before the backup nothing can be reached with it.
+    let error = place.restored("backup.db", Until::Change(moments[1].0)).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+    let error = place.restored("backup.db", Until::Moment(Timestamp::UNIX_EPOCH)).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+}
+
+#[test]
+fn what_a_kill_or_a_full_disk_leaves_is_cut_off() {
+    let place = Place::new();
+    let folder = place.path("changes");
+    let mut archive = Archive::open(&place.db, &folder).unwrap();
+    disturb(&place.db, 1);
+    ship(&mut archive);
+    let (file, whole) = (last_file(&folder), fs::metadata(last_file(&folder)).unwrap().len());
+    let before = archive.place();
+    disturb(&place.db, 2);
+    ship(&mut archive);
+    drop(archive);
+    let bytes = fs::read(&file).unwrap();
+    let lengths = (whole..bytes.len() as u64).step_by(97).chain([whole, whole + 3, whole + 9]);
+    for length in lengths {
+        fs::write(&file, &bytes[..length as usize]).unwrap();
+        assert_eq!(Archive::check(&folder).unwrap().to, before, "cut to {length}");
+        let mut archive = Archive::open(&place.db, &folder).unwrap();
+        assert_eq!(archive.place(), before);
+        ship(&mut archive);
+        drop(archive);
+        assert_eq!(fs::read(&file).unwrap(), bytes, "the same again, cut to {length}");
+    }
+    // Bytes that were never written, though the file had grown.
+    let mut zeros = bytes.clone();
+    zeros[whole as usize + 8..].fill(0);
+    fs::write(&file, &zeros).unwrap();
+    assert_eq!(Archive::open(&place.db, &folder).unwrap().place(), before);
+    // A file that has no whole head is begun anew.
+    fs::write(&file, &bytes[..20]).unwrap();
+    let mut archive = Archive::open(&place.db, &folder).unwrap();
+    assert_eq!(archive.place(), 0);
+    ship(&mut archive);
+    assert_eq!(Archive::check(&folder).unwrap().to, archive.place());
+}
+
+fn last_file(folder: &Path) -> PathBuf {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|file| file.extension().is_some_and(|end| end == "changes")).max().unwrap()
+}
+
+#[test]
+fn damage_gaps_and_strangers_are_refused() {
+    let place = Place::new();
+    let folder = place.path("changes");
+    let check = |kind: ErrorKind, words: &str| {
+        let error = Archive::check(&folder).unwrap_err();
+        assert!(error.kind() == kind && error.to_string().contains(words), "{error:?}");
+    };
+    fs::create_dir(&folder).unwrap();
+    check(ErrorKind::NotFound, "no changes in");
+    let mut archive = Archive::open(&place.db, &folder).unwrap().segment_bytes(1_000);
+    let error = Archive::open(&place.db, &folder).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
+    for seed in 0..5 {
+        disturb(&place.db, seed);
+        ship(&mut archive);
+    }
+    place.backup("backup.db");
+    drop(archive);
+
+    // Each flipped byte of a file that others follow is found.
+    let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some());
+    files.sort();
+    let bytes = fs::read(&files[1]).unwrap();
+    for at in (0..bytes.len()).step_by(31) {
+        let mut wrong = bytes.clone();
+        wrong[at] ^= 0x10;
+        fs::write(&files[1], &wrong).unwrap();
+        let kind = Archive::check(&folder).unwrap_err().kind();
+        assert!(matches!(kind, ErrorKind::Corrupt | ErrorKind::Unsupported), "{at}: {kind:?}");
+    }
+    fs::write(&files[1], &bytes).unwrap();
+    let aside = place.path("aside");
+    fs::rename(&files[1], &aside).unwrap();
+    check(ErrorKind::Corrupt, "where the one before ends");
+    fs::rename(&aside, &files[1]).unwrap();
+    fs::rename(&files[0], &aside).unwrap();
+    let other = Db::builder().track::<Person>(TrackOptions::new()).open("sqlite::memory:").unwrap();
+    other.create_missing_tables().unwrap();
+    let error = other.replay(&folder, Until::End).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    fs::rename(&aside, &files[0]).unwrap();
+    let error = Archive::open(&other, &folder).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    let error = other.replay(&folder, Until::End).unwrap_err();
+    assert_eq!((error.kind(), error.table()), (ErrorKind::Schema, Some("note")), "{error}");
+
+    // What was taken out of the feed before it was shipped.
+    disturb(&place.db, 9);
+    place.db.prune_changes(Keep::Last(1)).unwrap();
+    let error = Archive::open(&place.db, &folder).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    let began = Archive::open(&place.db, place.path("new")).unwrap();
+    assert_eq!(began.place(), place.db.changes().unwrap().last_id().unwrap() - 1);
+}
+
+#[test]
+fn a_snapshot_is_carried_on_where_nothing_refers_to_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |name: &str| {
+        let url = format!("memory:{}", folder.path().join(name).display());
+        let db = Db::builder().track::<Person>(TrackOptions::new()).open(&url).unwrap();
+        db.create_missing_tables().unwrap();
+        db
+    };
+    let db = open("store.bobak");
+    let mut archive = Archive::open(&db, folder.path().join("changes")).unwrap();
+    let id = db.table().unwrap().insert(&person("ada", 1)).unwrap();
+    db.backup(folder.path().join("backup.bobak"), &BackupOptions::new(), |_| Ok(())).unwrap();
+    db.table::<Person>().unwrap().set(id, [Person::AGE.set(2)]).unwrap();
+    ship(&mut archive);
+    let restored = open("backup.bobak");
+    let replayed = restored.replay(folder.path().join("changes"), Until::End).unwrap();
+    assert_eq!((replayed.changes, replayed.place), (1, 2));
+    assert_eq!(restored.table::<Person>().unwrap().require(id).unwrap().age, 2);
+
+    let linked = crate::feed::tracked().open("memory:").unwrap();
+    linked.create_missing_tables().unwrap();
+    let error = linked.replay(folder.path().join("changes"), Until::End).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+}
+
+const FILE: &str = "BOBAK_TEST_ARCHIVE_FILE";
+const FOLDER: &str = "BOBAK_TEST_ARCHIVE_FOLDER";
+
+/// The process that is killed: ships for ever.
+#[test]
+#[ignore = "run by the test below, in a process of its own"]
+fn ships() {
+    let db = Db::open(&std::env::var(FILE).unwrap()).unwrap();
+    let archive = Archive::open(&db, std::env::var(FOLDER).unwrap()).unwrap();
+    let mut archive = archive.segment_bytes(20_000);
+    loop {
+        println!("\nat {}", archive.step(Duration::from_millis(1)).unwrap().place);
+    }
+}
+
+#[test]
+fn what_a_killed_process_said_to_have_shipped_is_there() {
+    let place = Place::new();
+    place.backup("backup.db");
+    for round in 0..5 {
+        let mut other = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "archive::ships", "--ignored", "--nocapture"])
+            .env(FILE, place.url("app.db"))
+            .env(FOLDER, place.path("changes"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(other.stdout.take().unwrap()).lines();
+        let mut said = said.filter_map(|line| line.unwrap().strip_prefix("at ")?.parse().ok());
+        let mut place_said: u64 = said.next().unwrap();
+        for step in 0..4 {
+            disturb(&place.db, round * 10 + step);
+            place_said = said.next().unwrap();
+        }
+        other.kill().unwrap();
+        other.wait().unwrap();
+        place_said = said.last().unwrap_or(place_said);
+        let span = Archive::check(place.path("changes")).unwrap();
+        assert!(span.to >= place_said, "{span:?}, {place_said} was said");
+    }
+    ship(&mut Archive::open(&place.db, place.path("changes")).unwrap());
+    let db = place.restored("backup.db", Until::End).unwrap();
+    assert_eq!(dump(&db), dump(&place.db));
+}

@@ -1,0 +1,74 @@
+//! `bobak archive`: changes go to a folder as they commit.
+
+use crate::database;
+use crate::error::{Error, Result};
+use crate::output::Screen;
+use bobak::Archive;
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Write the changes of a database's tracked tables to a folder as they commit.
+///
+/// With a backup that was taken since the folder was begun they give the database as it was at any moment after it:
+/// see `bobak restore --until`. Tables are tracked by their program, or by `bobak follow --track`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ArchiveChanges {
+    /// The database, such as sqlite:app.db
+    #[arg(value_name = "DATABASE", required_unless_present = "check")]
+    database: Option<String>,
+
+    /// The folder; it is made if it is not there
+    #[arg(value_name = "FOLDER", required_unless_present = "check")]
+    folder: Option<PathBuf>,
+
+    /// End when the folder has all that there is
+    #[arg(long)]
+    once: bool,
+
+    /// Only read this folder, and say what is in it
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["database", "folder", "once"])]
+    check: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bobak archive sqlite:app.db /mnt/backups/app.changes
+  bobak backup sqlite:app.db /mnt/backups/app.db.zst
+  bobak restore /mnt/backups/app.db.zst sqlite:app.db --changes /mnt/backups/app.changes --until 2026-11-22T04:00:00Z
+  bobak archive --check /mnt/backups/app.changes";
+
+/// How long it waits for a change at a time.
+const WAIT: Duration = Duration::from_secs(1);
+
+impl ArchiveChanges {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// A database that can't be opened, or in which nothing is tracked; a folder that somebody else writes to, that is
+    /// another database's, or damaged; a full disk.
+    pub fn run(&self, screen: &Screen) -> Result<()> {
+        if let Some(folder) = &self.check {
+            let span = Archive::check(folder)?;
+            let last = span.last.map(|at| format!(", the last made at {at}")).unwrap_or_default();
+            let (changes, from, to) = (span.changes, span.from, span.to);
+            screen.note(format_args!("sound: {changes} changes, behind {from} up to {to}{last}"));
+            return Ok(());
+        }
+        let (Some(url), Some(folder)) = (&self.database, &self.folder) else {
+            return Err(Error::usage("name a database and a folder"));
+        };
+        let db = database::open_to_read(url)?;
+        let mut archive = Archive::open(&db, folder)?;
+        screen.note(format_args!("goes on behind change {}", archive.place()));
+        loop {
+            let step = archive.step(if self.once { Duration::ZERO } else { WAIT })?;
+            if step.changes > 0 {
+                screen.note(format_args!("{} changes, up to {}", step.changes, step.place));
+            } else if self.once {
+                return Ok(());
+            }
+        }
+    }
+}
