@@ -90,7 +90,7 @@ fn batch(pairs: &[Pair], states: &States<'_>) -> Result<Batch> {
     let mut batch = Batch::new();
     // Rows of a table together, in the order of their encoded keys: the same batch each time.
     let mut rows: Vec<_> = states.rows.iter().collect();
-    rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+    rows.sort_by_key(|(place, _)| *place);
     for ((number, _), state) in rows.iter().filter(|(_, state)| state.row.is_none()) {
         if let Some(pair) = pairs.get(*number) {
             let (table, verb) = (&pair.target, Verb::Delete);
