@@ -7,12 +7,12 @@
 use super::folder::Folder;
 use super::frame::{Frame, Logged, Table};
 use crate::Db;
-use crate::feed::{Change, Log, last_id, logs_in};
+use crate::feed::Change;
 use crate::follow::{Pair, make, wholly};
-use bobak_core::feed::{SEQ, feed_schema};
+use bobak_core::feed::{Log, SEQ, compare_number, feed_schema, last_id, logs_in};
 use bobak_core::{
-    Assign, Batch, Comparison, Condition, Engine, Error, ErrorKind, FieldSet, OnError, Result,
-    Session, Timestamp, Value, Verb, Write,
+    Assign, Batch, Comparison, Engine, Error, ErrorKind, FieldSet, OnError, Result, Session,
+    Timestamp, Value, Verb, Write,
 };
 use std::collections::HashMap;
 use std::path::Path;
@@ -193,11 +193,7 @@ impl<'e> Replay<'e> {
 fn write_down(session: &dyn Session, logs: &[Log], place: u64, changes: &[Change]) -> Result<()> {
     let mut batch = Batch::new();
     for log in logs {
-        let since = Condition::Compare {
-            column: SEQ,
-            comparison: Comparison::Greater,
-            value: number(place),
-        };
+        let since = compare_number(SEQ, Comparison::Greater, place);
         let change =
             bobak_core::Change { table: &log.schema, condition: Some(&since), assign: None };
         session.change(&change)?;

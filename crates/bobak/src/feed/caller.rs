@@ -21,7 +21,7 @@ impl Db {
     pub fn as_caller(&self, who: &str) -> Result<Self> {
         let mut tracked = false;
         let named = self.with_engines(|engine| {
-            let names = !super::read::tracked(&*engine.session()?)?.is_empty();
+            let names = !bobak_core::feed::tracked(&*engine.session()?)?.is_empty();
             tracked |= names;
             // All of them: one that shows the others' tables can't show them twice.
             Ok(Arc::new(Named { engine: Arc::clone(engine), who: names.then(|| who.into()) }))

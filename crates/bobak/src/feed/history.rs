@@ -1,9 +1,8 @@
 //! What became of one record.
 
-use super::read::Log;
 use super::{Change, ChangeKind};
 use crate::Table;
-use bobak_core::feed::{new_place, old_place};
+use bobak_core::feed::{Log, new_place, old_place};
 use bobak_core::{Comparison, Condition, Key, Record, Result, Timestamp, Value};
 use std::sync::Arc;
 

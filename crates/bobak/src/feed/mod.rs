@@ -12,30 +12,17 @@
 //! * [`Db::as_caller`](crate::Db::as_caller) says who makes changes.
 //! * [`Db::prune_changes`](crate::Db::prune_changes) takes old ones out.
 //!
-//! `change` is one of them, `read` puts the logs of several tables in order, `caller` stands in
-//! front of an engine and names who writes.
+//! What is read is in [`bobak_core::feed`]; `caller` stands in front of an engine and names who writes.
 
 mod caller;
-mod change;
-mod changes;
+mod db;
 mod history;
 mod prune;
-mod read;
 mod track;
 
-pub use change::{Change, ChangeKind};
-pub use changes::{ChangePage, Changes, ChangesIter};
+pub use bobak_core::feed::{Change, ChangeKind, ChangePage, Changes, ChangesIter};
 pub use history::Revision;
 pub use prune::Keep;
 pub use track::TrackOptions;
 
-pub(crate) use read::{Log, last as last_id, logs_in, page};
 pub(crate) use track::{Wanted, track_missing};
-
-use bobak_core::{Engine, Result, TableSchema};
-use std::sync::Arc;
-
-/// The tracked tables of an engine, by name.
-pub(crate) fn logs(engine: &dyn Engine) -> Result<Vec<Arc<TableSchema>>> {
-    Ok(read::logs(engine)?.into_iter().map(|log| log.table).collect())
-}

@@ -1,8 +1,7 @@
 //! Taking old changes out of the feed.
 
-use super::read::{self, Log, compare};
 use crate::Db;
-use bobak_core::feed::{self, AT, SEQ};
+use bobak_core::feed::{self, AT, Log, SEQ};
 use bobak_core::{Assign, Change, Comparison, Condition, Result, Session, Timestamp, Value};
 use std::time::Duration;
 
@@ -38,7 +37,7 @@ impl Db {
     /// Those of the engine; nothing is taken out then.
     pub fn prune_changes(&self, keep: Keep) -> Result<u64> {
         let engine = self.main_engine()?;
-        let logs = read::logs(&*engine)?;
+        let logs = feed::logs(&*engine)?;
         let session = engine.session()?;
         let to = last_to_go(&*session, &logs, keep)?;
         if to == 0 {
@@ -51,7 +50,7 @@ impl Db {
 
 /// The largest number that may go.
 fn last_to_go(session: &dyn Session, logs: &[Log], keep: Keep) -> Result<u64> {
-    let last = read::last(session, logs)?;
+    let last = feed::last_id(session, logs)?;
     match keep {
         Keep::Last(changes) => Ok(last.saturating_sub(changes)),
         Keep::Since(id) => Ok(id.min(last)),
@@ -70,9 +69,9 @@ fn last_to_go(session: &dyn Session, logs: &[Log], keep: Keep) -> Result<u64> {
 }
 
 fn prune(session: &dyn Session, logs: &[Log], to: u64) -> Result<u64> {
-    let gone = compare(SEQ, Comparison::LessOrEqual, to);
+    let gone = feed::compare_number(SEQ, Comparison::LessOrEqual, to);
     let value = Value::Int(i64::try_from(to).unwrap_or(i64::MAX));
-    let behind = compare(2, Comparison::Less, to);
+    let behind = feed::compare_number(2, Comparison::Less, to);
     let assign = [Assign::Set { column: 2, value }];
     session.change(&Change {
         table: feed::tracked_schema(),

@@ -1,7 +1,7 @@
 //! Which tables are tracked.
 
-use super::read::tracked;
 use crate::Db;
+use bobak_core::feed::tracked;
 use bobak_core::{Engine, Result, SchemaChange, TableSchema};
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use super::pair::Pair;
 use super::{Follower, PAGE};
 use crate::copy::{sum_row, walk};
 use crate::feed::ChangePage;
-use bobak_core::{Control, Error, ErrorKind, Result, Select, Session};
+use bobak_core::{Control, Error, ErrorKind, Result, Select, Session, feed};
 
 /// What a comparison found: it was the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,12 +47,12 @@ impl Follower {
     }
 
     fn check_in(&mut self, source: &dyn Session) -> Result<FollowCheck> {
-        let logs = crate::feed::logs_in(source)?;
+        let logs = feed::logs_in(source)?;
         let followed = logs.iter().filter(|log| self.follows(log.table.name()));
         let wanted: Vec<_> = followed.cloned().collect();
         let mut place = self.place.unwrap_or(0);
         loop {
-            let (changes, next) = crate::feed::page(source, &logs, &wanted, place, PAGE)?;
+            let (changes, next) = feed::page(source, &logs, &wanted, place, PAGE)?;
             if next == place {
                 break;
             }

@@ -12,7 +12,7 @@ pub use check::{CheckedTable, FollowCheck};
 use crate::feed::Changes;
 use crate::{CopyProgress, Db};
 pub(crate) use apply::{make, wholly};
-use bobak_core::{Engine, Error, ErrorKind, Result};
+use bobak_core::{Engine, Error, ErrorKind, Result, feed};
 pub(crate) use pair::Pair;
 use std::sync::Arc;
 use std::time::Duration;
@@ -199,13 +199,13 @@ impl Follower {
 
     /// Compares the tables as they are now.
     fn pair(&mut self) -> Result<()> {
-        let logs = crate::feed::logs(&*self.from)?;
+        let logs = feed::logs(&*self.from)?;
         if logs.is_empty() {
             let message = "no table of the source is tracked: track those that are to be followed";
             return Err(Error::new(ErrorKind::Schema, message));
         }
         let there = self.to.tables()?;
-        self.pairs = Pair::all(logs, &self.names, &there)?;
+        self.pairs = Pair::all(logs.into_iter().map(|log| log.table), &self.names, &there)?;
         Ok(())
     }
 }

@@ -22,10 +22,11 @@ pub(crate) struct Pair {
 impl Pair {
     /// The tracked tables with these names, all where there is none, beside those of the target.
     pub fn all(
-        tracked: Vec<Arc<TableSchema>>,
+        tracked: impl Iterator<Item = Arc<TableSchema>>,
         names: &[String],
         there: &[TableSchema],
     ) -> Result<Vec<Self>> {
+        let tracked: Vec<_> = tracked.collect();
         let is = |table: &Arc<TableSchema>, name: &String| table.name().eq_ignore_ascii_case(name);
         if let Some(name) = names.iter().find(|name| !tracked.iter().any(|t| is(t, name))) {
             let message = "the table is not tracked in the source: track it first";

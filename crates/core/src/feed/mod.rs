@@ -1,4 +1,4 @@
-//! The change feed's tables: what engines write down of each change, and where.
+//! The change feed: what engines write down of each change, where, and how it is read.
 //!
 //! A tracked table has a *log* beside it: a table of its own, with one row for each row that was
 //! inserted, updated or deleted. The engine writes it in the same transaction, by means that nothing
@@ -8,6 +8,14 @@
 //! Columns of a log: `seq`, `at` (microseconds since 1970, never less than the one before), `who`
 //! (NULL where nobody said), `verb` ([`Logged`]), and for each column of the table what it was
 //! before, `old_NAME`, and after, `new_NAME`: NULL where there was no row.
+
+mod change;
+mod changes;
+mod read;
+
+pub use change::{Change, ChangeKind};
+pub use changes::{ChangePage, Changes, ChangesIter};
+pub use read::{Log, Tracked, compare_number, last_id, logs, logs_in, page, tracked};
 
 use crate::{ColumnSchema, Error, ErrorKind, Result, Role, TableSchema, Type};
 use std::sync::{Arc, OnceLock};

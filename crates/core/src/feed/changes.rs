@@ -2,8 +2,7 @@
 
 use super::Change;
 use super::read::{self, Log};
-use crate::Db;
-use bobak_core::{Engine, Error, ErrorKind, Record, Result};
+use crate::{Engine, Error, ErrorKind, Record, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +15,8 @@ const NAP: Duration = Duration::from_millis(2);
 const LONGEST_NAP: Duration = Duration::from_millis(25);
 const FAR: u32 = 10;
 
-/// Changes of tracked tables, in the order of their commits. See [`Db::changes`].
+/// Changes of tracked tables, in the order of their commits: a page at a time, from any number on, of
+/// all tables or of some; and those that are still to come.
 #[derive(Clone)]
 pub struct Changes {
     engine: Arc<dyn Engine>,
@@ -38,50 +38,10 @@ pub struct ChangePage {
     pub next: u64,
 }
 
-impl Db {
-    /// The changes of the main engine's tracked tables.
-    ///
-    /// ```
-    /// use bobak::prelude::*;
-    /// use bobak::feed::TrackOptions;
-    /// use std::time::Duration;
-    /// #[derive(Record)]
-    /// struct City { id: i64, name: String }
-    ///
-    /// let db = Db::builder().track::<City>(TrackOptions::new()).open("sqlite::memory:")?;
-    /// db.create_missing_tables()?;
-    /// db.table()?.insert(&City { id: 0, name: "Bern".into() })?;
-    /// db.execute("UPDATE city SET name = 'Thun'", ())?;
-    ///
-    /// let mut names = Vec::new();
-    /// for change in db.changes()?.table::<City>().iter() {
-    ///     names.push(change?.after_as::<City>()?.unwrap().name);
-    /// }
-    /// assert_eq!(names, ["Bern", "Thun"]);
-    ///
-    /// // Whoever follows remembers where the page ended, and waits for more from there.
-    /// let page = db.changes()?.since(1).wait(Duration::from_secs(60))?;
-    /// assert_eq!((page.changes.len(), page.next), (1, 2));
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub fn changes(&self) -> Result<Changes> {
-        Ok(Changes::new(self.main_engine()?))
-    }
-
-    /// As [`changes`](Self::changes), of an attached engine. Each engine numbers its own.
-    ///
-    /// # Errors
-    /// `Config` where there is no engine of this name.
-    pub fn changes_on(&self, engine: &str) -> Result<Changes> {
-        Ok(Changes::new(self.engine_of(engine)?))
-    }
-}
-
 impl Changes {
-    pub(crate) fn new(engine: Arc<dyn Engine>) -> Self {
+    /// The changes of an engine's tracked tables, from the first on.
+    #[must_use]
+    pub fn new(engine: Arc<dyn Engine>) -> Self {
         Self { engine, since: 0, limit: PAGE, tables: Vec::new(), logs: None }
     }
 
@@ -127,7 +87,7 @@ impl Changes {
     pub fn last_id(&mut self) -> Result<u64> {
         let engine = Arc::clone(&self.engine);
         let (all, _) = self.logs()?;
-        read::last(&*engine.session()?, all)
+        read::last_id(&*engine.session()?, all)
     }
 
     /// The number of the last change that was taken out of the feed, of the tables that are wanted; 0
@@ -145,7 +105,7 @@ impl Changes {
     ///
     /// # Errors
     /// `Schema` where nothing is tracked, or not a table that was named; `NotFound` where changes
-    /// after the number were taken out: see [`Db::prune_changes`]; those of the engine.
+    /// after the number were taken out of the feed; those of the engine.
     pub fn page(&mut self) -> Result<ChangePage> {
         match self.look() {
             // A column was added since the tables were looked at.

@@ -1,7 +1,7 @@
 //! One change of one row.
 
-use bobak_core::feed::{AT, Logged, SEQ, VERB, WHO, new_place, old_place};
-use bobak_core::{
+use super::{AT, Logged, SEQ, VERB, WHO, new_place, old_place};
+use crate::{
     DynRow, Error, ErrorKind, Field, Record, Result, Row, TableSchema, Timestamp, Value, ValueRef,
 };
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl ChangeKind {
     }
 }
 
-/// One change of one row of a tracked table. See [`Db::changes`](crate::Db::changes).
+/// One change of one row of a tracked table. See [`Changes`](crate::feed::Changes).
 #[derive(Clone, Debug)]
 pub struct Change {
     /// Its number: larger than that of every change committed before, over all tracked tables of
@@ -41,7 +41,7 @@ pub struct Change {
     pub kind: ChangeKind,
     /// When, by the clock of the engine's machine; but never before the change before it.
     pub at: Timestamp,
-    /// Who did it, where that was said: see [`Db::as_caller`](crate::Db::as_caller).
+    /// Who did it, where that was said: see [`name_caller`](crate::Session::name_caller).
     pub who: Option<String>,
     /// The row before, values in their columns' stored form, in the order of the table's columns.
     /// Columns that were added later are NULL.
@@ -77,14 +77,15 @@ impl Change {
     }
 
     fn read<T: Record>(&self, row: &DynRow) -> Result<T> {
-        let place = |column: &bobak_core::ColumnSchema| self.table.column(&column.name);
+        let place = |column: &crate::ColumnSchema| self.table.column(&column.name);
         let places: Vec<usize> = T::schema().columns().iter().map(place).collect::<Result<_>>()?;
         T::read(&Placed { row, places: &places })
     }
 
     /// The change as it stands in the log: its number, its time, who, the verb, and for each column
     /// the values before and after.
-    pub(crate) fn log_values(&self) -> Vec<Value<'static>> {
+    #[must_use]
+    pub fn log_values(&self) -> Vec<Value<'static>> {
         let verb = match self.kind {
             ChangeKind::Insert => Logged::Inserted,
             ChangeKind::Update => Logged::Updated,
@@ -105,8 +106,11 @@ impl Change {
         values
     }
 
-    /// A row of a table's log, with the table's names.
-    pub(crate) fn from_log(
+    /// The change in a row of a table's log, with the names of the table's columns.
+    ///
+    /// # Errors
+    /// `Corrupt` where it is none.
+    pub fn from_log(
         table: &Arc<TableSchema>,
         names: &Arc<Vec<String>>,
         row: &dyn Row,
@@ -148,6 +152,7 @@ impl Row for Placed<'_> {
     }
 }
 
+/// The integer at a place of a log's row.
 pub(super) fn integer(row: &dyn Row, place: usize) -> Result<i64> {
     match row.get(place) {
         ValueRef::Int(integer) => Ok(integer),

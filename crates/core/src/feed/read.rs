@@ -5,8 +5,8 @@
 //! reads of different logs then fit together though they are not of the same moment.
 
 use super::change::{Change, integer};
-use bobak_core::feed::{self, AT, SEQ};
-use bobak_core::{
+use super::{AT, SEQ, log_schema, tracked_schema};
+use crate::{
     Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, Select, Session, Source,
     TableSchema, Timestamp, ValueRef,
 };
@@ -14,26 +14,38 @@ use std::sync::Arc;
 
 /// The log of a tracked table.
 #[derive(Clone, Debug)]
-pub(crate) struct Log {
+pub struct Log {
+    /// The table.
     pub table: Arc<TableSchema>,
+    /// The log itself.
     pub schema: Arc<TableSchema>,
     names: Arc<Vec<String>>,
 }
 
 /// A tracked table's name, and the largest number that was taken out of its log.
-pub(super) struct Tracked {
+#[derive(Clone, Debug)]
+pub struct Tracked {
+    /// The table's name.
     pub name: String,
+    /// The number.
     pub pruned: u64,
 }
 
 impl Log {
+    /// The log of a table, whether it is there or not.
+    ///
+    /// # Errors
+    /// As [`log_schema`].
     pub fn of(table: Arc<TableSchema>) -> Result<Self> {
-        let schema = Arc::new(feed::log_schema(&table, false)?);
+        let schema = Arc::new(log_schema(&table, false)?);
         let names = table.columns().iter().map(|column| column.name.to_string()).collect();
         Ok(Self { table, schema, names: Arc::new(names) })
     }
 
-    /// The changes that a condition keeps, by their numbers.
+    /// The changes that a condition over the log keeps, by their numbers.
+    ///
+    /// # Errors
+    /// `Schema` where the table has no log, or one that does not fit; those of the engine.
     pub fn list(
         &self,
         session: &dyn Session,
@@ -57,6 +69,9 @@ impl Log {
     }
 
     /// Whether it has a change that was made after a moment.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
     pub fn is_after(&self, session: &dyn Session, moment: Timestamp) -> Result<bool> {
         let value = moment.as_microsecond().into();
         let later = Condition::Compare { column: AT, comparison: Comparison::Greater, value };
@@ -71,7 +86,10 @@ impl Log {
         misfit.with_source(error)
     }
 
-    /// The largest number of the changes that a condition keeps; 0 where there are none.
+    /// The largest number of the changes that a condition over the log keeps; 0 where there are none.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
     pub fn last(&self, session: &dyn Session, condition: Option<Condition>) -> Result<u64> {
         let select = Select {
             columns: vec![Expr::Max(SEQ)],
@@ -92,9 +110,12 @@ impl Log {
 }
 
 /// The tables that are tracked; none where the database has no feed.
-pub(super) fn tracked(session: &dyn Session) -> Result<Vec<Tracked>> {
+///
+/// # Errors
+/// Those of the engine.
+pub fn tracked(session: &dyn Session) -> Result<Vec<Tracked>> {
     let mut tracked = Vec::new();
-    let select = Select::all(feed::tracked_schema());
+    let select = Select::all(tracked_schema());
     let read = session.query(&Source::Select(&select), &mut |row| {
         if let ValueRef::Text(name) = row.get(1) {
             let (name, pruned) = (name.to_owned(), integer(row, 2)?.unsigned_abs());
@@ -108,13 +129,19 @@ pub(super) fn tracked(session: &dyn Session) -> Result<Vec<Tracked>> {
     }
 }
 
-/// The logs of all tracked tables.
-pub(super) fn logs(engine: &dyn Engine) -> Result<Vec<Log>> {
+/// The logs of all tracked tables, by their tables' names.
+///
+/// # Errors
+/// Those of the engine.
+pub fn logs(engine: &dyn Engine) -> Result<Vec<Log>> {
     logs_in(&*engine.session()?)
 }
 
 /// As [`logs`], in a session.
-pub(crate) fn logs_in(session: &dyn Session) -> Result<Vec<Log>> {
+///
+/// # Errors
+/// Those of the engine.
+pub fn logs_in(session: &dyn Session) -> Result<Vec<Log>> {
     let tracked = tracked(session)?;
     if tracked.is_empty() {
         return Ok(Vec::new());
@@ -128,7 +155,10 @@ pub(crate) fn logs_in(session: &dyn Session) -> Result<Vec<Log>> {
 }
 
 /// The largest number of all, those taken out included.
-pub(crate) fn last(session: &dyn Session, logs: &[Log]) -> Result<u64> {
+///
+/// # Errors
+/// Those of the engine.
+pub fn last_id(session: &dyn Session, logs: &[Log]) -> Result<u64> {
     let pruned = tracked(session)?.iter().map(|tracked| tracked.pruned).max();
     logs.iter().try_fold(pruned.unwrap_or(0), |last, log| Ok(last.max(log.last(session, None)?)))
 }
@@ -143,8 +173,12 @@ pub(super) fn pruned(session: &dyn Session, wanted: &[Log]) -> Result<u64> {
     Ok(pruned.max().unwrap_or(0))
 }
 
-/// At most `limit` changes of some tables with numbers above `since`, and up to where that is all.
-pub(crate) fn page(
+/// At most `limit` changes of the `wanted` logs with numbers above `since`, and up to where that is
+/// all. `all` are the logs of all tracked tables.
+///
+/// # Errors
+/// `NotFound` where changes after that number were taken out; those of the engine.
+pub fn page(
     session: &dyn Session,
     all: &[Log],
     wanted: &[Log],
@@ -159,7 +193,7 @@ pub(crate) fn page(
         );
         return Err(Error::new(ErrorKind::NotFound, message));
     }
-    let last = last(session, all)?;
+    let last = last_id(session, all)?;
     if last <= since {
         return Ok((Vec::new(), since));
     }
@@ -180,12 +214,14 @@ pub(crate) fn page(
 /// Changes with numbers above one and not above another.
 fn between(above: u64, to: u64) -> Condition {
     Condition::And(vec![
-        compare(SEQ, Comparison::Greater, above),
-        compare(SEQ, Comparison::LessOrEqual, to),
+        compare_number(SEQ, Comparison::Greater, above),
+        compare_number(SEQ, Comparison::LessOrEqual, to),
     ])
 }
 
-pub(super) fn compare(column: usize, comparison: Comparison, number: u64) -> Condition {
+/// A condition over a column with numbers of changes.
+#[must_use]
+pub fn compare_number(column: usize, comparison: Comparison, number: u64) -> Condition {
     let value = i64::try_from(number).unwrap_or(i64::MAX).into();
     Condition::Compare { column, comparison, value }
 }
