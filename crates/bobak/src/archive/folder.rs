@@ -5,11 +5,15 @@ use super::segment::{Reader, check_name, in_file, place_in_name};
 use bobak_core::{Error, ErrorKind, Field, Result, Timestamp, ValueRef};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// How a file's name ends; before it stands the place that it begins behind, in 20 digits.
 pub(super) const ENDING: &str = ".changes";
 /// The file that whoever writes has locked.
 const LOCK: &str = "lock";
+/// How long it is waited for: a process that is just being started holds for a moment what the one
+/// that starts it had open.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A folder of changes.
 #[derive(Debug)]
@@ -46,13 +50,19 @@ impl Folder {
         let mut options = OpenOptions::new();
         let lock = options.create(true).truncate(false).write(true).open(path.join(LOCK));
         let lock = lock.map_err(doing)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let message = format!("somebody else writes changes to {}", path.display());
-                return Err(Error::new(ErrorKind::Busy, message));
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let message = format!("somebody else writes changes to {}", path.display());
+                    return Err(Error::new(ErrorKind::Busy, message));
+                }
+                Err(TryLockError::Error(error)) => return Err(doing(error)),
             }
-            Err(TryLockError::Error(error)) => return Err(doing(error)),
         }
         let folder = Self { path: path.to_owned(), _lock: Some(lock) };
         folder.drop_headless()?;

@@ -34,7 +34,7 @@ impl Db {
     /// # Errors
     /// Those of the engine.
     pub fn changes(&self) -> Result<Changes> {
-        Ok(Changes::new(self.main_engine()?))
+        Ok(Changes::of(self.main_engine()?))
     }
 
     /// As [`changes`](Self::changes), of an attached engine. Each engine numbers its own.
@@ -42,6 +42,6 @@ impl Db {
     /// # Errors
     /// `Config` where there is no engine of this name.
     pub fn changes_on(&self, engine: &str) -> Result<Changes> {
-        Ok(Changes::new(self.engine_of(engine)?))
+        Ok(Changes::of(self.engine_of(engine)?))
     }
 }

@@ -181,7 +181,7 @@ impl Follower {
 
     fn changes(&self) -> Changes {
         let names = self.pairs.iter().map(|pair| pair.source.name());
-        names.fold(Changes::new(Arc::clone(&self.from)), Changes::table_named)
+        names.fold(Changes::of(Arc::clone(&self.from)), Changes::table_named)
     }
 
     /// Refuses other tables than those that the target follows already.

@@ -41,14 +41,8 @@ pub struct ChangePage {
 impl Changes {
     /// The changes of an engine's tracked tables, from the first on.
     #[must_use]
-    pub fn new(engine: Arc<dyn Engine>) -> Self {
-        Self { engine, since: 0, limit: PAGE, tables: Vec::new(), logs: None }
-    }
-
-    /// The changes of an engine's tracked tables, for who has no [`Db`]. See [`Db::changes`].
-    #[must_use]
     pub fn of(engine: Arc<dyn Engine>) -> Self {
-        Self::new(engine)
+        Self { engine, since: 0, limit: PAGE, tables: Vec::new(), logs: None }
     }
 
     /// Only changes with numbers above this one. Default: 0, from the beginning.
