@@ -27,6 +27,10 @@ pub struct ArchiveChanges {
     #[arg(long)]
     once: bool,
 
+    /// Write the changes of an encrypted database, though the folder is not encrypted
+    #[arg(long)]
+    plain: bool,
+
     /// Only read this folder, and say what is in it
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["database", "folder", "once"])]
     check: Option<PathBuf>,
@@ -38,6 +42,9 @@ Examples:
   bobak backup sqlite:app.db /mnt/backups/app.db.zst
   bobak restore /mnt/backups/app.db.zst sqlite:app.db --changes /mnt/backups/app.changes --until 2026-11-22T04:00:00Z
   bobak archive --check /mnt/backups/app.changes";
+
+/// The settings of an encrypted database's URL.
+const KEYS: [&str; 3] = ["key_file=", "password_file=", "password_env="];
 
 /// How long it waits for a change at a time.
 const WAIT: Duration = Duration::from_secs(1);
@@ -59,6 +66,13 @@ impl ArchiveChanges {
         let (Some(url), Some(folder)) = (&self.database, &self.folder) else {
             return Err(Error::usage("name a database and a folder"));
         };
+        let named = database::with_key(url);
+        let is_encrypted = KEYS.iter().any(|name| named.contains(name));
+        if is_encrypted && !self.plain {
+            let message = "the database is encrypted, and its changes in the folder would not be: \
+                           --plain says that they may be read";
+            return Err(Error::failed(message));
+        }
         let db = database::open_to_read(url)?;
         let mut archive = Archive::open(&db, folder)?;
         screen.note(format_args!("goes on behind change {}", archive.place()));
