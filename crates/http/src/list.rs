@@ -9,7 +9,7 @@ use crate::model::Table;
 use crate::problem::Problem;
 use crate::selection::Selection;
 use crate::work;
-use bobak_core::{Engine, Expr, Source, Value};
+use bobak_core::{Engine, Expr, Session, Source, Value, ValueRef};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 use hyper::header::{ETAG, IF_NONE_MATCH};
@@ -93,19 +93,22 @@ fn page(engine: &dyn Engine, asked: &Asked) -> Result<String, Problem> {
         write_string(&mut body, &last);
     }
     if asked.total {
-        let mut selection = asked.selection.query().unordered();
-        selection = selection.limit(u64::MAX).offset(0);
-        let count = selection.to_select(&table.schema, vec![Expr::Count])?;
-        let mut total = 0;
-        session.query(&Source::Select(&count), &mut |row| {
-            if let bobak_core::ValueRef::Int(rows) = row.get(0) {
-                total = rows;
-            }
-            Ok(true)
-        })?;
         body.push_str(",\"total\":");
-        body.push_str(itoa::Buffer::new().format(total));
+        body.push_str(itoa::Buffer::new().format(total(&*session, asked)?));
     }
     body.push_str("}\n");
     Ok(body)
+}
+
+/// How many rows the filter keeps.
+fn total(session: &dyn Session, asked: &Asked) -> Result<i64, Problem> {
+    let count = asked.selection.all().to_select(&asked.table.schema, vec![Expr::Count])?;
+    let mut total = 0;
+    session.query(&Source::Select(&count), &mut |row| {
+        if let ValueRef::Int(rows) = row.get(0) {
+            total = rows;
+        }
+        Ok(true)
+    })?;
+    Ok(total)
 }

@@ -54,12 +54,17 @@ impl Selection {
         }
     }
 
-    /// The query as a plain value, but for `after`.
-    pub fn query(&self) -> Query<DynRow> {
-        let mut query = match &self.condition {
+    /// All rows that the filter keeps.
+    pub fn all(&self) -> Query<DynRow> {
+        match &self.condition {
             Some(condition) => Query::filter(Filter::new(condition.clone())),
             None => Query::all(),
-        };
+        }
+    }
+
+    /// The query as a plain value, but for `after`.
+    pub fn query(&self) -> Query<DynRow> {
+        let mut query = self.all();
         for step in &self.order {
             query = query.order_by(*step);
         }

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::json::{Numbers, write_cell};
 use crate::model::Table;
 use crate::problem::Problem;
-use bobak_core::{KeyGeneration, Role};
+use bobak_core::{ColumnSchema, KeyGeneration, Role};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 
@@ -59,42 +59,47 @@ fn write_table(out: &mut String, table: &Table) {
     );
     out.push_str(",\"columns\":[");
     for (at, column) in columns.iter().enumerate() {
-        out.push_str(if at > 0 { ",{\"name\":" } else { "{\"name\":" });
-        write_string(out, &column.name);
-        out.push_str(",\"type\":");
-        write_string(out, column.ty.name());
-        out.push_str(if column.nullable { ",\"nullable\":true" } else { ",\"nullable\":false" });
-        if column.unique {
-            out.push_str(",\"unique\":true");
-        }
-        if let Some(most) = column.max_chars {
-            out.push_str(",\"max_chars\":");
-            out.push_str(itoa::Buffer::new().format(most));
-        }
-        if let Some(default) = &column.default {
-            out.push_str(",\"default\":");
-            write_cell(out, column.ty, Numbers::Exact, default.as_ref());
-        }
-        if let Some(reference) = &column.reference {
-            out.push_str(",\"references\":{\"table\":");
-            write_string(out, &reference.table);
-            out.push_str(",\"column\":");
-            write_string(out, &reference.column);
-            out.push('}');
-        }
-        let role = match column.role {
-            Role::Plain => None,
-            Role::CreatedAt => Some("created"),
-            Role::ModifiedAt => Some("modified"),
-            Role::Version => Some("version"),
-        };
-        if let Some(role) = role {
-            out.push_str(",\"role\":");
-            write_string(out, role);
-        }
-        out.push('}');
+        out.push_str(if at > 0 { "," } else { "" });
+        write_column(out, column);
     }
     out.push_str("]}");
+}
+
+fn write_column(out: &mut String, column: &ColumnSchema) {
+    out.push_str("{\"name\":");
+    write_string(out, &column.name);
+    out.push_str(",\"type\":");
+    write_string(out, column.ty.name());
+    out.push_str(if column.nullable { ",\"nullable\":true" } else { ",\"nullable\":false" });
+    if column.unique {
+        out.push_str(",\"unique\":true");
+    }
+    if let Some(most) = column.max_chars {
+        out.push_str(",\"max_chars\":");
+        out.push_str(itoa::Buffer::new().format(most));
+    }
+    if let Some(default) = &column.default {
+        out.push_str(",\"default\":");
+        write_cell(out, column.ty, Numbers::Exact, default.as_ref());
+    }
+    if let Some(reference) = &column.reference {
+        out.push_str(",\"references\":{\"table\":");
+        write_string(out, &reference.table);
+        out.push_str(",\"column\":");
+        write_string(out, &reference.column);
+        out.push('}');
+    }
+    let role = match column.role {
+        Role::Plain => None,
+        Role::CreatedAt => Some("created"),
+        Role::ModifiedAt => Some("modified"),
+        Role::Version => Some("version"),
+    };
+    if let Some(role) = role {
+        out.push_str(",\"role\":");
+        write_string(out, role);
+    }
+    out.push('}');
 }
 
 fn write_list<'n>(out: &mut String, names: impl Iterator<Item = &'n str>) {

@@ -8,6 +8,8 @@ mod bench; // a small run, and its reports
 mod copy; // from one database to another
 mod export; // the forms of output
 mod follow; // one database kept as another is
+#[cfg(unix)]
+mod http; // its HTTP door
 mod import; // types, bad lines, packings
 mod query; // statements, parameters, types
 mod round_trip; // real data in and out without a loss

@@ -45,13 +45,14 @@ impl<'a> Cells<'a> {
             if !value.is_null() {
                 continue;
             }
-            let nullable = table.schema.columns().get(place).is_some_and(|c| c.nullable);
-            match absent {
-                _ if self.given.contains(place) && !table.is_filled(place) => {
-                    if !nullable {
-                        return Err(missing(table, place));
-                    }
+            if self.given.contains(place) && !table.is_filled(place) {
+                let column = table.schema.columns().get(place);
+                if column.is_some_and(|column| column.nullable) {
+                    continue;
                 }
+                return Err(missing(table, place));
+            }
+            match absent {
                 Absent::Value(absent) => *value = absent.clone(),
                 Absent::Refused => return Err(missing(table, place)),
             }

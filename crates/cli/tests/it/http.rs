@@ -1,0 +1,80 @@
+//! `bobak serve --http`: asked from another process, and stopped by a signal.
+
+use crate::program::Program;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+/// A server in a process of its own; killed when it is dropped.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    fn start(program: &Program, arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
+            .args(["serve", "app.db", "--http", "127.0.0.1:0"])
+            .args(arguments)
+            .current_dir(program.path(""))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let mut line = String::new();
+        let output = child.stdout.take().expect("is piped");
+        BufReader::new(output).read_line(&mut line).expect("says where it listens");
+        let address = line.trim().strip_prefix("listening at http://").expect("says where");
+        Self { address: address.to_owned(), child }
+    }
+
+    fn ask(&self, head: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("connects");
+        let length = body.len();
+        let request = format!(
+            "{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n\
+             authorization: Bearer 0123456789abcdef\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).expect("sends");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("answers");
+        answer
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn any_table_of_a_file_is_served_until_a_signal() {
+    let program = Program::new();
+    std::fs::write(program.path("tokens"), "# mine\n0123456789abcdef\n").expect("writes");
+    let url = format!("sqlite:{}", program.path("app.db").display());
+    let db = bobak::Db::open(&url).expect("opens");
+    let create = "CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT NOT NULL)";
+    db.execute(create, ()).expect("creates");
+    db.execute("INSERT INTO city VALUES (1, 'Bern'), (2, 'Thun')", ()).expect("inserts");
+    drop(db);
+    let mut server = Server::start(&program, &["--token-file", "tokens", "--http-sql", "read"]);
+    let list = server.ask("GET /tables/city/rows", "");
+    assert!(list.starts_with("HTTP/1.1 200") && list.contains("\"Thun\""), "{list}");
+    let made = server.ask("POST /tables/city/rows", r#"{"id":3,"name":"Basel"}"#);
+    assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+    let read = server.ask("POST /sql", r#"{"sql":"SELECT count(*) FROM city"}"#);
+    assert!(read.contains("[3]"), "{read}");
+    let written = server.ask("POST /sql", r#"{"sql":"DELETE FROM city"}"#);
+    assert!(written.starts_with("HTTP/1.1 403"), "{written}");
+    let id = server.child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kills").success());
+    assert!(server.child.wait().expect("ends").success());
+}
+
+#[test]
+fn a_door_for_strangers_needs_a_token() {
+    let program = Program::new();
+    program.fails(1, "needs a token", &["serve", "app.db", "--http", "127.0.0.1:0"]);
+}
