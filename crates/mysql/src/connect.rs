@@ -2,11 +2,15 @@
 
 use crate::connection::{Connection, Flavour};
 use crate::error::{self, Phase};
-use crate::settings::{Host, Isolation, Settings, Tls};
+#[cfg(feature = "tls")]
+use crate::settings::Tls;
+use crate::settings::{Host, Isolation, Settings};
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_sql::Dialect;
+#[cfg(feature = "tls")]
+use mysql::SslOpts;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, OptsBuilder, SslOpts};
+use mysql::{Conn, Opts, OptsBuilder};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -118,16 +122,9 @@ impl Connector {
         } else if let Some(Host { name, port }) = settings.hosts.get(place) {
             opts = opts.ip_or_hostname(Some(name.clone())).tcp_port(*port);
         }
-        let tls = match settings.tls {
-            Tls::Off => None,
-            Tls::Require => Some(
-                SslOpts::default()
-                    .with_danger_accept_invalid_certs(true)
-                    .with_danger_skip_domain_validation(true),
-            ),
-            Tls::Verify => Some(SslOpts::default().with_root_cert_path(settings.tls_ca.clone())),
-        };
-        opts.ssl_opts(tls).into()
+        #[cfg(feature = "tls")]
+        let opts = opts.ssl_opts(tls(settings));
+        opts.into()
     }
 
     /// The one statement that makes a session what Bobak's statements count on.
@@ -197,6 +194,19 @@ fn is_final(error: &Error) -> bool {
         error.kind(),
         ErrorKind::Denied | ErrorKind::Config | ErrorKind::Schema | ErrorKind::Unsupported
     )
+}
+
+#[cfg(feature = "tls")]
+fn tls(settings: &Settings) -> Option<SslOpts> {
+    match settings.tls {
+        Tls::Off => None,
+        Tls::Require => Some(
+            SslOpts::default()
+                .with_danger_accept_invalid_certs(true)
+                .with_danger_skip_domain_validation(true),
+        ),
+        Tls::Verify => Some(SslOpts::default().with_root_cert_path(settings.tls_ca.clone())),
+    }
 }
 
 fn located(error: Error, host: &str) -> Error {

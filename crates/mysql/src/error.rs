@@ -140,6 +140,7 @@ pub(crate) fn connecting(error: mysql::Error, host: &str) -> Error {
             | DriverError::OldMysqlPasswordDisabled
             | DriverError::CleartextPluginDisabled,
         ) => ErrorKind::Denied,
+        #[cfg(feature = "tls")]
         mysql::Error::TlsError(_) => ErrorKind::Denied,
         // What TLS has to say of the server's certificate.
         other if io_kind(other) == Some(io::ErrorKind::InvalidData) => ErrorKind::Denied,

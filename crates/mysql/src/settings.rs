@@ -5,7 +5,7 @@ use bobak_core::Result;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Whether the line to the server is encrypted.
+/// Whether the line to the server is encrypted; all but `Off` need the feature `tls`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Tls {
     /// Plain. For a server on the same machine or in a trusted network. The default.
@@ -198,8 +198,13 @@ impl MySqlBuilder {
     ///
     /// # Errors
     /// `Unreachable`, `Denied`, `Timeout`; `Schema` where the database is missing; `Unsupported`
-    /// where the server has no TLS and it is asked for.
+    /// where the server has no TLS and it is asked for; `Config` where this program has none.
     pub fn connect(self) -> Result<MySql> {
+        if self.settings.tls != Tls::Off && !cfg!(feature = "tls") {
+            let message = "this program was built without TLS for MariaDB and MySQL: \
+                           turn the feature mysql-tls on";
+            return Err(bobak_core::url::config(message));
+        }
         MySql::with(self.settings)
     }
 }
