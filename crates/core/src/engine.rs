@@ -336,6 +336,45 @@ pub trait Session: Send {
         let named = self.change(&Change { table, condition: None, assign: Some(&assign) });
         named.map(|_| ())
     }
+
+    /// Has SQL text of this session asked about from now on: before a statement runs, `guard` is
+    /// told each thing that it does, views looked through, and one that is refused ends it. What
+    /// the engine does for other calls is not asked about.
+    ///
+    /// # Errors
+    /// `Unsupported` where the engine can't tell what a statement does: the default.
+    fn guard_sql(&self, guard: Arc<dyn SqlGuard>) -> Result<()> {
+        let _ = guard;
+        let message = "the engine can't tell what an SQL statement does";
+        Err(Error::new(crate::ErrorKind::Unsupported, message))
+    }
+}
+
+/// Says what SQL text may do. See [`Session::guard_sql`].
+pub trait SqlGuard: Send + Sync {
+    /// Lets an action pass.
+    ///
+    /// # Errors
+    /// What the caller is told in place of the statement's result.
+    fn check(&self, action: SqlAction<'_>) -> Result<()>;
+}
+
+/// One thing that an SQL statement does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SqlAction<'a> {
+    /// It reads a table, a view, or a function that gives rows.
+    Read(&'a str),
+    /// It inserts rows into a table.
+    Insert(&'a str),
+    /// It updates rows of a table.
+    Update(&'a str),
+    /// It deletes rows of a table.
+    Delete(&'a str),
+    /// It calls a function.
+    Call(&'a str),
+    /// Anything else: it changes the schema or a setting, attaches a file, …
+    Other,
 }
 
 /// A step of a transaction.

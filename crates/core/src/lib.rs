@@ -42,7 +42,7 @@ pub use condition::{Comparison, Condition, Filter, like};
 pub use dynamic::{DynRow, IntoStored};
 pub use engine::{
     Capabilities, Change, Control, Cursor, CursorId, Engine, Estimate, SchemaChange, Session,
-    Source, Verb, Write,
+    Source, SqlAction, SqlGuard, Verb, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use estimates::RowEstimates;

@@ -15,7 +15,8 @@ use std::sync::Arc;
 pub struct HttpBuilder {
     databases: Vec<(String, Arc<dyn Engine>)>,
     tokens: Vec<String>,
-    users: Vec<(String, String)>,
+    users: Vec<(String, String, Vec<String>)>,
+    access: Option<Access>,
     tcp: Vec<String>,
     unix: Vec<PathBuf>,
     #[cfg(feature = "tls")]
@@ -37,15 +38,23 @@ impl HttpBuilder {
         self
     }
 
-    /// Lets in whoever shows this token of at least 16 characters.
+    /// Lets in those that an [`Access`] knows, to do what it grants.
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = Some(access);
+        self
+    }
+
+    /// Lets in whoever shows this token of at least 16 characters, to do everything.
     pub fn token(mut self, token: &str) -> Self {
         self.tokens.push(token.to_owned());
         self
     }
 
-    /// Lets in this user, whose password has this hash: see `bobak_server::hash_password`.
-    pub fn user(mut self, name: &str, hash: &str) -> Self {
-        self.users.push((name.to_owned(), hash.to_owned()));
+    /// Lets in this user, whose password has this hash, with roles of the [`Access`], or `admin`:
+    /// see `bobak_server::hash_password`.
+    pub fn user(mut self, name: &str, hash: &str, roles: &[&str]) -> Self {
+        let roles = roles.iter().map(|role| (*role).to_owned()).collect();
+        self.users.push((name.to_owned(), hash.to_owned(), roles));
         self
     }
 
@@ -93,9 +102,9 @@ impl HttpBuilder {
     /// let in, or would be open to other machines without TLS; `Io` where an address is taken.
     pub fn start(self) -> Result<HttpServer> {
         let config = |message: String| Err(Error::new(ErrorKind::Config, message));
-        let mut access = Access::default();
+        let access = self.access.clone().unwrap_or_default();
         self.tokens.iter().try_for_each(|token| access.add_token(token))?;
-        self.users.iter().try_for_each(|(name, hash)| access.add_user(name, hash))?;
+        self.users.iter().try_for_each(|(name, hash, roles)| access.add_user(name, hash, roles))?;
         if self.databases.is_empty() {
             return config("a server needs a database".to_owned());
         }

@@ -8,7 +8,7 @@ use crate::work;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak_core::{Engine, Error, ErrorKind, Result};
-use bobak_server::{Access, Credentials};
+use bobak_server::{Access, Caller, Credentials, Protected};
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use std::collections::HashMap;
@@ -34,6 +34,9 @@ pub(crate) struct Guest {
 /// All who may come in.
 pub(crate) struct Guests {
     access: Access,
+    /// The databases, for callers to be put before.
+    databases: Vec<Arc<Protected>>,
+    /// The same as the operator sees them.
     bases: Vec<Arc<Base>>,
     sql: SqlAccess,
     operator: Arc<Guest>,
@@ -61,6 +64,10 @@ impl Guests {
         let keys = (RandomState::new(), RandomState::new());
         Self {
             access,
+            databases: databases
+                .iter()
+                .map(|(name, engine)| Protected::new(name, Arc::clone(engine)))
+                .collect(),
             bases,
             sql,
             operator: Arc::new(operator),
@@ -105,11 +112,10 @@ impl Guests {
         let credentials = read(shown).ok_or_else(stranger)?;
         let guests = Arc::clone(self);
         let guest = work::run(move || {
-            let identity = guests.access.check(&credentials, false);
-            let identity = identity.map_err(|error| refused(StatusCode::UNAUTHORIZED, error))?;
-            // Where rights come in: what a guest's engines show is what the guest may see.
-            let (name, bases) = (identity.name, guests.bases.clone());
-            Ok(Arc::new(Guest { name, bases, sql: guests.sql }))
+            let caller = guests.access.check(&credentials, false);
+            let caller = caller.map_err(|error| refused(StatusCode::UNAUTHORIZED, error))?;
+            let bases = guests.bases_of(&caller);
+            Ok(Arc::new(Guest { name: caller.name().to_owned(), bases, sql: guests.sql }))
         })
         .await;
         let guest = guest.inspect_err(|_| self.refusals.count(peer))?;
@@ -121,6 +127,19 @@ impl Guests {
             known.insert(self.hash(shown), (Instant::now(), Arc::clone(&guest)));
         }
         Ok(guest)
+    }
+
+    /// What a caller sees: databases that it has a right on, their engines with its rights before
+    /// them.
+    fn bases_of(&self, caller: &Caller) -> Vec<Arc<Base>> {
+        if caller.is_operator() {
+            return self.bases.clone();
+        }
+        let seen = self.databases.iter().filter(|database| caller.sees(database.name()));
+        let base = |database: &Arc<Protected>| {
+            Arc::new(Base::new(database.name(), database.engine_for(caller)))
+        };
+        seen.map(base).collect()
     }
 
     /// Counts a request.

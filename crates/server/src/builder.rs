@@ -1,16 +1,16 @@
 //! What a server gives, to whom, and through which doors.
 
 use crate::Server;
-use crate::access::Access;
 use crate::database::Databases;
 use crate::listener::Listener;
 use crate::settings::Settings;
 use bobak_core::{Engine, Error, ErrorKind, Result};
+use bobak_rights::Access;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the builder is told about what happens.
-pub(crate) type Log = Box<dyn Fn(&str) + Send + Sync>;
+pub(crate) type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Collects the parts of a [`Server`].
 #[derive(Default)]
@@ -18,7 +18,8 @@ pub(crate) type Log = Box<dyn Fn(&str) + Send + Sync>;
 pub struct ServerBuilder {
     databases: Vec<(String, Arc<dyn Engine>)>,
     tokens: Vec<String>,
-    users: Vec<(String, String)>,
+    users: Vec<(String, String, Vec<String>)>,
+    access: Option<Access>,
     tcp: Vec<String>,
     unix: Vec<PathBuf>,
     #[cfg(feature = "tls")]
@@ -40,15 +41,24 @@ impl ServerBuilder {
         self
     }
 
-    /// Lets in whoever shows this token of at least 16 characters.
+    /// Lets in those that an [`Access`] knows, to do what it grants; a file, perhaps, that may change
+    /// while the server runs.
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = Some(access);
+        self
+    }
+
+    /// Lets in whoever shows this token of at least 16 characters, to do everything.
     pub fn token(mut self, token: &str) -> Self {
         self.tokens.push(token.to_owned());
         self
     }
 
-    /// Lets in this user, whose password has this hash. See [`hash_password`](crate::hash_password).
-    pub fn user(mut self, name: &str, hash: &str) -> Self {
-        self.users.push((name.to_owned(), hash.to_owned()));
+    /// Lets in this user, whose password has this hash, with roles of the [`Access`], or `admin`,
+    /// which may do everything. See [`hash_password`](crate::hash_password).
+    pub fn user(mut self, name: &str, hash: &str, roles: &[&str]) -> Self {
+        let roles = roles.iter().map(|role| (*role).to_owned()).collect();
+        self.users.push((name.to_owned(), hash.to_owned(), roles));
         self
     }
 
@@ -87,7 +97,7 @@ impl ServerBuilder {
 
     /// Is told, in a line each, who was refused or cut off, and why.
     pub fn log(mut self, log: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.log = Some(Box::new(log));
+        self.log = Some(Arc::new(log));
         self
     }
 
@@ -97,9 +107,9 @@ impl ServerBuilder {
     /// `Config` where there is no database, where a door over TCP has nobody to let in, or would
     /// be open to other machines without TLS; `Io` where an address is taken.
     pub fn start(self) -> Result<Server> {
-        let mut access = Access::default();
+        let access = self.access.clone().unwrap_or_default();
         self.tokens.iter().try_for_each(|token| access.add_token(token))?;
-        self.users.iter().try_for_each(|(name, hash)| access.add_user(name, hash))?;
+        self.users.iter().try_for_each(|(name, hash, roles)| access.add_user(name, hash, roles))?;
         let mut databases = Databases::default();
         for (name, engine) in &self.databases {
             databases.add(name, Arc::clone(engine))?;
@@ -112,7 +122,9 @@ impl ServerBuilder {
             return Err(Error::new(ErrorKind::Config, message));
         }
         let listeners = self.listeners()?;
-        let log = self.log.unwrap_or_else(|| Box::new(|_| ()));
+        let log = self.log.unwrap_or_else(|| Arc::new(|_| ()));
+        let told = Arc::clone(&log);
+        access.log(move |line| told(line));
         Server::with(databases, access, self.settings, log, listeners)
     }
 

@@ -1,11 +1,11 @@
 //! One client: its stream, what it sent, what it is to get, and who it is.
 
-use crate::access::Identity;
 use crate::database::Database;
 use crate::input::Input;
 use crate::settings::Settings;
 use crate::transport::{Ready, Transport};
-use bobak_core::Error;
+use bobak_core::{Engine, Error};
+use bobak_rights::Caller;
 use bobak_wire::{Handles, Limits, put_answer};
 use std::io;
 use std::sync::Arc;
@@ -32,8 +32,10 @@ pub(crate) struct Connection {
 /// A client that was let in.
 #[derive(Clone)]
 pub(crate) struct Guest {
-    pub identity: Identity,
+    pub caller: Caller,
     pub database: Arc<Database>,
+    /// The database as the client may use it.
+    pub engine: Arc<dyn Engine>,
 }
 
 /// One of the connections that there are.

@@ -1,6 +1,7 @@
 //! The databases that a server gives, each under its name.
 
 use bobak_core::{Engine, Error, ErrorKind, Result, TableSchema};
+use bobak_rights::{Caller, Protected};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,8 +12,7 @@ const LONGEST: usize = 64 << 10;
 
 /// One database.
 pub(crate) struct Database {
-    name: String,
-    pub engine: Arc<dyn Engine>,
+    pub protected: Arc<Protected>,
     /// Descriptions that clients sent: whoever sends the same gets the same table, so that engines
     /// find their prepared statements again.
     schemas: Mutex<HashMap<Box<[u8]>, Arc<TableSchema>>>,
@@ -46,21 +46,25 @@ impl Database {
 
 impl Databases {
     pub fn add(&mut self, name: &str, engine: Arc<dyn Engine>) -> Result<()> {
-        if name.is_empty() || self.0.iter().any(|other| other.name == name) {
+        if name.is_empty() || self.0.iter().any(|other| other.protected.name() == name) {
             let message = format!("a database needs a name of its own, not '{name}'");
             return Err(Error::new(ErrorKind::Config, message));
         }
-        let database = Database { name: name.to_owned(), engine, schemas: Mutex::default() };
+        let protected = Protected::new(name, engine);
+        let database = Database { protected, schemas: Mutex::default() };
         self.0.push(Arc::new(database));
         Ok(())
     }
 
-    /// The database with this name; the first where it is empty.
+    /// The database with this name, the first where it is empty; of those that the caller has any
+    /// right on.
     ///
     /// # Errors
     /// `Config`. Which there are is not told.
-    pub fn find(&self, name: &str) -> Result<&Arc<Database>> {
-        let found = self.0.iter().find(|database| name.is_empty() || database.name == name);
+    pub fn find(&self, name: &str, caller: &Caller) -> Result<&Arc<Database>> {
+        let known = self.0.iter().filter(|database| caller.sees(database.protected.name()));
+        let mut named = known.filter(|d| name.is_empty() || d.protected.name() == name);
+        let found = named.next();
         found.ok_or_else(|| {
             Error::new(ErrorKind::Config, format!("the server has no database '{name}'"))
         })
@@ -71,7 +75,8 @@ impl Databases {
     /// # Errors
     /// The first engine's that fails; the others are flushed all the same.
     pub fn flush(&self) -> Result<()> {
-        let flushed: Vec<_> = self.0.iter().map(|database| database.engine.flush()).collect();
+        let flushed: Vec<_> =
+            self.0.iter().map(|database| database.protected.engine().flush()).collect();
         flushed.into_iter().collect()
     }
 

@@ -20,10 +20,10 @@
 //! ```
 //!
 //! Who comes over TCP shows a token or a password; without TLS nobody but this machine may come,
-//! unless the [builder](ServerBuilder) is told otherwise.
+//! unless the [builder](ServerBuilder) is told otherwise. What each may do is in an [`Access`]: see
+//! the crate `bobak-rights`, whose [`Guarded`] engines all doors put before their databases.
 #![cfg(unix)]
 
-mod access;
 mod batch;
 mod builder;
 mod connection;
@@ -33,7 +33,6 @@ mod listener;
 mod lobby;
 mod pipes;
 mod pool;
-mod rights;
 mod serve;
 mod server;
 mod settings;
@@ -42,7 +41,7 @@ mod stream;
 mod tls;
 mod transport;
 
-pub use access::{Access, Identity, hash_password};
+pub use bobak_rights::{Access, Caller, Guarded, Protected, hash_password, hash_token, new_token};
 pub use bobak_wire::Credentials;
 pub use builder::ServerBuilder;
 pub use listener::Listener;

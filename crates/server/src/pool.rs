@@ -137,7 +137,7 @@ fn work(shared: &Arc<Shared>) {
 
 /// What ended otherwise than by the client's own will is worth a line.
 pub(crate) fn log_end(gone: &Gone, connection: &Connection, shared: &Shared) {
-    let who = connection.guest.as_ref().map_or("a client", |guest| guest.identity.name.as_str());
+    let who = connection.guest.as_ref().map_or("a client", |guest| guest.caller.name());
     match gone {
         Gone::Left => {}
         Gone::Io(error) => shared.log(&format!("{who}: {error}")),

@@ -103,18 +103,19 @@ fn welcome(connection: &mut Connection, head: Head, shared: &Shared) -> Result<(
         };
     hello.version()?;
     let trusted = connection.transport.is_trusted();
-    let identity = shared.access.check(&hello.credentials, trusted)?;
-    let database = Arc::clone(shared.databases.find(&hello.database)?);
+    let caller = shared.access.check(&hello.credentials, trusted)?;
+    let database = Arc::clone(shared.databases.find(&hello.database, &caller)?);
+    let engine = database.protected.engine_for(&caller);
     let welcome = Welcome {
         version: VERSION,
         limits: shared.settings.limits,
-        capabilities: database.engine.capabilities(),
-        engine: database.engine.name().to_owned(),
+        capabilities: engine.capabilities(),
+        engine: engine.name().to_owned(),
         server: concat!("bobak ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
     put_answer::welcome(&mut connection.output, head.id, &welcome)?;
     connection.input.inbox.set_limit(shared.settings.limits.frame);
-    connection.guest = Some(Guest { identity, database });
+    connection.guest = Some(Guest { caller, database, engine });
     Ok(())
 }
 
@@ -122,7 +123,7 @@ fn welcome(connection: &mut Connection, head: Head, shared: &Shared) -> Result<(
 /// transaction.
 fn serve_guest(connection: &mut Connection, shared: &Shared) -> Result<(), Gone> {
     let Some(guest) = connection.guest.clone() else { return Ok(()) };
-    let session = guest.database.engine.session()?;
+    let session = guest.engine.session()?;
     let mut serving = Serving {
         shared,
         guest: &guest,
@@ -213,7 +214,6 @@ impl Serving<'_> {
         let Connection { input, output, handles, .. } = connection;
         let (id, session) = (head.id, self.session);
         let request = Request::decode(head, input.body(), handles)?;
-        self.guest.identity.rights.check(&request)?;
         match request {
             Request::Write { table, verb, fields, row } => {
                 self.check_size(row)?;
@@ -266,7 +266,7 @@ impl Serving<'_> {
                 put_answer::ok(output, id);
             }
             Request::Flush => {
-                self.guest.database.engine.flush()?;
+                self.guest.engine.flush()?;
                 put_answer::ok(output, id);
             }
             Request::Ping => put_answer::ok(output, id),

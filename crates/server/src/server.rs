@@ -1,7 +1,6 @@
 //! A server that runs, and what all of its threads share.
 
 use crate::ServerBuilder;
-use crate::access::Access;
 use crate::builder::Log;
 use crate::database::Databases;
 use crate::listener::Listener;
@@ -10,6 +9,7 @@ use crate::pipes::serve_pipes;
 use crate::pool::Pool;
 use crate::settings::Settings;
 use bobak_core::{Error, Result};
+use bobak_rights::Access;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -4,10 +4,12 @@ use crate::cache::{Cache, TableKey};
 use crate::cursor::Shared;
 use crate::error::translate;
 use crate::facts::KnownFacts;
-use crate::ffi::{self, Failure, StatementId, codes};
+use crate::ffi::{self, Action, Failure, StatementId, WriteKind, codes};
 use crate::hold::Hold;
 use crate::host::Joined;
-use bobak_core::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef};
+use bobak_core::{
+    Error, ErrorKind, Result, Row, SqlAction, SqlGuard, TableSchema, Value, ValueRef,
+};
 use std::sync::Arc;
 
 /// How many statements of tables a connection keeps.
@@ -91,6 +93,17 @@ impl Connection {
         let id = self.prepare_one(sql)?;
         self.keep_text(sql, id);
         Ok(id)
+    }
+
+    /// Asks a guard about all that a text does. It is prepared anew for that: what it does may have
+    /// changed with the schema.
+    pub(crate) fn check_text(&mut self, sql: &str, guard: &dyn SqlGuard) -> Result<()> {
+        self.db.watch();
+        if let Some(old) = self.texts.take(sql) {
+            self.db.finalize(old);
+        }
+        let id = self.text_statement(sql)?;
+        self.db.actions(id).iter().try_for_each(|action| guard.check(as_asked(action)))
     }
 
     /// As [`text_statement`](Self::text_statement), for one who keeps it running: nobody else gets
@@ -273,6 +286,23 @@ impl Connection {
                 return Ok((id, used));
             }
         }
+    }
+}
+
+/// An action as a guard is asked about it. What concerns other databases than the engine's own has
+/// no names that a guard knows.
+fn as_asked(action: &Action) -> SqlAction<'_> {
+    // SQLite names no database for a table of which no column is read.
+    let is_own = |database: &str| matches!(database, "main" | "");
+    match action {
+        Action::Read { database, table } if is_own(database) => SqlAction::Read(table),
+        Action::Write { database, table, kind } if is_own(database) => match kind {
+            WriteKind::Insert => SqlAction::Insert(table),
+            WriteKind::Update => SqlAction::Update(table),
+            WriteKind::Delete => SqlAction::Delete(table),
+        },
+        Action::Function(name) => SqlAction::Call(name),
+        _ => SqlAction::Other,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::standing::{HandingOut, Writing};
 use crate::{alter, batch, query, tables, write};
 use bobak_core::{
     Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Session, Source, TableSchema, Value, ValueRef, Write,
+    RowBuffer, SchemaChange, Session, Source, SqlGuard, TableSchema, Value, ValueRef, Write,
 };
 use bobak_sql::Dialect;
 use std::cell::{Cell, RefCell};
@@ -23,6 +23,8 @@ pub(crate) struct SqliteSession<'e> {
     /// A few at a time: found by looking through them.
     cursors: RefCell<Vec<(u64, OpenCursor<'e>)>>,
     next_cursor: Cell<u64>,
+    /// Whom to ask about SQL text.
+    guard: RefCell<Option<Arc<dyn SqlGuard>>>,
 }
 
 /// Where the session stands. Taken out of its cell by each operation, which leaves `Lent` there.
@@ -65,6 +67,7 @@ impl<'e> SqliteSession<'e> {
             state: Cell::new(State::Idle),
             cursors: RefCell::default(),
             next_cursor: Cell::new(1),
+            guard: RefCell::default(),
         }
     }
 
@@ -78,8 +81,9 @@ impl<'e> SqliteSession<'e> {
         Ok(using)
     }
 
-    /// The connection for an operation that runs SQL text: it knows the guests' tables.
-    fn text_connection(&self, wants: Wants) -> Result<Use<'_, 'e>> {
+    /// The connection for an operation that runs SQL text: it knows the guests' tables. The text is
+    /// one that may be run.
+    fn text_connection(&self, wants: Wants, sql: &str) -> Result<Use<'_, 'e>> {
         let mut using = self.any_connection(wants)?;
         if !using.in_transaction
             && let Some(guests) = self.engine.guests()
@@ -87,6 +91,10 @@ impl<'e> SqliteSession<'e> {
             let lease = using.get();
             lease.join(guests, self.engine.is_private())?;
             lease.link()?.release_claim();
+        }
+        let guard = self.guard.borrow().clone();
+        if let Some(guard) = guard {
+            using.get().check_text(sql, &*guard)?;
         }
         Ok(using)
     }
@@ -217,7 +225,7 @@ impl<'e> SqliteSession<'e> {
         sql: &str,
         work: impl FnOnce(&mut Connection) -> Result<()>,
     ) -> Result<()> {
-        let mut using = self.text_connection(Wants::Transaction)?;
+        let mut using = self.text_connection(Wants::Transaction, sql)?;
         let in_transaction = using.in_transaction;
         let id = using.get().text_statement(sql)?;
         using.get().claim_for(id, in_transaction)?;
@@ -264,7 +272,7 @@ impl<'e> SqliteSession<'e> {
         is_text: bool,
     ) -> Result<(OpenCursor<'e>, Vec<String>)> {
         let mut using = match is_text {
-            true => self.text_connection(Wants::Read)?,
+            true => self.text_connection(Wants::Read, sql)?,
             false => self.connection(Wants::Read)?,
         };
         if !Self::reads_only(&mut using, sql)? {
@@ -373,7 +381,7 @@ impl Session for SqliteSession<'_> {
         });
         self.with_fresh_tables(&handed_out, || {
             let row = &mut *row.borrow_mut();
-            let mut using = self.text_connection(Wants::Read)?;
+            let mut using = self.text_connection(Wants::Read, sql)?;
             if Self::reads_only(&mut using, sql)? {
                 let _handing_out = using.begin_handing_out()?;
                 return query::each_row(using.get(), sql, values, table, row);
@@ -441,12 +449,17 @@ impl Session for SqliteSession<'_> {
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
         query::refuse_transaction_steps(sql)?;
         self.with_fresh_tables(&Cell::new(false), || {
-            let mut using = self.text_connection(Wants::Write)?;
+            let mut using = self.text_connection(Wants::Write, sql)?;
             let in_transaction = using.in_transaction;
             let id = using.get().text_statement(sql)?;
             using.get().claim_for(id, in_transaction)?;
             using.get().run_text(sql, parameters)
         })
+    }
+
+    fn guard_sql(&self, guard: Arc<dyn SqlGuard>) -> Result<()> {
+        *self.guard.borrow_mut() = Some(guard);
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use bobak::engine::Engine;
 use bobak_http::{HttpServer, Settings, SqlAccess};
+use bobak_server::Access;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,10 +54,8 @@ enum Sql {
 pub struct Shared<'s> {
     /// The databases, by name.
     pub databases: &'s [(String, Arc<dyn Engine>)],
-    /// Access tokens.
-    pub tokens: &'s [String],
-    /// Users, with the hashes of their passwords.
-    pub users: &'s [(String, String)],
+    /// Who may come over a network, and do what.
+    pub access: &'s Access,
     /// The files of certificates and key.
     pub tls: Option<(&'s Path, &'s Path)>,
     /// Whether other machines may come without TLS.
@@ -82,14 +81,9 @@ impl HttpOptions {
             return Ok(None);
         }
         let mut builder = HttpServer::builder().settings(self.settings()).log(log);
+        builder = builder.access(shared.access.clone());
         for (name, engine) in shared.databases {
             builder = builder.shared_database(name, Arc::clone(engine));
-        }
-        for token in shared.tokens {
-            builder = builder.token(token);
-        }
-        for (name, hash) in shared.users {
-            builder = builder.user(name, hash);
         }
         for address in &self.http {
             builder = builder.tcp(address);

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::engine::Engine;
 use bobak_http::HttpServer;
-use bobak_server::{Server, ServerBuilder, Settings};
+use bobak_server::{Access, Server, ServerBuilder, Settings};
 use clap::Args;
 use std::fs;
 use std::io::Write;
@@ -40,13 +40,13 @@ pub struct Serve {
     #[arg(long)]
     stdio: bool,
 
-    /// A file of access tokens, one in a line, of at least 16 characters each
+    /// A file of tokens that may do everything, one in a line, of at least 16 characters each
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// A file of users, in lines as `bobak user` writes them
+    /// A file of users, tokens and roles: who may do what. Read again when it changes, and at SIGHUP
     #[arg(long, value_name = "FILE")]
-    users_file: Option<PathBuf>,
+    access_file: Option<PathBuf>,
 
     /// The certificates, PEM, with which TCP doors speak TLS
     #[arg(long, value_name = "FILE", requires = "tls_key")]
@@ -80,9 +80,6 @@ pub struct Serve {
     http: HttpOptions,
 }
 
-/// Who may come over a network: tokens, and users with the hashes of their passwords.
-type Guests = (Vec<String>, Vec<(String, String)>);
-
 /// The doors that are open.
 struct Doors {
     server: Server,
@@ -93,14 +90,14 @@ const EXAMPLES: &str = "\
 Examples:
   bobak serve app.db --unix /run/app.socket
   bobak serve app.db --token-file tokens.txt
-  bobak serve main=app.db \"cache=memory:\" --listen 0.0.0.0:4715 --users-file users.txt --tls-cert chain.pem --tls-key key.pem
+  bobak serve main=app.db \"cache=memory:\" --listen 0.0.0.0:4715 --access-file access.txt --tls-cert chain.pem --tls-key key.pem
   bobak serve app.db --backup backups --every 1h --keep 24
   bobak serve app.db --stdio
   bobak serve app.db --http 127.0.0.1:8080 --token-file tokens.txt
 
 Other programs then open bobak+unix:/run/app.socket, bobak://localhost:4715/main?token=…, or
 \"bobak+stdio:bobak serve app.db --stdio\". The server stops at SIGTERM and at SIGINT: requests under way are answered,
-transactions have ten seconds to end; a second signal ends it at once.";
+transactions have ten seconds to end; a second signal ends it at once. At SIGHUP it reads the access file again.";
 
 impl Serve {
     /// Runs the command.
@@ -117,23 +114,16 @@ impl Serve {
                 Ok((name, open(&url)?))
             })
             .collect::<Result<Vec<_>>>()?;
-        let guests = self.guests()?;
+        let access = self.access()?;
         let (quiet, also) = (*screen, *screen);
-        let mut builder = Server::builder().settings(self.settings());
+        let mut builder = Server::builder().settings(self.settings()).access(access.clone());
         for (name, engine) in &databases {
             builder = builder.shared_database(name, Arc::clone(engine));
-        }
-        for token in &guests.0 {
-            builder = builder.token(token);
-        }
-        for (name, hash) in &guests.1 {
-            builder = builder.user(name, hash);
         }
         let server = self.doors(builder).log(move |line| quiet.note(line)).start()?;
         let shared = Shared {
             databases: &databases,
-            tokens: &guests.0,
-            users: &guests.1,
+            access: &access,
             tls: self.tls_cert.as_deref().zip(self.tls_key.as_deref()),
             without_tls: self.without_tls,
         };
@@ -141,7 +131,7 @@ impl Serve {
         let doors = Arc::new(Doors { server, http });
         bobak_server::raise_file_limit();
         let _backups = self.schedule.start(&databases, *screen)?;
-        let stopped = stop_at_signals(&doors)?;
+        let stopped = obey_signals(&doors, access, *screen)?;
         if self.stdio {
             doors.server.serve_stdio()?;
         } else {
@@ -162,17 +152,15 @@ impl Serve {
         settings
     }
 
-    fn guests(&self) -> Result<Guests> {
-        let tokens = lines(self.token_file.as_deref())?.into_iter().map(|(_, line)| line).collect();
-        let mut users = Vec::new();
-        for (number, line) in lines(self.users_file.as_deref())? {
-            let Some((name, hash)) = line.split_once(':') else {
-                let message = format!("line {number} of the users' file is not NAME:HASH");
-                return Err(Error::failed(message));
-            };
-            users.push((name.to_owned(), hash.to_owned()));
+    fn access(&self) -> Result<Access> {
+        let access = match &self.access_file {
+            Some(path) => Access::from_file(path)?,
+            None => Access::new(),
+        };
+        for token in lines(self.token_file.as_deref())? {
+            access.add_token(&token)?;
         }
-        Ok((tokens, users))
+        Ok(access)
     }
 
     fn doors(&self, mut builder: ServerBuilder) -> ServerBuilder {
@@ -249,34 +237,36 @@ fn open(url: &str) -> Result<Arc<dyn Engine>> {
     Ok(bobak::engine::open(&crate::database::with_key(&url))?)
 }
 
-/// The lines of a file that hold something, with their numbers: blank ones, and those that begin with #, don't.
-fn lines(path: Option<&Path>) -> Result<Vec<(usize, String)>> {
+/// The lines of a file that hold something: blank ones, and those that begin with #, don't.
+fn lines(path: Option<&Path>) -> Result<Vec<String>> {
     let Some(path) = path else { return Ok(Vec::new()) };
     let text = fs::read_to_string(path)
         .map_err(|error| Error::io(format_args!("read {}", path.display()), &error))?;
-    let numbered = text.lines().map(str::trim).zip(1..);
-    let full = numbered.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
-    Ok(full.map(|(line, number)| (number, line.to_owned())).collect())
+    let full = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
+    Ok(full.map(str::to_owned).collect())
 }
 
-/// The first signal asks the server to stop, the second ends the program.
-fn stop_at_signals(doors: &Arc<Doors>) -> Result<mpsc::Receiver<()>> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])
+/// The first signal asks the server to stop, the second ends the program; SIGHUP has it read the rights again.
+fn obey_signals(doors: &Arc<Doors>, access: Access, screen: Screen) -> Result<mpsc::Receiver<()>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| Error::io("wait for signals", &error))?;
     let (sender, stopped) = mpsc::channel();
     let doors = Arc::downgrade(doors);
     let waits = move || {
-        let mut arrived = signals.forever();
-        if arrived.next().is_some()
-            && let Some(doors) = doors.upgrade()
-        {
-            doors.begin_stop();
-            // Nobody waits who serves through standard input and output.
-            let _ = sender.send(());
-        }
-        if arrived.next().is_some() {
-            std::process::exit(1);
+        let mut stops = false;
+        for signal in signals.forever() {
+            if signal == SIGHUP {
+                if let Err(error) = access.reload() {
+                    screen.note(format_args!("the rights stay as they were: {error}"));
+                }
+            } else if std::mem::replace(&mut stops, true) {
+                std::process::exit(1);
+            } else if let Some(doors) = doors.upgrade() {
+                doors.begin_stop();
+                // Nobody waits who serves through standard input and output.
+                let _ = sender.send(());
+            }
         }
     };
     let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(waits);

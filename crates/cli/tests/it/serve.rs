@@ -87,10 +87,10 @@ fn over_tcp_one_must_be_known() {
     program.file("tokens", "# ours\n\n0123456789abcdef\n");
     let elsewhere = ["serve", "app.db", "--listen", "0.0.0.0:0", "--token-file", "tokens"];
     program.fails(1, "TLS", &elsewhere);
-    let line = program.run_with_input(&["user", "ada"], b"secret\n").out;
-    assert!(line.starts_with("ada:$argon2id$"), "{line}");
-    program.file("users", line);
-    let doors = ["--listen", "127.0.0.1:0", "--token-file", "tokens", "--users-file", "users"];
+    let line = program.run_with_input(&["user", "ada", "--role", "admin"], b"secret\n").out;
+    assert!(line.starts_with("user ada $argon2id$"), "{line}");
+    program.file("access", line);
+    let doors = ["--listen", "127.0.0.1:0", "--token-file", "tokens", "--access-file", "access"];
     let databases = ["main=app.db", "cache=memory:"];
     let server = Server::start(&program, &[&databases[..], &doors[..]].concat());
     let url = |rest: &str| format!("bobak://{}/{rest}", server.place);

@@ -152,6 +152,31 @@ impl TableSchema {
         !self.roles.text_stamps
     }
 
+    /// The table with each of its columns changed by `change`: another description, with an
+    /// [`id`](TableSchema::id) of its own.
+    ///
+    /// # Errors
+    /// As [`TableSchemaBuilder::build`].
+    pub fn map_columns(self, change: impl FnMut(ColumnSchema) -> ColumnSchema) -> Result<Self> {
+        let name = |place: &usize| self.columns.get(*place).map(|column| column.name.clone());
+        let mut builder = Self::builder(self.name.clone()).key(self.key.iter().filter_map(name));
+        if self.generation == KeyGeneration::Given {
+            builder = builder.given_key();
+        }
+        for index in &self.indexes {
+            let columns = index.columns.iter().filter_map(name);
+            let is_of_column = matches!(index.columns[..], [place] if index.unique
+                && self.columns.get(place).is_some_and(|column| column.unique));
+            builder = match index.unique {
+                _ if is_of_column => builder,
+                true => builder.unique_index(index.name.clone(), columns),
+                false => builder.index(index.name.clone(), columns),
+            };
+        }
+        let columns = self.columns.into_iter().map(change);
+        columns.fold(builder, TableSchemaBuilder::column).build()
+    }
+
     /// The place of the column with this name; names are compared without regard to ASCII case, as
     /// engines do.
     ///

@@ -22,6 +22,8 @@ pub(crate) enum Action {
         database: String,
         /// The table's name.
         table: String,
+        /// What it does there.
+        kind: WriteKind,
     },
     /// It calls a function.
     Function(String),
@@ -33,6 +35,14 @@ pub(crate) enum Action {
     Attach,
     /// Anything else: a pragma, a step of a transaction, …
     Other,
+}
+
+/// What a statement does to rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteKind {
+    Insert,
+    Update,
+    Delete,
 }
 
 /// What the statement that is being prepared does, as SQLite tells it.
@@ -128,9 +138,9 @@ unsafe extern "C" fn authorize(
         let (table, database) = (text(first), text(database));
         watch.note(match action {
             sys::SQLITE_READ => Action::Read { database, table },
-            sys::SQLITE_INSERT | sys::SQLITE_UPDATE | sys::SQLITE_DELETE => {
-                Action::Write { database, table }
-            }
+            sys::SQLITE_INSERT => Action::Write { database, table, kind: WriteKind::Insert },
+            sys::SQLITE_UPDATE => Action::Write { database, table, kind: WriteKind::Update },
+            sys::SQLITE_DELETE => Action::Write { database, table, kind: WriteKind::Delete },
             sys::SQLITE_FUNCTION => Action::Function(text(second)),
             sys::SQLITE_SELECT | sys::SQLITE_RECURSIVE => return true,
             sys::SQLITE_ATTACH => Action::Attach,

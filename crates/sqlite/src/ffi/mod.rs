@@ -43,7 +43,7 @@ mod vfs;
 mod virtual_table;
 
 pub(crate) use atomic_box::AtomicBox;
-pub(crate) use authorizer::Action;
+pub(crate) use authorizer::{Action, WriteKind};
 pub(crate) use backup::{Backup, BackupState};
 pub use connection::version;
 pub(crate) use connection::{Connection, Failure, OpenFlags};

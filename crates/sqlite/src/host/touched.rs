@@ -48,7 +48,7 @@ impl Host {
         let mut touched = Touched { writes: !read_only, columns, ..Touched::default() };
         for action in actions {
             match action {
-                Action::Read { database, table } | Action::Write { database, table } => {
+                Action::Read { database, table } | Action::Write { database, table, .. } => {
                     // What is no table: a subquery.
                     if database.is_empty() {
                         continue;

@@ -1,0 +1,174 @@
+//! A session of an engine with a caller before it.
+
+use super::engine::{Guarded, get};
+use super::table::TableRights;
+use crate::right::Right;
+use bobak_core::{
+    Batch, Change, Condition, Control, Cursor, CursorId, OnError, Outcome, Result, Row, RowBuffer,
+    SchemaChange, Select, Session, Source, TableSchema, Value, Write,
+};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// A session that does what its caller may do.
+pub(super) struct GuardedSession<'e> {
+    pub(super) guard: &'e Guarded,
+    pub(super) inner: Box<dyn Session + 'e>,
+    pub(super) inside: Cell<bool>,
+    /// The view by which the engine asks about SQL, once it does.
+    pub(super) asked: RefCell<Option<Arc<super::engine::View>>>,
+}
+
+impl<'e> GuardedSession<'e> {
+    pub(super) fn new(guard: &'e Guarded, inner: Box<dyn Session + 'e>) -> Self {
+        Self { guard, inner, inside: Cell::new(false), asked: RefCell::default() }
+    }
+
+    /// What the caller may do with a table.
+    pub(super) fn rights(&self, table: &TableSchema) -> Result<Arc<TableRights>> {
+        self.guard.table(table, || self.inner.tables())
+    }
+
+    /// Hands a query over the rows that may be read to `run`.
+    fn readable<R>(
+        &self,
+        select: &Select,
+        run: impl FnOnce(&Source<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let rights = self.rights(&select.table)?;
+        let Some(rule) = rights.check(Right::Read, &select.table)? else {
+            return run(&Source::Select(select));
+        };
+        let condition = Some(both(select.condition.clone(), rule));
+        run(&Source::Select(&Select { condition, ..select.clone() }))
+    }
+
+    /// Runs `work` in a transaction, or inside the open one behind a mark: an error undoes all of
+    /// it.
+    pub(super) fn atomically<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        const MARK: &str = "bobak_rights";
+        let inside = self.inside.get();
+        let [begin, end, undo] = match inside {
+            true => [Control::Savepoint(MARK), Control::Release(MARK), Control::RollbackTo(MARK)],
+            false => [Control::Begin, Control::Commit, Control::Rollback],
+        };
+        self.inner.control(begin)?;
+        match work() {
+            Ok(result) => self.inner.control(end).map(|()| result),
+            Err(error) => {
+                // Where it fails the engine has ended the transaction by itself, and says so at
+                // the next call.
+                let _ = self.inner.control(undo);
+                if inside {
+                    let _ = self.inner.control(end);
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Session for GuardedSession<'_> {
+    fn control(&self, step: Control<'_>) -> Result<()> {
+        if step == Control::Begin {
+            self.guard.view()?;
+        }
+        let done = self.inner.control(step);
+        match step {
+            Control::Begin => self.inside.set(self.inside.get() || done.is_ok()),
+            Control::Commit | Control::Rollback => self.inside.set(false),
+            _ => {}
+        }
+        done
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let rights = self.rights(write.table)?;
+        if rights.writes_freely(write) {
+            return self.inner.write(write);
+        }
+        self.write_by_rule(&rights, write)
+    }
+
+    fn change(&self, change: &Change<'_>) -> Result<u64> {
+        self.change_by_rule(&*self.rights(change.table)?, change)
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        self.batch_by_rule(batch, on_error, each)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let rights = self.rights(table)?;
+        let rule = rights.check(Right::Read, table)?;
+        get(rule, table, row, |row| self.inner.get(table, key, row))
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        match source {
+            Source::Select(select) => self.readable(select, |source| self.inner.query(source, row)),
+            Source::Sql { text, .. } => self.guard_sql(text, || self.inner.query(source, row)),
+        }
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        match source {
+            Source::Select(select) => self.readable(select, |source| self.inner.open(source)),
+            Source::Sql { text, .. } => self.guard_sql(text, || self.inner.open(source)),
+        }
+    }
+
+    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+        // Who is not let in any more gets no more rows either.
+        self.guard.view()?;
+        self.inner.fetch(cursor, rows)
+    }
+
+    fn close(&self, cursor: CursorId) {
+        self.inner.close(cursor);
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.guard.visible(self.inner.tables()?)
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.guard.check_alter(changes)?;
+        self.guard.database().forget_columns();
+        let altered = self.inner.alter(changes);
+        self.guard.database().forget_columns();
+        altered
+    }
+
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        self.guard_sql(sql, || self.inner.execute(sql, parameters))
+    }
+
+    fn name_caller(&self, who: Option<&str>) -> Result<()> {
+        // Only who may do everything speaks for others.
+        let own = who.map(|_| self.guard.caller_name());
+        self.inner.name_caller(if self.guard.view()?.is_whole() { who } else { own })
+    }
+}
+
+/// Both conditions, where there are two.
+pub(super) fn both(condition: Option<Condition>, rule: &Condition) -> Condition {
+    match condition {
+        Some(condition) => Condition::And(vec![condition, rule.clone()]),
+        None => rule.clone(),
+    }
+}
