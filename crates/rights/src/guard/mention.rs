@@ -1,22 +1,86 @@
 //! Which tables an SQL text may mean: without SQLite, since what SQLite says of a text depends on
 //! what is there.
 
-/// The names that stand where a table's may, in order: also names that the text
-/// itself defines, and some of columns.
+/// The names that stand where a table's may, in order: also names that the text itself defines.
 pub(super) fn tables(sql: &str) -> Vec<String> {
-    let pieces = pieces(sql);
     let mut names: Vec<String> = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        let before = at.checked_sub(1).and_then(|before| pieces.get(before));
-        if let Piece::Name(name, is_quoted) = piece
-            && (*is_quoted || !is_reserved(name))
-            && before.is_some_and(Piece::leads_to_table)
-            && !names.iter().any(|other| other.eq_ignore_ascii_case(name))
-        {
-            names.push(name.clone());
-        }
+    // For each open bracket: whether a comma there is followed by a table.
+    let mut lists = vec![false];
+    let mut before = Before::Other;
+    for piece in pieces(sql) {
+        let in_list = lists.last().copied().unwrap_or_default();
+        before = match piece {
+            Piece::Name(word, false) if leads_to_table(&word) => {
+                if !word.eq_ignore_ascii_case("in")
+                    && let Some(list) = lists.last_mut()
+                {
+                    *list = true;
+                }
+                Before::Lead
+            }
+            Piece::Name(word, false) if ends_list(&word) => {
+                if let Some(list) = lists.last_mut() {
+                    *list = false;
+                }
+                Before::Other
+            }
+            Piece::Name(word, false) if is_reserved(&word) => Before::Other,
+            Piece::Name(name, _) if before == Before::Lead => {
+                if !names.iter().any(|other| other.eq_ignore_ascii_case(&name)) {
+                    names.push(name);
+                }
+                Before::Table
+            }
+            Piece::Sign('.') if before == Before::Table => Before::Lead,
+            Piece::Sign(',') if in_list => Before::Lead,
+            Piece::Sign('(') => {
+                // A list of columns, or of arguments, follows a name.
+                let is_list = in_list && before == Before::Lead;
+                lists.push(is_list);
+                if is_list { Before::Lead } else { Before::Other }
+            }
+            Piece::Sign(')') => {
+                lists.pop();
+                Before::Other
+            }
+            _ => Before::Other,
+        };
     }
     names
+}
+
+/// What stood before a piece.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// What a table's name follows.
+    Lead,
+    /// Such a name.
+    Table,
+    Other,
+}
+
+/// Whether a table's name may stand behind the word.
+fn leads_to_table(word: &str) -> bool {
+    const WORDS: [&str; 10] =
+        ["from", "join", "into", "update", "ignore", "replace", "abort", "fail", "rollback", "in"];
+    WORDS.iter().any(|lead| lead.eq_ignore_ascii_case(word))
+}
+
+/// Whether the word ends a list of tables.
+fn ends_list(word: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "select",
+        "where",
+        "group",
+        "having",
+        "order",
+        "limit",
+        "set",
+        "values",
+        "returning",
+        "window",
+    ];
+    WORDS.iter().any(|end| end.eq_ignore_ascii_case(word))
 }
 
 /// The first words of a text, in lower case.
@@ -30,8 +94,7 @@ pub(super) fn first_words(sql: &str) -> impl Iterator<Item = String> {
 
 /// Whether the word can be a name in quotes only.
 fn is_reserved(word: &str) -> bool {
-    const WORDS: [&str; 10] =
-        ["select", "values", "into", "or", "not", "case", "distinct", "exists", "null", "set"];
+    const WORDS: [&str; 7] = ["or", "not", "case", "distinct", "exists", "null", "default"];
     WORDS.iter().any(|reserved| reserved.eq_ignore_ascii_case(word))
 }
 
@@ -39,24 +102,6 @@ enum Piece {
     /// A word, or a name in quotes of any kind.
     Name(String, bool),
     Sign(char),
-}
-
-impl Piece {
-    fn is_word(&self, word: &str) -> bool {
-        matches!(self, Self::Name(name, false) if name.eq_ignore_ascii_case(word))
-    }
-
-    /// Whether a table's name may stand behind it.
-    fn leads_to_table(&self) -> bool {
-        const WORDS: [&str; 11] = [
-            "from", "join", "into", "update", "table", "ignore", "replace", "abort", "fail",
-            "rollback", "in",
-        ];
-        match self {
-            Self::Name(..) => WORDS.iter().any(|word| self.is_word(word)),
-            Self::Sign(sign) => matches!(sign, ',' | '.' | '('),
-        }
-    }
 }
 
 fn pieces(sql: &str) -> Vec<Piece> {
@@ -112,11 +157,17 @@ mod tests {
     #[test]
     fn names_of_tables_are_found() {
         for (sql, expected) in [
-            ("SELECT a FROM x JOIN \"y\"\"z\" ON 'q' = x.b -- FROM no", vec!["x", "y\"z", "b"]),
-            ("INSERT OR IGNORE INTO [t u] SELECT * FROM main.`v`", vec!["t u", "main", "v"]),
-            ("update OR replace t set b = (select c from d), e = 1", vec!["t", "d", "e"]),
+            (
+                "SELECT a, b FROM x JOIN \"y\"\"z\" ON 'q' = x.b, c -- FROM no",
+                vec!["x", "y\"z", "c"],
+            ),
+            ("INSERT OR IGNORE INTO [t u] (a, b) SELECT * FROM main.`v`", vec!["t u", "main", "v"]),
+            ("update OR replace t set b = (select c from d, f), e = 1", vec!["t", "d", "f"]),
             ("WITH c AS (SELECT 1 FROM s /* x */) SELECT * FROM c, 'd'", vec!["s", "c", "d"]),
+            ("SELECT 1 FROM (a, b AS x) WHERE y IN z AND q IN (1, r)", vec!["a", "b", "z"]),
+            ("SELECT 1 FROM ((SELECT 2 FROM g, h) AS i, j) ORDER BY k, l", vec!["g", "h", "j"]),
             ("DELETE FROM \"open", vec!["open"]),
+            ("DELETE FROM a WHERE (b, c) = (1, 2) RETURNING d, e", vec!["a"]),
         ] {
             assert_eq!(tables(sql), expected, "{sql}");
         }

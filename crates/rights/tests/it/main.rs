@@ -2,4 +2,9 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests: what fails says where")]
 
-mod conformance;
+mod accounts;
+mod conformance; // the suite that every engine passes, through a caller with all rights
+mod refusals; // each verb, each way in, without the right to it; hidden tables
+mod rules; // rows that a rule keeps from the caller, on each way in
+mod sql; // beyond the grant
+mod world;
