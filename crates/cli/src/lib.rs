@@ -81,6 +81,8 @@ enum Command {
     Serve(commands::Serve),
     #[cfg(unix)]
     User(commands::User),
+    #[cfg(unix)]
+    Token(commands::Token),
     Bench(commands::Bench),
     #[command(hide = true)]
     CrashWriter(commands::CrashWriter),
@@ -131,6 +133,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(command) => command.run(&screen),
         #[cfg(unix)]
         Command::User(command) => command.run(&screen),
+        #[cfg(unix)]
+        Command::Token(command) => command.run(&screen),
         Command::Bench(command) => command.run(&screen),
         Command::CrashWriter(command) => command.run(),
     };

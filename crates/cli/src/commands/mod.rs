@@ -22,6 +22,8 @@ mod schema;
 #[cfg(unix)]
 mod serve;
 #[cfg(unix)]
+mod token;
+#[cfg(unix)]
 mod user;
 
 pub use archive::ArchiveChanges;
@@ -39,5 +41,7 @@ pub use restore::Restore;
 pub use schema::Schema;
 #[cfg(unix)]
 pub use serve::Serve;
+#[cfg(unix)]
+pub use token::Token;
 #[cfg(unix)]
 pub use user::User;

@@ -89,7 +89,11 @@ fn over_tcp_one_must_be_known() {
     program.fails(1, "TLS", &elsewhere);
     let line = program.run_with_input(&["user", "ada", "--role", "admin"], b"secret\n").out;
     assert!(line.starts_with("user ada $argon2id$"), "{line}");
-    program.file("access", line);
+    let made = program.run_with_input(&["token", "till", "--role", "reader"], b"");
+    let token = made.err.trim();
+    assert!(token.starts_with("bobak_") && !made.out.contains(token), "{}", made.out);
+    let role = "role reader\nread on main.item\n";
+    program.file("access", format!("{role}{line}{}", made.out));
     let doors = ["--listen", "127.0.0.1:0", "--token-file", "tokens", "--access-file", "access"];
     let databases = ["main=app.db", "cache=memory:"];
     let server = Server::start(&program, &[&databases[..], &doors[..]].concat());
@@ -105,6 +109,21 @@ fn over_tcp_one_must_be_known() {
     db.table::<Item>().unwrap().insert(&item("spade")).unwrap();
     let same = open(&url("main?user=ada&password=secret"));
     assert_eq!(same.table::<Item>().unwrap().count(Query::all()).unwrap(), 1);
+    // Who may read one table sees nothing else, and writes nothing.
+    assert_eq!(refused(&format!("cache?token={token}")), Some(ErrorKind::Config));
+    let till = Db::builder().record::<Item>().open(&url(&format!("main?token={token}"))).unwrap();
+    let items = till.table::<Item>().unwrap();
+    assert_eq!(items.count(Query::all()).unwrap(), 1);
+    assert_eq!(items.insert(&item("rake")).unwrap_err().kind(), ErrorKind::Denied);
+    // Taken out of the file, it is refused on the connection that it has.
+    program.file("access", role);
+    for _ in 0..600 {
+        if items.count(Query::all()).is_err() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(items.count(Query::all()).unwrap_err().kind(), ErrorKind::Denied);
     let cache = open(&url("cache?token=0123456789abcdef"));
     assert_eq!(cache.table::<Item>().unwrap().count(Query::all()).unwrap(), 0);
 }

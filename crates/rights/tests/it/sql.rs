@@ -30,8 +30,11 @@ fn the_rights_on_a_table_hold_in_sql() {
         refused(reader.execute(sql), ErrorKind::Denied);
         refused(reader.sql(sql), ErrorKind::Denied);
     }
-    let writer = shop.with("read, insert, sql on orders\nupdate on orders");
-    writer.execute("INSERT INTO orders (owner, total) VALUES ('x', 1)").unwrap();
+    // Where a foreign key leads must be readable, too: SQLite looks there.
+    let insert = "INSERT INTO orders (owner, total) VALUES ('x', 1)";
+    refused(shop.with("read, write, sql on orders").execute(insert), ErrorKind::Denied);
+    let writer = shop.with("read, insert, sql on orders\nupdate on orders\nread, sql on secret");
+    writer.execute(insert).unwrap();
     writer.execute("UPDATE orders SET total = total + 1 WHERE id = 4").unwrap();
     refused(writer.execute("DELETE FROM orders"), ErrorKind::Denied);
     // Statements are kept: what another caller may do says nothing of this one.

@@ -6,4 +6,5 @@ mod conformance; // the suite through each door, on the memory engine and on SQL
 mod doors; // how a server and a client of it are made
 mod model; // random programs through the doors, held against the engine itself
 mod raw; // a client without manners
+mod rights; // users and tokens with roles, over real sockets
 mod streams; // many requests under way, large batches and queries, a server that stops

@@ -1,0 +1,65 @@
+//! Users and tokens with roles, over real sockets.
+
+use crate::doors::{TOKEN, file, folder, memory, tcp_server};
+use bobak_core::{Engine, ErrorKind, Result};
+use bobak_remote::Remote;
+use bobak_server::{Access, Server, hash_password, new_token};
+use bobak_testkit::{Probe, row, tables};
+
+#[test]
+fn each_comes_with_its_own_rights() {
+    let (till, hash) = new_token().unwrap();
+    let password = hash_password("secret").unwrap();
+    let access = Access::from_text(&format!(
+        "role clerk\n read, write on main.person where name = :user\n sql, read on main.tag\n\
+         user ada {password} roles clerk\ntoken till {hash} roles clerk\nuser bob {password}"
+    ));
+    let folder = folder().unwrap();
+    let builder = Server::builder().shared_database("main", file(folder.path()).unwrap());
+    let builder = builder.shared_database("other", memory().unwrap());
+    let builder = builder.access(access.unwrap()).token(TOKEN);
+    let (_server, address) = tcp_server(builder.unix(folder.path().join("socket"))).unwrap();
+
+    let operator = Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
+    let (person, tag, device) =
+        (tables::person().unwrap(), tables::tag().unwrap(), tables::device().unwrap());
+    let all = Probe::with_tables(&operator, &[&person, &tag, &device]).unwrap();
+    all.insert(&person, row![1, "bob", "b@x", 1]).unwrap();
+    all.insert(&tag, row!["a", 1.0]).unwrap();
+
+    let remote = |builder: bobak_remote::RemoteBuilder| builder.open_tcp(&address);
+    let ada = remote(Remote::builder().user("ada", "secret")).unwrap();
+    let here = Probe::new(&ada).unwrap();
+    assert_eq!(here.count(&person).unwrap(), 0);
+    here.insert(&person, row![2, "ada", "a@x", 1]).unwrap();
+    let kind =
+        |result: Result<_>| result.map(drop).map_err(|error: bobak_core::Error| error.kind());
+    assert_eq!(kind(here.insert(&person, row![3, "bob", "c@x", 1])), Err(ErrorKind::Denied));
+    assert_eq!(kind(here.insert(&tag, row!["b", 1.0])), Err(ErrorKind::Denied));
+    assert_eq!(here.count(&device).map_err(|e| e.kind()), Err(ErrorKind::Schema));
+    assert_eq!(ada.tables().unwrap().len(), 2);
+    let sql = |text| here.session.execute(text, &[]).map_err(|error| error.kind());
+    assert_eq!(sql("DELETE FROM tag"), Err(ErrorKind::Denied));
+    assert_eq!(sql("DELETE FROM device"), Err(ErrorKind::Schema));
+    assert_eq!(sql("PRAGMA user_version = 7"), Err(ErrorKind::Denied));
+
+    // A token of the same role is another one, and sees other rows.
+    let till = remote(Remote::builder().token(&till)).unwrap();
+    assert_eq!(Probe::new(&till).unwrap().count(&person).unwrap(), 0);
+    // Databases without rights are not there: all of them, for who has none.
+    let builder = || Remote::builder().database("other");
+    let other = remote(builder().user("ada", "secret")).err().unwrap();
+    let missing = remote(Remote::builder().database("nosuch").user("ada", "secret")).err().unwrap();
+    assert_eq!(
+        (other.kind(), other.to_string().replace("other", "nosuch")),
+        (missing.kind(), missing.to_string())
+    );
+    assert!(remote(builder().token(TOKEN)).is_ok());
+    assert!(remote(Remote::builder().user("bob", "secret")).is_err());
+    // Who comes by the Unix socket without a name is the operator, with one it is that one.
+    let socket = folder.path().join("socket");
+    let unix = Remote::builder().open_unix(&socket).unwrap();
+    assert_eq!(Probe::new(&unix).unwrap().count(&person).unwrap(), 2);
+    let unix = Remote::builder().user("ada", "secret").open_unix(&socket).unwrap();
+    assert_eq!(Probe::new(&unix).unwrap().count(&person).unwrap(), 1);
+}
