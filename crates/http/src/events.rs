@@ -2,8 +2,9 @@
 
 use crate::answer::{Answer, Body, Part};
 use crate::call::Call;
+use crate::feed::Feed;
 use crate::json::{Numbers, write_cell, write_row};
-use crate::model::{Base, Table};
+use crate::model::Table;
 use crate::problem::Problem;
 use crate::selection::filter;
 use crate::server::Shared;
@@ -23,9 +24,11 @@ const PAGE: usize = 500;
 
 /// Somebody who listens.
 struct Listener {
-    base: Arc<Base>,
+    feed: Feed,
     table: Arc<Table>,
     condition: Option<Condition>,
+    /// Which rows its rights let it see: looked up with each page.
+    readable: Option<Condition>,
     numbers: Numbers,
     since: u64,
     _permit: OwnedSemaphorePermit,
@@ -41,10 +44,10 @@ pub(crate) async fn events(mut call: Call, name: &str) -> Result<Answer, Problem
     call.accepts(&[("text/event-stream", ())])?;
     let permit = Arc::clone(&call.shared.listeners).try_acquire_owned();
     let permit = permit.map_err(|_| Problem::busy("there are as many listeners as may be"))?;
-    let changes = Changes::of(Arc::clone(&call.base.engine)).limit(PAGE).table_named(name);
-    let (changes, since) = begin(changes, since).await?;
-    let base = Arc::clone(&call.base);
-    let listener = Listener { base, table, condition, numbers, since, _permit: permit };
+    let feed = call.base.feed.clone();
+    let (changes, since) = begin(&feed, &table, since).await?;
+    let listener =
+        Listener { feed, table, condition, readable: None, numbers, since, _permit: permit };
     let (parts, body) = mpsc::channel(1);
     tokio::spawn(listener.follow(Arc::clone(&call.shared), changes, parts));
     let mut answer = Answer::new(StatusCode::OK, Body::Parts(body));
@@ -69,8 +72,15 @@ fn since(call: &mut Call) -> Result<Option<u64>, Problem> {
 }
 
 /// Where to begin: behind a change that still can be followed, or at the end.
-async fn begin(mut changes: Changes, since: Option<u64>) -> Result<(Changes, u64), Problem> {
+async fn begin(
+    feed: &Feed,
+    table: &Arc<Table>,
+    since: Option<u64>,
+) -> Result<(Changes, u64), Problem> {
+    let (feed, schema) = (feed.clone(), Arc::clone(&table.schema));
     work::run(move || {
+        feed.readable(&schema)?;
+        let mut changes = Changes::of(feed.engine).table_named(schema.name());
         let since = match since {
             Some(since) => since,
             None => changes.last_id().map_err(gone)?,
@@ -94,7 +104,7 @@ fn gone(error: bobak_core::Error) -> Problem {
 impl Listener {
     /// Sends events until the client has gone, the server stops, or the table can't be read.
     async fn follow(mut self, shared: Arc<Shared>, changes: Changes, parts: mpsc::Sender<Part>) {
-        let mut pulse = self.base.pulse.listen(&self.base.engine);
+        let mut pulse = self.feed.listen();
         let mut stopping = shared.stopping();
         let mut changes = Some(changes);
         loop {
@@ -129,15 +139,17 @@ impl Listener {
     }
 
     /// The next changes; `None` where they can't be read any more.
-    async fn page(&self, changes: &mut Option<Changes>) -> Option<ChangePage> {
+    async fn page(&mut self, changes: &mut Option<Changes>) -> Option<ChangePage> {
         let (mut reader, since) = (changes.take()?, self.since);
+        let (feed, schema) = (self.feed.clone(), Arc::clone(&self.table.schema));
         let read = work::run(move || {
             reader = reader.since(since);
+            // What was readable when the page is sent, not when it was written.
             let page = reader.page()?;
-            Ok((reader, page))
+            Ok((reader, page, feed.readable(&schema)?))
         });
-        let (reader, page) = read.await.ok()?;
-        *changes = Some(reader);
+        let (reader, page, readable) = read.await.ok()?;
+        (*changes, self.readable) = (Some(reader), readable);
         Some(page)
     }
 
@@ -161,7 +173,11 @@ impl Listener {
         let at = change.at.to_value().unwrap_or_default();
         write_cell(out, Type::Timestamp, self.numbers, at.as_ref());
         out.push_str(",\"key\":");
-        let key = change.key();
+        // Of a row that goes out of sight, what was seen of it.
+        let seen = if kind == ChangeKind::Delete { &change.before } else { &change.after };
+        let values = seen.as_ref().map_or(&[][..], DynRow::values);
+        let part = |&place: &usize| values.get(place).cloned().unwrap_or_default();
+        let key: Vec<_> = table.schema.key().iter().map(part).collect();
         let places = table.schema.key().iter().copied();
         write_row(out, &table, places, self.numbers, &key.as_slice());
         out.push_str(",\"row\":");
@@ -176,6 +192,6 @@ impl Listener {
 
     fn sees(&self, change: &Change, row: &dyn Row) -> bool {
         let keeps = |condition: &Condition| condition.evaluate(&change.table, row) == Some(true);
-        self.condition.as_ref().is_none_or(keeps)
+        self.condition.as_ref().is_none_or(keeps) && self.readable.as_ref().is_none_or(keeps)
     }
 }

@@ -1,5 +1,6 @@
 //! Who asks, and what they may see: the one place that knows of rights.
 
+use crate::feed::Feed;
 use crate::limits::Buckets;
 use crate::model::Base;
 use crate::problem::Problem;
@@ -58,7 +59,7 @@ impl Guests {
         let sql = settings.sql;
         let bases: Vec<_> = databases
             .iter()
-            .map(|(name, engine)| Arc::new(Base::new(name, Arc::clone(engine))))
+            .map(|(name, engine)| Arc::new(Base::new(name, Arc::clone(engine), Feed::new(engine))))
             .collect();
         let operator = Guest { name: "operator".to_owned(), bases: bases.clone(), sql };
         let keys = (RandomState::new(), RandomState::new());
@@ -135,9 +136,11 @@ impl Guests {
         if caller.is_operator() {
             return self.bases.clone();
         }
-        let seen = self.databases.iter().filter(|database| caller.sees(database.name()));
-        let base = |database: &Arc<Protected>| {
-            Arc::new(Base::new(database.name(), database.engine_for(caller)))
+        let all = self.databases.iter().zip(&self.bases);
+        let seen = all.filter(|(database, _)| caller.sees(database.name()));
+        let base = |(database, base): (&Arc<Protected>, &Arc<Base>)| {
+            let feed = base.feed.for_caller(database, caller);
+            Arc::new(Base::new(database.name(), database.engine_for(caller), feed))
         };
         seen.map(base).collect()
     }
@@ -153,6 +156,11 @@ impl Guests {
         }
     }
 
+    /// The name of the database that paths mean which name none, whoever asks.
+    pub fn first(&self) -> &str {
+        self.bases.first().map_or("", |base| &base.name)
+    }
+
     /// All databases, whoever may see them: to be flushed at the end.
     pub fn bases(&self) -> &[Arc<Base>] {
         &self.bases
@@ -165,16 +173,12 @@ impl Guests {
 }
 
 impl Guest {
-    /// The database with this name, the first where none is named.
+    /// The database with this name.
     ///
     /// # Errors
     /// 404.
-    pub fn base(&self, name: Option<&str>) -> Result<&Arc<Base>, Problem> {
-        let found = match name {
-            None => self.bases.first(),
-            Some(name) => self.bases.iter().find(|base| base.name == name),
-        };
-        found.ok_or_else(Problem::not_found)
+    pub fn base(&self, name: &str) -> Result<&Arc<Base>, Problem> {
+        self.bases.iter().find(|base| base.name == name).ok_or_else(Problem::not_found)
     }
 }
 

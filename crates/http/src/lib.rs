@@ -35,6 +35,7 @@ mod create;
 mod etag;
 mod events;
 mod export;
+mod feed;
 mod guests;
 mod import;
 mod json;
@@ -50,7 +51,7 @@ mod openapi;
 mod parameters;
 mod patient;
 mod problem;
-mod pulse;
+
 mod route;
 mod row;
 mod selection;

@@ -1,7 +1,7 @@
 //! The tables that are there, as somebody may see them.
 
+use crate::feed::Feed;
 use crate::problem::Problem;
-use crate::pulse::Pulse;
 use crate::work;
 use bobak_core::{Engine, Error, ErrorKind, FieldSet, Result, TableSchema, Value};
 use bobak_text::json::write_string;
@@ -20,8 +20,7 @@ pub(crate) struct Base {
     pub engine: Arc<dyn Engine>,
     /// Whether a row of it is read quicker than another thread is woken.
     pub is_near: bool,
-    /// Tells those who listen that something has changed.
-    pub pulse: Arc<Pulse>,
+    pub feed: Feed,
     known: RwLock<Known>,
 }
 
@@ -57,16 +56,10 @@ pub(crate) enum Absent {
 }
 
 impl Base {
-    pub fn new(name: &str, engine: Arc<dyn Engine>) -> Self {
+    pub fn new(name: &str, engine: Arc<dyn Engine>, feed: Feed) -> Self {
         let known = Known { model: Arc::default(), looked: None };
         let is_near = matches!(engine.name(), "memory" | "sqlite");
-        Self {
-            name: name.to_owned(),
-            engine,
-            is_near,
-            pulse: Pulse::new(),
-            known: RwLock::new(known),
-        }
+        Self { name: name.to_owned(), engine, is_near, feed, known: RwLock::new(known) }
     }
 
     /// The table with this name.

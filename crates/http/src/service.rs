@@ -83,7 +83,8 @@ async fn answer(
         return Ok(metrics(shared));
     }
     let guest = admit(shared, door, &head).await?;
-    let base = Arc::clone(guest.base(route.database.as_deref())?);
+    let name = route.database.as_deref().unwrap_or_else(|| shared.guests.first());
+    let base = Arc::clone(guest.base(name)?);
     let call = Call::new(shared, guest, base, head, body)?;
     let (streams, work) = (resource.is_stream(), dispatch(resource, call));
     if streams {

@@ -11,15 +11,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A listener: its lines, without the marks of the chunks.
-struct Events(BufReader<TcpStream>);
+pub struct Events(BufReader<TcpStream>);
 
 impl Events {
-    fn listen(door: &Door, query: &str, headers: &str) -> Self {
+    pub fn listen(door: &Door, query: &str, headers: &str) -> Self {
         let mut stream = TcpStream::connect(door.server.addresses()[0]).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let token = format!("authorization: Bearer {TOKEN}\r\n");
+        let own = if headers.starts_with("authorization") { "" } else { &token };
         let head = format!(
             "GET /tables/person/changes{query} HTTP/1.1\r\nhost: x\r\n\
-             authorization: Bearer {TOKEN}\r\n{headers}\r\n"
+             {own}{headers}\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
         let mut events = Self(BufReader::new(stream));
@@ -37,7 +39,7 @@ impl Events {
     }
 
     /// The next event: id, kind and data.
-    fn next(&mut self) -> (u64, String, Value) {
+    pub fn next(&mut self) -> (u64, String, Value) {
         let (mut id, mut kind) = (0, String::new());
         loop {
             let line = self.line();
@@ -52,7 +54,7 @@ impl Events {
     }
 }
 
-fn track(engine: &dyn Engine) {
+pub fn track(engine: &dyn Engine) {
     let tables = engine.tables().unwrap();
     let person: &TableSchema = tables.iter().find(|table| table.name() == "person").unwrap();
     let (table, history) = (Arc::new(person.clone()), false);

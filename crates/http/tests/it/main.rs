@@ -5,5 +5,6 @@ mod client; // a server with a few tables, and a client of it
 mod document; // the OpenAPI document: valid, and true for every operation
 mod doors; // doors, limits, clients that do not behave
 mod events; // live changes
+mod rights; // what somebody may not see
 mod rows; // rows, one by one and as lists
 mod streams; // imports, exports, batches, sums

@@ -2,7 +2,8 @@
 //! forty times a second, would be a load.
 
 use bobak::feed::Changes;
-use bobak_core::Engine;
+use bobak_core::{Condition, Engine, Result, TableSchema};
+use bobak_server::{Caller, Protected};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -10,22 +11,58 @@ use tokio::sync::watch;
 /// How long it looks out at a time, before it sees whether anybody still listens.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// Where the changes of a database are read, by whoever may see them.
+#[derive(Clone)]
+pub(crate) struct Feed {
+    /// The engine itself: its logs have no rights of their own.
+    pub engine: Arc<dyn Engine>,
+    pulse: Arc<Pulse>,
+    /// Whose rights decide which rows are seen; nobody's for the operator.
+    caller: Option<(Arc<Protected>, Caller)>,
+}
+
+impl Feed {
+    /// The changes of an engine, all of them.
+    pub fn new(engine: &Arc<dyn Engine>) -> Self {
+        let pulse = Pulse { last: watch::Sender::new(0), beats: Mutex::new(false) };
+        Self { engine: Arc::clone(engine), pulse: Arc::new(pulse), caller: None }
+    }
+
+    /// The same, as far as a caller may see them.
+    pub fn for_caller(&self, database: &Arc<Protected>, caller: &Caller) -> Self {
+        let caller = Some((Arc::clone(database), caller.clone()));
+        Self { engine: Arc::clone(&self.engine), pulse: Arc::clone(&self.pulse), caller }
+    }
+
+    /// Which rows of a table may be seen at this moment, `None` for all of them.
+    ///
+    /// # Errors
+    /// `Schema` where the table is not to be known of, `Denied` where it may not be read.
+    pub fn readable(&self, table: &Arc<TableSchema>) -> Result<Option<Condition>> {
+        match &self.caller {
+            None => Ok(None),
+            Some((database, caller)) => database.readable(caller, table),
+        }
+    }
+
+    /// Is told of changes from now on.
+    pub fn listen(&self) -> watch::Receiver<u64> {
+        self.pulse.listen(&self.engine)
+    }
+}
+
 /// Tells of the number of the last change.
 #[derive(Debug)]
-pub(crate) struct Pulse {
+struct Pulse {
     last: watch::Sender<u64>,
     /// Whether somebody looks out.
     beats: Mutex<bool>,
 }
 
 impl Pulse {
-    pub fn new() -> Arc<Self> {
-        Arc::new(Self { last: watch::Sender::new(0), beats: Mutex::new(false) })
-    }
-
-    /// Is told of changes from now on. The first listener has a worker look out, until the last has
+    /// The first listener has a worker look out, until the last has
     /// gone.
-    pub fn listen(self: &Arc<Self>, engine: &Arc<dyn Engine>) -> watch::Receiver<u64> {
+    fn listen(self: &Arc<Self>, engine: &Arc<dyn Engine>) -> watch::Receiver<u64> {
         let listener = self.last.subscribe();
         let mut beats = self.beats.lock().unwrap_or_else(PoisonError::into_inner);
         if !*beats {
