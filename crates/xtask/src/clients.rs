@@ -13,8 +13,8 @@ use crate::failure::{Failure, Outcome};
 use crate::packages;
 use crate::test::Sum;
 
-const CURE: &str = "install Python 3.10 and Go 1.19, or newer ones (Debian: `apt-get install python3 python3-venv \
-                    golang`), or leave the clients' tests out with `cargo xtask test --no-clients`";
+const CURE: &str = "install Python 3.10, Go 1.19 and Node 20, or newer ones (Debian: `apt-get install python3 \
+                    python3-venv golang nodejs npm`), or leave the clients' tests out with `cargo xtask test --no-clients`";
 
 /// A language, and how its client is tested.
 struct Client {
@@ -38,6 +38,7 @@ struct Place {
 const CLIENTS: &[Client] = &[
     Client { name: "python", needs: &[("python3", "python3 python3-venv")], run: python },
     Client { name: "go", needs: &[("go", "golang")], run: go },
+    Client { name: "typescript", needs: &[("node", "nodejs"), ("npm", "npm")], run: typescript },
 ];
 
 /// Runs the tests of every client, and adds them to `sum`.
@@ -89,6 +90,14 @@ fn python(place: &Place, sum: &mut Sum) -> Outcome {
 fn go(place: &Place, sum: &mut Sum) -> Outcome {
     place.step("go", &["vet", "./..."])?;
     place.count("go", &["test", "-v", "./..."], sum, Sum::count_go)
+}
+
+fn typescript(place: &Place, sum: &mut Sum) -> Outcome {
+    place
+        .step("npm", &["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])?;
+    place.step("npx", &["tsc"])?;
+    let tests = ["--test", "--test-reporter=tap", "dist/test/"];
+    place.count("node", &tests, sum, Sum::count_tap)
 }
 
 impl Place {

@@ -125,6 +125,13 @@ impl Sum {
         self.failed += u64::from(line.starts_with("--- FAIL"));
     }
 
+    /// Closing lines read `# pass 3` and `# fail 0`.
+    pub fn count_tap(&mut self, line: &str) {
+        let number = |word: &str| line.strip_prefix(word).and_then(|rest| rest.parse::<u64>().ok());
+        self.passed += number("# pass ").unwrap_or(0);
+        self.failed += number("# fail ").unwrap_or(0);
+    }
+
     /// Each number before the words `passed` and `failed`.
     fn count_words(&mut self, words: &str) {
         let words: Vec<&str> =
@@ -186,6 +193,9 @@ mod tests {
         sum.count_go("    --- PASS: TestRows/tcp (0.00s)");
         sum.count_go("--- FAIL: TestFrames (0.00s)");
         assert_eq!(sum, Sum { passed: 385, failed: 2 });
+        sum.count_tap("# pass 5");
+        sum.count_tap("# fail 1");
+        assert_eq!(sum, Sum { passed: 390, failed: 3 });
     }
 
     #[test]

@@ -1,0 +1,262 @@
+// One connection: requests go out, answers come in, tables and texts have numbers.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect as connectTcp } from "node:net";
+import type { Readable, Writable } from "node:stream";
+import { connect as connectTls } from "node:tls";
+import { BobakError, Garbled } from "./errors.js";
+import type { Target } from "./url.js";
+import * as answer from "./wire/answer.js";
+import { Writer, type Stored } from "./wire/code.js";
+import { head, Inbox, Kind, unanswered, type Frame } from "./wire/frame.js";
+import * as request from "./wire/request.js";
+import { describe, type TableSchema } from "./wire/schema.js";
+
+export const version = "0.1.0";
+/** Texts that are remembered, to give those a number that come again. */
+const texts = 256;
+
+/** What is lost with a connection that breaks under a call: nothing, the transaction, or nobody knows. */
+export type Lost = "nothing" | "transaction" | "unknown";
+
+/** The connection is of no use any more. */
+export class Broken extends Error {
+  constructor(message: string, readonly kind: "io" | "timeout" | "garbled" | "closed", override readonly cause?: unknown) {
+    super(message);
+  }
+
+  /** The error for the user. */
+  tell(lost: Lost): BobakError {
+    if (this.cause instanceof BobakError && lost === "nothing") return this.cause;
+    const kind = lost === "unknown" ? "Unknown" : this.kind === "timeout" ? "Timeout" : "Unreachable";
+    const ends = {
+      nothing: "", transaction: "; the transaction is undone: run it again from its beginning",
+      unknown: "; what was to be written is there wholly or not at all",
+    };
+    return new BobakError(kind, this.message + ends[lost], {}, this);
+  }
+}
+
+interface Stream {
+  input: Writable;
+  output: Readable;
+  close(): Promise<void>;
+}
+
+export class Connection {
+  static #numbers = 0;
+  /** No other connection of this process has this number. */
+  readonly number = ++Connection.#numbers;
+  welcome: answer.Welcome = {
+    version: 0, frame: 1 << 26, row: 1 << 26, requests: 1024, handles: 4096, window: 1 << 22, capabilities: 0, engine: "",
+    server: "",
+  };
+  broken: Broken | undefined;
+  readonly pending = new Set<number>();
+  #inbox = new Inbox();
+  #next = 1;
+  #wake: (() => void) | undefined;
+  #tables = new Map<TableSchema, number>();
+  #texts = new Map<string, number | undefined>();
+
+  private constructor(readonly target: Target, readonly stream: Stream) {
+    stream.output.on("data", (piece: Buffer) => {
+      this.#inbox.feed(piece);
+      this.#wake?.();
+    });
+    const ended = (error?: Error) =>
+      this.break(new Broken(`the connection to the server broke${error ? `: ${error.message}` : ""}`, "io", error));
+    stream.output.on("error", ended).on("close", () => ended()).on("end", () => ended());
+    stream.input.on("error", ended);
+  }
+
+  /** Connects, and is let in. */
+  static async open(target: Target): Promise<Connection> {
+    const connection = new Connection(target, await dial(target));
+    try {
+      await connection.call("nothing", undefined, async () => {
+        const id = connection.put(Kind.hello, (w) =>
+          request.hello(w, [1, 1], target.database, `bobak-typescript ${version}`, target.shown));
+        connection.welcome = answer.welcome((await connection.receive(id, Kind.welcome)).body);
+      });
+      return connection;
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+  }
+
+  get isIdle(): boolean {
+    return !this.broken && this.pending.size === 0 && this.#inbox.isEmpty;
+  }
+
+  break(broken: Broken): void {
+    this.broken ??= broken;
+    this.#wake?.();
+  }
+
+  async close(): Promise<void> {
+    this.break(new Broken("the connection is closed", "io"));
+    await this.stream.close();
+  }
+
+  /** Runs an operation; an error that breaks the connection is told by what is lost with it. */
+  async call<T>(lost: Lost, signal: AbortSignal | undefined, operation: () => Promise<T>): Promise<T> {
+    signal?.throwIfAborted();
+    const cancel = () => {
+      for (const id of this.pending) this.send(Kind.cancel, false, id, undefined);
+    };
+    signal?.addEventListener("abort", cancel);
+    try {
+      return await operation();
+    } catch (error) {
+      if (error instanceof Garbled) {
+        this.break(new Broken(`the server sent what the protocol does not know: ${error.message}`, "garbled", error));
+        throw this.broken!.tell(lost);
+      }
+      if (error instanceof Broken) throw error.tell(lost);
+      if (signal?.aborted && error instanceof BobakError && error.kind === "Interrupted") throw signal.reason;
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  /** Sends a request; gives its number. */
+  put(kind: number, put?: (w: Writer) => unknown, more = false): number {
+    const id = this.#next;
+    this.send(kind, more, id, put);
+    // 0 is for what the server says unasked.
+    this.#next = id < 0xffff_ffff ? id + 1 : 1;
+    if (!unanswered.has(kind)) this.pending.add(id);
+    return id;
+  }
+
+  /** Sends a frame of a request. */
+  send(kind: number, more: boolean, id: number, put: ((w: Writer) => unknown) | undefined): void {
+    const w = new Writer();
+    put?.(w);
+    if (w.length > this.welcome.frame) {
+      throw new BobakError("OutOfRange", `a request of ${w.length} bytes: the server takes ${this.welcome.frame}`);
+    }
+    if (this.broken) return;
+    this.stream.input.cork();
+    this.stream.input.write(head(kind, more, id, w.length));
+    if (w.length) this.stream.input.write(w.bytes);
+    this.stream.input.uncork();
+  }
+
+  /** Waits until the other end has taken most of what was sent. */
+  async drain(): Promise<void> {
+    const { input, output } = this.stream;
+    if (!input.writableNeedDrain || this.broken) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        input.off("drain", done);
+        output.off("close", done);
+        resolve();
+      };
+      input.on("drain", done);
+      output.on("close", done);
+    });
+  }
+
+  /** Waits for the next frame that answers a request; an error that it says is thrown. */
+  async receive(id: number, ...kinds: number[]): Promise<Frame> {
+    let frame: Frame | undefined;
+    while (!(frame = this.#inbox.next())) {
+      if (this.broken) throw this.broken;
+      await this.#arrival();
+    }
+    if (!frame.more) this.pending.delete(frame.id);
+    if (frame.id === 0 && frame.kind === Kind.error) {
+      const said = answer.error(frame.body);
+      this.break(new Broken(`the server closed the connection: ${said.words}`, "closed", said));
+      throw this.broken!;
+    }
+    if (frame.id !== id) throw new Garbled(`an answer to a request ${frame.id} that was not made`);
+    if (frame.kind === Kind.error) throw answer.error(frame.body);
+    if (!kinds.includes(frame.kind)) throw new Garbled("an answer of another kind than was to come");
+    return frame;
+  }
+
+  #arrival(): Promise<void> {
+    return new Promise((resolve) => {
+      const late = () => this.break(new Broken("the server did not answer in time", "timeout"));
+      const timer = this.target.timeout ? setTimeout(late, this.target.timeout) : undefined;
+      this.#wake = () => {
+        this.#wake = undefined;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** The number of a table; told to the server before its first use. */
+  table(table: TableSchema): number {
+    let number = this.#tables.get(table);
+    if (number === undefined) {
+      if (this.#tables.size >= this.welcome.handles) this.#tables.clear();
+      number = this.#tables.size;
+      const given = number;
+      this.put(Kind.define, (w) => w.u32(given).raw(describe(table)));
+      this.#tables.set(table, number);
+    }
+    return number;
+  }
+
+  /** What puts an SQL text: one that comes again has a number. */
+  sql(text: string, parameters: Stored[]): (w: Writer) => void {
+    if (!this.#texts.has(text)) {
+      if (this.#texts.size >= texts) this.#texts.clear();
+      this.#texts.set(text, undefined);
+      return (w) => request.sql(w, text, parameters);
+    }
+    let number = this.#texts.get(text);
+    if (number === undefined) {
+      const given = [...this.#texts.values()].filter((other) => other !== undefined).length;
+      this.put(Kind.prepare, (w) => w.u32(given).text(text));
+      this.#texts.set(text, (number = given));
+    }
+    const given = number;
+    return (w) => request.statement(w, given, parameters);
+  }
+}
+
+async function dial(target: Target): Promise<Stream> {
+  const { door } = target;
+  const reached = (error: unknown) => new BobakError("Unreachable", `the server could not be reached: ${error}`, {}, error);
+  if ("program" in door) {
+    // What it says on standard error goes to this process's.
+    const child = spawn(door.program[0]!, door.program.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
+    const gone = new Promise<void>((resolve) => child.once("close", () => resolve()).once("error", () => resolve()));
+    try {
+      await once(child, "spawn");
+    } catch (error) {
+      throw reached(error);
+    }
+    const close = async () => {
+      // The end of its input tells the program to end.
+      child.stdin.end();
+      const timer = setTimeout(() => child.kill("SIGKILL"), 5_000);
+      await gone;
+      clearTimeout(timer);
+    };
+    return { input: child.stdin, output: child.stdout, close };
+  }
+  const secured = "tls" in door && door.tls;
+  const ca = target.ca === undefined ? {} : { ca: readFileSync(target.ca) };
+  const socket = secured
+    ? connectTls({ host: door.host, port: door.port, servername: door.host, ...ca })
+    : "path" in door ? connectTcp({ path: door.path }) : connectTcp({ host: door.host, port: door.port, noDelay: true });
+  const late = setTimeout(() => socket.destroy(new Error("it did not answer in time")), target.connectTimeout);
+  try {
+    await once(socket, secured ? "secureConnect" : "connect");
+  } catch (error) {
+    throw reached(error);
+  } finally {
+    clearTimeout(late);
+  }
+  return { input: socket, output: socket, close: async () => void socket.destroy() };
+}

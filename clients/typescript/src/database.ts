@@ -1,0 +1,363 @@
+// Databases and transactions: which connection a call runs on, and what becomes of it where that breaks.
+import { BobakError, Garbled } from "./errors.js";
+import { Broken, Connection, type Lost } from "./connection.js";
+import { Table } from "./table.js";
+import { parseUrl, type Target } from "./url.js";
+import { parameter, type Value } from "./values.js";
+import * as answer from "./wire/answer.js";
+import type { Stored, Writer } from "./wire/code.js";
+import { Kind } from "./wire/frame.js";
+import * as request from "./wire/request.js";
+import type { TableSchema } from "./wire/schema.js";
+
+/** Bytes of rows that a query may send before it is asked for more. */
+const credit = 1 << 20;
+
+/** What a call may be told. */
+export interface Options {
+  /** Ends the call: the server is told, and the connection goes on. */
+  signal?: AbortSignal | undefined;
+}
+
+type Row = Record<string, any>;
+/** Puts a source together, once the connection is known. */
+export type Ask = (connection: Connection) => (w: Writer) => void;
+
+/** Tables and SQL: in a database, each call for itself, or in a transaction. */
+export abstract class Session<Tables extends object = Record<string, Row>> {
+  constructor(readonly known: Map<string, TableSchema>) {}
+
+  /** Runs an operation on a connection; one that only reads may be run again on a new one. */
+  abstract run<T>(writes: boolean, signal: AbortSignal | undefined, operation: (c: Connection) => Promise<T>): Promise<T>;
+  /** Lends a session whose calls follow each other on one connection. */
+  abstract exclusive<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T>;
+  /** Lends a session for a cursor, whose calls go over one connection, until it is given back. */
+  abstract borrow(): Promise<{ session: Session; give: () => Promise<void> }>;
+  protected abstract atomic<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T>;
+
+  /** A table by its name; the server is asked for its columns at the first use. */
+  async table<Name extends keyof Tables & string>(name: Name): Promise<Table<Tables[Name]>> {
+    if (!this.known.has(name.toLowerCase())) await this.tables();
+    const schema = this.known.get(name.toLowerCase());
+    if (!schema) throw new BobakError("Schema", "the table is not there", { table: name });
+    return new Table<Tables[Name]>(this as unknown as Session, schema);
+  }
+
+  /** The tables that are there. */
+  async tables(): Promise<TableSchema[]> {
+    const found = await this.run(false, undefined, async (c) =>
+      answer.schemas((await c.receive(c.put(Kind.tables), Kind.schemas)).body));
+    this.known.clear();
+    for (const schema of found) this.known.set(schema.name.toLowerCase(), schema);
+    return found;
+  }
+
+  /** Makes the tables that are not there. */
+  async create(...schemas: TableSchema[]): Promise<void> {
+    await this.tables();
+    const missing = schemas.filter((schema) => !this.known.has(schema.name.toLowerCase()));
+    if (missing.length === 0) return;
+    await this.run(true, undefined, async (c) => {
+      const id = c.put(Kind.alter, (w) => {
+        w.u16(missing.length);
+        for (const schema of missing) request.schemaChange(w, "create_table", 0, schema);
+      });
+      await c.receive(id, Kind.ok);
+    });
+    await this.tables();
+  }
+
+  /** All rows of an SQL statement, with ? for each parameter: objects of stored values. */
+  async sql<T = Record<string, Value>>(text: string, parameters: unknown[] = [], options: Options = {}): Promise<T[]> {
+    const stored = parameters.map(parameter);
+    return this.run(true, options.signal, async (c) => {
+      const rows: T[] = [];
+      let names: string[] = [];
+      await queryRows(c, c.sql(text, stored), (found) => (names = found), (row) => {
+        rows.push(Object.fromEntries(row.map((value, place) => [names[place], value])) as T);
+      });
+      return rows;
+    });
+  }
+
+  /** Runs an SQL statement whose rows are not wanted; gives the number of rows changed. */
+  async execute(text: string, parameters: unknown[] = [], options: Options = {}): Promise<number> {
+    const stored = parameters.map(parameter);
+    return this.run(true, options.signal, async (c) => {
+      const id = c.put(Kind.execute, c.sql(text, stored));
+      return Number(answer.count((await c.receive(id, Kind.count)).body));
+    });
+  }
+
+  /** Runs a statement once for each list of parameters, all or none, sent ahead of the answers. */
+  async executeMany(text: string, parameters: Iterable<unknown[]>): Promise<number> {
+    return this.atomic((session) => session.run(true, undefined, async (c) => {
+      const under: { id: number; row: number; size: number }[] = [];
+      let [total, row, waits] = [0, 0, 0];
+      let failed: BobakError | undefined;
+      const answered = async () => {
+        const one = under.shift()!;
+        waits -= one.size;
+        try {
+          total += Number(answer.count((await c.receive(one.id, Kind.count)).body));
+        } catch (error) {
+          if (!(error instanceof BobakError)) throw error;
+          error.row ??= one.row;
+          failed ??= error;
+        }
+      };
+      for (const values of parameters) {
+        if (failed) break;
+        let size = 0;
+        const put = c.sql(text, values.map(parameter));
+        const id = c.put(Kind.execute, (w) => {
+          put(w);
+          size = w.length;
+        });
+        under.push({ id, row: row++, size });
+        waits += size;
+        while (under.length >= Math.max(1, Math.min(256, c.welcome.requests >> 1)) || waits > 1 << 20) await answered();
+      }
+      while (under.length) await answered();
+      if (failed) throw failed;
+      return total;
+    }));
+  }
+}
+
+/** Reads all rows of a query as they come; SQL tells its columns' names first. */
+export async function queryRows(
+  c: Connection, source: (w: Writer) => void, names: ((names: string[]) => void) | undefined, each: (row: Stored[]) => void,
+): Promise<void> {
+  const id = c.put(Kind.query, (w) => source(w.u32(credit).bool(names !== undefined)));
+  if (names) names(answer.columns((await c.receive(id, Kind.columns)).body).columns.map((column) => column.name));
+  let taken = 0;
+  let failed: unknown;
+  for (let more = true; more;) {
+    const frame = await c.receive(id, Kind.rows).catch((error) => {
+      throw failed ?? error;
+    });
+    more = frame.more;
+    taken += frame.body.length;
+    if (failed === undefined) {
+      try {
+        for (const row of answer.rows(frame.body)) each(row);
+      } catch (error) {
+        if (error instanceof Garbled) throw error;
+        failed = error;
+        if (more) c.send(Kind.cancel, false, id, undefined);
+      }
+    }
+    if (more && failed === undefined && taken >= credit >> 1) {
+      const size = taken;
+      c.send(Kind.credit, false, id, (w) => w.u32(size));
+      taken = 0;
+    }
+  }
+  if (failed !== undefined) throw failed;
+}
+
+/** A session with a connection of its own. */
+class Held<Tables extends object> extends Session<Tables> {
+  over = false;
+  constructor(known: Map<string, TableSchema>, readonly connection: Connection, readonly lost?: Lost) {
+    super(known);
+  }
+
+  override async run<T>(writes: boolean, signal: AbortSignal | undefined, operation: (c: Connection) => Promise<T>): Promise<T> {
+    if (this.over) throw new BobakError("Misuse", "the transaction is over");
+    if (this.connection.broken) throw this.connection.broken.tell("transaction");
+    return this.connection.call(this.lost ?? (writes ? "unknown" : "nothing"), signal, () => operation(this.connection));
+  }
+
+  override exclusive<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
+    return work(this);
+  }
+
+  override async borrow(): Promise<{ session: Session; give: () => Promise<void> }> {
+    return { session: this as unknown as Session, give: async () => undefined };
+  }
+
+  protected override atomic<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
+    return this.savepoint("bobak_many", () => work(this));
+  }
+
+  /** Runs work under a mark: where it throws, what was done in it is undone. */
+  async savepoint<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const step = (step: request.Step) => this.run(true, undefined, (c) => control(c, step, name));
+    await step("savepoint");
+    try {
+      const result = await work();
+      await step("release");
+      return result;
+    } catch (error) {
+      if (!this.connection.broken) await step("roll_back_to").then(() => step("release"));
+      throw error;
+    }
+  }
+}
+
+/** A transaction, for one user at a time; made by `transaction` of a database. */
+export type Transaction<Tables extends object = Record<string, Row>> = Held<Tables>;
+
+async function control(c: Connection, step: request.Step, name?: string): Promise<void> {
+  await c.receive(c.put(Kind.control, (w) => request.control(w, step, name)), Kind.ok);
+}
+
+/** A database on a server; made by `connect`. */
+export class Database<Tables extends object = Record<string, Row>> extends Session<Tables> {
+  #rested: Connection[] = [];
+  #open = 0;
+  #closed = false;
+  #waiting: (() => void)[] = [];
+  /** The engine that keeps the database, and the server's program and version. */
+  engine = "";
+  server = "";
+
+  constructor(readonly target: Target) {
+    super(new Map());
+  }
+
+  /** Runs work in a transaction: committed when it ends, undone where it throws. */
+  async transaction<T>(work: (transaction: Transaction<Tables>) => Promise<T>): Promise<T> {
+    return this.#lend(false, undefined, (c) => control(c, "begin"), async (connection) => {
+      const held = new Held<Tables>(this.known, connection, "transaction");
+      try {
+        const result = await work(held);
+        if (!connection.broken) await connection.call("unknown", undefined, () => control(connection, "commit"));
+        else throw connection.broken.tell("transaction");
+        return result;
+      } catch (error) {
+        if (connection.isIdle) {
+          // Where the commit failed it is over already.
+          await connection.call("nothing", undefined, () => control(connection, "rollback")).catch(() => undefined);
+        }
+        throw error;
+      } finally {
+        held.over = true;
+      }
+    });
+  }
+
+  /** Asks the server for a sign of life. */
+  async ping(): Promise<void> {
+    await this.run(false, undefined, async (c) => void (await c.receive(c.put(Kind.ping), Kind.ok)));
+  }
+
+  /** Makes all that was committed durable, where the engine has put that off. */
+  async flush(): Promise<void> {
+    await this.run(false, undefined, async (c) => void (await c.receive(c.put(Kind.flush), Kind.ok)));
+  }
+
+  /** Closes the connections; a child process ends. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#rested.splice(0).map((connection) => connection.close()));
+  }
+
+  override run<T>(writes: boolean, signal: AbortSignal | undefined, operation: (c: Connection) => Promise<T>): Promise<T> {
+    return this.#lend(writes, signal, operation, async (_, result) => result);
+  }
+
+  override exclusive<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
+    const nothing = async () => undefined;
+    return this.#lend(false, undefined, nothing, (connection) => work(new Held<Tables>(this.known, connection)));
+  }
+
+  override async borrow(): Promise<{ session: Session; give: () => Promise<void> }> {
+    // Over pipes a cursor takes no connection away from others.
+    if ("program" in this.target.door) return { session: this as unknown as Session, give: async () => undefined };
+    const [connection] = await this.#take();
+    const session = new Held<Tables>(this.known, connection) as unknown as Session;
+    return { session, give: () => this.#give(connection) };
+  }
+
+  protected override atomic<T>(work: (session: Session<Tables>) => Promise<T>): Promise<T> {
+    return this.transaction(work);
+  }
+
+  /** Runs a first operation, made once more where the connection had broken while it rested, and what follows. */
+  async #lend<F, T>(
+    writes: boolean, signal: AbortSignal | undefined, first: (c: Connection) => Promise<F>,
+    then: (c: Connection, result: F) => Promise<T>,
+  ): Promise<T> {
+    let [connection, rested] = await this.#take();
+    const attempt = () => connection.call(writes ? "unknown" : "nothing", signal, () => first(connection));
+    try {
+      let result: F;
+      try {
+        result = await attempt();
+      } catch (error) {
+        const { broken } = connection;
+        if (!broken || writes || !rested || broken.kind === "timeout" || broken.kind === "garbled") throw error;
+        await connection.close();
+        connection = await Connection.open(this.target);
+        result = await attempt();
+      }
+      return await then(connection, result);
+    } finally {
+      await this.#give(connection);
+    }
+  }
+
+  async #take(): Promise<[Connection, boolean]> {
+    const most = "program" in this.target.door ? 1 : this.target.connections;
+    for (;;) {
+      if (this.#closed) throw new BobakError("Misuse", "the database is closed");
+      const found = this.#rested.pop();
+      if (found?.isIdle) return [found, true];
+      if (found) {
+        this.#open--;
+        await found.close();
+        continue;
+      }
+      if (this.#open < most) break;
+      await this.#turn(most);
+    }
+    this.#open++;
+    try {
+      return [await Connection.open(this.target), false];
+    } catch (error) {
+      this.#open--;
+      this.#waiting.shift()?.();
+      throw error;
+    }
+  }
+
+  #turn(most: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const turn = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#waiting = this.#waiting.filter((other) => other !== turn);
+        reject(new BobakError("Busy", `all ${most} connections to the server are in use`));
+      }, this.target.timeout || 60_000);
+      this.#waiting.push(turn);
+    });
+  }
+
+  async #give(connection: Connection): Promise<void> {
+    if (connection.isIdle && !this.#closed) this.#rested.push(connection);
+    else {
+      this.#open--;
+      await connection.close();
+    }
+    this.#waiting.shift()?.();
+  }
+}
+
+/**
+ * Opens a database on a server: `bobak://HOST:PORT/DATABASE?token=…`, `bobak+unix:/PATH/TO/SOCKET`, or
+ * `bobak+stdio:bobak serve app.db --stdio`, which starts the server as a child process.
+ */
+export async function connect<Tables extends object = Record<string, Row>>(url: string): Promise<Database<Tables>> {
+  const database = new Database<Tables>(parseUrl(url));
+  await database.run(false, undefined, async (c) => {
+    ({ engine: database.engine, server: database.server } = c.welcome);
+  });
+  return database;
+}
+
+export { Broken };

@@ -1,0 +1,58 @@
+/** Why a call failed, by the numbers of the protocol from 1. */
+export const kinds = [
+  "NotFound", "Duplicate", "Conflict", "Constraint", "TooLong", "OutOfRange", "Mismatch", "Unsupported", "Schema",
+  "Syntax", "Busy", "Serialization", "Timeout", "Unreachable", "Unknown", "Denied", "Full", "ReadOnly", "Corrupt", "Io",
+  "Config", "Misuse", "Interrupted", "Engine",
+] as const;
+
+/** Why a call failed: match on this, and show the error itself to people. */
+export type ErrorKind = (typeof kinds)[number];
+
+/** Where an error happened, and the engine's own words. */
+export interface ErrorPlace {
+  table?: string | undefined;
+  column?: string | undefined;
+  /** The number in its batch, from 0. */
+  row?: number | undefined;
+  /** The engine's own code; for SQLite its extended result code. */
+  code?: number | undefined;
+  detail?: string | undefined;
+}
+
+/** What every failing call throws. */
+export class BobakError extends Error {
+  override readonly name = "BobakError";
+  readonly kind: ErrorKind;
+  table: string | undefined;
+  column: string | undefined;
+  row: number | undefined;
+  readonly code: number | undefined;
+  readonly detail: string | undefined;
+  /** The sentence without the place. */
+  readonly words: string;
+
+  constructor(kind: ErrorKind, words: string, place: ErrorPlace = {}, cause?: unknown) {
+    super(words, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+    this.words = words;
+    this.table = place.table;
+    this.column = place.column;
+    this.row = place.row;
+    this.code = place.code;
+    this.detail = place.detail;
+  }
+
+  /** Whether the same call, or the transaction from its beginning, may succeed when it is made again. */
+  get isRetryable(): boolean {
+    return ["Busy", "Serialization", "Timeout", "Unreachable"].includes(this.kind);
+  }
+
+  override toString(): string {
+    const places = [["table", this.table], ["column", this.column], ["row", this.row]];
+    const where = places.filter(([, place]) => place !== undefined).map((pair) => pair.join(" "));
+    return where.length ? `${this.words} (${where.join(", ")})` : this.words;
+  }
+}
+
+/** Bytes that the protocol does not know: the connection is of no use any more. */
+export class Garbled extends Error {}

@@ -1,0 +1,9 @@
+/** Typed tables in SQLite or on a server, through Bobak. See the README for the first program. */
+export { version } from "./connection.js";
+export { connect, Database, Session, type Options, type Transaction } from "./database.js";
+export { BobakError, type ErrorKind, type ErrorPlace } from "./errors.js";
+export {
+  add, and, avg, col, count, countOf, max, min, not, or, Selection, sum, Table, type Condition, type Expression, type Report,
+} from "./table.js";
+export { Money, newUuid, type Value } from "./values.js";
+export { column, table, type Column, type Reference, type TableSchema, type Type } from "./wire/schema.js";

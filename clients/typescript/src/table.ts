@@ -1,0 +1,465 @@
+// Tables, and selections of their rows.
+import type { Connection } from "./connection.js";
+import { queryRows, type Options, type Session } from "./database.js";
+import { BobakError, Garbled } from "./errors.js";
+import { load, newUuid, now, store, type Value } from "./values.js";
+import * as answer from "./wire/answer.js";
+import { Writer, type Stored } from "./wire/code.js";
+import { Kind } from "./wire/frame.js";
+import * as request from "./wire/request.js";
+import type { Column, TableSchema, Type } from "./wire/schema.js";
+
+/** Bytes of rows in one part of a batch, about. */
+const part = 1 << 19;
+
+/** Which rows: made by `col`, put together by `and`, `or` and `not`. */
+export type Condition = (rows: Rows) => request.Placed;
+
+const compare = (name: string, comparison: request.Comparison) => (value: unknown): Condition => (rows) => {
+  const place = rows.place(name);
+  if (value instanceof Field) return { is: "columns", place, comparison, right: rows.place(value.name) };
+  const stored = rows.store(place, value);
+  if (stored === null) throw new BobakError("Misuse", "nothing is equal to NULL, or more or less: use isNull", { column: name });
+  return { is: "compare", place, comparison, value: stored };
+};
+
+class Field {
+  constructor(readonly name: string) {}
+  eq = (value: unknown) => compare(this.name, "=")(value);
+  ne = (value: unknown) => compare(this.name, "<>")(value);
+  lt = (value: unknown) => compare(this.name, "<")(value);
+  le = (value: unknown) => compare(this.name, "<=")(value);
+  gt = (value: unknown) => compare(this.name, ">")(value);
+  ge = (value: unknown) => compare(this.name, ">=")(value);
+  isNull = (): Condition => (rows) => ({ is: "null", place: rows.place(this.name) });
+  like = (text: string): Condition => (rows) => ({ is: "like", place: rows.place(this.name), text });
+  startsWith = (text: string): Condition => (rows) => ({ is: "starts_with", place: rows.place(this.name), text });
+  in = (values: unknown[]): Condition => (rows) => {
+    const place = rows.place(this.name);
+    return { is: "in", place, values: values.filter((value) => value != null).map((value) => rows.store(place, value)) };
+  };
+}
+
+/** A column by its name: `col("age").gt(30)`. */
+export const col = (name: string): Field => new Field(name);
+export const and = (...parts: Condition[]): Condition => (rows) => ({ is: "and", parts: parts.map((one) => one(rows)) });
+export const or = (...parts: Condition[]): Condition => (rows) => ({ is: "or", parts: parts.map((one) => one(rows)) });
+export const not = (part: Condition): Condition => (rows) => ({ is: "not", part: part(rows) });
+
+class Added {
+  constructor(readonly value: unknown) {}
+}
+/** Assigned to a column: adds to it, in one step at the server. */
+export const add = (value: unknown): Added => new Added(value);
+
+/** A column, or something computed over many rows. */
+export interface Expression {
+  what: request.Expression;
+  name: string;
+}
+const expression = (what: request.Expression) => (name: string): Expression => ({ what, name });
+export const count = (): Expression => ({ what: "count", name: "" });
+export const [countOf, sum, min, max, avg] =
+  (["count_of", "sum", "min", "max", "avg"] as const).map(expression) as [typeof f, typeof f, typeof f, typeof f, typeof f];
+declare const f: (name: string) => Expression;
+
+/** What became of a batch's rows. */
+export interface Report {
+  rows: number;
+  inserted: number;
+  changed: number;
+  ignored: number;
+  /** Of the rows that were left out, each with its row number. */
+  errors: BobakError[];
+}
+
+/** How rows of one table are written and read. */
+export class Rows {
+  readonly #places: Map<string, number>;
+  readonly fixed: number[];
+  readonly updated: number[];
+  constructor(readonly schema: TableSchema) {
+    this.#places = new Map(schema.columns.map((column, place) => [column.name.toLowerCase(), place]));
+    const versions = schema.columns.flatMap((column, place) => (column.role === 3 ? [place] : []));
+    this.fixed = [...schema.key, ...versions];
+    this.updated = schema.columns.flatMap((column, place) => (column.role === 1 || this.fixed.includes(place) ? [] : [place]));
+  }
+
+  place(name: string): number {
+    const place = this.#places.get(name.toLowerCase());
+    if (place === undefined) throw new BobakError("Schema", `there is no column '${name}'`, { table: this.schema.name });
+    return place;
+  }
+  settable(name: string): number {
+    const place = this.place(name);
+    if (!this.fixed.includes(place)) return place;
+    throw new BobakError("Misuse", "a key or version can't be updated", { table: this.schema.name, column: name });
+  }
+  store(place: number, value: unknown): Stored {
+    try {
+      return store(value, this.schema.columns[place]!);
+    } catch (error) {
+      if (error instanceof BobakError) error.table ??= this.schema.name;
+      throw error;
+    }
+  }
+  /** All columns of a new row: the key made, or left to the engine; stamps filled. */
+  made(record: object, isNew: boolean): Stored[] {
+    const { columns, key, keysBy } = this.schema;
+    const values = columns.map((column: Column): Stored => (column.role === 3 ? 0n : isNew ? column.default : null));
+    for (const [name, value] of Object.entries(record)) {
+      if (value === undefined) continue;
+      const place = this.place(name);
+      values[place] = this.store(place, value);
+    }
+    const only = key.length === 1 ? key[0]! : -1;
+    if (isNew && keysBy === 0 && values[only] === 0n) values[only] = null;
+    if (isNew && keysBy === 1 && values[only] === null) values[only] = this.store(only, newUuid());
+    columns.forEach((column, place) => {
+      if (column.role === 2 || (column.role === 1 && (isNew || values[place] === null))) values[place] = now(column);
+    });
+    return values;
+  }
+  key(key: unknown): Stored[] {
+    const parts = Array.isArray(key) ? key : [key];
+    if (parts.length === this.schema.key.length) return this.schema.key.map((place, number) => this.store(place, parts[number]));
+    throw new BobakError("Misuse", `a key of ${parts.length} columns where there are ${this.schema.key.length}`, { table: this.schema.name });
+  }
+  keyIn(values: Stored[]): Value | Value[] {
+    const parts = this.schema.key.map((place) => load(values[place]!, this.schema.columns[place]!.type));
+    return parts.length === 1 ? parts[0]! : parts;
+  }
+  record<T>(row: Stored[]): T {
+    if (row.length !== this.schema.columns.length) throw new Garbled("a row of another table");
+    const record: Record<string, Value> = {};
+    this.schema.columns.forEach((column, place) => (record[column.name] = load(row[place]!, column.type)));
+    return record as T;
+  }
+  assigns(values: object): request.Assign[] {
+    const assigns = Object.entries(values).map(([name, value]) => {
+      const place = this.settable(name);
+      return { place, value: this.store(place, value instanceof Added ? value.value : value), adds: value instanceof Added };
+    });
+    const stamp = this.schema.columns.findIndex((column) => column.role === 2);
+    if (stamp >= 0 && assigns.every((one) => one.place !== stamp)) {
+      assigns.push({ place: stamp, value: now(this.schema.columns[stamp]!), adds: false });
+    }
+    return assigns;
+  }
+  changed(session: Session, where: request.Placed | null, assigns: request.Assign[] | null): Promise<number> {
+    return session.run(true, undefined, async (c) => {
+      const table = c.table(this.schema);
+      const id = c.put(Kind.change, (w) => request.change(w, table, where, assigns));
+      return Number(answer.count((await c.receive(id, Kind.count)).body));
+    });
+  }
+}
+
+/** Some rows of a table, in some order. */
+export class Selection<T> implements AsyncIterable<T> {
+  #conditions: Condition[] = [];
+  #order: string[] = [];
+  #limit: number | null = null;
+  #offset = 0;
+  constructor(readonly session: Session, readonly rows: Rows) {}
+
+  #with(change: (copy: Selection<T>) => void): Selection<T> {
+    const copy = new Selection<T>(this.session, this.rows);
+    copy.#conditions = this.#conditions;
+    [copy.#order, copy.#limit, copy.#offset] = [this.#order, this.#limit, this.#offset];
+    change(copy);
+    return copy;
+  }
+  /** Only rows that keep all the conditions. */
+  where(...conditions: Condition[]): Selection<T> {
+    return this.#with((copy) => (copy.#conditions = [...this.#conditions, ...conditions]));
+  }
+  /** In this order; "-age" descends. Rows that it leaves equal come by key. */
+  orderBy(...columns: string[]): Selection<T> {
+    return this.#with((copy) => (copy.#order = [...this.#order, ...columns]));
+  }
+  /** At most so many rows, from `offset` on. */
+  limit(rows: number, offset = 0): Selection<T> {
+    return this.#with((copy) => ([copy.#limit, copy.#offset] = [rows, offset]));
+  }
+  #condition(): request.Placed | null {
+    const parts = this.#conditions.map((one) => one(this.rows));
+    return parts.length > 1 ? { is: "and", parts } : (parts[0] ?? null);
+  }
+  #ask(columns: Expression[] | null, group: string[]): (c: Connection) => (w: Writer) => void {
+    const places = group.map((name) => this.rows.place(name));
+    const chosen = columns?.map(({ what, name }) => ({ what, place: name ? this.rows.place(name) : 0 }));
+    const order = this.#order.map((name) => ({ place: this.rows.place(name.replace(/^-/, "")), descending: name.startsWith("-") }));
+    const aggregates = group.length > 0 || columns?.some((one) => one.what !== "column");
+    // So that the order is the same on every engine.
+    for (const place of aggregates ? places : this.rows.schema.key) {
+      if (order.every((step) => step.place !== place)) order.push({ place, descending: false });
+    }
+    const select: request.Select = {
+      columns: chosen ?? this.rows.schema.columns.map((_, place) => ({ what: "column", place })),
+      condition: this.#condition(), group: places, order, limit: this.#limit, offset: this.#offset,
+    };
+    return (c) => {
+      const table = c.table(this.rows.schema);
+      return (w) => request.select(w, table, select);
+    };
+  }
+  /** All rows. */
+  async all(options: Options = {}): Promise<T[]> {
+    const ask = this.#ask(null, []);
+    return this.session.run(false, options.signal, async (c) => {
+      const found: T[] = [];
+      await queryRows(c, ask(c), undefined, (row) => found.push(this.rows.record<T>(row)));
+      return found;
+    });
+  }
+  /** The first row, or undefined. */
+  async first(): Promise<T | undefined> {
+    return (await this.limit(1, this.#offset).all())[0];
+  }
+  /** Columns, or aggregates of each group: `select([count(), sum("amount")], ["city"])`. */
+  async select(columns: (string | Expression)[], group: string[] = []): Promise<Value[][]> {
+    const expressions = columns.map((one) => (typeof one === "string" ? { what: "column" as const, name: one } : one));
+    const types = expressions.map(({ what, name }): Type => {
+      const type = name ? this.rows.schema.columns[this.rows.place(name)]!.type : "any";
+      return what === "column" || what === "min" || what === "max" || (what === "sum" && type === "currency") ? type : "any";
+    });
+    const ask = this.#ask(expressions, group);
+    return this.session.run(false, undefined, async (c) => {
+      const found: Value[][] = [];
+      await queryRows(c, ask(c), undefined, (row) => found.push(row.map((value, place) => load(value, types[place] ?? "any"))));
+      return found;
+    });
+  }
+  /** How many rows there are. */
+  async count(): Promise<number> {
+    return Number((await this.select([count()]))[0]![0]);
+  }
+  /** Assigns columns of all rows; gives their number. */
+  async update(values: { [Name in keyof T]?: T[Name] | Added }): Promise<number> {
+    this.#unlimited();
+    return this.rows.changed(this.session, this.#condition(), this.rows.assigns(values));
+  }
+  /** Deletes all rows; gives their number. */
+  async delete(): Promise<number> {
+    this.#unlimited();
+    return this.rows.changed(this.session, this.#condition(), null);
+  }
+  #unlimited(): void {
+    if (this.#limit === null && this.#offset === 0) return;
+    throw new BobakError("Misuse", "a change takes all rows that the condition keeps: it has no limit");
+  }
+  /** The rows as they come, in constant memory; those of the first one's moment. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    const ask = this.#ask(null, []);
+    const { session, give } = await this.session.borrow();
+    let open: { cursor: bigint; connection: Connection } | undefined;
+    const here = (c: Connection) => {
+      if (c === open?.connection) return open.cursor;
+      throw new BobakError("Unreachable", "the connection broke, and the query with it: run it again");
+    };
+    try {
+      open = await session.run(false, undefined, async (c) => {
+        const { cursor } = answer.columns((await c.receive(c.put(Kind.open, ask(c)), Kind.columns)).body);
+        return { cursor, connection: c };
+      });
+      for (;;) {
+        const rows = await session.run(false, undefined, async (c) => {
+          const cursor = here(c);
+          return answer.rows((await c.receive(c.put(Kind.fetch, (w) => w.u64(cursor)), Kind.rows)).body);
+        });
+        if (rows.length === 0) return;
+        for (const row of rows) yield this.rows.record<T>(row);
+      }
+    } finally {
+      if (open && !open.connection.broken) {
+        const { cursor } = open;
+        open.connection.put(Kind.close, (w) => w.u64(cursor));
+      }
+      await give();
+    }
+  }
+}
+
+/** A table: its rows are objects. */
+export class Table<T> {
+  readonly #rows: Rows;
+  constructor(readonly session: Session, readonly schema: TableSchema) {
+    this.#rows = new Rows(schema);
+  }
+  /** The same table in a transaction. */
+  in(session: { run: Session["run"] }): Table<T> {
+    return new Table<T>(session as Session, this.schema);
+  }
+  /** Inserts a record; gives its key, made where it is missing or 0. Stamps are filled. */
+  insert(record: Partial<T>): Promise<any> {
+    return this.#insert(record, "insert");
+  }
+  /** Inserts a record unless its key or a unique value is there: then undefined. */
+  insertOrIgnore(record: Partial<T>): Promise<any> {
+    return this.#insert(record, "insert_or_ignore");
+  }
+  /** Inserts a record; rows with its key or its unique values are deleted first. */
+  insertOrReplace(record: Partial<T>): Promise<any> {
+    return this.#insert(record, "insert_or_replace");
+  }
+  /** Inserts a record, or updates the one with its key. */
+  upsert(record: Partial<T>): Promise<any> {
+    return this.#insert(record, "upsert");
+  }
+  async #insert(record: Partial<T>, verb: request.Verb): Promise<unknown> {
+    const values = this.#rows.made(record as object, true);
+    const group = await this.#write(verb, verb === "upsert" ? this.#rows.updated : [], values);
+    if (group.tag === "keys") return group.value;
+    return group.tag === "ignored" ? undefined : this.#rows.keyIn(values);
+  }
+  /** Overwrites the row with this record's key: all columns, or the named ones. NotFound, or Conflict for its version. */
+  async update(record: Partial<T>, ...columns: (keyof T & string)[]): Promise<void> {
+    const stamp = this.schema.columns.findIndex((column) => column.role === 2);
+    const named = columns.map((name) => this.#rows.settable(name)).concat(stamp >= 0 ? [stamp] : []);
+    await this.#write("update", columns.length ? named : this.#rows.updated, this.#rows.made(record as object, false));
+  }
+  /** Deletes the row with this key, an array where it has several columns; whether it was there. */
+  async delete(key: unknown): Promise<boolean> {
+    return (await this.#write("delete", [], this.#rows.key(key))).value === 1n;
+  }
+  /** Assigns columns of the row with this key, `add(…)` adding; whether it is there. */
+  async set(key: unknown, values: { [Name in keyof T]?: T[Name] | Added }): Promise<boolean> {
+    const stored = this.#rows.key(key);
+    const parts = this.schema.key.map((place, number): request.Placed => ({ is: "compare", place, comparison: "=", value: stored[number]! }));
+    return (await this.#rows.changed(this.session, { is: "and", parts }, this.#rows.assigns(values))) > 0;
+  }
+  #write(verb: request.Verb, sets: number[], values: Stored[]): Promise<answer.Group> {
+    return this.session.run(true, undefined, async (c) => {
+      const table = c.table(this.schema);
+      const id = c.put(Kind.write, (w) => {
+        request.run(w, table, verb, sets);
+        w.row(values);
+      });
+      const groups = answer.outcomes((await c.receive(id, Kind.outcomes)).body);
+      if (groups.length !== 1 || groups[0]!.rows !== 1) throw new Garbled("another number of outcomes than one");
+      if (groups[0]!.error) throw groups[0]!.error;
+      return groups[0]!;
+    });
+  }
+  /** The record with this key, or undefined. */
+  async get(key: unknown): Promise<T | undefined> {
+    return (await this.getMany([key]))[0];
+  }
+  /** The records with these keys, in their order; requests are sent ahead. */
+  getMany(keys: unknown[]): Promise<(T | undefined)[]> {
+    const stored = keys.map((key) => this.#rows.key(key));
+    return this.session.run(false, undefined, async (c) => {
+      const table = c.table(this.schema);
+      const found: (T | undefined)[] = [];
+      const ahead = Math.max(1, Math.min(256, c.welcome.requests >> 1));
+      let failed: unknown;
+      for (let start = 0; start < stored.length && !failed; start += ahead) {
+        for (const id of stored.slice(start, start + ahead).map((key) => c.put(Kind.get, (w) => w.u32(table).row(key)))) {
+          try {
+            const row = answer.rows((await c.receive(id, Kind.rows)).body)[0];
+            found.push(row && this.#rows.record<T>(row));
+          } catch (error) {
+            if (!(error instanceof BobakError)) throw error;
+            failed ??= error;
+          }
+        }
+      }
+      if (failed) throw failed;
+      return found;
+    });
+  }
+  /** Rows that keep all the conditions, or all rows. */
+  where(...conditions: Condition[]): Selection<T> {
+    return new Selection<T>(this.session, this.#rows).where(...conditions);
+  }
+  /** How many rows there are. */
+  count(): Promise<number> {
+    return this.where().count();
+  }
+  /** Inserts all records, or none; they are sent in parts as they come. With `skipErrors` wrong rows are reported. */
+  insertMany(records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>, options: { skipErrors?: boolean; upsert?: boolean } = {}): Promise<Report> {
+    const verb = options.upsert ? "upsert" : "insert";
+    const sets = options.upsert ? this.#rows.updated : [];
+    return this.#batch(records, verb, sets, options.skipErrors ?? false, (record) => this.#rows.made(record as object, true));
+  }
+  /** Overwrites the rows with these records' keys, or none. */
+  updateMany(records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>): Promise<Report> {
+    return this.#batch(records, "update", this.#rows.updated, false, (record) => this.#rows.made(record as object, false));
+  }
+  /** Deletes the rows with these keys. */
+  deleteMany(keys: Iterable<unknown> | AsyncIterable<unknown>): Promise<Report> {
+    return this.#batch(keys, "delete", [], false, (key) => this.#rows.key(key));
+  }
+  #batch<R>(
+    records: Iterable<R> | AsyncIterable<R>, verb: request.Verb, sets: number[], skip: boolean, row: (record: R) => Stored[],
+  ): Promise<Report> {
+    return this.session.exclusive((session) => session.run(true, undefined, async (c) => {
+      const table = c.table(this.schema);
+      const report: Report = { rows: 0, inserted: 0, changed: 0, ignored: 0, errors: [] };
+      const full = Math.min(part, c.welcome.frame >> 1);
+      const waiting: { rows: number; size: number }[] = [];
+      let rows = new Writer();
+      let [added, id, open, more] = [0, 0, false, true];
+      const receive = async () => {
+        const frame = await c.receive(id, Kind.outcomes);
+        take(report, answer.outcomes(frame.body));
+        while (waiting[0] && waiting[0].rows <= report.rows) waiting.shift();
+        more = frame.more;
+      };
+      const send = async (last: boolean) => {
+        // The server takes no more than its window while nobody reads what it says.
+        while (waiting.length && waiting.reduce((sum, one) => sum + one.size, rows.length) > c.welcome.window) await receive();
+        const put = (w: Writer) => {
+          w.bool(skip);
+          if (rows.length === 0) return;
+          request.run(w, table, verb, sets);
+          w.sized(rows.bytes);
+        };
+        if (id) c.send(Kind.batch, !last, id, put);
+        else id = c.put(Kind.batch, put, !last);
+        open = !last;
+        waiting.push({ rows: added, size: rows.length });
+        rows = new Writer();
+        await c.drain();
+      };
+      try {
+        for await (const record of records) {
+          const before = rows.length;
+          try {
+            rows.row(row(record));
+            if (rows.length - before - 4 > c.welcome.row) throw new BobakError("OutOfRange", "the row is larger than the server takes");
+          } catch (error) {
+            if (error instanceof BobakError) error.row ??= added;
+            throw error;
+          }
+          added++;
+          if (rows.length >= full) await send(false);
+        }
+        if (!id && added === 0) return report;
+        await send(true);
+        while (more) await receive();
+        if (report.rows !== added) throw new Garbled("another number of outcomes than of rows");
+        return report;
+      } catch (error) {
+        if (open) {
+          // Undone, and the answers passed over: the connection goes on.
+          if (c.pending.has(id)) c.send(Kind.cancel, false, id, undefined);
+          c.send(Kind.batch, false, id, (w) => w.u8(0));
+          while (c.pending.has(id) && !c.broken) await receive().catch(() => undefined);
+        }
+        throw error;
+      }
+    }));
+  }
+}
+
+function take(report: Report, groups: answer.Group[]): void {
+  for (const { tag, rows, value, error } of groups) {
+    report.rows += rows;
+    if (tag === "keys" || tag === "inserted" || tag === "key") report.inserted += rows;
+    else if (tag === "changed") report.changed += rows * Number(value);
+    else if (tag === "ignored") report.ignored += rows;
+    else if (error) report.errors.push(error);
+  }
+}

@@ -1,0 +1,73 @@
+// Where the server is: URLs and their settings.
+import { BobakError } from "./errors.js";
+import type { Credentials } from "./wire/request.js";
+
+/** A server's door, and the settings to go through it; times are in milliseconds. */
+export interface Target {
+  door: { host: string; port: number; tls: boolean } | { path: string } | { program: string[] };
+  database: string;
+  shown: Credentials;
+  timeout: number;
+  connectTimeout: number;
+  connections: number;
+  ca?: string | undefined;
+}
+
+const config = (words: string) => new BobakError("Config", words);
+
+/** Reads a URL; messages never show what is behind its question mark. */
+export function parseUrl(url: string): Target {
+  const [place = "", query = ""] = url.split(/\?(.*)/s);
+  const [scheme = "", rest = ""] = place.split(/:(.*)/s);
+  const settings = new Map<string, string>();
+  for (const part of query.split("&").filter(Boolean)) {
+    const [name = "", value] = part.split(/=(.*)/s);
+    if (value === undefined || settings.has(name)) throw config(`'${name}' has no value, or is there twice`);
+    settings.set(name, decode(value));
+  }
+  const take = (name: string) => {
+    const value = settings.get(name);
+    settings.delete(name);
+    return value;
+  };
+  const number = (name: string, otherwise: number) => {
+    const value = take(name) ?? String(otherwise);
+    if (!/^\d{1,9}$/.test(value)) throw config(`${name} is a number, not '${value}'`);
+    return Number(value);
+  };
+  const [door, database] = doorOf(scheme, rest, take);
+  const shown = { token: take("token"), user: take("user"), password: take("password") };
+  if ((shown.user === undefined) !== (shown.password === undefined)) throw config("user and password go together");
+  const target: Target = {
+    door, database, shown, timeout: number("timeout", 60_000), connectTimeout: number("connect_timeout", 10_000),
+    connections: Math.max(1, number("connections", 64)), ca: take("ca"),
+  };
+  for (const name of settings.keys()) {
+    throw config(`unknown setting '${name}'; there are: token, user, password, timeout, connect_timeout, connections, tls, ca, db`);
+  }
+  return target;
+}
+
+function doorOf(scheme: string, rest: string, take: (name: string) => string | undefined): [Target["door"], string] {
+  if (scheme === "bobak") {
+    const [host = "", database = ""] = decode(rest).replace(/^\/\//, "").split(/\/(.*)/s);
+    const [, name = host, port = "4715"] = /^(.*?)(?::(\d{1,5}))?$/.exec(host) ?? [];
+    const tls = take("tls") ?? "off";
+    if (!name) throw config("no host; write bobak://HOST:PORT/DATABASE");
+    if (tls !== "on" && tls !== "off") throw config(`tls is one of on, off, not '${tls}'`);
+    return [{ host: name.replace(/^\[|\]$/g, ""), port: Number(port), tls: tls === "on" }, database];
+  }
+  const database = take("db") ?? "";
+  if (scheme === "bobak+unix" && rest) return [{ path: decode(rest) }, database];
+  const program = rest.split(/\s+/).filter(Boolean).map(decode);
+  if (scheme === "bobak+stdio" && program.length) return [{ program }, database];
+  throw config("no door to a server; there are: bobak://HOST:PORT/DATABASE, bobak+unix:PATH, bobak+stdio:PROGRAM ARGUMENTS");
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw config("a percent sign without two digits");
+  }
+}

@@ -1,0 +1,180 @@
+// Values as TypeScript knows them, and as they are stored.
+import { randomBytes } from "node:crypto";
+import { BobakError } from "./errors.js";
+import type { Stored } from "./wire/code.js";
+import type { Column, Type } from "./wire/schema.js";
+
+/** An exact amount of money: its ten-thousandths. */
+export class Money {
+  constructor(readonly scaled: bigint) {}
+
+  /** Reads "-12", "12.3", "+12.3456"; more than four decimals are refused unless zero. */
+  static parse(text: string): Money {
+    const found = /^([+-]?)(\d*)(?:\.(\d*))?$/.exec(text);
+    const [, sign, units = "", decimals = ""] = found ?? [];
+    if (!found || units + decimals === "" || /[1-9]/.test(decimals.slice(4))) {
+      throw new BobakError("Mismatch", `'${text}' is not an amount`);
+    }
+    const scaled = BigInt(units + decimals.slice(0, 4).padEnd(4, "0")) * (sign === "-" ? -1n : 1n);
+    if (BigInt.asIntN(64, scaled) !== scaled) throw new BobakError("OutOfRange", `the amount ${text} is too large`);
+    return new Money(scaled);
+  }
+
+  /** At least two decimals, four where they are needed. */
+  toString(): string {
+    const [sign, magnitude] = this.scaled < 0n ? ["-", -this.scaled] : ["", this.scaled];
+    const decimals = String(magnitude % 10_000n).padStart(4, "0");
+    return `${sign}${magnitude / 10_000n}.${decimals.replace(/00$/, "")}`;
+  }
+
+  toJSON(): string {
+    return this.toString();
+  }
+}
+
+/** What a column's value is in TypeScript: see the table in the README. */
+export type Value = null | boolean | number | bigint | string | Uint8Array | Money;
+
+const small = new Set<Type>(["i8", "i16", "i32", "u8", "u16", "u32"]);
+
+/** The TypeScript type of a column's type. */
+export function typeName(type: Type): string {
+  if (small.has(type) || type === "f32" || type === "f64") return "number";
+  const names: Partial<Record<Type, string>> = {
+    bool: "boolean", i64: "bigint", u64: "bigint", bytes: "Uint8Array", currency: "Money", any: "Value",
+  };
+  return names[type] ?? "string";
+}
+
+/** A value in its column's stored form. */
+export function store(value: unknown, column: Column): Stored {
+  if (value == null) return null;
+  const wrong = () =>
+    new BobakError("Mismatch", `${typeof value} ${String(value).slice(0, 60)} where the column is of type ${column.type}`, {
+      column: column.name,
+    });
+  switch (column.type) {
+    case "bool":
+      if (typeof value === "boolean") return value ? 1n : 0n;
+      throw wrong();
+    case "f32":
+    case "f64":
+      if (typeof value === "number") return value;
+      throw wrong();
+    case "text":
+    case "json":
+      if (typeof value === "string") return value;
+      throw wrong();
+    case "bytes":
+      if (value instanceof Uint8Array) return value;
+      throw wrong();
+    case "uuid":
+      return typeof value === "string" ? storeUuid(value, column) : (value instanceof Uint8Array ? value : thrown(wrong()));
+    case "currency":
+      if (value instanceof Money) return value.scaled;
+      if (typeof value === "string") return Money.parse(value).scaled;
+      throw wrong();
+    case "date":
+    case "time":
+    case "datetime":
+    case "timestamp": {
+      const text = value instanceof Date ? value.toISOString() : value;
+      if (typeof text !== "string") throw wrong();
+      const micros = parseTime(text, column.type);
+      return column.asText ? timeText(micros, column.type) : micros;
+    }
+    case "any":
+      return parameter(value);
+    default:
+      if (typeof value === "bigint") return value;
+      if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
+      throw wrong();
+  }
+}
+
+function thrown(error: Error): never {
+  throw error;
+}
+
+function storeUuid(text: string, column: Column): Stored {
+  const digits = text.replaceAll("-", "").toLowerCase();
+  if (!/^[0-9a-f]{32}$/.test(digits)) throw new BobakError("Mismatch", `'${text}' is not a UUID`, { column: column.name });
+  const bytes = Uint8Array.from(Buffer.from(digits, "hex"));
+  return column.asText ? uuidText(bytes) : bytes;
+}
+
+/** A value of a result, by its column's type. */
+export function load(stored: Stored, type: Type): Value {
+  if (stored === null) return null;
+  if (typeof stored === "bigint") {
+    if (type === "bool") return stored !== 0n;
+    if (small.has(type)) return Number(stored);
+    if (type === "currency") return new Money(stored);
+    if (type === "date" || type === "time" || type === "datetime" || type === "timestamp") return timeText(stored, type);
+    return stored;
+  }
+  return type === "uuid" && stored instanceof Uint8Array ? uuidText(stored) : stored;
+}
+
+/** The stored form of a value that no column says the type of: an SQL parameter. A number that is whole is an integer. */
+export function parameter(value: unknown): Stored {
+  if (value == null) return null;
+  if (typeof value === "boolean") return value ? 1n : 0n;
+  if (typeof value === "number") return Number.isSafeInteger(value) && !Object.is(value, -0) ? BigInt(value) : value;
+  if (value instanceof Money) return value.scaled;
+  if (value instanceof Date) return BigInt(value.getTime()) * 1000n;
+  if (typeof value === "bigint" || typeof value === "string" || value instanceof Uint8Array) return value;
+  throw new BobakError("Mismatch", `a ${typeof value} can't be stored`);
+}
+
+function uuidText(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString("hex");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+const day = 86_400_000_000n;
+
+/** Microseconds, or days, of an ISO text. */
+function parseTime(text: string, type: Type): bigint {
+  const form = {
+    date: /^(\d{4}-\d\d-\d\d)()()$/, time: /^()(\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?$/,
+    datetime: /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?$/,
+    timestamp: /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/,
+  }[type as "date"];
+  const [found, date, clock, fraction = "", zone = "Z"] = form.exec(text) ?? [];
+  const millis = found === undefined ? NaN : Date.parse(`${date || "1970-01-01"}T${clock || "00:00"}${zone}`);
+  if (Number.isNaN(millis)) throw new BobakError("Mismatch", `'${text}' is not a ${type}`);
+  const micros = BigInt(millis) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, "0"));
+  return type === "date" ? micros / day : micros;
+}
+
+/** The ISO text of microseconds, or days. */
+function timeText(stored: bigint, type: Type): string {
+  const micros = type === "date" ? stored * day : stored;
+  const rest = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const millis = Number((micros - rest) / 1000n);
+  if (Math.abs(millis) > 8.64e15) throw new BobakError("OutOfRange", `${stored} is not the number of a ${type}`);
+  const [date, clock] = new Date(millis).toISOString().split("T") as [string, string];
+  if (type === "date") return date;
+  const time = `${clock.slice(0, 8)}.${String(rest).padStart(6, "0")}`;
+  return type === "time" ? time : `${date}T${time}${type === "timestamp" ? "Z" : ""}`;
+}
+
+/** Now, as a stamp is stored. */
+export function now(column: Column): Stored {
+  const micros = BigInt(Date.now()) * 1000n;
+  return column.asText ? timeText(micros, "timestamp") : micros;
+}
+
+let last = 0n;
+
+/** A new UUID of version 7: it sorts after every one that this process made before. */
+export function newUuid(): string {
+  // 48 bits of milliseconds and 12 of a counter, which runs on into the milliseconds.
+  const clock = BigInt(Date.now()) << 12n;
+  last = last + 1n > clock ? last + 1n : clock;
+  const random = randomBytes(8);
+  random[0] = (random[0]! & 0x3f) | 0x80;
+  const first = ((last >> 12n) << 16n) | 0x7000n | (last & 0xfffn);
+  return uuidText(Buffer.from(first.toString(16).padStart(16, "0") + random.toString("hex"), "hex"));
+}

@@ -1,0 +1,90 @@
+// Answers: each function reads the body of a frame.
+import { BobakError, Garbled, kinds } from "../errors.js";
+import { Reader, type Stored } from "./code.js";
+import { parseTable, types, type TableSchema, type Type } from "./schema.js";
+
+/** What a server says to a client that it lets in. */
+export interface Welcome {
+  version: number;
+  frame: number;
+  row: number;
+  requests: number;
+  handles: number;
+  window: number;
+  capabilities: number;
+  engine: string;
+  server: string;
+}
+
+/** The outcome of several rows. */
+export interface Group {
+  tag: "keys" | "inserted" | "key" | "changed" | "ignored" | "failed";
+  rows: number;
+  /** The first integer key, or how many rows each has changed. */
+  value?: bigint;
+  key?: Uint8Array;
+  error?: BobakError;
+}
+
+function whole<T>(body: Buffer, read: (r: Reader) => T): T {
+  const r = new Reader(body);
+  const found = read(r);
+  r.finish();
+  return found;
+}
+
+export const welcome = (body: Buffer): Welcome =>
+  whole(body, (r) => ({
+    version: r.u16(), frame: r.u32(), row: r.u32(), requests: r.u32(), handles: r.u32(), window: r.u32(),
+    capabilities: r.u32(), engine: r.text(), server: r.text(),
+  }));
+
+export const error = (body: Buffer): BobakError => whole(body, readError);
+
+function readError(r: Reader): BobakError {
+  // A kind that is newer than this client is some error all the same.
+  const kind = kinds[r.u8() - 1] ?? "Engine";
+  const words = r.text();
+  const place = {
+    table: r.option(() => r.text()) ?? undefined, column: r.option(() => r.text()) ?? undefined,
+    row: r.option(() => Number(r.u64())) ?? undefined, code: r.option(() => r.u32() | 0) ?? undefined,
+    detail: r.option(() => r.text()) ?? undefined,
+  };
+  return new BobakError(kind, words, place);
+}
+
+export const count = (body: Buffer): bigint => whole(body, (r) => r.u64());
+
+const groupTags = ["keys", "inserted", "key", "changed", "ignored", "failed"] as const;
+
+export function outcomes(body: Buffer): Group[] {
+  const r = new Reader(body);
+  const groups: Group[] = [];
+  while (!r.isEmpty) {
+    const tag = groupTags[r.upTo(5, "an outcome")]!;
+    const group: Group = { tag, rows: r.u32() };
+    if (group.rows === 0 || (group.rows > 1 && (tag === "key" || tag === "failed"))) throw new Garbled("a group of outcomes");
+    if (tag === "keys") group.value = r.i64();
+    else if (tag === "changed") group.value = r.u64();
+    else if (tag === "key") group.key = Uint8Array.from(r.raw(16));
+    else if (tag === "failed") group.error = readError(r);
+    groups.push(group);
+  }
+  return groups;
+}
+
+export function rows(body: Buffer): Stored[][] {
+  const r = new Reader(body);
+  const found: Stored[][] = [];
+  while (!r.isEmpty) found.push(r.row());
+  return found;
+}
+
+export const columns = (body: Buffer): { cursor: bigint; columns: { name: string; type: Type }[] } =>
+  whole(body, (r) => ({
+    cursor: r.u64(),
+    columns: r.list(r.u16(), () => ({ name: r.text(), type: types[r.upTo(types.length - 1, "a type")]! })),
+  }));
+
+export const schemas = (body: Buffer): TableSchema[] =>
+  whole(body, (r) => r.list(r.u32(), () => parseTable(r.sized())));

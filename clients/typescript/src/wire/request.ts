@@ -1,0 +1,119 @@
+// Requests: each function appends the body of a frame.
+import { BobakError } from "../errors.js";
+import type { Stored, Writer } from "./code.js";
+import { describe, type TableSchema } from "./schema.js";
+
+export const verbs = ["insert", "insert_or_ignore", "insert_or_replace", "upsert", "update", "delete"] as const;
+export type Verb = (typeof verbs)[number];
+export const steps = ["begin", "commit", "rollback", "savepoint", "release", "roll_back_to"] as const;
+export type Step = (typeof steps)[number];
+export const comparisons = ["=", "<>", "<", "<=", ">", ">="] as const;
+export type Comparison = (typeof comparisons)[number];
+export const expressions = ["column", "count", "count_of", "sum", "min", "max", "avg"] as const;
+export type Expression = (typeof expressions)[number];
+
+/** A condition over numbered columns, with stored values. */
+export type Placed =
+  | { is: "compare"; place: number; comparison: Comparison; value: Stored }
+  | { is: "columns"; place: number; comparison: Comparison; right: number }
+  | { is: "in"; place: number; values: Stored[] }
+  | { is: "like"; place: number; text: string }
+  | { is: "starts_with"; place: number; text: string }
+  | { is: "null"; place: number }
+  | { is: "and"; parts: Placed[] }
+  | { is: "or"; parts: Placed[] }
+  | { is: "not"; part: Placed };
+
+const tags = ["compare", "columns", "in", "like", "starts_with", "null", "and", "or", "not"];
+
+/** A query over one table. */
+export interface Select {
+  columns: { what: Expression; place: number }[];
+  condition: Placed | null;
+  group: number[];
+  order: { place: number; descending: boolean }[];
+  limit: number | null;
+  offset: number;
+}
+
+export interface Assign {
+  place: number;
+  value: Stored;
+  adds: boolean;
+}
+
+export interface Credentials {
+  token?: string | undefined;
+  user?: string | undefined;
+  password?: string | undefined;
+}
+
+export function hello(w: Writer, versions: [number, number], database: string, client: string, shown: Credentials): void {
+  w.raw(Buffer.from("BOBK")).u16(versions[0]).u16(versions[1]).text(database).text(client);
+  if (shown.token !== undefined) w.u8(1).text(shown.token);
+  else if (shown.user !== undefined) w.u8(2).text(shown.user).text(shown.password ?? "");
+  else w.u8(0);
+}
+
+export function control(w: Writer, step: Step, name?: string): void {
+  w.u8(steps.indexOf(step));
+  if (name !== undefined) w.text(name);
+}
+
+/** What is before the row of a write, and the rows of a run of a batch. */
+export function run(w: Writer, table: number, verb: Verb, sets: readonly number[]): void {
+  const words: bigint[] = [];
+  for (const place of sets) {
+    const word = Math.floor(place / 64);
+    while (words.length <= word) words.push(0n);
+    words[word]! |= 1n << BigInt(place % 64);
+  }
+  w.u32(table).u8(verbs.indexOf(verb)).u8(words.length);
+  for (const word of words) w.u64(word);
+}
+
+export function change(w: Writer, table: number, where: Placed | null, assigns: Assign[] | null): void {
+  w.u32(table).option(where, (where) => condition(w, where));
+  w.option(assigns, (assigns) => {
+    w.u16(assigns.length);
+    for (const one of assigns) w.bool(one.adds).u16(one.place).value(one.value);
+  });
+}
+
+export function condition(w: Writer, it: Placed, depth = 200): void {
+  if (depth === 0) throw new BobakError("OutOfRange", "a condition nests deeper than 200");
+  w.u8(tags.indexOf(it.is));
+  if (it.is === "and" || it.is === "or") {
+    w.u32(it.parts.length);
+    for (const part of it.parts) condition(w, part, depth - 1);
+    return;
+  }
+  if (it.is === "not") return condition(w, it.part, depth - 1);
+  w.u16(it.place);
+  if (it.is === "compare") w.u8(comparisons.indexOf(it.comparison)).value(it.value);
+  else if (it.is === "columns") w.u8(comparisons.indexOf(it.comparison)).u16(it.right);
+  else if (it.is === "in") {
+    w.u32(it.values.length);
+    for (const value of it.values) w.value(value);
+  } else if (it.is !== "null") w.text(it.text);
+}
+
+export function select(w: Writer, table: number, it: Select): void {
+  w.u8(0).u32(table).u16(it.columns.length);
+  for (const one of it.columns) w.u8(expressions.indexOf(one.what)).u16(one.place);
+  w.option(it.condition, (where) => condition(w, where)).places(it.group).u16(it.order.length);
+  for (const step of it.order) w.u16(step.place).bool(step.descending);
+  w.option(it.limit, (limit) => w.u64(BigInt(limit))).u64(BigInt(it.offset));
+}
+
+export function sql(w: Writer, text: string, parameters: Stored[]): void {
+  w.u8(1).text(text).row(parameters);
+}
+
+export function statement(w: Writer, number: number, parameters: Stored[]): void {
+  w.u8(2).u32(number).row(parameters);
+}
+
+export function schemaChange(w: Writer, what: "create_table" | "add_column" | "add_index", place: number, it: TableSchema): void {
+  w.u8(["create_table", "add_column", "add_index"].indexOf(what)).u16(place).raw(describe(it));
+}

@@ -1,0 +1,304 @@
+// Tables, queries, SQL, transactions, batches and failures, against a real server behind every door.
+import assert from "node:assert/strict";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { add, and, avg, BobakError, col, column, connect, count, max, Money, newUuid, not, or, sum, table } from "../src/index.js";
+import { interfaces } from "../src/bobak-types.js";
+import { load, store } from "../src/values.js";
+
+const here = fileURLToPath(new URL("../..", import.meta.url));
+const token = "0123456789abcdef";
+
+function program(): string {
+  const target = process.env["CARGO_TARGET_DIR"] ?? resolve(here, "../../target");
+  const found = process.env["BOBAK_TEST_PROGRAM"] ?? ["debug", "release"].map((profile) => join(target, profile, "bobak")).find(existsSync);
+  if (!found) throw new Error("no program to test against: run `cargo build -p bobak-cli` first");
+  return found;
+}
+
+const person = table("person", [
+  column("id", "i64"), column("name", "text", { maxChars: 40 }), column("age", "i32", { nullable: true }),
+  column("balance", "currency", { default: 0n }),
+]);
+const note = table("note", [
+  column("id", "uuid"), column("text", "text"), column("made", "timestamp", { role: 1 }),
+  column("changed", "timestamp", { role: 2, asText: true }), column("version", "i64", { role: 3 }),
+]);
+const seat = table("seat", [column("row", "i16"), column("letter", "text")], ["row", "letter"]);
+
+interface Person {
+  id: bigint;
+  name: string;
+  age: number | null;
+  balance: Money;
+}
+interface Tables {
+  person: Person;
+  note: { id: string; text: string; made: string; changed: string; version: bigint };
+  seat: { row: number; letter: string };
+}
+
+const people = (count: number): Partial<Person>[] =>
+  Array.from({ length: count }, (_, n) => ({ name: `P ${n}`, age: n % 90 || null, balance: new Money(BigInt(n * 100)) }));
+
+const fails = (kind: string, row?: number) => (error: unknown) => {
+  assert.ok(error instanceof BobakError, String(error));
+  assert.equal(error.kind, kind, error.toString());
+  if (row !== undefined) assert.equal(error.row, row);
+  return true;
+};
+
+async function serve(folder: string, ...words: string[]): Promise<{ child: ChildProcess; place: string; kill: () => Promise<void> }> {
+  const child = spawn(program(), ["serve", ...words], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(child.stdout!, "data")) as [Buffer];
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+  return { child, place: String(line).replace("listening at ", "").trim(), kill };
+}
+const unix = (folder: string, ...more: string[]) => {
+  rmSync(join(folder, "socket"), { force: true });
+  return serve(folder, "app.db", "--unix", join(folder, "socket"), ...more);
+};
+const tcp = (folder: string, ...more: string[]) => {
+  writeFileSync(join(folder, "tokens"), `${token}\n`);
+  return serve(folder, "main=app.db", "--listen", "127.0.0.1:0", "--token-file", "tokens", ...more);
+};
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "bobak-"));
+  try {
+    await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+for (const door of ["tcp", "unix", "stdio"] as const) {
+  test(`everything over ${door}`, () => inFolder(async (folder) => {
+    const server = door === "tcp" ? await tcp(folder) : door === "unix" ? await unix(folder) : undefined;
+    const urls = {
+      tcp: `bobak://${server?.place}/main?token=${token}`, unix: `bobak+unix:${server?.place}`,
+      stdio: `bobak+stdio:${program()} serve ${folder}/app.db --stdio`,
+    };
+    const db = await connect<Tables>(urls[door]);
+    try {
+      await db.create(person, note, seat);
+      await records(db);
+      await queries(db);
+      await transactions(db);
+      await batches(db);
+      await cancelled(db);
+    } finally {
+      await db.close();
+      await server?.kill();
+    }
+  }));
+}
+
+type Db = Awaited<ReturnType<typeof connect<Tables>>>;
+
+async function records(db: Db): Promise<void> {
+  const people = await db.table("person");
+  assert.equal(await people.insert({ name: "Ada \0", age: 36, balance: Money.parse("19.99") }), 1n);
+  const ada = await people.get(1n);
+  assert.deepEqual(ada, { id: 1n, name: "Ada \0", age: 36, balance: new Money(199_900n) });
+  assert.equal(await people.get(2), undefined);
+  assert.equal(await people.insertOrIgnore(ada!), undefined);
+  await people.upsert({ ...ada!, age: null });
+  await people.update({ ...ada!, name: "other", age: 7 }, "age");
+  assert.ok(await people.set(1, { balance: add("0.01") as never, name: "Ä" }));
+  assert.equal(String((await people.get(1))!.balance), "20.00");
+  await people.insertOrReplace(ada!);
+  assert.ok(await people.delete(1));
+  assert.ok(!(await people.delete(1)));
+  await assert.rejects(people.update(ada!), fails("NotFound"));
+  await assert.rejects(people.insert({ name: "x".repeat(41) }), fails("TooLong"));
+  await assert.rejects(people.insert({ name: "\ud800" }), fails("Mismatch"));
+  await assert.rejects(people.insert({ name: 7 as never }), fails("Mismatch"));
+  await assert.rejects(people.insert({ id: 1n << 64n, name: "" }), fails("OutOfRange"));
+  const notes = await db.table("note");
+  const id = await notes.insert({ text: "a" });
+  const made = (await notes.get(id))!;
+  assert.match(made.made, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+  await notes.update({ ...made, text: "b" });
+  await assert.rejects(notes.update({ ...made, text: "c" }), fails("Conflict"));
+  assert.equal((await notes.get(id))!.version, 1n);
+  const seats = await db.table("seat");
+  assert.deepEqual(await seats.insert({ row: 3, letter: "C" }), [3, "C"]);
+  assert.ok(await seats.get([3, "C"]));
+  await assert.rejects(seats.get(3), fails("Misuse"));
+  await assert.rejects((db as any).table("nothing"), fails("Schema"));
+  const text = interfaces(await db.tables());
+  assert.match(text, /export interface Person \{\n  "id": bigint;\n  "name": string;\n  "age": number \| null;\n  "balance": Money;/);
+}
+
+async function queries(db: Db): Promise<void> {
+  const table = await db.table("person");
+  assert.equal((await table.insertMany(people(1_000))).inserted, 1_000);
+  const old = table.where(col("age").gt(80));
+  assert.equal(await old.count(), 99);
+  const oldest = await old.orderBy("-age", "name").limit(2).all();
+  assert.deepEqual(oldest.map((one) => one.age), [89, 89]);
+  const either = or(col("name").eq("P 7"), and(col("name").like("P 99_"), not(col("age").isNull())));
+  assert.equal(await table.where(either).count(), 10);
+  assert.equal(await table.where(col("age").in([1, 2])).count(), 24);
+  const groups = await table.where(col("age").lt(3)).select(["age", count(), max("balance"), avg("balance")], ["age"]);
+  assert.equal(String(groups), "1,12,9.91,4.96,2,12,9.92,4.97");
+  assert.deepEqual(await table.where(col("age").gt(500)).select([sum("balance")]), [[null]]);
+  assert.equal(await table.where(col("age").eq(1)).update({ age: add(1) as never }), 12);
+  assert.equal(await table.where(col("age").eq(2)).delete(), 24);
+  await assert.rejects(table.where(col("nothing").eq(1)).all(), fails("Schema"));
+  await assert.rejects(old.limit(1).delete(), fails("Misuse"));
+  const many = await db.executeMany("INSERT INTO seat VALUES (?, ?)", Array.from({ length: 600 }, (_, n) => [n + 10, "A"]));
+  assert.equal(many, 600);
+  for (let n = 0; n < 3; n++) assert.deepEqual(await db.sql("SELECT count(*) AS n FROM seat WHERE row < ?", [20]), [{ n: 11n }]);
+  await assert.rejects(db.executeMany("INSERT INTO seat VALUES (?, 'B')", [[1], [1], [2]]), fails("Duplicate", 1));
+  await assert.rejects(db.execute("SELEC 1"), fails("Syntax"));
+  assert.equal(await db.execute("DELETE FROM seat"), 601);
+  await table.where().delete();
+}
+
+async function transactions(db: Db): Promise<void> {
+  const table = await db.table("person");
+  const failed = new Error("failed");
+  await db.transaction(async (transaction) => {
+    const inside = table.in(transaction);
+    await inside.insert({ name: "a" });
+    await assert.rejects(transaction.savepoint("s", async () => {
+      await inside.insert({ name: "b" });
+      throw failed;
+    }), failed);
+    await inside.insertMany(people(10));
+    for await (const one of inside.where()) await inside.set(one.id, { age: 5 });
+  });
+  await assert.rejects(db.transaction(async (transaction) => {
+    await table.in(transaction).where().delete();
+    throw failed;
+  }), failed);
+  assert.equal(await table.where(col("age").eq(5)).count(), 11);
+  await table.where().delete();
+}
+
+async function batches(db: Db): Promise<void> {
+  const table = await db.table("person");
+  assert.equal((await table.insertMany(people(30_000))).inserted, 30_000);
+  let seen = 0;
+  for await (const one of table.where()) seen += one.name ? 1 : 0;
+  assert.equal(seen, 30_000);
+  for await (const one of table.where().orderBy("id")) {
+    assert.equal(one.name, "P 0");
+    break;
+  }
+  await assert.rejects(table.insertMany([...people(30_000), { name: "x".repeat(41) }]), fails("TooLong", 30_000));
+  async function* interrupted() {
+    yield* people(30_000);
+    throw new RangeError("interrupted");
+  }
+  await assert.rejects(table.insertMany(interrupted()), RangeError);
+  const seats = await db.table("seat");
+  const report = await seats.insertMany([{ row: 1, letter: "A" }, { row: 1, letter: "A" }], { skipErrors: true });
+  assert.deepEqual([report.inserted, report.errors[0]!.row, report.errors[0]!.kind], [1, 1, "Duplicate"]);
+  assert.equal(await table.count(), 30_000);
+}
+
+async function cancelled(db: Db): Promise<void> {
+  const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c";
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(), 50);
+  await assert.rejects(db.sql(`${endless} WHERE x % 1000 = 0`, [], { signal: controller.signal }), { name: "AbortError" });
+  await db.ping();
+  assert.equal(await (await db.table("person")).count(), 30_000);
+}
+
+test("types of the vectors", () => {
+  for (const vector of JSON.parse(readFileSync(join(here, "../../vectors/types.json"), "utf8"))) {
+    const it = column("c", vector.type);
+    if (vector.stored === null) {
+      assert.throws(() => store(vector.text, it), fails(vector.text.includes("5477.5808") ? "OutOfRange" : "Mismatch"));
+      continue;
+    }
+    const { int, hex } = vector.stored;
+    const stored = hex ? Uint8Array.from(Buffer.from(hex, "hex")) : BigInt(int ?? vector.stored);
+    assert.deepEqual(store(vector.text, it), stored, vector.text);
+    assert.equal(String(load(stored, vector.type)), vector.text);
+    if (vector.type !== "currency") assert.equal(store(vector.text, { ...it, asText: true }), vector.text);
+  }
+  assert.ok(newUuid() < newUuid());
+});
+
+test("who is not known, and what is no URL", () => inFolder(async (folder) => {
+  const server = await tcp(folder);
+  const base = `bobak://${server.place}`;
+  for (const rest of ["/", "/main?token=0123456789abcdeF", "/main?user=a&password=b"]) await assert.rejects(connect(base + rest), fails("Denied"));
+  await assert.rejects(connect(`${base}/other?token=${token}`), fails("Config"));
+  await server.kill();
+  for (const url of ["app.db", "bobak:", "bobak+unix:", "bobak+stdio: ", "bobak://h?tls=x", "bobak://h?user=x", "bobak://h?x=1"]) {
+    await assert.rejects(connect(url), fails("Config"));
+  }
+  for (const url of ["bobak+unix:/nowhere/at/all", "bobak+stdio:/nowhere/at/all", "bobak+stdio:true", "bobak://127.0.0.1:1/"]) {
+    await assert.rejects(connect(url), fails("Unreachable"));
+  }
+}));
+
+test("a server that is killed", () => inFolder(async (folder) => {
+  let server = await unix(folder);
+  const db = await connect<Tables>(`bobak+unix:${server.place}`);
+  await db.create(person);
+  const table = await db.table("person");
+  await table.insert({ name: "Ada" });
+  await assert.rejects(db.transaction(async (transaction) => {
+    await table.in(transaction).insert({ name: "lost" });
+    await server.kill();
+    await table.in(transaction).insert({ name: "lost too" });
+  }), fails("Unreachable"));
+  await assert.rejects(table.count(), fails("Unreachable"));
+  server = await unix(folder);
+  // A read goes on over a new connection; the transaction is gone.
+  assert.equal(await table.count(), 1);
+  async function* killing() {
+    yield* people(20_000);
+    await server.kill();
+    yield* people(20_000);
+  }
+  await assert.rejects(table.insertMany(killing()), fails("Unknown"));
+  await db.close();
+}));
+
+test("garbage and silence", () => inFolder(async (folder) => {
+  const welcome = JSON.parse(readFileSync(join(here, "../../vectors/wire.json"), "utf8")).find((one: any) => one.name === "welcome").hex;
+  const answers = ["485454502f312e3120343030", "00".repeat(12), "000000008100000001000000", "000000008100000077000000"];
+  for (const answer of [...answers, undefined]) {
+    for (const first of [[], [welcome]]) {
+      const path = join(folder, `s${answers.indexOf(answer!)}${first.length}`);
+      const pretend = createServer((socket) => {
+        const rest = [...first, answer];
+        socket.on("error", () => undefined).on("data", () => {
+          const next = rest.shift();
+          if (next) socket.write(Buffer.from(next, "hex"));
+        });
+      }).listen(path);
+      const work = connect(`bobak+unix:${path}?timeout=${answer ? 60_000 : 50}`).then((db) => db.ping().finally(() => db.close()));
+      await assert.rejects(work, fails(answer ? "Unreachable" : "Timeout"));
+      pretend.close();
+    }
+  }
+}));
+
+test("the README's first program", () => inFolder(async (folder) => {
+  const [, text] = /```ts\n(.*?)```/s.exec(readFileSync(join(here, "README.md"), "utf8"))!;
+  writeFileSync(join(folder, "first.mjs"), text!);
+  symlinkSync(resolve(program()), join(folder, "bobak"));
+  execFileSync("mkdir", [join(folder, "node_modules")]);
+  symlinkSync(here, join(folder, "node_modules/bobak"));
+  const env = { ...process.env, PATH: `${folder}:${process.env["PATH"]}` };
+  assert.equal(String(execFileSync(process.execPath, ["first.mjs"], { cwd: folder, env })), "{ id: 1n, name: 'Ada' }\n");
+}));
