@@ -96,7 +96,9 @@ fn typescript(place: &Place, sum: &mut Sum) -> Outcome {
     place
         .step("npm", &["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])?;
     place.step("npx", &["tsc"])?;
-    let tests = ["--test", "--test-reporter=tap", "dist/test/"];
+    // By their names: whether a folder may stand for its files differs between Node's versions.
+    let files = ["dist/test/vectors.test.js", "dist/test/doors.test.js"];
+    let tests = [&["--test", "--test-reporter=tap"], &files[..]].concat();
     place.count("node", &tests, sum, Sum::count_tap)
 }
 
