@@ -133,10 +133,10 @@ impl Target {
     }
 
     /// Whether it is, or is to be, encrypted.
+    #[cfg(feature = "sqlite")]
     pub(crate) fn has_key(&self) -> bool {
         match self {
             Self::Memory { .. } => false,
-            #[cfg(feature = "sqlite")]
             Self::Sqlite { builder, .. } => builder.has_key(),
         }
     }
