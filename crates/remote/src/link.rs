@@ -3,9 +3,9 @@
 use crate::broken::{Broken, Failed};
 use crate::stream::Stream;
 use bobak_core::{Error, ErrorKind, Result, TableSchema, Value};
-use bobak_wire::{Answer, HEADER, Head, Hello, Inbox, Kind, Source, Welcome, put_request};
+use bobak_wire::{Answer, HEADER, Head, Hello, Inbox, Kind, Source, Vigil, Welcome, put_request};
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ pub(crate) struct Link {
     number: u64,
     stream: Box<dyn Stream>,
     inbox: Inbox,
+    vigil: Vigil,
     out: Vec<u8>,
     next_id: u32,
     welcome: Welcome,
@@ -46,6 +47,7 @@ impl Link {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             stream,
             inbox: Inbox::new(u32::MAX),
+            vigil: Vigil::default(),
             out: Vec::new(),
             next_id: 1,
             welcome,
@@ -183,11 +185,36 @@ impl Link {
                 }
                 return Err(self.unasked(head));
             }
+            let begun = Instant::now();
+            if !self.look()? {
+                self.read()?;
+            }
+            self.vigil.came_after(begun.elapsed());
+        }
+    }
+
+    /// Reads what has come, or comes soon; `false` where that is nothing.
+    fn look(&mut self) -> io::Result<bool> {
+        if !self.vigil.is_quick() || !self.stream.set_blocking(false)? {
+            return Ok(false);
+        }
+        let mut vigil = std::mem::take(&mut self.vigil);
+        let seen = vigil.look(|| match self.read() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            other => other.map(Some),
+        });
+        self.vigil = vigil;
+        self.stream.set_blocking(true)?;
+        Ok(seen?.is_some())
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        loop {
             match self.inbox.read_from(|room| self.stream.read(room)) {
-                Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-                Ok(_) => {}
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
     }

@@ -9,6 +9,11 @@ pub(crate) trait Stream: Read + Write + Send {
     /// Whether the other end is still there and has said nothing unasked. For streams that waited
     /// in the pool.
     fn is_alive(&mut self) -> bool;
+
+    /// Whether reads wait from now on; `false` where they always do.
+    fn set_blocking(&mut self, _blocking: bool) -> io::Result<bool> {
+        Ok(false)
+    }
 }
 
 /// Connects to the first of a name's addresses that answers in time.
@@ -38,6 +43,10 @@ impl Stream for TcpStream {
         let quiet = self.set_nonblocking(true).is_ok() && is_quiet(self);
         self.set_nonblocking(false).is_ok() && quiet
     }
+
+    fn set_blocking(&mut self, blocking: bool) -> io::Result<bool> {
+        self.set_nonblocking(!blocking).map(|()| true)
+    }
 }
 
 #[cfg(unix)]
@@ -45,6 +54,10 @@ impl Stream for std::os::unix::net::UnixStream {
     fn is_alive(&mut self) -> bool {
         let quiet = self.set_nonblocking(true).is_ok() && is_quiet(self);
         self.set_nonblocking(false).is_ok() && quiet
+    }
+
+    fn set_blocking(&mut self, blocking: bool) -> io::Result<bool> {
+        self.set_nonblocking(!blocking).map(|()| true)
     }
 }
 

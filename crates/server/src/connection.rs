@@ -6,7 +6,7 @@ use crate::settings::Settings;
 use crate::transport::{Ready, Transport};
 use bobak_core::{Engine, Error};
 use bobak_rights::Caller;
-use bobak_wire::{Handles, Limits, put_answer};
+use bobak_wire::{Handles, Limits, Vigil, put_answer};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,6 +22,7 @@ pub(crate) struct Connection {
     pub output: Vec<u8>,
     /// How much of it was written.
     written: usize,
+    vigil: Vigil,
     pub handles: Handles,
     /// Who it is and what it wants, once it has said so.
     pub guest: Option<Guest>,
@@ -85,6 +86,7 @@ impl Connection {
             input: Input::new(),
             output: Vec::new(),
             written: 0,
+            vigil: Vigil::default(),
             handles: Handles::new(limits),
             guest: None,
             since: Instant::now(),
@@ -169,7 +171,15 @@ impl Connection {
     /// Waits for the client to say something; `false` where the time is over.
     #[inline]
     pub fn wait(&mut self, timeout: Duration) -> Result<bool, Gone> {
-        Ok(self.transport.wait(true, false, timeout)?.readable && self.fill()?)
+        let begun = Instant::now();
+        let mut vigil = std::mem::take(&mut self.vigil);
+        let seen = vigil.look(|| Ok::<_, Gone>(self.fill()?.then_some(())))?.is_some();
+        let came = seen || self.transport.wait(true, false, timeout)?.readable && self.fill()?;
+        if came {
+            vigil.came_after(begun.elapsed());
+        }
+        self.vigil = vigil;
+        Ok(came)
     }
 
     /// Tells the client why the connection ends, if it listens.

@@ -1,7 +1,7 @@
 //! The values of Bobak as text, one form for all who write or read it: CSV files, JSON over HTTP
 //! and in files, tables on a terminal, arguments of a command.
 //!
-//! [`write`] makes the text, [`read`] takes it back, [`json`] is the form inside JSON. What a text
+//! [`mod@write`] makes the text, [`read`] takes it back, [`json`] is the form inside JSON. What a text
 //! is without being told ([`number`], [`time`]) is for those who guess the types of a file.
 
 pub mod json;

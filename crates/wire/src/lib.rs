@@ -36,6 +36,7 @@ mod request;
 mod schema;
 mod select;
 mod value;
+mod vigil;
 mod writer;
 
 pub use answer::{Answer, Column, Rows};
@@ -48,3 +49,4 @@ pub use outcome::{OutcomeWriter, Outcomes};
 pub use put_request::Source;
 pub use request::{Asked, BatchPart, Request};
 pub use schema::read_schema;
+pub use vigil::Vigil;

@@ -38,7 +38,7 @@ impl Condition {
     ///
     /// # Errors
     /// `Syntax`, with the place; `Schema` for a column that the table has not; as
-    /// [`ColumnSchema::accept`] for a value that is not of its column's type.
+    /// [`ColumnSchema::accept`](crate::ColumnSchema::accept) for a value that is not of its column's type.
     pub fn parse(text: &str, table: &TableSchema) -> Result<Self> {
         Self::parse_with(text, table, &|_| None)
     }
