@@ -23,7 +23,7 @@ impl Report {
                 text += &format!(" {task} |");
             }
             text += &format!("\n|---|{}\n", "--:|".repeat(tasks.len()));
-            for engine in self.engines() {
+            for engine in self.engines_at(&tasks) {
                 text += &format!("| {} |", escape(engine));
                 for task in &tasks {
                     let figure = self.cell(engine, task.name()).map_or("–".to_owned(), figure);

@@ -45,10 +45,16 @@ impl Report {
         tasks.iter().copied().filter(has).collect()
     }
 
+    /// The engines that were measured at one of these tasks at least.
+    pub(super) fn engines_at(&self, tasks: &[Task]) -> Vec<&str> {
+        let has = |engine: &&str| tasks.iter().any(|task| self.cell(engine, task.name()).is_some());
+        self.engines().into_iter().filter(has).collect()
+    }
+
     fn table(&self, title: &str, tasks: &[Task], failures: &mut Vec<String>) -> String {
         let mut lines = vec![vec![title.to_owned()]];
         lines[0].extend(tasks.iter().map(|task| task.name().to_owned()));
-        for engine in self.engines() {
+        for engine in self.engines_at(tasks) {
             let mut line = vec![engine.to_owned()];
             for task in tasks {
                 line.push(
@@ -113,9 +119,8 @@ mod tests {
                 "sqlite memory     250,000 (0.50)  FAILED [1]",
                 "sqlite file full           3,000           -",
                 "",
-                "read               by one",
-                "sqlite memory     400,000",
-                "sqlite file full        -",
+                "read            by one",
+                "sqlite memory  400,000",
                 "",
                 "[1] sqlite memory, batch: row 7: amount is 8, not 7",
             ]
