@@ -206,6 +206,12 @@ impl Error {
         self
     }
 
+    /// The same kind and sentence without place, code and source: for another whom it concerns too.
+    #[must_use]
+    pub fn to_bare(&self) -> Self {
+        Self::new(self.kind(), self.message())
+    }
+
     /// Forgets the row: for who wrote one record, which then went with others.
     #[must_use]
     pub fn without_row(mut self) -> Self {

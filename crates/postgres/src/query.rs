@@ -294,7 +294,7 @@ impl Question<'_> {
 
 /// The error of a parameter, without its number.
 pub(crate) fn plain(error: Error, table: Option<&Arc<TableSchema>>) -> Error {
-    let plain = Error::new(error.kind(), error.message());
+    let plain = error.to_bare();
     match table {
         Some(table) => plain.in_table(table.name().to_owned()),
         None => plain,

@@ -241,8 +241,7 @@ fn bind(
     connection.bind(prepared, "", Outside::Refused, value).map_err(|error| {
         let at = error.row().and_then(|at| usize::try_from(at).ok()).unwrap_or_default();
         let column = places.get(at).and_then(|place| single.column(*place));
-        let clean =
-            Error::new(error.kind(), error.message()).in_table(single.table.name().to_owned());
+        let clean = error.to_bare().in_table(single.table.name().to_owned());
         match column {
             Some(column) => clean.in_column(column.name.to_string()),
             None => clean,

@@ -186,7 +186,7 @@ impl Job {
 
     fn fail(&mut self, error: &Error) {
         self.rows.clear();
-        self.whole = Err(Error::new(error.kind(), error.message()));
+        self.whole = Err(error.to_bare());
     }
 }
 

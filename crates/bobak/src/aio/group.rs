@@ -88,7 +88,7 @@ fn together(engine: &dyn Engine, begun: &mut Begun) {
         }
         Err(error) => {
             for write in std::mem::take(&mut sent.0) {
-                write.finish(Err(Error::new(error.kind(), error.message())));
+                write.finish(Err(error.to_bare()));
             }
         }
     }

@@ -194,8 +194,9 @@ fn give(part: &Part, (outcomes, whole): (Vec<Result<Outcome>>, Result<()>)) -> O
     let mut lost = None;
     for (row, slot) in (0..).zip(&part.slots) {
         let outcome = match (outcomes.next(), &whole) {
-            (Some(Err(error)), _) => Err(error),
-            (_, Err(error)) => Err(Error::new(error.kind(), error.message())),
+            // Its number in the part is nobody's business.
+            (Some(Err(error)), _) => Err(error.without_row()),
+            (_, Err(error)) => Err(error.to_bare()),
             (Some(Ok(Outcome::Inserted(None))), Ok(())) => {
                 Ok(Outcome::Inserted(part.writes.made_key(row).map(GivenKey::Uuid)))
             }

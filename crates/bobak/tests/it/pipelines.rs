@@ -54,7 +54,7 @@ fn writes_happen_in_order_and_each_ticket_gets_its_own_result() {
                 }
                 Err(error) => {
                     assert_eq!((error.kind(), number % 10), (ErrorKind::Duplicate, 9), "{error}");
-                    assert_eq!(error.table(), Some("person"));
+                    assert_eq!((error.table(), error.row()), (Some("person"), None));
                 }
             }
         }

@@ -104,7 +104,7 @@ fn allows(rights: &TableRights, run: &Run<'_>) -> bool {
 
 /// The same error, for another row.
 fn again(error: &Error) -> Error {
-    let again = Error::new(error.kind(), error.message());
+    let again = error.to_bare();
     match error.table() {
         Some(table) => again.in_table(table),
         None => again,
