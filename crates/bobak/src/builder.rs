@@ -66,9 +66,10 @@ impl DbBuilder {
     ///
     /// A record is forgotten before anything of this database writes it, and kept again when the
     /// write is over: a `get` never gives what was there before a write that has returned. Inside
-    /// a transaction `get` asks the engine. What other processes write, and what a trigger of the
-    /// database does to other tables, is not noticed: see
-    /// [`CacheOptions::time_to_live`](crate::CacheOptions::time_to_live).
+    /// a transaction `get` asks the engine. What others write, and what a trigger of the database does
+    /// to other tables, is noticed where the table is [tracked](Self::track), within
+    /// [`CacheOptions::watch`](crate::CacheOptions::watch); else only
+    /// [`CacheOptions::time_to_live`](crate::CacheOptions::time_to_live) helps.
     ///
     /// ```
     /// use bobak::{CacheOptions, prelude::*};

@@ -3,6 +3,7 @@
 use super::session::CachedSession;
 use super::store::Key;
 use super::touch::Caches;
+use super::watch::Asked;
 use bobak_core::codec::{EncodedRow, FRAME, encode};
 use bobak_core::{
     BackupContent, BackupJob, Capabilities, Engine, Estimate, Outcome, Result, Row, SchemaChange,
@@ -47,7 +48,7 @@ impl Engine for Cached {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        get(&self.caches, table, key, row, |row| self.engine.get(table, key, row))
+        get(&self.caches, Asked::Engine(&*self.engine), table, key, row)
     }
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
@@ -55,8 +56,11 @@ impl Engine for Cached {
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        let _touched = self.caches.all();
-        self.engine.alter(changes)
+        let touched = self.caches.all();
+        let done = self.engine.alter(changes);
+        drop(touched);
+        self.caches.look_anew();
+        done
     }
 
     fn estimate(&self, table: &TableSchema) -> Estimate {
@@ -72,30 +76,33 @@ impl Engine for Cached {
     }
 }
 
-/// A lookup: answered from the cache, or by `ask`, whose row is then kept.
+/// A lookup: answered from the cache, or by whom is asked, whose row is then kept.
 pub(super) fn get(
     caches: &Caches,
-    table: &TableSchema,
+    asked: Asked<'_>,
+    table: &Arc<TableSchema>,
     key: &[Value<'_>],
     row: &mut dyn FnMut(&dyn Row) -> Result<()>,
-    ask: impl FnOnce(&mut dyn FnMut(&dyn Row) -> Result<()>) -> Result<bool>,
 ) -> Result<bool> {
-    let (Some(store), Some(key)) = (caches.of(table), Key::of(key)) else {
-        return ask(row);
+    let (Some(store), Some(own)) = (caches.of(table), Key::of(key)) else {
+        return asked.get(table, key, row);
     };
-    if let Some(kept) = store.get(&key) {
+    if !caches.is_fresh(asked) {
+        return asked.get(table, key, row);
+    }
+    if let Some(kept) = store.get(&own) {
         return row(&EncodedRow::new(&kept)).map(|()| true);
     }
-    let Some(note) = store.note(&key) else {
-        return ask(row);
+    let Some(note) = store.note(&own) else {
+        return asked.get(table, key, row);
     };
     let mut bytes = Vec::new();
-    let found = ask(&mut |found| {
+    let found = asked.get(table, key, &mut |found| {
         encode(&mut bytes, found)?;
         row(found)
     })?;
     if let Some(bytes) = bytes.get(FRAME..).filter(|_| found) {
-        store.keep(key, bytes, note);
+        store.keep(own, bytes, note);
     }
     Ok(found)
 }

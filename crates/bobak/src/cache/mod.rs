@@ -1,12 +1,13 @@
 //! Records kept by their keys, in front of an engine.
 //!
 //! `engine` and `session` stand in the way of every operation; `store` is what they fill and
-//! empty; `touch` says what a write makes stale.
+//! empty; `touch` says what a write makes stale; `watch` sees what others write.
 
 mod engine;
 mod session;
 mod store;
 mod touch;
+mod watch;
 
 pub(crate) use engine::Cached;
 pub(crate) use store::Store;
@@ -27,7 +28,11 @@ pub struct CacheOptions {
     pub(crate) entries: u64,
     pub(crate) bytes: u64,
     pub(crate) time_to_live: Option<Duration>,
+    pub(crate) watch: Duration,
 }
+
+/// How often the change feed is looked at unless another time is asked for.
+const WATCH: Duration = Duration::from_millis(100);
 
 /// What a cache holds, and what it was worth so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +48,7 @@ pub struct CacheStats {
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        Self { entries: 10_000, bytes: 16 << 20, time_to_live: None }
+        Self { entries: 10_000, bytes: 16 << 20, time_to_live: None, watch: WATCH }
     }
 }
 
@@ -69,11 +74,26 @@ impl CacheOptions {
         self
     }
 
-    /// How long a record is kept at most; for ever by default. Set it where other processes write
-    /// to the same database: their writes are not seen here until then.
+    /// How long a record is kept at most; for ever by default. Set it where others write to the same
+    /// database and the table is not tracked: their writes are not seen here until then.
     #[must_use]
     pub fn time_to_live(mut self, time: Duration) -> Self {
         self.time_to_live = Some(time);
+        self
+    }
+
+    /// How often a `get` looks into the change feed for what others wrote, other processes or other
+    /// handles on the same database, where the table is tracked
+    /// ([`DbBuilder::track`](crate::DbBuilder::track)): no record is handed out that was written over
+    /// longer than this ago. Default 100 milliseconds; zero looks each time, which costs more than
+    /// most lookups. The smallest of an engine's caches counts for all of them.
+    ///
+    /// A look is a query or two, by one who asks for a record; who asks meanwhile is answered by the
+    /// engine. That a table is tracked is seen when it is first looked at, and when this database
+    /// changes the schema.
+    #[must_use]
+    pub fn watch(mut self, time: Duration) -> Self {
+        self.watch = time;
         self
     }
 }

@@ -2,6 +2,7 @@
 
 use super::engine::get;
 use super::touch::{Caches, Touched};
+use super::watch::Asked;
 use crate::sql::only_reads;
 use bobak_core::{
     Batch, Change, Control, Cursor, CursorId, OnError, Outcome, Result, Row, RowBuffer,
@@ -18,11 +19,19 @@ pub(super) struct CachedSession<'e> {
     caches: &'e Caches,
     inside: Cell<bool>,
     touched: RefCell<Vec<Touched>>,
+    /// Whether the open transaction has changed the schema.
+    altered: Cell<bool>,
 }
 
 impl<'e> CachedSession<'e> {
     pub(super) fn new(inner: Box<dyn Session + 'e>, caches: &'e Caches) -> Self {
-        Self { inner, caches, inside: Cell::new(false), touched: RefCell::default() }
+        Self {
+            inner,
+            caches,
+            inside: Cell::new(false),
+            touched: RefCell::default(),
+            altered: Cell::new(false),
+        }
     }
 
     /// Runs a write that makes stale what `touch` names; until the transaction ends where one is
@@ -41,6 +50,13 @@ impl<'e> CachedSession<'e> {
         done
     }
 
+    /// Where the schema was changed: not before others see it.
+    fn look_anew(&self) {
+        if !self.inside.get() && self.altered.take() {
+            self.caches.look_anew();
+        }
+    }
+
     fn is_read(source: &Source<'_>) -> bool {
         match source {
             Source::Select(_) => true,
@@ -55,7 +71,11 @@ impl Session for CachedSession<'_> {
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        self.writing(|touched| touched.extend(self.caches.all()), || self.inner.alter(changes))
+        let alter = || self.inner.alter(changes);
+        let done = self.writing(|touched| touched.extend(self.caches.all()), alter);
+        self.altered.set(true);
+        self.look_anew();
+        done
     }
 
     fn control(&self, step: Control<'_>) -> Result<()> {
@@ -66,6 +86,7 @@ impl Session for CachedSession<'_> {
             Control::Commit | Control::Rollback => {
                 self.inside.set(false);
                 self.touched.borrow_mut().clear();
+                self.look_anew();
             }
             _ => {}
         }
@@ -105,7 +126,7 @@ impl Session for CachedSession<'_> {
         if self.inside.get() {
             return self.inner.get(table, key, row);
         }
-        get(self.caches, table, key, row, |row| self.inner.get(table, key, row))
+        get(self.caches, Asked::Session(&*self.inner), table, key, row)
     }
 
     fn query(

@@ -2,7 +2,7 @@
 
 use super::{CacheOptions, CacheStats};
 use bobak_core::codec::{self, EncodedRow};
-use bobak_core::{Row, TableSchema, Value};
+use bobak_core::{Collation, Row, TableSchema, Value};
 use quick_cache::{Weighter, sync::Cache};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,8 +15,12 @@ const STRIPES: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Store {
     pub table: Arc<TableSchema>,
+    /// How often the feed is looked at.
+    pub watch: Duration,
     rows: Cache<Key, Kept, Weigh>,
     stripes: [Mutex<Writers>; STRIPES],
+    /// Whether keys that differ may be the same to the engine: those of texts without case.
+    folds: bool,
     hasher: RandomState,
     time_to_live: Option<Duration>,
 }
@@ -55,8 +59,14 @@ impl Store {
     pub(crate) fn new(table: &Arc<TableSchema>, options: &CacheOptions) -> Self {
         let entries = usize::try_from(options.entries).unwrap_or(usize::MAX);
         let weigh = Weigh { least: (options.bytes / options.entries).max(1) };
+        let folds = |&place: &usize| {
+            let column = table.columns().get(place);
+            column.is_some_and(|column| column.collation != Collation::Binary)
+        };
         Self {
+            folds: table.key().iter().any(folds),
             table: Arc::clone(table),
+            watch: options.watch,
             rows: Cache::with_weighter(entries, options.bytes, weigh),
             stripes: std::array::from_fn(|_| Mutex::default()),
             hasher: RandomState::new(),
@@ -94,6 +104,11 @@ impl Store {
         if writers.ever == note.0 {
             self.rows.insert(key, kept);
         }
+    }
+
+    /// Whether a key stands for its row alone, and is the only one that does.
+    pub(crate) fn has_plain_keys(&self) -> bool {
+        !self.folds
     }
 
     pub(crate) fn begin_writing(&self, key: &Key) {

@@ -2,6 +2,7 @@
 
 use super::Store;
 use super::store::Key;
+use super::watch::{Asked, Watch};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Batch, OnDelete, TableSchema, Verb, Write};
 use std::sync::Arc;
@@ -10,9 +11,10 @@ use std::sync::Arc;
 const MANY: u64 = 1_000;
 
 /// The caches of an engine's tables.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Caches {
     stores: Vec<Arc<Store>>,
+    watch: Watch,
 }
 
 /// Something that is being written: nothing of it is kept until this is dropped.
@@ -29,7 +31,9 @@ impl Touched {
         Self::row(store, None)
     }
 
-    fn row(store: &Arc<Store>, key: Option<Key>) -> Self {
+    /// The row with this key; all rows where there is none.
+    pub(super) fn row(store: &Arc<Store>, key: Option<Key>) -> Self {
+        let key = key.filter(|_| store.has_plain_keys());
         match &key {
             Some(key) => store.begin_writing(key),
             None => store.begin_writing_all(),
@@ -49,7 +53,18 @@ impl Drop for Touched {
 
 impl Caches {
     pub(crate) fn new(stores: Vec<Arc<Store>>) -> Self {
-        Self { stores }
+        Self { watch: Watch::new(stores.clone()), stores }
+    }
+
+    /// Whether caches may answer: what others wrote was looked for lately.
+    #[inline]
+    pub(super) fn is_fresh(&self, asked: Asked<'_>) -> bool {
+        self.watch.is_fresh(asked)
+    }
+
+    /// To be called when the schema was changed.
+    pub(super) fn look_anew(&self) {
+        self.watch.forget();
     }
 
     /// The cache of a table that is read as this schema has it.

@@ -1,10 +1,14 @@
 //! Records kept in front of an engine: never older than the last write that has returned.
 
 use crate::engines::{Person, person};
+use bobak::feed::{Keep, TrackOptions};
 use bobak::prelude::*;
 use bobak::{CacheOptions, CacheStats};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
+
+const FILE: &str = "BOBAK_TEST_CACHE_FILE";
 
 fn open(url: &str, options: CacheOptions) -> Db {
     let db = Db::builder().record::<Person>().cache::<Person>(options).open(url).unwrap();
@@ -137,4 +141,166 @@ fn readers_never_see_what_was_before() {
             done.store(true, Ordering::SeqCst);
         });
     }
+}
+
+/// A key that other spellings find too is forgotten with all of them.
+#[test]
+fn other_spellings_of_a_key_are_not_left_behind() {
+    #[derive(Record, Debug, PartialEq)]
+    struct Word {
+        #[record(key, collation = "nocase")]
+        text: String,
+        count: i64,
+    }
+    let db = Db::builder().record::<Word>().cache::<Word>(CacheOptions::new());
+    let db = db.open("sqlite::memory:").unwrap();
+    db.create_missing_tables().unwrap();
+    let words = db.table::<Word>().unwrap();
+    words.insert(&Word { text: "Ada".into(), count: 1 }).unwrap();
+    assert_eq!(words.require("ADA").unwrap().count, 1);
+    words.update(&Word { text: "ada".into(), count: 2 }).unwrap();
+    assert_eq!(words.require("ADA").unwrap().count, 2);
+}
+
+/// Two handles on one database: one with a cache that looks each time, and one that writes.
+fn two_handles(url: &str) -> (Db, Db) {
+    let builder = || Db::builder().track::<Person>(TrackOptions::new());
+    let other = builder().open(url).unwrap();
+    let options = CacheOptions::new().watch(Duration::ZERO);
+    let db = builder().cache::<Person>(options).open(url).unwrap();
+    db.create_missing_tables().unwrap();
+    (db, other)
+}
+
+fn file() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("app.db").display());
+    (folder, url)
+}
+
+#[test]
+fn writes_of_another_handle_are_seen_through_the_feed() {
+    let (_folder, url) = file();
+    let (db, other) = two_handles(&url);
+    let (people, theirs) = (db.table::<Person>().unwrap(), other.table::<Person>().unwrap());
+    let ada = people.insert(&person("ada", 1)).unwrap();
+    let bob = people.insert(&person("bob", 1)).unwrap();
+    let age = |id: i64| people.get(id).unwrap().map(|person| person.age);
+    let is_kept = |id: i64| {
+        age(id);
+        let before = stats(&db).hits;
+        age(id);
+        stats(&db).hits > before
+    };
+    assert!(is_kept(ada) && is_kept(bob));
+    theirs.set(ada, [Person::AGE.set(2)]).unwrap();
+    let hits = stats(&db).hits;
+    assert_eq!((age(bob), stats(&db).hits), (Some(1), hits + 1), "others stay");
+    assert_eq!((age(ada), stats(&db).hits), (Some(2), hits + 1), "it was forgotten");
+    assert!(is_kept(ada));
+    other.execute("UPDATE person SET age = 3", ()).unwrap();
+    assert_eq!((age(ada), age(bob)), (Some(3), Some(3)));
+    assert!(is_kept(ada));
+    // Taken out of the feed before it was looked at.
+    theirs.set(ada, [Person::AGE.set(4)]).unwrap();
+    other.prune_changes(Keep::Last(0)).unwrap();
+    assert_eq!(age(ada), Some(4));
+    assert!(is_kept(ada));
+    // More than is looked at one by one.
+    let mut batch = other.batch(BatchOptions::new());
+    (0..1_200).for_each(|n| batch.insert(&person(&format!("p{n}"), 1)).unwrap());
+    batch.finish().unwrap();
+    theirs.set(bob, [Person::AGE.set(5)]).unwrap();
+    assert_eq!(age(bob), Some(5));
+    theirs.delete(ada).unwrap();
+    assert_eq!(age(ada), None);
+    assert!(is_kept(bob));
+}
+
+#[test]
+fn tables_are_watched_from_when_they_are_tracked() {
+    let (_folder, url) = file();
+    let options = CacheOptions::new().watch(Duration::ZERO);
+    let builder = || Db::builder().record::<Person>();
+    let db = builder().cache::<Person>(options).open(&url).unwrap();
+    db.create_missing_tables().unwrap();
+    let other = builder().open(&url).unwrap();
+    let (people, theirs) = (db.table::<Person>().unwrap(), other.table::<Person>().unwrap());
+    let ada = people.insert(&person("ada", 1)).unwrap();
+    let age = || people.require(ada).unwrap().age;
+    age();
+    theirs.set(ada, [Person::AGE.set(2)]).unwrap();
+    assert_eq!(age(), 1, "nothing is written down, and it may be kept for ever");
+    db.track_table("person", TrackOptions::new()).unwrap();
+    assert_eq!(age(), 2);
+    theirs.set(ada, [Person::AGE.set(3)]).unwrap();
+    assert_eq!(age(), 3);
+    // The other one adds a column to the table and its log, then ends the feed.
+    other.execute("ALTER TABLE person ADD COLUMN more", ()).unwrap();
+    other.track_table("person", TrackOptions::new()).unwrap();
+    theirs.set(ada, [Person::AGE.set(4)]).unwrap();
+    assert_eq!(age(), 4);
+    other.untrack_table("person").unwrap();
+    theirs.set(ada, [Person::AGE.set(5)]).unwrap();
+    assert_eq!(age(), 5, "what ends it is seen, and all is forgotten");
+}
+
+/// The cache's process reads while another handle counts up, with every look and with looks that
+/// collide: what was acknowledged before is never missed.
+#[test]
+fn nothing_older_than_the_interval_is_handed_out() {
+    let (_folder, url) = file();
+    let (db, other) = two_handles(&format!("{url}?synchronous=off"));
+    let theirs = other.table::<Person>().unwrap();
+    let id = theirs.insert(&person("ada", 0)).unwrap();
+    let (written, done) = (AtomicI64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let people = db.table::<Person>().unwrap();
+                while !done.load(Ordering::SeqCst) {
+                    let least = written.load(Ordering::SeqCst);
+                    let seen = i64::from(people.require(id).unwrap().age);
+                    assert!(seen >= least, "{seen} after {least} was written");
+                }
+            });
+        }
+        for number in 1..=300 {
+            theirs.set(id, [Person::AGE.set(number)]).unwrap();
+            written.store(i64::from(number), Ordering::SeqCst);
+        }
+        done.store(true, Ordering::SeqCst);
+    });
+}
+
+/// The other process: writes once.
+#[test]
+#[ignore = "run by the test below, in a process of its own"]
+fn writes_once() {
+    let db = Db::builder().record::<Person>().open(&std::env::var(FILE).unwrap()).unwrap();
+    let people = db.table::<Person>().unwrap();
+    people.set_where(Person::ID.ge(0), [Person::AGE.add(1)]).unwrap();
+}
+
+#[test]
+fn writes_of_another_process_are_seen_within_the_interval() {
+    let (_folder, url) = file();
+    // The default interval.
+    let builder = Db::builder().track::<Person>(TrackOptions::new());
+    let db = builder.cache::<Person>(CacheOptions::new()).open(&url).unwrap();
+    db.create_missing_tables().unwrap();
+    let people = db.table::<Person>().unwrap();
+    let id = people.insert(&person("ada", 1)).unwrap();
+    assert_eq!(people.require(id).unwrap().age, 1);
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "cache::writes_once", "--ignored", "--nocapture"])
+        .env(FILE, &url)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(people.require(id).unwrap().age, 2);
+    let hits = stats(&db).hits;
+    people.get(id).unwrap();
+    assert_eq!(stats(&db).hits, hits + 1, "it is kept again");
 }

@@ -1,0 +1,273 @@
+//! Writes of others (other processes, other handles on the same database), seen through the change
+//! feed.
+//!
+//! There is no thread that looks: who asks a cache for a row does, where the last look is older than
+//! the interval. Meanwhile others ask the engine. So nothing is handed out that was written over
+//! longer than that ago. Tables of which nothing is written down cost no look and no clock.
+
+use super::store::{Key, Store};
+use super::touch::Touched;
+use bobak_core::feed::{self, Log, SEQ, Tracked, compare_number, new_place, old_place};
+use bobak_core::{
+    Comparison, Condition, Engine, ErrorKind, Expr, Result, Row, Select, Session, Source,
+    TableSchema, Value,
+};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+/// Where more rows of a table than this have changed its cache is emptied, which costs less.
+const MANY: u64 = 1_000;
+/// Never: nothing is tracked.
+const NEVER: u64 = u64::MAX;
+
+/// Who is asked for rows that no cache has.
+#[derive(Clone, Copy)]
+pub(super) enum Asked<'a> {
+    Engine(&'a dyn Engine),
+    /// A session outside of a transaction.
+    Session(&'a dyn Session),
+}
+
+/// What looks at the feed for an engine's caches.
+#[derive(Debug)]
+pub(super) struct Watch {
+    stores: Vec<Arc<Store>>,
+    interval: Duration,
+    begin: Instant,
+    /// When the next look is due, in nanoseconds since `begin`.
+    due: AtomicU64,
+    state: Mutex<State>,
+}
+
+/// What is known of the feed.
+#[derive(Debug, Default)]
+struct State {
+    /// The logs of the caches' tables that are tracked; unknown at first.
+    logs: Option<Vec<Watched>>,
+    /// The number of the last change that was seen.
+    since: u64,
+}
+
+/// A table's log, and the cache that it empties.
+#[derive(Debug)]
+struct Watched {
+    store: Arc<Store>,
+    log: Log,
+    /// The places of the key's columns in the table.
+    key: Vec<usize>,
+}
+
+impl Asked<'_> {
+    pub(super) fn get(
+        self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        match self {
+            Self::Engine(engine) => engine.get(table, key, row),
+            Self::Session(session) => session.get(table, key, row),
+        }
+    }
+
+    fn with_session<R>(self, work: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
+        match self {
+            Self::Engine(engine) => work(&*engine.session()?),
+            Self::Session(session) => work(session),
+        }
+    }
+}
+
+impl Watch {
+    pub(super) fn new(stores: Vec<Arc<Store>>) -> Self {
+        let interval = stores.iter().map(|store| store.watch).min().unwrap_or(Duration::MAX);
+        let state = Mutex::default();
+        Self { stores, interval, begin: Instant::now(), due: AtomicU64::new(0), state }
+    }
+
+    /// Whether caches may answer: all that others wrote an interval ago was seen. Looks at the feed
+    /// where that is due.
+    #[inline]
+    pub(super) fn is_fresh(&self, asked: Asked<'_>) -> bool {
+        let due = self.due.load(Ordering::Acquire);
+        due == NEVER || self.now() < due || self.look(asked)
+    }
+
+    /// To be called when the schema was changed: a table may be tracked now.
+    pub(super) fn forget(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.logs = None;
+        self.due.store(0, Ordering::Release);
+    }
+
+    #[cold]
+    fn look(&self, asked: Asked<'_>) -> bool {
+        let mut state: MutexGuard<'_, State> = match self.state.try_lock() {
+            Ok(state) => state,
+            // What it knows is changed last, when all else is done.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let now = self.now();
+        if now < self.due.load(Ordering::Acquire) {
+            return true;
+        }
+        // Where it fails nobody knows what others wrote, and the engine says why when it is asked.
+        let Ok(watched) = asked.with_session(|session| state.look(session, &self.stores)) else {
+            return false;
+        };
+        let next = now.saturating_add(nanoseconds(self.interval)).min(NEVER - 1);
+        self.due.store(if watched { next } else { NEVER }, Ordering::Release);
+        true
+    }
+
+    fn now(&self) -> u64 {
+        nanoseconds(self.begin.elapsed())
+    }
+}
+
+impl State {
+    /// Has caches forget what changed since the last look; `false` where no table is tracked.
+    fn look(&mut self, session: &dyn Session, stores: &[Arc<Store>]) -> Result<bool> {
+        let tracked = feed::tracked(session)?;
+        let fits = |logs: &Vec<Watched>| {
+            stores.iter().all(|store| {
+                let watched = logs.iter().any(|watched| Arc::ptr_eq(&watched.store, store));
+                watched == find(&tracked, store).is_some()
+            })
+        };
+        if !self.logs.as_ref().is_some_and(fits) {
+            self.logs = None;
+            return self.begin(session, stores, &tracked);
+        }
+        let Some(logs) = &self.logs else {
+            return Ok(false);
+        };
+        match forget_changes(session, logs, &tracked, self.since) {
+            Ok(last) => {
+                self.since = last;
+                Ok(!logs.is_empty())
+            }
+            // A log was made anew, or has other columns now.
+            Err(error) if error.kind() == ErrorKind::Schema => {
+                self.logs = None;
+                self.begin(session, stores, &tracked)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Finds the logs, and begins behind the last change with empty caches.
+    fn begin(
+        &mut self,
+        session: &dyn Session,
+        stores: &[Arc<Store>],
+        tracked: &[Tracked],
+    ) -> Result<bool> {
+        let tables = match stores.iter().any(|store| find(tracked, store).is_some()) {
+            true => session.tables()?,
+            false => Vec::new(),
+        };
+        let mut logs = Vec::new();
+        for store in stores.iter().filter(|store| find(tracked, store).is_some()) {
+            let same = |table: &&TableSchema| is_named(table.name(), store);
+            // Dropped by SQL, and tracked still: there is nothing to keep either.
+            let Some(table) = tables.iter().find(same) else { continue };
+            logs.push(Watched::new(store, table)?);
+        }
+        let last = last_id(session, &logs, tracked)?;
+        // Also of tables that were tracked and are no longer.
+        stores.iter().for_each(|store| drop(Touched::all(store)));
+        let watches = !logs.is_empty();
+        (self.since, self.logs) = (last, Some(logs));
+        Ok(watches)
+    }
+}
+
+impl Watched {
+    fn new(store: &Arc<Store>, table: &TableSchema) -> Result<Self> {
+        let own = |&place: &usize| {
+            let name = store.table.columns().get(place).map_or("", |column| column.name.as_ref());
+            table.column(name)
+        };
+        let key = store.table.key().iter().map(own).collect::<Result<_>>()?;
+        let log = Log::of(Arc::new(table.clone()))?;
+        Ok(Self { store: Arc::clone(store), log, key })
+    }
+
+    /// Has the cache forget the rows that changed.
+    fn forget_changes(&self, session: &dyn Session, above: u64, to: u64) -> Result<()> {
+        let condition = Condition::And(vec![
+            compare_number(SEQ, Comparison::Greater, above),
+            compare_number(SEQ, Comparison::LessOrEqual, to),
+        ]);
+        let places = |side: fn(usize) -> usize| self.key.iter().map(move |&place| side(place));
+        let select = Select {
+            columns: places(old_place).chain(places(new_place)).map(Expr::Column).collect(),
+            condition: Some(condition.resolve(&self.log.schema)?),
+            limit: Some(MANY + 1),
+            ..Select::all(&self.log.schema)
+        };
+        let mut rows = 0;
+        session.query(&Source::Select(&select), &mut |row| {
+            let values: Vec<Value<'_>> =
+                (0..row.len()).map(|place| Value::from(row.get(place))).collect();
+            for key in values.chunks(self.key.len().max(1)) {
+                // A row that was not there on this side.
+                if key.iter().all(|value| *value == Value::Null) {
+                    continue;
+                }
+                drop(Touched::row(&self.store, Key::of(key)));
+            }
+            rows += 1;
+            Ok(true)
+        })?;
+        if rows > MANY {
+            drop(Touched::all(&self.store));
+        }
+        Ok(())
+    }
+}
+
+/// Has caches forget what changed behind a number; gives the last change's.
+fn forget_changes(
+    session: &dyn Session,
+    logs: &[Watched],
+    tracked: &[Tracked],
+    since: u64,
+) -> Result<u64> {
+    let last = last_id(session, logs, tracked)?;
+    for watched in logs {
+        let pruned = find(tracked, &watched.store).map_or(0, |tracked| tracked.pruned);
+        // Changes were taken out before they were seen; or an older database is in the place.
+        if pruned > since || last < since {
+            drop(Touched::all(&watched.store));
+        } else if last > since {
+            watched.forget_changes(session, since, last)?;
+        }
+    }
+    Ok(last)
+}
+
+/// The largest number of a change, of those taken out too.
+fn last_id(session: &dyn Session, logs: &[Watched], tracked: &[Tracked]) -> Result<u64> {
+    let mut last = 0;
+    for watched in logs {
+        let pruned = find(tracked, &watched.store).map_or(0, |tracked| tracked.pruned);
+        last = last.max(pruned).max(watched.log.last(session, None)?);
+    }
+    Ok(last)
+}
+
+fn find<'t>(tracked: &'t [Tracked], store: &Store) -> Option<&'t Tracked> {
+    tracked.iter().find(|tracked| is_named(&tracked.name, store))
+}
+
+fn is_named(name: &str, store: &Store) -> bool {
+    name.eq_ignore_ascii_case(store.table.name())
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
