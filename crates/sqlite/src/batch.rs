@@ -1,12 +1,14 @@
 //! Batches: runs of inserts go many rows at a time, all else row by row.
 //!
-//! The way row by row is the meaning. The fast way gives exactly the same, or is undone and done
-//! again row by row: where a row was refused (which one, SQLite does not say), or rows were ignored.
-//! Tables on which it could differ in other ways go row by row from the start.
+//! The way row by row is the meaning. The fast way gives exactly the same; where rows were refused
+//! or ignored, those that are not in go again row by row, which tells what became of each. Tables on
+//! which it could differ in other ways go row by row from the start.
 
 use crate::connection::Connection;
 use crate::error::{is_row_error, translate};
-use crate::write::{insert_statement, last_key, needs_key, null_for_default, write_row};
+use crate::write::{
+    insert_or_fail_statement, insert_statement, last_key, needs_key, null_for_default, write_row,
+};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Batch, Error, ErrorKind, FieldSet, GivenKey, OnError, Outcome, Result, Row, Run, TableSchema,
@@ -37,6 +39,9 @@ struct Inserts<'s, 'c, 'b> {
     first: u64,
     /// Whether the waiting rows are those whose keys the engine makes, or those that have one.
     without_key: bool,
+    /// Whether a statement that fails may leave the rows in that came before the wrong one: those
+    /// are counted by the keys made, and SQLite needs no journal to undo them.
+    keeps_first: bool,
     /// The most rows of one statement.
     most: usize,
     /// The largest key, where this run has just made it.
@@ -60,7 +65,8 @@ pub(crate) fn send(
 impl Sender<'_> {
     fn run(&mut self, run: &Run<'_>) -> Result<()> {
         if run.rows >= FEWEST as u64 && self.may_join(run)? {
-            return Inserts::new(self, run).run(run);
+            let keeps_first = !self.connection.facts(run.table)?.foreign_keys;
+            return Inserts::new(self, run, keeps_first).run(run);
         }
         let rows = run.iter().zip(run.first..);
         for (row, number) in rows {
@@ -81,11 +87,12 @@ impl Sender<'_> {
             return Ok(false);
         }
         // A trigger may leave rows out, or insert some of its own; AUTOINCREMENT takes no key again.
-        // Foreign keys are looked at when a statement ends: a row may then refer to one that came
-        // after it, or a wrong one may be replaced already.
+        // A constraint with an ON CONFLICT of its own may leave rows out as well. Foreign keys are
+        // looked at when a statement ends: a row may then refer to one that came after it, or a
+        // wrong one may be replaced already.
         let facts = self.connection.fresh_facts(run.table)?;
         Ok(match run.verb {
-            _ if facts.has_triggers || facts.counts_keys => false,
+            _ if facts.has_triggers || facts.counts_keys || facts.resolves_conflicts => false,
             Verb::InsertOrReplace => !facts.foreign_keys,
             _ => !facts.refers_to_itself,
         })
@@ -119,7 +126,7 @@ impl Sender<'_> {
 }
 
 impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
-    fn new(sender: &'s mut Sender<'c>, run: &Run<'b>) -> Self {
+    fn new(sender: &'s mut Sender<'c>, run: &Run<'b>, keeps_first: bool) -> Self {
         let columns = run.table.columns().len().max(1);
         let most = MOST.min(sender.connection.max_parameters / columns);
         Self {
@@ -130,6 +137,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             waiting: Vec::with_capacity(most),
             first: run.first,
             without_key: false,
+            keeps_first: keeps_first && matches!(run.verb, Verb::Insert | Verb::Upsert),
             most,
             last_key: None,
             slow: 0,
@@ -160,10 +168,9 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         while !rest.is_empty() {
             let rows = self.statement_size(rest.len());
             let (now, later) = rest.split_at(rows.max(1).min(rest.len()));
-            if rows == 0 || !self.many(now)? {
-                self.one_by_one(now)?;
-            }
-            self.first += now.len() as u64;
+            let done = if rows == 0 { 0 } else { self.many(now)? };
+            self.first += done as u64;
+            self.one_by_one(now.get(done..).unwrap_or_default())?;
             rest = later;
         }
         self.waiting = waiting;
@@ -182,24 +189,28 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
     }
 
     fn one_by_one(&mut self, rows: &[EncodedRow<'b>]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
         self.slow = self.slow.saturating_sub(rows.len() as u64);
         self.last_key = None;
-        for (row, number) in rows.iter().zip(self.first..) {
-            self.sender.one(self.table, self.verb, self.fields, *row, number)?;
+        for row in rows {
+            self.sender.one(self.table, self.verb, self.fields, *row, self.first)?;
+            self.first += 1;
         }
         Ok(())
     }
 
-    /// All rows by one statement. `false` where that did not do what row by row would, and was
-    /// undone.
-    fn many(&mut self, rows: &[EncodedRow<'b>]) -> Result<bool> {
+    /// All rows by one statement. Tells how many of them it did as row by row would: where these
+    /// are not all, the others have not been done.
+    fn many(&mut self, rows: &[EncodedRow<'b>]) -> Result<usize> {
         let columns = self.table.columns().len();
         if rows.iter().any(|row| row.len() != columns) {
-            return Ok(false);
+            return Ok(0);
         }
         let replaces = self.verb == Verb::InsertOrReplace;
         if replaces && rows.iter().any(|&row| null_for_default(self.table, row).is_some()) {
-            return Ok(false);
+            return Ok(0);
         }
         let before = match self.last_key {
             _ if !self.without_key => 0,
@@ -208,7 +219,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         };
         let Some(last) = before.checked_add(rows.len() as i64) else {
             // Where the largest key is taken SQLite makes random ones.
-            return Ok(false);
+            return Ok(0);
         };
         match self.insert_marked(rows) {
             Ok(true) => {}
@@ -217,7 +228,10 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
                 // SQLite has rolled the whole transaction back by itself: a full disk, say.
                 return Err(error);
             }
-            Err(error) if is_row_error(error.kind()) => return Ok(self.go_slowly()),
+            Err(error) if is_row_error(error.kind()) => {
+                self.go_slowly();
+                return self.those_before(rows.len(), before);
+            }
             Err(error) => return Err(error),
         }
         if self.without_key {
@@ -227,14 +241,26 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             self.last_key = Some(last);
         }
         self.report(rows.len(), before);
-        Ok(true)
+        Ok(rows.len())
+    }
+
+    /// How many of the rows are in after a statement failed.
+    fn those_before(&mut self, rows: usize, before: i64) -> Result<usize> {
+        if !(self.keeps_first && self.without_key) {
+            return Ok(0);
+        }
+        let made = last_key(self.sender.connection, self.table)?.saturating_sub(before);
+        let done = usize::try_from(made).ok().filter(|&done| done < rows);
+        let done = done.ok_or_else(|| strange_keys(self.table))?;
+        self.report(done, before);
+        Ok(done)
     }
 
     /// Rows go one by one for a while; each time for longer.
-    fn go_slowly(&mut self) -> bool {
+    fn go_slowly(&mut self) -> usize {
         self.slow = self.penalty;
         self.penalty = self.penalty.saturating_mul(2);
-        false
+        0
     }
 
     /// Runs the statement; `false` where it left rows out, and was undone.
@@ -265,8 +291,13 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             verb => verb,
         };
         let without_key = self.without_key;
+        let keeps_first = self.keeps_first && without_key;
         let connection = &mut *self.sender.connection;
-        let id = insert_statement(connection, table, verb, FieldSet::EMPTY, count, without_key)?;
+        let id = if keeps_first {
+            insert_or_fail_statement(connection, table, count)?
+        } else {
+            insert_statement(connection, table, verb, FieldSet::EMPTY, count, without_key)?
+        };
         let left_out = match table.key() {
             [key] if without_key => *key,
             _ => usize::MAX,

@@ -25,6 +25,7 @@ pub(crate) struct TableKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Insert,
+    InsertOrFail,
     InsertOrIgnore,
     InsertOrReplace,
     Upsert,

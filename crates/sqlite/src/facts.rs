@@ -20,6 +20,8 @@ pub(crate) struct Facts {
     pub has_triggers: bool,
     /// Whether its keys are made by AUTOINCREMENT, and so not always one more than the largest.
     pub counts_keys: bool,
+    /// Whether a constraint of it says by itself what to do with a row in its way (ON CONFLICT).
+    pub resolves_conflicts: bool,
     /// Whether it has foreign keys, or others have some that refer to it.
     pub foreign_keys: bool,
 }
@@ -69,6 +71,8 @@ impl Connection {
                      WHERE type = 'trigger' AND lower(tbl_name) = lower(?1)), \
              EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' \
                      AND lower(name) = lower(?1) AND instr(upper(sql), 'AUTOINCREMENT')), \
+             EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' \
+                     AND lower(name) = lower(?1) AND instr(upper(sql), 'CONFLICT')), \
              count(*) FILTER (WHERE lower(s.name) = lower(f.\"table\")), \
              count(*) \
              FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f \
@@ -81,6 +85,7 @@ impl Connection {
             rowids: !is_some(),
             has_triggers: is_some(),
             counts_keys: is_some(),
+            resolves_conflicts: is_some(),
             refers_to_itself: is_some(),
             foreign_keys: is_some(),
         })

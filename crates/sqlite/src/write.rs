@@ -95,6 +95,21 @@ pub(crate) fn insert_statement(
     })
 }
 
+/// The statement that inserts so many rows, whose keys the engine makes, and leaves those in that
+/// come before a wrong one.
+pub(crate) fn insert_or_fail_statement(
+    connection: &mut Connection,
+    table: &TableSchema,
+    rows: usize,
+) -> Result<StatementId> {
+    let key = TableKey { rows: rows as u32, ..plain_key(table, Kind::InsertOrFail) };
+    connection.table_statement(key, table, || {
+        let verb = Verb::Insert;
+        let insert = bobak_sql::insert(Dialect::Sqlite, table, verb, FieldSet::EMPTY, rows, true);
+        insert.replacen("INSERT", "INSERT OR FAIL", 1)
+    })
+}
+
 /// Whether the engine is to make this row's key.
 #[inline]
 pub(crate) fn needs_key<'v>(table: &TableSchema, values: impl Values<'v>) -> bool {

@@ -228,6 +228,52 @@ fn random_batches_do_what_row_by_row_does() {
 }
 
 #[test]
+fn constraints_of_other_programs_do_what_they_do_row_by_row() {
+    let tables = [
+        "(id INTEGER PRIMARY KEY, number INTEGER UNIQUE ON CONFLICT IGNORE)",
+        "(id INTEGER PRIMARY KEY, number INTEGER UNIQUE ON CONFLICT REPLACE)",
+        "(id INTEGER PRIMARY KEY, number INTEGER UNIQUE ON CONFLICT FAIL)",
+        "(id INTEGER PRIMARY KEY, number INTEGER UNIQUE)",
+        "(id INTEGER PRIMARY KEY, number INTEGER CHECK (number <> 70))",
+        // Fails with an error of the expression, while the statement runs.
+        "(id INTEGER PRIMARY KEY, number INTEGER CHECK (number <> 70 OR abs(-1 << 63) > 0))",
+        "(id INTEGER PRIMARY KEY, number INTEGER REFERENCES t (id) ON DELETE CASCADE)",
+    ];
+    for columns in tables {
+        for on_error in [OnError::Stop, OnError::Continue] {
+            let engines = [(); 2].map(|()| bobak_sqlite::Sqlite::open_memory().unwrap());
+            let [fast, slow] = engines.each_ref().map(|engine| {
+                let session = engine.session().unwrap();
+                session.execute(&format!("CREATE TABLE t {columns}"), &[]).unwrap();
+                session
+            });
+            let table = Arc::new(engines[0].tables().unwrap().remove(0));
+            let numbers = (1..=150_i64).map(|at| if at == 100 { 70 } else { at });
+            let planned: Vec<_> = numbers
+                .map(|number| Planned {
+                    table: Arc::clone(&table),
+                    verb: Verb::Insert,
+                    values: vec![Value::Null, number.into()],
+                })
+                .collect();
+            let mut batch = Batch::new();
+            for row in &planned {
+                push(&mut batch, &row.table, row.verb, &row.values);
+            }
+            let (outcomes, error) = send(&*fast, &batch, on_error);
+            let text = |error: Error| format!("{error:?}");
+            let outcomes: Told = outcomes.into_iter().map(|o| o.map_err(text)).collect();
+            let done = error.map_or(Ok(outcomes), |error| Err(text(error)));
+            let expected = row_by_row(&*slow, &planned, on_error);
+            assert!(done == expected, "{columns} {on_error:?}: {done:?}");
+            let rows = [&fast, &slow]
+                .map(|session| query(&**session, "SELECT * FROM t ORDER BY id", &[]).unwrap());
+            assert!(rows[0] == rows[1], "{columns} {on_error:?}");
+        }
+    }
+}
+
+#[test]
 fn keys_that_do_not_follow_each_other_are_told_right() {
     let engine = memory();
     let session = engine.session().unwrap();
