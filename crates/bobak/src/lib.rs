@@ -85,7 +85,7 @@ pub mod engine {
     #[cfg(feature = "sqlite")]
     pub use bobak_sqlite as sqlite;
 
-    pub use crate::backup::backup;
+    pub use crate::backup::{backup, clear_abandoned};
     pub use crate::url::open;
 }
 

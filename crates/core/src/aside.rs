@@ -1,10 +1,17 @@
 //! Files that are written beside their place and then put there, whole.
+//!
+//! Whoever writes one has it locked. So one that is left by a process that was killed is known by its
+//! lock, which nobody has: it is removed by the next who writes for the same place.
 
+use crate::durable::{rename, sync_file, sync_folder};
 use crate::{Error, ErrorKind, Result};
 use std::ffi::OsString;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How often a name is tried that another takes at the same moment.
+const TRIES: u32 = 100;
 
 /// A file that is being written, in the folder where it is to be. Dropping it removes it.
 ///
@@ -15,49 +22,63 @@ pub struct Aside {
     place: PathBuf,
     path: PathBuf,
     old: Option<Permissions>,
+    /// Locked where the system has locks that hinder nobody else.
+    _held: File,
 }
 
 impl Aside {
     /// For who is the only one of this process to write to the place: `NAME.PROCESS.new`. Where the
-    /// place is a link to a file, it is that file's.
-    ///
-    /// # Errors
-    /// `ReadOnly` where the file in its place may only be read.
-    pub fn of(place: &Path) -> Result<Self> {
-        Self::named(place, format!(".{}.new", std::process::id()))
-    }
-
-    /// For one of several: `NAME.PROCESS.NUMBER.new`. What an earlier process left under this name
+    /// place is a link to a file, it is that file's. What killed processes left for the same place
     /// is removed.
     ///
     /// # Errors
-    /// As [`of`](Aside::of); `Io`.
+    /// `ReadOnly` where the file in its place may only be read; `Busy` where this process writes it
+    /// already; `Io`, `Full`.
+    pub fn of(place: &Path) -> Result<Self> {
+        let (place, old) = resolve(place)?;
+        clear_for(&place);
+        let path = beside(&place, &format!(".{}.new", std::process::id()));
+        let doing = |error| Error::io(&format!("write {}", path.display()), error);
+        for _ in 0..TRIES {
+            // A link is followed, where somebody put one there.
+            let mut options = OpenOptions::new();
+            let file = options.write(true).create(true).truncate(false).open(&path);
+            let file = file.map_err(doing)?;
+            match hold(&file, &path) {
+                Held::Here => return Ok(Self { place, path, old, _held: file }),
+                Held::Gone => {}
+                Held::ByAnother => break,
+            }
+        }
+        let message = format!("somebody else writes {}", path.display());
+        Err(Error::new(ErrorKind::Busy, message))
+    }
+
+    /// For one of several: `NAME.PROCESS.NUMBER.new`.
+    ///
+    /// # Errors
+    /// As [`of`](Aside::of).
     pub fn one_of_many(place: &Path) -> Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let aside = Self::named(place, format!(".{}.{number}.new", std::process::id()))?;
-        match fs::remove_file(&aside.path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io(&format!("write {}", aside.path.display()), error))
+        let (place, old) = resolve(place)?;
+        clear_for(&place);
+        for _ in 0..TRIES {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = beside(&place, &format!(".{}.{number}.new", std::process::id()));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) if matches!(hold(&file, &path), Held::Here) => {
+                    return Ok(Self { place, path, old, _held: file });
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io(&format!("write {}", path.display()), error)),
             }
-            _ => Ok(aside),
         }
+        let message = format!("no name is free beside {}", place.display());
+        Err(Error::new(ErrorKind::Busy, message))
     }
 
-    fn named(place: &Path, ending: String) -> Result<Self> {
-        // The file itself is replaced where the path is a link to it.
-        let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
-        let old = fs::metadata(&place).ok().map(|old| old.permissions());
-        if old.as_ref().is_some_and(Permissions::readonly) {
-            let message = format!("{} may only be read", place.display());
-            return Err(Error::new(ErrorKind::ReadOnly, message));
-        }
-        let mut name = place.file_name().map_or_else(OsString::new, ToOwned::to_owned);
-        name.push(ending);
-        Ok(Self { path: place.with_file_name(name), place, old })
-    }
-
-    /// Where it is written.
+    /// Where it is written: an empty file at first.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -69,35 +90,161 @@ impl Aside {
         &self.place
     }
 
-    /// Puts it in its place, with the rights of the file that was there. It must have been synced.
+    /// Syncs it, and puts it in its place, with the rights of the file that was there.
     ///
     /// # Errors
     /// Of the system's; what was in its place then still is.
     pub fn put(mut self) -> std::io::Result<()> {
+        sync_file(&OpenOptions::new().write(true).open(&self.path)?, &self.path)?;
         if let Some(permissions) = self.old.take() {
             fs::set_permissions(&self.path, permissions)?;
         }
-        fs::rename(&self.path, &self.place)?;
+        rename(&self.path, &self.place)?;
+        // Nothing is left to remove; the name may be another's soon.
+        self.path.clear();
         sync_folder(&self.place)
+    }
+
+    /// Removes what killed processes left in a folder for places whose names `is_wanted` knows; gives
+    /// how many files that were. What can't be looked at or removed stays.
+    pub fn clear(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> usize {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let abandoned = entries.filter(|entry| {
+            let name = entry.file_name();
+            let place = name.to_str().and_then(place_of);
+            place.is_some_and(&is_wanted) && entry.file_type().is_ok_and(|kind| kind.is_file())
+        });
+        abandoned.filter(|entry| remove_abandoned(&entry.path())).count()
     }
 }
 
 impl Drop for Aside {
     fn drop(&mut self) {
-        // Nothing is there after `put`; what else is left is of no use, and its removal may fail
-        // for the same reason as the writing.
+        // What is left is of no use, and its removal may fail for the same reason as the writing.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Makes a change of the names in a file's folder durable.
-///
-/// # Errors
-/// Of the system's.
-pub fn sync_folder(path: &Path) -> std::io::Result<()> {
-    if cfg!(unix) {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+/// Who holds a file.
+enum Held {
+    /// This one, or nobody can tell.
+    Here,
+    /// This one, but it was removed before that.
+    Gone,
+    ByAnother,
+}
+
+/// Takes the lock of a file that was just opened.
+fn hold(file: &File, path: &Path) -> Held {
+    if !cfg!(unix) {
+        // Elsewhere a lock keeps the same process's other handles from writing.
+        return Held::Here;
     }
-    Ok(())
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Held::ByAnother,
+        // A file system without locks.
+        Err(TryLockError::Error(_)) => Held::Here,
+        Ok(()) if is_at(file, path) => Held::Here,
+        Ok(()) => Held::Gone,
+    }
+}
+
+/// Whether an open file has this name still.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |data: fs::Metadata| (data.dev(), data.ino());
+    let (own, there) = (file.metadata().map(place), fs::metadata(path).map(place));
+    own.is_ok_and(|own| there.is_ok_and(|there| own == there))
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+/// Removes a file that nobody has locked.
+fn remove_abandoned(path: &Path) -> bool {
+    if !cfg!(unix) {
+        return false;
+    }
+    // With the lock, until it is gone: who opens it meanwhile sees that it is.
+    File::open(path).is_ok_and(|file| file.try_lock().is_ok() && fs::remove_file(path).is_ok())
+}
+
+/// Removes what killed processes left beside a place.
+fn clear_for(place: &Path) {
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(name) = place.file_name().and_then(|name| name.to_str()) {
+        Aside::clear(folder.unwrap_or(Path::new(".")), |other| other == name);
+    }
+}
+
+/// The name of the place that a file is written for: that of `NAME.PROCESS.new` and
+/// `NAME.PROCESS.NUMBER.new`.
+fn place_of(name: &str) -> Option<&str> {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let (rest, last) = name.strip_suffix(".new")?.rsplit_once('.')?;
+    if !is_number(last) {
+        return None;
+    }
+    match rest.rsplit_once('.') {
+        // With a number of its own, unless the place's name ends with one.
+        Some((place, process)) if is_number(process) => Some(place),
+        _ => Some(rest),
+    }
+}
+
+/// The file itself where the path is a link to it, and its rights.
+fn resolve(place: &Path) -> Result<(PathBuf, Option<Permissions>)> {
+    let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
+    let old = fs::metadata(&place).ok().map(|old| old.permissions());
+    if old.as_ref().is_some_and(Permissions::readonly) {
+        let message = format!("{} may only be read", place.display());
+        return Err(Error::new(ErrorKind::ReadOnly, message));
+    }
+    Ok((place, old))
+}
+
+fn beside(place: &Path, ending: &str) -> PathBuf {
+    let mut name = place.file_name().map_or_else(OsString::new, ToOwned::to_owned);
+    name.push(ending);
+    place.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_left_is_known_by_its_name() {
+        assert_eq!(place_of("app.db.12.new"), Some("app.db"));
+        assert_eq!(place_of("app.db.12.3.new"), Some("app.db"));
+        for other in ["app.db", "app.new", "app.db.x.new", "app.db..new", "app.db.12.old"] {
+            assert_eq!(place_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_nobody_holds_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        for left in ["a.db.1.new", "a.db.1.7.new", "b.db.1.7.new", "a.db.new", "a.db.x.new"] {
+            fs::write(file(left), "left").unwrap();
+        }
+        let aside = Aside::one_of_many(&file("a.db")).unwrap();
+        let second = Aside::one_of_many(&file("a.db")).unwrap();
+        assert!(aside.path().exists() && second.path().exists(), "these are held");
+        assert!(!file("a.db.1.new").exists() && !file("a.db.1.7.new").exists());
+        assert!(file("b.db.1.7.new").exists() && file("a.db.new").exists());
+        let own = Aside::of(&file("a.db")).unwrap();
+        assert_eq!(Aside::of(&file("a.db")).unwrap_err().kind(), ErrorKind::Busy);
+        fs::write(own.path(), "whole").unwrap();
+        own.put().unwrap();
+        assert_eq!(fs::read(file("a.db")).unwrap(), b"whole");
+        assert_eq!(Aside::clear(folder.path(), |_| true), 1, "that of b");
+        drop((aside, second));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
 }

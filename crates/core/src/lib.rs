@@ -13,6 +13,7 @@ mod batch;
 pub mod codec;
 mod column;
 mod condition;
+pub mod durable;
 mod dynamic;
 mod engine;
 mod error;
@@ -33,7 +34,7 @@ mod value;
 pub mod memory;
 pub mod url;
 
-pub use aside::{Aside, sync_folder};
+pub use aside::Aside;
 pub use assign::{Assign, Assignment};
 pub use backup::{BackupContent, BackupJob, BackupPhase, BackupStep};
 pub use batch::{Batch, GivenKey, OnError, Outcome, Run};

@@ -12,21 +12,14 @@ const SEEDS: u64 = 2_000;
 /// When the arguments are others, and when a promise was broken: the output above names the seed.
 pub fn run(arguments: &[String]) -> Outcome {
     let (variable, number) = setting(arguments)?;
-    cargo::run_with(
-        &[(variable, &number.to_string())],
-        &[
-            "test",
-            "--release",
-            "-p",
-            "bobak-testkit",
-            "--test",
-            "it",
-            "crash::",
-            "--",
-            "--show-output",
-        ],
-        "the output above names mode, loss and seed: `cargo xtask crash --seed N` runs that one alone",
-    )
+    for (package, tests) in [("bobak-testkit", "crash::"), ("bobak", "power::")] {
+        cargo::run_with(
+            &[(variable, &number.to_string())],
+            &["test", "--release", "-p", package, "--test", "it", tests, "--", "--show-output"],
+            "the output above names mode, loss and seed: `cargo xtask crash --seed N` runs that one alone",
+        )?;
+    }
+    Ok(())
 }
 
 fn setting(arguments: &[String]) -> Outcome<(&'static str, u64)> {

@@ -2,6 +2,7 @@
 
 use super::frame::{Frame, Logged};
 use super::segment::{Reader, check_name, in_file, place_in_name};
+use bobak_core::durable::sync_folder;
 use bobak_core::{Error, ErrorKind, Field, Result, Timestamp, ValueRef};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -81,13 +82,8 @@ impl Folder {
 
     /// Has a new file's name reach the disk.
     pub fn sync(&self) -> Result<()> {
-        // Folders can't be opened everywhere; where they can't, names need no sync.
-        match File::open(&self.path) {
-            Ok(folder) => folder
-                .sync_all()
-                .map_err(|error| Error::io(&format!("sync {}", self.path.display()), error)),
-            Err(_) => Ok(()),
-        }
+        sync_folder(&self.path.join(LOCK))
+            .map_err(|error| Error::io(&format!("sync {}", self.path.display()), error))
     }
 
     /// Takes out a last file that a kill left without a head.
@@ -121,6 +117,11 @@ impl Folder {
         let last = files.len().saturating_sub(1);
         for (number, path) in files.iter().enumerate() {
             let Some(mut reader) = Reader::open(path)? else {
+                if number < last {
+                    let error =
+                        Error::new(ErrorKind::Corrupt, "it has no head, though others follow");
+                    return Err(in_file(error, path));
+                }
                 break;
             };
             check_name(&reader)?;

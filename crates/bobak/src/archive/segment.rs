@@ -3,6 +3,7 @@
 use super::folder::Folder;
 use super::frame::{self, FRAME, Frame, HEAD, Table, damaged, read_frame, read_head};
 use crate::feed::ChangePage;
+use bobak_core::durable::{sync_content, sync_file};
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -37,36 +38,47 @@ impl Reader {
         let mut file = BufReader::new(file);
         let mut head = [0; HEAD];
         file.read_exact(&mut head).map_err(doing)?;
-        let from = read_head(&head).map_err(|error| in_file(error, path))?;
+        let from = match read_head(&head) {
+            Ok(from) => from,
+            // A power cut before the head was synced may leave its length alone.
+            Err(error) if error.kind() == ErrorKind::Corrupt && length == HEAD as u64 => {
+                return Ok(None);
+            }
+            Err(error) => return Err(in_file(error, path)),
+        };
         let (path, content) = (path.to_owned(), Vec::new());
         Ok(Some(Self { path, file, content, from, place: from, bytes: HEAD as u64, length }))
     }
 
-    /// The next frame; `None` at the end, and where the last frame is not whole: what a kill leaves.
+    /// The next frame; `None` at the end, and where the last frame is not whole: what a kill or a
+    /// power cut leaves.
     ///
     /// # Errors
     /// `Corrupt`, naming the file; `Io`.
     pub fn next(&mut self) -> Result<Option<Frame<'_>>> {
-        let doing = |error| Error::io(&format!("read {}", self.path.display()), error);
+        let doing = |path: &Path, error| Error::io(&format!("read {}", path.display()), error);
         let left = self.length.saturating_sub(self.bytes);
         if left < FRAME as u64 {
             return Ok(None);
         }
         let mut head = [0; FRAME];
-        self.file.read_exact(&mut head).map_err(doing)?;
+        self.file.read_exact(&mut head).map_err(|error| doing(&self.path, error))?;
         let (length, sum) = read_frame(&head);
         let whole = (FRAME + length) as u64;
         if left < whole {
             return Ok(None);
         }
         self.content.resize(length, 0);
-        self.file.read_exact(&mut self.content).map_err(doing)?;
-        if crc32fast::hash(&self.content) != sum {
-            // A file may have grown before its last bytes were written.
-            if left == whole {
-                return Ok(None);
-            }
-            return Err(in_file(damaged("a checksum is wrong"), &self.path));
+        self.file.read_exact(&mut self.content).map_err(|error| doing(&self.path, error))?;
+        // No frame is empty: those are zeros.
+        if length == 0 || crc32fast::hash(&self.content) != sum {
+            // A file may have grown before its last bytes were written. Each frame was synced before
+            // the next, so behind an unfinished one there is none.
+            let damaged_before = self.is_frame_next(left - whole);
+            return match damaged_before.map_err(|error| doing(&self.path, error))? {
+                true => Err(in_file(damaged("a checksum is wrong"), &self.path)),
+                false => Ok(None),
+            };
         }
         let frame = frame::read(&self.content).map_err(|error| in_file(error, &self.path))?;
         self.bytes += whole;
@@ -77,6 +89,22 @@ impl Reader {
             self.place = next;
         }
         Ok(Some(frame))
+    }
+
+    /// Whether the next bytes, of so many that are left, are a whole frame.
+    fn is_frame_next(&mut self, left: u64) -> std::io::Result<bool> {
+        if left < FRAME as u64 {
+            return Ok(false);
+        }
+        let mut head = [0; FRAME];
+        self.file.read_exact(&mut head)?;
+        let (length, sum) = read_frame(&head);
+        if length == 0 || left < (FRAME + length) as u64 {
+            return Ok(false);
+        }
+        let mut content = vec![0; length];
+        self.file.read_exact(&mut content)?;
+        Ok(crc32fast::hash(&content) == sum)
     }
 
     /// Whether something unfinished stands behind what was read.
@@ -125,7 +153,7 @@ impl Writer {
         }
         let mut file = OpenOptions::new().write(true).open(path).map_err(doing)?;
         if reader.is_torn() {
-            file.set_len(reader.bytes).and_then(|()| file.sync_all()).map_err(doing)?;
+            file.set_len(reader.bytes).and_then(|()| sync_file(&file, path)).map_err(doing)?;
         }
         file.seek(SeekFrom::Start(reader.bytes)).map_err(doing)?;
         let (path, bytes, place) = (path.to_owned(), reader.bytes, reader.place);
@@ -137,7 +165,7 @@ impl Writer {
         let path = folder.file(from);
         let doing = |error| Error::io(&format!("write {}", path.display()), error);
         let mut file = File::create(&path).map_err(doing)?;
-        file.write_all(&frame::head(from)).and_then(|()| file.sync_all()).map_err(doing)?;
+        file.write_all(&frame::head(from)).and_then(|()| sync_file(&file, &path)).map_err(doing)?;
         folder.sync()?;
         let (tables, out) = (HashMap::new(), Vec::new());
         Ok(Self { path, file, bytes: HEAD as u64, place: from, tables, out })
@@ -155,28 +183,33 @@ impl Writer {
 
     /// Appends a page and syncs the file. Where that fails the file is as before.
     pub fn write(&mut self, page: &ChangePage) -> Result<()> {
-        self.out.clear();
         let mut changes = Vec::with_capacity(page.changes.len());
         for change in &page.changes {
             changes.push((self.number(&change.table)?, change));
         }
+        self.out.clear();
         frame::put_page(&mut self.out, page.next, &changes)?;
-        let written = self.file.write_all(&self.out).and_then(|()| self.file.sync_data());
+        self.append_frame()?;
+        self.place = page.next;
+        Ok(())
+    }
+
+    /// Appends a frame and syncs the file: before the next one, so that at most the last is torn.
+    fn append_frame(&mut self) -> Result<()> {
+        let written = self.file.write_all(&self.out);
+        let written = written.and_then(|()| sync_content(&self.file, &self.path));
         if let Err(error) = written {
-            // Tables that were named in it are named again. Where even this fails, what is left is
-            // unfinished, and is written over.
-            self.tables.clear();
+            // Where even this fails, what is left is unfinished, and is written over.
             let _ = self.file.set_len(self.bytes);
             let _ = self.file.seek(SeekFrom::Start(self.bytes));
             return Err(Error::io(&format!("write {}", self.path.display()), error));
         }
         self.bytes += self.out.len() as u64;
-        self.place = page.next;
         Ok(())
     }
 
-    /// The number of a table in this file, where it is named at its first need and when it has other
-    /// columns.
+    /// The number of a table in this file, which is named there at its first need and when it has
+    /// other columns.
     fn number(&mut self, table: &Arc<TableSchema>) -> Result<i64> {
         let names = table.columns().iter().map(|column| column.name.as_ref());
         if let Some(known) = self.tables.get(table.name())
@@ -186,7 +219,9 @@ impl Writer {
         }
         let last = self.tables.values().map(|known| known.number).max();
         let number = last.unwrap_or(0) + 1;
+        self.out.clear();
         frame::put_table(&mut self.out, number, table)?;
+        self.append_frame()?;
         let columns = names.map(str::to_owned).collect();
         self.tables.insert(table.name().to_owned(), Known { number, columns });
         Ok(number)

@@ -218,11 +218,16 @@ pub fn backup(
         .and_then(|()| out.try_clone());
     let writer = same_rights.map_err(|error| Error::io(&doing(), error))?;
     let stored = write_out(plain.path(), writer, &content, options, progress)?;
-    drop(plain);
-    out.sync_all().map_err(|error| Error::io(&doing(), error))?;
+    drop((plain, out));
     check_packed(packed.path(), &content, progress)?;
     put(packed, options.overwrite)?;
     Ok(BackupReport::new(content, stored, options.compression))
+}
+
+/// Removes what killed processes left of backups in a folder, for files whose names `is_wanted` knows;
+/// gives how many there were. Those that are being written stay. [`backup`] does so for its own file.
+pub fn clear_abandoned(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> usize {
+    Aside::clear(folder, is_wanted)
 }
 
 /// The engine's own backup, checked by it.

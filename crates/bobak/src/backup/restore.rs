@@ -145,7 +145,6 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
             None
         }
     };
-    file.sync_all().map_err(doing)?;
     drop(file);
     let checked = check(to, target).map_err(|error| in_backup(error, backup))?;
     let compared =

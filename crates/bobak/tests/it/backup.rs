@@ -309,6 +309,67 @@ fn the_memory_engine() {
     assert_eq!(wrong.kind(), ErrorKind::Unsupported);
 }
 
+const FOLDER: &str = "BOBAK_TEST_BACKUP_FOLDER";
+
+/// The process that is killed: takes backups of a database, and restores them, for ever.
+#[test]
+#[ignore = "run by the test below, in a process of its own"]
+fn backs_up_and_restores() {
+    let folder = std::path::PathBuf::from(std::env::var_os(FOLDER).unwrap());
+    let db = open(&url(&folder.join("app.db"), "?mode=ro"));
+    let (file, place) = (folder.join("backup"), folder.join("restored.db"));
+    let over = RestoreOptions::new().overwrite(true);
+    let compression =
+        if cfg!(feature = "compress") { Compression::Zstd } else { Compression::None };
+    let options = BackupOptions::new().overwrite(true).pauses(false);
+    for round in 0.. {
+        let none = round % 2 == 0;
+        let compression = if none { Compression::None } else { compression };
+        db.backup(&file, &options.clone().compression(compression), |_| Ok(())).unwrap();
+        Db::restore(&file, &url(&place, ""), &over).unwrap();
+        println!("\nround {round}");
+    }
+}
+
+/// Killed at many moments it leaves whole files, and what it was writing is removed by the next one.
+#[test]
+fn killed_backups_and_restores() {
+    use std::io::{BufRead, BufReader};
+    let folder = tempfile::tempdir().unwrap();
+    let db = open(&url(&folder.path().join("app.db"), ""));
+    fill(&db);
+    let (file, place) = (folder.path().join("backup"), folder.path().join("restored.db"));
+    let left = || {
+        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().ends_with(".new")).count()
+    };
+    let mut most = 0;
+    for moment in 0..12 {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "backup::backs_up_and_restores", "--ignored", "--nocapture"])
+            .env(FOLDER, folder.path())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut rounds = said.map_while(Result::ok).filter(|line| line.starts_with("round"));
+        assert!(rounds.next().is_some(), "it began");
+        // At some moment of a round, and so of either kind.
+        std::thread::sleep(std::time::Duration::from_millis(moment * 3));
+        child.kill().unwrap();
+        rounds.for_each(drop);
+        child.wait().unwrap();
+        most = most.max(left());
+        assert_eq!(Db::check_backup(&file).unwrap().rows(), ACCOUNTS as u64);
+        check(&url(&place, ""));
+    }
+    let options = BackupOptions::new().overwrite(true);
+    db.backup(&file, &options, |_| Ok(())).unwrap();
+    let over = RestoreOptions::new().overwrite(true);
+    Db::restore(&file, &url(&place, ""), &over).unwrap();
+    assert_eq!(left(), 0, "of {most} that were left none is there");
+}
+
 /// The backups that released versions have made, beside their other files.
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/tests/fixtures");
 

@@ -266,6 +266,44 @@ fn a_killed_change_of_keys() {
     assert!(with_old > 0 && with_new + with_old == 24, "{with_old} old, {with_new} new");
 }
 
+/// The power is cut at each step by which the file with the new key gets into its place.
+#[test]
+#[cfg(unix)]
+fn a_change_of_keys_and_a_power_cut() {
+    use bobak::engine::sqlite::JournalMode;
+    use bobak_testkit::crash::files::{cut_at_each_step, fail_step};
+    let open = |path: &Path, key: Key| {
+        let engine = Sqlite::builder().key(key).journal_mode(JournalMode::Delete).open(path)?;
+        Db::builder().record::<Secret>().open_engine(engine)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.db");
+    fill(&open(&path, old()).unwrap(), 50);
+    let change = || Sqlite::builder().key(old()).change_key(&path, Some(&other()));
+    for (kind, expected) in [
+        (std::io::ErrorKind::StorageFull, ErrorKind::Full),
+        (std::io::ErrorKind::Other, ErrorKind::Io),
+    ] {
+        // Before the rename it has the old key still.
+        for step in [0, 1] {
+            assert!(fail_step(step, kind, || assert_eq!(change().unwrap_err().kind(), expected)));
+            assert_eq!(count(&open(&path, old()).unwrap()), 50);
+        }
+    }
+    let states = cut_at_each_step(folder.path(), || change().unwrap()).unwrap();
+    assert!(states.len() >= 16, "{}", states.len());
+    for left in states {
+        let after = tempfile::tempdir().unwrap();
+        left.lay_out(after.path()).unwrap();
+        let file = after.path().join("app.db");
+        let db = open(&file, other()).or_else(|error| {
+            assert!(!left.done && error.kind() == ErrorKind::Denied, "{error}, {}", left.what);
+            open(&file, old())
+        });
+        assert_eq!(count(&db.unwrap()), 50, "{}", left.what);
+    }
+}
+
 #[test]
 fn backups_are_encrypted_too() {
     let folder = tempfile::tempdir().unwrap();

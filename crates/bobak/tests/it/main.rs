@@ -23,6 +23,8 @@ mod front_page;
 mod galera; // three MariaDB nodes, one of them killed
 mod host;
 mod pipelines;
+#[cfg(feature = "sqlite")]
+mod power; // power cuts under pipelines, backups and archives
 mod processes;
 mod queries;
 #[cfg(all(feature = "mysql", feature = "postgres"))]

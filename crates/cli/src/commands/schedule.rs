@@ -3,7 +3,7 @@
 use super::backup::{Compress, sentence};
 use crate::error::{Error, Result};
 use crate::output::Screen;
-use bobak::engine::{Engine, backup};
+use bobak::engine::{Engine, backup, clear_abandoned};
 use bobak::{BackupOptions, Compression, ErrorKind};
 use clap::Args;
 use std::fs;
@@ -123,6 +123,7 @@ impl Stop {
 
 impl Work {
     fn run(&self, stop: &Stop) {
+        self.clear_abandoned();
         let mut next = Instant::now() + self.first_wait();
         while !stop.wait(next.saturating_duration_since(Instant::now())) {
             next = Instant::now() + self.every;
@@ -148,6 +149,7 @@ impl Work {
             true => Err(bobak::Error::new(ErrorKind::Interrupted, "the server stops")),
         })?;
         self.clear(name, &file)?;
+        self.clear_abandoned();
         Ok(format!("{}: {}", file.display(), sentence(&report)))
     }
 
@@ -162,6 +164,12 @@ impl Work {
                 .map_err(|error| Error::io(format_args!("remove {}", file.display()), &error))?;
         }
         Ok(())
+    }
+
+    /// Removes what a server that was killed has left of its backups.
+    fn clear_abandoned(&self) {
+        let is_own = |file: &str| self.databases.iter().any(|(name, _)| is_backup_of(name, file));
+        clear_abandoned(&self.folder, is_own);
     }
 
     /// The backups of a database that are there, the oldest first.

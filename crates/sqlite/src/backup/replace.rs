@@ -4,7 +4,8 @@ use crate::error::translate;
 use crate::ffi::{self, OpenFlags};
 use crate::open;
 use crate::settings::Settings;
-use bobak_core::{Aside, Error, ErrorKind, Result, sync_folder};
+use bobak_core::durable::{rename, sync_folder};
+use bobak_core::{Aside, Error, ErrorKind, Result};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub(crate) fn replace(new: Aside, settings: &Settings, overwrite: bool) -> Resul
         // It is damaged or gone: what it left is kept until the new one is there.
         for log in logs.iter().filter(|log| log.exists()) {
             let away = beside(log, &format!(".{}.old", std::process::id()));
-            fs::rename(log, &away).map_err(doing)?;
+            rename(log, &away).map_err(doing)?;
             kept.push(away);
         }
         sync_folder(&place).map_err(doing)?;

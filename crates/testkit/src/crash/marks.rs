@@ -24,14 +24,26 @@ pub fn write(
         engine.flush()?;
     }
     // Number 0 says that the table is there.
-    for number in 0.. {
-        if number > 0 {
-            commit(engine, &table, number)?;
-        }
-        if flush && number > 0 {
-            engine.flush()?;
-        }
-        if !acknowledged(number) {
+    if !acknowledged(0) {
+        return Ok(());
+    }
+    let flush = || if flush { engine.flush() } else { Ok(()) };
+    write_on(engine, 1, &mut |number| flush().map(|()| acknowledged(number)))
+}
+
+/// Goes on with commit `next`, until `acknowledged` says `false`.
+///
+/// # Errors
+/// Those of the engine, and of `acknowledged`.
+pub fn write_on(
+    engine: &dyn Engine,
+    next: u64,
+    acknowledged: &mut dyn FnMut(u64) -> Result<bool>,
+) -> Result<()> {
+    let table = table()?;
+    for number in next.. {
+        commit(engine, &table, number)?;
+        if !acknowledged(number)? {
             break;
         }
     }

@@ -6,15 +6,19 @@
 //! the last that was acknowledged or the one under way, or an earlier one where the [`Promise`]
 //! allows it. A half transaction is the state after none.
 //!
-//! [`endure`] has the same programs on a machine whose files fail and fill up while it stays up, and
-//! [`marks`] what a process writes that is really killed.
+//! [`run_together`] has several threads write at the same time. [`endure`] has the same programs on a
+//! machine whose files fail and fill up while it stays up. [`marks`] is what a process writes that is
+//! really killed, and [`files`] cuts the power between the steps by which files are replaced.
 
 mod failures;
+pub mod files;
 mod history;
 pub mod marks;
 mod program;
+mod together;
 
 pub use failures::{Trouble, endure};
+pub use together::run_together;
 
 use crate::model::Random;
 use crate::probe::Probe;
@@ -148,13 +152,10 @@ impl<'m> Run<'m> {
             _ => self.machine.crash(),
         }
         self.machine.restart();
-        while self.random.percent(30) {
-            self.machine.crash_at(self.random.between(1, 8) as u64);
-            // Only the crash matters.
-            let _ = self.machine.open().and_then(|engine| self.program.read(&*engine));
-            self.machine.crash();
-            self.machine.restart();
-        }
+        let program = &self.program;
+        interrupt_recovery(self.machine, &mut self.random, &|engine| {
+            program.read(engine).map(drop)
+        });
         self.judge()
     }
 
@@ -197,6 +198,21 @@ impl<'m> Run<'m> {
         let rows = self.program.read(&*engine).map_err(|error| format!("unreadable: {error}"))?;
         is_sound(&*engine)?;
         self.history.settle(rows)
+    }
+}
+
+/// Goes down again while the engine recovers, sometimes more than once.
+fn interrupt_recovery(
+    machine: &dyn Machine,
+    random: &mut Random,
+    read: &dyn Fn(&dyn Engine) -> Result<()>,
+) {
+    while random.percent(30) {
+        machine.crash_at(random.between(1, 8) as u64);
+        // Only the crash matters.
+        let _ = machine.open().and_then(|engine| read(&*engine));
+        machine.crash();
+        machine.restart();
     }
 }
 

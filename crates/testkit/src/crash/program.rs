@@ -35,13 +35,21 @@ impl Program {
     /// # Errors
     /// None.
     pub(super) fn new(seed: u64) -> Result<Self> {
-        let mut table = TableSchema::builder("note")
+        Self::named(seed, "note")
+    }
+
+    /// One whose table has this name.
+    ///
+    /// # Errors
+    /// None.
+    pub(super) fn named(seed: u64, name: &str) -> Result<Self> {
+        let mut table = TableSchema::builder(name.to_owned())
             .column(ColumnSchema::of::<i64>("id"))
             .column(ColumnSchema::of::<i64>("serial").unique())
             .column(ColumnSchema::of::<String>("text"))
             .key(["id"]);
         if seed.is_multiple_of(2) {
-            table = table.index("note_text", ["text"]);
+            table = table.index(format!("{name}_text"), ["text"]);
         }
         Ok(Self { table: Arc::new(table.build()?), serial: 0 })
     }

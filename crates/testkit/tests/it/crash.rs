@@ -32,6 +32,13 @@ impl OnDisk {
             .readers(1);
         Self { disk, builder, loss }
     }
+
+    /// For several threads: syncs take long enough that others come meanwhile.
+    fn for_threads(self) -> Self {
+        self.disk.set_sync_delay(Duration::from_micros(500));
+        let builder = self.builder.busy_timeout(Duration::from_secs(30));
+        Self { builder, ..self }
+    }
 }
 
 impl Machine for OnDisk {
@@ -208,6 +215,44 @@ fn power_cut_truncate_and_persist_full_keep_everything() {
 fn power_cut_without_a_journal_on_disk_damages() {
     damages(crashes(MEMORY_FULL, &Loss::POWER, Promise::Nothing));
     damages(crashes(OFF_FULL, &Loss::POWER, Promise::Nothing));
+}
+
+/// Several threads on one engine, which commit together: what each was told is there.
+fn together(mode: Mode, losses: &[Loss], promise: Promise) {
+    let (mut tally, mut syncs) = (Tally::default(), 0);
+    for seed in seeds(24) {
+        let loss = losses[seed as usize % losses.len()];
+        let machine = OnDisk::new(seed, mode, loss).for_threads();
+        match crash::run_together(seed, 3 + seed as usize % 6, &machine, promise) {
+            Ok(more) => tally.add(more),
+            Err(what) => panic!("{mode:?}, {loss:?}, {what}"),
+        }
+        syncs += machine.disk.calls(Call::Sync);
+    }
+    println!("{mode:?}, {losses:?}: {tally:?}, {syncs} syncs");
+    let few = setting("BOBAK_CRASH_SEED").is_some();
+    assert!(few || tally.acknowledged > 500, "{tally:?}");
+    if mode.journal == JournalMode::Wal && mode.synchronous == Synchronous::Full {
+        assert!(few || syncs < tally.acknowledged, "they shared syncs: {syncs}, {tally:?}");
+    }
+}
+
+#[test]
+fn power_cut_with_several_threads_keeps_everything() {
+    for mode in [WAL_FULL, WAL_FULL_EXCLUSIVE, DELETE_EXTRA] {
+        together(mode, &Loss::POWER, Promise::Everything);
+    }
+}
+
+#[test]
+fn power_cut_with_several_threads_wal_normal_loses_the_latest_commits() {
+    together(WAL_NORMAL, &Loss::POWER, Promise::APrefix);
+}
+
+#[test]
+fn killed_with_several_threads_keeps_everything() {
+    together(WAL_FULL, &[Loss::Nothing], Promise::Everything);
+    together(DELETE_OFF, &[Loss::Nothing], Promise::Everything);
 }
 
 /// Each failed step is undone, and nothing acknowledged is lost, whatever fails and when.

@@ -1,5 +1,7 @@
 //! The page about durability names the tests that show what it says: they are there.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -26,4 +28,34 @@ fn every_test_that_the_page_names_is_there() {
     for test in tests.iter().filter(shown) {
         assert!(named.contains(test), "docs/durability.md does not name {test}");
     }
+}
+
+/// Tests of other crates are looked for in their text: `module::name` in `tests/it/module.rs`.
+#[test]
+fn every_test_of_other_crates_that_pages_name_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut there = BTreeSet::new();
+    for krate in fs::read_dir(root.join("crates")).unwrap() {
+        let Ok(files) = fs::read_dir(krate.unwrap().path().join("tests/it")) else { continue };
+        for file in files.map(|file| file.unwrap().path()) {
+            let Ok(text) = fs::read_to_string(&file) else { continue };
+            let module = file.file_stem().unwrap().to_string_lossy().into_owned();
+            let names = text.lines().filter_map(|line| line.strip_prefix("fn ")?.split('(').next());
+            there.extend(names.map(|name| format!("{module}::{name}")));
+        }
+    }
+    let mut named = 0;
+    for page in ["durability.md", "backup.md", "encryption.md"] {
+        let page = fs::read_to_string(root.join("docs").join(page)).unwrap();
+        let is_test = |span: &&str| {
+            let parts: Vec<_> = span.split("::").collect();
+            let is_name = |part: &&str| part.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+            parts.len() == 2 && parts.iter().all(is_name)
+        };
+        for name in page.split('`').skip(1).step_by(2).filter(is_test) {
+            assert!(there.contains(name), "{name} is named, and is no test");
+            named += 1;
+        }
+    }
+    assert!(named > 40, "{named}");
 }

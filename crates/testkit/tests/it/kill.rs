@@ -96,6 +96,43 @@ fn memory_loses_what_was_not_flushed() {
     assert!(open("binary", folder.path()).unwrap().0.tables().unwrap().is_empty());
 }
 
+/// The power is cut at each step of a flush: the file is the old one or the new one, and the new one
+/// when it is done. A step that fails leaves the old one, or, once it was renamed, the new one.
+#[test]
+#[cfg(unix)]
+fn a_snapshot_and_a_power_cut() {
+    use bobak_testkit::crash::files::{cut_at_each_step, fail_step};
+    for store in ["binary", "json"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (engine, _) = open(store, folder.path()).unwrap();
+        marks::write(&*engine, true, &mut |number| number < 5).unwrap();
+        marks::write_on(&*engine, 6, &mut |number| Ok(number < 9)).unwrap();
+        let states = cut_at_each_step(folder.path(), || engine.flush().unwrap()).unwrap();
+        assert!(states.len() >= 16, "{}", states.len());
+        for left in &states {
+            let after = tempfile::tempdir().unwrap();
+            left.lay_out(after.path()).unwrap();
+            let there = marks::read(&*open(store, after.path()).unwrap().0).unwrap();
+            let allowed: &[u64] = if left.done { &[9] } else { &[5, 9] };
+            assert!(allowed.contains(&there), "{store}: {there} are there, {}", left.what);
+        }
+        let kinds = [std::io::ErrorKind::StorageFull, std::io::ErrorKind::Other];
+        for (kind, expected) in kinds.into_iter().zip([ErrorKind::Full, ErrorKind::Io]) {
+            let mut step = 0;
+            while fail_step(step, kind, || {
+                if let Err(error) = engine.flush() {
+                    assert_eq!(error.kind(), expected, "{error}");
+                }
+            }) {
+                assert_eq!(marks::read(&*open(store, folder.path()).unwrap().0), Ok(9));
+                step += 1;
+            }
+            assert_eq!(step, 3, "a sync, a rename, and a sync of the folder");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left aside");
+    }
+}
+
 /// `/dev/full` takes no byte: the snapshot is written aside, so a link there is in its way.
 #[test]
 #[cfg(target_os = "linux")]

@@ -117,8 +117,8 @@ fn write_new(path: &Path, format: SnapshotFormat, state: &State) -> std::io::Res
         SnapshotFormat::Binary => binary::write(&mut file, state)?,
         SnapshotFormat::Json => json::write(&mut file, state)?,
     }
-    file.flush()?;
-    file.get_ref().sync_all()
+    // Synced when it is put in its place.
+    file.flush()
 }
 
 fn read_rest(mut file: impl Read, mut start: Vec<u8>) -> Result<Vec<u8>> {
