@@ -27,7 +27,6 @@
 mod aggregate;
 mod answer;
 mod batch;
-mod builder;
 mod call;
 mod coding;
 mod cors;
@@ -63,6 +62,5 @@ mod stream;
 mod tables;
 mod work;
 
-pub use builder::HttpBuilder;
 pub use server::HttpServer;
 pub use settings::{Settings, SqlAccess};

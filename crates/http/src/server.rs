@@ -1,26 +1,22 @@
 //! A server that runs, and what all of its requests share.
 
-use crate::HttpBuilder;
 use crate::guests::Guests;
 use crate::listener::Entrance;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use bobak_core::{Error, Result};
-use bobak_server::Listener;
+use bobak_server::{Builder, Listener, Log, Parts, Serve};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{self, Runtime};
 use tokio::sync::{Semaphore, watch};
 
 /// How often a server that stops looks whether all have gone.
 const LOOK: Duration = Duration::from_millis(10);
 /// How long work that outlasts its grace is waited for.
 const LAST: Duration = Duration::from_secs(5);
-
-/// What the builder is told about what happens.
-pub(crate) type Log = Box<dyn Fn(&str) + Send + Sync>;
 
 /// An HTTP door. It closes when it is dropped.
 pub struct HttpServer {
@@ -60,42 +56,8 @@ impl Shared {
 
 impl HttpServer {
     /// Collects the parts of a server.
-    pub fn builder() -> HttpBuilder {
-        HttpBuilder::default()
-    }
-
-    pub(crate) fn with(
-        guests: Guests,
-        settings: Settings,
-        log: Log,
-        listeners: Vec<Listener>,
-    ) -> Result<Self> {
-        let io = |error| Error::io("start the server", error);
-        let runtime = Builder::new_multi_thread()
-            .thread_name("bobak http")
-            .max_blocking_threads(settings.workers.max(1))
-            .enable_all()
-            .build()
-            .map_err(io)?;
-        let addresses = listeners.iter().filter_map(Listener::address).collect();
-        let streams = Arc::new(Semaphore::new(settings.streams));
-        let followers = Arc::new(Semaphore::new(settings.listeners));
-        let shared = Arc::new(Shared {
-            settings,
-            guests: Arc::new(guests),
-            connections: AtomicUsize::new(0),
-            streams,
-            listeners: followers,
-            metrics: Metrics::default(),
-            stop: watch::Sender::new(false),
-            log,
-        });
-        let inside = runtime.enter();
-        for listener in listeners {
-            tokio::spawn(Entrance::new(listener)?.run(Arc::clone(&shared)));
-        }
-        drop(inside);
-        Ok(Self { shared, addresses, runtime: Mutex::new(Some(runtime)) })
+    pub fn builder() -> Builder<Self> {
+        Builder::default()
     }
 
     /// The addresses of the doors over TCP, in the order in which they were named.
@@ -129,6 +91,41 @@ impl HttpServer {
             }
         }
         all
+    }
+}
+
+impl Serve for HttpServer {
+    type Settings = Settings;
+
+    fn serve(parts: Parts<Settings>) -> Result<Self> {
+        let Parts { databases, access, settings, log, listeners } = parts;
+        let guests = Guests::new(access, &databases, &settings);
+        let io = |error| Error::io("start the server", error);
+        let runtime = runtime::Builder::new_multi_thread()
+            .thread_name("bobak http")
+            .max_blocking_threads(settings.workers.max(1))
+            .enable_all()
+            .build()
+            .map_err(io)?;
+        let addresses = listeners.iter().filter_map(Listener::address).collect();
+        let streams = Arc::new(Semaphore::new(settings.streams));
+        let followers = Arc::new(Semaphore::new(settings.listeners));
+        let shared = Arc::new(Shared {
+            settings,
+            guests: Arc::new(guests),
+            connections: AtomicUsize::new(0),
+            streams,
+            listeners: followers,
+            metrics: Metrics::default(),
+            stop: watch::Sender::new(false),
+            log,
+        });
+        let inside = runtime.enter();
+        for listener in listeners {
+            tokio::spawn(Entrance::new(listener)?.run(Arc::clone(&shared)));
+        }
+        drop(inside);
+        Ok(Self { shared, addresses, runtime: Mutex::new(Some(runtime)) })
     }
 }
 

@@ -1,21 +1,43 @@
-//! What a server gives, to whom, and through which doors.
+//! What a server gives, to whom, and through which doors: the same for every protocol.
 
-use crate::Server;
-use crate::database::Databases;
 use crate::listener::Listener;
-use crate::settings::Settings;
 use bobak_core::{Engine, Error, ErrorKind, Result};
 use bobak_rights::Access;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the builder is told about what happens.
-pub(crate) type Log = Arc<dyn Fn(&str) + Send + Sync>;
+/// Is told, in a line each, what happens.
+pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Collects the parts of a [`Server`].
-#[derive(Default)]
+/// A server of some protocol, as a [`Builder`] starts it.
+pub trait Serve: Sized {
+    /// Its limits and time-outs.
+    type Settings: Default;
+
+    /// Begins to serve.
+    ///
+    /// # Errors
+    /// `Io` where the system has no threads or sockets left.
+    fn serve(parts: Parts<Self::Settings>) -> Result<Self>;
+}
+
+/// What a server is made of, checked.
+pub struct Parts<S> {
+    /// One at least, each with a name of its own.
+    pub databases: Vec<(String, Arc<dyn Engine>)>,
+    /// Who comes in, and may do what.
+    pub access: Access,
+    /// Limits and time-outs.
+    pub settings: S,
+    /// Where it says what happens.
+    pub log: Log,
+    /// Its open doors.
+    pub listeners: Vec<Listener>,
+}
+
+/// Collects the parts of a server.
 #[must_use = "a server does nothing until `start`"]
-pub struct ServerBuilder {
+pub struct Builder<S: Serve> {
     databases: Vec<(String, Arc<dyn Engine>)>,
     tokens: Vec<String>,
     users: Vec<(String, String, Vec<String>)>,
@@ -25,11 +47,29 @@ pub struct ServerBuilder {
     #[cfg(feature = "tls")]
     tls: Option<(PathBuf, PathBuf)>,
     plain: bool,
-    settings: Settings,
+    settings: S::Settings,
     log: Option<Log>,
 }
 
-impl ServerBuilder {
+impl<S: Serve> Default for Builder<S> {
+    fn default() -> Self {
+        Self {
+            databases: Vec::new(),
+            tokens: Vec::new(),
+            users: Vec::new(),
+            access: None,
+            tcp: Vec::new(),
+            unix: Vec::new(),
+            #[cfg(feature = "tls")]
+            tls: None,
+            plain: false,
+            settings: S::Settings::default(),
+            log: None,
+        }
+    }
+}
+
+impl<S: Serve> Builder<S> {
     /// Gives a database under a name. The first is that of clients who name none.
     pub fn database(self, name: &str, engine: impl Engine) -> Self {
         self.shared_database(name, Arc::new(engine))
@@ -89,8 +129,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets limits and time-outs.
-    pub fn settings(mut self, settings: Settings) -> Self {
+    /// Sets limits, time-outs, and what else the protocol lets choose.
+    pub fn settings(mut self, settings: S::Settings) -> Self {
         self.settings = settings;
         self
     }
@@ -104,28 +144,31 @@ impl ServerBuilder {
     /// Opens the doors.
     ///
     /// # Errors
-    /// `Config` where there is no database, where a door over TCP has nobody to let in, or would
-    /// be open to other machines without TLS; `Io` where an address is taken.
-    pub fn start(self) -> Result<Server> {
+    /// `Config` where there is no database, or two of one name; where a door over TCP has nobody to
+    /// let in, or would be open to other machines without TLS; `Io` where an address is taken.
+    pub fn start(self) -> Result<S> {
+        let config = |message: String| Err(Error::new(ErrorKind::Config, message));
         let access = self.access.clone().unwrap_or_default();
         self.tokens.iter().try_for_each(|token| access.add_token(token))?;
         self.users.iter().try_for_each(|(name, hash, roles)| access.add_user(name, hash, roles))?;
-        let mut databases = Databases::default();
-        for (name, engine) in &self.databases {
-            databases.add(name, Arc::clone(engine))?;
+        if self.databases.is_empty() {
+            return config("a server needs a database".to_owned());
         }
-        if databases.is_empty() {
-            return Err(Error::new(ErrorKind::Config, "a server needs a database"));
+        for (place, (name, _)) in self.databases.iter().enumerate() {
+            let twice = self.databases.iter().take(place).any(|(other, _)| other == name);
+            if name.is_empty() || twice {
+                return config(format!("a database needs a name of its own, not '{name}'"));
+            }
         }
         if !self.tcp.is_empty() && access.is_empty() {
-            let message = "a door over TCP needs a token, or a user with a password";
-            return Err(Error::new(ErrorKind::Config, message));
+            return config("a door over TCP needs a token, or a user with a password".to_owned());
         }
         let listeners = self.listeners()?;
         let log = self.log.unwrap_or_else(|| Arc::new(|_| ()));
         let told = Arc::clone(&log);
         access.log(move |line| told(line));
-        Server::with(databases, access, self.settings, log, listeners)
+        let (databases, settings) = (self.databases, self.settings);
+        S::serve(Parts { databases, access, settings, log, listeners })
     }
 
     fn listeners(&self) -> Result<Vec<Listener>> {

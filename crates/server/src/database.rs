@@ -19,7 +19,6 @@ pub(crate) struct Database {
 }
 
 /// All of a server.
-#[derive(Default)]
 pub(crate) struct Databases(Vec<Arc<Database>>);
 
 impl Database {
@@ -45,15 +44,12 @@ impl Database {
 }
 
 impl Databases {
-    pub fn add(&mut self, name: &str, engine: Arc<dyn Engine>) -> Result<()> {
-        if name.is_empty() || self.0.iter().any(|other| other.protected.name() == name) {
-            let message = format!("a database needs a name of its own, not '{name}'");
-            return Err(Error::new(ErrorKind::Config, message));
-        }
-        let protected = Protected::new(name, engine);
-        let database = Database { protected, schemas: Mutex::default() };
-        self.0.push(Arc::new(database));
-        Ok(())
+    pub fn new(databases: Vec<(String, Arc<dyn Engine>)>) -> Self {
+        let database = |(name, engine): (String, _)| {
+            let protected = Protected::new(&name, engine);
+            Arc::new(Database { protected, schemas: Mutex::default() })
+        };
+        Self(databases.into_iter().map(database).collect())
     }
 
     /// The database with this name, the first where it is empty; of those that the caller has any
@@ -78,9 +74,5 @@ impl Databases {
         let flushed: Vec<_> =
             self.0.iter().map(|database| database.protected.engine().flush()).collect();
         flushed.into_iter().collect()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }

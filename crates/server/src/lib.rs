@@ -20,7 +20,7 @@
 //! ```
 //!
 //! Who comes over TCP shows a token or a password; without TLS nobody but this machine may come,
-//! unless the [builder](ServerBuilder) is told otherwise. What each may do is in an [`Access`]: see
+//! unless the [builder](Builder) is told otherwise. What each may do is in an [`Access`]: see
 //! the crate `bobak-rights`, whose [`Guarded`] engines all doors put before their databases.
 #![cfg(unix)]
 
@@ -43,7 +43,7 @@ mod transport;
 
 pub use bobak_rights::{Access, Caller, Guarded, Protected, hash_password, hash_token, new_token};
 pub use bobak_wire::Credentials;
-pub use builder::ServerBuilder;
+pub use builder::{Builder, Log, Parts, Serve};
 pub use listener::Listener;
 pub use server::{Server, raise_file_limit};
 pub use settings::Settings;

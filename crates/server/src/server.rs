@@ -1,7 +1,6 @@
 //! A server that runs, and what all of its threads share.
 
-use crate::ServerBuilder;
-use crate::builder::Log;
+use crate::builder::{Builder, Log, Parts, Serve};
 use crate::database::Databases;
 use crate::listener::Listener;
 use crate::lobby::{Lobby, Return};
@@ -65,41 +64,8 @@ impl Shared {
 
 impl Server {
     /// Collects the parts of a server.
-    pub fn builder() -> ServerBuilder {
-        ServerBuilder::default()
-    }
-
-    pub(crate) fn with(
-        databases: Databases,
-        access: Access,
-        settings: Settings,
-        log: Log,
-        listeners: Vec<Listener>,
-    ) -> Result<Self> {
-        let io = |error| Error::io("start the server", error);
-        let addresses = listeners.iter().filter_map(Listener::address).collect();
-        let shared = Arc::new(Shared {
-            databases,
-            access,
-            settings,
-            pool: Pool::default(),
-            back: OnceLock::new(),
-            connections: Arc::default(),
-            stopping: AtomicBool::new(false),
-            stopped: AtomicBool::new(false),
-            out_of_grace: OnceLock::new(),
-            log,
-        });
-        let mut lobby = None;
-        if !listeners.is_empty() {
-            let (poll, waker) = Lobby::poll().map_err(io)?;
-            let (sender, returned) = mpsc::channel();
-            shared.back.get_or_init(|| Return { waker, sender: Mutex::new(sender) });
-            let room = Lobby::new(poll, listeners, returned, Arc::clone(&shared)).map_err(io)?;
-            let thread = std::thread::Builder::new().name("bobak lobby".to_owned());
-            lobby = Some(thread.spawn(move || room.run()).map_err(io)?);
-        }
-        Ok(Self { shared, addresses, lobby: Mutex::new(lobby) })
+    pub fn builder() -> Builder<Self> {
+        Builder::default()
     }
 
     /// The addresses of the doors over TCP, in the order in which they were named.
@@ -170,6 +136,38 @@ pub fn raise_file_limit() {
     limit.current = limit.maximum;
     // Where it may not be raised, fewer clients are served.
     let _ = setrlimit(Resource::Nofile, limit);
+}
+
+impl Serve for Server {
+    type Settings = Settings;
+
+    fn serve(parts: Parts<Settings>) -> Result<Self> {
+        let Parts { databases, access, settings, log, listeners } = parts;
+        let io = |error| Error::io("start the server", error);
+        let addresses = listeners.iter().filter_map(Listener::address).collect();
+        let shared = Arc::new(Shared {
+            databases: Databases::new(databases),
+            access,
+            settings,
+            pool: Pool::default(),
+            back: OnceLock::new(),
+            connections: Arc::default(),
+            stopping: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            out_of_grace: OnceLock::new(),
+            log,
+        });
+        let mut lobby = None;
+        if !listeners.is_empty() {
+            let (poll, waker) = Lobby::poll().map_err(io)?;
+            let (sender, returned) = mpsc::channel();
+            shared.back.get_or_init(|| Return { waker, sender: Mutex::new(sender) });
+            let room = Lobby::new(poll, listeners, returned, Arc::clone(&shared)).map_err(io)?;
+            let thread = std::thread::Builder::new().name("bobak lobby".to_owned());
+            lobby = Some(thread.spawn(move || room.run()).map_err(io)?);
+        }
+        Ok(Self { shared, addresses, lobby: Mutex::new(lobby) })
+    }
 }
 
 impl Drop for Server {

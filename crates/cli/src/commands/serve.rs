@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::engine::Engine;
 use bobak_http::HttpServer;
-use bobak_server::{Access, Server, ServerBuilder, Settings};
+use bobak_server::{Access, Builder, Server, Settings};
 use clap::Args;
 use std::fs;
 use std::io::Write;
@@ -163,7 +163,7 @@ impl Serve {
         Ok(access)
     }
 
-    fn doors(&self, mut builder: ServerBuilder) -> ServerBuilder {
+    fn doors(&self, mut builder: Builder<Server>) -> Builder<Server> {
         for address in &self.listen {
             builder = builder.tcp(address);
         }

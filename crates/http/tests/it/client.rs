@@ -4,7 +4,8 @@ use bobak_core::memory::Memory;
 use bobak_core::{
     ColumnSchema, Currency, Date, Engine, Role, SchemaChange, TableSchema, Timestamp, Type, Uuid,
 };
-use bobak_http::{HttpBuilder, HttpServer, Settings};
+use bobak_http::{HttpServer, Settings};
+use bobak_server::Builder;
 use bobak_sqlite::Sqlite;
 use serde_json::Value;
 use std::sync::Arc;
@@ -63,7 +64,7 @@ impl Door {
         Self::of(HttpServer::builder().settings(settings).shared_database("main", engine))
     }
 
-    pub fn of(builder: HttpBuilder) -> Self {
+    pub fn of(builder: Builder<HttpServer>) -> Self {
         let server = builder.token(TOKEN).tcp("127.0.0.1:0").start().expect("starts");
         let home = format!("http://{}", server.addresses()[0]);
         let config = Agent::config_builder().http_status_as_error(false).build();
