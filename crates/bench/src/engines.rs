@@ -37,7 +37,8 @@ pub fn give_flights(folder: &Path) {
 /// serves: `bobak` itself.
 #[must_use]
 pub fn remote() -> Vec<&'static dyn Engine> {
-    facade::REMOTE.iter().map(|engine| engine as &dyn Engine).collect()
+    let engines = facade::REMOTE.iter().map(|engine| engine as &dyn Engine);
+    engines.chain([&facade::HTTP as &dyn Engine]).collect()
 }
 
 /// The engines that need a database server: those whose server was [given](give) or is installed,
@@ -68,7 +69,7 @@ pub fn give(name: &str, url: &str) -> Result<(), Failure> {
 /// against itself, and shows how far from 1 a ratio wanders by chance alone.
 #[must_use]
 pub fn raw() -> Vec<&'static dyn Engine> {
-    let others: [&'static dyn Engine; 3] = [&POSTGRES, &MARIADB, &join::RAW];
+    let others: [&'static dyn Engine; 4] = [&POSTGRES, &MARIADB, &join::RAW, &facade::IN_PROCESS];
     raw::ENGINES.iter().map(|engine| engine as &dyn Engine).chain(others).collect()
 }
 

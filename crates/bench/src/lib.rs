@@ -22,7 +22,7 @@
 //!
 //! Files in the order a reader meets them: [`workload`] (the record, what is done with it, how
 //! each row is checked), [`lane`] (what an engine implements to be measured), `facade` (Bobak),
-//! `raw` (the C API), `join` (one statement over several engines), `server` (where servers are, and their raw lanes),
+//! `raw` (the C API), `http` (who asks a server), `join` (one statement over several engines), `server` (where servers are, and their raw lanes),
 //! [`engines`] (the list), `runner` (who runs when, and the clock), [`report`]. Two stand beside them: [`crash`], what is
 //! left when something goes wrong, and [`backup`], what writers notice of one.
 
@@ -31,6 +31,7 @@ pub mod crash;
 mod endless;
 pub mod engines;
 mod facade;
+mod http;
 mod join;
 pub mod lane;
 mod options;

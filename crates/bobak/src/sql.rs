@@ -97,10 +97,20 @@ impl Row for Rearranged<'_> {
 }
 
 /// Whether SQL only reads, as far as its first word tells; what is not sure is taken to write.
+#[cfg(any(test, feature = "cache"))]
 pub(crate) fn only_reads(text: &str) -> bool {
     let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
     word.is_some_and(|word| {
         ["SELECT", "VALUES", "EXPLAIN"].iter().any(|read| word.eq_ignore_ascii_case(read))
+    })
+}
+
+/// Whether SQL may write rows: not the schema, nor a setting, which no transaction takes.
+pub(crate) fn changes_rows(text: &str) -> bool {
+    let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
+    word.is_some_and(|word| {
+        let writes = ["INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE", "WITH"];
+        writes.iter().any(|write| word.eq_ignore_ascii_case(write))
     })
 }
 

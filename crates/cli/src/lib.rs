@@ -83,6 +83,8 @@ enum Command {
     User(commands::User),
     #[cfg(unix)]
     Token(commands::Token),
+    #[cfg(unix)]
+    Role(commands::Role),
     Bench(commands::Bench),
     #[command(hide = true)]
     CrashWriter(commands::CrashWriter),
@@ -135,6 +137,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::User(command) => command.run(&screen),
         #[cfg(unix)]
         Command::Token(command) => command.run(&screen),
+        #[cfg(unix)]
+        Command::Role(command) => command.run(&screen),
         Command::Bench(command) => command.run(&screen),
         Command::CrashWriter(command) => command.run(),
     };

@@ -35,6 +35,7 @@ mod policy;
 mod right;
 mod rule;
 mod secret;
+mod text;
 mod tokens;
 
 pub use access::Access;
@@ -43,3 +44,4 @@ pub use guard::{Guarded, Protected};
 pub use policy::Policy;
 pub use right::Right;
 pub use secret::{hash_password, hash_token, new_token};
+pub use text::AccessText;

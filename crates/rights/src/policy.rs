@@ -91,6 +91,15 @@ impl Policy {
         self.tokens.iter().map(|token| token.name.as_str())
     }
 
+    /// Who has a role: `user ada`, `token till-1`.
+    pub fn holders(&self, role: &str) -> impl Iterator<Item = String> {
+        let users = self.users.iter().map(|user| ("user", user));
+        let all = users.chain(self.tokens.iter().map(|token| ("token", token)));
+        let has = move |account: &Account| account.roles.iter().any(|other| other == role);
+        all.filter(move |(_, account)| has(account))
+            .map(|(kind, account)| format!("{kind} {}", account.name))
+    }
+
     pub(crate) fn user_accounts(&self) -> &[Account] {
         &self.users
     }
@@ -364,6 +373,17 @@ impl Rights {
     pub const fn expires(&self) -> Option<Timestamp> {
         self.expires
     }
+}
+
+/// Refuses what is no grant.
+///
+/// # Errors
+/// `Config`.
+pub(crate) fn check_grant(text: &str) -> Result<()> {
+    if text.contains(['\n', '\r']) {
+        return Err(Error::new(ErrorKind::Config, "a grant is one line"));
+    }
+    Grant::read(Tokens::of(text)).map(|_| ())
 }
 
 /// Whether a table is the engine's own, or a log of changes: catalogues, statistics, users.

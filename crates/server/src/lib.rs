@@ -41,7 +41,9 @@ mod stream;
 mod tls;
 mod transport;
 
-pub use bobak_rights::{Access, Caller, Guarded, Protected, hash_password, hash_token, new_token};
+pub use bobak_rights::{
+    Access, AccessText, Caller, Guarded, Protected, hash_password, hash_token, new_token,
+};
 pub use bobak_wire::Credentials;
 pub use builder::{Builder, Log, Parts, Serve};
 pub use listener::Listener;

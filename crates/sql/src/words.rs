@@ -25,6 +25,15 @@ pub fn only_reads(sql: &str) -> bool {
     }
 }
 
+/// Whether the statement may write rows: not the schema, nor a setting, which some databases change
+/// outside transactions only.
+#[must_use]
+pub fn changes_rows(sql: &str) -> bool {
+    const WRITES: [&str; 6] = ["insert", "update", "delete", "replace", "merge", "with"];
+    let first = Words::new(sql).next().unwrap_or_default();
+    WRITES.iter().any(|word| first.eq_ignore_ascii_case(word)) && !only_reads(sql)
+}
+
 fn changes(word: &str) -> bool {
     CHANGES.iter().any(|change| word.eq_ignore_ascii_case(change))
 }
@@ -103,6 +112,20 @@ mod tests {
             "update t set a = \"returning\" -- returning",
         ] {
             assert!(!gives_rows(sql), "{sql}");
+        }
+    }
+
+    #[test]
+    fn statements_that_write_rows() {
+        for sql in
+            ["insert into t values (1)", "with a as (select 1) delete from t", "Merge into t"]
+        {
+            assert!(changes_rows(sql), "{sql}");
+        }
+        for sql in
+            ["create table t(a)", "vacuum", "with a as (select 1) select * from a", "", "select 1"]
+        {
+            assert!(!changes_rows(sql), "{sql}");
         }
     }
 

@@ -130,6 +130,9 @@ impl Lane for BobakLane {
             }
             Task::Upsert => Ok(written(&self.batch(|batch, person| batch.upsert(person))?)),
             Task::ByOne2 => Err(Failure::new("lookups by threads are measured with a cache")),
+            Task::ByOneConnections | Task::DirectConnections | Task::Import => {
+                Err(Failure::new("what comes over connections is measured over HTTP"))
+            }
             Task::Join => Err(Failure::new("joins are measured over other records")),
             Task::AllVirtual => {
                 let rows = self.db.sql::<Person>("SELECT * FROM person ORDER BY id", ())?;

@@ -5,6 +5,7 @@
 
 mod cached;
 mod engine;
+mod http;
 mod lane;
 mod person;
 mod remote;
@@ -14,5 +15,6 @@ pub(crate) use cached::CACHED;
 #[cfg(feature = "encryption")]
 pub(crate) use engine::ENCRYPTED;
 pub(crate) use engine::ENGINES;
+pub(crate) use http::{HTTP, IN_PROCESS};
 pub(crate) use remote::{ENGINES as REMOTE, program};
 pub(crate) use server::SERVERS;

@@ -19,7 +19,11 @@ use crate::workload::Task;
 /// The variable that names the program which serves, where this one can't.
 pub const PROGRAM: &str = "BOBAK_BENCH_PROGRAM";
 
-const TOKEN: &str = "a token for the benchmark";
+/// What the benchmark shows a server.
+pub(super) const TOKEN: &str = "a token for the benchmark";
+
+/// What is served.
+const MEMORY: &str = "sqlite::memory:";
 
 /// The engines, in the order of the report's rows.
 pub static ENGINES: [RemoteEngine; 3] = [
@@ -60,10 +64,24 @@ pub fn program() -> Option<PathBuf> {
     })
 }
 
-/// Starts a server with these doors, and waits until it listens.
-fn start(program: &Path, doors: &[&OsStr]) -> Result<(Server, String), Failure> {
+/// The program that serves.
+///
+/// # Errors
+/// Where there is none.
+pub(super) fn required_program() -> Result<PathBuf, Failure> {
+    let message = || format!("no program to serve with: name one in {PROGRAM}");
+    program().ok_or_else(|| Failure::new(message()))
+}
+
+/// Starts a server of the database at this URL, with these doors, and waits until it listens: where
+/// that is comes back too.
+pub(super) fn start(
+    program: &Path,
+    database: &str,
+    doors: &[&OsStr],
+) -> Result<(Server, String), Failure> {
     let mut child = Command::new(program)
-        .args(["--quiet", "serve", "main=sqlite::memory:"])
+        .args(["--quiet", "serve", &format!("main={database}")])
         .args(doors)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -87,20 +105,21 @@ impl RemoteEngine {
                 std::fs::write(&tokens, TOKEN)?;
                 let doors = ["--listen".as_ref(), "127.0.0.1:0".as_ref(), "--token-file".as_ref()];
                 let doors: Vec<&OsStr> = doors.into_iter().chain([tokens.as_os_str()]).collect();
-                let (server, address) = start(program, &doors)?;
+                let (server, address) = start(program, MEMORY, &doors)?;
                 let token = TOKEN.replace(' ', "%20");
                 Ok((Some(server), format!("bobak://{address}/main?token={token}")))
             }
             Door::Unix => {
                 let socket = folder.join("socket");
-                let (server, path) = start(program, &["--unix".as_ref(), socket.as_os_str()])?;
+                let (server, path) =
+                    start(program, MEMORY, &["--unix".as_ref(), socket.as_os_str()])?;
                 Ok((Some(server), format!("bobak+unix:{}", escape(&path))))
             }
             Door::Stdio => {
                 let program = program.to_str().map(escape);
                 let program =
                     program.ok_or_else(|| Failure::new("the program's name is not UTF-8"))?;
-                Ok((None, format!("bobak+stdio:{program} serve main=sqlite::memory: --stdio")))
+                Ok((None, format!("bobak+stdio:{program} serve main={MEMORY} --stdio")))
             }
         }
     }
@@ -125,9 +144,7 @@ impl Engine for RemoteEngine {
     }
 
     fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
-        let program = program().ok_or_else(|| {
-            Failure::new(format!("no program to serve with: name one in {PROGRAM}"))
-        })?;
+        let program = required_program()?;
         let (server, url) = self.place(&program, folder)?;
         let db = Db::builder().record::<Person>().open(&url)?;
         db.create_missing_tables()?;

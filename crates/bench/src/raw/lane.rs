@@ -92,9 +92,14 @@ impl Lane for RawLane {
             Task::Update => write_cut(connection, sql::UPDATE, rows, update),
             Task::Delete => write_cut(connection, sql::DELETE, rows, delete),
             Task::Upsert => write_cut(connection, sql::UPSERT, rows, upsert),
-            Task::Direct4 | Task::Direct16 | Task::Direct64 | Task::ByOne2 | Task::Join => {
-                Err(Failure::new("the raw lane does not do this"))
-            }
+            Task::Direct4
+            | Task::Direct16
+            | Task::Direct64
+            | Task::ByOne2
+            | Task::Join
+            | Task::ByOneConnections
+            | Task::DirectConnections
+            | Task::Import => Err(Failure::new("the raw lane does not do this")),
         }
     }
 

@@ -38,6 +38,12 @@ pub enum Task {
     ByOne2,
     /// Flights joined with their airlines and planes, grouped, each table on another engine.
     Join,
+    /// As `ByOne`, over sixty-four connections that each wait for their answer.
+    ByOneConnections,
+    /// As `Direct`, over sixty-four connections that each wait for their answer.
+    DirectConnections,
+    /// All rows as one text, an object in each line.
+    Import,
 }
 
 /// A name that is no task's.
@@ -46,7 +52,7 @@ pub struct ParseTaskError(String);
 
 impl Task {
     /// All of them, in the order of the report's columns.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::Direct,
         Self::Batch,
         Self::Trans,
@@ -63,6 +69,9 @@ impl Task {
         Self::Direct64,
         Self::ByOne2,
         Self::Join,
+        Self::ByOneConnections,
+        Self::DirectConnections,
+        Self::Import,
     ];
 
     /// The name that reports and options use, such as `batch trans`.
@@ -85,17 +94,20 @@ impl Task {
             Self::Direct64 => "direct 64 threads",
             Self::ByOne2 => "by one 2 threads",
             Self::Join => "join",
+            Self::ByOneConnections => "by one 64 connections",
+            Self::DirectConnections => "direct 64 connections",
+            Self::Import => "ndjson import",
         }
     }
 
-    /// How many threads do it.
+    /// How many threads do it, or connections.
     #[must_use]
     pub const fn threads(self) -> usize {
         match self {
             Self::ByOne2 => 2,
             Self::Direct4 => 4,
             Self::Direct16 => 16,
-            Self::Direct64 => 64,
+            Self::Direct64 | Self::ByOneConnections | Self::DirectConnections => 64,
             _ => 1,
         }
     }
@@ -103,14 +115,21 @@ impl Task {
     /// Whether rows are inserted one at a time, each committed by itself.
     #[must_use]
     pub const fn is_direct(self) -> bool {
-        matches!(self, Self::Direct | Self::Direct4 | Self::Direct16 | Self::Direct64)
+        matches!(
+            self,
+            Self::Direct
+                | Self::Direct4
+                | Self::Direct16
+                | Self::Direct64
+                | Self::DirectConnections
+        )
     }
 
     /// How many of `rows` must be in the table before the clock starts.
     #[must_use]
     pub const fn rows_before(self, rows: usize) -> usize {
         match self {
-            Self::Batch | Self::Trans | Self::BatchTrans => 0,
+            Self::Batch | Self::Trans | Self::BatchTrans | Self::Import => 0,
             _ if self.is_direct() => 0,
             Self::Upsert => rows / 2,
             _ => rows,
@@ -124,6 +143,7 @@ impl Task {
             self,
             Self::ByOne
                 | Self::ByOne2
+                | Self::ByOneConnections
                 | Self::AllVirtual
                 | Self::AllDirect
                 | Self::AllBorrowed

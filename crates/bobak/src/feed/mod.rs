@@ -12,7 +12,8 @@
 //! * [`Db::as_caller`](crate::Db::as_caller) says who makes changes.
 //! * [`Db::prune_changes`](crate::Db::prune_changes) takes old ones out.
 //!
-//! What is read is in [`bobak_core::feed`]; `caller` stands in front of an engine and names who writes.
+//! What is read is in [`bobak_core::feed`]; so is what stands in front of an engine and names
+//! who writes.
 
 mod caller;
 mod db;

@@ -17,6 +17,8 @@ mod query;
 mod rekey;
 mod restore;
 #[cfg(unix)]
+mod role;
+#[cfg(unix)]
 mod schedule;
 mod schema;
 #[cfg(unix)]
@@ -38,6 +40,8 @@ pub use query::Query;
 #[cfg(feature = "encryption")]
 pub use rekey::Rekey;
 pub use restore::Restore;
+#[cfg(unix)]
+pub use role::Role;
 pub use schema::Schema;
 #[cfg(unix)]
 pub use serve::Serve;

@@ -75,3 +75,18 @@ fn a_crash_report_says_what_survived() {
     program.fails(2, "nothing called `x` is crashed", &["bench", "--crash", "--engines", "x"]);
     program.fails(2, "cannot be used with", &["bench", "--crash", "--rows", "5"]);
 }
+
+/// The program serves itself: over HTTP, in a process of its own.
+#[cfg(unix)]
+#[test]
+fn what_is_served_over_http_is_measured_like_any_engine() {
+    let program = Program::new();
+    let run = ["bench", "--rows", "200", "--repeat", "1", "--engines", "http", "--json", "r.json"];
+    let out = program.ok(&run);
+    assert!(out.contains("ndjson import"), "{out}");
+    let json: serde_json::Value = serde_json::from_str(&program.text("r.json")).expect("is JSON");
+    let cells = json["cells"].as_array().expect("has cells");
+    let names: Vec<_> = cells.iter().map(|cell| &cell["cell"]).collect();
+    assert_eq!(names, ["by one 64 connections", "direct 64 connections", "ndjson import"]);
+    assert!(cells.iter().all(|c| c["verified"] == true && c["ratio"].is_number()), "{cells:?}");
+}

@@ -12,6 +12,8 @@ mod follow; // one database kept as another is
 mod http; // its HTTP door
 mod import; // types, bad lines, packings
 mod query; // statements, parameters, types
+#[cfg(unix)]
+mod role; // roles of a server's access file
 mod round_trip; // real data in and out without a loss
 mod schema; // tables in words and in Rust
 #[cfg(unix)]

@@ -12,13 +12,13 @@ struct Item {
 }
 
 /// A server in a process of its own; killed when it is dropped.
-struct Server {
+pub struct Server {
     child: Child,
-    place: String,
+    pub place: String,
 }
 
 impl Server {
-    fn start(program: &Program, arguments: &[&str]) -> Self {
+    pub fn start(program: &Program, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
             .arg("serve")
             .args(arguments)

@@ -11,10 +11,12 @@
 
 mod change;
 mod changes;
+mod named;
 mod read;
 
 pub use change::{Change, ChangeKind};
 pub use changes::{ChangePage, Changes, ChangesIter};
+pub use named::Named;
 pub use read::{Log, Tracked, compare_number, last_id, logs, logs_in, page, tracked};
 
 use crate::{ColumnSchema, Error, ErrorKind, Result, Role, TableSchema, Type};

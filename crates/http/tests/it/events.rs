@@ -5,7 +5,7 @@ use bobak_core::feed::{TRACKED, log_schema};
 use bobak_core::{Engine, SchemaChange, TableSchema};
 use bobak_http::Settings;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +36,13 @@ impl Events {
         self.0.read_line(&mut line).expect("a line in time");
         assert!(!line.is_empty(), "it has ended");
         line.trim_end().to_owned()
+    }
+
+    /// All that comes until the server ends it.
+    pub fn rest(&mut self) -> String {
+        let mut rest = String::new();
+        self.0.read_to_string(&mut rest).expect("it ends in time");
+        rest
     }
 
     /// The next event: id, kind and data.

@@ -8,3 +8,5 @@ mod events; // live changes
 mod rights; // what somebody may not see
 mod rows; // rows, one by one and as lists
 mod streams; // imports, exports, batches, sums
+#[cfg(feature = "tls")]
+mod tls; // the same door under TLS

@@ -1,10 +1,12 @@
 //! What somebody may not see is, over HTTP too, as if it were not there.
 
-use crate::client::{Door, sqlite};
+use crate::client::{Door, TOKEN, memory, sqlite};
 use crate::events::{Events, track};
-use bobak_http::HttpServer;
+use bobak::feed::Changes;
+use bobak_http::{HttpServer, Settings, SqlAccess};
 use bobak_server::{Access, new_token};
 use serde_json::json;
+use std::sync::Arc;
 
 const ROLES: &str = "
 role clerk
@@ -56,22 +58,124 @@ fn a_clerk_sees_its_own_rows_and_nothing_else() {
 }
 
 #[test]
-fn a_clerk_hears_of_its_own_rows_only() {
-    let (mut door, token) = door();
-    let everything = door.headers.clone();
-    door.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
-    let mut events =
-        Events::listen(&door, "?since=0", &format!("authorization: Bearer {token}\r\n"));
-    door.headers = everything;
-    for name in ["bea", "ada"] {
-        door.send("POST", "/tables/person/rows", &format!(r#"{{"name":"{name}"}}"#)).ok(201);
+fn each_hears_of_its_own_rows_only() {
+    let [(ada, ada_hash), (bea, bea_hash)] = [new_token().unwrap(), new_token().unwrap()];
+    let accounts = format!("token ada {ada_hash} roles clerk\ntoken bea {bea_hash} roles clerk\n");
+    for engine in [sqlite(), memory()] {
+        track(&*engine);
+        let access = Access::from_text(&format!("{ROLES}\n{accounts}")).unwrap();
+        let builder = HttpServer::builder().access(access).shared_database("main", engine);
+        let door = Door::of(builder);
+        let listen = |query: &str, token: &str| {
+            Events::listen(&door, query, &format!("authorization: Bearer {token}\r\n"))
+        };
+        let (mut ada, mut bea, mut all) =
+            (listen("", &ada), listen("?since=0", &bea), listen("", TOKEN));
+        let send = |method: &str, path: &str, json: &str| {
+            let path = format!("/tables/person/rows{path}");
+            let status = if method == "POST" { 201 } else { 200 };
+            door.send(method, &path, json).ok(status);
+        };
+        // Nobody's, one of each, one that changes hands twice, and then goes.
+        send("POST", "", r#"{"name":"eve"}"#);
+        send("POST", "", r#"{"name":"ada"}"#);
+        send("PATCH", "/2", r#"{"rate":1}"#);
+        send("PATCH", "/2", r#"{"name":"bea"}"#);
+        send("PATCH", "/1", r#"{"rate":1}"#);
+        send("PATCH", "/2", r#"{"rate":2}"#);
+        send("PATCH", "/2", r#"{"name":"ada"}"#);
+        door.ask("DELETE", "/tables/person/rows/2", &[], "").ok(204);
+        door.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
+        // After it nothing else comes to either of them.
+        for name in ["ada", "bea"] {
+            send("POST", "", &format!(r#"{{"name":"{name}","rate":9}}"#));
+        }
+        let seen = |events: &mut Events, count: usize| -> Vec<_> {
+            (0..count)
+                .map(|_| {
+                    let (_, kind, data) = events.next();
+                    assert_eq!(data["row"].is_null(), kind == "delete", "{data}");
+                    format!("{kind} {} {}", data["key"]["id"], data["row"]["rate"])
+                })
+                .collect()
+        };
+        let of_ada = seen(&mut ada, 6).join(", ");
+        let of_bea = seen(&mut bea, 4).join(", ");
+        let wanted =
+            "insert 2 null, update 2 1, delete 2 null, insert 2 2, delete 2 null, insert 1 9";
+        assert_eq!(of_ada, wanted);
+        assert_eq!(of_bea, "insert 2 1, update 2 2, delete 2 null, insert 2 9");
+        let kinds: String = (0..11).map(|_| all.next().1.remove(0)).collect();
+        assert_eq!(kinds, "iiuuuuuddii");
     }
-    door.send("PATCH", "/tables/person/rows/2", r#"{"name":"bea"}"#).ok(200);
-    let (_, kind, data) = events.next();
-    assert_eq!((kind.as_str(), &data["row"]["name"]), ("insert", &json!("ada")));
-    let (_, kind, data) = events.next();
-    assert_eq!(
-        (kind.as_str(), &data["key"], &data["row"]),
-        ("delete", &json!({"id":2}), &json!(null))
-    );
+}
+
+#[test]
+fn who_loses_its_rights_hears_no_more() {
+    let (token, hash) = new_token().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("access");
+    let grant = |rights: &str| {
+        std::fs::write(&file, format!("role a\n{rights}\ntoken ada {hash} roles a\n")).unwrap();
+    };
+    grant("read on *");
+    let access = Access::from_file(&file).unwrap();
+    let engine = sqlite();
+    track(&*engine);
+    let builder = HttpServer::builder().access(access.clone());
+    let door = Door::of(builder.shared_database("main", engine));
+    let headers = format!("authorization: Bearer {token}\r\nconnection: close\r\n");
+    let mut events = Events::listen(&door, "", &headers);
+    door.send("POST", "/tables/person/rows", r#"{"name":"a"}"#).ok(201);
+    assert_eq!(events.next().1, "insert");
+    grant("insert on *");
+    access.reload().unwrap();
+    door.send("POST", "/tables/person/rows", r#"{"name":"b"}"#).ok(201);
+    let rest = events.rest();
+    assert!(!rest.contains("event:") && rest.ends_with("0\r\n\r\n"), "{rest}");
+}
+
+#[test]
+fn what_somebody_does_is_written_down_under_its_name() {
+    let (token, hash) = new_token().unwrap();
+    let text = format!("role a\nall on *\ntoken ada {hash} roles a\n");
+    let access = Access::from_text(&text).unwrap();
+    for engine in [sqlite(), memory()] {
+        track(&*engine);
+        let has_sql = engine.capabilities().sql;
+        let builder = HttpServer::builder().access(access.clone());
+        let mut settings = Settings::default();
+        settings.sql = SqlAccess::Write;
+        let builder = builder.settings(settings).shared_database("main", Arc::clone(&engine));
+        let mut door = Door::of(builder);
+        door.send("POST", "/tables/person/rows", r#"{"name":"operator"}"#).ok(201);
+        door.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+        let row = "/tables/person/rows/1";
+        let lines = [("content-type", "application/x-ndjson")];
+        let known = |door: &Door| [("if-match", door.get(row).header("etag").to_owned())];
+        door.send("POST", "/tables/person/rows", r#"{"name":"a"}"#).ok(201);
+        door.send("PATCH", row, r#"{"name":"b"}"#).ok(200);
+        door.send("PUT", row, r#"{"name":"c"}"#).ok(200);
+        let [(name, tag)] = known(&door);
+        let headers = [(name, tag.as_str()), ("content-type", "application/json")];
+        door.ask("PATCH", row, &headers, r#"{"name":"d"}"#).ok(200);
+        door.ask("DELETE", row, &[], "").ok(204);
+        door.send("PUT", row, r#"{"name":"e"}"#).ok(201);
+        let [(name, tag)] = known(&door);
+        door.ask("DELETE", row, &[(name, &tag)], "").ok(204);
+        let json = r#"{"name":"f"}"#;
+        door.ask("POST", "/tables/person/import", &lines, json).ok(200);
+        door.ask("POST", "/tables/person/import?commit=0", &lines, json).ok(200);
+        let line = format!(r#"{{"op":"insert","table":"person","row":{json}}}"#);
+        door.ask("POST", "/batch", &lines, &line).ok(200);
+        door.ask("POST", "/batch?commit=10", &lines, &line).ok(200);
+        if has_sql {
+            door.send("POST", "/sql", r#"{"sql":"DELETE FROM person WHERE id = 2"}"#).ok(200);
+        }
+        let changes = Changes::of(engine).limit(100).page().unwrap().changes;
+        let who: Vec<_> = changes.iter().map(|change| change.who.as_deref()).collect();
+        let expected = 11 + usize::from(has_sql);
+        assert_eq!(who[0], None);
+        assert_eq!(who[1..], vec![Some("ada"); expected]);
+    }
 }

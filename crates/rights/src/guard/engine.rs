@@ -6,10 +6,12 @@ use super::table::{TableRights, keeps, no_such_table};
 use crate::caller::Caller;
 use crate::policy::Rights;
 use crate::right::Right;
+use bobak_core::feed::Named;
 use bobak_core::{
     BackupContent, BackupJob, Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind,
     Estimate, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
 };
+use bobak_sql::changes_rows;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,8 +25,11 @@ const MOST_TABLES: usize = 1_024;
 ///   updates find none, deletes count none. A row that would come to be against a rule is refused
 ///   with `Denied`.
 /// * The caller's rights are those of the moment: see [`Caller`].
+/// * Where a table of the database is tracked, each change has the caller's name beside it.
 pub struct Guarded {
     database: Arc<Protected>,
+    /// The engine as it writes in the caller's name.
+    named: Named,
     caller: Caller,
     view: Mutex<Arc<View>>,
 }
@@ -43,7 +48,10 @@ impl Guarded {
     pub fn new(database: Arc<Protected>, caller: Caller) -> Self {
         // The right ones are looked up at the first call.
         let nothing = View { rights: None, whole: false, tables: Mutex::default() };
-        Self { database, caller, view: Mutex::new(Arc::new(nothing)) }
+        let (engine, theirs) = (Arc::clone(database.engine()), Arc::clone(&database));
+        let is_wanted = move |session: &dyn Session| theirs.tracks().ask(session);
+        let named = Named::new(engine, caller.name(), changes_rows, is_wanted);
+        Self { database, named, caller, view: Mutex::new(Arc::new(nothing)) }
     }
 
     /// Which rows of a table may be read.
@@ -188,12 +196,15 @@ impl Engine for Guarded {
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         self.view()?;
-        Ok(Box::new(GuardedSession::new(self, self.database.engine().session()?)))
+        Ok(Box::new(GuardedSession::new(self, self.named.session()?)))
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        if self.table(write.table, || self.database.engine().tables())?.writes_freely(write) {
-            return self.database.engine().write(write);
+        let engine = self.database.engine();
+        let is_free = self.table(write.table, || engine.tables())?.writes_freely(write);
+        // Beside others' if nobody wants to know whose it is.
+        if is_free && self.database.tracks().known() == Some(false) {
+            return engine.write(write);
         }
         self.session()?.write(write)
     }
@@ -216,9 +227,9 @@ impl Engine for Guarded {
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.check_alter(changes)?;
-        self.database.forget_columns();
+        self.database.forget_schema();
         let altered = self.database.engine().alter(changes);
-        self.database.forget_columns();
+        self.database.forget_schema();
         altered
     }
 

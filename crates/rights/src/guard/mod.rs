@@ -1,8 +1,8 @@
 //! A database with a caller before it.
 //!
 //! `engine` and `session` stand in the way of every operation; `table` says what the caller may do
-//! with one table, `write` and `batch` keep row rules where rows are written, and `sql` answers for
-//! SQL text.
+//! with one table, `write` and `batch` keep row rules where rows are written, `sql` answers for SQL
+//! text, and `tracks` knows whether the caller's name is written down.
 
 mod batch;
 mod change;
@@ -12,6 +12,7 @@ mod protected;
 mod session;
 mod sql;
 mod table;
+mod tracks;
 mod write;
 
 pub use engine::Guarded;

@@ -1,6 +1,7 @@
 //! A database that callers come to.
 
 use super::engine::Guarded;
+use super::tracks::Tracks;
 use crate::caller::Caller;
 use bobak_core::{ColumnSchema, Condition, Engine, Result, TableSchema};
 use std::collections::HashMap;
@@ -13,13 +14,19 @@ pub struct Protected {
     /// The columns of tables that rules are about, by the table's name in lower case: rules believe
     /// the database, not what a caller says about it.
     columns: Mutex<HashMap<String, Arc<Vec<ColumnSchema>>>>,
+    tracks: Tracks,
 }
 
 impl Protected {
     /// A database under a name.
     #[must_use]
     pub fn new(name: &str, engine: Arc<dyn Engine>) -> Arc<Self> {
-        Arc::new(Self { name: name.to_owned(), engine, columns: Mutex::default() })
+        Arc::new(Self {
+            name: name.to_owned(),
+            engine,
+            columns: Mutex::default(),
+            tracks: Tracks::default(),
+        })
     }
 
     /// The database's name.
@@ -77,8 +84,14 @@ impl Protected {
         Ok(Some(columns))
     }
 
+    /// Whether changes are written down, and with them who made them.
+    pub(super) const fn tracks(&self) -> &Tracks {
+        &self.tracks
+    }
+
     /// To be called when the schema has changed.
-    pub(super) fn forget_columns(&self) {
+    pub(super) fn forget_schema(&self) {
+        self.tracks.forget();
         self.columns.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

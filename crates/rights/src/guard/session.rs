@@ -148,9 +148,9 @@ impl Session for GuardedSession<'_> {
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.guard.check_alter(changes)?;
-        self.guard.database().forget_columns();
+        self.guard.database().forget_schema();
         let altered = self.inner.alter(changes);
-        self.guard.database().forget_columns();
+        self.guard.database().forget_schema();
         altered
     }
 

@@ -1,10 +1,12 @@
 //! Users and tokens with roles, over real sockets.
 
 use crate::doors::{TOKEN, file, folder, memory, tcp_server};
-use bobak_core::{Engine, ErrorKind, Result};
+use bobak_core::feed::Changes;
+use bobak_core::{Assign, Engine, ErrorKind, OnError, Result, SchemaChange};
 use bobak_remote::Remote;
 use bobak_server::{Access, Server, hash_password, new_token};
-use bobak_testkit::{Probe, row, tables};
+use bobak_testkit::{Entry, Probe, row, tables};
+use std::sync::Arc;
 
 #[test]
 fn each_comes_with_its_own_rights() {
@@ -62,4 +64,39 @@ fn each_comes_with_its_own_rights() {
     assert_eq!(Probe::new(&unix).unwrap().count(&person).unwrap(), 2);
     let unix = Remote::builder().user("ada", "secret").open_unix(&socket).unwrap();
     assert_eq!(Probe::new(&unix).unwrap().count(&person).unwrap(), 1);
+}
+
+#[test]
+fn what_somebody_does_is_written_down_under_its_name() {
+    let (till, hash) = new_token().unwrap();
+    let text = format!("role clerk\nread, write on tag\ntoken till {hash} roles clerk\n");
+    let access = Access::from_text(&text).unwrap();
+    let folder = folder().unwrap();
+    let tag = tables::tag().unwrap();
+    for engine in [file(folder.path()).unwrap(), memory().unwrap()] {
+        let inside = Probe::with_tables(&*engine, &[&tag]).unwrap();
+        let (table, history) = (Arc::clone(&tag), false);
+        inside.session.alter(&[SchemaChange::Track { table, history }]).unwrap();
+        let builder = Server::builder().shared_database("main", Arc::clone(&engine));
+        let builder = builder.access(access.clone()).token(TOKEN);
+        let (_server, address) = tcp_server(builder).unwrap();
+        let operator = Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
+        Probe::new(&operator).unwrap().insert(&tag, row!["0", 1.0]).unwrap();
+        let till = Remote::builder().token(&till).open_tcp(&address).unwrap();
+        let probe = Probe::new(&till).unwrap();
+        probe.insert(&tag, row!["a", 1.0]).unwrap();
+        probe.update(&tag, row!["a", 2.0]).unwrap();
+        probe.delete(&tag, row!["a"]).unwrap();
+        probe.change(&tag, None, &[Assign::Set { column: 1, value: 3.0.into() }]).unwrap();
+        // A part after the other, in one transaction of the server's.
+        let rows: Vec<_> = (0..3_000)
+            .map(|number| Entry::insert(&tag, row![format!("{number:01000}"), 1.0]))
+            .collect();
+        probe.batch(&rows, OnError::Stop).outcomes().unwrap();
+        let changes = Changes::of(Arc::clone(&engine)).limit(10_000).page().unwrap().changes;
+        let who: Vec<_> = changes.iter().map(|change| change.who.as_deref()).collect();
+        assert_eq!(who[0], None, "the operator speaks for nobody");
+        assert_eq!(who.len(), 3_005);
+        assert!(who[1..].iter().all(|who| *who == Some("till")), "{:?}", &who[..6]);
+    }
 }

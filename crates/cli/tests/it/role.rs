@@ -1,0 +1,83 @@
+//! `bobak role`: what roles may do, as the file says and as a server keeps to it.
+
+use crate::program::Program;
+use crate::serve::Server;
+use bobak::{Db, ErrorKind};
+
+#[test]
+fn roles_are_shown_and_changed() {
+    let program = Program::new();
+    program.ok(&["role", "grant", "access", "clerk", "read on item"]);
+    let mode = |name: &str| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(program.path(name)).expect("is there").permissions().mode() & 0o777
+    };
+    assert_eq!(mode("access"), 0o600, "it holds hashes");
+    let token = program.run(&["token", "till-1", "--role", "clerk"]).out;
+    program.file("access", format!("{}# tills\n{token}", program.text("access")));
+    program.ok(&[
+        "role",
+        "grant",
+        "access",
+        "clerk",
+        "insert",
+        "on",
+        "item",
+        "where",
+        "name = 'a'",
+    ]);
+    assert_eq!(
+        program.ok(&["role", "list", "access"]),
+        "clerk\n    read on item\n    insert on item where name = 'a'\n  had by token till-1\n\
+         admin\n    all on * (built in)\n  had by nobody\n"
+    );
+    let again = program.run(&["role", "grant", "access", "clerk", "read  on item"]);
+    assert!(again.err.contains("already"), "{again:?}");
+    program.ok(&["role", "revoke", "access", "clerk", "read on item"]);
+    program.ok(&["role", "grant", "access", "other", "all on *"]);
+    program.ok(&["role", "revoke", "access", "other"]);
+    let text = program.text("access");
+    assert_eq!(text, format!("role clerk\n    insert on item where name = 'a'\n# tills\n{token}"));
+    for (code, says, arguments) in [
+        (1, "expected `on`", &["role", "grant", "access", "clerk", "read item"][..]),
+        (1, "there is no right 'raed'", &["role", "grant", "access", "clerk", "raed on item"]),
+        (1, "built in", &["role", "grant", "access", "admin", "read on item"]),
+        (1, "no role 'nobody'", &["role", "revoke", "access", "nobody"]),
+        (1, "it has: insert on item", &["role", "revoke", "access", "clerk", "read on x"]),
+        (1, "'till-1' has the role 'clerk'", &["role", "revoke", "access", "clerk"]),
+        (1, "could not read nosuch", &["role", "list", "nosuch"]),
+        (2, "Usage", &["role", "grant", "access", "clerk"]),
+    ] {
+        program.fails(code, says, arguments);
+    }
+    assert_eq!(program.text("access"), text, "nothing was changed by a mistake");
+}
+
+#[test]
+fn a_server_that_runs_keeps_to_what_was_changed() {
+    let program = Program::new();
+    program.ok(&["role", "grant", "access", "clerk", "read on other"]);
+    let made = program.run(&["token", "till", "--role", "clerk"]);
+    program.file("access", program.text("access") + &made.out);
+    let file = format!("sqlite:{}", program.path("app.db").display());
+    Db::open(&file).unwrap().execute("CREATE TABLE item (id INTEGER PRIMARY KEY)", ()).unwrap();
+    let doors = ["app.db", "--listen", "127.0.0.1:0", "--access-file", "access"];
+    let server = Server::start(&program, &doors);
+    let url = format!("bobak://{}/app?token={}", server.place, made.err.trim());
+    let seen = |wanted: Result<(), ErrorKind>| {
+        let look = || {
+            let db = Db::open(&url).map_err(|error| error.kind())?;
+            db.dynamic("item").map(|_| ()).map_err(|error| error.kind())
+        };
+        let looks = |_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            look() == wanted
+        };
+        assert!((0..600).any(looks), "{wanted:?} was not seen in time: {:?}", look());
+    };
+    seen(Err(ErrorKind::Schema));
+    program.ok(&["role", "grant", "access", "clerk", "read on item"]);
+    seen(Ok(()));
+    program.ok(&["role", "revoke", "access", "clerk", "read on item"]);
+    seen(Err(ErrorKind::Schema));
+}

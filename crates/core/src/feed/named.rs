@@ -1,0 +1,216 @@
+//! An engine on which everything is done in somebody's name.
+
+use crate::{
+    BackupContent, BackupJob, Batch, Capabilities, Change, Control, Cursor, CursorId, Engine,
+    Estimate, OnError, Outcome, Result, Row, RowBuffer, SchemaChange, Session, Source, SqlGuard,
+    TableSchema, Value, Write,
+};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// An engine whose changes have a name beside them: what is written outside a transaction gets one
+/// of its own, in which the name is said. See [`Session::name_caller`].
+pub struct Named {
+    engine: Arc<dyn Engine>,
+    who: Arc<str>,
+    /// Whether a statement writes rows.
+    changes_rows: fn(&str) -> bool,
+    /// Whether the name is to be said, as asked before each write or transaction.
+    is_wanted: Wanted,
+}
+
+type Wanted = Box<dyn Fn(&dyn Session) -> bool + Send + Sync>;
+
+impl Named {
+    /// An engine, for one who is called `who`. `changes_rows` tells whether an SQL text writes rows,
+    /// as opposed to reading them or changing the schema. `is_wanted` tells, of a session that is in
+    /// no transaction, whether a name would be written down: saying it fails where no table is
+    /// [tracked](super::tracked).
+    pub fn new(
+        engine: Arc<dyn Engine>,
+        who: &str,
+        changes_rows: fn(&str) -> bool,
+        is_wanted: impl Fn(&dyn Session) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self { engine, who: Arc::from(who), changes_rows, is_wanted: Box::new(is_wanted) }
+    }
+}
+
+impl Engine for Named {
+    fn name(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.engine.capabilities()
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        let inner = self.engine.session()?;
+        let (inside, named) = (Cell::new(false), Cell::new(false));
+        Ok(Box::new(NamedSession { engine: self, inner, inside, named }))
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.engine.get(table, key, row)
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.engine.tables()
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.engine.alter(changes)
+    }
+
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        self.engine.estimate(table)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.engine.flush()
+    }
+
+    fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
+        self.engine.backup(job)
+    }
+}
+
+struct NamedSession<'e> {
+    engine: &'e Named,
+    inner: Box<dyn Session + 'e>,
+    /// Whether a transaction is open, and whether the name was said in it.
+    inside: Cell<bool>,
+    named: Cell<bool>,
+}
+
+impl NamedSession<'_> {
+    /// Runs a write in the open transaction, or in one of its own.
+    fn writing<R>(&self, write: impl FnOnce() -> Result<R>) -> Result<R> {
+        if self.inside.get() || !(self.engine.is_wanted)(&*self.inner) {
+            return write();
+        }
+        self.begin(true)?;
+        match write() {
+            Ok(done) => self.control(Control::Commit).map(|()| done),
+            Err(error) => {
+                // Nothing of it stays even where that fails.
+                let _ = self.control(Control::Rollback);
+                Err(error)
+            }
+        }
+    }
+
+    fn writing_text<R>(&self, text: &str, write: impl FnOnce() -> Result<R>) -> Result<R> {
+        // What is no statement about rows may be one that no transaction takes.
+        if (self.engine.changes_rows)(text) { self.writing(write) } else { write() }
+    }
+
+    fn begin(&self, named: bool) -> Result<()> {
+        self.inner.control(Control::Begin)?;
+        if named && let Err(error) = self.inner.name_caller(Some(&self.engine.who)) {
+            self.inner.control(Control::Rollback)?;
+            return Err(error);
+        }
+        self.inside.set(true);
+        self.named.set(named);
+        Ok(())
+    }
+}
+
+impl Session for NamedSession<'_> {
+    fn control(&self, step: Control<'_>) -> Result<()> {
+        if step == Control::Begin && !self.inside.get() {
+            return self.begin((self.engine.is_wanted)(&*self.inner));
+        }
+        if step == Control::Commit && self.named.get() {
+            // Where the transaction is lost the commit says so.
+            let _ = self.inner.name_caller(None);
+        }
+        let done = self.inner.control(step);
+        if matches!(step, Control::Commit | Control::Rollback) {
+            self.inside.set(false);
+            self.named.set(false);
+        }
+        done
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.writing(|| self.inner.write(write))
+    }
+
+    fn change(&self, change: &Change<'_>) -> Result<u64> {
+        self.writing(|| self.inner.change(change))
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        self.writing(|| self.inner.batch(batch, on_error, each))
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.inner.get(table, key, row)
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        match source {
+            Source::Select(_) => self.inner.query(source, row),
+            Source::Sql { text, .. } => self.writing_text(text, || self.inner.query(source, row)),
+        }
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        match source {
+            Source::Select(_) => self.inner.open(source),
+            Source::Sql { text, .. } => self.writing_text(text, || self.inner.open(source)),
+        }
+    }
+
+    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+        self.inner.fetch(cursor, rows)
+    }
+
+    fn close(&self, cursor: CursorId) {
+        self.inner.close(cursor);
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.inner.tables()
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.inner.alter(changes)
+    }
+
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        self.writing_text(sql, || self.inner.execute(sql, parameters))
+    }
+
+    fn name_caller(&self, who: Option<&str>) -> Result<()> {
+        // Who speaks for nobody else speaks for itself again.
+        let own = self.named.get().then_some(&*self.engine.who);
+        self.inner.name_caller(who.or(own))
+    }
+
+    fn guard_sql(&self, guard: Arc<dyn SqlGuard>) -> Result<()> {
+        self.inner.guard_sql(guard)
+    }
+}

@@ -1,0 +1,258 @@
+//! The text of an access file, whose roles can be changed while all else stays as it was written.
+
+use crate::policy::{Policy, check_grant};
+use crate::tokens::Tokens;
+use bobak_core::{Aside, Error, ErrorKind, Result};
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+/// The text of an access file. It is whole at every moment: a change that would make it wrong is
+/// refused.
+///
+/// ```
+/// let mut text = bobak_rights::AccessText::parse("role clerk\n    read on products\n")?;
+/// assert!(text.grant("clerk", "read, insert on orders where clerk = :user")?);
+/// text.revoke("clerk", Some("read on products"))?;
+/// assert_eq!(text.to_string(), "role clerk\n    read, insert on orders where clerk = :user\n");
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct AccessText {
+    lines: Vec<String>,
+    policy: Policy,
+}
+
+/// What a line is.
+#[derive(PartialEq)]
+enum Kind {
+    Role(String),
+    Grant(String),
+    Other,
+}
+
+impl AccessText {
+    /// Takes a text, an empty one too.
+    ///
+    /// # Errors
+    /// `Config`, with the number of the line.
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::of(text.lines().map(str::to_owned).collect())
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// `Io`; `Config`, with the file's name and the number of the line.
+    pub fn read(path: &Path) -> Result<Self> {
+        let shown = path.display();
+        let text = fs::read_to_string(path);
+        let text = text.map_err(|error| Error::io(&format!("read {shown}"), error))?;
+        Self::parse(&text)
+            .map_err(|error| Error::new(error.kind(), format!("{shown}: {}", error.message())))
+    }
+
+    /// Puts it in a file's place, whole: who reads the file meanwhile sees what was there, or this.
+    /// A new file is for its owner alone.
+    ///
+    /// # Errors
+    /// `Io`, `ReadOnly`.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let failed = |error| Error::io(&format!("write {}", path.display()), error);
+        let aside = Aside::one_of_many(path)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(aside.path()).map_err(failed)?;
+        file.write_all(self.to_string().as_bytes()).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+        aside.put().map_err(failed)
+    }
+
+    fn of(lines: Vec<String>) -> Result<Self> {
+        let policy = Policy::parse(&lines.join("\n"))?;
+        Ok(Self { lines, policy })
+    }
+
+    /// What it says.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The grants of a role, in order; none where it is not there.
+    #[must_use]
+    pub fn grants(&self, role: &str) -> Vec<String> {
+        let grants = self.block(role).into_iter().flat_map(|(_, grants)| grants);
+        grants.map(|(_, grant)| grant).collect()
+    }
+
+    /// Adds a grant to a role, which is made where it is not there; whether it had not got it.
+    ///
+    /// # Errors
+    /// `Config` for what is no grant, a name that no role can have.
+    pub fn grant(&mut self, role: &str, grant: &str) -> Result<bool> {
+        check_grant(grant)?;
+        let mut name = Tokens::of(role);
+        if name.name("the role's name")? != role {
+            return Err(name.expected("a name of letters, digits, _ - . : @ +"));
+        }
+        let grant = plain(grant);
+        let mut lines = self.lines.clone();
+        let line = format!("    {grant}");
+        match self.block(role) {
+            Some((_, grants)) if grants.iter().any(|(_, other)| *other == grant) => {
+                return Ok(false);
+            }
+            Some((place, grants)) => {
+                let last = grants.last().map_or(place, |(place, _)| *place);
+                lines.insert(last + 1, line);
+            }
+            None => lines.extend([format!("role {role}"), line]),
+        }
+        *self = Self::of(lines)?;
+        Ok(true)
+    }
+
+    /// Takes a grant from a role, or the whole role away.
+    ///
+    /// # Errors
+    /// `NotFound` where there is no such role, or it has no such grant; `Config` where somebody has
+    /// the role that is to go.
+    pub fn revoke(&mut self, role: &str, grant: Option<&str>) -> Result<()> {
+        let missing = |message: String| Err(Error::new(ErrorKind::NotFound, message));
+        let Some((place, grants)) = self.block(role) else {
+            return missing(format!("there is no role '{role}'"));
+        };
+        let gone: Vec<usize> = match grant.map(plain) {
+            None => grants.into_iter().map(|(place, _)| place).chain([place]).collect(),
+            Some(grant) => match grants.iter().find(|(_, other)| *other == grant) {
+                Some((place, _)) => vec![*place],
+                None => {
+                    let all: Vec<_> = grants.into_iter().map(|(_, grant)| grant).collect();
+                    let message = "has no such grant, word for word";
+                    return missing(format!(
+                        "the role '{role}' {message}; it has: {}",
+                        all.join("; ")
+                    ));
+                }
+            },
+        };
+        let stays =
+            |(place, line): (usize, &String)| (!gone.contains(&place)).then(|| line.clone());
+        *self = Self::of(self.lines.iter().enumerate().filter_map(stays).collect())?;
+        Ok(())
+    }
+
+    /// Where a role's line is, and each of its grants: all that come before the next role.
+    fn block(&self, role: &str) -> Option<(usize, Vec<(usize, String)>)> {
+        let mut kinds = self.lines.iter().map(|line| kind(line)).enumerate();
+        let wanted = Kind::Role(role.to_owned());
+        let (place, _) = kinds.find(|(_, kind)| *kind == wanted)?;
+        let own = kinds.take_while(|(_, kind)| !matches!(kind, Kind::Role(_)));
+        let grants = own.filter_map(|(place, kind)| match kind {
+            Kind::Grant(grant) => Some((place, grant)),
+            _ => None,
+        });
+        Some((place, grants.collect()))
+    }
+}
+
+impl fmt::Display for AccessText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}
+
+/// What a line is, of a text that can be read.
+fn kind(line: &str) -> Kind {
+    let line = line.trim();
+    match line.split_whitespace().next() {
+        None | Some("user" | "token") => Kind::Other,
+        Some(word) if word.starts_with('#') => Kind::Other,
+        Some("role") => {
+            let mut tokens = Tokens::of(line);
+            tokens.takes_word("role");
+            tokens.name("the role's name").map_or(Kind::Other, Kind::Role)
+        }
+        Some(_) => Kind::Grant(plain(line)),
+    }
+}
+
+/// A grant without its comment, and with one blank where several stand outside quotes.
+fn plain(grant: &str) -> String {
+    let (mut text, mut quote) = (String::new(), None);
+    for c in Tokens::of(grant).rest().chars() {
+        let is_blank = c.is_whitespace() && quote.is_none();
+        match quote {
+            None if matches!(c, '\'' | '"') => quote = Some(c),
+            Some(mark) if mark == c => quote = None,
+            _ => {}
+        }
+        if !is_blank {
+            text.push(c);
+        } else if !text.ends_with(' ') {
+            text.push(' ');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# ours\nrole clerk # at the till\n  read  on orders # all\n\n# more\n\
+        token till ID roles clerk\n  insert on orders\nrole none\nrole reader\n  read on *\n";
+
+    fn text() -> AccessText {
+        AccessText::parse(&TEXT.replace("ID", &crate::hash_token("0123456789abcdef"))).unwrap()
+    }
+
+    #[test]
+    fn grants_come_and_go_and_the_rest_stays() {
+        let mut text = text();
+        let before = text.to_string();
+        assert_eq!(text.grants("clerk"), ["read on orders", "insert on orders"]);
+        assert!(text.grants("none").is_empty() && text.grants("nobody").is_empty());
+        assert!(!text.grant("clerk", "read on  orders").unwrap(), "it has it");
+        assert!(text.grant("clerk", "update on orders where a = '  x'").unwrap());
+        assert!(text.grant("none", "read on a").unwrap());
+        assert!(text.grant("new", "all on b").unwrap());
+        assert_eq!(text.grants("none"), ["read on a"]);
+        let with = text.to_string();
+        assert!(
+            with.contains("insert on orders\n    update on orders where a = '  x'\nrole none\n")
+        );
+        assert!(with.ends_with("role new\n    all on b\n"), "{with}");
+        text.revoke("new", None).unwrap();
+        text.revoke("none", Some("read on a")).unwrap();
+        text.revoke("clerk", Some("update  on orders  where a = '  x'")).unwrap();
+        assert_eq!(text.to_string(), before);
+    }
+
+    #[test]
+    fn what_would_make_it_wrong_is_refused() {
+        let mut text = text();
+        let before = text.to_string();
+        for (role, grant) in [
+            ("clerk", "raed on a"),
+            ("clerk", "read"),
+            ("a b", "read on a"),
+            ("admin", "read on a"),
+        ] {
+            let error = text.grant(role, grant).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Config, "{role} {grant}: {error}");
+        }
+        for (role, grant, kind) in [
+            ("nobody", None, ErrorKind::NotFound),
+            ("clerk", Some("delete on orders"), ErrorKind::NotFound),
+            ("clerk", None, ErrorKind::Config),
+        ] {
+            assert_eq!(text.revoke(role, grant).unwrap_err().kind(), kind);
+        }
+        assert_eq!(text.to_string(), before);
+    }
+}
