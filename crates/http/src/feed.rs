@@ -76,6 +76,9 @@ impl Pulse {
     fn beat(&self, engine: Arc<dyn Engine>) {
         let mut changes = Changes::of(engine).limit(1);
         let mut since = changes.last_id().unwrap_or(0);
+        // Who began to listen before this looked out looks again: what came in between is no news
+        // here.
+        self.last.send_replace(since);
         loop {
             {
                 let mut beats = self.beats.lock().unwrap_or_else(PoisonError::into_inner);

@@ -103,7 +103,7 @@ mod tests {
         let address = listener.local_addr().expect("it has one");
         let server = std::thread::spawn(move || echo(listener, 2));
         let mut load = Load::connect(address, 2).expect("it listens");
-        let mut seen = vec![false; 25];
+        let mut seen = [false; 25];
         let text = |number: usize| format!("request {number}");
         load.run(
             seen.len(),

@@ -42,7 +42,8 @@ pub fn program(report: &Report) -> String {
 /// What the figures are, and which cells have other rows than the rest.
 pub fn reading(report: &Report) -> String {
     let mut text = format!(
-        "Rows per second, median of {}, {} rows; in brackets the ratio to the raw C API.",
+        "Rows per second, median of {}, {} rows; in brackets the ratio to the raw C API, of a server to its usual driver, \
+         of a door to the same engine in this process.",
         count(report.repeat),
         count(report.rows)
     );
