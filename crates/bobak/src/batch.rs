@@ -138,7 +138,7 @@ const PART_BYTES: usize = 4 << 20;
 /// it into statements of such sizes.
 const PART_ROWS: u64 = 1_024;
 /// The same, where each part costs round trips.
-const LONG_PART_ROWS: u64 = 20_000;
+const LONG_PART_ROWS: u64 = 20 * PART_ROWS;
 /// Most errors kept where outcomes are not.
 const KEPT_ERRORS: usize = 1_000;
 

@@ -250,8 +250,7 @@ impl Batch {
         let (mut rest, mut rows) = (bytes, 0);
         while !rest.is_empty() {
             let checked = codec::split_first(rest).and_then(|(row, used)| {
-                let row = EncodedRow::check(row.as_bytes())?;
-                table.check_stored(verb == Verb::Delete, &row)?;
+                table.check_encoded(verb == Verb::Delete, row.as_bytes())?;
                 Ok(used)
             });
             let used = checked.map_err(|error| error.at_row(self.rows + rows))?;

@@ -15,11 +15,11 @@
 
 use crate::{Error, ErrorKind, Result, Row, Value, ValueRef};
 
-const NULL: u8 = 0;
-const INT: u8 = 1;
-const FLOAT: u8 = 2;
-const TEXT: u8 = 3;
-const BYTES: u8 = 4;
+pub(crate) const NULL: u8 = 0;
+pub(crate) const INT: u8 = 1;
+pub(crate) const FLOAT: u8 = 2;
+pub(crate) const TEXT: u8 = 3;
+pub(crate) const BYTES: u8 = 4;
 
 /// A value of an encoded row whose text is not looked at: for those who only pass it on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,35 +79,35 @@ impl<'a> EncodedRow<'a> {
     pub fn check(bytes: &'a [u8]) -> Result<Self> {
         let row = Self::new(bytes);
         let head = 2 + row.columns * 9;
-        if bytes.len() < head.max(2) {
+        let Some((head, heap)) = bytes.split_at_checked(head) else {
             return Err(corrupt(format!("{} bytes where a row's head has {head}", bytes.len())));
-        }
-        let mut heap = 0;
-        for column in 0..row.columns {
-            let ok = match row.tag(column) {
-                NULL => row.slot(column) == [0; 8],
+        };
+        let (tags, slots) = head.split_at_checked(2 + row.columns).unwrap_or_default();
+        let (slots, _) = slots.as_chunks::<8>();
+        let mut end = 0;
+        for (column, (tag, slot)) in tags.iter().skip(2).zip(slots).enumerate() {
+            let slot = u64::from_le_bytes(*slot);
+            let ok = match *tag {
                 INT => true,
-                FLOAT => !f64::from_le_bytes(row.slot(column)).is_nan(),
                 tag @ (TEXT | BYTES) => {
-                    let (offset, length) = row.span(column);
-                    let in_order = offset == heap;
-                    heap = offset.saturating_add(length);
+                    let (start, length) = ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize);
+                    let bytes = heap.get(start..).and_then(|rest| rest.get(..length));
+                    let in_order = start == end;
+                    end = start.saturating_add(length);
                     in_order
-                        && row
-                            .heap(column)
+                        && bytes
                             .is_some_and(|bytes| tag == BYTES || std::str::from_utf8(bytes).is_ok())
                 }
+                NULL => slot == 0,
+                FLOAT => !f64::from_bits(slot).is_nan(),
                 _ => false,
             };
             if !ok {
                 return Err(corrupt(format!("column {column} of the row is damaged")));
             }
         }
-        if head + heap != bytes.len() {
-            return Err(corrupt(format!(
-                "the row has {} bytes too many",
-                bytes.len() - head - heap
-            )));
+        if end != heap.len() {
+            return Err(corrupt(format!("the row has {} bytes too many", heap.len() - end)));
         }
         Ok(row)
     }

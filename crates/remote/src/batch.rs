@@ -7,8 +7,11 @@ use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Run};
 use bobak_wire::{Answer, put_request};
 use std::collections::VecDeque;
 
-/// Bytes of rows in one part, about.
-const PART: usize = 1 << 20;
+/// Bytes of rows in one part, about: the server begins when it has the first, and works in its
+/// processor's cache.
+const PART: usize = 256 << 10;
+/// Most rows of a part; a power of two, since engines cut it into statements of such sizes.
+const PART_ROWS: u64 = 1_024;
 
 /// Some rows of a run.
 struct Piece<'a> {
@@ -41,7 +44,7 @@ pub(crate) fn send(
     let mut pieces = Vec::new();
     for run in batch.runs() {
         let handle = link.table(run.table)?;
-        cut(run, handle, PART, &mut pieces);
+        cut(run, handle, &mut pieces);
     }
     let mut parts = parts(&pieces).peekable();
     let first = parts.next().unwrap_or_default();
@@ -83,17 +86,17 @@ fn check_rows(link: &Link, batch: &Batch) -> Result<()> {
     Ok(())
 }
 
-/// Cuts a run into pieces of about so many bytes, between rows.
-fn cut<'a>(run: Run<'a>, handle: u32, size: usize, pieces: &mut Vec<Piece<'a>>) {
+/// Cuts a run into pieces that fit a part, between rows.
+fn cut<'a>(run: Run<'a>, handle: u32, pieces: &mut Vec<Piece<'a>>) {
     let bytes = run.as_bytes();
-    if bytes.len() <= size {
+    if bytes.len() <= PART && run.rows <= PART_ROWS {
         pieces.push(Piece { run, handle, bytes, rows: run.rows });
         return;
     }
     let (mut start, mut end, mut rows) = (0, 0, 0);
     for row in run.iter() {
         let next = end + FRAME + row.as_bytes().len();
-        if next - start > size && rows > 0 {
+        if rows == PART_ROWS || (next - start > PART && rows > 0) {
             let bytes = bytes.get(start..end).unwrap_or_default();
             pieces.push(Piece { run, handle, bytes, rows });
             (start, rows) = (end, 0);
@@ -108,10 +111,11 @@ fn cut<'a>(run: Run<'a>, handle: u32, size: usize, pieces: &mut Vec<Piece<'a>>) 
 fn parts<'p, 'a>(pieces: &'p [Piece<'a>]) -> impl Iterator<Item = &'p [Piece<'a>]> {
     let mut rest = pieces;
     std::iter::from_fn(move || {
-        let mut bytes = 0;
+        let (mut bytes, mut rows) = (0, 0);
         let mut fits = |piece: &Piece<'_>| {
             bytes += piece.bytes.len();
-            bytes <= PART
+            rows += piece.rows;
+            bytes <= PART && rows <= PART_ROWS
         };
         let count = rest.iter().take_while(|piece| fits(piece)).count().max(1).min(rest.len());
         let (part, after) = rest.split_at_checked(count).filter(|_| count > 0)?;

@@ -54,6 +54,8 @@ impl Remote {
         let welcome = link.welcome().clone();
         lines.give(link);
         let mut capabilities = welcome.capabilities;
+        // While the server writes a part nothing is made ready of the next.
+        capabilities.long_parts = true;
         if lines.is_shared() {
             // A transaction has the one connection for itself.
             capabilities.concurrent_readers = false;

@@ -174,14 +174,12 @@ impl<'a> Request<'a> {
                 let table = Arc::clone(handles.table(reader.u32()?)?);
                 let verb = of_number(VERBS, reader.u8()?, "a verb")?;
                 let fields = value::read_fields(reader)?;
-                let row = value::read_row(reader)?;
-                table.check_stored(verb == Verb::Delete, &row)?;
+                let row = table.check_encoded(verb == Verb::Delete, reader.bytes()?)?;
                 Self::Write { table, verb, fields, row }
             }
             Kind::Get => {
                 let table = Arc::clone(handles.table(reader.u32()?)?);
-                let key = value::read_row(reader)?;
-                table.check_stored(true, &key)?;
+                let key = table.check_encoded(true, reader.bytes()?)?;
                 Self::Get { table, key }
             }
             Kind::Control => Self::Control(control(reader)?),

@@ -1,5 +1,6 @@
 //! The steps that make a [`TableSchema`], and the checks at their end.
 
+use super::fit::Fit;
 use super::table::{Checked, Roles};
 use super::{ColumnSchema, IndexSchema, KeyGeneration, Role, TableSchema};
 use crate::{Error, ErrorKind, FieldSet, Result, Type};
@@ -124,7 +125,8 @@ impl TableSchemaBuilder {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (name, columns) = (self.name, self.columns);
-        Ok(TableSchema { id, name, columns, key, generation, indexes, roles, checked, plain })
+        let fits = columns.iter().map(Fit::of).collect();
+        Ok(TableSchema { id, name, columns, key, generation, indexes, roles, checked, plain, fits })
     }
 }
 

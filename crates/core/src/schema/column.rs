@@ -302,10 +302,7 @@ impl ColumnSchema {
         let fits = match (self.storage, value) {
             (_, ValueRef::Null) => return Ok(()),
             (_, ValueRef::Float(f)) if f.is_nan() => Err(self.refuse_stored(value)),
-            (Storage::Int, ValueRef::Int(i)) => match self.ty.integer_range() {
-                Some((low, high)) if i < low || high < i => Err(self.refuse_stored(value)),
-                _ => Ok(()),
-            },
+            (Storage::Int, ValueRef::Int(i)) if self.is_in_range(i) => Ok(()),
             (Storage::Text, ValueRef::Text(text)) => self.check_length(text),
             (Storage::Float, ValueRef::Float(_))
             | (Storage::Bytes, ValueRef::Bytes(_))
@@ -313,6 +310,12 @@ impl ColumnSchema {
             _ => Err(self.refuse_stored(value)),
         };
         fits.map_err(|error| error.in_column(self.name.clone()))
+    }
+
+    /// Whether the column's type holds the integer.
+    #[inline]
+    pub(crate) fn is_in_range(&self, integer: i64) -> bool {
+        self.ty.integer_range().is_none_or(|(low, high)| (low..=high).contains(&integer))
     }
 
     #[cold]

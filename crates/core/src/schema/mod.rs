@@ -2,6 +2,7 @@
 
 mod builder;
 mod column;
+mod fit;
 mod table;
 
 pub use builder::TableSchemaBuilder;

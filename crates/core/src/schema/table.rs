@@ -1,5 +1,6 @@
 //! A table's whole description, checked once and shared.
 
+use super::fit::Fit;
 use super::{ColumnSchema, Role, TableSchemaBuilder};
 use crate::codec::{EncodedRow, RawValue};
 use crate::{Error, ErrorKind, FieldSet, Result, Row, Storage, Type};
@@ -21,6 +22,8 @@ pub struct TableSchema {
     pub(super) checked: Vec<Checked>,
     /// See [`is_stored_plainly`](TableSchema::is_stored_plainly).
     pub(super) plain: bool,
+    /// What each column takes.
+    pub(super) fits: Vec<Fit>,
 }
 
 /// A column whose values are looked at before each write.
@@ -225,6 +228,7 @@ impl TableSchema {
             // A text is looked at again only where it may be too long.
             let fits = match (column.storage, value) {
                 (_, RawValue::Null) | (Storage::Bytes, RawValue::Bytes(_)) => true,
+                (Storage::Int, RawValue::Int(i)) => column.is_in_range(i),
                 (Storage::Text, RawValue::Text(text)) => {
                     column.max_chars.is_none_or(|max| text.len() <= max as usize)
                 }

@@ -1,0 +1,189 @@
+//! Rows from outside: whether their bytes are whole and fit their table, in one pass.
+//!
+//! This pass only tells the rows that plainly do. Of the others, those with a text of many bytes
+//! that may have few characters for one, [`EncodedRow::check`] and the columns have the last word,
+//! and say what is wrong.
+
+use super::{ColumnSchema, TableSchema};
+use crate::Storage;
+use crate::codec::{BYTES, EncodedRow, FLOAT, INT, NULL, TEXT};
+use crate::{Result, Row};
+
+/// What a column takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fit {
+    /// Integers from the one to the other.
+    Int(i64, i64),
+    Float,
+    /// Texts of so many bytes.
+    Text(usize),
+    Bytes,
+    /// Whatever the column says.
+    Other,
+}
+
+impl Fit {
+    pub fn of(column: &ColumnSchema) -> Self {
+        match column.storage {
+            Storage::Int => {
+                let (low, high) = column.ty.integer_range().unwrap_or((i64::MIN, i64::MAX));
+                Self::Int(low, high)
+            }
+            Storage::Float => Self::Float,
+            Storage::Text => Self::Text(column.max_chars.map_or(usize::MAX, |max| max as usize)),
+            Storage::Bytes => Self::Bytes,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl TableSchema {
+    /// Reads a row from outside: see [`EncodedRow::check`] and
+    /// [`check_stored`](TableSchema::check_stored), whose errors it gives.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Mismatch`, `TooLong`, `OutOfRange`.
+    #[inline]
+    pub fn check_encoded<'a>(&self, key_only: bool, bytes: &'a [u8]) -> Result<EncodedRow<'a>> {
+        let row = EncodedRow::new(bytes);
+        let fits = if key_only {
+            let key = self.key.iter().map(|place| self.fits.get(*place).unwrap_or(&Fit::Other));
+            row.len() == key.len() && are_plain(bytes, key)
+        } else {
+            row.len() == self.fits.len() && are_plain(bytes, self.fits.iter())
+        };
+        if !fits {
+            self.check_slowly(key_only, bytes)?;
+        }
+        Ok(row)
+    }
+
+    #[cold]
+    fn check_slowly(&self, key_only: bool, bytes: &[u8]) -> Result<()> {
+        self.check_stored(key_only, &EncodedRow::check(bytes)?)
+    }
+}
+
+/// Whether a row's bytes are whole, and each value plainly fits.
+#[inline]
+fn are_plain<'f>(bytes: &[u8], fits: impl ExactSizeIterator<Item = &'f Fit>) -> bool {
+    let columns = fits.len();
+    let Some((head, heap)) = bytes.split_at_checked(2 + columns * 9) else { return false };
+    let Some((tags, slots)) = head.split_at_checked(2 + columns) else { return false };
+    let (slots, _) = slots.as_chunks::<8>();
+    let (mut end, mut texts, mut others) = (0, true, false);
+    for ((tag, slot), fit) in tags.iter().skip(2).zip(slots).zip(fits) {
+        let slot = u64::from_le_bytes(*slot);
+        let (start, length) = ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize);
+        let fits = match (*tag, fit) {
+            (INT, Fit::Int(low, high)) => (*low..=*high).contains(&slot.cast_signed()),
+            (TEXT, Fit::Text(most)) => {
+                // All texts together are looked at below: so none may begin within a character.
+                texts &= heap.get(start).is_none_or(|first| first & 0xc0 != 0x80);
+                let fits = start == end && length <= *most;
+                end = start.saturating_add(length);
+                fits
+            }
+            (NULL, _) => slot == 0,
+            (FLOAT, Fit::Float) => !f64::from_bits(slot).is_nan(),
+            (BYTES, Fit::Bytes) => {
+                others |= length > 0;
+                let fits = start == end;
+                end = start.saturating_add(length);
+                fits
+            }
+            _ => false,
+        };
+        if !fits {
+            return false;
+        }
+    }
+    end == heap.len() && texts && !others && std::str::from_utf8(heap).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ErrorKind, Type, Value, codec};
+
+    fn table() -> TableSchema {
+        let column = |name, ty| ColumnSchema::new(name, ty).nullable(true);
+        TableSchema::builder("t")
+            .column(ColumnSchema::new("id", Type::I64))
+            .column(column("small", Type::I8))
+            .column(column("name", Type::Text).max_chars(3))
+            .column(column("more", Type::Text))
+            .column(column("data", Type::Bytes))
+            .column(column("ratio", Type::F64))
+            .key(["id"])
+            .build()
+            .unwrap()
+    }
+
+    fn row(values: &[Value<'_>]) -> Vec<u8> {
+        let mut out = Vec::new();
+        codec::encode_slice(&mut out, values).unwrap();
+        out.split_off(codec::FRAME)
+    }
+
+    fn values(name: &str, more: &str, data: &[u8]) -> Vec<u8> {
+        let data = Value::Bytes(data.to_vec().into());
+        let (name, more) = (name.to_owned().into(), more.to_owned().into());
+        row(&[Value::Int(1), Value::Int(-128), name, more, data, Value::Float(0.5)])
+    }
+
+    #[test]
+    fn the_quick_way_says_what_the_slow_one_says() {
+        let table = table();
+        let whole = [
+            values("abc", "déf", b""),
+            values("äöü", "", b"x\xff"),
+            values("äöüß", "", b""),
+            values("", "", b""),
+            row(&[Value::Int(1), Value::Null, Value::Null, Value::Null, Value::Null, Value::Null]),
+            row(&[
+                Value::Int(1),
+                Value::Int(128),
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                Value::Null,
+            ]),
+            row(&[Value::Int(1)]),
+            row(&[Value::Null]),
+            row(&[]),
+        ];
+        for bytes in &whole {
+            agree(&table, bytes);
+            for at in 0..bytes.len() {
+                agree(&table, &bytes[..at]);
+                for bit in 0..8 {
+                    let mut bytes = bytes.clone();
+                    bytes[at] ^= 1 << bit;
+                    agree(&table, &bytes);
+                }
+            }
+        }
+    }
+
+    fn agree(table: &TableSchema, bytes: &[u8]) {
+        for key_only in [false, true] {
+            let slow = EncodedRow::check(bytes).and_then(|row| table.check_stored(key_only, &row));
+            let quick = table.check_encoded(key_only, bytes);
+            let kind = |error: crate::Error| error.kind();
+            assert_eq!(quick.map(drop).map_err(kind), slow.map_err(kind), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_character_is_not_cut_between_two_texts() {
+        let mut bytes = values("aé", "bc", b"");
+        // "aé" and "bc" become "a\xc3" and "\xa9bc": together they are UTF-8.
+        let slots = 2 + 6;
+        bytes[slots + 2 * 8 + 4] -= 1;
+        bytes[slots + 3 * 8] -= 1;
+        bytes[slots + 3 * 8 + 4] += 1;
+        let error = table().check_encoded(false, &bytes).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
+    }
+}
