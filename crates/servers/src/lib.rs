@@ -48,6 +48,7 @@ pub use galera::Galera;
 pub use mariadb::MariaDb;
 pub use options::Options;
 pub use postgres::Postgres;
+pub use server::Server;
 pub use sharded::Sharded;
 #[cfg(feature = "tls")]
 pub use tls::Authority;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::ops::Deref;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +15,7 @@ use crate::options::percent;
 use crate::server::{Plan, Server, prepare};
 use crate::{Error, Options, Result, find, folder};
 
-/// A private MariaDB server: stops, and is removed, when it is dropped.
+/// A private MariaDB server: stops, and is removed, when it is dropped. It is a [`Server`].
 ///
 /// Its character set and collation are Debian's: `utf8mb4`, `utf8mb4_general_ci`.
 #[derive(Debug)]
@@ -60,14 +61,6 @@ impl MariaDb {
         Self { server, login: format!("bobak{}", password.unwrap_or_default()) }
     }
 
-    pub(crate) fn folder(&self) -> &Path {
-        self.server.folder()
-    }
-
-    pub(crate) fn last_words(&self) -> String {
-        self.server.last_words()
-    }
-
     /// Whether its programs are there.
     #[must_use]
     pub fn is_installed() -> bool {
@@ -98,58 +91,6 @@ impl MariaDb {
         socket(self.server.folder())
     }
 
-    /// The TCP port, on 127.0.0.1. It stays the same over restarts.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.server.port()
-    }
-
-    /// The number of its process; none while it is stopped.
-    #[must_use]
-    pub fn pid(&self) -> Option<u32> {
-        self.server.pid()
-    }
-
-    /// SIGKILL. Nothing where it is stopped.
-    ///
-    /// # Errors
-    /// Where the system does not let us wait for it.
-    pub fn kill(&self) -> Result<()> {
-        self.server.kill()
-    }
-
-    /// Starts it again on the same data and port, stopping it in order first where it runs.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
-    pub fn restart(&self) -> Result<()> {
-        self.server.restart()
-    }
-
-    /// Stops it in order, its data kept: connections are broken off, transactions rolled back.
-    ///
-    /// # Errors
-    /// As [`kill`](Self::kill).
-    pub fn stop(&self) -> Result<()> {
-        self.server.stop()
-    }
-
-    /// Halts its process: to clients it hangs, though their connections stand.
-    pub fn pause(&self) {
-        self.server.pause();
-    }
-
-    /// Lets it go on after [`pause`](Self::pause).
-    pub fn resume(&self) {
-        self.server.resume();
-    }
-
-    /// What it has logged so far.
-    #[must_use]
-    pub fn log(&self) -> String {
-        self.server.log()
-    }
-
     /// Runs SQL through the server's own client program, `mariadb`, as root in the database `bobak`; gives what it
     /// printed, one line a row, columns parted by tabs.
     ///
@@ -173,6 +114,14 @@ impl MariaDb {
             return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
         }
         Err(Error::new(format!("mariadb: {}", String::from_utf8_lossy(&output.stderr).trim_end())))
+    }
+}
+
+impl Deref for MariaDb {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.server
     }
 }
 

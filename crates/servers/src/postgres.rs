@@ -1,6 +1,7 @@
 //! A PostgreSQL server.
 
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -11,7 +12,7 @@ use crate::options::percent;
 use crate::server::{Plan, Server, prepare};
 use crate::{Error, Options, Result, find, folder};
 
-/// A private PostgreSQL server: stops, and is removed, when it is dropped.
+/// A private PostgreSQL server: stops, and is removed, when it is dropped. It is a [`Server`], of several processes.
 ///
 /// Its default collation is ICU's root where the version has that: not the order of bytes, so that a program that
 /// relies on it without asking for it is found out.
@@ -80,58 +81,6 @@ impl Postgres {
         self.server.folder().join(format!(".s.PGSQL.{}", self.port()))
     }
 
-    /// The TCP port, on 127.0.0.1. It stays the same over restarts.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.server.port()
-    }
-
-    /// The number of its first process; none while it is stopped.
-    #[must_use]
-    pub fn pid(&self) -> Option<u32> {
-        self.server.pid()
-    }
-
-    /// SIGKILL to all of its processes at once. Nothing where it is stopped.
-    ///
-    /// # Errors
-    /// Where the system does not let us wait for it.
-    pub fn kill(&self) -> Result<()> {
-        self.server.kill()
-    }
-
-    /// Starts it again on the same data and port, stopping it in order first where it runs.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
-    pub fn restart(&self) -> Result<()> {
-        self.server.restart()
-    }
-
-    /// Stops it in order, its data kept: connections are broken off, transactions rolled back.
-    ///
-    /// # Errors
-    /// As [`kill`](Self::kill).
-    pub fn stop(&self) -> Result<()> {
-        self.server.stop()
-    }
-
-    /// Halts all of its processes: to clients it hangs, though their connections stand.
-    pub fn pause(&self) {
-        self.server.pause();
-    }
-
-    /// Lets it go on after [`pause`](Self::pause).
-    pub fn resume(&self) {
-        self.server.resume();
-    }
-
-    /// What it has logged so far.
-    #[must_use]
-    pub fn log(&self) -> String {
-        self.server.log()
-    }
-
     /// Runs SQL through the server's own client program, `psql`, in the database `bobak` unless another is named;
     /// gives what it printed, one line a row, columns parted by `|`.
     ///
@@ -149,6 +98,14 @@ impl Postgres {
             return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
         }
         Err(Error::new(format!("psql: {}", String::from_utf8_lossy(&output.stderr).trim_end())))
+    }
+}
+
+impl Deref for Postgres {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.server
     }
 }
 

@@ -21,9 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a first start is tried, each time on another port: somebody may have been quicker to take one.
 const PORTS: usize = 5;
 
-/// One server, running or not.
+/// One server, running or not, on a port of 127.0.0.1.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub struct Server {
     // Before the folder: the process ends first.
     process: Mutex<Option<Process>>,
     plan: Plan,
@@ -74,7 +74,9 @@ impl Server {
         Err(last.unwrap_or_else(|| Error::new("no port was tried")))
     }
 
-    pub(crate) fn port(&self) -> u16 {
+    /// The TCP port, on 127.0.0.1. It stays the same over restarts.
+    #[must_use]
+    pub fn port(&self) -> u16 {
         self.port
     }
 
@@ -82,11 +84,15 @@ impl Server {
         self.folder.path()
     }
 
-    pub(crate) fn pid(&self) -> Option<u32> {
+    /// The number of its first process; none while it is stopped.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
         self.process().as_ref().map(Process::pid)
     }
 
-    pub(crate) fn log(&self) -> String {
+    /// What it has logged so far.
+    #[must_use]
+    pub fn log(&self) -> String {
         fs::read_to_string(log_file(self.folder())).unwrap_or_default()
     }
 
@@ -94,21 +100,33 @@ impl Server {
         last_words(self.folder())
     }
 
-    pub(crate) fn kill(&self) -> Result<()> {
+    /// SIGKILL to all of its processes at once. Nothing where it is stopped.
+    ///
+    /// # Errors
+    /// Where the system does not let us wait for it.
+    pub fn kill(&self) -> Result<()> {
         match self.process().take() {
             Some(process) => process.kill(),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn stop(&self) -> Result<()> {
+    /// Stops it in order, its data kept: connections are broken off, transactions rolled back.
+    ///
+    /// # Errors
+    /// As [`kill`](Self::kill).
+    pub fn stop(&self) -> Result<()> {
         match self.process().take() {
             Some(process) => process.stop(self.plan.stop, PATIENCE),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn restart(&self) -> Result<()> {
+    /// Starts it again on the same data and port, stopping it in order first where it runs.
+    ///
+    /// # Errors
+    /// Where it does not start, with its last words.
+    pub fn restart(&self) -> Result<()> {
         let mut process = self.process();
         if let Some(running) = process.take() {
             running.stop(self.plan.stop, PATIENCE)?;
@@ -117,13 +135,15 @@ impl Server {
         Ok(())
     }
 
-    pub(crate) fn pause(&self) {
+    /// Halts all of its processes: to clients it hangs, though their connections stand.
+    pub fn pause(&self) {
         if let Some(process) = &*self.process() {
             process.pause();
         }
     }
 
-    pub(crate) fn resume(&self) {
+    /// Lets it go on after [`pause`](Self::pause).
+    pub fn resume(&self) {
         if let Some(process) = &*self.process() {
             process.resume();
         }
