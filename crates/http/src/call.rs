@@ -6,14 +6,12 @@ use crate::model::{Base, Table};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::server::Shared;
+use crate::upload::Upload;
 use bobak_core::ErrorKind;
 use bytes::{Bytes, BytesMut};
-use http_body::Body as _;
 use hyper::StatusCode;
-use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
-use std::pin::Pin;
 use std::sync::Arc;
 
 /// A request, who makes it, and of which database.
@@ -23,7 +21,7 @@ pub(crate) struct Call {
     pub base: Arc<Base>,
     pub head: Parts,
     pub parameters: Parameters,
-    body: Incoming,
+    body: Upload,
 }
 
 impl Call {
@@ -34,7 +32,7 @@ impl Call {
         guest: Arc<Guest>,
         base: Arc<Base>,
         head: Parts,
-        body: Incoming,
+        body: Upload,
     ) -> Result<Self, Problem> {
         let parameters = Parameters::read(head.uri.query())?;
         Ok(Self { shared: Arc::clone(shared), guest, base, head, parameters, body })
@@ -68,7 +66,7 @@ impl Call {
     pub async fn body(&mut self, media: &[&str]) -> Result<Bytes, Problem> {
         self.check_media(media)?;
         let most = self.shared.settings.body;
-        if self.body.size_hint().lower() > most as u64 {
+        if self.body.least() > most as u64 {
             return Err(too_long(most));
         }
         let mut whole = Bytes::new();
@@ -96,13 +94,11 @@ impl Call {
     pub async fn next_part(&mut self) -> Result<Option<Bytes>, Problem> {
         let patience = self.shared.settings.body_timeout;
         loop {
-            let body = &mut self.body;
-            let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context));
             let late = |_| {
                 let message = "the body did not come in time";
                 Problem::new(StatusCode::REQUEST_TIMEOUT, ErrorKind::Timeout, message)
             };
-            match tokio::time::timeout(patience, frame).await.map_err(late)? {
+            match tokio::time::timeout(patience, self.body.next()).await.map_err(late)? {
                 None => return Ok(None),
                 Some(Err(error)) => {
                     return Err(Problem::bad_request(format!("the body was broken off: {error}")));

@@ -60,6 +60,7 @@ mod settings;
 mod sql;
 mod stream;
 mod tables;
+mod upload;
 mod work;
 
 pub use server::HttpServer;

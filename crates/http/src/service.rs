@@ -8,6 +8,7 @@ use crate::listener::Door;
 use crate::problem::Problem;
 use crate::route::{Resource, Route};
 use crate::server::Shared;
+use crate::upload::Upload;
 use crate::{
     aggregate, batch, coding, cors, create, events, export, import, list, openapi, row, sql, tables,
 };
@@ -27,6 +28,7 @@ pub(crate) async fn serve(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let (head, body) = request.into_parts();
+    let body = Upload::new(body, &head.headers, shared.settings.body_timeout);
     let began = Instant::now();
     let origin = head.headers.get(ORIGIN).cloned();
     let (method, coding) = (head.method.clone(), Coding::wanted(&head.headers));
@@ -68,7 +70,7 @@ async fn answer(
     door: &Door,
     route: Route,
     head: Parts,
-    body: Incoming,
+    body: Upload,
 ) -> Result<Answer, Problem> {
     let resource = route.resource;
     if head.method == Method::OPTIONS {

@@ -18,10 +18,6 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 const PART: usize = 64 << 10;
 /// How many parts may wait.
 const WAITING: usize = 4;
-/// The most that is read of a body, and passed over, after its answer is known: a client that still
-/// sends would else not see the answer.
-const REST: usize = 4 << 20;
-
 /// Where a worker writes an answer's body.
 pub(crate) struct Pipe {
     parts: mpsc::Sender<Part>,
@@ -171,17 +167,8 @@ async fn feed(call: &mut Call, parts: mpsc::Sender<Result<Bytes, Problem>>) {
             Ok(None) => (Ok(Bytes::new()), true),
             Err(problem) => (Err(problem), true),
         };
-        if parts.send(part).await.is_err() {
-            break;
-        }
-        if last {
-            return;
-        }
-    }
-    let mut rest = 0;
-    while let Ok(Some(part)) = call.next_part().await {
-        rest += part.len();
-        if rest > REST {
+        // Who needs no more of it has its answer.
+        if parts.send(part).await.is_err() || last {
             return;
         }
     }

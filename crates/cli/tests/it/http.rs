@@ -4,6 +4,8 @@ use crate::program::Program;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// A server in a process of its own; killed when it is dropped.
 struct Server {
@@ -24,7 +26,8 @@ impl Server {
         let mut line = String::new();
         let output = child.stdout.take().expect("is piped");
         BufReader::new(output).read_line(&mut line).expect("says where it listens");
-        let address = line.trim().strip_prefix("listening at http://").expect("says where");
+        let place = line.trim().strip_prefix("listening at http").expect("says where");
+        let address = place.trim_start_matches('s').strip_prefix("://").expect("says where");
         Self { address: address.to_owned(), child }
     }
 
@@ -36,9 +39,9 @@ impl Server {
              authorization: Bearer 0123456789abcdef\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         stream.write_all(request.as_bytes()).expect("sends");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("answers");
-        answer
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("answers");
+        String::from_utf8_lossy(&answer).into_owned()
     }
 }
 
@@ -71,6 +74,39 @@ fn any_table_of_a_file_is_served_until_a_signal() {
     let id = server.child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().expect("kills").success());
     assert!(server.child.wait().expect("ends").success());
+}
+
+/// Under TLS, from a client that trusts the certificate: beside a door of the program's own protocol.
+#[test]
+fn under_tls() {
+    let program = Program::new();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("is made");
+    program.file("chain.pem", made.cert.pem()).file("key.pem", made.signing_key.serialize_pem());
+    program.file("tokens", "0123456789abcdef\n");
+    let flags = ["--tls-cert", "chain.pem", "--tls-key", "key.pem", "--token-file", "tokens"];
+    let server = Server::start(&program, &flags);
+    let port = server.address.rsplit_once(':').expect("has a port").1;
+    let root = Certificate::from_pem(made.cert.pem().as_bytes()).expect("is a certificate");
+    let tls = TlsConfig::builder()
+        .root_certs(RootCerts::from([root]))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .build();
+    let agent = ureq::Agent::config_builder().tls_config(tls).build().new_agent();
+    let ask = |path: &str| {
+        let url = format!("https://localhost:{port}{path}");
+        let mut answer =
+            agent.get(url).header("authorization", "Bearer 0123456789abcdef").call()?;
+        answer.body_mut().read_to_string()
+    };
+    assert_eq!(ask("/tables").expect("answers"), "{\"tables\":[]}\n");
+    assert!(matches!(ask("/tables/x"), Err(ureq::Error::StatusCode(404))));
+    let plain = server.ask("GET /health", "");
+    assert!(!plain.starts_with("HTTP/1.1 200"), "{plain}");
+    let half = &["serve", "app.db", "--http", "127.0.0.1:0", "--tls-cert", "chain.pem"];
+    program.fails(2, "--tls-key", half);
+    let wrong = [&["serve", "app.db", "--http", "127.0.0.1:0"], &flags[..]].concat();
+    program.file("key.pem", "no key");
+    program.fails(1, "could not use key.pem for TLS", &wrong);
 }
 
 #[test]

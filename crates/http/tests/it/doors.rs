@@ -202,3 +202,34 @@ fn requests_under_way_are_answered_when_the_server_stops() {
     assert!(door.server.stop());
     drop(idle);
 }
+
+/// Its body comes after the answer is known: the next request still finds the connection open.
+#[test]
+fn a_refused_request_does_not_cost_the_connection() {
+    let door = Door::open();
+    let mut stream = raw(door.server.addresses()[0]);
+    let token = format!("authorization: Bearer {TOKEN}");
+    for (line, authorization, status) in [
+        ("POST /tables/person/rows/1", token.as_str(), "405"),
+        ("POST /tables/nobody/rows", &token, "404"),
+        ("POST /tables/person/rows?x=1", &token, "400"),
+        ("POST /tables/person/import", &token, "415"),
+        ("POST /tables/person/rows", "accept: */*", "401"),
+        ("DELETE /tables/person/rows/1", &token, "404"),
+        ("GET /health", &token, "200"),
+    ] {
+        let head = format!("{line} HTTP/1.1\r\nhost: x\r\n{authorization}\r\n");
+        stream.write_all(format!("{head}content-length: 200000\r\n\r\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        while !answer.contains("\r\n\r\n") {
+            let mut byte = [0];
+            assert_eq!(stream.read(&mut byte).unwrap(), 1, "{line}: {answer}");
+            answer.push(char::from(byte[0]));
+        }
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{line}: {answer}");
+        let length = answer.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let mut body = vec![0; length.unwrap_or("0").trim().parse().unwrap()];
+        stream.read_exact(&mut body).unwrap();
+        stream.write_all(&[b'x'; 200_000]).unwrap();
+    }
+}
