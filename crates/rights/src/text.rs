@@ -61,13 +61,11 @@ impl AccessText {
     pub fn write(&self, path: &Path) -> Result<()> {
         let failed = |error| Error::io(&format!("write {}", path.display()), error);
         let aside = Aside::one_of_many(path)?;
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
+        let mut file = OpenOptions::new().write(true).open(aside.path()).map_err(failed)?;
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(aside.path()).map_err(failed)?;
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))
+            .map_err(failed)?;
         file.write_all(self.to_string().as_bytes()).map_err(failed)?;
-        file.sync_all().map_err(failed)?;
         aside.put().map_err(failed)
     }
 
