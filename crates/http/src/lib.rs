@@ -36,6 +36,7 @@ mod events;
 mod export;
 mod feed;
 mod guests;
+mod home;
 mod import;
 mod json;
 mod key;

@@ -72,6 +72,7 @@ impl Problem {
     pub fn into_answer(self) -> Answer {
         let mut body = String::with_capacity(256);
         write_problem(&mut body, self.status, &self.error, &self.more);
+        body.push('\n');
         let mut answer = Answer::text(self.status, "application/problem+json", body);
         let headers = answer.headers_mut();
         headers.extend(self.headers.into_iter().map(|(name, value)| (Some(name), value)));

@@ -13,6 +13,7 @@ pub(crate) struct Route {
 /// What a request is about.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
+    Home,
     Health,
     Metrics,
     Databases,
@@ -45,6 +46,7 @@ impl Route {
             ["health"] if database.is_none() => Resource::Health,
             ["metrics"] if database.is_none() => Resource::Metrics,
             ["databases"] if database.is_none() => Resource::Databases,
+            [""] => Resource::Home,
             ["openapi.json"] => Resource::OpenApi,
             ["tables"] => Resource::Tables,
             ["tables", table] => Resource::Table(decode(table)?),
@@ -64,7 +66,7 @@ impl Route {
 
 impl Resource {
     /// The paths, with names for what varies: what metrics are kept by.
-    pub const TEMPLATES: [&str; 15] = [
+    pub const TEMPLATES: [&str; 16] = [
         "/health",
         "/metrics",
         "/databases",
@@ -79,10 +81,11 @@ impl Resource {
         "/tables/{table}/changes",
         "/batch",
         "/sql",
+        "/",
         "other",
     ];
     /// The place in that list of what no route leads to.
-    pub const OTHER: usize = 14;
+    pub const OTHER: usize = 15;
 
     /// Its place in that list.
     pub const fn place(&self) -> usize {
@@ -101,6 +104,7 @@ impl Resource {
             Self::Changes(_) => 11,
             Self::Batch => 12,
             Self::Sql => 13,
+            Self::Home => 14,
         }
     }
 
@@ -142,8 +146,17 @@ mod tests {
         assert_eq!(of("/tables/t/rows/"), Some((None, Resource::Row(text("t"), text("")))));
         assert_eq!(of("/databases"), Some((None, Resource::Databases)));
         assert_eq!(of("/tables/.."), Some((None, Resource::Table(text("..")))));
-        for path in ["", "/", "*", "//", "/tables/t/", "/tables/t/rows/1/2", "/databases/x/health"]
-        {
+        assert_eq!(of("/"), Some((None, Resource::Home)));
+        assert_eq!(of("/databases/x/"), Some((Some(text("x")), Resource::Home)));
+        for path in [
+            "",
+            "/databases/",
+            "*",
+            "//",
+            "/tables/t/",
+            "/tables/t/rows/1/2",
+            "/databases/x/health",
+        ] {
             assert_eq!(of(path), None, "{path}");
         }
         assert_eq!(of("/tables/%ff"), None);

@@ -10,7 +10,8 @@ use crate::route::{Resource, Route};
 use crate::server::Shared;
 use crate::upload::Upload;
 use crate::{
-    aggregate, batch, coding, cors, create, events, export, import, list, openapi, row, sql, tables,
+    aggregate, batch, coding, cors, create, events, export, home, import, list, openapi, row, sql,
+    tables,
 };
 use bobak_core::ErrorKind;
 use hyper::body::Incoming;
@@ -117,6 +118,7 @@ async fn dispatch(resource: Resource, call: Call) -> Result<Answer, Problem> {
         (Resource::OpenApi, "GET" | "HEAD") => openapi::openapi(call).await,
         (Resource::Tables, "GET" | "HEAD") => tables::tables(call).await,
         (Resource::Table(table), "GET" | "HEAD") => tables::table(call, table).await,
+        (Resource::Home, "GET" | "HEAD") => home::home(call).await,
         (Resource::Databases, "GET" | "HEAD") => tables::databases(&call),
         (Resource::Metrics, "GET" | "HEAD") => Ok(metrics(&call.shared)),
         _ => Err(not_allowed(&resource)),

@@ -4,7 +4,7 @@ use super::schedule::Schedule;
 use crate::commands::http::{HttpOptions, Shared};
 use crate::error::{Error, Result};
 use crate::output::Screen;
-use bobak::engine::Engine;
+use bobak::engine::{Engine, SchemaChange};
 use bobak_http::HttpServer;
 use bobak_server::{Access, Builder, Server, Settings};
 use clap::Args;
@@ -27,6 +27,11 @@ pub struct Serve {
 
     #[command(flatten)]
     schedule: Schedule,
+
+    /// Write down every change of this table of the first database from now on, for those who listen to changes; may be
+    /// repeated
+    #[arg(long, value_name = "TABLE")]
+    track: Vec<String>,
 
     /// Listen on TCP at this address; may be repeated [default: 127.0.0.1:4715, unless there is another door]
     #[arg(short, long, value_name = "HOST:PORT")]
@@ -114,6 +119,7 @@ impl Serve {
                 Ok((name, open(&url)?))
             })
             .collect::<Result<Vec<_>>>()?;
+        self.track(&databases)?;
         let access = self.access()?;
         let (quiet, also) = (*screen, *screen);
         let mut builder = Server::builder().settings(self.settings()).access(access.clone());
@@ -140,6 +146,19 @@ impl Serve {
             let _ = stopped.recv();
         }
         doors.stop();
+        Ok(())
+    }
+
+    /// Has tables of the first database tracked.
+    fn track(&self, databases: &[(String, Arc<dyn Engine>)]) -> Result<()> {
+        let Some((_, engine)) = databases.first() else { return Ok(()) };
+        let tables = if self.track.is_empty() { Vec::new() } else { engine.tables()? };
+        for name in &self.track {
+            let found = tables.iter().find(|table| table.name().eq_ignore_ascii_case(name));
+            let missing = || Error::failed(format!("there is no table '{name}' to track"));
+            let table = Arc::new(found.ok_or_else(missing)?.clone());
+            engine.alter(&[SchemaChange::Track { table, history: false }])?;
+        }
         Ok(())
     }
 

@@ -62,13 +62,23 @@ fn any_table_of_a_file_is_served_until_a_signal() {
     db.execute(create, ()).expect("creates");
     db.execute("INSERT INTO city VALUES (1, 'Bern'), (2, 'Thun')", ()).expect("inserts");
     drop(db);
-    let mut server = Server::start(&program, &["--token-file", "tokens", "--http-sql", "read"]);
+    let mut server = Server::start(
+        &program,
+        &["--token-file", "tokens", "--http-sql", "read", "--track", "City"],
+    );
     let list = server.ask("GET /tables/city/rows", "");
     assert!(list.starts_with("HTTP/1.1 200") && list.contains("\"Thun\""), "{list}");
     let made = server.ask("POST /tables/city/rows", r#"{"id":3,"name":"Basel"}"#);
     assert!(made.starts_with("HTTP/1.1 201"), "{made}");
     let read = server.ask("POST /sql", r#"{"sql":"SELECT count(*) FROM city"}"#);
     assert!(read.contains("[3]"), "{read}");
+    let mut events = TcpStream::connect(&server.address).expect("connects");
+    let token = "authorization: Bearer 0123456789abcdef";
+    let head = format!("GET /tables/city/changes?since=0 HTTP/1.1\r\nhost: x\r\n{token}\r\n\r\n");
+    events.write_all(head.as_bytes()).expect("sends");
+    let mut lines = BufReader::new(events).lines().map(|line| line.expect("comes"));
+    let data = lines.find(|line| line.starts_with("data:")).expect("tells of a change");
+    assert!(data.contains("\"Basel\""), "{data}");
     let written = server.ask("POST /sql", r#"{"sql":"DELETE FROM city"}"#);
     assert!(written.starts_with("HTTP/1.1 403"), "{written}");
     let id = server.child.id().to_string();
@@ -113,4 +123,6 @@ fn under_tls() {
 fn a_door_for_strangers_needs_a_token() {
     let program = Program::new();
     program.fails(1, "needs a token", &["serve", "app.db", "--http", "127.0.0.1:0"]);
+    let track = ["serve", "app.db", "--track", "city", "--http-unix", "socket"];
+    program.fails(1, "there is no table 'city' to track", &track);
 }

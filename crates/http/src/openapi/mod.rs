@@ -84,6 +84,11 @@ fn server_paths(paths: &mut Map<String, Value>) {
 
 /// The paths that are there whatever the tables are.
 fn database_paths(paths: &mut Map<String, Value>, sql: SqlAccess) {
+    let mut get = operation("home", "A page with links to the tables", vec![]);
+    get["responses"]["200"] =
+        answer("The page", json!({"text/html": {"schema": {"type": "string"}}}));
+    problem(&mut get, &[406]);
+    paths.insert("/".to_owned(), json!({"get": get}));
     let mut get = operation("openapi", "This document", vec![]);
     get["responses"]["200"] = answer("The document", json_of(json!({"type": "object"})));
     paths.insert("/openapi.json".to_owned(), json!({"get": get}));

@@ -237,3 +237,15 @@ fn unknown_tables_and_names_with_tricks_are_not_there() {
     let gzip = [("content-type", "application/json"), ("content-encoding", "gzip")];
     door.ask("POST", "/tables/person/rows", &gzip, "x").is(415, "Unsupported");
 }
+
+#[test]
+fn a_browser_is_shown_the_tables() {
+    let door = Door::open();
+    let page = door.get("/").ok(200).text.clone();
+    assert!(page.contains("<a href=\"/databases/main/tables/person/rows\">"), "{page}");
+    for link in page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+        door.get(link).ok(200);
+    }
+    door.get("/databases/nobody/").is(404, "NotFound");
+    door.ask("GET", "/", &[("accept", "application/json")], "").is(406, "Unsupported");
+}
