@@ -211,6 +211,9 @@ fn stranger() -> Problem {
 }
 
 fn refused(status: StatusCode, error: Error) -> Problem {
-    let schemes = "Bearer realm=\"bobak\", Basic realm=\"bobak\", charset=\"UTF-8\"";
-    Problem::with(status, error).header(WWW_AUTHENTICATE, HeaderValue::from_static(schemes))
+    // A line for each, since browsers take a line for one scheme.
+    let schemes = ["Basic realm=\"bobak\", charset=\"UTF-8\"", "Bearer realm=\"bobak\""];
+    schemes.into_iter().fold(Problem::with(status, error), |problem, scheme| {
+        problem.header(WWW_AUTHENTICATE, HeaderValue::from_static(scheme))
+    })
 }

@@ -75,7 +75,9 @@ impl Problem {
         body.push('\n');
         let mut answer = Answer::text(self.status, "application/problem+json", body);
         let headers = answer.headers_mut();
-        headers.extend(self.headers.into_iter().map(|(name, value)| (Some(name), value)));
+        for (name, value) in self.headers {
+            headers.append(name, value);
+        }
         if matches!(self.error.kind(), ErrorKind::Busy | ErrorKind::Serialization) {
             headers.entry(hyper::header::RETRY_AFTER).or_insert(HeaderValue::from_static("1"));
         }
