@@ -284,7 +284,7 @@ impl SqliteBuilder {
     /// # Errors
     /// `Corrupt` where it is not a database or is damaged; `Io` where it can't be read.
     pub fn check_file(self, path: impl AsRef<Path>) -> Result<BackupContent> {
-        crate::backup::check_file(path.as_ref(), &self.settings)
+        crate::backup::check_file(path.as_ref(), &self.settings, false)
     }
 
     /// Puts a new file in the place of a database that nobody has open; of the settings only those

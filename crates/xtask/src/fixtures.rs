@@ -22,6 +22,7 @@ pub fn run() -> Outcome {
     for arguments in [
         &["-p", "bobak-testkit", "--test", "it", "--", "fixtures::make"][..],
         &["-p", "bobak", "--test", "it", "--", "backup::make_fixtures"],
+        &["-p", "bobak", "--test", "it", "--", "archive::make_fixtures"],
         &[
             "-p",
             "bobak",

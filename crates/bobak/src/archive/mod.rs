@@ -14,10 +14,11 @@ pub use replay::{Replayed, Until};
 
 use crate::Db;
 use crate::feed::{ChangePage, Changes};
-use bobak_core::{Error, ErrorKind, Result};
+use bobak_core::{Engine, Error, ErrorKind, Result};
 use folder::Folder;
 use segment::Writer;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How many changes are written and synced at once, at most.
@@ -83,7 +84,15 @@ impl Archive {
     /// taken out of the feed: take a backup, and begin another folder; `Corrupt` for a damaged
     /// file; `Schema` where nothing is tracked; `Io`, `Full`.
     pub fn open(db: &Db, folder: impl AsRef<Path>) -> Result<Self> {
-        let mut changes = db.changes()?.limit(PAGE);
+        Self::of(db.main_engine()?, folder)
+    }
+
+    /// As [`open`](Self::open), of an engine without a database around it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn of(engine: Arc<dyn Engine>, folder: impl AsRef<Path>) -> Result<Self> {
+        let mut changes = Changes::of(engine).limit(PAGE);
         let (last, first) = (changes.last_id()?, changes.first_id()?);
         let folder = Folder::to_write(folder.as_ref())?;
         let writer = match folder.last()? {

@@ -219,7 +219,7 @@ pub fn backup(
     let writer = same_rights.map_err(|error| Error::io(&doing(), error))?;
     let stored = write_out(plain.path(), writer, &content, options, progress)?;
     drop((plain, out));
-    check_packed(packed.path(), &content, progress)?;
+    check_packed(packed.path(), &content, options, progress)?;
     put(packed, options.overwrite)?;
     Ok(BackupReport::new(content, stored, options.compression))
 }
@@ -270,12 +270,16 @@ fn write_out(
 fn check_packed(
     file: &Path,
     content: &BackupContent,
+    options: &BackupOptions,
     progress: &mut dyn FnMut(BackupStep) -> Result<()>,
 ) -> Result<()> {
     progress(BackupStep { phase: BackupPhase::Check, done: 0, of: content.bytes })?;
     #[cfg(feature = "compress")]
-    packed::read(file, std::io::sink())?;
-    let _ = file;
+    match options.pauses {
+        true => packed::read(file, packed::Resting::new())?,
+        false => packed::read(file, std::io::sink())?,
+    };
+    let _ = (file, options);
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A frame that Zstandard's decoders pass over, by its first four bytes.
 const SKIPPED_FRAME: [u8; 4] = 0x184d_2a5b_u32.to_le_bytes();
@@ -179,6 +179,35 @@ fn unpump(decoder: &mut impl Read, writer: &mut impl Write) -> io::Result<(u64, 
         checksum.update(read);
         writer.write_all(read)?;
         bytes += read.len() as u64;
+    }
+}
+
+/// A writer that takes everything, and after some work of whoever writes rests for twice as long.
+pub(super) struct Resting {
+    begun: Instant,
+}
+
+impl Resting {
+    /// So long it works at most before it rests.
+    const WORK: Duration = Duration::from_millis(4);
+
+    pub(super) fn new() -> Self {
+        Self { begun: Instant::now() }
+    }
+}
+
+impl Write for Resting {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let worked = self.begun.elapsed();
+        if worked >= Self::WORK {
+            std::thread::sleep(worked * 2);
+            self.begun = Instant::now();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

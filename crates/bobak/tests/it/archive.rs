@@ -274,3 +274,76 @@ fn what_a_killed_process_said_to_have_shipped_is_there() {
     let db = place.restored("backup.db", Until::End).unwrap();
     assert_eq!(dump(&db), dump(&place.db));
 }
+
+/// The databases with a feed, and the archives, that released versions have made.
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/tests/fixtures");
+/// The file of an archive that begins with the first change.
+const FIRST: &str = "00000000000000000000.changes";
+
+/// What is in them: a person who comes, changes twice and goes, beside one who stays; the backups
+/// were taken behind the first change.
+fn live(db: &Db, behind_the_first: impl FnOnce()) {
+    let ada = db.table().unwrap().insert(&person("ada", 1)).unwrap();
+    behind_the_first();
+    let named = db.as_caller("ann").unwrap();
+    named.table::<Person>().unwrap().set(ada, [Person::AGE.set(2)]).unwrap();
+    db.table().unwrap().insert(&person("bob", 3)).unwrap();
+    db.table::<Person>().unwrap().set(ada, [Person::AGE.set(4)]).unwrap();
+    db.table::<Person>().unwrap().delete(ada).unwrap();
+}
+
+/// Makes those of this version.
+#[test]
+#[ignore = "run by `cargo xtask fixtures`, before a release"]
+fn make_fixtures() {
+    let folder = PathBuf::from(std::env::var_os("BOBAK_FIXTURES").unwrap());
+    let aside = tempfile::tempdir().unwrap();
+    for (name, url) in [("feed.backup", "sqlite::memory:"), ("feed.bobak", "memory:")] {
+        let db = Db::builder().track::<Person>(TrackOptions::new().history(true)).open(url).unwrap();
+        db.create_missing_tables().unwrap();
+        let changes = aside.path().join(name);
+        let mut archive = Archive::open(&db, &changes).unwrap();
+        let options = BackupOptions::new();
+        live(&db, || drop(db.backup(folder.join(name), &options, |_| Ok(())).unwrap()));
+        ship(&mut archive);
+        fs::copy(changes.join(FIRST), folder.join(format!("{name}.changes"))).unwrap();
+    }
+}
+
+#[test]
+fn old_feeds_and_archives_are_carried_on() {
+    let mut files = 0;
+    for version in fs::read_dir(FIXTURES).unwrap().map(|entry| entry.unwrap().path()) {
+        for (name, scheme) in [("feed.backup", "sqlite"), ("feed.bobak", "memory")] {
+            if !version.join(name).exists() {
+                continue;
+            }
+            let folder = tempfile::tempdir().unwrap();
+            let changes = folder.path().join("changes");
+            fs::create_dir(&changes).unwrap();
+            fs::copy(version.join(format!("{name}.changes")), changes.join(FIRST)).unwrap();
+            let url = format!("{scheme}:{}", folder.path().join(name).display());
+            Db::restore(version.join(name), &url, &RestoreOptions::new()).unwrap();
+            let db = Db::builder().record::<Person>().open(&url).unwrap();
+            assert_eq!(db.tracked_tables().unwrap(), ["person"]);
+            assert_eq!(db.changes().unwrap().last_id().unwrap(), 1);
+            let replayed = db.replay(&changes, Until::End).unwrap();
+            assert_eq!((replayed.changes, replayed.place), (4, 5), "{name} of {version:?}");
+            let people = db.table::<Person>().unwrap();
+            let names: Vec<_> = people.list(Query::all()).unwrap();
+            assert_eq!(names, [Person { id: 2, ..person("bob", 3) }]);
+            let history = people.history(1).unwrap();
+            let ages: Vec<_> = history.iter().map(|r| r.after.as_ref().map(|p| p.age)).collect();
+            assert_eq!(ages, [Some(1), Some(2), Some(4), None]);
+            assert_eq!(history[1].who.as_deref(), Some("ann"));
+            // It goes on, and so does the archive.
+            people.set(2, [Person::AGE.set(5)]).unwrap();
+            let mut archive = Archive::open(&db, &changes).unwrap();
+            assert_eq!(archive.place(), 5);
+            ship(&mut archive);
+            assert_eq!((archive.place(), Archive::check(&changes).unwrap().changes), (6, 6));
+            files += 1;
+        }
+    }
+    assert!(files >= 2, "{files}");
+}

@@ -1,6 +1,7 @@
 //! Whether a file is a sound database, and what is in it.
 
 use super::Counts;
+use super::pace::STEP;
 use crate::connection::Connection;
 use crate::ffi::OpenFlags;
 use crate::open;
@@ -9,16 +10,20 @@ use bobak_core::{BackupContent, Error, ErrorKind, Result, Value};
 use bobak_sql::{Dialect, quote};
 use std::path::Path;
 
-/// Reads a file wholly: every page, every index against its table, every row counted.
+/// Reads a file wholly: every page, every index against its table, every row counted. With pauses
+/// it works for a step at a time, as a backup does.
 ///
 /// # Errors
 /// `Corrupt` where it is not a database or is damaged; `Io`.
-pub(crate) fn check_file(file: &Path, settings: &Settings) -> Result<BackupContent> {
+pub(crate) fn check_file(file: &Path, settings: &Settings, pauses: bool) -> Result<BackupContent> {
     let settings = settings.for_file(file)?;
     let checked = || -> Result<BackupContent> {
         let flags = OpenFlags { read_only: true, create: false };
         let mut db = open::connect(&settings, flags)?;
         open::read_schema(&mut db, &settings)?;
+        if pauses {
+            db.rest_after(STEP);
+        }
         let mut connection = Connection::boxed(db, true);
         let found = connection.all_rows("PRAGMA integrity_check(1)", &[])?;
         match found.first().and_then(|row| row.first()) {

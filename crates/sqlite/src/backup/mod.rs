@@ -58,7 +58,7 @@ impl Inner {
         let smooth = settings.vfs.is_none().then_some(file);
         let (counts, page_size) = copying.run(Pace::new(pauses), smooth, watch)?;
         watch(BackupStep { phase: BackupPhase::Check, done: 0, of: page_size })?;
-        let content = check_file(file, settings)?;
+        let content = check_file(file, settings, pauses)?;
         match counts {
             Some(counts) if counts != content.tables => {
                 let message = format!("the backup {} has other rows", file.display());

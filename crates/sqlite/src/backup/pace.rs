@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// A step is to take so long: who waits for its end waits no longer.
-const STEP: Duration = Duration::from_millis(4);
+pub(super) const STEP: Duration = Duration::from_millis(4);
 
 /// The pages of the first step, and the fewest and the most of any.
 const FIRST: u32 = 32;

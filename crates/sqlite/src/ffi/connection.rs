@@ -2,11 +2,13 @@
 
 use super::authorizer::Watch;
 use super::pending::Pending;
+use super::rests::Rests;
 use super::statement::Slot;
 use bobak_core::Error;
 use libsqlite3_sys as sys;
 use std::ffi::{CStr, CString, c_int};
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// An open connection. Closing it finalizes its statements.
@@ -19,6 +21,8 @@ pub(crate) struct Connection {
     pub(super) watch: Option<Box<Watch>>,
     /// The error of a function or virtual table of this crate, where there are any.
     pending: Option<Pending>,
+    /// When its statements rest.
+    pub(super) rests: Option<Arc<Rests>>,
 }
 
 // SAFETY: SQLite's objects are not bound to a thread; with NOMUTEX they must not be used by two at
@@ -75,8 +79,14 @@ impl Connection {
         let Some(raw) = NonNull::new(raw) else {
             return Err(Failure::own(sys::SQLITE_NOMEM, "out of memory"));
         };
-        let connection =
-            Self { raw, slots: Vec::new(), free: Vec::new(), watch: None, pending: None };
+        let connection = Self {
+            raw,
+            slots: Vec::new(),
+            free: Vec::new(),
+            watch: None,
+            pending: None,
+            rests: None,
+        };
         if code == sys::SQLITE_OK { Ok(connection) } else { Err(connection.failure(code)) }
     }
 

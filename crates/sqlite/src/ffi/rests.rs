@@ -1,0 +1,68 @@
+//! Rests in the middle of long statements, for those who work beside others.
+
+use super::connection::Connection;
+use libsqlite3_sys as sys;
+use std::ffi::{c_int, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// After so many steps of its machine, or pages of a check, SQLite asks whether to rest.
+const STEPS: c_int = 100;
+/// The longest rest.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// When a connection rests.
+#[derive(Debug)]
+pub(super) struct Rests {
+    work: Duration,
+    /// When it began to work.
+    begun: Mutex<Instant>,
+}
+
+impl Connection {
+    /// From now on a statement that has worked for so long rests, for twice as long as it worked.
+    pub(crate) fn rest_after(&mut self, work: Duration) {
+        let rests = Arc::new(Rests { work, begun: Mutex::new(Instant::now()) });
+        let state = Arc::as_ptr(&rests).cast_mut().cast::<c_void>();
+        // SAFETY: the handle is open; the state, which is only read, is kept by this connection
+        // until it is closed, or until another takes its place here.
+        unsafe { sys::sqlite3_progress_handler(self.raw.as_ptr(), STEPS, Some(rest), state) };
+        self.rests = Some(rests);
+    }
+}
+
+/// # Safety
+/// SQLite calls it with the state that it was given.
+unsafe extern "C" fn rest(state: *mut c_void) -> c_int {
+    // SAFETY: it is a `Rests` that is there as long as the connection.
+    let rests = unsafe { &*state.cast::<Rests>() };
+    let mut begun = rests.begun.lock().unwrap_or_else(PoisonError::into_inner);
+    let worked = begun.elapsed();
+    if worked >= rests.work {
+        std::thread::sleep((worked * 2).min(LONGEST));
+        *begun = Instant::now();
+    }
+    // Another answer would end the statement.
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::OpenFlags;
+
+    #[test]
+    fn a_statement_that_rests_gives_what_it_gives_without() {
+        let flags = OpenFlags { read_only: false, create: true };
+        let mut db = Connection::open(c":memory:", flags, None).unwrap();
+        db.rest_after(Duration::ZERO);
+        db.rest_after(Duration::from_micros(10));
+        let begun = Instant::now();
+        let text = "CREATE TABLE t AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 \
+                    FROM n WHERE i < 20000) SELECT i FROM n; DELETE FROM t WHERE i > 10";
+        db.exec(text).unwrap();
+        assert_eq!(db.changes(), 19_990);
+        let worked = begun.elapsed();
+        assert!(worked > Duration::from_micros(20), "{worked:?}");
+    }
+}
