@@ -307,6 +307,13 @@ fn the_memory_engine() {
     assert_eq!(accounts, ACCOUNTS as u64);
     let wrong = Db::restore(&file, "memory:", &RestoreOptions::new()).unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Unsupported);
+    for compression in [Compression::Zstd, Compression::Gzip] {
+        let packed = BackupOptions::new().compression(compression).overwrite(true);
+        if cfg!(feature = "compress") {
+            assert!(db.backup(&file, &packed, |_| Ok(())).unwrap().stored < report.bytes);
+            assert_eq!(Db::check_backup(&file).unwrap().rows(), ACCOUNTS as u64);
+        }
+    }
 }
 
 const FOLDER: &str = "BOBAK_TEST_BACKUP_FOLDER";

@@ -241,7 +241,7 @@ impl Engine for Memory {
         let state = Arc::clone(&self.shared.read());
         let step = |phase, done, of| BackupStep { phase, done, of };
         (job.watch)(step(BackupPhase::Copy, 0, 1))?;
-        snapshot::save(job.file, SnapshotFormat::Binary, &state)?;
+        snapshot::write_to(job.file, &state)?;
         (job.watch)(step(BackupPhase::Check, 1, 1))?;
         let content = Self::check_file(job.file)?;
         if content.tables != count(&state) {

@@ -10,8 +10,9 @@ use super::SnapshotFormat;
 use super::alter::{add_checked, check_references};
 use super::state::State;
 use super::table::TableState;
+use crate::durable::sync_file;
 use crate::{Aside, Error, ErrorKind, Result, TableSchema};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, ErrorKind as Io, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -66,6 +67,16 @@ pub(super) fn save(path: &Path, format: SnapshotFormat, state: &State) -> Result
     let place = aside.place().to_owned();
     let written = write_new(aside.path(), format, state).and_then(|()| aside.put());
     written.map_err(|error| Error::io(&doing(&place), error))
+}
+
+/// Writes a binary snapshot to a file that its owner will put in its place, and syncs it.
+///
+/// # Errors
+/// `Full`, `ReadOnly`, `Io`.
+pub(super) fn write_to(path: &Path, state: &State) -> Result<()> {
+    let written = write_new(path, SnapshotFormat::Binary, state)
+        .and_then(|()| sync_file(&OpenOptions::new().write(true).open(path)?, path));
+    written.map_err(|error| Error::io(&format!("write the snapshot {}", path.display()), error))
 }
 
 /// A table that is being read, and how many of its rows were.
