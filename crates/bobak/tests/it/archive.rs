@@ -299,7 +299,8 @@ fn make_fixtures() {
     let folder = PathBuf::from(std::env::var_os("BOBAK_FIXTURES").unwrap());
     let aside = tempfile::tempdir().unwrap();
     for (name, url) in [("feed.backup", "sqlite::memory:"), ("feed.bobak", "memory:")] {
-        let db = Db::builder().track::<Person>(TrackOptions::new().history(true)).open(url).unwrap();
+        let db =
+            Db::builder().track::<Person>(TrackOptions::new().history(true)).open(url).unwrap();
         db.create_missing_tables().unwrap();
         let changes = aside.path().join(name);
         let mut archive = Archive::open(&db, &changes).unwrap();
