@@ -9,7 +9,8 @@ use std::path::Path;
 #[must_use]
 pub fn all() -> Vec<&'static dyn Engine> {
     let engines = facade::ENGINES.iter().map(|engine| engine as &dyn Engine);
-    let mut engines: Vec<_> = engines.chain([&facade::CACHED as &dyn Engine]).collect();
+    let mut engines: Vec<_> =
+        engines.chain([&facade::SLOW as &dyn Engine, &facade::CACHED]).collect();
     if join::is_there() {
         engines.extend(joins(false));
     }

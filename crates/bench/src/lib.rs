@@ -22,8 +22,9 @@
 //!
 //! Files in the order a reader meets them: [`workload`] (the record, what is done with it, how
 //! each row is checked), [`lane`] (what an engine implements to be measured), `facade` (Bobak),
-//! `raw` (the C API), `http` (who asks a server), `join` (one statement over several engines), `server` (where servers are, and their raw lanes),
-//! [`engines`] (the list), `runner` (who runs when, and the clock), [`report`]. Two stand beside them: [`crash`], what is
+//! `raw` (the C API), `http` (who asks a server), `join` (one statement over several engines), `server` (where servers are,
+//! and their raw lanes), `slow` (a disk whose syncs take their time), [`engines`] (the list), `runner` (who runs when, and the
+//! clock), [`report`]. Two stand beside them: [`crash`], what is
 //! left when something goes wrong, and [`backup`], what writers notice of one.
 
 pub mod backup;
@@ -40,6 +41,7 @@ mod raw;
 pub mod report;
 mod runner;
 mod server;
+mod slow;
 pub mod workload;
 
 pub use endless::{Endless, endless};

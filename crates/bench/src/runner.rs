@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::lane::{Answer, Engine, Failure, Lane};
 use crate::options::Options;
 use crate::progress::{Progress, Step};
-use crate::report::{Cell, Machine, Report, Sample};
+use crate::report::{Cell, Machine, Report, Sample, compare_threads};
 use crate::workload::{Asked, Row, Stamps, Task};
 
 /// Measures what the options ask for. A cell that fails says so in the report; the others go on.
@@ -40,6 +40,7 @@ pub fn run(options: &Options, progress: &mut dyn Progress) -> Report {
         progress.cell(&cell);
         cells.push(cell);
     }
+    compare_threads(&mut cells);
     Report {
         bobak: env!("CARGO_PKG_VERSION").to_owned(),
         sqlite: crate::raw::library().0,
@@ -227,7 +228,7 @@ mod tests {
             ..Options::default()
         };
         let report = run(&options, &mut Silent);
-        assert_eq!(report.cells.len(), 200);
+        assert_eq!(report.cells.len(), 205);
         for cell in &report.cells {
             assert_eq!(cell.error, None, "{} {}", cell.engine, cell.cell);
             assert!(cell.verified && cell.rate.is_some());

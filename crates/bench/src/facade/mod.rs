@@ -10,6 +10,7 @@ mod lane;
 mod person;
 mod remote;
 mod server;
+mod slow;
 
 pub(crate) use cached::CACHED;
 #[cfg(feature = "encryption")]
@@ -18,3 +19,4 @@ pub(crate) use engine::ENGINES;
 pub(crate) use http::{HTTP, IN_PROCESS};
 pub(crate) use remote::{ENGINES as REMOTE, program};
 pub(crate) use server::SERVERS;
+pub(crate) use slow::SLOW;

@@ -45,7 +45,7 @@ fn store((file, connection): &mut Target, data: &Data) -> Result<(), Failure> {
     db.create_missing_tables()?;
     data.store(&db)?;
     drop(db);
-    *connection = Some(Connection::open(Some(file))?);
+    *connection = Some(Connection::open(Some(file), None)?);
     Ok(())
 }
 

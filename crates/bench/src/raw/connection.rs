@@ -29,15 +29,18 @@ pub fn library() -> (String, Vec<String>) {
 
 impl Connection {
     /// Opens or makes the file at `path`, or a database in memory when there is none. The
-    /// connection has no mutex: it may move between threads, but not be shared.
-    pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
+    /// connection has no mutex: it may move between threads, but not be shared. Files are reached by
+    /// the VFS of this name, where there is one.
+    pub fn open(path: Option<&Path>, vfs: Option<&str>) -> Result<Self, Failure> {
         let name = path.map_or(":memory:".into(), Path::to_string_lossy);
         let name = c_string(&name)?;
+        let named = vfs.map(c_string).transpose()?;
+        let vfs = named.as_ref().map_or(ptr::null(), |vfs| vfs.as_ptr());
         let flags = ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE | ffi::SQLITE_OPEN_NOMUTEX;
         let mut handle = ptr::null_mut();
-        // SAFETY: `name` is ended by a NUL and outlives the call; `handle` may be written to.
-        let code =
-            unsafe { ffi::sqlite3_open_v2(name.as_ptr(), &raw mut handle, flags, ptr::null()) };
+        // SAFETY: `name`, and `vfs` where it is not null, are ended by a NUL and outlive the call;
+        // `handle` may be written to.
+        let code = unsafe { ffi::sqlite3_open_v2(name.as_ptr(), &raw mut handle, flags, vfs) };
         let handle = NonNull::new(handle).ok_or_else(|| Failure::new("out of memory"))?;
         let connection = Self { handle };
         connection.check(code)?;
@@ -126,7 +129,7 @@ mod tests {
 
     #[test]
     fn bad_sql_fails_with_sqlites_own_words() {
-        let connection = Connection::open(None).expect("memory is always there");
+        let connection = Connection::open(None, None).expect("memory is always there");
         let failure = connection.execute("SELEC 1").expect_err("it is no SQL");
         assert_eq!(failure.to_string(), "near \"SELEC\": syntax error");
         assert!(connection.prepare("").is_err());

@@ -8,7 +8,9 @@ use super::mode::{self, Mode};
 use super::sql;
 use super::statement::Statement;
 use crate::lane::{Answer, Engine, Failure, Lane};
+use crate::slow;
 use crate::workload::{Asked, ROWS_PER_COMMIT, Row, Rows, Seen, Task, View, now};
+use bobak_sqlite::faults::Disk;
 
 /// The raw lanes, one for each mode.
 pub static ENGINES: &[RawEngine] = &[
@@ -19,6 +21,7 @@ pub static ENGINES: &[RawEngine] = &[
     RawEngine(Mode::ENCRYPTED),
     RawEngine(Mode::WAL_FULL),
     RawEngine(Mode::WAL_NORMAL),
+    RawEngine(Mode::SLOW),
     RawEngine(Mode::MEMORY),
 ];
 
@@ -42,6 +45,8 @@ pub struct RawEngine(Mode);
 struct RawLane {
     connection: Connection,
     rows: Vec<Row>,
+    /// After the connection, whose files are on it.
+    _disk: Option<Disk>,
 }
 
 impl Engine for RawEngine {
@@ -50,7 +55,7 @@ impl Engine for RawEngine {
     }
 
     fn tasks(&self) -> &'static [Task] {
-        &TASKS
+        if self.0.slow { &[Task::Direct] } else { &TASKS }
     }
 
     fn syncs_each_row(&self, task: Task) -> bool {
@@ -62,9 +67,10 @@ impl Engine for RawEngine {
     }
 
     fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
-        let connection = self.0.open(folder)?;
+        let disk = self.0.slow.then(slow::disk).transpose()?;
+        let connection = self.0.open(folder, disk.as_ref())?;
         connection.execute(sql::CREATE)?;
-        Ok(Box::new(RawLane { connection, rows: Vec::new() }))
+        Ok(Box::new(RawLane { connection, rows: Vec::new(), _disk: disk }))
     }
 }
 
@@ -79,7 +85,7 @@ impl Lane for RawLane {
     }
 
     fn run(&mut self, task: Task, asked: &Asked<'_>) -> Result<Answer, Failure> {
-        let Self { connection, rows } = self;
+        let Self { connection, rows, .. } = self;
         match task {
             Task::Direct => insert(connection, rows).map(Answer::Keys),
             Task::Trans | Task::BatchTrans => {

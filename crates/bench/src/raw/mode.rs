@@ -5,6 +5,7 @@ use std::path::Path;
 use super::connection::Connection;
 use crate::lane::Failure;
 use crate::workload::Task;
+use bobak_sqlite::faults::Disk;
 
 /// SQLite in one mode. What is not said here has SQLite's default value.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ pub struct Mode {
     pub locking: &'static str,
     /// Whether the file is encrypted, by SQLCipher's defaults and a raw key.
     pub key: bool,
+    /// Whether it is on a [slow disk](crate::slow::disk).
+    pub slow: bool,
 }
 
 /// The settings on which a rate can depend; both lanes of a pair must agree on them.
@@ -52,6 +55,8 @@ impl Mode {
         ..Self::file("raw sqlite file off exclusive aes", "delete", "off", "exclusive")
     };
     pub const WAL_FULL: Self = Self::file("raw sqlite file wal full", "wal", "full", "normal");
+    pub const SLOW: Self =
+        Self { slow: true, ..Self::file("raw sqlite disk 1 ms wal full", "wal", "full", "normal") };
     pub const WAL_NORMAL: Self =
         Self::file("raw sqlite file wal normal", "wal", "normal", "normal");
     pub const MEMORY: Self =
@@ -63,7 +68,7 @@ impl Mode {
         synchronous: &'static str,
         locking: &'static str,
     ) -> Self {
-        Self { name, file: true, journal, synchronous, locking, key: false }
+        Self { name, file: true, journal, synchronous, locking, key: false, slow: false }
     }
 
     /// Whether each row of `task` waits for the disk.
@@ -71,10 +76,10 @@ impl Mode {
         self.file && self.synchronous == "full" && task.is_direct()
     }
 
-    /// Opens a new database in `folder` with these settings.
-    pub fn open(self, folder: &Path) -> Result<Connection, Failure> {
+    /// Opens a new database in `folder`, or on a disk, with these settings.
+    pub fn open(self, folder: &Path, disk: Option<&Disk>) -> Result<Connection, Failure> {
         let path = self.file.then(|| folder.join("raw.db"));
-        let connection = Connection::open(path.as_deref())?;
+        let connection = Connection::open(path.as_deref(), disk.map(Disk::vfs))?;
         let Self { journal, synchronous, locking, .. } = self;
         if self.key {
             let key = "07".repeat(32);
@@ -108,7 +113,7 @@ mod tests {
     #[test]
     fn a_mode_sets_what_it_names() {
         let folder = tempfile::tempdir().expect("there is a folder for temporary files");
-        let connection = Mode::FILE_OFF_EXCLUSIVE.open(folder.path()).expect("it is empty");
+        let connection = Mode::FILE_OFF_EXCLUSIVE.open(folder.path(), None).expect("it is empty");
         let settings = settings(&connection).expect("every setting can be asked for");
         let value = |name: &str| {
             settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())

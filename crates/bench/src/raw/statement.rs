@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_is_bound_comes_back() {
-        let connection = Connection::open(None).expect("memory is always there");
+        let connection = Connection::open(None, None).expect("memory is always there");
         let text = String::from("Namé\0x");
         let mut statement = connection.prepare("SELECT ?1, ?2, NULL").expect("it is right");
         statement.bind_i64(1, i64::MIN).expect("there is a first parameter");

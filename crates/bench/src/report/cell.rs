@@ -33,6 +33,10 @@ pub struct Cell {
     pub raw: Option<f64>,
     /// Median of the ratios to the raw lane, each taken within one repeat.
     pub ratio: Option<f64>,
+    /// How many times the rate of one thread doing the same; none where one thread does it, or was
+    /// not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times_one: Option<f64>,
     /// Whether every row of every repeat passed its check.
     pub verified: bool,
     /// Why the cell has no rate.
@@ -56,7 +60,8 @@ impl Cell {
             min: rates.iter().copied().reduce(f64::min).map(f64::round),
             max: rates.iter().copied().reduce(f64::max).map(f64::round),
             raw: median(&raw).map(f64::round),
-            ratio: median(&ratios).map(|ratio| (ratio * 1000.0).round() / 1000.0),
+            ratio: median(&ratios).map(thousandths),
+            times_one: None,
             verified: !samples.is_empty(),
             error: None,
         }
@@ -71,6 +76,27 @@ impl Cell {
             ..Self::measured(engine, task, rows, &[])
         }
     }
+}
+
+/// Fills in what threads gain, in the cells of all engines.
+pub fn compare_threads(cells: &mut [Cell]) {
+    let of_one = |cells: &[Cell], engine: &str, task: Task| {
+        let one = task.with_one_thread()?.name();
+        cells.iter().find(|cell| cell.engine == engine && cell.cell == one)?.rate
+    };
+    for place in 0..cells.len() {
+        let Some(cell) = cells.get(place) else { continue };
+        let task = Task::ALL.iter().find(|task| task.name() == cell.cell);
+        let one = task.and_then(|task| of_one(cells, &cell.engine, *task));
+        let times = cell.rate.zip(one).map(|(rate, one)| thousandths(rate / one));
+        if let Some(cell) = cells.get_mut(place) {
+            cell.times_one = times;
+        }
+    }
+}
+
+fn thousandths(ratio: f64) -> f64 {
+    (ratio * 1000.0).round() / 1000.0
 }
 
 /// The middle value, or the mean of the two middle ones; none of nothing.
@@ -106,6 +132,20 @@ mod tests {
     fn an_even_number_of_repeats_takes_the_middle() {
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
         assert_eq!(median(&[]), None);
+    }
+
+    #[test]
+    fn threads_are_held_against_one() {
+        let cell = |engine: &str, task, rate| {
+            Cell::measured(engine, task, 10, &[Sample { rate, raw: None }])
+        };
+        let mut cells = [
+            cell("a", Task::Direct64, 300.0),
+            cell("a", Task::Direct, 10.0),
+            cell("b", Task::Direct4, 7.0),
+        ];
+        compare_threads(&mut cells);
+        assert_eq!(cells.map(|cell| cell.times_one), [Some(30.0), None, None]);
     }
 
     #[test]

@@ -26,6 +26,15 @@ pub fn ratio(ratio: f64) -> String {
     format!("{ratio:.2}")
 }
 
+/// A rate, and in brackets the ratio to the raw lane, or how many times the rate of one thread it is.
+pub fn figure(of: f64, cell: &Cell) -> String {
+    match (cell.ratio, cell.times_one) {
+        (Some(held), _) => format!("{} ({})", rate(of), ratio(held)),
+        (None, Some(times)) => format!("{} ({times:.1} ×)", rate(of)),
+        (None, None) => rate(of),
+    }
+}
+
 /// The machine in one line.
 pub fn machine(machine: &Machine) -> String {
     let Machine { cores, cpu, memory_mib, kernel, file_system, .. } = machine;
@@ -43,7 +52,7 @@ pub fn program(report: &Report) -> String {
 pub fn reading(report: &Report) -> String {
     let mut text = format!(
         "Rows per second, median of {}, {} rows; in brackets the ratio to the raw C API, of a server to its usual driver, \
-         of a door to the same engine in this process.",
+         of a door to the same engine in this process, of threads to one of them.",
         count(report.repeat),
         count(report.rows)
     );

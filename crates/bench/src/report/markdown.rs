@@ -37,10 +37,9 @@ impl Report {
 }
 
 fn figure(cell: &Cell) -> String {
-    match (cell.rate, cell.ratio) {
-        (Some(rate), Some(ratio)) => format!("{} ({})", format::rate(rate), format::ratio(ratio)),
-        (Some(rate), None) => format::rate(rate),
-        (None, _) => {
+    match cell.rate {
+        Some(rate) => format::figure(rate, cell),
+        None => {
             format!("**failed**: {}", escape(cell.error.as_deref().unwrap_or("not measured")))
         }
     }

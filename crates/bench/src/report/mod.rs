@@ -10,6 +10,7 @@ mod text;
 
 use serde::Serialize;
 
+pub(crate) use cell::compare_threads;
 pub use cell::{Cell, Sample};
 pub use machine::Machine;
 pub(crate) use text::aligned;

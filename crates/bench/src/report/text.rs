@@ -71,12 +71,9 @@ impl Report {
 
 /// What stands in one field; a failure is told below the table.
 fn figure(cell: &Cell, failures: &mut Vec<String>) -> String {
-    match (cell.rate, cell.ratio) {
-        (Some(rate), Some(ratio)) => {
-            format!("{} ({})", format::rate(rate), format::ratio(ratio))
-        }
-        (Some(rate), None) => format::rate(rate),
-        (None, _) => {
+    match cell.rate {
+        Some(rate) => format::figure(rate, cell),
+        None => {
             let reason = cell.error.as_deref().unwrap_or("it was not measured");
             failures.push(format!("{}, {}: {reason}", cell.engine, cell.cell));
             format!("FAILED [{}]", failures.len())

@@ -112,6 +112,16 @@ impl Task {
         }
     }
 
+    /// The same by one thread; none where it is.
+    #[must_use]
+    pub const fn with_one_thread(self) -> Option<Self> {
+        match self {
+            Self::ByOne2 => Some(Self::ByOne),
+            Self::Direct4 | Self::Direct16 | Self::Direct64 => Some(Self::Direct),
+            _ => None,
+        }
+    }
+
     /// Whether rows are inserted one at a time, each committed by itself.
     #[must_use]
     pub const fn is_direct(self) -> bool {

@@ -66,13 +66,7 @@ impl ArchiveChanges {
         let (Some(url), Some(folder)) = (&self.database, &self.folder) else {
             return Err(Error::usage("name a database and a folder"));
         };
-        let named = database::with_key(url);
-        let is_encrypted = KEYS.iter().any(|name| named.contains(name));
-        if is_encrypted && !self.plain {
-            let message = "the database is encrypted, and its changes in the folder would not be: \
-                           --plain says that they may be read";
-            return Err(Error::failed(message));
-        }
+        refuse_plain(url, self.plain, "--plain")?;
         let db = database::open_to_read(url)?;
         let mut archive = Archive::open(&db, folder)?;
         screen.note(format_args!("goes on behind change {}", archive.place()));
@@ -85,4 +79,20 @@ impl ArchiveChanges {
             }
         }
     }
+}
+
+/// Refuses to write the changes of an encrypted database as they are, unless this flag was given.
+///
+/// # Errors
+/// A URL with a key, and no flag.
+pub(super) fn refuse_plain(url: &str, given: bool, flag: &str) -> Result<()> {
+    let named = database::with_key(url);
+    if given || !KEYS.iter().any(|name| named.contains(name)) {
+        return Ok(());
+    }
+    let message = format!(
+        "the database is encrypted, and its changes in the folder would not be: {flag} says that \
+         they may be read"
+    );
+    Err(Error::failed(message))
 }

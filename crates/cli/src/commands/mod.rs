@@ -24,6 +24,10 @@ mod schema;
 #[cfg(unix)]
 mod serve;
 #[cfg(unix)]
+mod shipping;
+#[cfg(unix)]
+mod stop;
+#[cfg(unix)]
 mod token;
 #[cfg(unix)]
 mod user;

@@ -1,6 +1,7 @@
 //! Backups that `bobak serve` takes by itself.
 
 use super::backup::{Compress, sentence};
+use super::stop::Stop;
 use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::engine::{Engine, backup, clear_abandoned};
@@ -8,7 +9,7 @@ use bobak::{BackupOptions, Compression, ErrorKind};
 use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -36,12 +37,6 @@ pub struct Schedule {
 pub struct Backups {
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
-}
-
-#[derive(Default)]
-struct Stop {
-    stopped: Mutex<bool>,
-    changed: Condvar,
 }
 
 struct Work {
@@ -100,24 +95,10 @@ impl Schedule {
 
 impl Drop for Backups {
     fn drop(&mut self) {
-        *self.stop.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.stop.changed.notify_all();
+        self.stop.ask();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-    }
-}
-
-impl Stop {
-    fn is_asked(&self) -> bool {
-        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits so long; whether to stop.
-    fn wait(&self, time: Duration) -> bool {
-        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.changed.wait_timeout_while(stopped, time, |stopped| !*stopped);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
 

@@ -1,6 +1,7 @@
 //! `bobak serve`: databases for other programs.
 
 use super::schedule::Schedule;
+use super::shipping::Shipping;
 use crate::commands::http::{HttpOptions, Shared};
 use crate::error::{Error, Result};
 use crate::output::Screen;
@@ -27,6 +28,9 @@ pub struct Serve {
 
     #[command(flatten)]
     schedule: Schedule,
+
+    #[command(flatten)]
+    shipping: Shipping,
 
     /// Write down every change of this table of the first database from now on, for those who listen to changes; may be
     /// repeated
@@ -96,7 +100,7 @@ Examples:
   bobak serve app.db --unix /run/app.socket
   bobak serve app.db --token-file tokens.txt
   bobak serve main=app.db \"cache=memory:\" --listen 0.0.0.0:4715 --access-file access.txt --tls-cert chain.pem --tls-key key.pem
-  bobak serve app.db --backup backups --every 1h --keep 24
+  bobak serve app.db --backup backups --every 1h --keep 24 --archive backups
   bobak serve app.db --stdio
   bobak serve app.db --http 127.0.0.1:8080 --token-file tokens.txt
 
@@ -111,14 +115,11 @@ impl Serve {
     /// A database that can't be opened, a file that can't be read, an address that is taken, a door that strangers
     /// could open.
     pub fn run(&self, screen: &Screen) -> Result<()> {
-        let databases = self
-            .databases
-            .iter()
-            .map(|database| {
-                let (name, url) = named(database);
-                Ok((name, open(&url)?))
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let (names, urls): (Vec<_>, Vec<_>) =
+            self.databases.iter().map(|database| named(database)).map(with_scheme).unzip();
+        self.shipping.check(&urls)?;
+        let engines = urls.iter().map(|url| open(url)).collect::<Result<Vec<_>>>()?;
+        let databases: Vec<_> = names.into_iter().zip(engines).collect();
         self.track(&databases)?;
         let access = self.access()?;
         let (quiet, also) = (*screen, *screen);
@@ -136,6 +137,7 @@ impl Serve {
         let http = self.http.start(&shared, move |line| also.note(line))?;
         let doors = Arc::new(Doors { server, http });
         bobak_server::raise_file_limit();
+        let _changes = self.shipping.start(&databases, *screen)?;
         let _backups = self.schedule.start(&databases, *screen)?;
         let stopped = obey_signals(&doors, access, *screen)?;
         if self.stdio {
@@ -246,9 +248,14 @@ fn named(text: &str) -> (String, String) {
     (stem.filter(|stem| !stem.is_empty()).unwrap_or("main").to_owned(), text.to_owned())
 }
 
+/// A name without a scheme is that of an SQLite file.
+fn with_scheme((name, url): (String, String)) -> (String, String) {
+    let url = if url.contains(':') { url } else { format!("sqlite:{url}") };
+    (name, url)
+}
+
 fn open(url: &str) -> Result<Arc<dyn Engine>> {
-    // A name without a scheme is that of an SQLite file.
-    let mut url = if url.contains(':') { url.to_owned() } else { format!("sqlite:{url}") };
+    let mut url = url.to_owned();
     if url.starts_with("sqlite:") && !url.contains(":memory:") && !url.contains("readers=") {
         // As many as there are workers: a client that reads slowly keeps its own from nobody.
         url.push_str(if url.contains('?') { "&readers=64" } else { "?readers=64" });

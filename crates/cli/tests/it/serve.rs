@@ -1,6 +1,7 @@
 //! `bobak serve`: its doors from other processes, its end by signals, and by a kill.
 
 use crate::program::Program;
+use bobak::feed::TrackOptions;
 use bobak::{Batch, BatchOptions, Db, ErrorKind, Query, Record};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -216,4 +217,52 @@ fn backups_by_itself() {
     let last = backups().pop().unwrap();
     let copy = open(&format!("sqlite:{}", last.display()));
     assert_eq!(copy.table::<Item>().unwrap().count(Query::all()).unwrap(), 1);
+}
+
+/// Changes go to a folder while the server works, also over its kill; with a backup they restore all.
+#[test]
+fn changes_are_shipped_by_itself() {
+    let program = Program::new();
+    let flags = ["app.db", "--unix", "socket", "--archive", "kept", "--backup", "kept"];
+    let url = format!("bobak+unix:{}", program.path("socket").display());
+    let tracked = || {
+        let db = Db::builder().track::<Item>(TrackOptions::new()).open(&url).expect("opens");
+        db.create_missing_tables().expect("creates");
+        db
+    };
+    let span = || program.run(&["archive", "--check", "kept/app.changes"]).err;
+    let backup = || {
+        let found = std::fs::read_dir(program.path("kept")).into_iter().flatten().flatten();
+        let mut names = found.map(|entry| entry.path());
+        names.find(|path| path.extension().is_some_and(|ending| ending == "db"))
+    };
+    let wait_for = |what: &str, is: &dyn Fn() -> bool| {
+        for _ in 0..600 {
+            if is() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        panic!("{what}: {}", span());
+    };
+    let mut server = Server::start(&program, &flags);
+    // Nothing is tracked when it starts.
+    tracked().table::<Item>().unwrap().insert(&item("spade")).unwrap();
+    wait_for("the first change", &|| span().contains("sound: 1 changes, behind 0 up to 1"));
+    server.child.kill().unwrap();
+    drop(server);
+    std::fs::remove_file(program.path("socket")).unwrap();
+    // Its backup may be older than the table: the next server takes another.
+    backup().iter().for_each(|file| std::fs::remove_file(file).unwrap());
+    let mut server = Server::start(&program, &flags);
+    wait_for("a backup", &|| backup().is_some());
+    tracked().table::<Item>().unwrap().insert(&item("rake")).unwrap();
+    // What was acknowledged before it stops is shipped.
+    server.signal("-TERM");
+    assert!(server.child.wait().unwrap().success());
+    assert!(span().contains("sound: 2 changes, behind 0 up to 2"), "{}", span());
+    let file = backup().unwrap().display().to_string();
+    program.ok(&["restore", &file, "sqlite:new.db", "--changes", "kept/app.changes"]);
+    let out = program.ok(&["query", "sqlite:new.db", "SELECT name FROM item", "--format", "csv"]);
+    assert!(out.contains("spade") && out.contains("rake"), "{out}");
 }
