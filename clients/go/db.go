@@ -104,19 +104,48 @@ func (db *DB) Create(ctx context.Context, records ...any) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	err := db.run(ctx, true, func(c *conn) error {
+	if err := db.alter(ctx, wire.CreateTable, 0, missing...); err != nil {
+		return err
+	}
+	_, err := tables(ctx, db)
+	return err
+}
+
+// Track has the engine write down every change of the table with this name, in the table
+// bobak_log_NAME; history says that the log is indexed by the table's key.
+func (db *DB) Track(ctx context.Context, name string, history bool) error {
+	place := 0
+	if history {
+		place = 1
+	}
+	return db.alterKnown(ctx, wire.Track, place, name)
+}
+
+// Untrack ends what Track began, and takes the log away.
+func (db *DB) Untrack(ctx context.Context, name string) error {
+	return db.alterKnown(ctx, wire.Untrack, 0, name)
+}
+
+func (db *DB) alterKnown(ctx context.Context, what uint8, place int, name string) error {
+	if _, err := tables(ctx, db); err != nil {
+		return err
+	}
+	known, ok := db.find(name)
+	if !ok {
+		return &Error{Kind: Schema, Message: "the table is not there", Table: name}
+	}
+	return db.alter(ctx, what, place, known.schema)
+}
+
+func (db *DB) alter(ctx context.Context, what uint8, place int, on ...*wire.Table) error {
+	return db.run(ctx, true, func(c *conn) error {
 		return c.done(wire.Alter, func(w *wire.Writer) {
-			w.U16(uint16(len(missing)))
-			for _, table := range missing {
-				wire.PutSchemaChange(w, wire.CreateTable, 0, table)
+			w.U16(uint16(len(on)))
+			for _, table := range on {
+				wire.PutSchemaChange(w, what, place, table)
 			}
 		})
 	})
-	if err != nil {
-		return err
-	}
-	_, err = tables(ctx, db)
-	return err
 }
 
 // Begin begins a transaction.

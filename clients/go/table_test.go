@@ -299,6 +299,31 @@ func TestSQL(t *testing.T) {
 	})
 }
 
+func TestChangesAreWrittenDown(t *testing.T) {
+	behindEachDoor(t, func(t *testing.T, url string) {
+		db := open(t, url, Person{})
+		ok(t, db.Track(background, "Person", true))
+		table := tableOf[Person](t, db)
+		ada := Person{Name: "Ada"}
+		ok(t, table.Insert(background, &ada))
+		_, err := table.Delete(background, ada.ID)
+		ok(t, err)
+		type change struct {
+			Verb int64
+			Name *string `bobak:"new_name"`
+		}
+		log := "SELECT verb, new_name FROM bobak_log_person ORDER BY seq"
+		changes, err := SQL[change](background, db, log)
+		ok(t, err)
+		equal(t, len(changes), 2)
+		equal(t, fmt.Sprint(changes[0].Verb, " ", *changes[0].Name, " ", changes[1].Verb), "1 Ada 3")
+		ok(t, db.Untrack(background, "person"))
+		_, err = SQL[change](background, db, log)
+		fails(t, err, Schema)
+		fails(t, db.Track(background, "nobody", false), Schema)
+	})
+}
+
 func TestTransactions(t *testing.T) {
 	behindEachDoor(t, func(t *testing.T, url string) {
 		db := open(t, url, Person{})

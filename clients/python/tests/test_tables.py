@@ -179,6 +179,19 @@ def test_sql(url: str) -> None:
         assert db.sql("SELECT count(*) FROM person").dicts() == [{"count(*)": 600}]
 
 
+def test_changes_are_written_down(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Person)
+        db.track(Person, history=True)
+        key = db.table(Person).insert(Person(0, "Ada"))
+        db.table(Person).delete(key)
+        log = db.sql("SELECT verb, new_name FROM bobak_log_person ORDER BY seq")
+        assert list(log) == [(1, "Ada"), (3, None)]
+        db.untrack("person")
+        assert kind_of(db.sql, "SELECT * FROM bobak_log_person") is ErrorKind.SCHEMA
+        assert kind_of(db.track, "nobody") is ErrorKind.SCHEMA
+
+
 def test_transactions(url: str) -> None:
     with bobak.connect(url) as db:
         db.create(Person)

@@ -110,7 +110,7 @@ def source(found: dict[str, Any]) -> bytes:
 def change(found: dict[str, Any]) -> tuple[str, TableSchema, int]:
     if "create_table" in found:
         return "create_table", table(found["create_table"]), 0
-    what = "add_column" if "add_column" in found else "add_index"
+    what = next(what for what in request.SCHEMA_CHANGES if what in found)
     return what, table(found["table"]), found[what]
 
 

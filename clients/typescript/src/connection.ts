@@ -224,6 +224,14 @@ export class Connection {
   }
 }
 
+function certificates(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new BobakError("Config", `the certificates to trust could not be read: ${error}`, {}, error);
+  }
+}
+
 async function dial(target: Target): Promise<Stream> {
   const { door } = target;
   const reached = (error: unknown) => new BobakError("Unreachable", `the server could not be reached: ${error}`, {}, error);
@@ -246,7 +254,7 @@ async function dial(target: Target): Promise<Stream> {
     return { input: child.stdin, output: child.stdout, close };
   }
   const secured = "tls" in door && door.tls;
-  const ca = target.ca === undefined ? {} : { ca: readFileSync(target.ca) };
+  const ca = target.ca === undefined ? {} : { ca: certificates(target.ca) };
   const socket = secured
     ? connectTls({ host: door.host, port: door.port, servername: door.host, ...ca })
     : "path" in door ? connectTcp({ path: door.path }) : connectTcp({ host: door.host, port: door.port, noDelay: true });

@@ -57,14 +57,35 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     await this.tables();
     const missing = schemas.filter((schema) => !this.known.has(schema.name.toLowerCase()));
     if (missing.length === 0) return;
+    await this.#alter("create_table", 0, missing);
+    await this.tables();
+  }
+
+  /** Has the engine write down every change of a table, in the table `bobak_log_NAME`; `history`: indexed by its key. */
+  async track(name: string, options: { history?: boolean } = {}): Promise<void> {
+    await this.#alter("track", options.history ? 1 : 0, [await this.#schema(name)]);
+  }
+
+  /** Ends what `track` began, and takes the log away. */
+  async untrack(name: string): Promise<void> {
+    await this.#alter("untrack", 0, [await this.#schema(name)]);
+  }
+
+  async #schema(name: string): Promise<TableSchema> {
+    await this.tables();
+    const schema = this.known.get(name.toLowerCase());
+    if (!schema) throw new BobakError("Schema", "the table is not there", { table: name });
+    return schema;
+  }
+
+  async #alter(what: request.SchemaChange, place: number, schemas: TableSchema[]): Promise<void> {
     await this.run(true, undefined, async (c) => {
       const id = c.put(Kind.alter, (w) => {
-        w.u16(missing.length);
-        for (const schema of missing) request.schemaChange(w, "create_table", 0, schema);
+        w.u16(schemas.length);
+        for (const schema of schemas) request.schemaChange(w, what, place, schema);
       });
       await c.receive(id, Kind.ok);
     });
-    await this.tables();
   }
 
   /** All rows of an SQL statement, with ? for each parameter: objects of stored values. */

@@ -249,6 +249,42 @@ test("who is not known, and what is no URL", () => inFolder(async (folder) => {
   }
 }));
 
+test("TLS", async (t) => inFolder(async (folder) => {
+  const make = "req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost " +
+    "-addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE";
+  try {
+    execFileSync("openssl", make.split(" "), { cwd: folder, stdio: "ignore" });
+  } catch (error) {
+    return t.skip(`there is no openssl to make a certificate: ${error}`);
+  }
+  const server = await tcp(folder, "--tls-cert", "cert.pem", "--tls-key", "key.pem");
+  const url = `bobak://localhost:${server.place.split(":").at(-1)}/?token=${token}&tls=on`;
+  await assert.rejects(connect(url), fails("Unreachable"));
+  await assert.rejects(connect(`${url}&ca=${folder}/none.pem`), fails("Config"));
+  const db = await connect<Tables>(`${url}&ca=${folder}/cert.pem`);
+  await db.create(person);
+  const table = await db.table("person");
+  await table.insertMany(people(20_000));
+  assert.equal((await table.where().all()).length, 20_000);
+  await db.close();
+  await server.kill();
+}));
+
+test("changes are written down", () => inFolder(async (folder) => {
+  const db = await connect<Tables>(`bobak+stdio:${program()} serve ${folder}/app.db --stdio`);
+  await db.create(person);
+  await db.track("Person", { history: true });
+  const table = await db.table("person");
+  const key = await table.insert({ name: "Ada" });
+  await table.delete(key!);
+  const log = await db.sql("SELECT verb, new_name FROM bobak_log_person ORDER BY seq");
+  assert.deepEqual(log, [{ verb: 1n, new_name: "Ada" }, { verb: 3n, new_name: null }]);
+  await db.untrack("person");
+  await assert.rejects(db.sql("SELECT * FROM bobak_log_person"), fails("Schema"));
+  await assert.rejects(db.track("nobody"), fails("Schema"));
+  await db.close();
+}));
+
 test("a server that is killed", () => inFolder(async (folder) => {
   let server = await unix(folder);
   const db = await connect<Tables>(`bobak+unix:${server.place}`);

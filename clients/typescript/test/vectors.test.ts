@@ -106,7 +106,7 @@ function put(w: Writer, kind: number, m: Json): void {
     case Kind.alter:
       w.u16(m.changes.length);
       for (const one of m.changes) {
-        const what = (["create_table", "add_column", "add_index"] as const).find((what) => what in one)!;
+        const what = request.schemaChanges.find((what) => what in one)!;
         const created = what === "create_table";
         request.schemaChange(w, what, created ? 0 : one[what], table(created ? one[what] : one.table));
       }

@@ -132,9 +132,12 @@ const (
 	CreateTable uint8 = iota
 	AddColumn
 	AddIndex
+	Track
+	Untrack
 )
 
-// PutSchemaChange appends one change of an alter.
+// PutSchemaChange appends one change of an alter; place is 1 where a tracked table's log is to be
+// indexed by key.
 func PutSchemaChange(w *Writer, what uint8, place int, table *Table) {
 	w.U8(what)
 	w.U16(uint16(place))

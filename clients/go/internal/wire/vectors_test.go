@@ -293,6 +293,10 @@ func putAlter(w *Writer, changes []any) {
 			PutSchemaChange(w, CreateTable, 0, table(created))
 		} else if column, ok := from["add_column"]; ok {
 			PutSchemaChange(w, AddColumn, number(column), table(from["table"]))
+		} else if history, ok := from["track"]; ok {
+			PutSchemaChange(w, Track, number(history), table(from["table"]))
+		} else if _, ok := from["untrack"]; ok {
+			PutSchemaChange(w, Untrack, 0, table(from["table"]))
 		} else {
 			PutSchemaChange(w, AddIndex, number(from["add_index"]), table(from["table"]))
 		}

@@ -114,6 +114,10 @@ export function statement(w: Writer, number: number, parameters: Stored[]): void
   w.u8(2).u32(number).row(parameters);
 }
 
-export function schemaChange(w: Writer, what: "create_table" | "add_column" | "add_index", place: number, it: TableSchema): void {
-  w.u8(["create_table", "add_column", "add_index"].indexOf(what)).u16(place).raw(describe(it));
+export const schemaChanges = ["create_table", "add_column", "add_index", "track", "untrack"] as const;
+export type SchemaChange = (typeof schemaChanges)[number];
+
+/** One change of an alter; the place is 1 where a tracked table's log is to be indexed by key. */
+export function schemaChange(w: Writer, what: SchemaChange, place: number, it: TableSchema): void {
+  w.u8(schemaChanges.indexOf(what)).u16(place).raw(describe(it));
 }

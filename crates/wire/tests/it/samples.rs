@@ -314,6 +314,7 @@ fn queries() -> Vec<Sample> {
 
 fn others() -> Vec<Sample> {
     let create = json!({"changes": [{"create_table": person_json()}, {"add_column": 7, "table": person_json()}, {"add_index": 1, "table": person_json()}]});
+    let track = json!({"changes": [{"track": 1, "table": person_json()}, {"track": 0, "table": person_json()}, {"untrack": 0, "table": person_json()}]});
     vec![
         sample("tables", json!({}), &|out| put_request::tables(out, 22)),
         sample("alter", create, &|out| {
@@ -321,6 +322,14 @@ fn others() -> Vec<Sample> {
                 SchemaChange::CreateTable(person()),
                 SchemaChange::AddColumn { table: person(), column: 7 },
                 SchemaChange::AddIndex { table: person(), index: 1 },
+            ];
+            put_request::alter(out, 23, &changes).unwrap();
+        }),
+        sample("track", track, &|out| {
+            let changes = [
+                SchemaChange::Track { table: person(), history: true },
+                SchemaChange::Track { table: person(), history: false },
+                SchemaChange::Untrack(person()),
             ];
             put_request::alter(out, 23, &changes).unwrap();
         }),

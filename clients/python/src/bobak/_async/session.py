@@ -59,6 +59,22 @@ class AsyncSession:
             await self._run(call)
             await self.tables()
 
+    async def track(self, record: type | str, *, history: bool = False) -> None:
+        """Has the engine write down every change of a table, in the table ``bobak_log_NAME``;
+        ``history``: that log is indexed by the table's key."""
+        await self._run(ops.tracking("track", await self._known_schema(record), history=history))
+
+    async def untrack(self, record: type | str) -> None:
+        """Ends what :meth:`track` began, and takes the log away."""
+        await self._run(ops.tracking("untrack", await self._known_schema(record), history=False))
+
+    async def _known_schema(self, record: type | str) -> TableSchema:
+        name = ops.table_name(record)
+        for schema in await self.tables():
+            if schema.name.lower() == name.lower():
+                return schema
+        raise ops.no_table(record)
+
     async def sql(
         self, text: str, parameters: Sequence[Any] = (), *, into: type[T] | None = None
     ) -> Rows[Any]:

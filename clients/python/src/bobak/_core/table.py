@@ -39,8 +39,12 @@ def plan_for(record: Any, known: dict[str, TableSchema]) -> Plan | None:
     return None if schema is None else Plan(schema, shape)
 
 
+def table_name(record: Any) -> str:
+    return record if isinstance(record, str) else shape_of(record).table
+
+
 def no_table(record: Any) -> Error:
-    name = record if isinstance(record, str) else shape_of(record).table
+    name = table_name(record)
     cure = "" if isinstance(record, str) else f": create({record.__name__}) makes it"
     return Error(ErrorKind.SCHEMA, f"the table is not there{cure}", table=name)
 
@@ -52,6 +56,11 @@ def creation(classes: Iterable[Any], known: dict[str, TableSchema]) -> Call[None
     if not missing:
         return None
     changes = [("create_table", schema, 0) for schema in missing]
+    return calls.done(Kind.ALTER, request.alter(changes), writes=True)
+
+
+def tracking(what: str, schema: TableSchema, *, history: bool) -> Call[None]:
+    changes = [(what, schema, int(history))]
     return calls.done(Kind.ALTER, request.alter(changes), writes=True)
 
 

@@ -59,6 +59,22 @@ class Session:
             self._run(call)
             self.tables()
 
+    def track(self, record: type | str, *, history: bool = False) -> None:
+        """Has the engine write down every change of a table, in the table ``bobak_log_NAME``;
+        ``history``: that log is indexed by the table's key."""
+        self._run(ops.tracking("track", self._known_schema(record), history=history))
+
+    def untrack(self, record: type | str) -> None:
+        """Ends what :meth:`track` began, and takes the log away."""
+        self._run(ops.tracking("untrack", self._known_schema(record), history=False))
+
+    def _known_schema(self, record: type | str) -> TableSchema:
+        name = ops.table_name(record)
+        for schema in self.tables():
+            if schema.name.lower() == name.lower():
+                return schema
+        raise ops.no_table(record)
+
     def sql(
         self, text: str, parameters: Sequence[Any] = (), *, into: type[T] | None = None
     ) -> Rows[Any]:

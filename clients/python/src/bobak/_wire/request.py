@@ -135,12 +135,16 @@ def query(credit: int, names: bool, source: Source) -> bytes:
     return U32.pack(credit) + bytes([names]) + source
 
 
+SCHEMA_CHANGES = ("create_table", "add_column", "add_index", "track", "untrack")
+
+
 def alter(changes: Sequence[tuple[str, TableSchema, int]]) -> bytes:
-    """Each change: ``create_table``, ``add_column`` or ``add_index``, the table, the place."""
+    """Each change: one of ``SCHEMA_CHANGES``, the table, the place: for ``track`` 1 where the log
+    is to be indexed by key."""
     writer = Writer()
     writer.u16(len(changes))
     for what, table, place in changes:
-        writer.u8(("create_table", "add_column", "add_index").index(what))
+        writer.u8(SCHEMA_CHANGES.index(what))
         writer.u16(place)
         writer.out += table.describe()
     return bytes(writer.out)
