@@ -51,7 +51,7 @@ pub(crate) async fn batch(mut call: Call) -> Result<Answer, Problem> {
     Ok(Answer::json(StatusCode::OK, report))
 }
 
-fn run(
+pub(crate) fn run(
     base: &Base,
     model: &Model,
     options: LoadOptions,

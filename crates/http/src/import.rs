@@ -23,7 +23,7 @@ const CSV: &str = "text/csv";
 const COMMIT: u64 = 10_000;
 
 /// What an import is asked for.
-struct Import {
+pub(crate) struct Import {
     table: Arc<Table>,
     verb: Verb,
     options: LoadOptions,
@@ -73,7 +73,13 @@ pub(crate) fn load_options(
 }
 
 impl Import {
-    fn run(&self, base: &Base, body: Inflow) -> Result<String, Problem> {
+    /// New rows, for [`decoders`](crate::decoders).
+    pub fn new(table: Table, options: LoadOptions, csv: bool, longest: usize) -> Self {
+        let (table, null) = (Arc::new(table), String::new());
+        Self { table, verb: Verb::Insert, options, csv, null, longest }
+    }
+
+    pub fn run(&self, base: &Base, body: Inflow) -> Result<String, Problem> {
         let mut load = Load::new(&*base.engine, self.options);
         if self.csv {
             self.read_csv(&mut load, body)?

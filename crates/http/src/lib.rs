@@ -31,6 +31,8 @@ mod call;
 mod coding;
 mod cors;
 mod create;
+#[doc(hidden)]
+pub mod decoders;
 mod etag;
 mod events;
 mod export;

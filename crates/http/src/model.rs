@@ -105,7 +105,7 @@ impl Base {
 
     /// Asks the engine. Tables that are as they were stay the very same, so that engines find their
     /// prepared statements again.
-    fn refresh(&self) -> Result<Arc<Model>> {
+    pub fn refresh(&self) -> Result<Arc<Model>> {
         let found = self.engine.tables()?;
         let before = {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);

@@ -3,6 +3,7 @@
 use crate::problem::Problem;
 use bobak_core::url;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::str::FromStr;
 
 /// What a request's query string says. Those that nobody takes are refused: a misspelt one would
@@ -17,10 +18,11 @@ impl Parameters {
     /// 400 where a value is not UTF-8, or a name comes twice.
     pub fn read(query: Option<&str>) -> Result<Self, Problem> {
         let mut all: Vec<(String, String)> = Vec::new();
+        let mut names = HashSet::new();
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (name, value) = (decode(name)?, decode(value)?);
-            if all.iter().any(|(other, _)| *other == name) {
+            if !names.insert(name.clone()) {
                 return Err(Problem::bad_request(format!("the parameter '{name}' comes twice")));
             }
             all.push((name, value));

@@ -112,13 +112,29 @@ pub(crate) struct Inflow {
 }
 
 impl Inflow {
+    /// A body that came whole already, for [`decoders`](crate::decoders).
+    pub fn of_parts(parts: Vec<Vec<u8>>) -> Self {
+        let (sender, receiver) = mpsc::channel(parts.len() + 1);
+        for part in parts.into_iter().filter(|part| !part.is_empty()).map(Bytes::from) {
+            // There is room for all.
+            let _ = sender.try_send(Ok(part));
+        }
+        let _ = sender.try_send(Ok(Bytes::new()));
+        Self { parts: receiver, current: Bytes::new(), broken: None }
+    }
+
     /// The next part, `None` at the end, and where the body is [broken](Self::broken) off.
     pub fn next_part(&mut self) -> Option<Bytes> {
-        match self.parts.blocking_recv()? {
-            Ok(part) if part.is_empty() => None,
-            Ok(part) => Some(part),
-            Err(problem) => {
+        match self.parts.blocking_recv() {
+            Some(Ok(part)) if part.is_empty() => None,
+            Some(Ok(part)) => Some(part),
+            Some(Err(problem)) => {
                 self.broken = Some(problem);
+                None
+            }
+            // Without its end: nobody may take it for whole.
+            None => {
+                self.broken = Some(Problem::bad_request("the body was broken off"));
                 None
             }
         }

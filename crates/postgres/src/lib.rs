@@ -13,6 +13,8 @@ mod bulk;
 mod catalog;
 mod connection;
 mod cursor;
+#[doc(hidden)]
+pub mod decoders;
 mod engine;
 mod error;
 mod facts;

@@ -30,6 +30,8 @@
 
 mod access;
 mod caller;
+#[doc(hidden)]
+pub mod decoders;
 mod guard;
 mod policy;
 mod right;

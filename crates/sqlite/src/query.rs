@@ -82,7 +82,8 @@ pub(crate) fn refuse_transaction_steps(sql: &str) -> Result<()> {
 fn first_word(sql: &str) -> &str {
     let mut rest = sql;
     loop {
-        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == ';');
+        // As SQLite does: a vertical tab is a blank, and so is a byte order mark.
+        rest = rest.trim_start_matches(|c| matches!(c, '\t'..='\r' | ' ' | ';' | '\u{feff}'));
         rest = if let Some(comment) = rest.strip_prefix("--") {
             comment.split_once('\n').map_or("", |(_, after)| after)
         } else if let Some(comment) = rest.strip_prefix("/*") {
@@ -110,6 +111,7 @@ mod tests {
         assert_eq!(first_word(" ;-- x\n/* BEGIN */ commit;"), "commit");
         assert_eq!(first_word("/* open"), "");
         assert!(refuse_transaction_steps("SELECT 1").is_ok());
+        assert_eq!(first_word("\u{feff} \u{b}commit"), "commit");
         assert!(refuse_transaction_steps("/**/begin immediate").is_err());
     }
 }

@@ -20,7 +20,16 @@ pub fn write_value(out: &mut String, ty: Type, value: ValueRef<'_>) {
             out.extend(document.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
         }
         ValueRef::Text(text) => write_string(out, text),
-        _ if write::is_number(ty, value) => write::write(out, ty, value),
+        _ if write::is_number(ty, value) => {
+            let start = out.len();
+            write::write(out, ty, value);
+            let written = out.get(start..).unwrap_or_default();
+            let is_float = matches!(value, ValueRef::Float(_)) && ty == Type::Any;
+            // Where anything goes, only its text says that it is a float.
+            if is_float && written.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+                out.push_str(".0");
+            }
+        }
         _ => {
             // Dates, UUIDs, base64, `inf`: nothing in them is escaped.
             out.push('"');
@@ -74,6 +83,19 @@ fn is_json(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_float_among_anything_stays_one() {
+        let json = |ty: Type, value: ValueRef<'_>| {
+            let mut out = String::new();
+            write_value(&mut out, ty, value);
+            out
+        };
+        assert_eq!(json(Type::Any, ValueRef::Float(1.0)), "1.0");
+        assert_eq!(json(Type::Any, ValueRef::Float(-2.5)), "-2.5");
+        assert_eq!(json(Type::Any, ValueRef::Int(1)), "1");
+        assert_eq!(json(Type::F64, ValueRef::Float(1.0)), "1");
+    }
 
     #[test]
     fn strings_are_those_of_serde_json() {

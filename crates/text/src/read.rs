@@ -34,7 +34,10 @@ fn parse_generously(ty: Type, text: &[u8]) -> Result<Value<'_>, String> {
     let text = utf8(text)?;
     let value = match ty {
         Type::Bool => boolean(text).map(Value::from),
-        Type::F32 => finite(text).map(|float| Value::Float(f64::from(float as f32))),
+        Type::F32 => {
+            let narrow = finite(text).map(|float| float as f32).filter(|float| float.is_finite());
+            narrow.map(|float| Value::Float(f64::from(float)))
+        }
         Type::Uuid => field::<Uuid>(text),
         Type::Currency => text.parse().ok().map(|amount: Currency| Value::Int(amount.scaled())),
         Type::Time => field::<Time>(text),
@@ -147,6 +150,7 @@ mod tests {
         assert_eq!(parse(Type::I64, b"+007"), Ok(Value::Int(7)));
         assert_eq!(parse(Type::U8, b"255"), Ok(Value::Int(255)));
         assert_eq!(parse(Type::F64, b".5"), Ok(Value::Float(0.5)));
+        assert_eq!(refused(Type::F32, "1e39"), "\"1e39\" is not an f32");
         assert_eq!(parse(Type::Bool, b"Yes"), Ok(Value::Int(1)));
         assert_eq!(parse(Type::DateTime, b"1970-01-01 00:00:01"), Ok(Value::Int(1_000_000)));
         assert_eq!(parse(Type::Timestamp, b"1970-01-01T01:00:00+01:00"), Ok(Value::Int(0)));

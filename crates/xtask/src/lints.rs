@@ -4,9 +4,11 @@ use crate::cargo;
 use crate::failure::Outcome;
 use crate::tree::Tree;
 
-/// The code is formatted.
+/// The code is formatted, that of the package outside the workspace too.
 pub fn format(_: &Tree) -> Outcome {
-    cargo::run(&["fmt", "--all", "--check"], "run `cargo fmt --all`")
+    cargo::run(&["fmt", "--all", "--check"], "run `cargo fmt --all`")?;
+    let fuzz = ["fmt", "--manifest-path", "fuzz/Cargo.toml", "--", "--check"];
+    cargo::run(&fuzz, "run `cargo fmt --manifest-path fuzz/Cargo.toml`")
 }
 
 /// Clippy has nothing to say, in tests, examples and benches too.

@@ -9,6 +9,7 @@
 //! lengths   files that have grown too long (a warning)
 //! test      all tests, and their sum
 //! crash     crash tests over many seeds
+//! fuzz      the fuzz targets, each for a bounded time
 //! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
 //! clients   the tests of the clients in other languages
@@ -29,6 +30,7 @@ mod crates;
 mod encryption;
 mod failure;
 mod fixtures;
+mod fuzz;
 mod lengths;
 mod links;
 mod lints;
@@ -61,10 +63,10 @@ fn run(arguments: &[String]) -> Outcome {
         return Ok(());
     };
     // Few commands take more words; a stray one elsewhere is a mistake worth naming.
-    if !["test", "crash"].contains(&command.as_str()) && !rest.is_empty() {
+    if !["test", "crash", "fuzz"].contains(&command.as_str()) && !rest.is_empty() {
         return Err(Failure::new(
             format!("`cargo xtask {command}` takes no arguments, but got `{}`", rest.join(" ")),
-            "leave them out; only `cargo xtask test` passes arguments on",
+            "leave them out; `cargo xtask help` says who takes some",
         ));
     }
     match command.as_str() {
@@ -74,6 +76,7 @@ fn run(arguments: &[String]) -> Outcome {
         }
         "test" => test::run(rest),
         "crash" => crash::run(rest),
+        "fuzz" => fuzz::run(rest),
         "fixtures" => fixtures::run(),
         "clients" => {
             cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
@@ -105,6 +108,8 @@ fn help() -> String {
          clients    the tests of the clients in other languages alone\n  \
          check      every check below, without the tests\n  \
          crash      the crash tests over 2,000 seeds each, or `--seeds N`, or the one of `--seed N`\n  \
+         fuzz       the fuzz targets, all or those that are named, for 20 seconds each or `--seconds N`;\n             \
+         `--list` shows them\n  \
          fixtures   makes the files of this version that later ones must open\n\n",
     );
     for step in STEPS {

@@ -72,9 +72,10 @@ impl Field for Date {
     #[inline]
     fn from_value(value: ValueRef<'_>) -> Result<Self> {
         match value {
-            ValueRef::Int(days) => days
-                .checked_mul(24)
-                .map(SignedDuration::from_hours)
+            // A number of seconds, too, has its end: `from_hours` panics there.
+            ValueRef::Int(days) => i32::try_from(days)
+                .ok()
+                .map(|days| SignedDuration::from_hours(i64::from(days) * 24))
                 .and_then(|since| EPOCH.checked_add(since).ok())
                 .ok_or_else(|| out_of_range("a date", days)),
             ValueRef::Text(text) => parse(text, "a date"),
@@ -184,6 +185,17 @@ mod tests {
         round(Time::midnight(), 0);
         round("23:59:59.999999".parse::<Time>().unwrap(), 86_399_999_999);
         round("1970-01-01T00:00:01.5Z".parse::<Timestamp>().unwrap(), 1_500_000);
+    }
+
+    #[test]
+    fn no_integer_is_too_large_to_be_refused() {
+        for number in [i64::MIN, -7_777_777_777_777_777, 2_932_897, 7_777_777_777_777_777, i64::MAX]
+        {
+            let value = ValueRef::Int(number);
+            assert!(Date::from_value(value).is_err());
+            let _ = (Time::from_value(value).is_ok(), DateTime::from_value(value).is_ok());
+            let _ = Timestamp::from_value(value).is_ok();
+        }
     }
 
     #[test]

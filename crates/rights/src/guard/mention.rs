@@ -1,9 +1,12 @@
 //! Which tables an SQL text may mean: without SQLite, since what SQLite says of a text depends on
 //! what is there.
 
+use std::collections::HashSet;
+
 /// The names that stand where a table's may, in order: also names that the text itself defines.
-pub(super) fn tables(sql: &str) -> Vec<String> {
+pub(crate) fn tables(sql: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
     // For each open bracket: whether a comma there is followed by a table.
     let mut lists = vec![false];
     let mut before = Before::Other;
@@ -26,7 +29,7 @@ pub(super) fn tables(sql: &str) -> Vec<String> {
             }
             Piece::Name(word, false) if is_reserved(&word) => Before::Other,
             Piece::Name(name, _) if before == Before::Lead => {
-                if !names.iter().any(|other| other.eq_ignore_ascii_case(&name)) {
+                if seen.insert(name.to_ascii_lowercase()) {
                     names.push(name);
                 }
                 Before::Table
@@ -105,12 +108,14 @@ enum Piece {
 }
 
 fn pieces(sql: &str) -> Vec<Piece> {
-    let (mut pieces, mut rest) = (Vec::new(), sql.trim_start());
+    let (mut pieces, mut rest) = (Vec::new(), skip_blanks(sql));
     while let Some(first) = rest.chars().next() {
-        let length = if rest.starts_with("--") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        let comment = skip_comment(rest);
+        let length = if comment > 0 {
+            comment
+        } else if matches!(first, '$' | '@' | '#' | ':') {
+            pieces.push(Piece::Sign(first));
+            parameter(rest)
         } else if matches!(first, '\'' | '"' | '`' | '[') {
             let (name, length) = quoted(rest, if first == '[' { ']' } else { first });
             pieces.push(Piece::Name(name, true));
@@ -127,9 +132,48 @@ fn pieces(sql: &str) -> Vec<Piece> {
                 first.len_utf8()
             }
         };
-        rest = rest.get(length..).unwrap_or_default().trim_start();
+        rest = skip_blanks(rest.get(length..).unwrap_or_default());
     }
     pieces
+}
+
+/// What SQLite takes for blanks, and nothing else: a byte order mark is one, wherever it stands.
+fn skip_blanks(sql: &str) -> &str {
+    sql.trim_start_matches(|c| matches!(c, '\t'..='\r' | ' ' | '\u{feff}'))
+}
+
+/// How long the comment is that a text begins with; 0 where it begins with none.
+fn skip_comment(sql: &str) -> usize {
+    let (end, mark) = match sql.as_bytes() {
+        [b'-', b'-', ..] => ("\n", 0),
+        // The star that opens it does not close it.
+        [b'/', b'*', ..] => ("*/", 2),
+        _ => return 0,
+    };
+    let found = sql.get(2..).and_then(|inside| inside.find(end));
+    found.map_or(sql.len(), |place| 2 + place + mark)
+}
+
+/// How long the parameter is that a text begins with: `:a`, and Tcl's `$a::b(any 'thing)`, whose brackets hold what
+/// looks like quotes elsewhere.
+fn parameter(sql: &str) -> usize {
+    let (mut at, mut named) = (1, false);
+    let bytes = sql.as_bytes();
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80.. => named = true,
+            b':' if bytes.get(at + 1) == Some(&b':') => at += 1,
+            b'(' if named => {
+                let ends = |byte: &u8| matches!(byte, b')' | b'\t'..=b'\r' | b' ');
+                let inside = bytes.get(at + 1..).unwrap_or_default();
+                let end = inside.iter().position(ends).unwrap_or(inside.len());
+                return at + 1 + end + usize::from(inside.get(end) == Some(&b')'));
+            }
+            _ => break,
+        }
+        at += 1;
+    }
+    at
 }
 
 /// What stands in quotes, which stand for themselves where they are doubled; and its length.
@@ -167,6 +211,11 @@ mod tests {
             ("SELECT 1 FROM (a, b AS x) WHERE y IN z AND q IN (1, r)", vec!["a", "b", "z"]),
             ("SELECT 1 FROM ((SELECT 2 FROM g, h) AS i, j) ORDER BY k, l", vec!["g", "h", "j"]),
             ("DELETE FROM \"open", vec!["open"]),
+            ("SELECT 1 /*/ ' */ FROM a -- '", vec!["a"]),
+            ("SELECT 1 \u{feff}FROM\u{b}a", vec!["a"]),
+            ("SELECT $x(') FROM a -- '", vec!["a"]),
+            ("SELECT $x::y(') , :z, @é FROM a -- '", vec!["a"]),
+            ("SELECT $(') FROM a -- '", vec![]),
             ("DELETE FROM a WHERE (b, c) = (1, 2) RETURNING d, e", vec!["a"]),
         ] {
             assert_eq!(tables(sql), expected, "{sql}");

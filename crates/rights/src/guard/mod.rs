@@ -16,4 +16,5 @@ mod tracks;
 mod write;
 
 pub use engine::Guarded;
+pub(crate) use mention::tables;
 pub use protected::Protected;

@@ -166,5 +166,13 @@ fn triggers_of_the_log_of_changes_run() {
         refused(caller.sql(&format!("SELECT id FROM {table}")), ErrorKind::Schema);
         refused(caller.execute(&format!("DELETE FROM {table}")), ErrorKind::Schema);
     }
+    // What SQLite takes for a comment, a blank or a parameter hides no name.
+    for sql in [
+        "SELECT id /*/ ' */ FROM bobak_log_orders -- '",
+        "SELECT id \u{feff}FROM\u{b}bobak_log_orders",
+        "SELECT id, $x(') FROM bobak_log_orders -- '",
+    ] {
+        refused(caller.sql(sql), ErrorKind::Schema);
+    }
     assert_eq!(operator.sql("SELECT count(*) FROM bobak_log_orders").unwrap(), [2]);
 }

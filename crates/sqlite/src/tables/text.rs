@@ -126,6 +126,8 @@ fn tokens(sql: &str) -> impl Iterator<Item = (usize, Token<'_>)> {
 /// The length in bytes of what `rest` begins with, and the token that it is, if it is one.
 fn token(rest: &str, first: char) -> (usize, Option<Token<'_>>) {
     let until = |mark: &str| rest.find(mark).map_or(rest.len(), |at| at + mark.len());
+    // The star that opens a comment does not close it.
+    let comment = || rest.get(2..).and_then(|inside| inside.find("*/"));
     let word = |c: char| c.is_alphanumeric() || c == '_' || c == '$' || !c.is_ascii();
     let length = |keep: &dyn Fn(char) -> bool| rest.find(|c| !keep(c)).unwrap_or(rest.len());
     let blob = matches!(rest.as_bytes(), [b'x' | b'X', b'\'', ..]);
@@ -133,7 +135,7 @@ fn token(rest: &str, first: char) -> (usize, Option<Token<'_>>) {
         _ if blob => (1 + quoted(rest.get(1..).unwrap_or_default(), '\''), Some(Token::Literal)),
         c if c.is_whitespace() => (length(&char::is_whitespace), None),
         '-' if rest.starts_with("--") => (until("\n"), None),
-        '/' if rest.starts_with("/*") => (until("*/"), None),
+        '/' if rest.starts_with("/*") => (comment().map_or(rest.len(), |at| at + 4), None),
         '\'' => (quoted(rest, '\''), Some(Token::Literal)),
         '"' | '`' => {
             let length = quoted(rest, first);

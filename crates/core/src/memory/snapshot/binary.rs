@@ -16,6 +16,9 @@ const BLOCK: usize = 256 * 1024;
 /// The head of a block: kind, length, length in the file, check sum.
 const HEAD: usize = 13;
 
+/// The most bytes that one of LZ4's stands for.
+const LARGEST: usize = 255;
+
 const TABLE: u8 = 1;
 const ROWS: u8 = 2;
 const END: u8 = 3;
@@ -149,7 +152,10 @@ fn read_block(file: &mut impl Read) -> Result<(u8, Vec<u8>)> {
     if stored.len() == length {
         return Ok((kind, stored));
     }
-    // The sum was right, so the lengths are those that were written.
+    // A sum can be made to fit: a length is believed only where LZ4 can come to it.
+    if length / LARGEST > stored.len() {
+        return Err(corrupt("a block says that it is longer than it can be"));
+    }
     let bytes = lz4_flex::block::decompress(&stored, length)
         .map_err(|error| corrupt(format!("a block can't be decompressed: {error}")))?;
     if bytes.len() == length {

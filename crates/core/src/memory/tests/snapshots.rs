@@ -169,6 +169,23 @@ fn every_flipped_byte_and_every_cut_is_found() {
 }
 
 #[test]
+fn a_block_that_claims_more_than_it_can_be_takes_no_memory() {
+    let folder = Folder::new("claims");
+    let path = folder.file("snapshot");
+    Memory::builder().snapshot(&path).open().unwrap().flush().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.truncate(16);
+    // A block of 4 GiB in two bytes, its sum made right.
+    let stored = [0x10, 0x20];
+    let head = [&[1][..], &u32::MAX.to_le_bytes(), &2_u32.to_le_bytes()].concat();
+    let sum = crc32fast::hash(&[&head[..], &stored].concat());
+    bytes.extend([&head[..], &sum.to_le_bytes(), &stored].concat());
+    fs::write(&path, &bytes).unwrap();
+    let (kind, message) = refused(&path);
+    assert!(kind == ErrorKind::Corrupt && message.contains("longer than it can be"), "{message}");
+}
+
+#[test]
 fn damaged_json_is_refused_with_its_reason() {
     let folder = Folder::new("json");
     let path = folder.file("snapshot.json");

@@ -1,0 +1,22 @@
+//! What Bobak's fuzzers run: for each decoder a function that must hold for any bytes, and seeds.
+//!
+//! `cargo xtask fuzz` runs them under libFuzzer, by the program in the folder `fuzz`; the tests of this crate run them
+//! over the seeds and some thousand mutations of them, the same each time. A [`Target`] fails by a panic: its own
+//! assertions are those of round trips and of results that may not depend on how bytes came.
+//!
+//! What a fuzzer found becomes an ordinary test beside the decoder.
+#![allow(
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a panic is how a target tells of what it found"
+)]
+
+mod meter;
+mod mutate;
+mod sample;
+mod seeds;
+mod target;
+mod targets;
+
+pub use mutate::Mutator;
+pub use target::{TARGETS, Target, find};

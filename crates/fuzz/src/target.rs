@@ -1,0 +1,78 @@
+//! A target, and the list of all.
+
+use crate::meter;
+use crate::targets::{
+    condition, files, http, postgres, rights, rows, session, sqinn, sql, text, url, wire,
+};
+
+/// A decoder, or a few that belong together, and what must hold of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it decodes.
+    pub about: &'static str,
+    /// The longest input that it is given, in bytes.
+    pub longest: usize,
+    /// How many bytes of memory it may take for each byte of input, beyond [`BASE`].
+    pub factor: usize,
+    /// Decodes bytes; panics where something does not hold.
+    pub run: fn(&[u8]),
+    /// Inputs that are well formed, to begin with.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// What any target may take: buffers of a fixed size, an engine, a connection.
+const BASE: usize = 16 << 20;
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    wire::FRAMES,
+    wire::REQUESTS,
+    wire::ANSWERS,
+    wire::SCHEMAS,
+    rows::ROWS,
+    session::SESSION,
+    sqinn::SQINN,
+    text::VALUES,
+    condition::CONDITIONS,
+    sql::SQL,
+    sql::TABLES,
+    http::JSON,
+    http::IMPORT,
+    http::TARGET,
+    files::SNAPSHOT,
+    files::BACKUP,
+    files::ARCHIVE,
+    rights::ACCESS,
+    url::URLS,
+    postgres::POSTGRES,
+];
+
+/// The target with this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+impl Target {
+    /// Runs it on an input, and looks at what memory that took.
+    ///
+    /// # Panics
+    /// Where something does not hold.
+    pub fn check(&self, input: &[u8]) {
+        if input.len() > self.longest {
+            return;
+        }
+        let taken = meter::peak(|| (self.run)(input));
+        let most = BASE + self.factor * input.len();
+        assert!(taken <= most, "{taken} bytes of memory for an input of {}", input.len());
+    }
+
+    /// Seeds that are repeated until they are as long as may be: for what takes time out of proportion.
+    #[must_use]
+    pub fn long_seeds(&self) -> Vec<Vec<u8>> {
+        let seeds = (self.seeds)().into_iter().filter(|seed| !seed.is_empty());
+        seeds.map(|seed| seed.iter().copied().cycle().take(self.longest).collect()).collect()
+    }
+}
