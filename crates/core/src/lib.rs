@@ -22,6 +22,7 @@ mod expression;
 pub mod feed;
 mod field;
 mod fieldset;
+mod interrupt;
 mod parse;
 mod prepare;
 mod query;
@@ -50,6 +51,7 @@ pub use estimates::RowEstimates;
 pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count};
 pub use field::Field;
 pub use fieldset::FieldSet;
+pub use interrupt::{Interrupt, Stoppable};
 pub use prepare::{prepare_insert, prepare_update, prepare_waiting, stamp_assignments};
 pub use query::{Order, Query, Select};
 #[doc(hidden)]

@@ -14,7 +14,7 @@ pub struct Target {
     pub about: &'static str,
     /// The longest input that it is given, in bytes.
     pub longest: usize,
-    /// How many bytes of memory it may take for each byte of input, beyond [`BASE`].
+    /// How many bytes of memory it may take for each byte of input, beyond 16 MiB.
     pub factor: usize,
     /// Decodes bytes; panics where something does not hold.
     pub run: fn(&[u8]),

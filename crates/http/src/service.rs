@@ -11,7 +11,7 @@ use crate::server::Shared;
 use crate::upload::Upload;
 use crate::{
     aggregate, batch, coding, cors, create, events, export, home, import, list, openapi, row, sql,
-    tables,
+    tables, work,
 };
 use bobak_core::ErrorKind;
 use hyper::body::Incoming;
@@ -36,7 +36,7 @@ pub(crate) async fn serve(
     let route = Route::of(head.uri.path());
     let place = route.as_ref().map_or(Resource::OTHER, |route| route.resource.place());
     let answer = match route {
-        Ok(route) => answer(shared, door, route, head, body).await,
+        Ok(route) => work::ending(answer(shared, door, route, head, body)).await,
         // Who is not let in does not learn which paths there are.
         Err(problem) => admit(shared, door, &head).await.and(Err(problem)),
     };

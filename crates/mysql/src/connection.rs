@@ -4,7 +4,7 @@ use crate::connect::Connector;
 use crate::decode::{Cell, Decoder};
 use crate::error::{self, Phase};
 use crate::marks;
-use bobak_core::{Result, TableSchema};
+use bobak_core::{Interrupt, Result, Stoppable, TableSchema};
 use bobak_sql::Dialect;
 use mysql::prelude::Queryable;
 use mysql::{Binary, Conn, Params, QueryResult, Statement, Text, Value as Wire};
@@ -220,6 +220,7 @@ impl Connection {
         let parameters =
             if parameters.is_empty() { Params::Empty } else { Params::Positional(parameters) };
         let stopper = self.stopper();
+        let _stoppable = stopper.stoppable();
         let rows = self.conn.exec_iter(&statement, parameters).map(Rows::Prepared)?;
         Ok(Answer { rows, stopper })
     }
@@ -227,6 +228,7 @@ impl Connection {
     fn start_plain(&mut self, sql: &str, parameters: &[Wire]) -> mysql::Result<Answer<'_>> {
         let text = marks::inlined(sql, parameters)?;
         let stopper = self.stopper();
+        let _stoppable = stopper.stoppable();
         let rows = self.conn.query_iter(text).map(Rows::Plain)?;
         Ok(Answer { rows, stopper })
     }
@@ -287,6 +289,14 @@ impl Stopper {
     pub(crate) fn stop(&self) {
         self.connector.kill_query(self.host, self.connection);
     }
+
+    /// Has an [`Interrupt`] of this thread stop the statement under way, for as long as the answer is kept.
+    fn stoppable(&self) -> Option<Stoppable> {
+        Interrupt::is_heeded().then(|| {
+            let stopper = self.clone();
+            Interrupt::stop_by(move || stopper.stop())
+        })
+    }
 }
 
 /// Hands rows out until there are no more or `row` says so; then nothing of the answer is left.
@@ -298,6 +308,7 @@ fn hand_out(
 ) -> mysql::Result<()> {
     let decoder = answer.decoder();
     let mut cells = Vec::with_capacity(8);
+    let _stoppable = answer.stopper.stoppable();
     while let Some(next) = answer.next() {
         let read = decoder.read(next?, &mut cells).map_err(|error| match table {
             Some(table) => error.in_table(table.name()),

@@ -7,7 +7,7 @@ use crate::settings::{Host, Settings};
 use crate::startup;
 use crate::stream::{Stream, broken};
 use crate::value::{self, Kind, Outside};
-use bobak_core::{Error, ErrorKind, Result, ValueRef};
+use bobak_core::{Error, ErrorKind, Interrupt, Result, Stoppable, ValueRef};
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -247,14 +247,18 @@ impl Connection {
     /// server hangs up, which it does when it has passed the request on: it would stop the next
     /// statement otherwise, where this one ends by itself meanwhile.
     fn cancel(&self) -> Result<()> {
-        let mut stream = Stream::connect(&self.host, &self.settings)?;
-        let mut request = vec![0, 0, 0, 16, 4, 210, 22, 46];
-        request.extend_from_slice(&self.cancel_key);
-        let sent = stream.write_all(&request).and_then(|()| stream.flush());
-        sent.map_err(|error| broken("asking to cancel", error))?;
-        // However it hangs up: nothing is said on this line.
-        let _ = std::io::copy(&mut stream, &mut std::io::sink());
-        Ok(())
+        cancel(&self.host, &self.settings, self.cancel_key)
+    }
+
+    /// Has an [`Interrupt`] of this thread stop the statement under way, for as long as the answer is kept.
+    pub fn stoppable(&self) -> Option<Stoppable> {
+        if !Interrupt::is_heeded() {
+            return None;
+        }
+        let (host, settings, key) =
+            (self.host.clone(), Arc::clone(&self.settings), self.cancel_key);
+        // Where the server can't be told, the statement comes to its end.
+        Some(Interrupt::stop_by(move || drop(cancel(&host, &settings, key))))
     }
 
     /// Runs one statement without parameters by the simple protocol.
@@ -515,4 +519,16 @@ fn columns_of(body: &[u8]) -> Vec<Column> {
         rest = rest.get(end + 19..).unwrap_or_default();
     }
     columns
+}
+
+/// See [`Connection::cancel`].
+fn cancel(host: &Host, settings: &Arc<Settings>, key: [u8; 8]) -> Result<()> {
+    let mut stream = Stream::connect(host, settings)?;
+    let mut request = vec![0, 0, 0, 16, 4, 210, 22, 46];
+    request.extend_from_slice(&key);
+    let sent = stream.write_all(&request).and_then(|()| stream.flush());
+    sent.map_err(|error| broken("asking to cancel", error))?;
+    // However it hangs up: nothing is said on this line.
+    let _ = std::io::copy(&mut stream, &mut std::io::sink());
+    Ok(())
 }

@@ -204,6 +204,7 @@ pub(crate) fn read_part(
     part: &mut Part,
     mut row: impl FnMut(&[u8]) -> Result<bool>,
 ) -> Result<Ended> {
+    let _stoppable = connection.stoppable();
     let mut wanted = true;
     let mut failed = None;
     loop {

@@ -4,8 +4,8 @@ use crate::engine::Inner;
 use crate::state::State;
 use crate::{alter, batch, catalog, query, singles, sql_text};
 use bobak_core::{
-    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
+    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
+    Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
 };
 use std::cell::{RefCell, RefMut};
 use std::sync::Arc;
@@ -32,12 +32,13 @@ impl<'e> PgSession<'e> {
 impl Session for PgSession<'_> {
     fn control(&self, step: Control<'_>) -> Result<()> {
         let mut state = self.state()?;
-        match step {
+        // What begins and ends transactions is not to be ended itself.
+        Interrupt::hold_off(|| match step {
             Control::Begin => state.begin(),
             Control::Commit => state.end(true),
             Control::Rollback => state.end(false),
             _ => state.mark(step),
-        }
+        })
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {

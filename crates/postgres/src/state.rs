@@ -9,7 +9,7 @@ use crate::message::Message;
 use crate::pool::Lease;
 use crate::row::Spans;
 use crate::value::Outside;
-use bobak_core::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef};
+use bobak_core::{Error, ErrorKind, Interrupt, Result, Row, TableSchema, Value, ValueRef};
 use std::sync::Arc;
 
 /// The mark round one operation of a transaction.
@@ -66,6 +66,7 @@ impl<'e> State<'e> {
             let message = "the transaction was rolled back by the server: begin it again";
             return Err(Error::new(ErrorKind::Misuse, message));
         }
+        Interrupt::check()?;
         let mut lease = match self.lease.take() {
             Some(lease) => lease,
             None => self.take()?,
@@ -127,7 +128,9 @@ impl<'e> State<'e> {
         }
         connection.sync();
         connection.send("sending it")?;
+        let stoppable = connection.stoppable();
         let done = connection.finish(on);
+        drop(stoppable);
         self.settle(connection, done)
     }
 
@@ -168,7 +171,9 @@ impl<'e> State<'e> {
         connection: &mut Connection,
         on: impl FnMut(Message<'_>) -> Result<()>,
     ) -> Result<()> {
+        let stoppable = connection.stoppable();
         let done = connection.finish(on);
+        drop(stoppable);
         self.settle(connection, done)
     }
 

@@ -2,10 +2,10 @@
 
 use crate::broken::{Broken, Failed};
 use crate::stream::Stream;
-use bobak_core::{Error, ErrorKind, Result, TableSchema, Value};
+use bobak_core::{Error, ErrorKind, Interrupt, Result, Stoppable, TableSchema, Value};
 use bobak_wire::{Answer, HEADER, Head, Hello, Inbox, Kind, Source, Vigil, Welcome, put_request};
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -178,6 +178,7 @@ impl Link {
     /// Waits for the next frame, which answers the request with this number.
     #[inline]
     pub fn receive(&mut self, id: u32) -> Result<Head, Broken> {
+        let mut stoppable = None;
         loop {
             if let Some(head) = self.inbox.next_frame().map_err(Broken::Garbled)? {
                 if head.id == id {
@@ -185,12 +186,31 @@ impl Link {
                 }
                 return Err(self.unasked(head));
             }
+            if stoppable.is_none() && Interrupt::is_heeded() {
+                stoppable = self.stoppable(id);
+            }
             let begun = Instant::now();
             if !self.look()? {
                 self.read()?;
             }
             self.vigil.came_after(begun.elapsed());
         }
+    }
+
+    /// Has an [`Interrupt`] of this thread take a request back, for as long as the answer is kept. Over TLS and pipes
+    /// nothing can be said meanwhile.
+    #[cold]
+    fn stoppable(&self, id: u32) -> Option<Stoppable> {
+        let mut second = self.stream.second()?;
+        Some(Interrupt::stop_by(move || {
+            let mut bytes = Vec::new();
+            put_request::cancel(&mut bytes, id);
+            // It does not block while the answer is looked for. Where it can't be said, the request comes to its end.
+            while matches!(second.write_all(&bytes), Err(e) if e.kind() == io::ErrorKind::WouldBlock)
+            {
+                std::thread::yield_now();
+            }
+        }))
     }
 
     /// Reads what has come, or comes soon; `false` where that is nothing.

@@ -7,8 +7,8 @@ use crate::lines::Wants;
 use crate::link::{Link, unexpected};
 use crate::row::NamedRow;
 use bobak_core::{
-    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
+    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
+    Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
 };
 use bobak_wire::{Answer, Head, put_request};
 use std::cell::{Cell, RefCell};
@@ -265,14 +265,15 @@ fn hand_out(
 
 impl Session for RemoteSession<'_> {
     fn control(&self, step: Control<'_>) -> Result<()> {
-        match step {
+        // What begins and ends transactions is not to be ended itself.
+        Interrupt::hold_off(|| match step {
             Control::Begin => self.begin(),
             Control::Commit | Control::Rollback => self.end(step),
             _ if self.transaction.get() == Transaction::None => {
                 Err(misuse("no transaction is open"))
             }
             _ => self.step(step, Effect::Transaction),
-        }
+        })
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {

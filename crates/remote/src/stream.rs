@@ -10,6 +10,11 @@ pub(crate) trait Stream: Read + Write + Send {
     /// in the pool.
     fn is_alive(&mut self) -> bool;
 
+    /// A second way to write to the other end, for who ends a request whose answer is waited for.
+    fn second(&self) -> Option<Box<dyn Write + Send>> {
+        None
+    }
+
     /// Whether reads wait from now on; `false` where they always do.
     fn set_blocking(&mut self, _blocking: bool) -> io::Result<bool> {
         Ok(false)
@@ -39,6 +44,10 @@ pub(crate) fn tcp(
 }
 
 impl Stream for TcpStream {
+    fn second(&self) -> Option<Box<dyn Write + Send>> {
+        self.try_clone().ok().map(|stream| Box::new(stream) as _)
+    }
+
     fn is_alive(&mut self) -> bool {
         let quiet = self.set_nonblocking(true).is_ok() && is_quiet(self);
         self.set_nonblocking(false).is_ok() && quiet
@@ -51,6 +60,10 @@ impl Stream for TcpStream {
 
 #[cfg(unix)]
 impl Stream for std::os::unix::net::UnixStream {
+    fn second(&self) -> Option<Box<dyn Write + Send>> {
+        self.try_clone().ok().map(|stream| Box::new(stream) as _)
+    }
+
     fn is_alive(&mut self) -> bool {
         let quiet = self.set_nonblocking(true).is_ok() && is_quiet(self);
         self.set_nonblocking(false).is_ok() && quiet

@@ -4,10 +4,12 @@ use crate::database::Database;
 use crate::input::Input;
 use crate::settings::Settings;
 use crate::transport::{Ready, Transport};
+use crate::watch::{Ahead, Line};
 use bobak_core::{Engine, Error};
 use bobak_rights::Caller;
 use bobak_wire::{Handles, Limits, Vigil, put_answer};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -27,6 +29,8 @@ pub(crate) struct Connection {
     /// Who it is and what it wants, once it has said so.
     pub guest: Option<Guest>,
     pub since: Instant,
+    /// What is watched while a request runs.
+    watched: Option<Arc<OwnedFd>>,
     _counted: Counted,
 }
 
@@ -90,6 +94,7 @@ impl Connection {
             handles: Handles::new(limits),
             guest: None,
             since: Instant::now(),
+            watched: None,
             _counted: counted,
         }
     }
@@ -182,6 +187,17 @@ impl Connection {
         Ok(came)
     }
 
+    /// Where it would be seen that the client does not want a request's answer any more.
+    pub fn line(&mut self, id: u32, patience: Duration) -> Line {
+        let (kind, transport) = (self.transport.line_kind(), &self.transport);
+        if self.watched.is_none() {
+            // Without it, nothing is seen.
+            self.watched = transport.watched().try_clone_to_owned().map(Arc::new).ok();
+        }
+        let ahead = Ahead::of(self.input.inbox.waiting(), id);
+        Line { kind, end: self.watched.clone(), id, ahead, patience }
+    }
+
     /// Tells the client why the connection ends, if it listens.
     pub fn dismiss(&mut self, error: &Error) {
         put_answer::error(&mut self.output, 0, error);
@@ -192,6 +208,7 @@ impl Connection {
     /// Gives memory back that is not needed while nothing comes.
     pub fn rest(&mut self) {
         self.input.release();
+        self.watched = None;
         if self.output.is_empty() {
             self.output = Vec::new();
         }

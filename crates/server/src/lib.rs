@@ -40,6 +40,7 @@ mod stream;
 #[cfg(feature = "tls")]
 mod tls;
 mod transport;
+mod watch;
 
 pub use bobak_rights::{
     Access, AccessText, Caller, Guarded, Protected, hash_password, hash_token, new_token,

@@ -185,7 +185,14 @@ impl Serving<'_> {
     /// comes back.
     fn run(&mut self, connection: &mut Connection, head: Head) -> Result<(), Gone> {
         let start = connection.output.len();
-        let then = match self.start(connection, head) {
+        let started = if may_last(head.kind) {
+            let line = connection.line(head.id, self.shared.settings.request_timeout);
+            let shared = self.shared;
+            shared.watch.over(line, || self.start(connection, head))
+        } else {
+            self.start(connection, head)
+        };
+        let then = match started {
             Ok(then) => then,
             // Nobody would hear of it otherwise.
             Err(error) if head.kind.is_unanswered() => return Err(error.into()),
@@ -321,6 +328,12 @@ impl Serving<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a request may run for long, and is then looked after. Of those that send rows each part is; batches end when
+/// their rows do.
+const fn may_last(kind: Kind) -> bool {
+    matches!(kind, Kind::Change | Kind::Execute | Kind::Open | Kind::Fetch)
 }
 
 #[inline]

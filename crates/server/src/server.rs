@@ -7,6 +7,7 @@ use crate::lobby::{Lobby, Return};
 use crate::pipes::serve_pipes;
 use crate::pool::Pool;
 use crate::settings::Settings;
+use crate::watch::Watch;
 use bobak_core::{Error, Result};
 use bobak_rights::Access;
 use std::net::SocketAddr;
@@ -34,6 +35,7 @@ pub(crate) struct Shared {
     pub pool: Pool,
     pub back: OnceLock<Return>,
     pub connections: Arc<AtomicUsize>,
+    pub watch: Watch,
     stopping: AtomicBool,
     stopped: AtomicBool,
     out_of_grace: OnceLock<Instant>,
@@ -118,7 +120,11 @@ impl Server {
     pub fn stop(&self) -> bool {
         self.begin_stop();
         self.wait();
-        let all = self.shared.pool.wait_for_end(self.shared.settings.grace + LAST);
+        let mut all = self.shared.pool.wait_for_end(self.shared.settings.grace);
+        if !all {
+            self.shared.watch.end_all();
+            all = self.shared.pool.wait_for_end(LAST);
+        }
         if !self.shared.stopped.swap(true, Ordering::Relaxed)
             && let Err(error) = self.shared.databases.flush()
         {
@@ -152,6 +158,7 @@ impl Serve for Server {
             pool: Pool::default(),
             back: OnceLock::new(),
             connections: Arc::default(),
+            watch: Watch::default(),
             stopping: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             out_of_grace: OnceLock::new(),

@@ -17,6 +17,9 @@ pub struct Settings {
     pub hello_timeout: Duration,
     /// How long a request may wait for a worker before it is told `Busy`. Default: 5 s.
     pub worker_timeout: Duration,
+    /// How long a query or a statement may run at a time before it is ended, with the error `Timeout`; of a query whose
+    /// rows are sent as they come, each part. Default: 5 minutes.
+    pub request_timeout: Duration,
     /// How long a client may let its answers wait before it is cut off. Default: 30 s.
     pub write_timeout: Duration,
     /// How long a connection with an open transaction or query may say nothing; then it is rolled
@@ -34,6 +37,7 @@ impl Default for Settings {
             workers: 64,
             hello_timeout: Duration::from_secs(10),
             worker_timeout: Duration::from_secs(5),
+            request_timeout: Duration::from_secs(300),
             write_timeout: Duration::from_secs(30),
             transaction_timeout: Duration::from_secs(60),
             grace: Duration::from_secs(10),

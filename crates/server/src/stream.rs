@@ -27,7 +27,8 @@ impl Serving<'_> {
         (window, columns): (u32, bool),
         asked: &Asked,
     ) -> Result<(), Gone> {
-        let cursor = match self.session.open(&asked.as_source()) {
+        let session = self.session;
+        let cursor = match self.over(connection, id, || session.open(&asked.as_source())) {
             Ok(cursor) => cursor,
             Err(error) => {
                 put_answer::error(&mut connection.output, id, &error);
@@ -50,6 +51,17 @@ impl Serving<'_> {
         }
     }
 
+    /// Runs what may take long, and ends it where nobody wants it any more.
+    pub fn over<R>(
+        &self,
+        connection: &mut Connection,
+        id: u32,
+        work: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        let line = connection.line(id, self.shared.settings.request_timeout);
+        self.shared.watch.over(line, work)
+    }
+
     /// The inner error is the query's, the outer one the connection's.
     fn send_rows(
         &mut self,
@@ -61,7 +73,8 @@ impl Serving<'_> {
         let mut allowance =
             Allowance { bytes: (window > 0).then_some(window.into()), cancelled: false };
         let mut next = std::mem::take(&mut self.rows);
-        let fetched = self.session.fetch(cursor, &mut next);
+        let session = self.session;
+        let fetched = self.over(connection, id, || session.fetch(cursor, &mut next));
         if let Err(error) = fetched {
             return Ok(Err(error));
         }
@@ -69,7 +82,7 @@ impl Serving<'_> {
             // The part after this one is fetched first: so the last is known to be the last.
             swap(&mut self.rows, &mut next);
             if self.rows.rows() > 0
-                && let Err(error) = self.session.fetch(cursor, &mut next)
+                && let Err(error) = self.over(connection, id, || session.fetch(cursor, &mut next))
             {
                 return Ok(Err(error));
             }

@@ -1,5 +1,6 @@
 //! What carries a connection's bytes. Nothing here blocks but `wait`.
 
+use crate::watch::LineKind;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::Errno;
@@ -71,6 +72,24 @@ impl Transport {
     /// Whether it can wait in the poller.
     pub const fn can_rest(&self) -> bool {
         !matches!(self, Self::Pipes { .. })
+    }
+
+    /// What can be seen of the client from outside.
+    pub const fn line_kind(&self) -> LineKind {
+        match self {
+            Self::Tcp(_) | Self::Unix(_) => LineKind::Socket,
+            #[cfg(feature = "tls")]
+            Self::Tls(_) => LineKind::Sealed,
+            Self::Pipes { .. } => LineKind::Pipe,
+        }
+    }
+
+    /// What shows that the client is gone: of pipes, that nobody reads.
+    pub fn watched(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Pipes { output, .. } => output.as_fd(),
+            other => other.as_fd(),
+        }
     }
 
     pub fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {

@@ -8,7 +8,7 @@ use crate::ffi::{self, Action, Failure, StatementId, WriteKind, codes};
 use crate::hold::Hold;
 use crate::host::Joined;
 use bobak_core::{
-    Error, ErrorKind, Result, Row, SqlAction, SqlGuard, TableSchema, Value, ValueRef,
+    Error, ErrorKind, Interrupt, Result, Row, SqlAction, SqlGuard, TableSchema, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -124,8 +124,8 @@ impl Connection {
     /// Runs a text of the engine's own.
     pub(crate) fn run(&mut self, sql: &'static str) -> Result<()> {
         let id = self.text_statement(sql)?;
-        self.db
-            .execute(id, std::iter::empty::<ValueRef<'_>>())
+        // What begins and ends transactions is not to be ended itself.
+        Interrupt::hold_off(|| self.db.execute(id, std::iter::empty::<ValueRef<'_>>()))
             .map_err(|failure| translate(failure, None))
     }
 

@@ -9,8 +9,8 @@ use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
 use crate::standing::{HandingOut, Writing};
 use crate::{open, query, write};
 use bobak_core::{
-    BackupContent, BackupJob, Batch, Capabilities, Engine, Error, ErrorKind, Estimate, OnError,
-    Outcome, Result, Row, Session, TableSchema, Value, Write,
+    BackupContent, BackupJob, Batch, Capabilities, Engine, Error, ErrorKind, Estimate, Interrupt,
+    OnError, Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -281,7 +281,7 @@ impl Engine for Sqlite {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        self.inner.write_one(write)
+        Interrupt::hold_off(|| self.inner.write_one(write))
     }
 
     fn get(

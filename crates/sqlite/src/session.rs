@@ -9,8 +9,9 @@ use crate::host::Writer;
 use crate::standing::{HandingOut, Writing};
 use crate::{alter, batch, query, tables, write};
 use bobak_core::{
-    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Session, Source, SqlGuard, TableSchema, Value, ValueRef, Write,
+    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
+    Result, Row, RowBuffer, SchemaChange, Session, Source, SqlGuard, TableSchema, Value, ValueRef,
+    Write,
 };
 use bobak_sql::Dialect;
 use std::cell::{Cell, RefCell};
@@ -187,7 +188,7 @@ impl<'e> SqliteSession<'e> {
             _ => self.engine.begin_commit()?,
         };
         let id = lease.text_statement(sql)?;
-        match lease.db.execute(id, std::iter::empty::<ValueRef<'_>>()) {
+        match Interrupt::hold_off(|| lease.db.execute(id, std::iter::empty::<ValueRef<'_>>())) {
             Err(failure) if sql == "ROLLBACK" && is_no_transaction(&failure) => Ok(()),
             result => result.map_err(|failure| translate(failure, None)),
         }
@@ -316,7 +317,9 @@ impl Session for SqliteSession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        if let Some(written) = self.outside(|| Some(self.engine.write_one(write))) {
+        if let Some(written) =
+            self.outside(|| Some(Interrupt::hold_off(|| self.engine.write_one(write))))
+        {
             return written;
         }
         let mut using = self.connection(Wants::Write)?;
@@ -341,7 +344,9 @@ impl Session for SqliteSession<'_> {
         if batch.is_empty() {
             return Ok(());
         }
-        if let Some(sent) = self.outside(|| self.engine.share_batch(batch, on_error, each)) {
+        if let Some(sent) =
+            self.outside(|| Interrupt::hold_off(|| self.engine.share_batch(batch, on_error, each)))
+        {
             return sent;
         }
         self.atomically(|connection| batch::send(connection, batch, on_error, each))

@@ -44,6 +44,12 @@ impl Inbox {
         self.end - self.start
     }
 
+    /// What waits: frames, or a part of one.
+    #[must_use]
+    pub fn waiting(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
     /// Lends room for the next bytes to `read`, which says how many it put there.
     ///
     /// The last frame's [`body`](Self::body) is gone afterwards.
@@ -111,8 +117,7 @@ impl Inbox {
     }
 
     fn peek(&self) -> Result<Option<Head>> {
-        let waiting = self.buffer.get(self.start..self.end).unwrap_or_default();
-        let Some(head) = waiting.first_chunk::<HEADER>() else { return Ok(None) };
+        let Some(head) = self.waiting().first_chunk::<HEADER>() else { return Ok(None) };
         let head = Head::decode(*head)?;
         if head.length > self.limit {
             let what = if self.limit == Limits::BEFORE_HELLO { " before a hello" } else { "" };

@@ -5,7 +5,7 @@ use super::sorted::Place;
 use super::table::{Index, TableState};
 use crate::codec::EncodedRow;
 use crate::condition::order;
-use crate::{Condition, Order, ValueRef};
+use crate::{Condition, Interrupt, Order, ValueRef};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -15,7 +15,12 @@ pub(super) struct Scan {
     /// Nothing where the rows were chosen before.
     condition: Option<Condition>,
     steps: Steps,
+    /// How many rows were passed: now and then it is looked whether the call is to end.
+    passed: u32,
 }
+
+/// After so many rows.
+const LOOK: u32 = 1_024;
 
 /// Where the walk stands.
 enum Steps {
@@ -41,7 +46,7 @@ impl Scan {
     ) -> Self {
         let plan = Plan::new(&table, condition, order);
         let steps = Steps::new(plan.path, plan.walk.unwrap_or(Walk::Forward));
-        let mut scan = Self { table, condition: condition.cloned(), steps };
+        let mut scan = Self { table, condition: condition.cloned(), steps, passed: 0 };
         if plan.walk.is_none() {
             let slots = scan.sorted(order, most);
             scan.condition = None;
@@ -50,11 +55,16 @@ impl Scan {
         scan
     }
 
-    /// The slot of the next row.
+    /// The slot of the next row. An [`Interrupt`] ends the rows, too: whoever has come to their end looks.
     #[inline]
     pub fn next_slot(&mut self) -> Option<u32> {
         loop {
             let slot = self.steps.next(&self.table)?;
+            self.passed = self.passed.wrapping_add(1);
+            if self.passed.is_multiple_of(LOOK) && Interrupt::is_now() {
+                self.steps = Steps::Listed { slots: Vec::new(), next: 0 };
+                return None;
+            }
             match &self.condition {
                 None => return Some(slot),
                 Some(condition) => {

@@ -4,7 +4,7 @@ use super::aggregate;
 use super::scan::Scan;
 use super::table::TableState;
 use crate::codec::EncodedRow;
-use crate::{Expr, Result, Row, Select, Value, ValueRef};
+use crate::{Expr, Interrupt, Result, Row, Select, Value, ValueRef};
 use std::sync::Arc;
 
 /// The rows of a query, one by one.
@@ -39,13 +39,14 @@ impl Results {
     /// Runs the query over the table.
     ///
     /// # Errors
-    /// `OutOfRange` where a sum overflows, `Mismatch` where what is summed is no number.
+    /// `OutOfRange` where a sum overflows, `Mismatch` where what is summed is no number, `Interrupted`.
     pub fn new(table: Arc<TableState>, select: &Select) -> Result<Self> {
         let left = select.limit.unwrap_or(u64::MAX);
         if select.is_grouped() {
             let mut rows = aggregate::run(table, select)?.into_iter();
             pass_over(select.offset, || rows.next().is_some());
             let rows = Rows::Made(rows);
+            Interrupt::check()?;
             return Ok(Self { rows, left });
         }
         let most = select.limit.map(|limit| limit.saturating_add(select.offset));
@@ -55,6 +56,7 @@ impl Results {
         if left > 0 {
             pass_over(select.offset, || scan.next_slot().is_some());
         }
+        Interrupt::check()?;
         let chosen: Vec<usize> = select.columns.iter().filter_map(|e| e.column()).collect();
         let whole = chosen.iter().copied().eq(0..columns);
         let chosen = (!whole).then_some(chosen);
@@ -65,7 +67,7 @@ impl Results {
     /// Hands the next row to `row`; `None` where there is none.
     ///
     /// # Errors
-    /// Those of `row`.
+    /// Those of `row`; `Interrupted`.
     #[inline]
     pub fn next<R>(&mut self, row: impl FnOnce(ResultRow<'_>) -> Result<R>) -> Result<Option<R>> {
         if self.left == 0 {
@@ -75,7 +77,7 @@ impl Results {
         match &mut self.rows {
             Rows::Stored { scan, chosen } => {
                 let Some(stored) = scan.next_row() else {
-                    return Ok(None);
+                    return Interrupt::check().map(|()| None);
                 };
                 match chosen {
                     None => row(ResultRow::Whole(stored)),

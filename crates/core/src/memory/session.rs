@@ -14,8 +14,8 @@ use super::{NAME, Shared};
 use super::{alter, change};
 use crate::codec::{self, EncodedRow, FRAME};
 use crate::{
-    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value, Write,
+    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
+    Result, Row, RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value, Write,
 };
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -184,6 +184,7 @@ impl Session for MemorySession<'_> {
             let table = self.read(inner, change.table)?;
             change::concerned(table, change.condition)
         };
+        Interrupt::check()?;
         let run = |state: &mut Arc<State>| {
             let place = state.find(change.table)?;
             let state = Arc::make_mut(state);
@@ -364,6 +365,10 @@ fn run_batch(
         };
         let state = Arc::make_mut(state);
         for (row, number) in run.iter().zip(run.first..) {
+            // Where wrong rows are left out the right ones stay, so there is no way back.
+            if number % 256 == 0 && on_error == OnError::Stop {
+                Interrupt::check()?;
+            }
             match writer.write(state, row, buffer) {
                 Ok(outcome) => each(Ok(outcome)),
                 Err(error) if on_error == OnError::Stop => return Err(error.at_row(number)),

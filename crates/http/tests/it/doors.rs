@@ -22,7 +22,7 @@ fn rest(stream: &mut impl Read) -> String {
     }
 }
 
-fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
+pub fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
     let mut settings = Settings::default();
     change(&mut settings);
     settings

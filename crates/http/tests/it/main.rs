@@ -1,10 +1,13 @@
 //! The HTTP door over real sockets, asked by a real client.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may stop at what they did not expect")]
 
+mod bad_input; // bombs, clients that drip, and what refusals could give away
 mod client; // a server with a few tables, and a client of it
 mod document; // the OpenAPI document: valid, and true for every operation
 mod doors; // doors, limits, clients that do not behave
 mod events; // live changes
+mod idle; // ten thousand clients that say nothing
+mod interrupts; // requests that run for ever: too late, of a client that is gone
 mod rights; // what somebody may not see
 mod rows; // rows, one by one and as lists
 mod streams; // imports, exports, batches, sums

@@ -6,7 +6,7 @@ use crate::support::{Schema, url};
 use bobak_core::{
     Assign, ColumnSchema,
     Control::{Begin, Commit, Rollback},
-    ErrorKind, OnError, Result, TableSchema,
+    ErrorKind, Interrupt, OnError, Result, Source, TableSchema,
 };
 use bobak_postgres::Postgres;
 use bobak_servers::Options;
@@ -146,6 +146,38 @@ fn a_statement_that_runs_too_long_is_cancelled() {
         assert_eq!(probe.session.execute("SELECT 1", &[]).unwrap(), 0);
         probe.control(Rollback).unwrap();
     }
+}
+
+#[test]
+fn a_statement_that_is_interrupted_ends_and_leaves_nothing() {
+    let Some(url) = url() else { return };
+    let schema = Schema::new(&url).unwrap();
+    let engine = Postgres::open(&schema.url("")).unwrap();
+    let probe = Probe::new(&engine).unwrap();
+    probe.session.execute("CREATE TABLE slow (a integer)", &[]).unwrap();
+    for inside in [false, true] {
+        if inside {
+            probe.control(Begin).unwrap();
+        }
+        let interrupt = Interrupt::new();
+        let theirs = interrupt.clone();
+        let other = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            theirs.interrupt();
+        });
+        let sleeps = "INSERT INTO slow SELECT 1 FROM pg_sleep(60)";
+        let slow = interrupt.run(|| probe.session.execute(sleeps, &[]));
+        other.join().unwrap();
+        assert_eq!(kind(slow), Some(ErrorKind::Interrupted));
+        // The next statement is not hit.
+        let next = "INSERT INTO slow VALUES (7)";
+        assert_eq!(probe.session.execute(next, &[]).unwrap(), 1);
+        if inside {
+            probe.control(Commit).unwrap();
+        }
+    }
+    let source = Source::Sql { text: "SELECT a FROM slow", parameters: &[] };
+    assert_eq!(probe.query(&source).unwrap(), [row![7], row![7]]);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 mod bad_clients; // clients that do not behave: they harm nobody
 mod conformance; // the suite through each door, on the memory engine and on SQLite
 mod doors; // how a server and a client of it are made
+mod idle; // ten thousand clients that say nothing
+mod interrupts; // requests that run for ever: taken back, too late, of a client that is gone
 mod model; // random programs through the doors, held against the engine itself
 mod raw; // a client without manners
 mod rights; // users and tokens with roles, over real sockets

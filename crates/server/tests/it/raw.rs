@@ -5,6 +5,7 @@ use bobak_core::Error;
 use bobak_wire::{Answer, Credentials, Head, Hello, Inbox};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 pub struct Raw {
@@ -56,5 +57,16 @@ impl Raw {
             Answer::Error(error) => (head.id, Err(error)),
             _ => (head.id, Ok(())),
         }
+    }
+}
+
+/// Says hello, and waits to be let in.
+pub fn welcomed(mut stream: &UnixStream) {
+    let mut bytes = Vec::new();
+    Hello::new("", "raw", Credentials::None).put(&mut bytes, 1).unwrap();
+    stream.write_all(&bytes).unwrap();
+    let mut inbox = Inbox::new(1 << 20);
+    while inbox.next_frame().unwrap().is_none() {
+        assert!(inbox.read_from(|room| stream.read(room)).unwrap() > 0, "it is let in");
     }
 }

@@ -4,9 +4,9 @@ use super::authorizer::Watch;
 use super::pending::Pending;
 use super::rests::Rests;
 use super::statement::Slot;
-use bobak_core::Error;
+use bobak_core::{Error, Interrupt};
 use libsqlite3_sys as sys;
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,6 +95,19 @@ impl Connection {
         let milliseconds = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
         // SAFETY: the handle is open.
         unsafe { sys::sqlite3_busy_timeout(self.raw.as_ptr(), milliseconds) };
+    }
+
+    /// Ends a statement by `SQLITE_INTERRUPT` where the call on the thread that runs it is to end. Unlike
+    /// `sqlite3_interrupt` this can't hit the statement after it.
+    pub(crate) fn heed_interrupts(&mut self) {
+        /// So many steps of SQLite's machine lie between two looks: far less than a millisecond.
+        const STEPS: c_int = 2_000;
+        extern "C" fn look(_: *mut c_void) -> c_int {
+            c_int::from(Interrupt::is_now())
+        }
+        let nothing = ptr::null_mut();
+        // SAFETY: the handle is open; the callback takes no data, and does not touch the connection.
+        unsafe { sys::sqlite3_progress_handler(self.raw.as_ptr(), STEPS, Some(look), nothing) };
     }
 
     /// Whether foreign keys are enforced.
