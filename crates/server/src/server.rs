@@ -135,13 +135,14 @@ impl Server {
 }
 
 /// Has the system let this process open as many files, and sockets, as it may at all: many systems
-/// begin with 1,024. For programs that are servers and nothing else.
-pub fn raise_file_limit() {
+/// begin with 1,024. Gives how many that are. For programs that are servers and nothing else.
+pub fn raise_file_limit() -> u64 {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     // Where it may not be raised, fewer clients are served.
     let _ = setrlimit(Resource::Nofile, limit);
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 impl Serve for Server {
