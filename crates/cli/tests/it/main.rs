@@ -6,6 +6,8 @@ mod backup; // taken, checked, put back
 mod bad_input; // each mistake: its exit code and its sentence
 mod bench; // a small run, and its reports
 mod copy; // from one database to another
+#[cfg(feature = "encryption")]
+mod encryption; // keys by flags; run by themselves
 mod export; // the forms of output
 mod follow; // one database kept as another is
 #[cfg(unix)]

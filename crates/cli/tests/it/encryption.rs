@@ -1,0 +1,146 @@
+//! Encrypted files by the program: keys by flags and from the environment, and nothing of the content in
+//! any file. Run by themselves: SQLCipher takes the place of SQLite.
+
+use crate::program::Program;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+/// What no file may have.
+const MARKER: &str = "marmota-bobak-marker";
+
+/// Looks through every file of the program's folder, but those that are given to it.
+fn is_nowhere(program: &Program) {
+    let mut files = 0;
+    for entry in std::fs::read_dir(program.path("")).unwrap().flatten() {
+        let name = entry.file_name();
+        if !entry.path().is_file() || name == "rows.csv" {
+            continue;
+        }
+        let content = std::fs::read(entry.path()).unwrap_or_default();
+        let found = content.windows(MARKER.len()).any(|part| part == MARKER.as_bytes());
+        assert!(!found, "{MARKER} is in {name:?}");
+        files += 1;
+    }
+    assert!(files > 0);
+}
+
+/// A folder with keys, a password and rows.
+fn prepared() -> Program {
+    let program = Program::new();
+    program.file("key", "0123456789abcdef".repeat(4)).file("other", [7; 32]);
+    program.file("password", "correct horse\n").file("wrong", "incorrect horse\n");
+    let rows: String = (0..2_000).map(|n| format!("{n},{MARKER} {n}\n")).collect();
+    program.file("rows.csv", format!("id,text\n{rows}"));
+    program
+}
+
+const COUNT: [&str; 2] = ["SELECT count(*) AS n FROM item", "--format=csv"];
+
+#[test]
+fn keys_by_flags() {
+    let program = prepared();
+    let with = |flag: &str, file: &str, command: &[&str]| {
+        let flags = [flag.to_owned(), file.to_owned()];
+        let words: Vec<&str> =
+            command.iter().copied().chain(flags.iter().map(String::as_str)).collect();
+        program.run(&words)
+    };
+    let import = ["import", "rows.csv", "--to", "sqlite:app.db", "--table", "item"];
+    let run = with("--password-file", "password", &import);
+    assert_eq!(run.code, 0, "{}", run.err);
+    is_nowhere(&program);
+    let query = ["query", "sqlite:app.db", COUNT[0], COUNT[1]];
+    let run = with("--password-file", "password", &query);
+    assert!(run.code == 0 && run.out.contains("2000"), "{} {}", run.out, run.err);
+    for (flag, file) in [("--password-file", "wrong"), ("--key-file", "key")] {
+        let run = with(flag, file, &query);
+        assert!(run.code == 1 && run.err.contains("key"), "{}", run.err);
+        assert!(!run.err.contains("horse") && !run.err.contains("panicked"), "{}", run.err);
+    }
+    program.fails(1, "", &query);
+
+    // Another key, taken away, and put on again.
+    let to_key = ["rekey", "sqlite:app.db", "--new-key-file", "other"];
+    let run = with("--password-file", "wrong", &to_key);
+    assert_eq!(run.code, 1, "{}", run.err);
+    let run = with("--password-file", "password", &to_key);
+    assert_eq!(run.code, 0, "{}", run.err);
+    is_nowhere(&program);
+    assert!(with("--key-file", "other", &query).out.contains("2000"));
+    assert_eq!(with("--password-file", "password", &query).code, 1);
+    program.ok(&["rekey", "sqlite:app.db?key_file=other", "--plain"]);
+    assert!(program.ok(&query).contains("2000"));
+    program.ok(&["rekey", "sqlite:app.db", "--new-password-file", "password"]);
+    is_nowhere(&program);
+    assert!(with("--password-file", "password", &query).out.contains("2000"));
+    program.fails(2, "--new-key-file", &["rekey", "sqlite:app.db"]);
+
+    // A backup has the same key; its changes are not shipped unasked.
+    let run = with("--password-file", "password", &["backup", "sqlite:app.db", "app.backup"]);
+    assert_eq!(run.code, 0, "{}", run.err);
+    is_nowhere(&program);
+    let restore = ["restore", "app.backup", "sqlite:again.db"];
+    assert_eq!(with("--password-file", "wrong", &restore).code, 1);
+    assert!(!program.path("again.db").exists());
+    assert_eq!(with("--password-file", "password", &restore).code, 0);
+    let archive = with("--password-file", "password", &["archive", "sqlite:app.db", "changes"]);
+    assert!(archive.code == 1 && archive.err.contains("--plain"), "{}", archive.err);
+    let serve = ["serve", "app.db", "--unix", "s", "--archive", "changes"];
+    let serve = with("--password-file", "password", &serve);
+    assert!(serve.code == 1 && serve.err.contains("--archive-plain"), "{}", serve.err);
+    is_nowhere(&program);
+}
+
+#[test]
+fn keys_from_the_environment() {
+    let program = prepared();
+    let run = |variable: &str, value: &str, words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_bobak"))
+            .args(words)
+            .current_dir(program.path(""))
+            .env(variable, value)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let import = ["import", "rows.csv", "--to", "sqlite:app.db", "--table", "item"];
+    assert!(run("BOBAK_PASSWORD_FILE", "password", &import).0);
+    is_nowhere(&program);
+    let query = ["query", "sqlite:app.db", COUNT[0], COUNT[1]];
+    assert!(run("BOBAK_PASSWORD_FILE", "password", &query).1.contains("2000"));
+    assert!(!run("BOBAK_PASSWORD_FILE", "wrong", &query).0);
+    assert!(!run("BOBAK_KEY_FILE", "key", &query).0);
+    // A password in a variable is named in the URL.
+    let query = ["query", "sqlite:app.db?password_env=SECRET", COUNT[0], COUNT[1]];
+    assert!(run("SECRET", "correct horse", &query).1.contains("2000"));
+    assert!(!run("SECRET", "incorrect horse", &query).0);
+    assert!(!run("OTHER", "correct horse", &query).0);
+}
+
+/// A server that is killed while it writes leaves no text in any file.
+#[test]
+#[cfg(unix)]
+fn a_killed_server_leaves_no_text() {
+    let program = prepared();
+    let mut server = Command::new(env!("CARGO_BIN_EXE_bobak"))
+        .args(["serve", "app.db", "--unix", "socket", "--key-file", "key"])
+        .current_dir(program.path(""))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let url = format!("bobak+unix:{}", program.path("socket").display());
+    program.ok(&["import", "rows.csv", "--to", &url, "--table", "item"]);
+    let log = std::fs::metadata(program.path("app.db-wal")).unwrap().len();
+    assert!(log > 50_000, "{log} bytes are in the log");
+    is_nowhere(&program);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    is_nowhere(&program);
+    let query = ["query", "sqlite:app.db", COUNT[0], COUNT[1], "--key-file", "key"];
+    assert!(program.ok(&query).contains("2000"));
+    is_nowhere(&program);
+}
