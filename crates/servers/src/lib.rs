@@ -18,7 +18,7 @@
 //! # }
 //! ```
 //!
-//! What survives [`kill`](Postgres::kill): every row that was acknowledged, also without [`Options::durable`], which
+//! What survives [`kill`](Server::kill): every row that was acknowledged, also without [`Options::durable`], which
 //! only concerns power cuts.
 //!
 //! Several of them make a cluster: [`Galera`], three MariaDB servers with the same data, and [`Sharded`], tables over
