@@ -4,11 +4,17 @@ use crate::cargo;
 use crate::failure::Outcome;
 use crate::tree::Tree;
 
-/// The code is formatted, that of the package outside the workspace too.
+/// The code is formatted, that of the package outside the workspace too, whose lock file has all that it needs.
 pub fn format(_: &Tree) -> Outcome {
     cargo::run(&["fmt", "--all", "--check"], "run `cargo fmt --all`")?;
     let fuzz = ["fmt", "--manifest-path", "fuzz/Cargo.toml", "--", "--check"];
-    cargo::run(&fuzz, "run `cargo fmt --manifest-path fuzz/Cargo.toml`")
+    cargo::run(&fuzz, "run `cargo fmt --manifest-path fuzz/Cargo.toml`")?;
+    let lock = ["tree", "--locked", "--depth", "0", "--manifest-path", "fuzz/Cargo.toml"];
+    cargo::output(
+        &lock,
+        "run `cargo metadata --manifest-path fuzz/Cargo.toml`, and commit its Cargo.lock",
+    )
+    .map(drop)
 }
 
 /// Clippy has nothing to say, in tests, examples and benches too.
