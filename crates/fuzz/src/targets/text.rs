@@ -1,6 +1,5 @@
 //! Values as text: CSV's fields, JSON's strings, arguments.
 
-use crate::sample::TYPES;
 use crate::{Target, seeds};
 use bobak_core::{Currency, Type, Value, ValueRef};
 use bobak_text::{json, number, read, write};
@@ -12,7 +11,7 @@ pub(crate) const VALUES: Target = Target {
     longest: 16 << 10,
     factor: 64,
     run: |input| {
-        TYPES.into_iter().for_each(|ty| one(ty, input));
+        Type::ALL.iter().for_each(|&ty| one(ty, input));
         let _ = (number::integer(input), number::float(input), number::is_float(input));
         let Ok(text) = std::str::from_utf8(input) else { return };
         drop(read::any(text).into_owned());

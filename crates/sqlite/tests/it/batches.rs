@@ -163,6 +163,13 @@ fn car_values(numbers: &mut Numbers, wrong: bool) -> Vec<Value<'static>> {
 
 type Told = Vec<Result<Outcome, String>>;
 
+/// What became of a batch, its errors as texts.
+fn told((outcomes, error): (Vec<Result<Outcome, Error>>, Option<Error>)) -> Result<Told, String> {
+    let text = |error: Error| format!("{error:?}");
+    let outcomes = outcomes.into_iter().map(|outcome| outcome.map_err(text)).collect();
+    error.map_or(Ok(outcomes), |error| Err(text(error)))
+}
+
 /// The meaning of a batch, in single writes.
 fn row_by_row(
     session: &dyn Session,
@@ -204,10 +211,7 @@ fn random_batches_do_what_row_by_row_does() {
             for row in &planned {
                 push(&mut batch, &row.table, row.verb, &row.values);
             }
-            let (outcomes, error) = send(&*fast, &batch, on_error);
-            let text = |error: Error| format!("{error:?}");
-            let outcomes: Told = outcomes.into_iter().map(|o| o.map_err(text)).collect();
-            let done = error.map_or(Ok(outcomes), |error| Err(text(error)));
+            let done = told(send(&*fast, &batch, on_error));
             fast_errors += usize::from(done.is_err());
             let expected = row_by_row(&*slow, &planned, on_error);
             if let (Ok(done), Ok(expected)) = (&done, &expected) {
@@ -260,10 +264,7 @@ fn constraints_of_other_programs_do_what_they_do_row_by_row() {
             for row in &planned {
                 push(&mut batch, &row.table, row.verb, &row.values);
             }
-            let (outcomes, error) = send(&*fast, &batch, on_error);
-            let text = |error: Error| format!("{error:?}");
-            let outcomes: Told = outcomes.into_iter().map(|o| o.map_err(text)).collect();
-            let done = error.map_or(Ok(outcomes), |error| Err(text(error)));
+            let done = told(send(&*fast, &batch, on_error));
             let expected = row_by_row(&*slow, &planned, on_error);
             assert!(done == expected, "{columns} {on_error:?}: {done:?}");
             let rows = [&fast, &slow]
