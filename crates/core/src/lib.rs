@@ -22,6 +22,7 @@ mod expression;
 pub mod feed;
 mod field;
 mod fieldset;
+mod forward;
 mod interrupt;
 mod parse;
 mod prepare;

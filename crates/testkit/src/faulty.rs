@@ -1,9 +1,8 @@
 //! An engine that fails where it is told to: for tests of what stands on engines.
 
-use crate::forward::forward;
 use bobak_core::{
-    Batch, Capabilities, Change, Control, Engine, Error, ErrorKind, Estimate, OnError, Outcome,
-    Result, SchemaChange, Session, TableSchema, Value, Write,
+    Batch, Change, Control, Engine, Error, ErrorKind, Estimate, OnError, Outcome, Result,
+    SchemaChange, Session, TableSchema, Value, Write,
 };
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -137,13 +136,7 @@ impl Faulty {
 }
 
 impl Engine for Faulty {
-    fn name(&self) -> &'static str {
-        self.engine.name()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.engine.capabilities()
-    }
+    bobak_core::forward!(engine: name, capabilities);
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         self.faults.operation()?;
@@ -194,8 +187,8 @@ impl FaultySession<'_> {
 }
 
 impl Session for FaultySession<'_> {
-    forward!(inner after operation: tables, get, query, open, fetch);
-    forward!(inner: close);
+    bobak_core::forward!(inner after operation: tables, get, query, open, fetch);
+    bobak_core::forward!(inner: close);
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.committing(|| self.inner.alter(changes))

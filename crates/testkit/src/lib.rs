@@ -29,7 +29,6 @@ pub mod cases;
 mod check;
 pub mod crash;
 mod faulty;
-mod forward;
 mod harness;
 mod lone;
 pub mod model;

@@ -1,9 +1,8 @@
 //! An engine whose sessions use [`Engine::write`] and [`Engine::get`] outside of transactions: so
 //! that the suite and the model test reach those too.
 
-use crate::forward::forward;
 use bobak_core::{
-    Capabilities, Control, Engine, Outcome, Result, Row, Session, Source, TableSchema, Value, Write,
+    Control, Engine, Outcome, Result, Row, Session, Source, TableSchema, Value, Write,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -20,13 +19,7 @@ impl Lone {
 }
 
 impl Engine for Lone {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
-    }
+    bobak_core::forward!(0: name, capabilities, flush);
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let inner = self.0.session()?;
@@ -36,10 +29,6 @@ impl Engine for Lone {
             inside: Cell::new(false),
             running: Cell::new(false),
         }))
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.0.flush()
     }
 }
 
@@ -68,7 +57,7 @@ impl LoneSession<'_> {
 }
 
 impl Session for LoneSession<'_> {
-    forward!(inner: tables, alter, change, batch, open, fetch, close, execute);
+    bobak_core::forward!(inner: tables, alter, change, batch, open, fetch, close, execute);
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         let done = self.inner.control(step);

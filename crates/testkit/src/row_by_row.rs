@@ -1,9 +1,6 @@
 //! An engine whose batches are sent row by row: the slow path that fast ones are held against.
 
-use crate::forward::forward;
-use bobak_core::{
-    Batch, Capabilities, Control, Engine, OnError, Outcome, Result, Row, Session, Value, Write,
-};
+use bobak_core::{Batch, Control, Engine, OnError, Outcome, Result, Row, Session, Value, Write};
 use std::cell::Cell;
 
 /// Any engine, with batches made of single writes in a transaction, or in a savepoint of the one
@@ -19,20 +16,10 @@ impl RowByRow {
 }
 
 impl Engine for RowByRow {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
-    }
+    bobak_core::forward!(0: name, capabilities, flush);
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(SlowSession { inner: self.0.session()?, inside: Cell::new(false) }))
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.0.flush()
     }
 }
 
@@ -69,7 +56,7 @@ impl SlowSession<'_> {
 }
 
 impl Session for SlowSession<'_> {
-    forward!(inner: tables, alter, write, change, get, query, open, fetch, close, execute);
+    bobak_core::forward!(inner: tables, alter, write, change, get, query, open, fetch, close, execute);
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         let done = self.inner.control(step);

@@ -5,10 +5,7 @@ use super::store::Key;
 use super::touch::Caches;
 use super::watch::Asked;
 use bobak_core::codec::{EncodedRow, FRAME, encode};
-use bobak_core::{
-    BackupContent, BackupJob, Capabilities, Engine, Estimate, Outcome, Result, Row, SchemaChange,
-    Session, TableSchema, Value, Write,
-};
+use bobak_core::{Engine, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write};
 use std::sync::Arc;
 
 /// An engine whose lookups by key are answered from memory where they can be.
@@ -24,13 +21,7 @@ impl Cached {
 }
 
 impl Engine for Cached {
-    fn name(&self) -> &'static str {
-        self.engine.name()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.engine.capabilities()
-    }
+    bobak_core::forward!(engine: name, capabilities, tables, estimate, flush, backup);
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(CachedSession::new(self.engine.session()?, &self.caches)))
@@ -51,28 +42,12 @@ impl Engine for Cached {
         get(&self.caches, Asked::Engine(&*self.engine), table, key, row)
     }
 
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.engine.tables()
-    }
-
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         let touched = self.caches.all();
         let done = self.engine.alter(changes);
         drop(touched);
         self.caches.look_anew();
         done
-    }
-
-    fn estimate(&self, table: &TableSchema) -> Estimate {
-        self.engine.estimate(table)
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.engine.flush()
-    }
-
-    fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
-        self.engine.backup(job)
     }
 }
 

@@ -5,8 +5,8 @@ use super::touch::{Caches, Touched};
 use super::watch::Asked;
 use crate::sql::only_reads;
 use bobak_core::{
-    Batch, Change, Control, Cursor, CursorId, OnError, Outcome, Result, Row, RowBuffer,
-    SchemaChange, Session, Source, TableSchema, Value, Write,
+    Batch, Change, Control, Cursor, OnError, Outcome, Result, Row, SchemaChange, Session, Source,
+    TableSchema, Value, Write,
 };
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -66,9 +66,7 @@ impl<'e> CachedSession<'e> {
 }
 
 impl Session for CachedSession<'_> {
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.inner.tables()
-    }
+    bobak_core::forward!(inner: tables, fetch, close, name_caller);
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         let alter = || self.inner.alter(changes);
@@ -147,22 +145,10 @@ impl Session for CachedSession<'_> {
         self.writing(|touched| touched.extend(self.caches.all()), || self.inner.open(source))
     }
 
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
-        self.inner.fetch(cursor, rows)
-    }
-
-    fn close(&self, cursor: CursorId) {
-        self.inner.close(cursor);
-    }
-
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
         self.writing(
             |touched| touched.extend(self.caches.all()),
             || self.inner.execute(sql, parameters),
         )
-    }
-
-    fn name_caller(&self, who: Option<&str>) -> Result<()> {
-        self.inner.name_caller(who)
     }
 }

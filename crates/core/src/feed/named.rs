@@ -1,9 +1,8 @@
 //! An engine on which everything is done in somebody's name.
 
 use crate::{
-    BackupContent, BackupJob, Batch, Capabilities, Change, Control, Cursor, CursorId, Engine,
-    Estimate, OnError, Outcome, Result, Row, RowBuffer, SchemaChange, Session, Source, SqlGuard,
-    TableSchema, Value, Write,
+    Batch, Change, Control, Cursor, Engine, OnError, Outcome, Result, Row, Session, Source, Value,
+    Write,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -37,47 +36,12 @@ impl Named {
 }
 
 impl Engine for Named {
-    fn name(&self) -> &'static str {
-        self.engine.name()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.engine.capabilities()
-    }
+    crate::forward!(engine: name, capabilities, get, tables, alter, estimate, flush, backup);
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let inner = self.engine.session()?;
         let (inside, named) = (Cell::new(false), Cell::new(false));
         Ok(Box::new(NamedSession { engine: self, inner, inside, named }))
-    }
-
-    fn get(
-        &self,
-        table: &Arc<TableSchema>,
-        key: &[Value<'_>],
-        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
-    ) -> Result<bool> {
-        self.engine.get(table, key, row)
-    }
-
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.engine.tables()
-    }
-
-    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        self.engine.alter(changes)
-    }
-
-    fn estimate(&self, table: &TableSchema) -> Estimate {
-        self.engine.estimate(table)
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.engine.flush()
-    }
-
-    fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
-        self.engine.backup(job)
     }
 }
 
@@ -124,6 +88,8 @@ impl NamedSession<'_> {
 }
 
 impl Session for NamedSession<'_> {
+    crate::forward!(inner: get, fetch, close, tables, alter, guard_sql);
+
     fn control(&self, step: Control<'_>) -> Result<()> {
         if step == Control::Begin && !self.inside.get() {
             return self.begin((self.engine.is_wanted)(&*self.inner));
@@ -157,15 +123,6 @@ impl Session for NamedSession<'_> {
         self.writing(|| self.inner.batch(batch, on_error, each))
     }
 
-    fn get(
-        &self,
-        table: &Arc<TableSchema>,
-        key: &[Value<'_>],
-        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
-    ) -> Result<bool> {
-        self.inner.get(table, key, row)
-    }
-
     fn query(
         &self,
         source: &Source<'_>,
@@ -184,22 +141,6 @@ impl Session for NamedSession<'_> {
         }
     }
 
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
-        self.inner.fetch(cursor, rows)
-    }
-
-    fn close(&self, cursor: CursorId) {
-        self.inner.close(cursor);
-    }
-
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.inner.tables()
-    }
-
-    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        self.inner.alter(changes)
-    }
-
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
         self.writing_text(sql, || self.inner.execute(sql, parameters))
     }
@@ -208,9 +149,5 @@ impl Session for NamedSession<'_> {
         // Who speaks for nobody else speaks for itself again.
         let own = self.named.get().then_some(&*self.engine.who);
         self.inner.name_caller(who.or(own))
-    }
-
-    fn guard_sql(&self, guard: Arc<dyn SqlGuard>) -> Result<()> {
-        self.inner.guard_sql(guard)
     }
 }
