@@ -12,7 +12,7 @@
 //! fuzz      the fuzz targets, each for a bounded time
 //! fixtures  files of this version, for later ones to open
 //! servers   the database servers that tests run against
-//! clients   the tests of the clients in other languages
+//! clients   the lints and the tests of the clients in other languages
 //! encryption  the tests of encrypted files, with SQLCipher in SQLite's place
 //! packages  Debian's packages, installed where something is missing
 //! tree      the files of the repository
@@ -63,7 +63,9 @@ fn run(arguments: &[String]) -> Outcome {
         return Ok(());
     };
     // Few commands take more words; a stray one elsewhere is a mistake worth naming.
-    if !["test", "crash", "fuzz"].contains(&command.as_str()) && !rest.is_empty() {
+    let takes_more = ["test", "crash", "fuzz"].contains(&command.as_str())
+        || command == "check" && rest == [test::NO_CLIENTS];
+    if !takes_more && !rest.is_empty() {
         return Err(Failure::new(
             format!("`cargo xtask {command}` takes no arguments, but got `{}`", rest.join(" ")),
             "leave them out; `cargo xtask help` says who takes some",
@@ -80,8 +82,9 @@ fn run(arguments: &[String]) -> Outcome {
         "fixtures" => fixtures::run(),
         "clients" => {
             cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
-            clients::run(&mut test::Sum::default())
+            clients::test(&mut test::Sum::default())
         }
+        "check" if !rest.is_empty() => step::run_without_clients(&Tree::of_workspace()?),
         "check" => step::run_all(&Tree::of_workspace()?),
         "ci" => {
             step::run_all(&Tree::of_workspace()?)?;
@@ -89,7 +92,7 @@ fn run(arguments: &[String]) -> Outcome {
             test::run(&[])
         }
         name => match STEPS.iter().find(|step| step.name == name) {
-            Some(step) => step::run_all_of(std::slice::from_ref(step), &Tree::of_workspace()?),
+            Some(step) => step::run_all_of([step], &Tree::of_workspace()?),
             None => Err(Failure::new(
                 format!("`{name}` is no command of xtask"),
                 "`cargo xtask help` lists the commands",
@@ -106,7 +109,7 @@ fn help() -> String {
          `--no-servers`, of encryption, unless `--no-encryption`, and of the clients, unless\n             \
          `--no-clients`; further arguments go to `cargo test`, and leave these two out\n  \
          clients    the tests of the clients in other languages alone\n  \
-         check      every check below, without the tests\n  \
+         check      every check below, without the tests, and with `--no-clients` without other languages\n  \
          crash      the crash tests over 2,000 seeds each, or `--seeds N`, or the one of `--seed N`\n  \
          fuzz       the fuzz targets, all or those that are named, for 20 seconds each or `--seconds N`;\n             \
          `--list` shows them\n  \

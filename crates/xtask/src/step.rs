@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::failure::{Failure, Outcome};
 use crate::tree::Tree;
-use crate::{crates, lengths, links, lints};
+use crate::{clients, crates, lengths, links, lints};
 
 /// One check.
 pub struct Step {
@@ -16,6 +16,9 @@ pub struct Step {
     pub run: fn(&Tree) -> Outcome,
 }
 
+/// The check that needs other languages, which some do without.
+pub const CLIENTS: &str = "client-lints";
+
 /// All checks, the quick ones first.
 pub const STEPS: &[Step] = &[
     Step { name: "format", about: "the code is formatted", run: lints::format },
@@ -25,6 +28,11 @@ pub const STEPS: &[Step] = &[
         name: "crates",
         about: "a first build is small, and the README says how small",
         run: crates::run,
+    },
+    Step {
+        name: CLIENTS,
+        about: "the clients in other languages are formatted, typed and free of lints",
+        run: clients::lint,
     },
     Step { name: "clippy", about: "clippy has no warning", run: lints::clippy },
     Step {
@@ -43,8 +51,16 @@ pub fn run_all(tree: &Tree) -> Outcome {
     run_all_of(STEPS, tree)
 }
 
+/// Runs every check but that of the clients.
+///
+/// # Errors
+/// As [`run_all`].
+pub fn run_without_clients(tree: &Tree) -> Outcome {
+    run_all_of(STEPS.iter().filter(|step| step.name != CLIENTS), tree)
+}
+
 /// Runs the given checks, and names at the end those that failed.
-pub fn run_all_of(steps: &[Step], tree: &Tree) -> Outcome {
+pub fn run_all_of<'a>(steps: impl IntoIterator<Item = &'a Step>, tree: &Tree) -> Outcome {
     let mut failed = Vec::new();
     for step in steps {
         announce(step.name, step.about);

@@ -12,7 +12,7 @@ use crate::servers::Servers;
 /// What keeps [`run`] from starting servers.
 const NO_SERVERS: &str = "--no-servers";
 /// What keeps it from running the tests of the clients in other languages.
-const NO_CLIENTS: &str = "--no-clients";
+pub const NO_CLIENTS: &str = "--no-clients";
 /// What keeps it from running the tests of encrypted files.
 const NO_ENCRYPTION: &str = "--no-encryption";
 
@@ -38,7 +38,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         outcome = outcome.and(encryption);
     }
     if arguments.is_empty() && !no_clients {
-        let clients = clients::run(&mut sum);
+        let clients = clients::test(&mut sum);
         outcome = outcome.and(clients);
     }
     println!("{} passed, {} failed", sum.passed, sum.failed);

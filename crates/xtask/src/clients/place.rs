@@ -1,0 +1,147 @@
+//! Where a client and what it needs lie, and commands that are run there.
+
+use std::env;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use crate::cargo;
+use crate::failure::{Failure, Outcome};
+use crate::test::Sum;
+
+/// The compiler of TypeScript, as npm installs it.
+pub const TSC: &str = "node_modules/typescript/bin/tsc";
+
+/// Where things are.
+pub struct Place {
+    /// The client's folder.
+    folder: PathBuf,
+    /// A folder below the target's that is its own.
+    work: PathBuf,
+}
+
+impl Place {
+    /// Of the client in this language.
+    pub fn of(name: &str) -> Self {
+        Self {
+            folder: cargo::root().join("clients").join(name),
+            work: target().join("clients").join(name),
+        }
+    }
+
+    /// The path of a program that pip has installed.
+    pub fn tool(&self, name: &str) -> String {
+        text(&self.work.join("bin").join(name))
+    }
+
+    /// The path of a folder for what a tool remembers.
+    pub fn folder_for(&self, tool: &str) -> String {
+        text(&self.work.join("cache").join(tool))
+    }
+
+    /// Runs a command.
+    pub fn run(&self, words: &[&str], cure: &str) -> Outcome {
+        self.judge(words, cure, self.command(words).status())
+    }
+
+    /// Runs a command that has something to say only where something is wrong.
+    pub fn run_silent(&self, words: &[&str], cure: &str) -> Outcome {
+        let output = self.command(words).stderr(Stdio::inherit()).output();
+        let said = output.as_ref().is_ok_and(|output| !output.stdout.is_empty());
+        let output = output
+            .and_then(|output| io::stdout().write_all(&output.stdout).map(|()| output.status));
+        self.judge(words, cure, output)?;
+        if said { Err(self.failure(words, "named the files above", cure)) } else { Ok(()) }
+    }
+
+    /// Runs a command, shows what it says, and counts tests in each line.
+    pub fn count(
+        &self,
+        words: &[&str],
+        cure: &str,
+        sum: &mut Sum,
+        count: fn(&mut Sum, &str),
+    ) -> Outcome {
+        let child = self.command(words).stdout(Stdio::piped()).spawn();
+        let status = child.and_then(|mut child| {
+            if let Some(output) = child.stdout.take() {
+                for line in BufReader::new(output).lines() {
+                    let line = line?;
+                    writeln!(io::stdout(), "{line}")?;
+                    count(sum, &line);
+                }
+            }
+            child.wait()
+        });
+        self.judge(words, cure, status)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let (program, arguments) = words.split_first().expect("a command has a first word");
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&self.folder).stdin(Stdio::null());
+        command.env("BOBAK_TEST_PROGRAM", built_program());
+        // What Go builds lies below the target folder, as all else does.
+        command.env("GOCACHE", self.work.join("cache"));
+        command
+    }
+
+    fn judge(&self, words: &[&str], cure: &str, status: io::Result<ExitStatus>) -> Outcome {
+        match status {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(self.failure(words, &format!("ended with {status}"), cure)),
+            Err(error) => {
+                Err(self.failure(words, &format!("cannot be started: {error}"), super::CURE))
+            }
+        }
+    }
+
+    fn failure(&self, words: &[&str], what: &str, cure: &str) -> Failure {
+        let folder = self.folder.display();
+        Failure::new(format!("`{}` {what}, in {folder}", words.join(" ")), cure)
+    }
+}
+
+/// The program that is tested against.
+pub fn built_program() -> PathBuf {
+    target().join("debug/bobak")
+}
+
+/// Makes the folder that pip installs into.
+pub fn make_venv(place: &Place) -> Outcome {
+    if place.work.join("bin/pip").is_file() {
+        return Ok(());
+    }
+    place.run(&["python3", "-m", "venv", &text(&place.work)], super::CURE)
+}
+
+/// Installs Python's packages.
+pub fn pip(place: &Place, packages: &[&str]) -> Outcome {
+    let python = place.tool("python");
+    let quiet = [&*python, "-m", "pip", "install", "-q", "--disable-pip-version-check"];
+    place.run(&[&quiet, packages].concat(), "see what pip says above, and that the network is up")
+}
+
+/// Installs what package-lock.json names, where that is not there yet.
+pub fn install_from_npm(place: &Place) -> Outcome {
+    let changed =
+        |file: &str| fs::metadata(place.folder.join(file)).and_then(|file| file.modified());
+    // The second is npm's own note of what it has installed.
+    let (wanted, installed) =
+        (changed("package-lock.json"), changed("node_modules/.package-lock.json"));
+    if matches!((wanted, installed), (Ok(wanted), Ok(installed)) if wanted <= installed) {
+        return Ok(());
+    }
+    let words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+    place.run(&words, "see what npm says above, and that the network is up")
+}
+
+fn target() -> PathBuf {
+    let root = cargo::root();
+    root.join(env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from))
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,31 @@
+//! The tests of each client, counted.
+
+use super::place::{Place, TSC, pip};
+use crate::failure::Outcome;
+use crate::test::Sum;
+
+const CURE: &str =
+    "look above for what it says; the README of the client has how to run the tests alone";
+
+pub fn python(place: &Place, sum: &mut Sum) -> Outcome {
+    pip(place, &["pytest"])?;
+    // Where there are no wheels of these for the machine, the tests of frames are left out.
+    if pip(place, &["--only-binary", ":all:", "pandas", "pyarrow"]).is_err() {
+        println!("clients/python: without pandas and pyarrow the tests of frames are left out");
+    }
+    pip(place, &["--force-reinstall", "--no-deps", "."])?;
+    let words = [&place.tool("python"), "-B", "-m", "pytest", "-p", "no:cacheprovider"];
+    place.count(&words, CURE, sum, Sum::count_pytest)
+}
+
+pub fn go(place: &Place, sum: &mut Sum) -> Outcome {
+    place.count(&["go", "test", "-v", "./..."], CURE, sum, Sum::count_go)
+}
+
+pub fn typescript(place: &Place, sum: &mut Sum) -> Outcome {
+    place.run(&["node", TSC], CURE)?;
+    // By their names: whether a folder may stand for its files differs between Node's versions.
+    let files = ["dist/test/vectors.test.js", "dist/test/doors.test.js"];
+    let words = [&["node", "--test", "--test-reporter=tap"], &files[..]].concat();
+    place.count(&words, CURE, sum, Sum::count_tap)
+}
