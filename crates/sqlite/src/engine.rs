@@ -4,6 +4,7 @@ use crate::commit::Commits;
 use crate::gate::{Gate, Lease, Pool};
 use crate::hold::Hold;
 use crate::host::Guests;
+use crate::log::Log;
 use crate::session::SqliteSession;
 use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
 use crate::standing::{HandingOut, Writing};
@@ -52,6 +53,8 @@ pub(crate) struct Inner {
     guests: OnceLock<Arc<Guests>>,
     /// Where a commit waits for the disk.
     commits: Option<Commits>,
+    /// What is known of the log of a file that others read.
+    log: Arc<Log>,
 }
 
 impl Sqlite {
@@ -80,6 +83,10 @@ impl Sqlite {
         let mut connection = open::writer(&settings)?;
         let logged = settings.path.is_some() && settings.journal == JournalMode::Wal;
         connection.hold = Hold::new(settings.is_single() && !logged);
+        let log = Arc::default();
+        if logged && !settings.is_single() {
+            connection.db.move_log_by(&log);
+        }
         let inner = Inner {
             readers: (!settings.is_single()).then(|| Pool::new(settings.clone())),
             writer: Gate::new(connection, settings.busy_timeout),
@@ -87,6 +94,7 @@ impl Sqlite {
             commits: settings.commits_wait().then(Commits::new),
             settings,
             guests: OnceLock::new(),
+            log,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -252,6 +260,10 @@ impl Inner {
         }
         // A table may be missing since its engine can't be reached.
         Err(guests.catalog().first_error(guests).unwrap_or(error))
+    }
+
+    pub(crate) fn log(&self) -> &Arc<Log> {
+        &self.log
     }
 
     /// Whether there is but one connection.

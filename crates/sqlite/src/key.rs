@@ -237,7 +237,7 @@ mod tests {
         }
         fs::write(&file, "secret\r\nmore").unwrap();
         let key = Key::from_password_file(&file).unwrap();
-        assert!(matches!(&key.0, Secret::Password(text) if **text == "secret"));
+        assert!(matches!(&key.0, Secret::Password(text) if text.as_str() == "secret"));
         assert_eq!(Key::password("").unwrap_err().kind(), ErrorKind::Config);
         assert_eq!(format!("{key:?}"), "Key(…)");
     }

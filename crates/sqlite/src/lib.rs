@@ -25,6 +25,7 @@ mod hold;
 mod host;
 #[cfg(feature = "encryption")]
 mod key;
+mod log;
 mod open;
 mod query;
 pub mod raw;

@@ -175,6 +175,7 @@ impl<'e> Copying<'e> {
                 }
             }
             pace.rest(begun.elapsed());
+            self.source.make_room();
         }
     }
 
@@ -214,7 +215,6 @@ impl<'e> Copying<'e> {
         let ended = |failure| translate(failure, None);
         let mut target =
             self.source.with(|connection| backup.finish(&mut connection.db).map_err(ended))?;
-        self.source.end();
         // The first page says that there is a log, as the source's does.
         target.exec("PRAGMA journal_mode = delete").map_err(ended)
     }

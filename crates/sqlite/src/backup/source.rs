@@ -2,15 +2,30 @@
 
 use crate::connection::Connection;
 use crate::engine::Inner;
+use crate::log::{Held, Stretch};
 use crate::open;
 use bobak_core::{Result, Value};
+
+/// At its end a backup moves the log's pages to the file this many times at most: others write
+/// meanwhile, and what is left then is theirs to move.
+const MOVES: u32 = 4;
+/// So many pages are left to them without another look.
+const FEW: i64 = 250;
 
 /// The connection that the pages come from.
 pub(super) enum Source<'e> {
     /// One of its own, in a read transaction.
-    Snapshot(Box<Connection>),
+    Snapshot(Snapshot<'e>),
     /// The writing one, for a step at a time.
     Shared(&'e Inner),
+}
+
+/// A read transaction, which keeps the log from being used anew.
+pub(super) struct Snapshot<'e> {
+    connection: Box<Connection>,
+    inner: &'e Inner,
+    stretch: Option<Stretch>,
+    _held: Held,
 }
 
 impl<'e> Source<'e> {
@@ -25,10 +40,12 @@ impl<'e> Source<'e> {
         if mode.first().and_then(|row| row.first()) != Some(&Value::from("wal")) {
             return Ok(Self::Shared(inner));
         }
+        let page_size = connection.first_integer("PRAGMA page_size")?;
         connection.run("BEGIN")?;
         // The transaction begins with the first read.
         connection.first_integer("SELECT count(*) FROM sqlite_schema")?;
-        Ok(Self::Snapshot(connection))
+        let stretch = Stretch::of(inner, u64::try_from(page_size).unwrap_or(4_096));
+        Ok(Self::Snapshot(Snapshot { connection, inner, stretch, _held: inner.log().hold() }))
     }
 
     pub(super) fn is_snapshot(&self) -> bool {
@@ -41,18 +58,42 @@ impl<'e> Source<'e> {
     /// Those of `work`; `Busy` where others kept it for the whole busy time-out.
     pub(super) fn with<R>(&mut self, work: impl FnOnce(&mut Connection) -> Result<R>) -> Result<R> {
         match self {
-            Self::Snapshot(connection) => work(connection),
+            Self::Snapshot(snapshot) => work(&mut snapshot.connection),
             Self::Shared(inner) => work(&mut *inner.write()?),
         }
     }
 
-    /// Ends the read transaction, which kept the log from being used anew, and moves what gathered
-    /// in the log to the file: else the next writer would have to.
-    pub(super) fn end(&mut self) {
-        if let Self::Snapshot(connection) = self {
-            // The backup is whole: that others keep the log, say, is no failure of it.
-            let _ = connection.run("COMMIT");
-            let _ = connection.first_integer("PRAGMA wal_checkpoint(PASSIVE)");
+    /// To be called between two steps: sees that the log has room for what others write.
+    pub(super) fn make_room(&mut self) {
+        if let Self::Snapshot(Snapshot { inner, stretch, .. }) = self
+            && let Some(made) = stretch.as_mut().map(|stretch| stretch.make(inner))
+            && made.is_err()
+        {
+            // It is only for speed: on a disk that is full, say, the log grows by itself.
+            *stretch = None;
         }
+    }
+}
+
+impl Drop for Snapshot<'_> {
+    /// Ends the transaction, and moves what gathered in the log to the file: else the next writer
+    /// would have to. The backup is over: that others keep the log, say, is no failure of it.
+    fn drop(&mut self) {
+        let _ = self.connection.run("COMMIT");
+        for _ in 0..MOVES {
+            match move_log(&mut self.connection) {
+                Ok(left) if left > FEW => {}
+                _ => break,
+            }
+        }
+    }
+}
+
+/// Moves the log's pages to the file, as far as others allow; gives how many are left.
+fn move_log(connection: &mut Connection) -> Result<i64> {
+    let told = connection.all_rows("PRAGMA wal_checkpoint(PASSIVE)", &[])?;
+    match told.first().map(Vec::as_slice) {
+        Some([_, Value::Int(pages), Value::Int(moved)]) => Ok(pages - moved),
+        _ => Ok(0),
     }
 }

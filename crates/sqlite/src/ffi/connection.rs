@@ -4,6 +4,7 @@ use super::authorizer::Watch;
 use super::pending::Pending;
 use super::rests::Rests;
 use super::statement::Slot;
+use crate::log::Log;
 use bobak_core::{Error, Interrupt};
 use libsqlite3_sys as sys;
 use std::ffi::{CStr, CString, c_int, c_void};
@@ -23,6 +24,8 @@ pub(crate) struct Connection {
     pending: Option<Pending>,
     /// When its statements rest.
     pub(super) rests: Option<Arc<Rests>>,
+    /// What is told of its log.
+    pub(super) log: Option<Arc<Log>>,
 }
 
 // SAFETY: SQLite's objects are not bound to a thread; with NOMUTEX they must not be used by two at
@@ -86,6 +89,7 @@ impl Connection {
             watch: None,
             pending: None,
             rests: None,
+            log: None,
         };
         if code == sys::SQLITE_OK { Ok(connection) } else { Err(connection.failure(code)) }
     }

@@ -15,7 +15,8 @@
 //! * A [`Backup`] owns its target, and touches its source only in calls that are given the source's
 //!   connection. One that is dropped unfinished leaves both in memory, since the source still
 //!   writes to the target.
-//! * What rests in long statements is kept by its connection, and read only from inside its calls.
+//! * What rests in long statements, and what is told of the log, is kept by its connection, and read
+//!   only from inside its calls.
 //! * A [`RowRef`] borrows what stepped it, so its texts end before the next step. What converts a
 //!   row's values takes it by `&mut`, since a conversion moves the bytes lent before.
 
@@ -33,6 +34,7 @@ mod convert;
 mod engine_session;
 mod functions;
 mod index_info;
+mod log;
 mod module;
 mod pending;
 mod rests;

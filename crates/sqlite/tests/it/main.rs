@@ -15,6 +15,7 @@ mod files; // settings, and bad files
 mod group; // the queue of group commit
 mod hold; // the read transaction between lone operations
 mod host; // other engines' tables in one SQL
+mod log; // who moves the log to the file
 mod rollback; // readers let a rollback journal commit
 mod rows; // one row written and read, and what is refused
 mod speed; // measures, when asked to
