@@ -24,6 +24,9 @@ type plan struct {
 	created  int
 	modified int
 	version  int
+	// logOnce makes logPlan, that of the table's log, where it is asked for.
+	logOnce sync.Once
+	logPlan *plan
 }
 
 // fieldPlan is a field, and the column that it is kept in.

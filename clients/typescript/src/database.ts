@@ -1,6 +1,8 @@
 // Databases and transactions: which connection a call runs on, and what becomes of it where that breaks.
 import { BobakError, Garbled } from "./errors.js";
 import { Broken, Connection, type Lost } from "./connection.js";
+import { follow, lastOf, page, trackedNames, type Change, type ChangeOptions, type ChangePage, type FollowOptions } from "./feed.js";
+import { Rows } from "./rows.js";
 import { Table } from "./table.js";
 import { parseUrl, type Target } from "./url.js";
 import { parameter, type Value } from "./values.js";
@@ -47,9 +49,15 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
   async tables(): Promise<TableSchema[]> {
     const found = await this.run(false, undefined, async (c) =>
       answer.schemas((await c.receive(c.put(Kind.tables), Kind.schemas)).body));
+    const same = (schema: TableSchema) => {
+      const before = this.known.get(schema.name.toLowerCase());
+      // The very same, so that connections know its number still.
+      return before?.described?.equals(schema.described!) ? before : schema;
+    };
+    const schemas = found.map(same);
     this.known.clear();
-    for (const schema of found) this.known.set(schema.name.toLowerCase(), schema);
-    return found;
+    for (const schema of schemas) this.known.set(schema.name.toLowerCase(), schema);
+    return schemas;
   }
 
   /** Makes the tables that are not there. */
@@ -69,6 +77,38 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
   /** Ends what `track` began, and takes the log away. */
   async untrack(name: string): Promise<void> {
     await this.#alter("untrack", 0, [await this.#schema(name)]);
+  }
+
+  /**
+   * The changes of these tracked tables, or of all, with numbers above `since`, in the order of their commits. `NotFound`
+   * where changes after that number were taken out of the feed, `Schema` for a table that is not tracked.
+   */
+  async changes<Name extends keyof Tables & string>(names: Name[] = [], options: ChangeOptions = {}): Promise<ChangePage<Tables[Name]>> {
+    return page(this as unknown as Session, await this.#tracked(names), options);
+  }
+
+  /** The number of the last change of these tracked tables, or of all; 0 where there is none. */
+  async lastChange(names: (keyof Tables & string)[] = []): Promise<number> {
+    return lastOf(this as unknown as Session, await this.#tracked(names));
+  }
+
+  /**
+   * The changes of these tracked tables, or of all, as they happen: behind the number `since`, or from now on, until the
+   * loop is left. Whoever notes the `id` of the last one can go on behind it at any time. The database is looked at every
+   * few milliseconds, ten times a second where little happens.
+   */
+  async *follow<Name extends keyof Tables & string>(names: Name[] = [], options: FollowOptions = {}): AsyncGenerator<Change<Tables[Name]>> {
+    yield* follow<Tables[Name]>(this as unknown as Session, await this.#tracked(names), options);
+  }
+
+  async #tracked(names: string[]): Promise<Rows[]> {
+    const all = await this.tables();
+    const wanted = new Set(names.map((name) => name.toLowerCase()));
+    const chosen = names.length ? wanted : await trackedNames(this as unknown as Session);
+    const found = all.filter((table) => chosen.has(table.name.toLowerCase()));
+    if (names.length && found.length < wanted.size) throw new BobakError("Schema", `one of these tables is not there: ${names.join(", ")}`);
+    if (found.length === 0) throw new BobakError("Schema", "no table is tracked: ask for it with track");
+    return found.map((table) => new Rows(table));
   }
 
   async #schema(name: string): Promise<TableSchema> {

@@ -2,8 +2,10 @@
 export { version } from "./connection.js";
 export { connect, Database, Session, type Options, type Transaction } from "./database.js";
 export { BobakError, type ErrorKind, type ErrorPlace } from "./errors.js";
+export type { Change, ChangeOptions, ChangePage, FollowOptions } from "./feed.js";
 export {
-  add, and, avg, col, count, countOf, max, min, not, or, Selection, sum, Table, type Condition, type Expression, type Report,
-} from "./table.js";
+  add, and, avg, col, count, countOf, max, min, not, or, sum, type Condition, type Expression,
+} from "./query.js";
+export { Selection, Table, type Report } from "./table.js";
 export { Money, newUuid, type Value } from "./values.js";
 export { column, table, type Column, type Reference, type TableSchema, type Type } from "./wire/schema.js";

@@ -2,66 +2,18 @@
 import type { Connection } from "./connection.js";
 import { queryRows, type Options, type Session } from "./database.js";
 import { BobakError, Garbled } from "./errors.js";
-import { load, newUuid, now, store, type Value } from "./values.js";
+import { historyOf, type Change } from "./feed.js";
+import { Added, count, type Condition, type Expression } from "./query.js";
+import { Rows } from "./rows.js";
+import { load, type Value } from "./values.js";
 import * as answer from "./wire/answer.js";
 import { Writer, type Stored } from "./wire/code.js";
 import { Kind } from "./wire/frame.js";
 import * as request from "./wire/request.js";
-import type { Column, TableSchema, Type } from "./wire/schema.js";
+import type { TableSchema, Type } from "./wire/schema.js";
 
 /** Bytes of rows in one part of a batch, about. */
 const part = 1 << 19;
-
-/** Which rows: made by `col`, put together by `and`, `or` and `not`. */
-export type Condition = (rows: Rows) => request.Placed;
-
-const compare = (name: string, comparison: request.Comparison) => (value: unknown): Condition => (rows) => {
-  const place = rows.place(name);
-  if (value instanceof Field) return { is: "columns", place, comparison, right: rows.place(value.name) };
-  const stored = rows.store(place, value);
-  if (stored === null) throw new BobakError("Misuse", "nothing is equal to NULL, or more or less: use isNull", { column: name });
-  return { is: "compare", place, comparison, value: stored };
-};
-
-class Field {
-  constructor(readonly name: string) {}
-  eq = (value: unknown) => compare(this.name, "=")(value);
-  ne = (value: unknown) => compare(this.name, "<>")(value);
-  lt = (value: unknown) => compare(this.name, "<")(value);
-  le = (value: unknown) => compare(this.name, "<=")(value);
-  gt = (value: unknown) => compare(this.name, ">")(value);
-  ge = (value: unknown) => compare(this.name, ">=")(value);
-  isNull = (): Condition => (rows) => ({ is: "null", place: rows.place(this.name) });
-  like = (text: string): Condition => (rows) => ({ is: "like", place: rows.place(this.name), text });
-  startsWith = (text: string): Condition => (rows) => ({ is: "starts_with", place: rows.place(this.name), text });
-  in = (values: unknown[]): Condition => (rows) => {
-    const place = rows.place(this.name);
-    return { is: "in", place, values: values.filter((value) => value != null).map((value) => rows.store(place, value)) };
-  };
-}
-
-/** A column by its name: `col("age").gt(30)`. */
-export const col = (name: string): Field => new Field(name);
-export const and = (...parts: Condition[]): Condition => (rows) => ({ is: "and", parts: parts.map((one) => one(rows)) });
-export const or = (...parts: Condition[]): Condition => (rows) => ({ is: "or", parts: parts.map((one) => one(rows)) });
-export const not = (part: Condition): Condition => (rows) => ({ is: "not", part: part(rows) });
-
-class Added {
-  constructor(readonly value: unknown) {}
-}
-/** Assigned to a column: adds to it, in one step at the server. */
-export const add = (value: unknown): Added => new Added(value);
-
-/** A column, or something computed over many rows. */
-export interface Expression {
-  what: request.Expression;
-  name: string;
-}
-const expression = (what: request.Expression) => (name: string): Expression => ({ what, name });
-export const count = (): Expression => ({ what: "count", name: "" });
-export const [countOf, sum, min, max, avg] =
-  (["count_of", "sum", "min", "max", "avg"] as const).map(expression) as [typeof f, typeof f, typeof f, typeof f, typeof f];
-declare const f: (name: string) => Expression;
 
 /** What became of a batch's rows. */
 export interface Report {
@@ -71,88 +23,6 @@ export interface Report {
   ignored: number;
   /** Of the rows that were left out, each with its row number. */
   errors: BobakError[];
-}
-
-/** How rows of one table are written and read. */
-export class Rows {
-  readonly #places: Map<string, number>;
-  readonly fixed: number[];
-  readonly updated: number[];
-  constructor(readonly schema: TableSchema) {
-    this.#places = new Map(schema.columns.map((column, place) => [column.name.toLowerCase(), place]));
-    const versions = schema.columns.flatMap((column, place) => (column.role === 3 ? [place] : []));
-    this.fixed = [...schema.key, ...versions];
-    this.updated = schema.columns.flatMap((column, place) => (column.role === 1 || this.fixed.includes(place) ? [] : [place]));
-  }
-
-  place(name: string): number {
-    const place = this.#places.get(name.toLowerCase());
-    if (place === undefined) throw new BobakError("Schema", `there is no column '${name}'`, { table: this.schema.name });
-    return place;
-  }
-  settable(name: string): number {
-    const place = this.place(name);
-    if (!this.fixed.includes(place)) return place;
-    throw new BobakError("Misuse", "a key or version can't be updated", { table: this.schema.name, column: name });
-  }
-  store(place: number, value: unknown): Stored {
-    try {
-      return store(value, this.schema.columns[place]!);
-    } catch (error) {
-      if (error instanceof BobakError) error.table ??= this.schema.name;
-      throw error;
-    }
-  }
-  /** All columns of a new row: the key made, or left to the engine; stamps filled. */
-  made(record: object, isNew: boolean): Stored[] {
-    const { columns, key, keysBy } = this.schema;
-    const values = columns.map((column: Column): Stored => (column.role === 3 ? 0n : isNew ? column.default : null));
-    for (const [name, value] of Object.entries(record)) {
-      if (value === undefined) continue;
-      const place = this.place(name);
-      values[place] = this.store(place, value);
-    }
-    const only = key.length === 1 ? key[0]! : -1;
-    if (isNew && keysBy === 0 && values[only] === 0n) values[only] = null;
-    if (isNew && keysBy === 1 && values[only] === null) values[only] = this.store(only, newUuid());
-    columns.forEach((column, place) => {
-      if (column.role === 2 || (column.role === 1 && (isNew || values[place] === null))) values[place] = now(column);
-    });
-    return values;
-  }
-  key(key: unknown): Stored[] {
-    const parts = Array.isArray(key) ? key : [key];
-    if (parts.length === this.schema.key.length) return this.schema.key.map((place, number) => this.store(place, parts[number]));
-    throw new BobakError("Misuse", `a key of ${parts.length} columns where there are ${this.schema.key.length}`, { table: this.schema.name });
-  }
-  keyIn(values: Stored[]): Value | Value[] {
-    const parts = this.schema.key.map((place) => load(values[place]!, this.schema.columns[place]!.type));
-    return parts.length === 1 ? parts[0]! : parts;
-  }
-  record<T>(row: Stored[]): T {
-    if (row.length !== this.schema.columns.length) throw new Garbled("a row of another table");
-    const record: Record<string, Value> = {};
-    this.schema.columns.forEach((column, place) => (record[column.name] = load(row[place]!, column.type)));
-    return record as T;
-  }
-  assigns(values: object): request.Assign[] {
-    const assigns = Object.entries(values).map(([name, value]) => {
-      const place = this.settable(name);
-      return { place, value: this.store(place, value instanceof Added ? value.value : value), adds: value instanceof Added };
-    });
-    const stamp = this.schema.columns.findIndex((column) => column.role === 2);
-    if (stamp >= 0 && assigns.every((one) => one.place !== stamp)) {
-      assigns.push({ place: stamp, value: now(this.schema.columns[stamp]!), adds: false });
-    }
-    return assigns;
-  }
-  changed(session: Session, where: request.Placed | null, assigns: request.Assign[] | null): Promise<number> {
-    return session.run(true, undefined, async (c) => {
-      const table = c.table(this.schema);
-      const id = c.put(Kind.change, (w) => request.change(w, table, where, assigns));
-      return Number(answer.count((await c.receive(id, Kind.count)).body));
-    });
-  }
 }
 
 /** Some rows of a table, in some order. */
@@ -368,6 +238,10 @@ export class Table<T> {
       if (failed) throw failed;
       return found;
     });
+  }
+  /** The changes of the record with this key, in their order, as far back as the feed goes: of a tracked table. */
+  history(key: unknown): Promise<Change<T>[]> {
+    return historyOf<T>(this.session, this.#rows, key);
   }
   /** Rows that keep all the conditions, or all rows. */
   where(...conditions: Condition[]): Selection<T> {

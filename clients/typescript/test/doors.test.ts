@@ -1,110 +1,25 @@
 // Tables, queries, SQL, transactions, batches and failures, against a real server behind every door.
 import assert from "node:assert/strict";
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { add, and, avg, BobakError, col, column, connect, count, max, Money, newUuid, not, or, sum, table } from "../src/index.js";
+import { add, and, avg, col, column, connect, count, max, Money, newUuid, not, or, sum } from "../src/index.js";
 import { interfaces } from "../src/bobak-types.js";
 import { load, store } from "../src/values.js";
+import {
+  behindEachDoor, fails, here, inFolder, note, people, person, program, seat, tcp, token, unix, type Db, type Tables,
+} from "./serving.js";
 
-const here = fileURLToPath(new URL("../..", import.meta.url));
-const token = "0123456789abcdef";
-
-function program(): string {
-  const target = process.env["CARGO_TARGET_DIR"] ?? resolve(here, "../../target");
-  const found = process.env["BOBAK_TEST_PROGRAM"] ?? ["debug", "release"].map((profile) => join(target, profile, "bobak")).find(existsSync);
-  if (!found) throw new Error("no program to test against: run `cargo build -p bobak-cli` first");
-  return found;
-}
-
-const person = table("person", [
-  column("id", "i64"), column("name", "text", { maxChars: 40 }), column("age", "i32", { nullable: true }),
-  column("balance", "currency", { default: 0n }),
-]);
-const note = table("note", [
-  column("id", "uuid"), column("text", "text"), column("made", "timestamp", { role: 1 }),
-  column("changed", "timestamp", { role: 2, asText: true }), column("version", "i64", { role: 3 }),
-]);
-const seat = table("seat", [column("row", "i16"), column("letter", "text")], ["row", "letter"]);
-
-interface Person {
-  id: bigint;
-  name: string;
-  age: number | null;
-  balance: Money;
-}
-interface Tables {
-  person: Person;
-  note: { id: string; text: string; made: string; changed: string; version: bigint };
-  seat: { row: number; letter: string };
-}
-
-const people = (count: number): Partial<Person>[] =>
-  Array.from({ length: count }, (_, n) => ({ name: `P ${n}`, age: n % 90 || null, balance: new Money(BigInt(n * 100)) }));
-
-const fails = (kind: string, row?: number) => (error: unknown) => {
-  assert.ok(error instanceof BobakError, String(error));
-  assert.equal(error.kind, kind, error.toString());
-  if (row !== undefined) assert.equal(error.row, row);
-  return true;
-};
-
-async function serve(folder: string, ...words: string[]): Promise<{ child: ChildProcess; place: string; kill: () => Promise<void> }> {
-  const child = spawn(program(), ["serve", ...words], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = (await once(child.stdout!, "data")) as [Buffer];
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  };
-  return { child, place: String(line).replace("listening at ", "").trim(), kill };
-}
-const unix = (folder: string, ...more: string[]) => {
-  rmSync(join(folder, "socket"), { force: true });
-  return serve(folder, "app.db", "--unix", join(folder, "socket"), ...more);
-};
-const tcp = (folder: string, ...more: string[]) => {
-  writeFileSync(join(folder, "tokens"), `${token}\n`);
-  return serve(folder, "main=app.db", "--listen", "127.0.0.1:0", "--token-file", "tokens", ...more);
-};
-
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "bobak-"));
-  try {
-    await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-for (const door of ["tcp", "unix", "stdio"] as const) {
-  test(`everything over ${door}`, () => inFolder(async (folder) => {
-    const server = door === "tcp" ? await tcp(folder) : door === "unix" ? await unix(folder) : undefined;
-    const urls = {
-      tcp: `bobak://${server?.place}/main?token=${token}`, unix: `bobak+unix:${server?.place}`,
-      stdio: `bobak+stdio:${program()} serve ${folder}/app.db --stdio`,
-    };
-    const db = await connect<Tables>(urls[door]);
-    try {
-      await db.create(person, note, seat);
-      await records(db);
-      await queries(db);
-      await transactions(db);
-      await batches(db);
-      await cancelled(db);
-    } finally {
-      await db.close();
-      await server?.kill();
-    }
-  }));
-}
-
-type Db = Awaited<ReturnType<typeof connect<Tables>>>;
+behindEachDoor("everything", async (db) => {
+  await db.create(person, note, seat);
+  await records(db);
+  await queries(db);
+  await transactions(db);
+  await batches(db);
+  await cancelled(db);
+});
 
 async function records(db: Db): Promise<void> {
   const people = await db.table("person");

@@ -21,6 +21,7 @@ awaited.
 from ._async.session import AsyncDatabase, AsyncTransaction, connect_async
 from ._async.table import AsyncBatch, AsyncSelection, AsyncTable
 from ._core.batch import Report
+from ._core.feed import Change, ChangeKind, ChangePage
 from ._core.query import Condition, Expression, add, col, count
 from ._core.record import column
 from ._core.rows import Rows
@@ -39,6 +40,9 @@ __all__ = [
     "AsyncTable",
     "AsyncTransaction",
     "Batch",
+    "Change",
+    "ChangeKind",
+    "ChangePage",
     "Collation",
     "Column",
     "Condition",

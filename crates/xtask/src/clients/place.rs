@@ -40,6 +40,14 @@ impl Place {
         text(&self.work.join("cache").join(tool))
     }
 
+    /// The names of the files in a folder that end so, without that end.
+    pub fn files(&self, folder: &str, end: &str) -> Vec<String> {
+        let found = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
+        let name =
+            |file: fs::DirEntry| Some(file.file_name().to_str()?.strip_suffix(end)?.to_owned());
+        found.filter_map(name).collect()
+    }
+
     /// Runs a command.
     pub fn run(&self, words: &[&str], cure: &str) -> Outcome {
         self.judge(words, cure, self.command(words).status())

@@ -25,7 +25,10 @@ pub fn go(place: &Place, sum: &mut Sum) -> Outcome {
 pub fn typescript(place: &Place, sum: &mut Sum) -> Outcome {
     place.run(&["node", TSC], CURE)?;
     // By their names: whether a folder may stand for its files differs between Node's versions.
-    let files = ["dist/test/vectors.test.js", "dist/test/doors.test.js"];
-    let words = [&["node", "--test", "--test-reporter=tap"], &files[..]].concat();
+    let files = place.files("test", ".test.ts");
+    let files: Vec<_> = files.iter().map(|name| format!("dist/test/{name}.test.js")).collect();
+    let files = files.iter().map(String::as_str);
+    let words: Vec<_> =
+        ["node", "--test", "--test-reporter=tap"].into_iter().chain(files).collect();
     place.count(&words, CURE, sum, Sum::count_tap)
 }

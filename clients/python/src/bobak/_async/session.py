@@ -7,18 +7,21 @@ from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
-from .._core import calls
+from .._core import calls, feed
 from .._core import table as ops
 from .._core.broken import Broken, Effect, lost, misuse
 from .._core.calls import Call, Cursor, Row
+from .._core.feed import Change, ChangePage
 from .._core.link import Link
 from .._core.rows import Rows
+from .._core.table_plan import Plan
 from .._core.url import Target, parse
 from .._errors import Error
 from .._wire.frame import Kind
 from .._wire.schema import TableSchema
 from .pool import Connection, Pool
 from .table import AsyncBatch, AsyncTable
+from .transport import nap
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -67,6 +70,42 @@ class AsyncSession:
     async def untrack(self, record: type | str) -> None:
         """Ends what :meth:`track` began, and takes the log away."""
         await self._run(ops.tracking("untrack", await self._known_schema(record), history=False))
+
+    @overload
+    async def changes(
+        self, record: type[T], /, *, since: int = 0, limit: int = feed.PAGE
+    ) -> ChangePage[T]: ...
+    @overload
+    async def changes(
+        self, *records: type | str, since: int = 0, limit: int = feed.PAGE
+    ) -> ChangePage[Any]: ...
+    async def changes(
+        self, *records: type | str, since: int = 0, limit: int = feed.PAGE
+    ) -> ChangePage[Any]:
+        """The changes of these tracked tables with numbers above ``since``, in the order of their
+        commits, at most ``limit``; of all tracked tables, as dicts, where none is named.
+
+        Raises ``NOT_FOUND`` where changes after that number were taken out of the feed, ``SCHEMA``
+        for a table that is not tracked.
+        """
+        return await self._run(feed.page(await self._tracked_plans(records), since, limit))
+
+    async def last_change(self, *records: type | str) -> int:
+        """The number of the last change of these tracked tables, or of all; 0 for none."""
+        return await self._run(feed.last_id(await self._tracked_plans(records)))
+
+    async def _tracked_plans(self, records: Sequence[type | str]) -> list[Plan]:
+        wanted: Sequence[Any] = records
+        if not records:
+            tracked = {name.lower() for name in await self._run(feed.tracked())}
+            wanted = [table.name for table in await self.tables() if table.name.lower() in tracked]
+        if not wanted:
+            raise feed.no_feed()
+        plans = []
+        for record in wanted:
+            table = await self.table(record)
+            plans.append(table._plan)
+        return plans
 
     async def _known_schema(self, record: type | str) -> TableSchema:
         name = ops.table_name(record)
@@ -188,6 +227,35 @@ class AsyncDatabase(AsyncSession):
                 await transaction._end("rollback")
                 raise
             await transaction._end("commit")
+
+    @overload
+    def follow(
+        self, record: type[T], /, *, since: int | None = None
+    ) -> AsyncIterator[Change[T]]: ...
+    @overload
+    def follow(
+        self, *records: type | str, since: int | None = None
+    ) -> AsyncIterator[Change[Any]]: ...
+    async def follow(
+        self, *records: type | str, since: int | None = None
+    ) -> AsyncIterator[Change[Any]]:
+        """The changes of these tracked tables, or of all, as they happen: behind the number
+        ``since``, or from now on; it waits for more until the loop is left.
+
+        Whoever notes the ``id`` of the last change can go on behind it at any time. The database is
+        looked at every few milliseconds, ten times a second where little happens.
+        """
+        plans = await self._tracked_plans(records)
+        since = await self._run(feed.last_id(plans)) if since is None else since
+        pause = feed.NAP
+        while True:
+            page = await self._run(feed.page(plans, since, feed.PAGE))
+            for change in page.changes:
+                yield change
+            since = page.next
+            if not page.changes:
+                await nap(pause)
+            pause = feed.NAP if page.changes else min(2 * pause, feed.LONGEST_NAP)
 
     async def flush(self) -> None:
         """Makes all that was committed durable, where the engine has put that off."""

@@ -15,6 +15,11 @@ from .._core.url import Target, Tcp, Unix
 _PATIENCE = 5.0
 
 
+async def nap(seconds: float) -> None:
+    """Waits for so long."""
+    await asyncio.sleep(seconds)
+
+
 class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
     """A connected stream of bytes, or the pipes of a child process."""
 

@@ -7,10 +7,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .._core import frames
+from .._core import feed, frames
 from .._core import table as ops
 from .._core.batch import BatchWriter, Report
 from .._core.calls import Call
+from .._core.feed import Change
 from .._core.query import Condition, Expression, Query, count
 from .._core.table_plan import Plan
 from .._errors import Error, ErrorKind
@@ -169,6 +170,11 @@ class Table(Generic[T]):
     def get_many(self, keys: Iterable[Any]) -> list[T | None]:
         """The records with these keys, in their order; requests are sent ahead."""
         return self._run(ops.get_many(self._plan, keys))
+
+    def history(self, key: Any) -> list[Change[T]]:
+        """The changes of the record with this key, in their order, as far back as the feed goes;
+        ``SCHEMA`` where the table is not tracked. ``track(…, history=True)`` makes it quick."""
+        return self._run(feed.history(self._plan, key))
 
     def where(self, *conditions: Condition) -> Selection[T]:
         """Rows that keep all the conditions, or all: ``where(col.age > 30)``."""

@@ -7,6 +7,7 @@ import select
 import socket
 import ssl
 import subprocess
+import time
 from typing import Protocol
 
 from .._core.broken import Broken, ended, timed_out
@@ -31,6 +32,11 @@ class Transport(Protocol):
         """Whether the other end is there, and has said nothing unasked."""
 
     def close(self) -> None: ...
+
+
+def nap(seconds: float) -> None:
+    """Waits for so long."""
+    time.sleep(seconds)
 
 
 def connect(target: Target) -> Transport:

@@ -1,0 +1,56 @@
+// Conditions, assignments and expressions over named columns: plain values.
+import { BobakError } from "./errors.js";
+import type { Rows } from "./rows.js";
+import type * as request from "./wire/request.js";
+
+/** Which rows: made by `col`, put together by `and`, `or` and `not`. */
+export type Condition = (rows: Rows) => request.Placed;
+
+const compare = (name: string, comparison: request.Comparison) => (value: unknown): Condition => (rows) => {
+  const place = rows.place(name);
+  if (value instanceof Field) return { is: "columns", place, comparison, right: rows.place(value.name) };
+  const stored = rows.store(place, value);
+  if (stored === null) throw new BobakError("Misuse", "nothing is equal to NULL, or more or less: use isNull", { column: name });
+  return { is: "compare", place, comparison, value: stored };
+};
+
+class Field {
+  constructor(readonly name: string) {}
+  eq = (value: unknown) => compare(this.name, "=")(value);
+  ne = (value: unknown) => compare(this.name, "<>")(value);
+  lt = (value: unknown) => compare(this.name, "<")(value);
+  le = (value: unknown) => compare(this.name, "<=")(value);
+  gt = (value: unknown) => compare(this.name, ">")(value);
+  ge = (value: unknown) => compare(this.name, ">=")(value);
+  isNull = (): Condition => (rows) => ({ is: "null", place: rows.place(this.name) });
+  like = (text: string): Condition => (rows) => ({ is: "like", place: rows.place(this.name), text });
+  startsWith = (text: string): Condition => (rows) => ({ is: "starts_with", place: rows.place(this.name), text });
+  in = (values: unknown[]): Condition => (rows) => {
+    const place = rows.place(this.name);
+    return { is: "in", place, values: values.filter((value) => value != null).map((value) => rows.store(place, value)) };
+  };
+}
+
+/** A column by its name: `col("age").gt(30)`. */
+export const col = (name: string): Field => new Field(name);
+export const and = (...parts: Condition[]): Condition => (rows) => ({ is: "and", parts: parts.map((one) => one(rows)) });
+export const or = (...parts: Condition[]): Condition => (rows) => ({ is: "or", parts: parts.map((one) => one(rows)) });
+export const not = (part: Condition): Condition => (rows) => ({ is: "not", part: part(rows) });
+
+/** See `add`. */
+export class Added {
+  constructor(readonly value: unknown) {}
+}
+/** Assigned to a column: adds to it, in one step at the server. */
+export const add = (value: unknown): Added => new Added(value);
+
+/** A column, or something computed over many rows. */
+export interface Expression {
+  what: request.Expression;
+  name: string;
+}
+const expression = (what: request.Expression) => (name: string): Expression => ({ what, name });
+export const count = (): Expression => ({ what: "count", name: "" });
+export const [countOf, sum, min, max, avg] =
+  (["count_of", "sum", "min", "max", "avg"] as const).map(expression) as [typeof f, typeof f, typeof f, typeof f, typeof f];
+declare const f: (name: string) => Expression;

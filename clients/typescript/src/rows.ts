@@ -1,0 +1,92 @@
+// How rows of one table are written and read.
+import type { Session } from "./database.js";
+import { BobakError, Garbled } from "./errors.js";
+import { Added } from "./query.js";
+import { load, newUuid, now, store, type Value } from "./values.js";
+import * as answer from "./wire/answer.js";
+import type { Stored } from "./wire/code.js";
+import { Kind } from "./wire/frame.js";
+import * as request from "./wire/request.js";
+import type { Column, TableSchema } from "./wire/schema.js";
+
+/** How rows of one table are written and read. */
+export class Rows {
+  readonly #places: Map<string, number>;
+  readonly fixed: number[];
+  readonly updated: number[];
+  constructor(readonly schema: TableSchema) {
+    this.#places = new Map(schema.columns.map((column, place) => [column.name.toLowerCase(), place]));
+    const versions = schema.columns.flatMap((column, place) => (column.role === 3 ? [place] : []));
+    this.fixed = [...schema.key, ...versions];
+    this.updated = schema.columns.flatMap((column, place) => (column.role === 1 || this.fixed.includes(place) ? [] : [place]));
+  }
+
+  place(name: string): number {
+    const place = this.#places.get(name.toLowerCase());
+    if (place === undefined) throw new BobakError("Schema", `there is no column '${name}'`, { table: this.schema.name });
+    return place;
+  }
+  settable(name: string): number {
+    const place = this.place(name);
+    if (!this.fixed.includes(place)) return place;
+    throw new BobakError("Misuse", "a key or version can't be updated", { table: this.schema.name, column: name });
+  }
+  store(place: number, value: unknown): Stored {
+    try {
+      return store(value, this.schema.columns[place]!);
+    } catch (error) {
+      if (error instanceof BobakError) error.table ??= this.schema.name;
+      throw error;
+    }
+  }
+  /** All columns of a new row: the key made, or left to the engine; stamps filled. */
+  made(record: object, isNew: boolean): Stored[] {
+    const { columns, key, keysBy } = this.schema;
+    const values = columns.map((column: Column): Stored => (column.role === 3 ? 0n : isNew ? column.default : null));
+    for (const [name, value] of Object.entries(record)) {
+      if (value === undefined) continue;
+      const place = this.place(name);
+      values[place] = this.store(place, value);
+    }
+    const only = key.length === 1 ? key[0]! : -1;
+    if (isNew && keysBy === 0 && values[only] === 0n) values[only] = null;
+    if (isNew && keysBy === 1 && values[only] === null) values[only] = this.store(only, newUuid());
+    columns.forEach((column, place) => {
+      if (column.role === 2 || (column.role === 1 && (isNew || values[place] === null))) values[place] = now(column);
+    });
+    return values;
+  }
+  key(key: unknown): Stored[] {
+    const parts = Array.isArray(key) ? key : [key];
+    if (parts.length === this.schema.key.length) return this.schema.key.map((place, number) => this.store(place, parts[number]));
+    throw new BobakError("Misuse", `a key of ${parts.length} columns where there are ${this.schema.key.length}`, { table: this.schema.name });
+  }
+  keyIn(values: Stored[]): Value | Value[] {
+    const parts = this.schema.key.map((place) => load(values[place]!, this.schema.columns[place]!.type));
+    return parts.length === 1 ? parts[0]! : parts;
+  }
+  record<T>(row: Stored[]): T {
+    if (row.length !== this.schema.columns.length) throw new Garbled("a row of another table");
+    const record: Record<string, Value> = {};
+    this.schema.columns.forEach((column, place) => (record[column.name] = load(row[place]!, column.type)));
+    return record as T;
+  }
+  assigns(values: object): request.Assign[] {
+    const assigns = Object.entries(values).map(([name, value]) => {
+      const place = this.settable(name);
+      return { place, value: this.store(place, value instanceof Added ? value.value : value), adds: value instanceof Added };
+    });
+    const stamp = this.schema.columns.findIndex((column) => column.role === 2);
+    if (stamp >= 0 && assigns.every((one) => one.place !== stamp)) {
+      assigns.push({ place: stamp, value: now(this.schema.columns[stamp]!), adds: false });
+    }
+    return assigns;
+  }
+  changed(session: Session, where: request.Placed | null, assigns: request.Assign[] | null): Promise<number> {
+    return session.run(true, undefined, async (c) => {
+      const table = c.table(this.schema);
+      const id = c.put(Kind.change, (w) => request.change(w, table, where, assigns));
+      return Number(answer.count((await c.receive(id, Kind.count)).body));
+    });
+  }
+}
