@@ -3,14 +3,15 @@
 use crate::answer::{Answer, Body, Part};
 use crate::call::Call;
 use crate::feed::Feed;
-use crate::json::{Numbers, write_cell, write_row};
+use crate::json::{Numbers, write_row};
 use crate::model::Table;
 use crate::problem::Problem;
 use crate::selection::filter;
 use crate::server::Shared;
+use crate::sight::{Sight, write_head};
 use crate::work;
 use bobak::feed::{Change, ChangeKind, ChangePage, Changes};
-use bobak_core::{Condition, DynRow, ErrorKind, Field, Row, Type};
+use bobak_core::{DynRow, ErrorKind};
 use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use std::sync::Arc;
@@ -26,9 +27,8 @@ const PAGE: usize = 500;
 struct Listener {
     feed: Feed,
     table: Arc<Table>,
-    condition: Option<Condition>,
-    /// Which rows its rights let it see: looked up with each page.
-    readable: Option<Condition>,
+    /// What it sees: its rights are looked up with each page.
+    sight: Sight,
     numbers: Numbers,
     since: u64,
     _permit: OwnedSemaphorePermit,
@@ -37,7 +37,7 @@ struct Listener {
 /// `GET /tables/{table}/changes`
 pub(crate) async fn events(mut call: Call, name: &str) -> Result<Answer, Problem> {
     let table = call.table(name).await?;
-    let condition = filter(&mut call.parameters, &table)?;
+    let sight = Sight { filter: filter(&mut call.parameters, &table)?, readable: None };
     let numbers = call.numbers()?;
     let since = since(&mut call)?;
     call.parameters.finish()?;
@@ -46,8 +46,7 @@ pub(crate) async fn events(mut call: Call, name: &str) -> Result<Answer, Problem
     let permit = permit.map_err(|_| Problem::busy("there are as many listeners as may be"))?;
     let feed = call.base.feed.clone();
     let (changes, since) = begin(&feed, &table, since).await?;
-    let listener =
-        Listener { feed, table, condition, readable: None, numbers, since, _permit: permit };
+    let listener = Listener { feed, table, sight, numbers, since, _permit: permit };
     let (parts, body) = mpsc::channel(1);
     tokio::spawn(listener.follow(Arc::clone(&call.shared), changes, parts));
     let mut answer = Answer::new(StatusCode::OK, Body::Parts(body));
@@ -93,7 +92,7 @@ async fn begin(
 }
 
 /// What can't be followed: changes that were taken out, a table that nobody tracks.
-fn gone(error: bobak_core::Error) -> Problem {
+pub(crate) fn gone(error: bobak_core::Error) -> Problem {
     match error.kind() {
         ErrorKind::NotFound => Problem::with(StatusCode::GONE, error),
         ErrorKind::Schema => Problem::with(StatusCode::CONFLICT, error),
@@ -149,29 +148,17 @@ impl Listener {
             Ok((reader, page, feed.readable(&schema)?))
         });
         let (reader, page, readable) = read.await.ok()?;
-        (*changes, self.readable) = (Some(reader), readable);
+        (*changes, self.sight.readable) = (Some(reader), readable);
         Some(page)
     }
 
-    /// Writes an event, where the change is one of what the listener sees: a row that comes into
-    /// sight is new to it, one that goes out of sight is gone.
+    /// Writes an event, where the listener sees anything of the change.
     fn write(&self, out: &mut String, change: &Change) {
-        let sees = |row: &Option<DynRow>| row.as_ref().is_some_and(|row| self.sees(change, row));
-        let kind = match (sees(&change.before), sees(&change.after)) {
-            (false, false) => return,
-            (true, true) => ChangeKind::Update,
-            (false, true) => ChangeKind::Insert,
-            (true, false) => ChangeKind::Delete,
-        };
-        let table = if change.table.columns().len() == self.table.schema.columns().len() {
-            Arc::clone(&self.table)
-        } else {
-            Arc::new(Table::new(Arc::clone(&change.table)))
-        };
+        let Some(kind) = self.sight.kind_of(change) else { return };
+        let table = self.table.as_of(change);
         let columns = table.schema.columns().len();
-        out.push_str(&format!("id: {}\nevent: {}\ndata: {{\"at\":", change.id, kind.name()));
-        let at = change.at.to_value().unwrap_or_default();
-        write_cell(out, Type::Timestamp, self.numbers, at.as_ref());
+        out.push_str(&format!("id: {}\nevent: {}\ndata: {{", change.id, kind.name()));
+        write_head(out, change, self.numbers);
         out.push_str(",\"key\":");
         // Of a row that goes out of sight, what was seen of it.
         let seen = if kind == ChangeKind::Delete { &change.before } else { &change.after };
@@ -188,10 +175,5 @@ impl Listener {
             _ => out.push_str("null"),
         }
         out.push_str("}\n\n");
-    }
-
-    fn sees(&self, change: &Change, row: &dyn Row) -> bool {
-        let keeps = |condition: &Condition| condition.evaluate(&change.table, row) == Some(true);
-        self.condition.as_ref().is_none_or(keeps) && self.readable.as_ref().is_none_or(keeps)
     }
 }

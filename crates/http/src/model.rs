@@ -3,6 +3,7 @@
 use crate::feed::Feed;
 use crate::problem::Problem;
 use crate::work;
+use bobak::feed::Change;
 use bobak_core::{Engine, Error, ErrorKind, FieldSet, Result, TableSchema, Value};
 use bobak_text::json::write_string;
 use std::collections::HashMap;
@@ -154,6 +155,14 @@ impl Table {
         let absent = (0..schema.columns().len()).map(|place| absent(&schema, place)).collect();
         let updated = schema.updated_fields();
         Self { schema, labels, absent, updated }
+    }
+
+    /// The table as it was found when a change of it was read.
+    pub fn as_of(self: &Arc<Self>, change: &Change) -> Arc<Self> {
+        if change.table.columns().len() == self.schema.columns().len() {
+            return Arc::clone(self);
+        }
+        Arc::new(Self::new(Arc::clone(&change.table)))
     }
 
     /// Whether Bobak or the engine gives the column its value where there is none.

@@ -23,6 +23,8 @@ pub(crate) enum Resource {
     Rows(String),
     /// The key's segment, as it came: its columns are parted before they are decoded.
     Row(String, String),
+    /// Of the row with this key, a segment as it came.
+    History(String, String),
     Import(String),
     Export(String),
     Aggregate(String),
@@ -52,6 +54,9 @@ impl Route {
             ["tables", table] => Resource::Table(decode(table)?),
             ["tables", table, "rows"] => Resource::Rows(decode(table)?),
             ["tables", table, "rows", key] => Resource::Row(decode(table)?, (*key).to_owned()),
+            ["tables", table, "rows", key, "history"] => {
+                Resource::History(decode(table)?, (*key).to_owned())
+            }
             ["tables", table, "import"] => Resource::Import(decode(table)?),
             ["tables", table, "export"] => Resource::Export(decode(table)?),
             ["tables", table, "aggregate"] => Resource::Aggregate(decode(table)?),
@@ -66,7 +71,7 @@ impl Route {
 
 impl Resource {
     /// The paths, with names for what varies: what metrics are kept by.
-    pub const TEMPLATES: [&str; 16] = [
+    pub const TEMPLATES: [&str; 17] = [
         "/health",
         "/metrics",
         "/databases",
@@ -82,10 +87,11 @@ impl Resource {
         "/batch",
         "/sql",
         "/",
+        "/tables/{table}/rows/{key}/history",
         "other",
     ];
     /// The place in that list of what no route leads to.
-    pub const OTHER: usize = 15;
+    pub const OTHER: usize = 16;
 
     /// Its place in that list.
     pub const fn place(&self) -> usize {
@@ -105,6 +111,7 @@ impl Resource {
             Self::Batch => 12,
             Self::Sql => 13,
             Self::Home => 14,
+            Self::History(..) => 15,
         }
     }
 
@@ -148,6 +155,8 @@ mod tests {
         assert_eq!(of("/tables/.."), Some((None, Resource::Table(text("..")))));
         assert_eq!(of("/"), Some((None, Resource::Home)));
         assert_eq!(of("/databases/x/"), Some((Some(text("x")), Resource::Home)));
+        let of_row = Resource::History(text("t"), text("1%2F2"));
+        assert_eq!(of("/tables/t/rows/1%2F2/history"), Some((None, of_row)));
         for path in [
             "",
             "/databases/",

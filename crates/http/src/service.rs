@@ -10,8 +10,8 @@ use crate::route::{Resource, Route};
 use crate::server::Shared;
 use crate::upload::Upload;
 use crate::{
-    aggregate, batch, coding, cors, create, events, export, home, import, list, openapi, row, sql,
-    tables, work,
+    aggregate, batch, coding, cors, create, events, export, history, home, import, list, openapi,
+    row, sql, tables, work,
 };
 use bobak_core::ErrorKind;
 use hyper::body::Incoming;
@@ -109,6 +109,7 @@ async fn dispatch(resource: Resource, call: Call) -> Result<Answer, Problem> {
         (Resource::Row(table, key), "PUT") => row::replace(call, table, key).await,
         (Resource::Row(table, key), "PATCH") => row::patch(call, table, key).await,
         (Resource::Row(table, key), "DELETE") => row::delete(call, table, key).await,
+        (Resource::History(table, key), "GET" | "HEAD") => history::history(call, table, key).await,
         (Resource::Import(table), "POST") => import::import(call, table).await,
         (Resource::Export(table), "GET" | "HEAD") => export::export(call, table).await,
         (Resource::Aggregate(table), "GET" | "HEAD") => aggregate::aggregate(call, table).await,

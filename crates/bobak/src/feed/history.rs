@@ -2,8 +2,8 @@
 
 use super::{Change, ChangeKind};
 use crate::Table;
-use bobak_core::feed::{Log, new_place, old_place};
-use bobak_core::{Comparison, Condition, Key, Record, Result, Timestamp, Value};
+use bobak_core::feed::Log;
+use bobak_core::{Key, Record, Result, Timestamp, Value};
 use std::sync::Arc;
 
 /// One change of a record, and who made it when. See [`Table::history`].
@@ -79,15 +79,7 @@ impl<T: Record> Table<'_, T> {
 
     fn changes_of(&self, key: &[Value<'_>]) -> Result<Vec<Change>> {
         let log = Log::of(Arc::clone(&self.access.schema))?;
-        let side = |place: fn(usize) -> usize| {
-            let equals = |(&column, value): (&usize, &Value<'_>)| Condition::Compare {
-                column: place(column),
-                comparison: Comparison::Equal,
-                value: value.clone().into_owned(),
-            };
-            Condition::And(self.access.schema.key().iter().zip(key).map(equals).collect())
-        };
-        let condition = Condition::Or(vec![side(old_place), side(new_place)]);
+        let condition = log.of_row(key);
         let listed = self.access.handle.with(|session| log.list(session, condition, None));
         listed.map_err(|error| self.access.name(error))
     }

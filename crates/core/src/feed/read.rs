@@ -5,10 +5,10 @@
 //! reads of different logs then fit together though they are not of the same moment.
 
 use super::change::{Change, integer};
-use super::{AT, SEQ, log_schema, tracked_schema};
+use super::{AT, SEQ, log_schema, new_place, old_place, tracked_schema};
 use crate::{
     Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, Select, Session, Source,
-    TableSchema, Timestamp, ValueRef,
+    TableSchema, Timestamp, Value, ValueRef,
 };
 use std::sync::Arc;
 
@@ -66,6 +66,20 @@ impl Log {
             Err(error) if error.kind() == ErrorKind::Schema => Err(self.misfit(error)),
             read => read.map(|()| changes),
         }
+    }
+
+    /// A condition for the changes of the row with a key, as it was before or after.
+    #[must_use]
+    pub fn of_row(&self, key: &[Value<'_>]) -> Condition {
+        let side = |place: fn(usize) -> usize| {
+            let equals = |(&column, value): (&usize, &Value<'_>)| Condition::Compare {
+                column: place(column),
+                comparison: Comparison::Equal,
+                value: value.clone().into_owned(),
+            };
+            Condition::And(self.table.key().iter().zip(key).map(equals).collect())
+        };
+        Condition::Or(vec![side(old_place), side(new_place)])
     }
 
     /// Whether it has a change that was made after a moment.
@@ -185,14 +199,6 @@ pub fn page(
     since: u64,
     limit: usize,
 ) -> Result<(Vec<Change>, u64)> {
-    let pruned = pruned(session, wanted)?;
-    if pruned > since {
-        let message = format!(
-            "changes up to {pruned} were taken out of the feed, and {since} is before that: begin \
-             with a copy"
-        );
-        return Err(Error::new(ErrorKind::NotFound, message));
-    }
     let last = last_id(session, all)?;
     if last <= since {
         return Ok((Vec::new(), since));
@@ -201,6 +207,16 @@ pub fn page(
     for log in wanted {
         let most = u64::try_from(limit).unwrap_or(u64::MAX);
         changes.extend(log.list(session, between(since, last), Some(most))?);
+    }
+    // What is taken out is noted in the same moment: nothing that was to be read is missing where
+    // nothing is noted now.
+    let pruned = pruned(session, wanted)?;
+    if pruned > since {
+        let message = format!(
+            "changes up to {pruned} were taken out of the feed, and {since} is before that: begin \
+             with a copy"
+        );
+        return Err(Error::new(ErrorKind::NotFound, message));
     }
     changes.sort_by_key(|change| change.id);
     changes.truncate(limit);

@@ -112,7 +112,7 @@ fn database_paths(paths: &mut Map<String, Value>, sql: SqlAccess) {
         let mut post = operation("sql", "Runs one SQL statement", vec![query::numbers()]);
         post["requestBody"] = body(json_of(reference("bobak.Statement")));
         post["responses"]["200"] = answer("Its rows", json_of(reference("bobak.Rows")));
-        problem(&mut post, &[400, 403, 409, 413, 415, 422, 501]);
+        problem(&mut post, &[400, 409, 413, 415, 422, 501]);
         paths.insert("/sql".to_owned(), json!({"post": post}));
     }
 }

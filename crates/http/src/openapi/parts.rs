@@ -8,7 +8,7 @@ pub(super) fn operation(id: &str, summary: &str, parameters: Vec<Value>) -> Valu
     if !parameters.is_empty() {
         operation["parameters"] = Value::Array(parameters);
     }
-    problem(&mut operation, &[401, 429, 500, 503, 504]);
+    problem(&mut operation, &[401, 403, 429, 500, 503, 504]);
     operation
 }
 

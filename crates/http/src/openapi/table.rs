@@ -17,6 +17,8 @@ pub(super) fn paths(paths: &mut Map<String, Value>, table: &Table) {
     let rows = json!({"get": list(&name), "post": create(&name)});
     paths.insert(format!("{home}/rows"), rows);
     paths.insert(format!("{home}/rows/{{key}}"), row(&name, table));
+    let of_row = json!({"parameters": [key(table)], "get": history(&name)});
+    paths.insert(format!("{home}/rows/{{key}}/history"), of_row);
     paths.insert(format!("{home}/export"), json!({"get": export(&name)}));
     paths.insert(format!("{home}/import"), json!({"post": import(&name)}));
     paths.insert(format!("{home}/changes"), json!({"get": changes(&name)}));
@@ -91,6 +93,14 @@ fn prefer() -> Value {
 }
 
 fn row(name: &str, table: &Table) -> Value {
+    json!({
+        "parameters": [key(table)],
+        "get": get(name), "put": put(name), "patch": patch(name), "delete": delete(name),
+    })
+}
+
+/// The key in a path.
+fn key(table: &Table) -> Value {
     let parts = table.schema.key().len();
     let columns = table.schema.key().iter().filter_map(|&place| table.schema.columns().get(place));
     let names: Vec<&str> = columns.map(|column| &*column.name).collect();
@@ -98,13 +108,9 @@ fn row(name: &str, table: &Table) -> Value {
         1 => names.join(""),
         _ => format!("{}, with commas between", names.join(", ")),
     };
-    let key = json!({
+    json!({
         "name": "key", "in": "path", "required": true, "description": description,
         "schema": {"type": "string"},
-    });
-    json!({
-        "parameters": [key],
-        "get": get(name), "put": put(name), "patch": patch(name), "delete": delete(name),
     })
 }
 
@@ -216,10 +222,47 @@ fn changes(name: &str) -> Value {
     ];
     let summary = "Changes as they happen, as server-sent events; of tables that are tracked";
     let mut get = operation(&format!("changes_{name}"), summary, parameters);
-    let description = "Events insert, update and delete; their data is JSON with at, key and row";
+    let description =
+        "Events insert, update and delete; their data is JSON with at, who, key and row";
     let event = json!({"schema": {"type": "string", "description": description}});
     get["responses"]["200"] = answer("Events", json!({"text/event-stream": event}));
     problem(&mut get, &[400, 404, 406, 409, 410]);
+    get
+}
+
+fn history(name: &str) -> Value {
+    let mut limit = query::count("limit", "The most changes");
+    limit["schema"]["minimum"] = json!(1);
+    let parameters = vec![
+        query::count("since", "The change behind which it begins: `next` of the page before"),
+        limit,
+        query::numbers(),
+    ];
+    let summary = "What became of one row; of tables that are tracked";
+    let mut get = operation(&format!("history_{name}"), summary, parameters);
+    let image = json!({"anyOf": [reference(&format!("{name}.row")), {"type": "null"}]});
+    let number = || json!({"type": "integer", "format": "int64", "minimum": 1});
+    let change = json!({
+        "type": "object",
+        "required": ["id", "kind", "at", "who", "before", "after"],
+        "additionalProperties": false,
+        "properties": {
+            "id": number(), "kind": {"enum": ["insert", "update", "delete"]},
+            "at": {"type": "string", "format": "date-time"}, "who": {"type": ["string", "null"]},
+            "before": image, "after": image,
+        },
+    });
+    let changes = json!({
+        "type": "object",
+        "required": ["changes", "more"],
+        "properties": {
+            "changes": {"type": "array", "items": change},
+            "more": {"type": "boolean"},
+            "next": number(),
+        },
+    });
+    get["responses"]["200"] = answer("Its changes, in their order", json_of(changes));
+    problem(&mut get, &[400, 404, 409]);
     get
 }
 

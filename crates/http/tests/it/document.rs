@@ -1,6 +1,7 @@
 //! The OpenAPI document: valid by the official schema, and true for every operation in it.
 
 use crate::client::{Door, Reply, sqlite};
+use crate::events::track;
 use bobak_http::{Settings, SqlAccess};
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
@@ -79,6 +80,27 @@ fn every_operation_does_what_the_document_says() {
     assert!(called > 100, "{called}");
 }
 
+#[test]
+fn histories_are_as_the_document_says() {
+    let engine = sqlite();
+    track(&*engine);
+    let door = Door::with(Settings::default(), engine);
+    door.send("POST", "/tables/person/rows", r#"{"name":"Ada","balance":12.5}"#).ok(201);
+    door.send("PATCH", "/tables/person/rows/1", r#"{"tags":[1]}"#).ok(200);
+    door.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
+    let document = door.get("/openapi.json").json();
+    let checker = Checker::new(&document);
+    let is_wanted =
+        |operation: &Operation<'_>| operation.path == "/tables/person/rows/{key}/history";
+    let operation = operations(&document).find(is_wanted).unwrap();
+    for query in ["", "?limit=1", "?since=3"] {
+        let reply = door.get(&format!("/tables/person/rows/1/history{query}"));
+        checker.check(&operation, reply.ok(200));
+    }
+    checker.check(&operation, door.get("/tables/person/rows/2/history").ok(404));
+    checker.check(&operation, door.get("/tables/person/rows/1/history?limit=0").ok(400));
+}
+
 struct Operation<'d> {
     path: &'d str,
     method: &'d str,
@@ -131,7 +153,8 @@ fn sample(document: &Value, schema: &Value) -> Value {
 
 /// A path's key is that of the row that the sample of a new one makes.
 fn path_of(document: &Value, operation: &Operation<'_>) -> String {
-    let Some(table) = operation.path.strip_suffix("/rows/{key}") else {
+    let row = operation.path.strip_suffix("/history").unwrap_or(operation.path);
+    let Some(table) = row.strip_suffix("/rows/{key}") else {
         return operation.path.to_owned();
     };
     let create = &document["paths"][format!("{table}/rows")]["post"];

@@ -83,6 +83,7 @@ fn changes_come_as_they_happen_and_from_where_one_was() {
         door.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
         let (first, kind, data) = all.next();
         assert_eq!((kind.as_str(), &data["row"]["name"]), ("insert", &json!("Ada")));
+        assert!(data["who"].is_null(), "nobody's name is known: {data}");
         let kinds: Vec<_> = (0..3).map(|_| all.next().1).collect();
         assert_eq!(kinds, ["update", "update", "delete"]);
         let (_, kind, data) = rich.next();
@@ -107,4 +108,36 @@ fn what_is_not_tracked_can_not_be_followed() {
     door.get("/tables/person/changes").is(409, "Schema");
     door.get("/tables/nobody/changes").is(404, "NotFound");
     door.get("/tables/person/changes?since=x").is(400, "Syntax");
+}
+
+#[test]
+fn a_row_has_a_history() {
+    for engine in [sqlite(), memory()] {
+        track(&*engine);
+        let door = Door::with(Settings::default(), engine);
+        door.send("POST", "/tables/person/rows", r#"{"name":"Ada","balance":5}"#).ok(201);
+        door.send("POST", "/tables/person/rows", r#"{"name":"Bea"}"#).ok(201);
+        door.send("PATCH", "/tables/person/rows/1", r#"{"balance":20.5}"#).ok(200);
+        door.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
+        let of = |query: &str| door.get(&format!("/tables/person/rows/1/history{query}"));
+        let whole = of("").ok(200).json();
+        let changes = whole["changes"].as_array().unwrap();
+        let kinds: Vec<_> = changes.iter().map(|change| change["kind"].as_str().unwrap()).collect();
+        assert_eq!(kinds, ["insert", "update", "delete"]);
+        assert_eq!(changes[0]["before"], json!(null));
+        assert_eq!(changes[1]["before"]["balance"], json!(5.0));
+        assert_eq!(changes[1]["after"], changes[2]["before"]);
+        assert_eq!((&changes[2]["after"], &whole["more"]), (&json!(null), &json!(false)));
+        let first = of("?limit=2").ok(200).json();
+        assert_eq!((first["more"].clone(), first["next"].clone()), (json!(true), json!(3)));
+        let rest = of("?limit=2&since=3").ok(200).json();
+        assert_eq!(rest["changes"], json!([changes[2]]));
+        assert_eq!(of("?numbers=text").json()["changes"][1]["after"]["balance"], json!("20.50"));
+        assert_eq!(of("?since=9").ok(200).json()["changes"], json!([]));
+        door.get("/tables/person/rows/7/history").is(404, "NotFound");
+        door.get("/tables/person/rows/x/history").is(400, "Mismatch");
+        door.get("/tables/seat/rows/a,1/history").is(409, "Schema");
+        of("?limit=1000000").is(400, "Syntax");
+        door.ask("POST", "/tables/person/rows/1/history", &[], "x").is(405, "Unsupported");
+    }
 }

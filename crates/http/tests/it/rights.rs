@@ -111,6 +111,31 @@ fn each_hears_of_its_own_rows_only() {
 }
 
 #[test]
+fn each_sees_its_own_part_of_a_history() {
+    let (mut door, token) = door();
+    // The operator's, then ada's, then bea's.
+    door.send("POST", "/tables/person/rows", r#"{"name":"eve"}"#).ok(201);
+    for change in [r#"{"name":"ada"}"#, r#"{"rate":1}"#, r#"{"name":"bea"}"#, r#"{"rate":2}"#] {
+        door.send("PATCH", "/tables/person/rows/1", change).ok(200);
+    }
+    door.send("POST", "/tables/person/rows", r#"{"name":"bea"}"#).ok(201);
+    door.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+    let history = door.get("/tables/person/rows/1/history").ok(200).json();
+    let seen = |at: usize| {
+        let change = &history["changes"][at];
+        let name = |side: &str| change[side]["name"].as_str().unwrap_or("-").to_owned();
+        format!("{} {} {}", change["kind"].as_str().unwrap(), name("before"), name("after"))
+    };
+    assert_eq!([seen(0), seen(1), seen(2)], ["insert - ada", "update ada ada", "delete ada -"]);
+    assert_eq!(history["changes"].as_array().unwrap().len(), 3);
+    let nothing = door.get("/tables/person/rows/9/history").is(404, "NotFound").text.clone();
+    for hidden in ["person/rows/2", "note/rows/1", "nobody/rows/1"] {
+        let reply = door.get(&format!("/tables/{hidden}/history"));
+        assert_eq!(reply.is(404, "NotFound").text, nothing, "{hidden}");
+    }
+}
+
+#[test]
 fn who_loses_its_rights_hears_no_more() {
     let (token, hash) = new_token().unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -177,5 +202,11 @@ fn what_somebody_does_is_written_down_under_its_name() {
         let expected = 11 + usize::from(has_sql);
         assert_eq!(who[0], None);
         assert_eq!(who[1..], vec![Some("ada"); expected]);
+        let history = door.get("/tables/person/rows/1/history?limit=3").ok(200).json();
+        let of_row: Vec<_> = (0..3).map(|at| history["changes"][at]["who"].clone()).collect();
+        assert_eq!(of_row, [json!(null), json!("ada"), json!("ada")]);
+        let headers = format!("authorization: Bearer {token}\r\n");
+        let mut events = Events::listen(&door, "?since=1", &headers);
+        assert_eq!(events.next().2["who"], json!("ada"));
     }
 }
