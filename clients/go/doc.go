@@ -2,8 +2,10 @@
 // TCP, TLS, a Unix socket, or the pipes of a child process. It needs no cgo.
 //
 //	db, err := bobak.Open("bobak+stdio:bobak serve people.db --stdio")
+//	err = db.Create(ctx, Person{})
 //	people, err := bobak.Of[Person](ctx, db)
-//	key, err := people.Insert(ctx, &Person{Name: "Ada"})
+//	ada := Person{Name: "Ada"}
+//	err = people.Insert(ctx, &ada) // sets ada.ID
 //
 // [Open] gives a [DB] with typed tables; sql.Open("bobak", url) gives one of database/sql.
 package bobak

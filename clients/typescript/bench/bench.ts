@@ -23,8 +23,8 @@ interface Sample {
 
 const sample = table("sample", [
   column("id", "i64"), column("first_name", "text", { maxChars: 40 }), column("last_name", "text", { maxChars: 40 }),
-  column("amount", "currency"), column("birth_date", "datetime"), column("last_change", "timestamp", { role: 2 }),
-  column("created_at", "timestamp", { role: 1 }),
+  column("amount", "currency"), column("birth_date", "datetime"), column("last_change", "timestamp", { role: "modified_at" }),
+  column("created_at", "timestamp", { role: "created_at" }),
 ]);
 
 const samples = (count: number): Partial<Sample>[] => Array.from({ length: count }, (_, n) => ({

@@ -8,4 +8,4 @@ export {
 } from "./query.js";
 export { Selection, Table, type Report } from "./table.js";
 export { Money, newUuid, type Value } from "./values.js";
-export { column, table, type Column, type Reference, type TableSchema, type Type } from "./wire/schema.js";
+export { column, table, type Column, type ColumnOptions, type Reference, type TableSchema, type Type } from "./wire/schema.js";

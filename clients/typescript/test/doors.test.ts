@@ -1,9 +1,9 @@
 // Tables, queries, SQL, transactions, batches and failures, against a real server behind every door.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
 import { add, and, avg, col, column, connect, count, max, Money, newUuid, not, or, sum } from "../src/index.js";
 import { interfaces } from "../src/bobak-types.js";
@@ -242,14 +242,4 @@ test("garbage and silence", () => inFolder(async (folder) => {
       pretend.close();
     }
   }
-}));
-
-test("the README's first program", () => inFolder(async (folder) => {
-  const [, text] = /```ts\n(.*?)```/s.exec(readFileSync(join(here, "README.md"), "utf8"))!;
-  writeFileSync(join(folder, "first.mjs"), text!);
-  symlinkSync(resolve(program()), join(folder, "bobak"));
-  execFileSync("mkdir", [join(folder, "node_modules")]);
-  symlinkSync(here, join(folder, "node_modules/bobak"));
-  const env = { ...process.env, PATH: `${folder}:${process.env["PATH"]}` };
-  assert.equal(String(execFileSync(process.execPath, ["first.mjs"], { cwd: folder, env })), "{ id: 1n, name: 'Ada' }\n");
 }));

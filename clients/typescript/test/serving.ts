@@ -24,8 +24,8 @@ export const person = table("person", [
   column("balance", "currency", { default: 0n }),
 ]);
 export const note = table("note", [
-  column("id", "uuid"), column("text", "text"), column("made", "timestamp", { role: 1 }),
-  column("changed", "timestamp", { role: 2, asText: true }), column("version", "i64", { role: 3 }),
+  column("id", "uuid"), column("text", "text"), column("made", "timestamp", { role: "created_at" }),
+  column("changed", "timestamp", { role: "modified_at", asText: true }), column("version", "i64", { role: "version" }),
 ]);
 export const seat = table("seat", [column("row", "i16"), column("letter", "text")], ["row", "letter"]);
 

@@ -1,5 +1,5 @@
 // Descriptions of tables.
-import { Garbled } from "../errors.js";
+import { BobakError, Garbled } from "../errors.js";
 import { Reader, Writer, type Stored } from "./code.js";
 
 /** What a column holds, by the numbers of the protocol. */
@@ -45,20 +45,45 @@ export interface TableSchema {
   described?: Buffer;
 }
 
+const roles = ["none", "created_at", "modified_at", "version"] as const;
+const collations = ["bytes", "nocase", "unicode_nocase"] as const;
+const actions = ["restrict", "cascade", "set_null"] as const;
+
+/** What a column may be besides its name and its type. */
+export interface ColumnOptions extends Partial<Omit<Column, "name" | "type" | "collation" | "role" | "references">> {
+  /** What Bobak fills it with: the times of creation and change; a version is raised, and compared, at each update. */
+  role?: (typeof roles)[number];
+  /** How texts compare and sort: "nocase" folds ASCII only. */
+  collation?: (typeof collations)[number];
+  /** The row that it refers to; what becomes of this one where that is deleted: "restrict" refuses, unless said. */
+  references?: { table: string; column: string; onDelete?: (typeof actions)[number] };
+}
+
 /** A column of a type; what `more` does not say is as plain as can be. */
-export function column(name: string, type: Type, more: Partial<Column> = {}): Column {
+export function column(name: string, type: Type, more: ColumnOptions = {}): Column {
+  const { role = "none", collation = "bytes", references, ...rest } = more;
   return {
-    name, type, nullable: false, unique: false, asText: false, collation: 0, role: 0, maxChars: null, default: null,
-    check: null, references: null, ...more,
+    name, type, nullable: false, unique: false, asText: false, maxChars: null, default: null, check: null, ...rest,
+    role: roles.indexOf(role), collation: collations.indexOf(collation),
+    references: references ? { ...references, onDelete: actions.indexOf(references.onDelete ?? "restrict") } : null,
   };
 }
 
 /** A table for `create`: the key is its first column, unless `key` names others. */
-export function table(name: string, columns: Column[], key: string[] = [columns[0]!.name]): TableSchema {
-  const places = key.map((name) => columns.findIndex((column) => column.name === name));
+export function table(
+  name: string, columns: Column[], key: string[] = [columns[0]!.name],
+  indexes: { name: string; columns: string[]; unique?: boolean }[] = [],
+): TableSchema {
+  const place = (wanted: string) => {
+    const found = columns.findIndex((column) => column.name === wanted);
+    if (found < 0) throw new BobakError("Schema", `there is no column '${wanted}'`, { table: name });
+    return found;
+  };
+  const places = key.map(place);
   const only = places.length === 1 ? columns[places[0]!]?.type : undefined;
   const keysBy = only === "i64" ? 0 : only === "uuid" ? 1 : 2;
-  return { name, columns, key: places, keysBy, indexes: [] };
+  const indexed = indexes.map((one) => ({ name: one.name, unique: one.unique ?? false, columns: one.columns.map(place) }));
+  return { name, columns, key: places, keysBy, indexes: indexed };
 }
 
 export function describe(table: TableSchema): Buffer {
