@@ -5,11 +5,12 @@
 //!   six digits;
 //! * a **timestamp**, an instant, is the same with a `Z` behind (RFC 3339).
 //!
-//! All of a year between 0000 and 9999, and of the calendar: `2013-02-30` is a text. So is what
+//! All of a year between 0000 and 9999, and of the calendar: `2013-02-30` is a text. So is an instant
+//! after 9999-12-30T22:00:00.999999Z, which the type does not hold, and what
 //! would lose something: an offset (`+01:00`), a leap second, a fraction of seven digits; and so is
 //! another spelling (a space for the `T`, no seconds), which would come back changed.
 
-use bobak_core::{Date, DateTime, Field, Value};
+use bobak_core::{Date, DateTime, Field, Type, Value};
 use jiff::civil;
 
 /// The days since 1970-01-01 of a text that is a date.
@@ -44,7 +45,9 @@ pub fn date_time(text: &[u8]) -> Option<i64> {
 #[must_use]
 pub fn timestamp(text: &[u8]) -> Option<i64> {
     // Civil microseconds and those in UTC are the same number.
-    date_time(text.strip_suffix(b"Z")?)
+    let micros = date_time(text.strip_suffix(b"Z")?)?;
+    let (least, most) = Type::Timestamp.integer_range()?;
+    (least..=most).contains(&micros).then_some(micros)
 }
 
 fn calendar_date(text: &[u8]) -> Option<Date> {
@@ -125,6 +128,11 @@ mod tests {
             assert_eq!(timestamp(text.as_bytes()), None, "{text:?}");
             assert_eq!(timestamp(format!("{text}Z").as_bytes()), None, "{text:?}Z");
         }
+        assert_eq!(date_time(b"9999-12-31T23:59:59.999999"), Some(253_402_300_799_999_999));
+        // The last instants that are of this calendar in every zone, and the first that is not.
+        assert_eq!(timestamp(b"9999-12-30T22:00:00.000015Z"), Some(253_402_207_200_000_015));
+        assert_eq!(timestamp(b"9999-12-30T22:00:00.999999Z"), Some(253_402_207_200_999_999));
+        assert_eq!(timestamp(b"9999-12-30T22:00:01Z"), None);
         assert_eq!(date_time(b"2013-01-01T10:00:00Z"), None, "an instant is no civil time");
         assert_eq!(timestamp(b"2013-01-01T10:00:00"), None, "nor the other way round");
     }

@@ -48,13 +48,15 @@ pub enum Type {
     Uuid,
     /// [`Currency`]: an integer, the amount times 10,000.
     Currency,
-    /// [`Date`]: an integer, days since 1970-01-01.
+    /// [`Date`]: an integer, days since 1970-01-01; of the years -9999 to 9999.
     Date,
     /// [`Time`]: an integer, microseconds since midnight.
     Time,
-    /// [`DateTime`], without a zone: an integer, microseconds since 1970-01-01 00:00:00.
+    /// [`DateTime`], without a zone: an integer, microseconds since 1970-01-01 00:00:00; of the
+    /// years -9999 to 9999.
     DateTime,
-    /// [`Timestamp`], an instant: an integer, microseconds since 1970-01-01 00:00:00 UTC.
+    /// [`Timestamp`], an instant: an integer, microseconds since 1970-01-01 00:00:00 UTC; from
+    /// -9999-01-02T01:59:59Z to 9999-12-30T22:00:00.999999Z.
     Timestamp,
     /// [`Json`]: text.
     Json,
@@ -140,10 +142,11 @@ impl Type {
             Self::U16 => (0, u16::MAX as i64),
             Self::U32 => (0, u32::MAX as i64),
             Self::U64 => (0, i64::MAX),
-            Self::Time => (0, 86_399_999_999),
-            Self::I64 | Self::Currency | Self::Date | Self::DateTime | Self::Timestamp => {
-                (i64::MIN, i64::MAX)
-            }
+            Self::Date => time::DATES,
+            Self::Time => time::TIMES,
+            Self::DateTime => time::DATE_TIMES,
+            Self::Timestamp => time::TIMESTAMPS,
+            Self::I64 | Self::Currency => (i64::MIN, i64::MAX),
             _ => return None,
         })
     }

@@ -1,14 +1,30 @@
 //! Dates, times and instants, by jiff: how each becomes an integer, and its text form.
 //!
-//! All have a resolution of one microsecond, as the servers' types do; what is finer is cut off.
+//! All have a resolution of one microsecond, as the servers' types do; what is finer is cut off. The
+//! range of each is that of its Rust type, whichever way a value comes in: so what could be written can
+//! be read.
 
 use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef, field::mismatch};
 use jiff::civil::{Date, DateTime, Time};
+use jiff::fmt::temporal::Pieces;
 use jiff::{SignedDuration, Timestamp, ToSpan, tz::Offset};
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
+/// -9999-01-01 to 9999-12-31, in days.
+pub(crate) const DATES: (i64, i64) = (-4_371_587, 2_932_896);
+/// 00:00:00 to 23:59:59.999999, in microseconds.
+pub(crate) const TIMES: (i64, i64) = (0, MICROS_PER_DAY - 1);
+/// The first moment of the first of these days to the last of the last, in microseconds.
+pub(crate) const DATE_TIMES: (i64, i64) =
+    (DATES.0 * MICROS_PER_DAY, (DATES.1 + 1) * MICROS_PER_DAY - 1);
+/// Those instants that are in these years in every zone: -9999-01-02T01:59:59Z to
+/// 9999-12-30T22:00:00.999999Z, in microseconds.
+pub(crate) const TIMESTAMPS: (i64, i64) = (-377_705_023_201_000_000, 253_402_207_200_999_999);
 /// The civil epoch: what integers of dates and date-times count from.
 const EPOCH: Date = jiff::civil::date(1970, 1, 1);
+
+/// How texts begin of the days where instants begin.
+const FIRST_DAYS: &str = "-009999-01-0";
 
 impl Field for Timestamp {
     const TYPE: Type = Type::Timestamp;
@@ -23,8 +39,9 @@ impl Field for Timestamp {
     fn from_value(value: ValueRef<'_>) -> Result<Self> {
         match value {
             ValueRef::Int(micros) => {
-                Self::from_microsecond(micros).map_err(|_| out_of_range("a timestamp", micros))
+                Self::from_microsecond(micros).or_else(|_| last_timestamps(micros))
             }
+            ValueRef::Text(text) if text.starts_with(FIRST_DAYS) => first_timestamps(text),
             ValueRef::Text(text) => parse(text, "a timestamp"),
             _ => Err(mismatch("a timestamp", value)),
         }
@@ -39,12 +56,7 @@ impl Field for DateTime {
         // Cut towards the past: a time of day is never negative.
         let time = self.time().duration_since(Time::midnight());
         let seconds = self.date().duration_since(EPOCH).as_secs() + time.as_secs();
-        let micros = seconds * 1_000_000 + i64::from(time.subsec_micros());
-        // It is to be read again as if it were an instant in UTC.
-        if (Timestamp::MIN.as_microsecond()..=Timestamp::MAX.as_microsecond()).contains(&micros) {
-            return Ok(Value::Int(micros));
-        }
-        Err(Error::new(ErrorKind::OutOfRange, format!("date-time {self} can't be stored")))
+        Ok(Value::Int(seconds * 1_000_000 + i64::from(time.subsec_micros())))
     }
 
     /// Reads microseconds since 1970-01-01, or ISO 8601 text.
@@ -53,7 +65,7 @@ impl Field for DateTime {
         match value {
             ValueRef::Int(micros) => Timestamp::from_microsecond(micros)
                 .map(|instant| Offset::UTC.to_datetime(instant))
-                .map_err(|_| out_of_range("a date-time", micros)),
+                .or_else(|_| outer_date_times(micros)),
             ValueRef::Text(text) => parse(text, "a date-time"),
             _ => Err(mismatch("a date-time", value)),
         }
@@ -151,10 +163,47 @@ fn floor_micros(at: Timestamp) -> i64 {
     at.as_microsecond() - i64::from(at.subsec_nanosecond() % 1_000 < 0)
 }
 
+/// What [`Timestamp::from_microsecond`] leaves out: it ends with the last whole second.
+#[cold]
+fn last_timestamps(micros: i64) -> Result<Timestamp> {
+    // The rest fits: it is below a thousand million.
+    let nanos = micros.rem_euclid(1_000_000) as i32 * 1_000;
+    Timestamp::new(micros.div_euclid(1_000_000), nanos)
+        .map_err(|_| out_of_range("a timestamp", micros))
+}
+
+/// Reads the text of an instant by its parts: within the last second before [`Timestamp::MIN`] jiff
+/// gives one that is none, or panics.
+#[cold]
+fn first_timestamps(text: &str) -> Result<Timestamp> {
+    const WHAT: &str = "a timestamp";
+    let pieces = Pieces::parse(text).map_err(|error| not_a(WHAT, text, &error))?;
+    let (Some(time), Some(offset)) = (pieces.time(), pieces.to_numeric_offset()) else {
+        return Err(not_a(WHAT, text, &"it needs a time of day and an offset"));
+    };
+    let Value::Int(civil) = pieces.date().to_datetime(time).to_value()? else {
+        return Err(not_a(WHAT, text, &"it has no number"));
+    };
+    let micros = civil - i64::from(offset.seconds()) * 1_000_000;
+    Timestamp::from_value(ValueRef::Int(micros))
+}
+
+/// The date-times that are no instants in UTC: the first and the last hours of the calendar.
+#[cold]
+fn outer_date_times(micros: i64) -> Result<DateTime> {
+    EPOCH
+        .to_datetime(Time::midnight())
+        .checked_add(SignedDuration::from_micros(micros))
+        .map_err(|_| out_of_range("a date-time", micros))
+}
+
 fn parse<T: std::str::FromStr<Err = jiff::Error>>(text: &str, what: &str) -> Result<T> {
-    text.parse().map_err(|error| {
-        Error::new(ErrorKind::Mismatch, format!("'{text}' is not {what}: {error}"))
-    })
+    text.parse().map_err(|error| not_a(what, text, &error))
+}
+
+#[cold]
+fn not_a(what: &str, text: &str, why: &dyn std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Mismatch, format!("'{text}' is not {what}: {why}"))
 }
 
 #[cold]
@@ -198,19 +247,81 @@ mod tests {
         }
     }
 
+    /// The ends of a range: what they are in Rust, and that nothing beyond them comes in.
+    fn ends<T: Field + PartialEq + std::fmt::Debug + Clone>(least: T, most: T, range: (i64, i64)) {
+        assert_eq!(T::TYPE.integer_range(), Some(range));
+        for value in [least, most] {
+            let Value::Int(integer) = value.to_value().unwrap() else { panic!("{value:?}") };
+            let read = T::from_value(ValueRef::Int(integer)).unwrap();
+            assert_eq!(read.to_value().unwrap(), Value::Int(integer));
+            assert!([range.0, range.1].contains(&integer), "{value:?} is {integer}");
+        }
+        for inside in [range.0, range.0 + 1, range.0 + 999_999, range.1 - 999_999, range.1] {
+            if (range.0..=range.1).contains(&inside) {
+                round(T::from_value(ValueRef::Int(inside)).unwrap(), inside);
+            }
+        }
+        for beyond in [i64::MIN, range.0 - 1, range.1 + 1, i64::MAX] {
+            let refused = T::from_value(ValueRef::Int(beyond)).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::OutOfRange, "{beyond}");
+            assert!(to_text(T::TYPE, ValueRef::Int(beyond)).is_err());
+            assert!(to_storage(T::TYPE, ValueRef::Int(beyond)).is_err());
+        }
+    }
+
+    #[test]
+    fn the_range_is_that_of_the_rust_type() {
+        ends(Date::MIN, Date::MAX, DATES);
+        ends(Time::MIN, Time::MAX, TIMES);
+        ends(DateTime::MIN, DateTime::MAX, DATE_TIMES);
+        ends(Timestamp::MIN, Timestamp::MAX, TIMESTAMPS);
+    }
+
+    #[test]
+    fn texts_have_the_range_of_numbers() {
+        let last = "9999-12-30T22:00:00.999999Z";
+        assert_eq!(
+            to_storage(Type::Timestamp, ValueRef::Text(last)).unwrap(),
+            Value::Int(TIMESTAMPS.1)
+        );
+        let first = "-009999-01-02T01:59:59Z";
+        assert_eq!(
+            to_storage(Type::Timestamp, ValueRef::Text(first)).unwrap(),
+            Value::Int(TIMESTAMPS.0)
+        );
+        let first = "-009999-01-01T00:00:00.000001-01:59:59";
+        let read = Timestamp::from_value(ValueRef::Text(first)).map_err(|e| e.kind());
+        assert_eq!(read, Err(ErrorKind::OutOfRange), "{first}");
+        let first = "-009999-01-01T00:00:00.000001-25:59:59";
+        let read = to_storage(Type::Timestamp, ValueRef::Text(first)).unwrap();
+        assert_eq!(read, Value::Int(TIMESTAMPS.0 + 1));
+        let beyond = [
+            "9999-12-30T22:00:01Z",
+            "-009999-01-02T01:59:58.999999Z",
+            "-009999-01-02T01:59:59",
+            "-009999-01-02",
+            "-009999-01-0",
+        ];
+        for beyond in beyond {
+            assert!(Timestamp::from_value(ValueRef::Text(beyond)).is_err(), "{beyond}");
+        }
+        let last = "9999-12-31T23:59:59.999999";
+        assert_eq!(
+            to_storage(Type::DateTime, ValueRef::Text(last)).unwrap(),
+            Value::Int(DATE_TIMES.1)
+        );
+        assert!(Date::from_value(ValueRef::Text("10000-01-01")).is_err());
+    }
+
     #[test]
     fn a_date_time_is_the_instant_in_utc() {
         let step = SignedDuration::from_hours(24 * 200) + SignedDuration::new(4_001, 987_654_321);
-        let (mut at, mut refused) = (DateTime::MIN, 0);
-        loop {
-            let expected = Offset::UTC.to_timestamp(at).map(floor_micros).ok();
-            refused += u32::from(expected.is_none());
-            assert_eq!(at.to_value().ok(), expected.map(Value::Int), "{at}");
+        let mut at = Offset::UTC.to_datetime(Timestamp::MIN);
+        while let Ok(instant) = Offset::UTC.to_timestamp(at) {
+            assert_eq!(at.to_value().unwrap(), Value::Int(floor_micros(instant)), "{at}");
             let Ok(next) = at.checked_add(step) else { break };
             at = next;
         }
-        assert!(refused > 0, "the range of instants is smaller");
-        assert_eq!(DateTime::MAX.to_value().map_err(|e| e.kind()), Err(ErrorKind::OutOfRange));
     }
 
     #[test]

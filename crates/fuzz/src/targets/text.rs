@@ -23,8 +23,20 @@ pub(crate) const VALUES: Target = Target {
         assert_eq!(serde_json::from_str::<String>(&quoted).ok().as_deref(), Some(text));
     },
     seeds: || {
-        let more =
-            ["", "0", "-9223372036854775808", "1e308", "-0.0", "true", "Aa+/", "{\"a\":[1,null]}"];
+        let more = [
+            "",
+            "0",
+            "-9223372036854775808",
+            "1e308",
+            "-0.0",
+            "true",
+            "Aa+/",
+            "{\"a\":[1,null]}",
+            // Where the calendar of instants begins and ends.
+            "-009999-01-02T01:59:58.999999Z",
+            "9999-12-30T22:00:00.000015Z",
+            "9999-12-31T23:59:59.999999",
+        ];
         seeds::texts().into_iter().map(String::into_bytes).chain(seeds::of(&more)).collect()
     },
 };

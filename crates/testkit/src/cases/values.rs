@@ -42,11 +42,13 @@ const DAY: i64 = 86_400_000_000;
 
 /// What every engine keeps of a type whose values are integers.
 fn common_range(ty: Type) -> Option<(i64, i64)> {
-    match ty {
-        Type::Date => Some(DAYS),
-        Type::DateTime | Type::Timestamp => Some((DAYS.0 * DAY, (DAYS.1 + 1) * DAY - 1)),
-        _ => ty.integer_range(),
-    }
+    let (low, high) = ty.integer_range()?;
+    let (least, most) = match ty {
+        Type::Date => DAYS,
+        Type::DateTime | Type::Timestamp => (DAYS.0 * DAY, (DAYS.1 + 1) * DAY - 1),
+        _ => (low, high),
+    };
+    Some((low.max(least), high.min(most)))
 }
 
 /// Extreme and awkward values of a type, in its stored form. JSON is a value, not any text.
@@ -153,7 +155,9 @@ fn beyond_the_common_range(probe: &Probe<'_>, table: &crate::Table, ty: Type) ->
         return Ok(());
     }
     probe.delete_where(table, None)?;
-    for (id, value) in (1..).zip([whole.0, common.0 - 1, common.1 + 1, whole.1]) {
+    let mut values = vec![whole.0, common.0 - 1, common.1 + 1, whole.1];
+    values.retain(|value| (whole.0..=whole.1).contains(value));
+    for (id, value) in (1..).zip(values) {
         let entry = Entry::insert(table, row![id, Value::Int(value)]);
         let sent = probe.batch(std::slice::from_ref(&entry), OnError::Continue);
         sent.whole?;
