@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Ends calls of engines, from any thread: those made inside [`run`](Interrupt::run).
 ///
 /// A call that is ended gives [`ErrorKind::Interrupted`], and has done nothing, as with every error. It holds for what
-/// may take long, queries and statements; a single record's write comes to its end. An engine that can't be ended goes
-/// on, and the next call inside `run` is refused.
+/// may take long, queries, statements and batches; a single record's write comes to its end, and so does a batch that
+/// shares its transaction with others'. An engine that can't be ended goes on, and the next call inside `run` is
+/// refused, but for those that end a transaction.
 ///
 /// ```
 /// use bobak_core::memory::Memory;

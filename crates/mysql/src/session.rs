@@ -14,8 +14,8 @@ use crate::transaction::Transaction;
 use crate::write::write_row;
 use crate::{alter, batch, tables};
 use bobak_core::{
-    Assign, Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome, Result,
-    Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
+    Assign, Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError,
+    Outcome, Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -57,6 +57,7 @@ impl<'e> MySqlSession<'e> {
         again: impl Fn() -> bool,
         mut run: impl FnMut(&mut Connection) -> Result<R>,
     ) -> Result<R> {
+        Interrupt::check()?;
         let mut state = self.state()?;
         state.free_transaction();
         if let Some(transaction) = &mut state.transaction {

@@ -1,12 +1,13 @@
 //! One connection: requests go out, answers come in, tables and texts have numbers.
 
 use crate::broken::{Broken, Failed};
-use crate::stream::Stream;
+use crate::stream::{Second, Stream};
 use bobak_core::{Error, ErrorKind, Interrupt, Result, Stoppable, TableSchema, Value};
 use bobak_wire::{Answer, HEADER, Head, Hello, Inbox, Kind, Source, Vigil, Welcome, put_request};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A connection that rested for longer is looked at before it is used again.
@@ -19,6 +20,8 @@ pub(crate) struct Link {
     /// No other connection of this process has this number.
     number: u64,
     stream: Box<dyn Stream>,
+    /// For who takes a request back; made when it is needed first.
+    second: Option<Second>,
     inbox: Inbox,
     vigil: Vigil,
     out: Vec<u8>,
@@ -46,6 +49,7 @@ impl Link {
         let mut link = Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             stream,
+            second: None,
             inbox: Inbox::new(u32::MAX),
             vigil: Vigil::default(),
             out: Vec::new(),
@@ -197,19 +201,22 @@ impl Link {
         }
     }
 
-    /// Has an [`Interrupt`] of this thread take a request back, for as long as the answer is kept. Over TLS and pipes
-    /// nothing can be said meanwhile.
-    #[cold]
-    fn stoppable(&self, id: u32) -> Option<Stoppable> {
-        let mut second = self.stream.second()?;
+    /// Has an [`Interrupt`] of this thread take a request back, for as long as the answer is kept.
+    fn stoppable(&mut self, id: u32) -> Option<Stoppable> {
+        if self.second.is_none() {
+            self.second = self.stream.second();
+        }
+        let second = Arc::clone(self.second.as_ref()?);
         Some(Interrupt::stop_by(move || {
             let mut bytes = Vec::new();
             put_request::cancel(&mut bytes, id);
+            let mut second = second.lock().unwrap_or_else(PoisonError::into_inner);
             // It does not block while the answer is looked for. Where it can't be said, the request comes to its end.
             while matches!(second.write_all(&bytes), Err(e) if e.kind() == io::ErrorKind::WouldBlock)
             {
                 std::thread::yield_now();
             }
+            let _ = second.flush();
         }))
     }
 

@@ -1,8 +1,9 @@
 //! The pipes of a program that was started, or any other two streams.
 
-use crate::stream::Stream;
+use crate::stream::{Second, Stream};
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a program may take to end after its input has ended, before it is killed.
@@ -11,13 +12,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Two streams, and the program behind them where there is one.
 pub(crate) struct Pipes {
     reader: Box<dyn Read + Send>,
-    writer: Option<Box<dyn Write + Send>>,
+    writer: Arc<Mutex<Writer>>,
     child: Option<Child>,
 }
 
+/// The end that is written to, until it is closed.
+struct Writer(Option<Box<dyn Write + Send>>);
+
 impl Pipes {
     pub fn new(reader: Box<dyn Read + Send>, writer: Box<dyn Write + Send>) -> Self {
-        Self { reader, writer: Some(writer), child: None }
+        Self { reader, writer: Arc::new(Mutex::new(Writer(Some(writer)))), child: None }
     }
 
     /// Starts a program. What it says on standard error goes to this process's.
@@ -33,7 +37,13 @@ impl Pipes {
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let pipes = input.zip(output).ok_or_else(|| io::Error::other("the program has no pipes"));
         let (writer, reader) = pipes?;
-        Ok(Self { reader: Box::new(reader), writer: Some(Box::new(writer)), child: Some(child) })
+        let mut pipes = Self::new(Box::new(reader), Box::new(writer));
+        pipes.child = Some(child);
+        Ok(pipes)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -45,14 +55,24 @@ impl Read for Pipes {
 
 impl Write for Pipes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.writer {
+        self.writer().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer().flush()
+    }
+}
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
             Some(writer) => writer.write(bytes),
             None => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.as_mut().map_or(Ok(()), Write::flush)
+        self.0.as_mut().map_or(Ok(()), Write::flush)
     }
 }
 
@@ -60,12 +80,16 @@ impl Stream for Pipes {
     fn is_alive(&mut self) -> bool {
         self.child.as_mut().is_none_or(|child| matches!(child.try_wait(), Ok(None)))
     }
+
+    fn second(&self) -> Option<Second> {
+        Some(Arc::clone(&self.writer) as Second)
+    }
 }
 
 impl Drop for Pipes {
     fn drop(&mut self) {
         // The end of its input tells the program to end.
-        self.writer = None;
+        self.writer().0 = None;
         let Some(child) = &mut self.child else { return };
         let begun = Instant::now();
         while matches!(child.try_wait(), Ok(None)) {

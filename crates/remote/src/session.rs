@@ -93,6 +93,7 @@ impl<'e> RemoteSession<'e> {
         put: Request<'_>,
         read: impl FnOnce(&mut Link, u32, Head) -> Result<R, Failed>,
     ) -> Result<R> {
+        Interrupt::check()?;
         let mut using = self.enter(Wants::Operation)?;
         let done = match using.begin(effect, put) {
             Ok((id, head)) => using.link().and_then(|link| read(link, id, head)),

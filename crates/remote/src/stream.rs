@@ -2,7 +2,11 @@
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+/// A second way to write to the other end, for who ends a request whose answer is waited for.
+pub(crate) type Second = Arc<Mutex<dyn Write + Send>>;
 
 /// A connected stream, blocking, with its time-outs set.
 pub(crate) trait Stream: Read + Write + Send {
@@ -10,10 +14,8 @@ pub(crate) trait Stream: Read + Write + Send {
     /// in the pool.
     fn is_alive(&mut self) -> bool;
 
-    /// A second way to write to the other end, for who ends a request whose answer is waited for.
-    fn second(&self) -> Option<Box<dyn Write + Send>> {
-        None
-    }
+    /// Another way to write to the other end, while this one waits in a read; `None` where it can't be had.
+    fn second(&self) -> Option<Second>;
 
     /// Whether reads wait from now on; `false` where they always do.
     fn set_blocking(&mut self, _blocking: bool) -> io::Result<bool> {
@@ -44,8 +46,8 @@ pub(crate) fn tcp(
 }
 
 impl Stream for TcpStream {
-    fn second(&self) -> Option<Box<dyn Write + Send>> {
-        self.try_clone().ok().map(|stream| Box::new(stream) as _)
+    fn second(&self) -> Option<Second> {
+        self.try_clone().ok().map(|stream| Arc::new(Mutex::new(stream)) as _)
     }
 
     fn is_alive(&mut self) -> bool {
@@ -60,8 +62,8 @@ impl Stream for TcpStream {
 
 #[cfg(unix)]
 impl Stream for std::os::unix::net::UnixStream {
-    fn second(&self) -> Option<Box<dyn Write + Send>> {
-        self.try_clone().ok().map(|stream| Box::new(stream) as _)
+    fn second(&self) -> Option<Second> {
+        self.try_clone().ok().map(|stream| Arc::new(Mutex::new(stream)) as _)
     }
 
     fn is_alive(&mut self) -> bool {

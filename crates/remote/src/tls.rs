@@ -1,20 +1,30 @@
 //! TLS over a TCP stream.
 
-use crate::stream::{Stream, is_quiet};
+use crate::stream::{Second, Stream, is_quiet};
 use bobak_core::{Error, ErrorKind, Result};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use std::io;
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whom the client trusts: made once for all connections.
 pub(crate) type Trust = Arc<ClientConfig>;
 
-/// A stream under TLS.
-pub(crate) type TlsStream = StreamOwned<ClientConnection, TcpStream>;
+/// A stream under TLS. Nobody has its keys for himself while he waits: so a request can be taken back whose answer is
+/// waited for.
+pub(crate) struct TlsStream {
+    sealed: Arc<Mutex<Sealed>>,
+    socket: Arc<TcpStream>,
+}
+
+/// The keys, and where sealed bytes go.
+struct Sealed {
+    connection: ClientConnection,
+    socket: Arc<TcpStream>,
+}
 
 /// Trusts the certificates of a PEM file, or else those that the system trusts.
 pub(crate) fn trust(authorities: Option<&Path>) -> Result<Trust> {
@@ -52,13 +62,78 @@ pub(crate) fn begin(trust: &Trust, host: &str, stream: TcpStream) -> io::Result<
     let name = ServerName::try_from(host.to_owned())
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
     let connection = ClientConnection::new(Arc::clone(trust), name).map_err(io::Error::other)?;
-    Ok(StreamOwned::new(connection, stream))
+    let socket = Arc::new(stream);
+    let sealed = Arc::new(Mutex::new(Sealed { connection, socket: Arc::clone(&socket) }));
+    Ok(TlsStream { sealed, socket })
+}
+
+impl TlsStream {
+    fn with<R>(&self, work: impl FnOnce(&mut Sealed) -> R) -> R {
+        work(&mut self.sealed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Sealed {
+    /// Takes in what has come; waits where nothing has.
+    fn take_in(&mut self) -> io::Result<()> {
+        self.connection.read_tls(&mut &*self.socket)?;
+        if let Err(error) = self.connection.process_new_packets() {
+            // The other end is told what is wrong, if it still listens.
+            let _ = self.flush();
+            return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+        }
+        // Answers of the handshake.
+        self.flush()
+    }
+}
+
+impl Write for Sealed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.connection.writer().write(bytes)?;
+        self.flush()?;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        while self.connection.wants_write() {
+            self.connection.write_tls(&mut &*self.socket)?;
+        }
+        Ok(())
+    }
+}
+
+impl Read for TlsStream {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.with(|sealed| sealed.connection.reader().read(room)) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => return read,
+            }
+            // It is waited for without the keys.
+            self.socket.peek(&mut [0])?;
+            self.with(Sealed::take_in)?;
+        }
+    }
+}
+
+impl Write for TlsStream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|sealed| sealed.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.with(Sealed::flush)
+    }
 }
 
 impl Stream for TlsStream {
     fn is_alive(&mut self) -> bool {
         // Tickets for a later session may wait: they are read, and are no words of the server.
-        let quiet = self.sock.set_nonblocking(true).is_ok() && is_quiet(self);
-        self.sock.set_nonblocking(false).is_ok() && quiet
+        let quiet = self.socket.set_nonblocking(true).is_ok() && is_quiet(self);
+        self.socket.set_nonblocking(false).is_ok() && quiet
+    }
+
+    fn second(&self) -> Option<Second> {
+        Some(Arc::clone(&self.sealed) as Second)
     }
 }

@@ -30,7 +30,7 @@ impl Serving<'_> {
         if head.more {
             return self.run_parts(connection, head.id, on_error);
         }
-        match self.run_part(on_error, 0) {
+        match self.run_part(connection, head.id, on_error, 0) {
             Ok(()) => self.outcomes.put(&mut connection.output, head.id, false)?,
             Err(error) => self.fail(connection, head.id, &error),
         }
@@ -53,7 +53,7 @@ impl Serving<'_> {
         let (mut first, mut more) = (0, true);
         let result = loop {
             let rows = self.batch.rows();
-            if let Err(error) = self.run_part(on_error, first) {
+            if let Err(error) = self.run_part(connection, id, on_error, first) {
                 break Err(error);
             }
             first += rows;
@@ -99,8 +99,21 @@ impl Serving<'_> {
         }
     }
 
-    fn run_part(&mut self, on_error: OnError, first: u64) -> Result<()> {
+    /// Runs the part that was read, unless nobody wants it any more.
+    fn run_part(
+        &mut self,
+        connection: &mut Connection,
+        id: u32,
+        on_error: OnError,
+        first: u64,
+    ) -> Result<()> {
         self.check_rows()?;
+        let line = connection.line(id, self.shared.settings.request_timeout);
+        let shared = self.shared;
+        shared.watch.over(line, || self.send_part(on_error, first))
+    }
+
+    fn send_part(&mut self, on_error: OnError, first: u64) -> Result<()> {
         let (mut row, mut collected) = (first, Ok(()));
         let outcomes = &mut self.outcomes;
         let mut each = |outcome: Result<Outcome>| {

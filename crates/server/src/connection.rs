@@ -195,7 +195,8 @@ impl Connection {
             self.watched = transport.watched().try_clone_to_owned().map(Arc::new).ok();
         }
         let ahead = Ahead::of(self.input.inbox.waiting(), id);
-        Line { kind, end: self.watched.clone(), id, ahead, patience }
+        let early = self.transport.early();
+        Line { kind, end: self.watched.clone(), early, id, ahead, patience }
     }
 
     /// Tells the client why the connection ends, if it listens.

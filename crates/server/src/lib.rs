@@ -28,6 +28,7 @@ mod batch;
 mod builder;
 mod connection;
 mod database;
+mod early;
 mod input;
 mod listener;
 mod lobby;

@@ -64,7 +64,7 @@ impl Listener {
             Self::Tls(listener, config) => {
                 let stream = listener.accept()?.0;
                 let stream = crate::tls::TlsStream::new(std::sync::Arc::clone(config), stream)?;
-                Ok(Transport::Tls(Box::new(stream)))
+                Ok(Transport::tls(stream))
             }
             Self::Unix(listener, _) => Transport::unix(listener.accept()?.0),
         }

@@ -330,8 +330,7 @@ impl Serving<'_> {
     }
 }
 
-/// Whether a request may run for long, and is then looked after. Of those that send rows each part is; batches end when
-/// their rows do.
+/// Whether a request may run for long, and is then looked after. Of those that send rows, and of batches, each part is.
 const fn may_last(kind: Kind) -> bool {
     matches!(kind, Kind::Change | Kind::Execute | Kind::Open | Kind::Fetch)
 }

@@ -18,7 +18,7 @@ pub struct Settings {
     /// How long a request may wait for a worker before it is told `Busy`. Default: 5 s.
     pub worker_timeout: Duration,
     /// How long a query or a statement may run at a time before it is ended, with the error `Timeout`; of a query whose
-    /// rows are sent as they come, each part. Default: 5 minutes.
+    /// rows are sent as they come, and of a batch, each part. Default: 5 minutes.
     pub request_timeout: Duration,
     /// How long a client may let its answers wait before it is cut off. Default: 30 s.
     pub write_timeout: Duration,

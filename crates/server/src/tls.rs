@@ -6,14 +6,13 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 
 /// A stream under TLS.
 pub(crate) struct TlsStream {
     connection: ServerConnection,
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     /// Bytes that are decrypted and not read yet: the socket does not tell of them.
     decrypted: usize,
 }
@@ -46,7 +45,12 @@ impl TlsStream {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         let connection = ServerConnection::new(config).map_err(io::Error::other)?;
-        Ok(Self { connection, stream, decrypted: 0 })
+        Ok(Self { connection, stream: Arc::new(stream), decrypted: 0 })
+    }
+
+    /// What carries it.
+    pub fn socket(&self) -> Arc<TcpStream> {
+        Arc::clone(&self.stream)
     }
 
     /// Whether it can be read though nothing comes.
@@ -73,7 +77,7 @@ impl Read for TlsStream {
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
                 _ => {}
             }
-            self.connection.read_tls(&mut self.stream)?;
+            self.connection.read_tls(&mut &*self.stream)?;
             match self.connection.process_new_packets() {
                 Ok(state) => self.decrypted = state.plaintext_bytes_to_read(),
                 Err(error) => {
@@ -99,14 +103,8 @@ impl Write for TlsStream {
 
     fn flush(&mut self) -> io::Result<()> {
         while self.connection.wants_write() {
-            self.connection.write_tls(&mut self.stream)?;
+            self.connection.write_tls(&mut &*self.stream)?;
         }
         Ok(())
-    }
-}
-
-impl AsFd for TlsStream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
     }
 }

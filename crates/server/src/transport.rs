@@ -1,5 +1,6 @@
 //! What carries a connection's bytes. Nothing here blocks but `wait`.
 
+use crate::early::{Early, Peek, Shared, lock};
 use crate::watch::LineKind;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
@@ -9,6 +10,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How large a pipe is made, where the system lets it be.
@@ -19,10 +21,17 @@ pub(crate) enum Transport {
     Tcp(TcpStream),
     Unix(UnixStream),
     #[cfg(feature = "tls")]
-    Tls(Box<crate::tls::TlsStream>),
+    Tls {
+        sealed: Shared<crate::tls::TlsStream>,
+        socket: Arc<TcpStream>,
+    },
     Pipes {
-        input: File,
+        input: Shared<Arc<File>>,
+        /// The same: to wait for it.
+        end: Arc<File>,
         output: File,
+        /// Whether it can be looked at without waiting.
+        looked_at: bool,
     },
 }
 
@@ -61,7 +70,17 @@ impl Transport {
                 let _ = rustix::pipe::fcntl_setpipe_size(end, PIPE);
             }
         }
-        Ok(Self::Pipes { input: input.into(), output: output.into() })
+        let looked_at = fcntl_getfl(&input)?.contains(OFlags::NONBLOCK);
+        let end = Arc::new(File::from(input));
+        let input = Early::shared(Arc::clone(&end));
+        Ok(Self::Pipes { input, end, output: output.into(), looked_at })
+    }
+
+    /// From a stream under TLS.
+    #[cfg(feature = "tls")]
+    pub fn tls(stream: crate::tls::TlsStream) -> Self {
+        let socket = stream.socket();
+        Self::Tls { sealed: Early::shared(stream), socket }
     }
 
     /// Whether the operating system guards the door: who comes through it is known.
@@ -79,8 +98,18 @@ impl Transport {
         match self {
             Self::Tcp(_) | Self::Unix(_) => LineKind::Socket,
             #[cfg(feature = "tls")]
-            Self::Tls(_) => LineKind::Sealed,
+            Self::Tls { .. } => LineKind::Sealed,
             Self::Pipes { .. } => LineKind::Pipe,
+        }
+    }
+
+    /// What the client has sent, where the system can't tell.
+    pub fn early(&self) -> Option<Arc<Mutex<dyn Peek>>> {
+        match self {
+            #[cfg(feature = "tls")]
+            Self::Tls { sealed, .. } => Some(Arc::clone(sealed) as _),
+            Self::Pipes { input, looked_at: true, .. } => Some(Arc::clone(input) as _),
+            _ => None,
         }
     }
 
@@ -97,8 +126,8 @@ impl Transport {
             Self::Tcp(stream) => stream.read(room),
             Self::Unix(stream) => stream.read(room),
             #[cfg(feature = "tls")]
-            Self::Tls(stream) => stream.read(room),
-            Self::Pipes { input, .. } => input.read(room),
+            Self::Tls { sealed, .. } => lock(sealed).read(room),
+            Self::Pipes { input, .. } => lock(input).read(room),
         }
     }
 
@@ -107,7 +136,7 @@ impl Transport {
             Self::Tcp(stream) => stream.write(bytes),
             Self::Unix(stream) => stream.write(bytes),
             #[cfg(feature = "tls")]
-            Self::Tls(stream) => stream.write(bytes),
+            Self::Tls { sealed, .. } => lock(sealed).source().write(bytes),
             Self::Pipes { output, .. } => output.write(bytes),
         }
     }
@@ -116,24 +145,20 @@ impl Transport {
     pub fn flush(&mut self) -> io::Result<()> {
         match self {
             #[cfg(feature = "tls")]
-            Self::Tls(stream) => stream.flush(),
+            Self::Tls { sealed, .. } => lock(sealed).source().flush(),
             _ => Ok(()),
         }
     }
 
     /// Waits until it can be read, or where `write` is set be written, or the time is over.
     pub fn wait(&self, read: bool, write: bool, timeout: Duration) -> io::Result<Ready> {
-        #[cfg(feature = "tls")]
-        if let Self::Tls(stream) = self
-            && read
-            && stream.is_readable()
-        {
+        if read && self.has_early() {
             return Ok(Ready { readable: true, writable: false });
         }
         let wanted = |set: bool, flag| if set { flag } else { PollFlags::empty() };
         let (reads, writes) = (wanted(read, PollFlags::IN), wanted(write, PollFlags::OUT));
         let (input, output) = match self {
-            Self::Pipes { input, output } => (input.as_fd(), Some(output.as_fd())),
+            Self::Pipes { end, output, .. } => (end.as_fd(), Some(output.as_fd())),
             other => (other.as_fd(), None),
         };
         let first = if output.is_some() { reads } else { reads | writes };
@@ -159,6 +184,19 @@ impl Transport {
             writable: write && happened(count - 1).intersects(PollFlags::OUT | broken),
         })
     }
+
+    /// Whether it can be read though nothing comes.
+    fn has_early(&self) -> bool {
+        match self {
+            #[cfg(feature = "tls")]
+            Self::Tls { sealed, .. } => {
+                let mut early = lock(sealed);
+                early.is_readable() || early.source().is_readable()
+            }
+            Self::Pipes { input, .. } => lock(input).is_readable(),
+            _ => false,
+        }
+    }
 }
 
 impl AsFd for Transport {
@@ -167,8 +205,8 @@ impl AsFd for Transport {
             Self::Tcp(stream) => stream.as_fd(),
             Self::Unix(stream) => stream.as_fd(),
             #[cfg(feature = "tls")]
-            Self::Tls(stream) => stream.as_fd(),
-            Self::Pipes { input, .. } => input.as_fd(),
+            Self::Tls { socket, .. } => socket.as_fd(),
+            Self::Pipes { end, .. } => end.as_fd(),
         }
     }
 }

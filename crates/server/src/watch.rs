@@ -3,6 +3,7 @@
 //! The worker that runs a request is inside the engine, and hears nothing. So one thread of the server looks after those
 //! that have run for a while: it peeks at what their clients have sent meanwhile, without taking it.
 
+use crate::early::{Peek, ROOM, lock};
 use bobak_core::{Error, ErrorKind, Interrupt, Result};
 use bobak_wire::{HEADER, Head, Kind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,8 +16,11 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(20);
 /// How long the thread stays without a request.
 const STAY: Duration = Duration::from_secs(5);
-/// How much of what a client has sent is peeked at.
-const PEEK: usize = 64 << 10;
+/// That the other end will send nothing more, which it shows even where bytes of it wait.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const LEFT: PollFlags = PollFlags::RDHUP;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const LEFT: PollFlags = PollFlags::empty();
 
 /// Looks after requests.
 #[derive(Default)]
@@ -60,6 +64,8 @@ pub(crate) struct Line {
     pub kind: LineKind,
     /// What is watched: of pipes the end that is written to.
     pub end: Option<Arc<OwnedFd>>,
+    /// What the client sends, where `end` does not show it.
+    pub early: Option<Arc<Mutex<dyn Peek>>>,
     /// The request's number.
     pub id: u32,
     pub ahead: Ahead,
@@ -69,11 +75,12 @@ pub(crate) struct Line {
 /// What can be seen of a client from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineKind {
-    /// What it sends.
+    /// What it sends, and that it is gone.
     Socket,
-    /// Only that it is gone.
+    /// That it is gone.
     #[cfg(feature = "tls")]
     Sealed,
+    /// That it does not read any more. The end of what it sends says nothing: it may still read.
     Pipe,
 }
 
@@ -134,7 +141,7 @@ impl Watch {
 
 impl Inner {
     fn look_after(&self) {
-        let mut peeked = vec![0; PEEK];
+        let mut peeked = vec![0; ROOM];
         let mut idle = Instant::now();
         loop {
             std::thread::sleep(TICK);
@@ -190,28 +197,36 @@ impl Line {
     fn says(&self, peeked: &mut [u8]) -> Option<Why> {
         let end = self.end.as_ref()?.as_fd();
         let wanted = if self.kind == LineKind::Pipe { PollFlags::empty() } else { PollFlags::IN };
-        let mut ends = [PollFd::new(&end, wanted)];
+        let mut ends = [PollFd::new(&end, wanted | LEFT)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        if poll(&mut ends, Some(&now)).ok()? == 0 {
-            return None;
-        }
+        let some = poll(&mut ends, Some(&now)).ok()? > 0;
         let [seen] = ends.map(|end| end.revents());
-        if seen.intersects(PollFlags::HUP | PollFlags::ERR) {
+        if seen.intersects(PollFlags::HUP | PollFlags::ERR | LEFT) {
             return Some(Why::Gone);
         }
-        if self.kind == LineKind::Pipe {
+        if let Some(early) = &self.early {
+            let mut early = lock(early);
+            let seen = early.peek();
+            return match seen.ended && self.kind != LineKind::Pipe {
+                true => Some(Why::Gone),
+                false => self.reads(seen.bytes),
+            };
+        }
+        if !some || self.kind != LineKind::Socket {
             return None;
         }
         let (count, _) = recv(end, &mut *peeked, RecvFlags::PEEK | RecvFlags::DONTWAIT).ok()?;
         match peeked.get(..count) {
             None | Some([]) => Some(Why::Gone),
-            Some(bytes) if self.kind == LineKind::Socket => {
-                let mut ahead = self.ahead.clone();
-                ahead.pass(bytes, self.id);
-                ahead.cancelled.then_some(Why::TakenBack)
-            }
-            Some(_) => None,
+            Some(bytes) => self.reads(bytes),
         }
+    }
+
+    /// Whether the client has sent that it takes the request back.
+    fn reads(&self, sent: &[u8]) -> Option<Why> {
+        let mut ahead = self.ahead.clone();
+        ahead.pass(sent, self.id);
+        ahead.cancelled.then_some(Why::TakenBack)
     }
 }
 
@@ -226,18 +241,27 @@ impl Ahead {
     }
 
     /// Passes over frames, and notes one that takes the request back.
-    fn pass(&mut self, bytes: &[u8], id: u32) {
-        let whole = [self.head.as_slice(), bytes.get(self.rest..).unwrap_or_default()].concat();
-        self.rest = self.rest.saturating_sub(bytes.len());
-        let mut left = whole.as_slice();
-        while let Some((head, behind)) = left.split_first_chunk::<HEADER>() {
-            let Ok(head) = Head::decode(*head) else { return };
+    fn pass(&mut self, mut bytes: &[u8], id: u32) {
+        loop {
+            let passed = self.rest.min(bytes.len());
+            self.rest -= passed;
+            let (head, behind) = bytes
+                .get(passed..)
+                .unwrap_or_default()
+                .split_at_checked(HEADER - self.head.len())
+                .unwrap_or((bytes.get(passed..).unwrap_or_default(), &[]));
+            self.head.extend_from_slice(head);
+            let Some(head) = self.head.first_chunk::<HEADER>() else { return };
+            let Ok(head) = Head::decode(*head) else {
+                // It will be told: nothing behind it is a frame.
+                self.rest = usize::MAX;
+                return;
+            };
+            self.head.clear();
             self.cancelled |= head.kind == Kind::Cancel && head.id == id;
-            let length = head.length as usize;
-            left = behind.get(length..).unwrap_or_default();
-            self.rest = length.saturating_sub(behind.len());
+            self.rest = head.length as usize;
+            bytes = behind;
         }
-        self.head = left.to_vec();
     }
 }
 
@@ -287,6 +311,7 @@ mod tests {
         let line = |patience| Line {
             kind: LineKind::Pipe,
             end: None,
+            early: None,
             id: 1,
             ahead: Ahead::default(),
             patience,

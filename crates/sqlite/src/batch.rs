@@ -11,8 +11,8 @@ use crate::write::{
 };
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Batch, Error, ErrorKind, FieldSet, GivenKey, OnError, Outcome, Result, Row, Run, TableSchema,
-    Verb,
+    Batch, Error, ErrorKind, FieldSet, GivenKey, Interrupt, OnError, Outcome, Result, Row, Run,
+    TableSchema, Verb,
 };
 
 /// The most rows of one statement: more gain nothing that could be measured, and cost more to
@@ -20,6 +20,8 @@ use bobak_core::{
 const MOST: usize = 128;
 /// Below so many rows a statement for each is quicker.
 const FEWEST: usize = 32;
+/// After so many rows it is looked whether the batch is to end: a short statement has no look of its own.
+const LOOK: u64 = 64;
 
 /// A batch on its way into an open transaction.
 struct Sender<'c> {
@@ -70,6 +72,9 @@ impl Sender<'_> {
         }
         let rows = run.iter().zip(run.first..);
         for (row, number) in rows {
+            if number.is_multiple_of(LOOK) {
+                Interrupt::check()?;
+            }
             self.one(run.table, run.verb, run.fields, row, number)?;
         }
         Ok(())
@@ -163,6 +168,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
 
     /// Sends the waiting rows: by statements of halving sizes, the rest one by one.
     fn flush(&mut self) -> Result<()> {
+        Interrupt::check()?;
         let waiting = std::mem::take(&mut self.waiting);
         let mut rest = &waiting[..];
         while !rest.is_empty() {

@@ -293,6 +293,7 @@ impl Engine for Sqlite {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        Interrupt::check()?;
         Interrupt::hold_off(|| self.inner.write_one(write))
     }
 

@@ -75,6 +75,7 @@ impl<'e> SqliteSession<'e> {
     /// The connection for an operation: the transaction's, else one for this operation alone.
     #[inline]
     fn connection(&self, wants: Wants) -> Result<Use<'_, 'e>> {
+        Interrupt::check()?;
         let using = self.any_connection(wants)?;
         if wants != Wants::Read && using.in_transaction {
             using.claim_host()?;
@@ -85,6 +86,7 @@ impl<'e> SqliteSession<'e> {
     /// The connection for an operation that runs SQL text: it knows the guests' tables. The text is
     /// one that may be run.
     fn text_connection(&self, wants: Wants, sql: &str) -> Result<Use<'_, 'e>> {
+        Interrupt::check()?;
         let mut using = self.any_connection(wants)?;
         if !using.in_transaction
             && let Some(guests) = self.engine.guests()
@@ -317,6 +319,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        Interrupt::check()?;
         if let Some(written) =
             self.outside(|| Some(Interrupt::hold_off(|| self.engine.write_one(write))))
         {
@@ -344,6 +347,7 @@ impl Session for SqliteSession<'_> {
         if batch.is_empty() {
             return Ok(());
         }
+        Interrupt::check()?;
         if let Some(sent) =
             self.outside(|| Interrupt::hold_off(|| self.engine.share_batch(batch, on_error, each)))
         {

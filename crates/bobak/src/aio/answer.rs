@@ -1,6 +1,7 @@
 //! Futures that wait for a thread's work.
 
 use super::workers::{Job, Pool, Workers};
+use bobak_core::Interrupt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
@@ -10,7 +11,8 @@ use std::task::{Context, Poll, Waker};
 /// The result of work that a thread does: a future for any runtime.
 ///
 /// The work gets in line when the answer is polled first. Dropped before a thread has begun, it is
-/// cancelled; afterwards it is done, and its result thrown away.
+/// cancelled; dropped later, the statement under way is [ended](crate::Interrupt), and those after it are
+/// refused.
 #[must_use = "nothing is done before the answer is awaited"]
 pub struct Answer<R> {
     wanted: Arc<dyn Wanted<R>>,
@@ -27,7 +29,7 @@ pub(super) trait Wanted<R>: Send + Sync {
     /// Where its result comes.
     fn slot(&self) -> &Slot<R>;
 
-    /// Forgets the work, unless a thread has begun with it.
+    /// Forgets the work; where a thread has begun with it, ends what can be ended.
     fn cancel(&self);
 }
 
@@ -44,6 +46,8 @@ enum State<R> {
 pub(super) struct Task<F, R> {
     work: Mutex<Option<F>>,
     slot: Slot<R>,
+    /// For when nobody waits for the result any more.
+    unwanted: Interrupt,
 }
 
 impl<R> Answer<R> {
@@ -126,8 +130,8 @@ impl<R> Slot<R> {
 }
 
 impl<F, R> Task<F, R> {
-    pub(super) const fn new(work: F) -> Self {
-        Self { work: Mutex::new(Some(work)), slot: Slot::new() }
+    pub(super) fn new(work: F) -> Self {
+        Self { work: Mutex::new(Some(work)), slot: Slot::new(), unwanted: Interrupt::new() }
     }
 }
 
@@ -135,7 +139,8 @@ impl<F: FnOnce() -> R + Send, R: Send> Job for Task<F, R> {
     fn run(self: Arc<Self>, _: &Arc<Pool>) {
         let work = lock(&self.work).take();
         if let Some(work) = work {
-            self.slot.put(catch_unwind(AssertUnwindSafe(work)));
+            let work = AssertUnwindSafe(|| self.unwanted.run(work));
+            self.slot.put(catch_unwind(work));
         }
     }
 }
@@ -147,7 +152,9 @@ impl<F: FnOnce() -> R + Send, R: Send> Wanted<R> for Task<F, R> {
 
     fn cancel(&self) {
         let work = lock(&self.work).take();
-        drop(work);
+        if work.is_none() {
+            self.unwanted.interrupt();
+        }
     }
 }
 

@@ -31,8 +31,10 @@
 //! # What a future does when
 //!
 //! * Nothing before it is polled first; then its work gets in line.
-//! * Dropped before a thread has begun with it, it is cancelled: nothing happens. Dropped later, its
-//!   work is done all the same, as a commit that nobody waits for.
+//! * Dropped before a thread has begun with it, it is cancelled: nothing happens.
+//! * Dropped later, by a `select` or a time-out, the statement under way is ended, and the work is refused
+//!   the next one: a transaction is rolled back, a query stops, on this machine or on a server. What
+//!   was about to be committed may be committed; and the write of a single record comes to its end.
 //! * A panic in a closure comes out where its future is awaited.
 //!
 //! Work in line is kept by the futures that wait for it, and a stream reads one part ahead of its

@@ -159,6 +159,7 @@ where
 
     fn cancel(&self) {
         let mut work = lock(&self.work);
+        // What was begun is in a transaction with what others want.
         if !work.begun {
             let subject = work.subject.take();
             drop(work);

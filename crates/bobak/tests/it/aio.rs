@@ -8,6 +8,7 @@ use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap()
@@ -256,6 +257,67 @@ fn what_is_dropped_before_its_turn_does_not_happen() {
         let left = people.list(Query::all()).await.unwrap();
         assert_eq!(left.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["kept"]);
     });
+}
+
+/// It ends when it is ended, and not before.
+const FOR_EVER: &str =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
+
+#[test]
+fn what_is_dropped_later_is_ended() {
+    on_each(|place| {
+        if place.is_memory_engine() {
+            return;
+        }
+        let db = AsyncDb::with_workers(place.people(), &Workers::new(1).unwrap());
+        ends_when_dropped(&db, |begun| db.run(move |db| for_ever(db, &begun)));
+        ends_when_dropped(&db, |begun| {
+            let inner = db.blocking().clone();
+            db.transaction(move |transaction| {
+                transaction.table::<Person>()?.insert(&person("undone", 1))?;
+                begun.send(()).unwrap();
+                transaction.sql::<(i64,)>(FOR_EVER, ()).map(drop)?;
+                inner.table::<Person>()?.count(Query::all())
+            })
+        });
+        // Between two statements, too: the second one is refused.
+        let (held, hold) = mpsc::channel::<()>();
+        let mut context = Context::from_waker(Waker::noop());
+        let (begin, begun) = mpsc::channel();
+        let mut two = db.transaction(move |transaction| {
+            transaction.table::<Person>()?.insert(&person("undone", 1))?;
+            begin.send(()).unwrap();
+            assert!(hold.recv().is_err());
+            transaction.table::<Person>()?.set_where(Person::AGE.eq(1), [Person::AGE.set(2)])
+        });
+        assert!(Pin::new(&mut two).poll(&mut context).is_pending());
+        begun.recv().unwrap();
+        drop((two, held));
+        runtime().block_on(async {
+            let people = db.table::<Person>();
+            assert_eq!(people.count(Query::all()).await.unwrap(), 0);
+            assert_eq!(people.insert(person("kept", 1)).await.unwrap(), 1);
+        });
+    });
+}
+
+fn for_ever(db: &Db, begun: &mpsc::Sender<()>) -> Result<(), Error> {
+    begun.send(()).unwrap();
+    db.sql::<(i64,)>(FOR_EVER, ()).map(drop)
+}
+
+/// Drops an answer once its work has begun, and sees that the only thread is free again.
+fn ends_when_dropped<R>(db: &AsyncDb, work: impl FnOnce(mpsc::Sender<()>) -> Answer<R>) {
+    let mut context = Context::from_waker(Waker::noop());
+    let (begin, begun) = mpsc::channel();
+    let mut answer = work(begin);
+    assert!(Pin::new(&mut answer).poll(&mut context).is_pending());
+    begun.recv().unwrap();
+    drop(answer);
+    let (done, free) = mpsc::channel();
+    let mut next = db.workers().run(move || done.send(()));
+    assert!(Pin::new(&mut next).poll(&mut context).is_pending());
+    free.recv_timeout(Duration::from_secs(60)).expect("the thread is free");
 }
 
 #[test]

@@ -159,6 +159,7 @@ impl Session for MemorySession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        Interrupt::check()?;
         let inner = &mut *self.enter()?;
         inner.row.clear();
         codec::encode_slice(&mut inner.row, write.values)

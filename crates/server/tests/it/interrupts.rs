@@ -1,11 +1,17 @@
 //! Requests that run for ever are ended: taken back, too late, or of a client that is gone.
 
-use crate::doors::{TOKEN, file, folder, serving, tcp_server};
+use crate::doors::{TOKEN, certificate, file, folder, pipe_to, serving, tcp_server};
+use crate::proxy::Proxy;
 use crate::raw::Raw;
-use bobak_core::{Control, Engine, ErrorKind, Interrupt, Source as Asked};
+use bobak_core::{
+    Batch, ColumnSchema, Control, Engine, ErrorKind, FieldSet, Interrupt, OnError, Result,
+    SchemaChange, Session, Source as Asked, TableSchema, Type, Value, Verb, Write,
+};
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
-use bobak_wire::{Source, put_request};
+use bobak_wire::{Credentials, Hello, Source, put_request};
+use std::io::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -15,24 +21,72 @@ const FOR_EVER: &str =
 const WRITES_FOR_EVER: &str =
     "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
 
-/// A server with one worker over a file with the table `t`.
-fn server(timeout: Duration) -> (TempDir, Arc<dyn Engine>, Server, String) {
+/// How long a request may run where it is ended by something else.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A file with the table `t`.
+fn store() -> (TempDir, Arc<dyn Engine>) {
     let folder = folder().unwrap();
     let engine = file(folder.path()).unwrap();
     engine.session().unwrap().execute("CREATE TABLE t (a INTEGER)", &[]).unwrap();
-    let settings = Settings {
+    (folder, engine)
+}
+
+/// One worker: who has it for ever keeps everybody out.
+fn settings(timeout: Duration) -> Settings {
+    Settings {
         workers: 1,
         worker_timeout: Duration::from_secs(60),
         request_timeout: timeout,
         ..Settings::default()
-    };
-    let (server, address) = tcp_server(serving(Arc::clone(&engine)).settings(settings)).unwrap();
+    }
+}
+
+/// A server with one worker over a file with the table `t`.
+fn server(timeout: Duration) -> (TempDir, Arc<dyn Engine>, Server, String) {
+    let (folder, engine) = store();
+    let serving = serving(Arc::clone(&engine)).settings(settings(timeout));
+    let (server, address) = tcp_server(serving).unwrap();
     (folder, engine, server, address)
 }
 
-fn rows(engine: &dyn Engine) -> i64 {
+fn tls_server(folder: &Path, engine: Arc<dyn Engine>) -> (Server, String) {
+    let [chain, key] = certificate(folder);
+    let serving = serving(engine).settings(settings(PATIENCE)).tls(&chain, &key);
+    let (server, address) = tcp_server(serving).unwrap();
+    (server, address)
+}
+
+fn tls_client(folder: &Path, address: &str) -> Remote {
+    let builder = Remote::builder().token(TOKEN).trust(folder.join("chain.pem"));
+    builder.open_tls(address.replace("127.0.0.1", "localhost")).unwrap()
+}
+
+/// A table into which each row takes for ever.
+fn slow_table(engine: &dyn Engine) -> Arc<TableSchema> {
+    let key = ColumnSchema::new("id", Type::I64);
+    let table = TableSchema::builder("slow").column(key).key(["id"]).build().unwrap();
+    let table = Arc::new(table);
+    engine.alter(&[SchemaChange::CreateTable(Arc::clone(&table))]).unwrap();
+    let session = engine.session().unwrap();
+    session.execute(&format!("CREATE VIEW for_ever AS {FOR_EVER}"), &[]).unwrap();
+    let trigger = "CREATE TRIGGER slow AFTER INSERT ON slow BEGIN SELECT * FROM for_ever; END";
+    session.execute(trigger, &[]).unwrap();
+    table
+}
+
+fn inserts(table: &Arc<TableSchema>, keys: impl IntoIterator<Item = Value<'static>>) -> Batch {
+    let mut batch = Batch::new();
+    for key in keys {
+        let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
+        batch.push(&Write { table, verb, fields, values: &[key] }).unwrap();
+    }
+    batch
+}
+
+fn rows(engine: &dyn Engine, table: &str) -> i64 {
     let mut rows = -1;
-    let source = Asked::Sql { text: "SELECT count(*) FROM t", parameters: &[] };
+    let source = Asked::Sql { text: &format!("SELECT count(*) FROM {table}"), parameters: &[] };
     let session = engine.session().unwrap();
     let counted = session.query(&source, &mut |row| {
         rows = bobak_core::Field::from_value(row.get(0))?;
@@ -53,7 +107,7 @@ fn ended(raw: &mut Raw, id: u32, kind: ErrorKind) {
 
 #[test]
 fn a_statement_that_is_taken_back_ends_and_leaves_nothing() {
-    let (_folder, engine, _server, address) = server(Duration::from_secs(600));
+    let (_folder, engine, _server, address) = server(PATIENCE);
     let mut raw = Raw::known(&address);
     for (id, sql) in [(2, FOR_EVER), (4, WRITES_FOR_EVER)] {
         raw.put(|out| {
@@ -69,7 +123,7 @@ fn a_statement_that_is_taken_back_ends_and_leaves_nothing() {
     }
     raw.put(|out| execute(out, 6, "INSERT INTO t VALUES (1)"));
     assert!(matches!(raw.answer(), (6, Ok(()))));
-    assert_eq!(rows(&*engine), 1);
+    assert_eq!(rows(&*engine, "t"), 1);
 }
 
 #[test]
@@ -91,12 +145,12 @@ fn a_statement_that_runs_too_long_ends_and_its_worker_is_free() {
     ended(&mut raw, 5, ErrorKind::Timeout);
     ended(&mut raw, 6, ErrorKind::Misuse);
     assert!(matches!((raw.answer(), raw.answer()), ((7, Ok(())), (8, Ok(())))));
-    assert_eq!(rows(&*engine), 1);
+    assert_eq!(rows(&*engine, "t"), 1);
 }
 
 #[test]
 fn a_client_that_is_gone_leaves_its_worker_to_others() {
-    let (_folder, engine, _server, address) = server(Duration::from_secs(600));
+    let (_folder, engine, _server, address) = server(PATIENCE);
     for sql in [FOR_EVER, WRITES_FOR_EVER] {
         let mut raw = Raw::known(&address);
         raw.put(|out| execute(out, 2, sql));
@@ -105,27 +159,174 @@ fn a_client_that_is_gone_leaves_its_worker_to_others() {
     let mut other = Raw::known(&address);
     other.put(|out| execute(out, 2, "INSERT INTO t VALUES (1)"));
     assert!(matches!(other.answer(), (2, Ok(()))));
-    assert_eq!(rows(&*engine), 1);
+    assert_eq!(rows(&*engine, "t"), 1);
+}
+
+/// Runs something that is interrupted while it runs.
+fn interrupted<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
+    let interrupt = Interrupt::new();
+    let theirs = interrupt.clone();
+    let other = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        theirs.interrupt();
+    });
+    let ended = interrupt.run(work);
+    other.join().unwrap();
+    ended
+}
+
+/// A statement, a query and a batch are taken back by the remote engine; nothing of them is left, and the connection
+/// goes on.
+fn are_taken_back(engine: &dyn Engine, remote: &Remote) {
+    let slow = slow_table(engine);
+    let session = remote.session().unwrap();
+    let batch = inserts(&slow, [Value::Null]);
+    for inside in [false, true] {
+        for on_error in [OnError::Stop, OnError::Continue] {
+            if inside {
+                session.control(Control::Begin).unwrap();
+            }
+            let ends = |what: &str, ended: Result<()>| {
+                let kind = ended.expect_err(what).kind();
+                // What SQLite undoes of itself takes the transaction with it.
+                assert!(
+                    kind == ErrorKind::Interrupted || inside && kind == ErrorKind::Misuse,
+                    "{what}: {kind:?}"
+                );
+            };
+            let source = Asked::Sql { text: FOR_EVER, parameters: &[] };
+            ends("a query", interrupted(|| session.query(&source, &mut |_| Ok(true))));
+            ends("a statement", interrupted(|| session.execute(WRITES_FOR_EVER, &[]).map(drop)));
+            ends("a batch", interrupted(|| session.batch(&batch, on_error, &mut |_| {})));
+            if inside {
+                session.control(Control::Rollback).unwrap();
+            }
+        }
+    }
+    assert_eq!(session.execute("INSERT INTO t VALUES (1)", &[]).unwrap(), 1);
+    assert_eq!((rows(engine, "t"), rows(engine, "slow")), (1, 0));
 }
 
 #[test]
 fn the_remote_engine_passes_an_interrupt_on() {
-    let (_folder, engine, _server, address) = server(Duration::from_secs(600));
-    let remote = Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
-    let session = remote.session().unwrap();
-    for _ in 0..2 {
-        let interrupt = Interrupt::new();
-        let theirs = interrupt.clone();
-        let other = std::thread::spawn(move || {
+    let (_folder, engine, _server, address) = server(PATIENCE);
+    are_taken_back(&*engine, &Remote::builder().token(TOKEN).open_tcp(&address).unwrap());
+}
+
+#[test]
+fn it_does_so_over_a_unix_socket() {
+    let (folder, engine) = store();
+    let socket = folder.path().join("socket");
+    let _server = serving(Arc::clone(&engine)).unix(&socket).start().unwrap();
+    are_taken_back(&*engine, &Remote::builder().open_unix(&socket).unwrap());
+}
+
+#[test]
+fn it_does_so_over_tls() {
+    let (folder, engine) = store();
+    let (_server, address) = tls_server(folder.path(), Arc::clone(&engine));
+    are_taken_back(&*engine, &tls_client(folder.path(), &address));
+}
+
+#[test]
+fn it_does_so_over_pipes() {
+    let (_folder, engine) = store();
+    let remote = pipe_to(Arc::clone(&engine)).unwrap();
+    are_taken_back(&*engine, &remote);
+}
+
+/// Statements, and a batch, of clients that vanish while they run; the one worker that there is serves others then.
+fn vanish_and_leave_the_worker(
+    engine: &dyn Engine,
+    address: &str,
+    client: impl Fn(&str) -> Remote,
+) {
+    let slow = slow_table(engine);
+    let batch = inserts(&slow, [Value::Null]);
+    type Work<'w> = &'w (dyn Fn(&dyn Session) -> Result<()> + Sync);
+    let works: [Work<'_>; 3] = [
+        &|session| session.execute(FOR_EVER, &[]).map(drop),
+        &|session| session.execute(WRITES_FOR_EVER, &[]).map(drop),
+        &|session| session.batch(&batch, OnError::Continue, &mut |_| {}),
+    ];
+    for work in works {
+        let proxy = Proxy::to(address);
+        let remote = client(&proxy.address);
+        std::thread::scope(|scope| {
+            let (connected, waits) = std::sync::mpsc::channel();
+            let working = scope.spawn(move || {
+                let session = remote.session().unwrap();
+                session.tables().unwrap();
+                connected.send(()).unwrap();
+                work(&*session)
+            });
+            waits.recv().unwrap();
             std::thread::sleep(Duration::from_millis(100));
-            theirs.interrupt();
+            proxy.cut();
+            assert!(working.join().unwrap().is_err());
         });
-        let ended = interrupt.run(|| session.execute(WRITES_FOR_EVER, &[]));
-        other.join().unwrap();
-        assert_eq!(ended.unwrap_err().kind(), ErrorKind::Interrupted);
     }
+    let other = client(address);
+    let session = other.session().unwrap();
     assert_eq!(session.execute("INSERT INTO t VALUES (1)", &[]).unwrap(), 1);
-    assert_eq!(rows(&*engine), 1);
+    assert_eq!((rows(engine, "t"), rows(engine, "slow")), (1, 0));
+}
+
+#[test]
+fn what_a_client_that_vanishes_runs_is_ended() {
+    let (_folder, engine, _server, address) = server(PATIENCE);
+    let client = |address: &str| Remote::builder().token(TOKEN).open_tcp(address).unwrap();
+    vanish_and_leave_the_worker(&*engine, &address, client);
+}
+
+#[test]
+fn what_one_that_vanishes_runs_over_tls_is_ended() {
+    let (folder, engine) = store();
+    let (_server, address) = tls_server(folder.path(), Arc::clone(&engine));
+    vanish_and_leave_the_worker(&*engine, &address, |address| tls_client(folder.path(), address));
+}
+
+#[test]
+fn what_one_that_vanishes_runs_over_pipes_is_ended() {
+    let (_folder, engine) = store();
+    for sql in [FOR_EVER, WRITES_FOR_EVER] {
+        let server = serving(Arc::clone(&engine)).start().unwrap();
+        let (requests, mut to_server) = std::io::pipe().unwrap();
+        let (from_server, answers) = std::io::pipe().unwrap();
+        let serving = std::thread::spawn(move || server.serve_pipes(requests, answers));
+        let mut bytes = Vec::new();
+        Hello::new("", "raw", Credentials::None).put(&mut bytes, 1).unwrap();
+        execute(&mut bytes, 2, sql);
+        to_server.write_all(&bytes).unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        drop((to_server, from_server));
+        serving.join().unwrap().unwrap();
+    }
+    assert_eq!(rows(&*engine, "t"), 0);
+}
+
+/// A batch in several parts, whose client goes when some of them are written.
+#[test]
+fn nothing_is_left_of_a_batch_whose_client_has_gone() {
+    let (_folder, engine, _server, address) = server(PATIENCE);
+    let slow = slow_table(&*engine);
+    engine.session().unwrap().execute("DROP TRIGGER slow", &[]).unwrap();
+    let mut raw = Raw::known(&address);
+    let batch = inserts(&slow, (1..100).map(Value::Int));
+    let run = batch.runs().next().unwrap();
+    raw.put(|out| {
+        put_request::define(out, 2, 0, &slow).unwrap();
+        put_request::batch(out, 3, true, OnError::Continue, |out| {
+            put_request::batch_run(out, 0, (run.verb, run.fields), run.as_bytes())
+        })
+        .unwrap();
+    });
+    assert!(matches!(raw.answer(), (3, Ok(()))), "the first part is written");
+    drop(raw);
+    let mut other = Raw::known(&address);
+    other.put(|out| execute(out, 2, "INSERT INTO t VALUES (1)"));
+    assert!(matches!(other.answer(), (2, Ok(()))));
+    assert_eq!((rows(&*engine, "t"), rows(&*engine, "slow")), (1, 0));
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod doors; // how a server and a client of it are made
 mod idle; // ten thousand clients that say nothing
 mod interrupts; // requests that run for ever: taken back, too late, of a client that is gone
 mod model; // random programs through the doors, held against the engine itself
+mod proxy; // a line that can be cut
 mod raw; // a client without manners
 mod rights; // users and tokens with roles, over real sockets
 mod streams; // many requests under way, large batches and queries, a server that stops
