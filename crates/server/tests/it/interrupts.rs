@@ -331,12 +331,16 @@ fn nothing_is_left_of_a_batch_whose_client_has_gone() {
 
 #[test]
 fn a_server_that_stops_ends_what_still_runs() {
-    let folder = folder().unwrap();
+    let (_folder, engine) = store();
     let settings = Settings { grace: Duration::from_millis(100), ..Settings::default() };
-    let engine = serving(file(folder.path()).unwrap()).settings(settings);
-    let (server, address) = tcp_server(engine).unwrap();
+    let serving = serving(Arc::clone(&engine)).settings(settings);
+    let (server, address) = tcp_server(serving).unwrap();
     let mut raw = Raw::known(&address);
-    raw.put(|out| execute(out, 2, FOR_EVER));
+    raw.put(|out| execute(out, 2, WRITES_FOR_EVER));
+    // It runs when others can't write.
+    while engine.session().unwrap().execute("DELETE FROM t", &[]).is_ok() {
+        std::thread::yield_now();
+    }
     assert!(server.stop(), "it ends by itself");
     ended(&mut raw, 2, ErrorKind::Unreachable);
 }
