@@ -18,7 +18,7 @@
 //! # Ok::<(), bobak_core::Error>(())
 //! ```
 //!
-//! In reading order: `server` and `listener` take connections in, `service` leads each request
+//! In reading order: `server`, `listener` and `connection` take requests in, `service` leads each request
 //! through `guests` (who asks), `route` (what for) and `model` (which table) to the file of its
 //! noun: `list`, `row`, …. `answer` and `problem` are what comes back. Engines block, so their work
 //! runs on threads of its own, a whole request or a part of a stream at a time (`work`, `stream`).
@@ -29,6 +29,7 @@ mod answer;
 mod batch;
 mod call;
 mod coding;
+mod connection;
 mod cors;
 mod create;
 #[doc(hidden)]

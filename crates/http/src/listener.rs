@@ -1,14 +1,9 @@
-//! Where connections come in, and what each of them runs on.
+//! Where connections come in.
 
-use crate::patient::Patient;
+use crate::connection;
 use crate::server::Shared;
-use crate::service;
 use bobak_core::{Error, Result};
 use bobak_server::Listener;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use std::convert::Infallible;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,8 +12,6 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 
-/// The most bytes of a request's head.
-const LONGEST_HEAD: usize = 64 << 10;
 /// How long a door rests that can't take a connection: most often there are no more files.
 const REST: Duration = Duration::from_millis(100);
 
@@ -123,35 +116,9 @@ fn spawn<S>(
             return;
         }
         if let Ok(stream) = greets.await {
-            talk(&shared, door, stream).await;
+            connection::talk(&shared, door, stream).await;
         }
     });
-}
-
-async fn talk<S>(shared: &Arc<Shared>, door: Door, stream: S)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let service = service_fn(|request| {
-        let shared = Arc::clone(shared);
-        async move { Ok::<_, Infallible>(service::serve(&shared, &door, request).await) }
-    });
-    let stream = TokioIo::new(Patient::new(stream, shared.settings.write_timeout));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(shared.settings.head_timeout)
-        .max_buf_size(LONGEST_HEAD)
-        .pipeline_flush(true)
-        .serve_connection(stream, service);
-    let mut connection = std::pin::pin!(connection);
-    let mut stopping = shared.stopping();
-    // How a connection ends is the client's matter: what it asked for was done, or answered.
-    tokio::select! {
-        biased;
-        _ = connection.as_mut() => return,
-        _ = stopping.changed() => connection.as_mut().graceful_shutdown(),
-    }
-    let _ = connection.await;
 }
 
 /// Counts a connection for as long as it is there.

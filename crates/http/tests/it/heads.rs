@@ -1,0 +1,64 @@
+//! Heads that are wrong, and bytes that follow a request: each is answered.
+
+use crate::client::{Door, TOKEN, memory, sqlite};
+use crate::doors::{raw, rest};
+use bobak_http::Settings;
+use std::io::Write;
+
+/// All that comes back for these bytes.
+fn told(door: &Door, bytes: &str) -> String {
+    let mut stream = raw(door.server.addresses()[0]);
+    stream.write_all(bytes.as_bytes()).unwrap();
+    rest(&mut stream)
+}
+
+#[test]
+fn heads_that_are_wrong_are_told_so() {
+    let door = Door::with(Settings::default(), memory());
+    let many = "x: y\r\n".repeat(150);
+    let authorized = format!("host: x\r\nauthorization: Bearer {TOKEN}\r\n");
+    for (head, status) in [
+        ("GET / HTTP/9.9\r\nhost: x\r\n\r\n".to_owned(), 400),
+        ("G\u{e4}T / HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(), 400),
+        ("GET / HTTP/1.1\r\nhost x\r\n\r\n".to_owned(), 400),
+        ("GET /\u{1} HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(), 400),
+        ("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ten\r\n\r\n".to_owned(), 400),
+        (format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n"), 431),
+        (format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "y".repeat(70_000)), 414),
+        (format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(300_000)), 431),
+        (
+            format!(
+                "POST /tables/person/rows HTTP/1.1\r\n{authorized}transfer-encoding: chunked\r\n\
+                 content-type: application/json\r\n\r\nzz\r\n{{}}\r\n0\r\n\r\n"
+            ),
+            400,
+        ),
+    ] {
+        let answer = told(&door, &head);
+        let wanted = format!("HTTP/1.1 {status}");
+        assert!(answer.starts_with(&wanted), "{status} for {head:.90}: {answer}");
+    }
+    door.get("/tables").ok(200);
+}
+
+#[test]
+fn bytes_behind_a_request_keep_no_answer_back() {
+    let door = Door::with(Settings::default(), sqlite());
+    let health = "GET /health HTTP/1.1\r\nhost: x\r\n";
+    let post = format!(
+        "POST /tables/person/rows HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\
+         content-type: application/json\r\ncontent-length: 12\r\n"
+    );
+    for (bytes, status, answers) in [
+        (format!("{health}connection: close\r\n\r\n\r\n"), 200, 1),
+        (format!("{health}connection: close\r\n\r\n{health}\r\n"), 200, 1),
+        (format!("{post}connection: close\r\n\r\n{{\"name\":\"a\"}}\r\n"), 201, 1),
+        (format!("{post}connection: close\r\n\r\n{{\"name\":\"b\"}}{health}\r\n"), 201, 1),
+        (format!("{health}\r\n\r\n{health}\r\n{health}connection: close\r\n\r\n"), 200, 3),
+    ] {
+        let all = told(&door, &bytes);
+        assert_eq!(all.matches(&format!("HTTP/1.1 {status}")).count(), answers, "{bytes}: {all}");
+    }
+    let rows = door.get("/tables/person/rows?total").json();
+    assert_eq!(rows["total"], 2);
+}
