@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::call::Call;
 use crate::etag::Etag;
 use crate::json::{Numbers, write_cell};
-use crate::model::Table;
+use crate::model::{Table, twice};
 use crate::problem::Problem;
 use crate::selection::Selection;
 use crate::work;
@@ -12,10 +12,18 @@ use bobak_core::{Engine, Expr, Select, Source, Type};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 use hyper::header::{ETAG, IF_NONE_MATCH};
+use std::collections::HashSet;
 use std::sync::Arc;
 
+/// How much an answer may hold.
+#[derive(Clone, Copy)]
+struct Bounds {
+    rows: u64,
+    bytes: usize,
+}
+
 /// `GET /tables/{table}/aggregate`
-pub(crate) async fn aggregate(mut call: Call, name: &str) -> Result<Answer, Problem> {
+pub(crate) async fn aggregate(call: &mut Call, name: &str) -> Result<Answer, Problem> {
     let table = call.table(name).await?;
     let mut selection = Selection::take(&mut call.parameters, &table)?;
     let group = match call.parameters.take("group") {
@@ -32,7 +40,8 @@ pub(crate) async fn aggregate(mut call: Call, name: &str) -> Result<Answer, Prob
     for value in values.split(',') {
         columns.push(expression(&table, value.trim())?);
     }
-    let most = call.shared.settings.longest_page;
+    let settings = &call.shared.settings;
+    let (most, longest) = (settings.longest_page, settings.answer);
     let limit = selection.limit.unwrap_or(most).min(most);
     selection.limit = Some(limit + 1);
     let mut query = selection.query();
@@ -40,9 +49,16 @@ pub(crate) async fn aggregate(mut call: Call, name: &str) -> Result<Answer, Prob
         query = query.group_by(bobak_core::Column::<_, bobak_core::Value<'static>>::new(place));
     }
     let select = query.to_select(&table.schema, columns)?;
+    let mut names = HashSet::new();
+    let twofold =
+        Source::select_names(&select).into_iter().find(|name| !names.insert(name.clone()));
+    if let Some(name) = twofold {
+        return Err(twice(&name).into());
+    }
     let base = Arc::clone(&call.base);
+    let bounds = Bounds { rows: limit, bytes: longest };
     let body =
-        work::run(move || Ok(groups(&*base.engine, &table, &select, numbers, limit)?)).await?;
+        work::run(move || Ok(groups(&*base.engine, &table, &select, numbers, bounds)?)).await?;
     let tag = Etag::of(body.as_bytes());
     let answer = match tag.is_in(call.headers(), &IF_NONE_MATCH) {
         Some(true) => Answer::empty(StatusCode::NOT_MODIFIED),
@@ -114,7 +130,7 @@ fn groups(
     table: &Table,
     select: &Select,
     numbers: Numbers,
-    limit: u64,
+    bounds: Bounds,
 ) -> bobak_core::Result<String> {
     let members: Vec<(String, Type)> = Source::select_names(select)
         .iter()
@@ -129,8 +145,8 @@ fn groups(
     let mut body = String::from("{\"rows\":[");
     let (mut rows, mut more) = (0, false);
     engine.session()?.query(&Source::Select(select), &mut |row| {
-        if rows == limit {
-            more = true;
+        if rows == bounds.rows || body.len() >= bounds.bytes {
+            more = bounds.rows > 0;
             return Ok(false);
         }
         body.push_str(if rows == 0 { "\n{" } else { ",\n{" });

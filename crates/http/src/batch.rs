@@ -40,14 +40,14 @@ enum Operation {
 }
 
 /// `POST /batch`
-pub(crate) async fn batch(mut call: Call) -> Result<Answer, Problem> {
+pub(crate) async fn batch(call: &mut Call) -> Result<Answer, Problem> {
     call.check_media(&["application/x-ndjson", "application/jsonl"])?;
-    let options = load_options(&mut call.parameters, 0)?;
+    let options = load_options(&mut call.parameters, 0, call.shared.settings.answer)?;
     call.parameters.finish()?;
     let model = call.base.model().await?;
     let (base, longest) = (Arc::clone(&call.base), call.shared.settings.body);
     let work = move |body| run(&base, &model, options, longest, body);
-    let report = stream::consume(&mut call, work).await?;
+    let report = stream::consume(call, work).await?;
     Ok(Answer::json(StatusCode::OK, report))
 }
 

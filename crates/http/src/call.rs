@@ -7,21 +7,28 @@ use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::server::Shared;
 use crate::upload::Upload;
+use crate::visitor::Visitor;
 use bobak_core::ErrorKind;
 use bytes::{Bytes, BytesMut};
 use hyper::StatusCode;
 use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
 use hyper::http::request::Parts;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// A request, who makes it, and of which database.
 pub(crate) struct Call {
     pub shared: Arc<Shared>,
+    pub visitor: Arc<Visitor>,
     pub guest: Arc<Guest>,
     pub base: Arc<Base>,
     pub head: Parts,
     pub parameters: Parameters,
     body: Upload,
+    /// The table that it is about, as it was found.
+    table: Option<Arc<Table>>,
+    /// The body, where all of it was wanted at once: kept in case the request begins again.
+    whole: Option<Bytes>,
 }
 
 impl Call {
@@ -29,21 +36,42 @@ impl Call {
     /// 400 for parameters that can't be read.
     pub fn new(
         shared: &Arc<Shared>,
+        visitor: &Arc<Visitor>,
         guest: Arc<Guest>,
         base: Arc<Base>,
         head: Parts,
         body: Upload,
     ) -> Result<Self, Problem> {
         let parameters = Parameters::read(head.uri.query())?;
-        Ok(Self { shared: Arc::clone(shared), guest, base, head, parameters, body })
+        let (shared, visitor) = (Arc::clone(shared), Arc::clone(visitor));
+        Ok(Self { shared, visitor, guest, base, head, parameters, body, table: None, whole: None })
+    }
+
+    /// Makes ready to begin again where a table is not any more as it was found; whether it is so.
+    /// A body that was read bit by bit is gone: then there is no second time.
+    ///
+    /// # Errors
+    /// 404 where the table is not there any more; the engine's.
+    pub async fn renew(&mut self) -> Result<bool, Problem> {
+        let Some(before) = self.table.take() else { return Ok(false) };
+        let name = before.schema.name();
+        let model = self.base.model().await?;
+        let now = model.table(name).ok_or_else(|| Problem::no_table(name))?;
+        if Arc::ptr_eq(&before, now) || self.whole.is_none() && self.body.is_touched() {
+            return Ok(false);
+        }
+        self.parameters = Parameters::read(self.head.uri.query())?;
+        Ok(true)
     }
 
     /// The table with this name.
     ///
     /// # Errors
     /// 404 where there is none that may be seen.
-    pub async fn table(&self, name: &str) -> Result<Arc<Table>, Problem> {
-        self.base.table(name).await
+    pub async fn table(&mut self, name: &str) -> Result<Arc<Table>, Problem> {
+        let table = self.base.table(name).await?;
+        self.table = Some(Arc::clone(&table));
+        Ok(table)
     }
 
     pub const fn headers(&self) -> &HeaderMap {
@@ -65,6 +93,9 @@ impl Call {
     /// 415 for another type, 413 where it is too long, 408 where it does not come.
     pub async fn body(&mut self, media: &[&str]) -> Result<Bytes, Problem> {
         self.check_media(media)?;
+        if let Some(whole) = &self.whole {
+            return Ok(whole.clone());
+        }
         let most = self.shared.settings.body;
         if self.body.least() > most as u64 {
             return Err(too_long(most));
@@ -84,7 +115,9 @@ impl Call {
             }
             more.extend_from_slice(&part);
         }
-        Ok(if more.is_empty() { whole } else { more.freeze() })
+        let whole = if more.is_empty() { whole } else { more.freeze() };
+        self.whole = Some(whole.clone());
+        Ok(whole)
     }
 
     /// The body's next part, `None` at its end.
@@ -132,29 +165,28 @@ impl Call {
         Err(refuse(format!("the content type is to be {}", media.join(" or "))))
     }
 
-    /// Which of these media types the client wants: the first of its list that is among them, or
-    /// the first of ours where it does not mind.
+    /// Which of these media types the client wants most: by the quality that it gives them, then as
+    /// it names them, then as we do.
     ///
     /// # Errors
     /// 406 where it wants none of them.
     pub fn accepts<V: Copy>(&self, ours: &[(&str, V)]) -> Result<V, Problem> {
         let all = self.head.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        let mut wanted = all.flat_map(|value| value.split(',')).peekable();
-        let first = ours.first().map(|(_, value)| *value);
-        if wanted.peek().is_none() {
-            return first.ok_or_else(not_acceptable);
+        let ranges: Vec<Range<'_>> =
+            all.flat_map(|value| value.split(',')).map(Range::read).collect();
+        if ranges.is_empty() {
+            return ours.first().map(|(_, value)| *value).ok_or_else(not_acceptable);
         }
-        for media in wanted {
-            let media = media.split(';').next().unwrap_or_default().trim();
-            let range = media.strip_suffix('*').unwrap_or(media);
-            let fits = |name: &str| {
-                media == "*/*" || name == media || range.ends_with('/') && name.starts_with(range)
-            };
-            if let Some((_, value)) = ours.iter().find(|(name, _)| fits(name)) {
-                return Ok(*value);
-            }
-        }
-        Err(not_acceptable())
+        let wanted = |(name, value): &(&str, V)| {
+            // The range that says most holds, whatever wider ones say.
+            let fits = ranges.iter().enumerate().filter(|(_, range)| range.fits(name));
+            let (place, range) =
+                fits.max_by_key(|(place, range)| (range.exactness(), Reverse(*place)))?;
+            (range.quality > 0).then_some((Reverse(range.quality), place, *value))
+        };
+        let best =
+            ours.iter().filter_map(wanted).min_by_key(|(quality, place, _)| (*quality, *place));
+        best.map(|(_, _, value)| value).ok_or_else(not_acceptable)
     }
 
     /// Whether the client prefers an answer without the row: `Prefer: return=minimal`.
@@ -163,6 +195,35 @@ impl Call {
         prefer
             .filter_map(|value| value.to_str().ok())
             .any(|value| value.split([',', ';']).any(|choice| choice.trim() == "return=minimal"))
+    }
+}
+
+/// What a client accepts: a media type, all of a kind (`text/*`), or any.
+struct Range<'h> {
+    media: &'h str,
+    /// In thousandths.
+    quality: u32,
+}
+
+impl<'h> Range<'h> {
+    fn read(text: &'h str) -> Self {
+        let mut parts = text.split(';').map(str::trim);
+        let media = parts.next().unwrap_or_default();
+        let quality = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
+        let quality = quality.and_then(|quality| quality.parse::<f32>().ok()).unwrap_or(1.0);
+        // Beyond the range of a quality it is the nearest.
+        Self { media, quality: (quality.clamp(0.0, 1.0) * 1_000.0) as u32 }
+    }
+
+    fn fits(&self, name: &str) -> bool {
+        let kind = self.media.strip_suffix('*').filter(|kind| kind.ends_with('/'));
+        self.media == "*/*"
+            || self.media.eq_ignore_ascii_case(name)
+            || kind.is_some_and(|kind| name.starts_with(kind))
+    }
+
+    fn exactness(&self) -> usize {
+        if self.media == "*/*" { 0 } else { 1 + usize::from(!self.media.ends_with('*')) }
     }
 }
 

@@ -1,13 +1,15 @@
 //! What a connection runs on: requests are answered until one of both ends has had enough.
 
-use crate::listener::Door;
 use crate::patient::Patient;
 use crate::server::Shared;
 use crate::service;
+use crate::visitor::Visitor;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
+use std::error::Error;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,13 +25,13 @@ const REST: u64 = 1 << 20;
 ///
 /// Answers are sent as they are made, one after the other: nothing is kept back for requests that
 /// come at once (hyper's `pipeline_flush`), since that would have no bound.
-pub(crate) async fn talk<S>(shared: &Arc<Shared>, door: Door, stream: S)
+pub(crate) async fn talk<S>(shared: &Arc<Shared>, visitor: &Arc<Visitor>, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let service = service_fn(|request| {
-        let shared = Arc::clone(shared);
-        async move { Ok::<_, Infallible>(service::serve(&shared, &door, request).await) }
+        let (shared, visitor) = (Arc::clone(shared), Arc::clone(visitor));
+        async move { Ok::<_, Infallible>(service::serve(&shared, &visitor, request).await) }
     });
     let stream = TokioIo::new(Patient::new(stream, shared.settings.write_timeout));
     let mut connection = http1::Builder::new()
@@ -47,10 +49,31 @@ where
             running.await
         }
     };
-    // How else a connection ends is the client's matter: what it asked for was done, or answered.
-    if ended.is_err_and(|error| error.is_parse()) {
-        hear_out(connection.into_parts().io.into_inner()).await;
+    let Err(error) = ended else { return };
+    let rest = connection.into_parts();
+    if let Some(what) = complaint(&error, !rest.read_buf.is_empty()) {
+        shared.journal.tell_of(visitor, what);
     }
+    if error.is_parse() {
+        hear_out(rest.io.into_inner()).await;
+    }
+}
+
+/// What the log hears of a connection that broke; nothing of one that only rested for too long, or
+/// whose answer was broken off by this end, which has told why.
+fn complaint(error: &hyper::Error, in_a_head: bool) -> Option<String> {
+    if error.is_parse() {
+        return Some(format!("sent what is no HTTP: {error}"));
+    }
+    if error.is_timeout() {
+        return in_a_head.then(|| "was cut off: no whole head came in time".to_owned());
+    }
+    if error.is_incomplete_message() {
+        return Some("left before it had its answer".to_owned());
+    }
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>())?;
+    let late = cause.kind() == io::ErrorKind::TimedOut;
+    late.then(|| format!("was cut off: {cause}"))
 }
 
 /// Reads on for a while: a connection that is closed with bytes unread takes the answer with it.

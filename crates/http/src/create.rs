@@ -15,7 +15,7 @@ use hyper::header::LOCATION;
 use std::sync::Arc;
 
 /// `POST /tables/{table}/rows`
-pub(crate) async fn create(mut call: Call, name: &str) -> Result<Answer, Problem> {
+pub(crate) async fn create(call: &mut Call, name: &str) -> Result<Answer, Problem> {
     let table = call.table(name).await?;
     let numbers = call.numbers()?;
     call.parameters.finish()?;
@@ -26,12 +26,13 @@ pub(crate) async fn create(mut call: Call, name: &str) -> Result<Answer, Problem
         let key = insert(&*base.engine, &theirs, &body)?;
         let row = match minimal {
             true => None,
-            false => row::find(&*base.engine, &theirs, &key, numbers)?,
+            // It is made: that it can't be read is no reason to say otherwise.
+            false => row::find(&*base.engine, &theirs, &key, numbers).unwrap_or(None),
         };
         Ok((key, row))
     })
     .await?;
-    Ok(created(&call, &table, &key, row))
+    Ok(created(call, &table, &key, row))
 }
 
 /// The answer that tells of a new row and where it is.

@@ -79,7 +79,7 @@ pub fn import(
 ) -> Result<String> {
     let feed = Feed::new(&engine);
     let base = Base::new("main", engine, feed);
-    let options = LoadOptions { on_error, commit: 3, outcomes: true };
+    let options = LoadOptions { on_error, commit: 3, outcomes: true, longest: LONGEST };
     let body = Inflow::of_parts(parts);
     let done = match table {
         Some((schema, csv)) => {

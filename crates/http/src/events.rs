@@ -35,11 +35,11 @@ struct Listener {
 }
 
 /// `GET /tables/{table}/changes`
-pub(crate) async fn events(mut call: Call, name: &str) -> Result<Answer, Problem> {
+pub(crate) async fn events(call: &mut Call, name: &str) -> Result<Answer, Problem> {
     let table = call.table(name).await?;
     let sight = Sight { filter: filter(&mut call.parameters, &table)?, readable: None };
     let numbers = call.numbers()?;
-    let since = since(&mut call)?;
+    let since = since(call)?;
     call.parameters.finish()?;
     call.accepts(&[("text/event-stream", ())])?;
     let permit = Arc::clone(&call.shared.listeners).try_acquire_owned();
@@ -86,6 +86,13 @@ async fn begin(
         };
         changes = changes.since(since).limit(1);
         changes.page().map_err(gone)?;
+        let last = changes.last_id().map_err(gone)?;
+        if since > last {
+            // Of another state of the database: what it makes now would be passed over.
+            let message =
+                format!("there is no change {since}, the last one is {last}: read the table again");
+            return Err(Problem::new(StatusCode::GONE, ErrorKind::NotFound, message));
+        }
         Ok((changes.limit(PAGE), since))
     })
     .await

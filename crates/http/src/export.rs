@@ -38,7 +38,7 @@ struct Export {
 }
 
 /// `GET /tables/{table}/export`
-pub(crate) async fn export(mut call: Call, name: &str) -> Result<Answer, Problem> {
+pub(crate) async fn export(call: &mut Call, name: &str) -> Result<Answer, Problem> {
     let table = call.table(name).await?;
     let selection = Selection::take(&mut call.parameters, &table)?;
     let places = match call.parameters.take("columns") {
@@ -63,7 +63,7 @@ pub(crate) async fn export(mut call: Call, name: &str) -> Result<Answer, Problem
         Form::Json => "application/json",
     };
     let work = move |out: &mut dyn Write| export.run(&*base.engine, &select, out);
-    stream::produce(&call.shared, media, Coding::wanted(call.headers()), work).await
+    stream::produce(call, media, Coding::wanted(call.headers()), work).await
 }
 
 impl Export {

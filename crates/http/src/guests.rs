@@ -140,7 +140,7 @@ impl Guests {
         let seen = all.filter(|(database, _)| caller.sees(database.name()));
         let base = |(database, base): (&Arc<Protected>, &Arc<Base>)| {
             let feed = base.feed.for_caller(database, caller);
-            Arc::new(Base::new(database.name(), database.engine_for(caller), feed))
+            Arc::new(base.seen_through(database.engine_for(caller), feed))
         };
         seen.map(base).collect()
     }

@@ -25,7 +25,7 @@ struct Asked {
 }
 
 /// `GET /tables/{table}/rows/{key}/history`
-pub(crate) async fn history(mut call: Call, name: &str, key: &str) -> Result<Answer, Problem> {
+pub(crate) async fn history(call: &mut Call, name: &str, key: &str) -> Result<Answer, Problem> {
     let table = call.table(name).await?;
     let key = read_key(&table, key)?;
     let (since, limit) = (call.parameters.number("since")?, call.parameters.number("limit")?);

@@ -12,7 +12,7 @@ use std::fmt::Write;
 const LINKS: [(&str, &str); 3] = [("", "columns"), ("/rows", "rows"), ("/export", "export")];
 
 /// `GET /`
-pub(crate) async fn home(call: Call) -> Result<Answer, Problem> {
+pub(crate) async fn home(call: &mut Call) -> Result<Answer, Problem> {
     call.parameters.finish()?;
     call.accepts(&[("text/html", ())])?;
     let model = call.base.model().await?;

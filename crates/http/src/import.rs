@@ -5,7 +5,7 @@ use crate::call::{Call, media_of};
 use crate::json::{Cells, read_row};
 use crate::lines::Lines;
 use crate::load::{Load, LoadOptions};
-use crate::model::{Base, Table};
+use crate::model::{Base, Table, twice};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use crate::stream::{self, Inflow};
@@ -14,13 +14,15 @@ use bobak_text::read;
 use csv::ByteRecord;
 use hyper::StatusCode;
 use hyper::header::CONTENT_TYPE;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 
 const NDJSON: &str = "application/x-ndjson";
 const CSV: &str = "text/csv";
 /// The rows after which an import commits that says nothing about it.
 const COMMIT: u64 = 10_000;
+/// A record that is put behind the last one of a CSV: a quote left open takes it in.
+const END: &str = "\u{0}end of the body\u{0}";
 
 /// What an import is asked for.
 pub(crate) struct Import {
@@ -33,7 +35,7 @@ pub(crate) struct Import {
 }
 
 /// `POST /tables/{table}/import`
-pub(crate) async fn import(mut call: Call, name: &str) -> Result<Answer, Problem> {
+pub(crate) async fn import(call: &mut Call, name: &str) -> Result<Answer, Problem> {
     let table = call.table(name).await?;
     call.check_media(&[NDJSON, "application/jsonl", CSV])?;
     let csv = media_of(call.headers(), &CONTENT_TYPE).eq_ignore_ascii_case(CSV);
@@ -46,13 +48,13 @@ pub(crate) async fn import(mut call: Call, name: &str) -> Result<Answer, Problem
         ("delete", Verb::Delete),
     ];
     let verb = call.parameters.choice("mode", &verbs)?.unwrap_or(Verb::Insert);
-    let options = load_options(&mut call.parameters, COMMIT)?;
+    let options = load_options(&mut call.parameters, COMMIT, call.shared.settings.answer)?;
     let null = call.parameters.take("null").unwrap_or_default();
     call.parameters.finish()?;
     let longest = call.shared.settings.body;
     let import = Import { table, verb, options, csv, null, longest };
     let base = Arc::clone(&call.base);
-    let report = stream::consume(&mut call, move |body| import.run(&base, body)).await?;
+    let report = stream::consume(call, move |body| import.run(&base, body)).await?;
     Ok(Answer::json(StatusCode::OK, report))
 }
 
@@ -63,12 +65,14 @@ pub(crate) async fn import(mut call: Call, name: &str) -> Result<Answer, Problem
 pub(crate) fn load_options(
     parameters: &mut Parameters,
     commit: u64,
+    longest: usize,
 ) -> Result<LoadOptions, Problem> {
     let words = [("stop", OnError::Stop), ("skip", OnError::Continue)];
     Ok(LoadOptions {
         on_error: parameters.choice("errors", &words)?.unwrap_or(OnError::Stop),
         commit: parameters.number("commit")?.unwrap_or(commit),
         outcomes: parameters.flag("outcomes")?,
+        longest,
     })
 }
 
@@ -105,10 +109,13 @@ impl Import {
     }
 
     fn read_csv(&self, load: &mut Load<'_>, body: Inflow) -> Result<(), Problem> {
-        let bounded = Bounded { inner: body, left: self.longest, longest: self.longest };
+        let bounded = Bounded { inner: body, left: self.longest, longest: self.longest, end: None };
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bounded);
         let header = reader.byte_headers().map_err(broken).cloned();
         let places = match header {
+            Ok(header) if reader.get_ref().end.is_some() && ends_with_end(&header) => {
+                return if is_end(&header) { Ok(()) } else { Err(left_open().into()) };
+            }
             Ok(header) => self.places(&header)?,
             Err(problem) => return Err(reader.into_inner().inner.broken.unwrap_or(problem)),
         };
@@ -116,6 +123,14 @@ impl Import {
         loop {
             reader.get_mut().left = self.longest;
             match reader.read_byte_record(&mut record) {
+                Ok(true) if reader.get_ref().end.is_some() && ends_with_end(&record) => {
+                    if is_end(&record) {
+                        return Ok(());
+                    }
+                    let error = self.table.name_error(left_open().at_row(load.rows()));
+                    return Err(load.stopped(error));
+                }
+                // Behind the end there is nothing.
                 Ok(false) => return Ok(()),
                 Ok(true) => {
                     let cells = self.cells(&places, &record);
@@ -137,7 +152,7 @@ impl Import {
             let name = name.strip_prefix('\u{feff}').unwrap_or(&name);
             let place = self.table.schema.column(name)?;
             if places.contains(&place) {
-                return Err(Problem::bad_request(format!("the column '{name}' comes twice")));
+                return Err(twice(name).into());
             }
             places.push(place);
         }
@@ -179,11 +194,26 @@ fn broken(error: csv::Error) -> Problem {
     Problem::bad_request(format!("the CSV can't be read: {error}"))
 }
 
-/// A body of which only so much is read for one record.
+fn left_open() -> Error {
+    Error::new(ErrorKind::Syntax, "a quote of the last record is left open")
+}
+
+fn is_end(record: &ByteRecord) -> bool {
+    record.len() == 1 && record.get(0) == Some(END.as_bytes())
+}
+
+fn ends_with_end(record: &ByteRecord) -> bool {
+    let last = record.len().checked_sub(1).and_then(|last| record.get(last));
+    last.is_some_and(|field| field.strip_suffix(b"\n").unwrap_or(field).ends_with(END.as_bytes()))
+}
+
+/// A body of which only so much is read for one record, with [`END`] behind it.
 struct Bounded {
     inner: Inflow,
     left: usize,
     longest: usize,
+    /// What is left of the last record.
+    end: Option<Cursor<String>>,
 }
 
 impl Read for Bounded {
@@ -192,7 +222,14 @@ impl Read for Bounded {
             let message = format!("a record has more than {} bytes", self.longest);
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
+        if let Some(end) = &mut self.end {
+            return end.read(room);
+        }
         let count = self.inner.read(room)?;
+        if count == 0 && !room.is_empty() {
+            let end = self.end.insert(Cursor::new(format!("\n{END}\n")));
+            return end.read(room);
+        }
         self.left = self.left.saturating_sub(count);
         Ok(count)
     }

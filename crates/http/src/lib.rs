@@ -42,6 +42,7 @@ mod guests;
 mod history;
 mod home;
 mod import;
+mod journal;
 mod json;
 mod key;
 mod limits;
@@ -67,6 +68,7 @@ mod sql;
 mod stream;
 mod tables;
 mod upload;
+mod visitor;
 mod work;
 
 pub use server::HttpServer;

@@ -9,7 +9,7 @@ use crate::model::Table;
 use crate::problem::Problem;
 use crate::selection::Selection;
 use crate::work;
-use bobak_core::{Engine, Expr, Session, Source, Value, ValueRef};
+use bobak_core::{Engine, Expr, Row, Session, Source, Value, ValueRef};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 use hyper::header::{ETAG, IF_NONE_MATCH};
@@ -23,11 +23,13 @@ struct Asked {
     numbers: Numbers,
     total: bool,
     limit: u64,
+    /// The bytes after which the page ends.
+    longest: usize,
 }
 
 /// `GET /tables/{table}/rows`
-pub(crate) async fn list(mut call: Call, table: &str) -> Result<Answer, Problem> {
-    let asked = asked(&mut call, table).await?;
+pub(crate) async fn list(call: &mut Call, table: &str) -> Result<Answer, Problem> {
+    let asked = asked(call, table).await?;
     let base = Arc::clone(&call.base);
     let body = work::run(move || page(&*base.engine, &asked)).await?;
     let tag = Etag::of(body.as_bytes());
@@ -57,7 +59,7 @@ async fn asked(call: &mut Call, table: &str) -> Result<Asked, Problem> {
     }
     // One more shows whether there are more.
     selection.limit = Some(limit + 1);
-    Ok(Asked { table, selection, places, numbers, total, limit })
+    Ok(Asked { table, selection, places, numbers, total, limit, longest: settings.answer })
 }
 
 fn page(engine: &dyn Engine, asked: &Asked) -> Result<String, Problem> {
@@ -69,28 +71,27 @@ fn page(engine: &dyn Engine, asked: &Asked) -> Result<String, Problem> {
     let session = engine.session()?;
     let mut body = String::with_capacity(4_096);
     body.push_str("{\"rows\":[");
-    let (mut rows, mut more, mut last) = (0, false, String::new());
+    let (mut rows, mut more, mut next) = (0, false, None);
     session.query(&Source::Select(&select), &mut |row| {
-        if rows == asked.limit {
-            more = true;
+        if rows == asked.limit || body.len() >= asked.longest {
+            // Nobody who wants no rows is told to go on.
+            more = asked.limit > 0;
             return Ok(false);
         }
         body.push_str(if rows == 0 { "\n" } else { ",\n" });
         write_row(&mut body, table, asked.places.iter().copied(), asked.numbers, row);
         rows += 1;
-        if rows == asked.limit && asked.selection.is_by_key() {
-            let first = asked.places.len();
-            let key: Vec<Value<'_>> =
-                (first..row.len()).map(|place| row.get(place).into()).collect();
-            last = write_key(table, &key);
+        let ends = rows == asked.limit || body.len() >= asked.longest;
+        if ends && asked.selection.is_by_key() {
+            next = behind(table, row, asked.places.len());
         }
         Ok(true)
     })?;
     body.push_str("],\n\"more\":");
     body.push_str(if more { "true" } else { "false" });
-    if more && asked.selection.is_by_key() {
+    if let Some(key) = next.filter(|_| more) {
         body.push_str(",\"next\":");
-        write_string(&mut body, &last);
+        write_string(&mut body, &key);
     }
     if asked.total {
         body.push_str(",\"total\":");
@@ -98,6 +99,13 @@ fn page(engine: &dyn Engine, asked: &Asked) -> Result<String, Problem> {
     }
     body.push_str("}\n");
     Ok(body)
+}
+
+/// The key of a row, which stands behind its columns; `None` where a text can't say it: one with a
+/// NULL, which SQLite lets into keys.
+fn behind(table: &Table, row: &dyn Row, first: usize) -> Option<String> {
+    let key: Vec<Value<'_>> = (first..row.len()).map(|place| row.get(place).into()).collect();
+    (!key.iter().any(Value::is_null)).then(|| write_key(table, &key))
 }
 
 /// How many rows the filter keeps.

@@ -2,6 +2,7 @@
 
 use crate::connection;
 use crate::server::Shared;
+use crate::visitor::Visitor;
 use bobak_core::{Error, Result};
 use bobak_server::Listener;
 use std::io;
@@ -65,7 +66,7 @@ impl Entrance {
                 biased;
                 _ = stopping.changed() => return,
                 accepted = self.accept(&shared) => if let Err(error) = accepted {
-                    shared.log(&format!("a connection could not be accepted: {error}"));
+                    shared.journal.tell(&format!("a connection could not be accepted: {error}"));
                     tokio::time::sleep(REST).await;
                 },
             }
@@ -108,15 +109,17 @@ fn spawn<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let shared = Arc::clone(shared);
+    let (shared, visitor) = (Arc::clone(shared), Arc::new(Visitor::new(door)));
     tokio::spawn(async move {
         let _counted = Counted::new(&shared);
         if shared.connections.load(Ordering::Relaxed) > shared.settings.connections {
-            shared.log("a connection was refused: there are as many as may be");
-            return;
+            let most = shared.settings.connections;
+            let what = format_args!("was refused: there are {most} connections already");
+            return shared.journal.tell_of(&visitor, what);
         }
-        if let Ok(stream) = greets.await {
-            connection::talk(&shared, door, stream).await;
+        match greets.await {
+            Ok(stream) => connection::talk(&shared, &visitor, stream).await,
+            Err(error) => shared.journal.tell_of(&visitor, format_args!("speaks no TLS: {error}")),
         }
     });
 }

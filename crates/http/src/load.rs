@@ -25,6 +25,8 @@ pub(crate) struct LoadOptions {
     pub commit: u64,
     /// Whether each row's outcome is told.
     pub outcomes: bool,
+    /// The most bytes of all outcomes.
+    pub longest: usize,
 }
 
 /// A load under way.
@@ -69,9 +71,13 @@ impl<'e> Load<'e> {
     /// Adds a row, or the error that it already is.
     ///
     /// # Errors
-    /// Where the first error stops the load: a row's, with its number; the engine's.
+    /// Where the first error stops the load: a row's, with its number; the engine's. `OutOfRange`
+    /// where the outcomes are too long.
     pub fn add(&mut self, table: &Table, verb: Verb, cells: Result<Cells<'_>>) -> Result<()> {
         let number = self.rows();
+        if self.report.outcomes.len() > self.options.longest {
+            return Err(too_long(self.options.longest));
+        }
         let Err(error) = cells.and_then(|cells| self.push(table, verb, cells)) else {
             let commit = if self.options.commit == 0 { u64::MAX } else { self.options.commit };
             let full =
@@ -172,6 +178,13 @@ impl<'e> Load<'e> {
         let committed = self.report.committed.to_string();
         Problem::from(error).member("committed", &committed)
     }
+}
+
+#[cold]
+fn too_long(most: usize) -> Error {
+    let message =
+        format!("the outcomes have more than {most} bytes: send fewer rows, or ask for none");
+    Error::new(ErrorKind::OutOfRange, message)
 }
 
 /// The columns that an update, or an upsert that finds its row, sets.

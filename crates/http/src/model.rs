@@ -7,13 +7,15 @@ use bobak::feed::Change;
 use bobak_core::{Engine, Error, ErrorKind, FieldSet, Result, TableSchema, Value};
 use bobak_text::json::write_string;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// How old the knowledge of tables may be: another program may change them.
 const FRESH: Duration = Duration::from_secs(1);
-/// How old it may be where a table is not found.
-const SURE: Duration = Duration::from_millis(200);
+/// The age at which it is looked up again beside what it is used for, so that nobody waits where
+/// there is much to do.
+const RIPE: Duration = Duration::from_millis(500);
 
 /// A database under its name, as one guest, or many, may see it.
 pub(crate) struct Base {
@@ -23,11 +25,20 @@ pub(crate) struct Base {
     pub is_near: bool,
     pub feed: Feed,
     known: RwLock<Known>,
+    /// Held by who looks tables up, so that others wait for what is found.
+    look_up: tokio::sync::Mutex<()>,
+    /// Whether they are looked up beside what is done.
+    ripens: AtomicBool,
+    /// How often tables were changed through this server, whoever did it.
+    turns: Arc<AtomicU64>,
 }
 
 struct Known {
     model: Arc<Model>,
+    /// When the look-up began.
     looked: Option<Instant>,
+    /// The turn of that moment.
+    turn: u64,
 }
 
 /// All tables.
@@ -58,9 +69,23 @@ pub(crate) enum Absent {
 
 impl Base {
     pub fn new(name: &str, engine: Arc<dyn Engine>, feed: Feed) -> Self {
-        let known = Known { model: Arc::default(), looked: None };
+        let known = Known { model: Arc::default(), looked: None, turn: 0 };
         let is_near = matches!(engine.name(), "memory" | "sqlite");
-        Self { name: name.to_owned(), engine, is_near, feed, known: RwLock::new(known) }
+        Self {
+            name: name.to_owned(),
+            engine,
+            is_near,
+            feed,
+            known: RwLock::new(known),
+            look_up: tokio::sync::Mutex::default(),
+            ripens: AtomicBool::new(false),
+            turns: Arc::default(),
+        }
+    }
+
+    /// The same database as another guest sees it.
+    pub fn seen_through(&self, engine: Arc<dyn Engine>, feed: Feed) -> Self {
+        Self { turns: Arc::clone(&self.turns), ..Self::new(&self.name, engine, feed) }
     }
 
     /// The table with this name.
@@ -68,22 +93,17 @@ impl Base {
     /// # Errors
     /// 404 where there is none that may be seen; the engine's where it can't be told.
     pub async fn table(self: &Arc<Self>, name: &str) -> Result<Arc<Table>, Problem> {
-        let (found, age) = self.look(name);
-        match (found, age) {
-            (Some(table), Some(age)) if age < FRESH => Ok(table),
-            (Some(table), Some(_)) => {
-                // Whoever finds it old sees to it; nobody waits.
-                self.touch();
-                let base = Arc::clone(self);
-                tokio::task::spawn_blocking(move || base.refresh());
-                Ok(table)
+        match self.look(name) {
+            (Some(table), Some(age)) if age < RIPE => return Ok(table),
+            (Some(table), Some(age)) if age < FRESH => {
+                self.ripen();
+                return Ok(table);
             }
-            (None, Some(age)) if age < SURE => Err(Problem::not_found()),
-            _ => {
-                let model = self.model().await?;
-                model.table(name).cloned().ok_or_else(Problem::not_found)
-            }
+            // It may have been made just now.
+            _ => {}
         }
+        let model = self.model().await?;
+        model.table(name).cloned().ok_or_else(|| Problem::no_table(name))
     }
 
     /// All tables, as they are now.
@@ -91,22 +111,53 @@ impl Base {
     /// # Errors
     /// The engine's.
     pub async fn model(self: &Arc<Self>) -> Result<Arc<Model>, Problem> {
+        let asked = Instant::now();
+        let _turn = self.look_up.lock().await;
+        {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            // Others have waited too, and the first of them has looked.
+            if self.age(&known).is_some() && known.looked.is_some_and(|looked| looked >= asked) {
+                return Ok(Arc::clone(&known.model));
+            }
+        }
         let base = Arc::clone(self);
         work::run(move || Ok(base.refresh()?)).await
     }
 
-    fn look(&self, name: &str) -> (Option<Arc<Table>>, Option<Duration>) {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        (known.model.table(name).cloned(), known.looked.map(|at| at.elapsed()))
+    /// What is known of tables is old from now on, for all who see this database: they were changed.
+    pub fn forget(&self) {
+        self.turns.fetch_add(1, Ordering::Release);
     }
 
-    fn touch(&self) {
-        self.known.write().unwrap_or_else(PoisonError::into_inner).looked = Some(Instant::now());
+    /// A table as it is known, and how old that is.
+    fn look(&self, name: &str) -> (Option<Arc<Table>>, Option<Duration>) {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        (known.model.table(name).cloned(), self.age(&known))
+    }
+
+    /// `None` where nothing is known that holds.
+    fn age(&self, known: &Known) -> Option<Duration> {
+        let holds = known.turn == self.turns.load(Ordering::Acquire);
+        known.looked.filter(|_| holds).map(|looked| looked.elapsed())
+    }
+
+    /// Has the tables looked up, once at a time, while nobody waits.
+    fn ripen(self: &Arc<Self>) {
+        if self.ripens.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let base = Arc::clone(self);
+        tokio::task::spawn_blocking(move || {
+            // What is wrong is found by who needs it.
+            let _ = base.refresh();
+            base.ripens.store(false, Ordering::Release);
+        });
     }
 
     /// Asks the engine. Tables that are as they were stay the very same, so that engines find their
     /// prepared statements again.
     pub fn refresh(&self) -> Result<Arc<Model>> {
+        let (turn, looked) = (self.turns.load(Ordering::Acquire), Some(Instant::now()));
         let found = self.engine.tables()?;
         let before = {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
@@ -122,7 +173,10 @@ impl Base {
         }
         let model = Arc::new(Model { tables });
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        *known = Known { model: Arc::clone(&model), looked: Some(Instant::now()) };
+        // Of two who look at once the later one is right.
+        if known.looked < looked {
+            *known = Known { model: Arc::clone(&model), looked, turn };
+        }
         Ok(model)
     }
 }
@@ -173,9 +227,17 @@ impl Table {
     /// The columns' places from a list of names, with commas between.
     ///
     /// # Errors
-    /// `Schema` for one that the table has not.
+    /// `Schema` for one that the table has not, `Syntax` for one that comes twice.
     pub fn places(&self, names: &str) -> Result<Vec<usize>> {
-        names.split(',').map(|name| self.schema.column(name.trim())).collect()
+        let mut places = Vec::new();
+        for name in names.split(',') {
+            let place = self.schema.column(name.trim())?;
+            if places.contains(&place) {
+                return Err(twice(name.trim()));
+            }
+            places.push(place);
+        }
+        Ok(places)
     }
 
     pub fn name_error(&self, error: Error) -> Error {
@@ -202,6 +264,12 @@ fn absent(schema: &TableSchema, place: usize) -> Absent {
         None if column.nullable || is_filled(schema, place) => Absent::Value(Value::Null),
         None => Absent::Refused,
     }
+}
+
+/// The error for a name that an object would have two values under.
+#[cold]
+pub(crate) fn twice(name: &str) -> Error {
+    Error::new(ErrorKind::Syntax, format!("'{name}' comes twice"))
 }
 
 /// The error for a column that must be named.

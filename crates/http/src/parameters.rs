@@ -65,7 +65,12 @@ impl Parameters {
     /// # Errors
     /// 400 for anything else.
     pub fn flag(&mut self, name: &str) -> Result<bool, Problem> {
-        let flag = self.choice(name, &[("true", true), ("", true), ("false", false)])?;
+        match self.0.iter_mut().find(|(other, _)| other == name) {
+            None => return Ok(false),
+            Some((_, value)) if value.is_empty() => value.push_str("true"),
+            Some(_) => {}
+        }
+        let flag = self.choice(name, &[("true", true), ("false", false)])?;
         Ok(flag.unwrap_or(false))
     }
 

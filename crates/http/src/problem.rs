@@ -14,6 +14,8 @@ pub(crate) struct Problem {
     headers: Vec<(HeaderName, HeaderValue)>,
     /// Members of the document besides the usual ones, each with its comma before it.
     more: String,
+    /// What the log hears in place of the error.
+    note: Option<String>,
 }
 
 impl Problem {
@@ -22,12 +24,18 @@ impl Problem {
     }
 
     pub const fn with(status: StatusCode, error: Error) -> Self {
-        Self { status, error, headers: Vec::new(), more: String::new() }
+        Self { status, error, headers: Vec::new(), more: String::new(), note: None }
     }
 
     /// There is no such thing, or it may not be known that there is: always in the same words.
     pub fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, ErrorKind::NotFound, "there is nothing here")
+    }
+
+    /// The same for a table, with its name for the log.
+    pub fn no_table(name: &str) -> Self {
+        let note = format!("there is no table '{name}', or none that they may see");
+        Self { note: Some(note), ..Self::not_found() }
     }
 
     pub fn bad_request(message: impl Into<String>) -> Self {
@@ -62,6 +70,20 @@ impl Problem {
 
     pub const fn error(&self) -> &Error {
         &self.error
+    }
+
+    /// What the log is to hear of it, where it is worth a line. What happens every day, a row that
+    /// is not there or breaks a rule, is not.
+    pub fn for_log(&self) -> Option<String> {
+        let status = self.status.as_u16();
+        match &self.note {
+            Some(note) => Some(note.clone()),
+            None if self.is_internal() => Some(format!("{:?}", self.error)),
+            None if matches!(status, 400 | 401 | 403 | 408 | 413 | 429 | 502..) => {
+                Some(self.error.to_string())
+            }
+            None => None,
+        }
     }
 
     /// Whether it is the server's fault: its inner matters then are for the log.

@@ -36,7 +36,7 @@ struct Belief {
 }
 
 /// `GET /tables/{table}/rows/{key}`
-pub(crate) async fn get(mut call: Call, name: &str, key: &str) -> Result<Answer, Problem> {
+pub(crate) async fn get(call: &mut Call, name: &str, key: &str) -> Result<Answer, Problem> {
     let table = call.table(name).await?;
     let key = read_key(&table, key)?;
     let columns = call.parameters.take("columns");
@@ -57,8 +57,8 @@ pub(crate) async fn get(mut call: Call, name: &str, key: &str) -> Result<Answer,
 }
 
 /// `PUT /tables/{table}/rows/{key}`: the whole row, which is made where it is not there.
-pub(crate) async fn replace(mut call: Call, name: &str, key: &str) -> Result<Answer, Problem> {
-    let work = Writing::of(&mut call, name, key, &["application/json"]).await?;
+pub(crate) async fn replace(call: &mut Call, name: &str, key: &str) -> Result<Answer, Problem> {
+    let work = Writing::of(call, name, key, &["application/json"]).await?;
     let table = Arc::clone(&work.table);
     let (key, new, row) = work::run(move || {
         let (new, row) = work.run(|session, cells| put(session, &work, cells))?;
@@ -66,15 +66,15 @@ pub(crate) async fn replace(mut call: Call, name: &str, key: &str) -> Result<Ans
     })
     .await?;
     if new {
-        return Ok(created(&call, &table, &key, row));
+        return Ok(created(call, &table, &key, row));
     }
     Ok(answer(row))
 }
 
 /// `PATCH /tables/{table}/rows/{key}`: only the columns that are named.
-pub(crate) async fn patch(mut call: Call, name: &str, key: &str) -> Result<Answer, Problem> {
+pub(crate) async fn patch(call: &mut Call, name: &str, key: &str) -> Result<Answer, Problem> {
     let media = ["application/json", "application/merge-patch+json"];
-    let work = Writing::of(&mut call, name, key, &media).await?;
+    let work = Writing::of(call, name, key, &media).await?;
     let row = work::run(move || {
         let ((), row) = work.run(|session, cells| update(session, &work, cells))?;
         Ok(row)
@@ -84,7 +84,7 @@ pub(crate) async fn patch(mut call: Call, name: &str, key: &str) -> Result<Answe
 }
 
 /// `DELETE /tables/{table}/rows/{key}`
-pub(crate) async fn delete(call: Call, name: &str, key: &str) -> Result<Answer, Problem> {
+pub(crate) async fn delete(call: &mut Call, name: &str, key: &str) -> Result<Answer, Problem> {
     let table = call.table(name).await?;
     let key = read_key(&table, key)?;
     call.parameters.finish()?;
@@ -188,7 +188,8 @@ impl Writing {
         if self.minimal {
             return Ok((written, None));
         }
-        Ok((written, find(&*self.base.engine, table, &self.key, self.numbers)?))
+        // It is written: that it can't be read is no reason to say otherwise.
+        Ok((written, find(&*self.base.engine, table, &self.key, self.numbers).unwrap_or(None)))
     }
 
     /// The key is that of the path, whether the body names it too or not.
@@ -244,7 +245,9 @@ fn update(session: &dyn Session, work: &Writing, mut cells: Cells<'_>) -> Result
     let mut assigns: Vec<Assign> =
         fields.iter().map(|column| Assign::Set { column, value: value(column) }).collect();
     if assigns.is_empty() {
-        return Err(Problem::bad_request("no column is named"));
+        // A patch that says nothing leaves the row as it is, where it is there.
+        let found = session.get(schema, &work.key, &mut |_| Ok(()))?;
+        return if found { Ok(()) } else { Err(Problem::not_found()) };
     }
     stamp_assignments(schema, &mut assigns);
     let condition = key_condition(table, &work.key);

@@ -1,11 +1,12 @@
 //! A server that runs, and what all of its requests share.
 
 use crate::guests::Guests;
+use crate::journal::Journal;
 use crate::listener::Entrance;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use bobak_core::{Error, Result};
-use bobak_server::{Builder, Listener, Log, Parts, Serve};
+use bobak_server::{Builder, Listener, Parts, Serve};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,15 +36,11 @@ pub(crate) struct Shared {
     /// Permits for those who listen to changes.
     pub listeners: Arc<Semaphore>,
     pub metrics: Metrics,
+    pub journal: Journal,
     stop: watch::Sender<bool>,
-    log: Log,
 }
 
 impl Shared {
-    pub fn log(&self, line: &str) {
-        (self.log)(line);
-    }
-
     /// Changes when the server stops.
     pub fn stopping(&self) -> watch::Receiver<bool> {
         let mut receiver = self.stop.subscribe();
@@ -87,7 +84,7 @@ impl HttpServer {
         runtime.shutdown_timeout(LAST);
         for base in self.shared.guests.bases() {
             if let Err(error) = base.engine.flush() {
-                self.shared.log(&format!("a database could not be flushed: {error}"));
+                self.shared.journal.tell(&format!("a database could not be flushed: {error}"));
             }
         }
         all
@@ -117,8 +114,8 @@ impl Serve for HttpServer {
             streams,
             listeners: followers,
             metrics: Metrics::default(),
+            journal: Journal::new(log),
             stop: watch::Sender::new(false),
-            log,
         });
         let inside = runtime.enter();
         for listener in listeners {

@@ -4,11 +4,11 @@ use crate::answer::{Answer, Body};
 use crate::call::Call;
 use crate::coding::Coding;
 use crate::guests::Guest;
-use crate::listener::Door;
 use crate::problem::Problem;
 use crate::route::{Resource, Route};
 use crate::server::Shared;
 use crate::upload::Upload;
+use crate::visitor::Visitor;
 use crate::{
     aggregate, batch, coding, cors, create, events, export, history, home, import, list, openapi,
     row, sql, tables, work,
@@ -25,22 +25,23 @@ use std::time::Instant;
 /// Answers a request.
 pub(crate) async fn serve(
     shared: &Arc<Shared>,
-    door: &Door,
+    visitor: &Arc<Visitor>,
     request: Request<Incoming>,
 ) -> Response<Body> {
     let (head, body) = request.into_parts();
     let body = Upload::new(body, &head.headers, shared.settings.body_timeout);
     let began = Instant::now();
+    visitor.is(None);
     let origin = head.headers.get(ORIGIN).cloned();
     let (method, coding) = (head.method.clone(), Coding::wanted(&head.headers));
     let route = Route::of(head.uri.path());
     let place = route.as_ref().map_or(Resource::OTHER, |route| route.resource.place());
     let answer = match route {
-        Ok(route) => work::ending(answer(shared, door, route, head, body)).await,
+        Ok(route) => work::ending(answer(shared, visitor, route, head, body)).await,
         // Who is not let in does not learn which paths there are.
-        Err(problem) => admit(shared, door, &head).await.and(Err(problem)),
+        Err(problem) => admit(shared, visitor, &head).await.and(Err(problem)),
     };
-    let answer = answer.unwrap_or_else(|problem| tell(shared, door, problem));
+    let answer = answer.unwrap_or_else(|problem| tell(shared, visitor, problem));
     let mut answer = coding::shrink(answer, coding).await;
     cors::admit(&shared.settings.origins, origin.as_ref(), answer.headers_mut());
     shared.metrics.count(place, &method, answer.status(), began.elapsed());
@@ -48,27 +49,26 @@ pub(crate) async fn serve(
 }
 
 /// The answer that tells of a problem; the log and the counters hear of it too.
-fn tell(shared: &Shared, door: &Door, problem: Problem) -> Answer {
-    let from = || door.peer.map_or_else(|| "this machine".to_owned(), |peer| peer.to_string());
+fn tell(shared: &Shared, visitor: &Visitor, problem: Problem) -> Answer {
     match problem.status() {
         StatusCode::UNAUTHORIZED => {
             shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
-            shared.log(&format!("{} was refused: {}", from(), problem.error()));
         }
         StatusCode::TOO_MANY_REQUESTS => {
             shared.metrics.limited.fetch_add(1, Ordering::Relaxed);
         }
-        _ if problem.is_internal() => {
-            shared.log(&format!("a request failed: {:?}", problem.error()));
-        }
         _ => {}
+    }
+    if let Some(why) = problem.for_log() {
+        let status = problem.status().as_u16();
+        shared.journal.tell_of(visitor, format_args!("was told {status}: {why}"));
     }
     problem.into_answer()
 }
 
 async fn answer(
     shared: &Arc<Shared>,
-    door: &Door,
+    visitor: &Arc<Visitor>,
     route: Route,
     head: Parts,
     body: Upload,
@@ -85,11 +85,11 @@ async fn answer(
         only_get(&head.method, &resource)?;
         return Ok(metrics(shared));
     }
-    let guest = admit(shared, door, &head).await?;
+    let guest = admit(shared, visitor, &head).await?;
     let name = route.database.as_deref().unwrap_or_else(|| shared.guests.first());
     let base = Arc::clone(guest.base(name)?);
-    let call = Call::new(shared, guest, base, head, body)?;
-    let (streams, work) = (resource.is_stream(), dispatch(resource, call));
+    let mut call = Call::new(shared, visitor, guest, base, head, body)?;
+    let (streams, work) = (resource.is_stream(), answer_call(&resource, &mut call));
     if streams {
         return work.await;
     }
@@ -100,9 +100,20 @@ async fn answer(
     tokio::time::timeout(shared.settings.request_timeout, work).await.map_err(late)?
 }
 
-async fn dispatch(resource: Resource, call: Call) -> Result<Answer, Problem> {
+/// Does what is asked; once more where the table turns out to have changed since it was looked up.
+async fn answer_call(resource: &Resource, call: &mut Call) -> Result<Answer, Problem> {
+    let done = dispatch(resource, call).await;
+    match &done {
+        Err(problem) if problem.error().kind() == ErrorKind::Schema && call.renew().await? => {
+            dispatch(resource, call).await
+        }
+        _ => done,
+    }
+}
+
+async fn dispatch(resource: &Resource, call: &mut Call) -> Result<Answer, Problem> {
     let method = call.head.method.clone();
-    match (&resource, method.as_str()) {
+    match (resource, method.as_str()) {
         (Resource::Rows(table), "GET" | "HEAD") => list::list(call, table).await,
         (Resource::Rows(table), "POST") => create::create(call, table).await,
         (Resource::Row(table, key), "GET" | "HEAD") => row::get(call, table, key).await,
@@ -120,17 +131,23 @@ async fn dispatch(resource: Resource, call: Call) -> Result<Answer, Problem> {
         (Resource::Tables, "GET" | "HEAD") => tables::tables(call).await,
         (Resource::Table(table), "GET" | "HEAD") => tables::table(call, table).await,
         (Resource::Home, "GET" | "HEAD") => home::home(call).await,
-        (Resource::Databases, "GET" | "HEAD") => tables::databases(&call),
+        (Resource::Databases, "GET" | "HEAD") => tables::databases(call),
         (Resource::Metrics, "GET" | "HEAD") => Ok(metrics(&call.shared)),
-        _ => Err(not_allowed(&resource)),
+        _ => Err(not_allowed(resource)),
     }
 }
 
-async fn admit(shared: &Arc<Shared>, door: &Door, head: &Parts) -> Result<Arc<Guest>, Problem> {
+async fn admit(
+    shared: &Arc<Shared>,
+    visitor: &Visitor,
+    head: &Parts,
+) -> Result<Arc<Guest>, Problem> {
+    let door = &visitor.door;
     let guest = match shared.guests.known(&head.headers, door.trusted)? {
         Some(guest) => guest,
         None => shared.guests.admit(&head.headers, door.peer).await?,
     };
+    visitor.is(Some(Arc::clone(&guest)));
     shared.guests.count(&guest, door.peer)?;
     Ok(guest)
 }

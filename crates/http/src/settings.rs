@@ -28,6 +28,10 @@ pub struct Settings {
     /// The most bytes of a request's body, and of a line of an import or batch, whose bodies
     /// themselves may be of any length. Default: 16 MiB.
     pub body: usize,
+    /// About the most bytes of an answer that is no export: a list, sums or SQL then end before, and
+    /// say that there is more; one row they have at least. An import or batch whose outcomes are
+    /// longer is refused. Default: 16 MiB.
+    pub answer: usize,
     /// How many rows a list has that asks for no number. Default: 100.
     pub page: u64,
     /// The most rows of a list; exports have no limit. Default: 10,000.
@@ -72,6 +76,7 @@ impl Default for Settings {
             write_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(60),
             body: 16 << 20,
+            answer: 16 << 20,
             page: 100,
             longest_page: 10_000,
             rate: None,

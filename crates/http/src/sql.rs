@@ -23,7 +23,7 @@ struct Statement {
 }
 
 /// `POST /sql`
-pub(crate) async fn sql(mut call: Call) -> Result<Answer, Problem> {
+pub(crate) async fn sql(call: &mut Call) -> Result<Answer, Problem> {
     let access = call.guest.sql;
     if access == SqlAccess::None {
         return Err(Problem::not_found());
@@ -37,7 +37,8 @@ pub(crate) async fn sql(mut call: Call) -> Result<Answer, Problem> {
     if access == SqlAccess::Read && !only_reads(&text) {
         return Err(Error::new(ErrorKind::Denied, "only statements that read may be sent").into());
     }
-    let (base, most) = (Arc::clone(&call.base), call.shared.settings.longest_page);
+    let base = Arc::clone(&call.base);
+    let (most, longest) = (call.shared.settings.longest_page, call.shared.settings.answer);
     let body = work::run(move || {
         let session = base.engine.session()?;
         if access == SqlAccess::Read && base.engine.name() != "sqlite" {
@@ -46,13 +47,23 @@ pub(crate) async fn sql(mut call: Call) -> Result<Answer, Problem> {
         }
         if !gives_rows(&text) {
             let changed = session.execute(&text, &parameters)?;
+            if changes_tables(&text) {
+                base.forget();
+            }
             return Ok(format!("{{\"changed\":{changed}}}\n"));
         }
         let source = Source::Sql { text: &text, parameters: &parameters };
-        Ok(rows(&*session, &source, numbers, most)?)
+        Ok(rows(&*session, &source, numbers, (most, longest))?)
     })
     .await?;
     Ok(Answer::json(StatusCode::OK, body))
+}
+
+/// Whether a statement may change what tables there are: whatever is no plain write.
+fn changes_tables(text: &str) -> bool {
+    let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
+    let plain = ["insert", "update", "delete", "replace"];
+    !plain.iter().any(|verb| word.is_some_and(|word| word.eq_ignore_ascii_case(verb)))
 }
 
 fn value(parameter: serde_json::Value) -> Result<Value<'static>> {
@@ -71,7 +82,13 @@ fn value(parameter: serde_json::Value) -> Result<Value<'static>> {
     }
 }
 
-fn rows(session: &dyn Session, source: &Source<'_>, numbers: Numbers, most: u64) -> Result<String> {
+/// The rows, as far as so many, and about so many bytes, go.
+fn rows(
+    session: &dyn Session,
+    source: &Source<'_>,
+    numbers: Numbers,
+    (most, longest): (u64, usize),
+) -> Result<String> {
     let cursor = session.open(source)?;
     let mut body = String::from("{\"columns\":[");
     for (at, name) in cursor.columns.iter().enumerate() {
@@ -86,7 +103,7 @@ fn rows(session: &dyn Session, source: &Source<'_>, numbers: Numbers, most: u64)
             break;
         }
         while let Some(row) = part.next_row()? {
-            if count == most {
+            if count == most || body.len() >= longest {
                 more = true;
                 break 'all;
             }

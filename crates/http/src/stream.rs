@@ -32,19 +32,23 @@ pub(crate) struct Pipe {
 /// # Errors
 /// 503 where there are as many streams as may be; those of `work`.
 pub(crate) async fn produce(
-    shared: &Arc<Shared>,
+    call: &Call,
     media: &'static str,
     coding: Coding,
     work: impl FnOnce(&mut dyn Write) -> Result<()> + Send + 'static,
 ) -> Result<Answer, Problem> {
-    let permit = permit(shared)?;
+    let permit = permit(&call.shared)?;
     let (parts, body) = mpsc::channel(WAITING);
     let (begun, first) = oneshot::channel();
-    let theirs = Arc::clone(shared);
+    let (shared, visitor) = (Arc::clone(&call.shared), Arc::clone(&call.visitor));
+    let tell = move |error| {
+        let what = format_args!("has an answer that was broken off: {error}");
+        shared.journal.tell_of(&visitor, what);
+    };
     tokio::task::spawn_blocking(move || {
         let _permit = permit;
         let pipe = Pipe { parts, buffer: Vec::with_capacity(PART), begun: Some(begun) };
-        write_through(&theirs, pipe, coding, work);
+        write_through(pipe, coding, work, tell);
     });
     first.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Engine, "the worker ended")))?;
     let mut answer = Answer::new(StatusCode::OK, Body::Parts(body));
@@ -54,10 +58,10 @@ pub(crate) async fn produce(
 }
 
 fn write_through(
-    shared: &Shared,
     pipe: Pipe,
     coding: Coding,
     work: impl FnOnce(&mut dyn Write) -> Result<()>,
+    tell: impl FnOnce(Error),
 ) {
     let io = |error| Error::io("send the answer", error);
     let Ok(mut coded) = Coded::new(pipe, coding) else { return };
@@ -77,7 +81,7 @@ fn write_through(
         }
         (Err(error), Some(begun)) => drop(begun.send(Err(error))),
         (Err(error), None) if pipe.parts.is_closed() => drop(error),
-        (Err(error), None) => shared.log(&format!("an answer was broken off: {error}")),
+        (Err(error), None) => tell(error),
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn databases(call: &Call) -> Result<Answer, Problem> {
 }
 
 /// `GET /tables`
-pub(crate) async fn tables(call: Call) -> Result<Answer, Problem> {
+pub(crate) async fn tables(call: &mut Call) -> Result<Answer, Problem> {
     call.parameters.finish()?;
     let model = call.base.model().await?;
     let mut body = String::from("{\"tables\":[");
@@ -32,7 +32,7 @@ pub(crate) async fn tables(call: Call) -> Result<Answer, Problem> {
 }
 
 /// `GET /tables/{table}`
-pub(crate) async fn table(call: Call, name: &str) -> Result<Answer, Problem> {
+pub(crate) async fn table(call: &mut Call, name: &str) -> Result<Answer, Problem> {
     call.parameters.finish()?;
     let table = call.table(name).await?;
     let mut body = String::new();

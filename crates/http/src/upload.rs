@@ -16,6 +16,7 @@ const REST: usize = 4 << 20;
 #[derive(Debug)]
 pub(crate) struct Upload {
     body: Option<Incoming>,
+    touched: bool,
     /// How long the rest may take.
     patience: Duration,
 }
@@ -24,7 +25,11 @@ impl Upload {
     pub fn new(body: Incoming, headers: &HeaderMap, patience: Duration) -> Self {
         // Who asks first whether to send is not told to: nothing will come.
         let waits = headers.contains_key(EXPECT);
-        Self { body: Some(body), patience: if waits { Duration::ZERO } else { patience } }
+        Self {
+            body: Some(body),
+            touched: false,
+            patience: if waits { Duration::ZERO } else { patience },
+        }
     }
 
     /// About how many bytes come, at least.
@@ -32,8 +37,14 @@ impl Upload {
         self.body.as_ref().map_or(0, |body| body.size_hint().lower())
     }
 
+    /// Whether any of it was read.
+    pub const fn is_touched(&self) -> bool {
+        self.touched
+    }
+
     /// What comes next; `None` at the end.
     pub async fn next(&mut self) -> Option<hyper::Result<Frame<Bytes>>> {
+        self.touched = true;
         let next = frame(self.body.as_mut()?).await;
         if !matches!(next, Some(Ok(_))) {
             self.body = None;

@@ -15,7 +15,7 @@ use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
 /// `GET /openapi.json`
-pub(crate) async fn openapi(call: Call) -> Result<Answer, Problem> {
+pub(crate) async fn openapi(call: &mut Call) -> Result<Answer, Problem> {
     call.parameters.finish()?;
     let model = call.base.model().await?;
     let home = call.head.uri.path().strip_suffix("/openapi.json").unwrap_or_default();

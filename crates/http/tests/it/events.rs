@@ -111,6 +111,21 @@ fn what_is_not_tracked_can_not_be_followed() {
 }
 
 #[test]
+fn a_change_that_was_never_made_can_not_be_followed() {
+    for engine in [sqlite(), memory()] {
+        track(&*engine);
+        let door = Door::with(Settings::default(), engine);
+        door.send("POST", "/tables/person/rows", r#"{"name":"Ada"}"#).ok(201);
+        door.get("/tables/person/changes?since=2").is(410, "NotFound");
+        let headers = [("last-event-id", "99999")];
+        door.ask("GET", "/tables/person/changes", &headers, "").is(410, "NotFound");
+        let mut events = Events::listen(&door, "?since=1", "");
+        door.send("POST", "/tables/person/rows", r#"{"name":"Bea"}"#).ok(201);
+        assert_eq!(events.next().0, 2);
+    }
+}
+
+#[test]
 fn a_row_has_a_history() {
     for engine in [sqlite(), memory()] {
         track(&*engine);

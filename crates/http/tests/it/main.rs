@@ -6,9 +6,11 @@ mod client; // a server with a few tables, and a client of it
 mod document; // the OpenAPI document: valid, and true for every operation
 mod doors; // doors, limits, clients that do not behave
 mod events; // live changes
+mod freshness; // tables that change while they are used
 mod heads; // heads that are wrong, and bytes behind a request
 mod idle; // ten thousand clients that say nothing
 mod interrupts; // requests that run for ever: too late, of a client that is gone
+mod journal; // what the log hears of clients
 mod memory; // what a client may make the server keep
 mod rights; // what somebody may not see
 mod rows; // rows, one by one and as lists

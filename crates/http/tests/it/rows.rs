@@ -1,8 +1,12 @@
 //! Rows, one by one and as lists.
 
 use crate::client::{Door, TOKEN, memory, sqlite};
-use bobak_http::Settings;
+use crate::doors::settings;
+use bobak_core::Engine;
+use bobak_http::{Settings, SqlAccess};
+use bobak_sqlite::Sqlite;
 use serde_json::json;
+use std::sync::Arc;
 
 #[test]
 fn a_row_is_made_read_replaced_patched_and_deleted() {
@@ -151,6 +155,8 @@ fn lists_are_filtered_sorted_cut_and_counted() {
         ("filter=id='x'", "Mismatch"),
         ("order=nobody", "Schema"),
         ("columns=", "Schema"),
+        ("columns=name,%20NAME", "Syntax"),
+        ("total=yes", "Syntax"),
         ("limit=-1", "Syntax"),
         ("limit=99999999", "Syntax"),
         ("after=x", "Mismatch"),
@@ -160,6 +166,96 @@ fn lists_are_filtered_sorted_cut_and_counted() {
         ("filter=%ff", "Syntax"),
     ] {
         door.get(&format!("/tables/person/rows?{query}")).is(400, kind);
+    }
+}
+
+#[test]
+fn a_page_ends_where_it_has_so_many_bytes() {
+    let settings = settings(|settings| {
+        settings.answer = 10_000;
+        settings.sql = SqlAccess::Read;
+    });
+    let door = Door::with(settings, sqlite());
+    let photo = "AAAA".repeat(500);
+    for _ in 0..20 {
+        let row = format!(r#"{{"name":"a","photo":"{photo}"}}"#);
+        door.send("POST", "/tables/person/rows", &row).ok(201);
+    }
+    let (mut ids, mut after) = (Vec::new(), "0".to_owned());
+    loop {
+        let page = door.get(&format!("/tables/person/rows?after={after}")).ok(200).json();
+        let rows = page["rows"].as_array().unwrap();
+        assert!((1..=6).contains(&rows.len()), "{} rows", rows.len());
+        ids.extend(rows.iter().map(|row| row["id"].as_i64().unwrap()));
+        let Some(next) = page["next"].as_str() else { break };
+        assert_eq!(page["more"], true);
+        after = next.to_owned();
+    }
+    assert_eq!(ids, (1..=20).collect::<Vec<_>>());
+    let sorted = door.get("/tables/person/rows?order=-id").json();
+    assert_eq!((&sorted["more"], &sorted["next"]), (&json!(true), &json!(null)));
+    let groups = door.get("/tables/person/aggregate?group=id&values=max(photo)").json();
+    assert!(groups["more"] == true && groups["rows"].as_array().unwrap().len() < 7, "{groups}");
+    let sql = r#"{"sql":"SELECT hex(zeroblob(1000)) FROM person"}"#;
+    let rows = door.send("POST", "/sql", sql).ok(200).json();
+    assert!(rows["more"] == true && rows["rows"].as_array().unwrap().len() < 7);
+    let lines = "{\"name\":\"x\"}\n".repeat(5_000);
+    let media = [("content-type", "application/x-ndjson")];
+    let import =
+        |query: &str| door.ask("POST", &format!("/tables/person/import{query}"), &media, &lines);
+    let refused = import("?outcomes&commit=0");
+    assert_eq!(refused.is(422, "OutOfRange").json()["committed"], 0);
+    assert_eq!(door.get("/tables/person/rows?total&limit=1").json()["total"], 20);
+    assert_eq!(import("").ok(200).json()["inserted"], 5_000);
+}
+
+#[test]
+fn pages_without_rows_and_keys_without_values() {
+    let engine = Sqlite::open_memory().unwrap();
+    let sql = "CREATE TABLE t (k TEXT PRIMARY KEY, v)";
+    engine.session().unwrap().execute(sql, &[]).unwrap();
+    let sql = "INSERT INTO t VALUES (NULL, 1), (NULL, 2), ('', 3), ('a', 4)";
+    engine.session().unwrap().execute(sql, &[]).unwrap();
+    let door = Door::with(Settings::default(), Arc::new(engine));
+    let none = door.get("/tables/t/rows?limit=0&total").ok(200).json();
+    assert_eq!(none, json!({"rows":[], "more":false, "total":4}));
+    // Where a NULL is, nobody can be told to go on behind it.
+    let first = door.get("/tables/t/rows?limit=1").ok(200).json();
+    assert_eq!((&first["more"], &first["next"]), (&json!(true), &json!(null)));
+    let third = door.get("/tables/t/rows?limit=3").ok(200).json();
+    assert_eq!(third["next"], "");
+    let rest = door.get("/tables/t/rows?limit=3&after=").ok(200).json();
+    assert_eq!(rest["rows"], json!([{"k":"a", "v":4}]));
+}
+
+#[test]
+fn a_patch_that_says_nothing_changes_nothing() {
+    for engine in [sqlite(), memory()] {
+        let door = Door::with(Settings::default(), engine);
+        let made = door.send("POST", "/tables/note/rows", r#"{"text":"one"}"#);
+        let patched = door.send("PATCH", "/tables/note/rows/1", "{}");
+        assert_eq!(patched.ok(200).text, made.text);
+        door.send("PATCH", "/tables/note/rows/2", "{}").is(404, "NotFound");
+    }
+}
+
+#[test]
+fn what_a_client_wants_most_it_gets() {
+    let door = Door::open();
+    let form = |accept: &str| {
+        let reply = door.ask("GET", "/tables/person/export", &[("accept", accept)], "");
+        reply.header("content-type").split(';').next().unwrap().to_owned()
+    };
+    for (accept, media) in [
+        ("*/*", "application/x-ndjson"),
+        ("text/*", "text/csv"),
+        ("text/csv;q=0.1, application/json", "application/json"),
+        ("application/json;q=0.5, text/csv;q=0.9", "text/csv"),
+        ("application/x-ndjson;q=0, */*;q=0.1", "text/csv"),
+        ("text/csv;q=0, text/*", "application/problem+json"),
+        ("image/png", "application/problem+json"),
+    ] {
+        assert_eq!(form(accept), media, "{accept}");
     }
 }
 

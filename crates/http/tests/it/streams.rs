@@ -73,9 +73,16 @@ fn csv_is_read_by_its_header() {
         ("name,name\na,b\n", "Syntax"),
         ("name,balance\na\n", "Syntax"),
         ("name,balance\na,x\n", "Mismatch"),
+        ("name,balance\n\"a,1\n", "Syntax"),
+        ("\"name\n", "Syntax"),
     ] {
         let reply = door.ask("POST", "/tables/person/import", &CSV, text);
         assert_eq!(reply.json()["kind"], kind, "{text}: {reply:?}");
+        assert_eq!(reply.text.contains("left open"), text.contains('"'), "{reply:?}");
+    }
+    for (text, rows) in [("", 0), ("name", 0), ("name\n\"a\n\"", 1), ("name\na\nb\n", 2)] {
+        let reply = door.ask("POST", "/tables/person/import", &CSV, text);
+        assert_eq!(reply.ok(200).json()["inserted"], rows, "{text}");
     }
 }
 
@@ -139,6 +146,8 @@ fn sums_and_counts_of_groups() {
         "values=burn(id)",
         "values=sum(nobody)",
         "group=nobody",
+        "group=id,id",
+        "values=sum(id),sum(ID)",
         "order=name",
     ] {
         let reply = door.get(&format!("/tables/person/aggregate?{wrong}"));

@@ -1,6 +1,7 @@
 //! The door under TLS.
 
 use crate::client::{Door, TOKEN, memory};
+use crate::journal::Lines;
 use bobak_http::HttpServer;
 use serde_json::json;
 use std::io::{Read, Write};
@@ -11,16 +12,17 @@ use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// A door whose certificate a new authority has signed, and the authority's own, as PEM.
-fn door() -> (Door, String) {
+fn door() -> (Door, String, Lines) {
     let folder = tempfile::tempdir().unwrap();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let [chain, key] = ["chain.pem", "key.pem"].map(|name| folder.path().join(name));
     std::fs::write(&chain, made.cert.pem()).unwrap();
     std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     let builder = HttpServer::builder().shared_database("main", memory()).tls(&chain, &key);
-    let mut door = Door::of(builder);
+    let lines = Lines::default();
+    let mut door = Door::of(lines.of(builder));
     door.home = format!("https://localhost:{}", door.server.addresses()[0].port());
-    (door, made.cert.pem())
+    (door, made.cert.pem(), lines)
 }
 
 /// A client that trusts nobody else.
@@ -36,7 +38,7 @@ fn trusting(pem: &str) -> Agent {
 
 #[test]
 fn a_client_that_trusts_the_certificate_works_as_without() {
-    let (mut door, pem) = door();
+    let (mut door, pem, _) = door();
     door.agent = trusting(&pem);
     let name = "x".repeat(20);
     for _ in 0..3 {
@@ -52,15 +54,16 @@ fn a_client_that_trusts_the_certificate_works_as_without() {
 
 #[test]
 fn a_client_that_does_not_trust_it_stays_away() {
-    let (door, _) = door();
+    let (door, _, lines) = door();
     let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let asked = trusting(&other.cert.pem()).get(format!("{}/health", door.home)).call();
     assert!(asked.is_err(), "{asked:?}");
+    lines.has("127.0.0.1 ", "no TLS");
 }
 
 #[test]
 fn who_speaks_no_tls_is_cut_off_and_harms_nobody() {
-    let (mut door, pem) = door();
+    let (mut door, pem, lines) = door();
     let mut plain = TcpStream::connect(door.server.addresses()[0]).unwrap();
     plain.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let silent = plain.try_clone().unwrap();
@@ -70,6 +73,7 @@ fn who_speaks_no_tls_is_cut_off_and_harms_nobody() {
     // It may be told so in TLS's own words; then the line is cut.
     let _ = plain.read_to_end(&mut said);
     assert!(!String::from_utf8_lossy(&said).contains("person"), "{said:?}");
+    lines.has("127.0.0.1 ", "no TLS");
     door.agent = trusting(&pem);
     door.get("/tables").ok(200);
     drop(silent);

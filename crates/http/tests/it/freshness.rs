@@ -1,0 +1,60 @@
+//! Tables that change while they are used: whoever changes them, the next request sees them as they
+//! are.
+
+use crate::client::{Door, sqlite};
+use crate::doors::settings;
+use bobak_core::Engine;
+use bobak_http::SqlAccess;
+use serde_json::json;
+use std::sync::Arc;
+
+fn door() -> (Arc<dyn Engine>, Door) {
+    let engine = sqlite();
+    let settings = settings(|settings| settings.sql = SqlAccess::Write);
+    (Arc::clone(&engine), Door::with(settings, engine))
+}
+
+#[test]
+fn what_another_program_changes_is_seen_at_once() {
+    let (engine, door) = door();
+    let run = |sql: &str| engine.session().unwrap().execute(sql, &[]).unwrap();
+    door.send("POST", "/tables/seat/rows", r#"{"row":"a","number":1,"guest":"x"}"#).ok(201);
+    run("ALTER TABLE seat ADD COLUMN extra TEXT");
+    assert_eq!(door.get("/tables/seat/rows?filter=extra+is+null").ok(200).json()["more"], false);
+    run("ALTER TABLE seat ADD COLUMN third TEXT");
+    door.send("PATCH", "/tables/seat/rows/a,1", r#"{"third":"y"}"#).ok(200);
+    run("ALTER TABLE seat ADD COLUMN fourth TEXT");
+    door.send("POST", "/tables/seat/rows", r#"{"row":"b","number":1,"fourth":"z"}"#).ok(201);
+    for column in ["third", "extra", "fourth"] {
+        run(&format!("ALTER TABLE seat DROP COLUMN {column}"));
+        let row = door.get("/tables/seat/rows/a,1").ok(200).json();
+        assert!(row["guest"] == "x" && row[column].is_null(), "{row}");
+    }
+    door.send("PATCH", "/tables/seat/rows/a,1", r#"{"extra":"y"}"#).is(400, "Schema");
+    for path in ["/rows", "/rows/a,1", "/export", "/aggregate"] {
+        run(
+            "CREATE TABLE IF NOT EXISTS late (row TEXT, number INTEGER, PRIMARY KEY (row, number))",
+        );
+        door.get("/tables/late/rows").ok(200);
+        run("DROP TABLE late");
+        door.get(&format!("/tables/late{path}")).is(404, "NotFound");
+    }
+}
+
+#[test]
+fn what_is_changed_by_sql_is_seen_at_once() {
+    let (_, door) = door();
+    let sql = |sql: &str| {
+        door.send("POST", "/sql", &json!({ "sql": sql }).to_string()).ok(200);
+    };
+    door.get("/tables/late/rows").is(404, "NotFound");
+    sql("CREATE TABLE late (id INTEGER PRIMARY KEY, a TEXT)");
+    door.send("POST", "/tables/late/rows", r#"{"a":"x"}"#).ok(201);
+    sql("ALTER TABLE late RENAME COLUMN a TO b");
+    assert_eq!(door.get("/tables/late/rows/1").ok(200).json(), json!({"id":1, "b":"x"}));
+    sql("ALTER TABLE late ADD COLUMN c INTEGER");
+    let row = door.get("/tables/late/rows/1").ok(200).json();
+    assert_eq!(row, json!({"id":1, "b":"x", "c":null}), "no error has told that it is there");
+    sql("DROP TABLE late");
+    door.get("/tables/late/rows").is(404, "NotFound");
+}
