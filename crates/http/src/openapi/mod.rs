@@ -1,11 +1,12 @@
 //! The OpenAPI 3.1 document of a database: made when it is asked for, of the tables that are there
 //! then, and that who asks may see.
 
+mod examples;
 mod parts;
 mod schema;
 mod table;
 
-use self::parts::{answer, body, json_of, operation, problem, query, reference};
+use self::parts::{answer, body, each_line, json_of, operation, problem, query, reference};
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::model::Model;
@@ -19,14 +20,17 @@ pub(crate) async fn openapi(call: &mut Call) -> Result<Answer, Problem> {
     call.parameters.finish()?;
     let model = call.base.model().await?;
     let home = call.head.uri.path().strip_suffix("/openapi.json").unwrap_or_default();
-    let document = document(&model, home, call.guest.sql);
+    let loose = !matches!(call.base.engine.name(), "memory" | "postgres" | "mysql" | "mariadb");
+    let document = document(&model, home, call.guest.sql, loose);
     let text = serde_json::to_string(&document).map_err(|error| {
         bobak_core::Error::new(bobak_core::ErrorKind::Engine, error.to_string())
     })?;
     Ok(Answer::json(StatusCode::OK, text))
 }
 
-fn document(model: &Model, home: &str, sql: SqlAccess) -> Value {
+/// In a `loose` engine other programs may have stored values of any type in any column: SQLite keeps
+/// nobody from it.
+fn document(model: &Model, home: &str, sql: SqlAccess, loose: bool) -> Value {
     let mut paths = Map::new();
     let mut schemas = common_schemas();
     if home.is_empty() {
@@ -35,8 +39,9 @@ fn document(model: &Model, home: &str, sql: SqlAccess) -> Value {
     database_paths(&mut paths, sql);
     for table in model.sorted() {
         table::paths(&mut paths, table);
-        schema::components(&mut schemas, table);
+        schema::components(&mut schemas, table, loose);
     }
+    schemas.insert("bobak.Operation".to_owned(), schema::operations(model));
     let server = if home.is_empty() { "/" } else { home };
     json!({
         "openapi": "3.1.0",
@@ -46,7 +51,7 @@ fn document(model: &Model, home: &str, sql: SqlAccess) -> Value {
             "description": "The tables of a database. Numbers are exact in the text: 64-bit \
                 integers and money are JSON numbers, which readers that make floats of them may \
                 round; `numbers=text` has them written as strings, and strings are taken for them \
-                always.",
+                always. What is above all range, `inf`, is a string.",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": server}],
@@ -67,7 +72,7 @@ fn server_paths(paths: &mut Map<String, Value>) {
     let health = json!({"type": "object", "properties": {"status": {"type": "string"}}});
     let mut get = operation("health", "Whether the server answers", vec![]);
     get["security"] = json!([]);
-    get["responses"]["200"] = answer("It does", json_of(health));
+    get["responses"] = json!({"200": answer("It does", json_of(health))});
     paths.insert("/health".to_owned(), json!({"get": get}));
     let mut get = operation("metrics", "Counters, as Prometheus reads them", vec![]);
     get["responses"]["200"] =
@@ -102,15 +107,17 @@ fn database_paths(paths: &mut Map<String, Value>, sql: SqlAccess) {
         "Writes to several tables, one a line: all of them or none, unless commit says otherwise",
         table::load_parameters(0),
     );
-    post["requestBody"] = body(json!({"application/x-ndjson": {
-        "schema": {"type": "string", "description": "On each line a bobak.Operation"},
-    }}));
+    let media = "application/x-ndjson";
+    let lines = each_line(media, "A write on each line", "bobak.Operation");
+    post["requestBody"] = body(json!({media: {"schema": lines}}));
     post["responses"]["200"] = answer("What became of them", json_of(reference("bobak.Report")));
     problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
     paths.insert("/batch".to_owned(), json!({"post": post}));
     if sql != SqlAccess::None {
         let mut post = operation("sql", "Runs one SQL statement", vec![query::numbers()]);
         post["requestBody"] = body(json_of(reference("bobak.Statement")));
+        let example = json!({"sql": "SELECT 1 AS one"});
+        post["requestBody"]["content"]["application/json"]["example"] = example;
         post["responses"]["200"] = answer("Its rows", json_of(reference("bobak.Rows")));
         problem(&mut post, &[400, 409, 413, 415, 422, 501]);
         paths.insert("/sql".to_owned(), json!({"post": post}));
@@ -138,16 +145,6 @@ fn common_schemas() -> Map<String, Value> {
                 "failed": count(),
                 "errors": {"type": "array", "items": reference("bobak.Problem")},
                 "outcomes": {"type": "array", "items": {"type": "object"}},
-            },
-        },
-        "bobak.Operation": {
-            "type": "object",
-            "required": ["op", "table", "row"],
-            "additionalProperties": false,
-            "properties": {
-                "op": {"enum": ["insert", "ignore", "replace", "upsert", "update", "delete"]},
-                "table": text(),
-                "row": {"type": "object"},
             },
         },
         "bobak.Table": {

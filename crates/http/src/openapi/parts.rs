@@ -9,7 +9,13 @@ pub(super) fn operation(id: &str, summary: &str, parameters: Vec<Value>) -> Valu
         operation["parameters"] = Value::Array(parameters);
     }
     problem(&mut operation, &[401, 403, 429, 500, 503, 504]);
+    // What an engine that is full, far away or can do less may say.
+    operation["responses"]["default"] = answer("Another problem", problem_content());
     operation
+}
+
+fn problem_content() -> Value {
+    json!({"application/problem+json": {"schema": reference("bobak.Problem")}})
 }
 
 /// Adds the answers that tell of problems.
@@ -17,8 +23,7 @@ pub(super) fn problem(operation: &mut Value, statuses: &[u16]) {
     for status in statuses {
         let name = hyper::StatusCode::from_u16(*status).ok();
         let name = name.and_then(|status| status.canonical_reason()).unwrap_or("Error");
-        let problem = json!({"application/problem+json": {"schema": reference("bobak.Problem")}});
-        operation["responses"][status.to_string()] = answer(name, problem);
+        operation["responses"][status.to_string()] = answer(name, problem_content());
     }
 }
 
@@ -36,6 +41,14 @@ pub(super) fn body(content: Value) -> Value {
 
 pub(super) fn json_of(schema: Value) -> Value {
     json!({"application/json": {"schema": schema}})
+}
+
+/// The schema of a body with a value of a component on each line.
+pub(super) fn each_line(media: &str, description: &str, component: &str) -> Value {
+    json!({
+        "type": "string", "description": description,
+        "contentMediaType": media, "contentSchema": reference(component),
+    })
 }
 
 pub(super) fn reference(name: &str) -> Value {
@@ -65,7 +78,7 @@ pub(super) mod query {
     pub fn numbers() -> Value {
         choice(
             "numbers",
-            "text: 64-bit integers and money are strings in the answer, unlike in its schema",
+            "text: 64-bit integers and money are strings in the answer, whatever their size",
             &["exact", "text"],
         )
     }

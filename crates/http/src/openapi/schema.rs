@@ -2,9 +2,10 @@
 
 use super::parts::reference;
 use crate::json::{Numbers, write_cell};
-use crate::model::{Absent, Table};
+use crate::model::{Absent, Model, Table};
 use bobak_core::{ColumnSchema, Role, Type};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// A name as components may have it: letters, digits, `.`, `-`, `_`; other bytes as `_` and two
 /// digits. A `_` is doubled, so that no two names meet.
@@ -23,13 +24,16 @@ pub(super) fn component(name: &str) -> String {
 
 /// Adds the schemas of a table: `name`, of which an answer may have a part; `name.row`, a whole
 /// one; `name.new`, what makes a row; `name.list`.
-pub(super) fn components(schemas: &mut Map<String, Value>, table: &Table) {
+pub(super) fn components(schemas: &mut Map<String, Value>, table: &Table, loose: bool) {
     let name = component(table.schema.name());
     let columns = table.schema.columns();
     let (mut read, mut written) = (Map::new(), Map::new());
-    for column in columns {
-        read.insert(column.name.to_string(), of(column, false));
-        written.insert(column.name.to_string(), of(column, true));
+    for (place, column) in columns.iter().enumerate() {
+        // SQLite lets NULL into keys, but for integers.
+        let in_key = table.schema.key().contains(&place) && !table.schema.has_integer_key();
+        let of_file = loose.then(|| as_found(column, in_key));
+        read.insert(column.name.to_string(), of_file.unwrap_or_else(|| of(column)));
+        written.insert(column.name.to_string(), of(column));
     }
     let all: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
     let wanted: Vec<&str> = columns
@@ -63,10 +67,56 @@ pub(super) fn components(schemas: &mut Map<String, Value>, table: &Table) {
     );
 }
 
-/// The schema of a column's values. Those of a request may be strings too where readers of numbers
-/// might round.
-fn of(column: &ColumnSchema, written: bool) -> Value {
-    let mut schema = of_type(column.ty, written);
+/// The schema of a line of a batch: which tables there are, and what their rows are like.
+pub(super) fn operations(model: &Model) -> Value {
+    let line = |operations: &[&str], table: Value, row: Value| {
+        json!({
+            "type": "object",
+            "required": ["op", "table", "row"],
+            "additionalProperties": false,
+            "properties": {"op": {"enum": operations}, "table": table, "row": row},
+        })
+    };
+    let (whole, part) = (["insert", "ignore", "replace", "upsert"], ["update", "delete"]);
+    let of_table = |table: &&Arc<Table>| {
+        let (name, label) = (component(table.schema.name()), json!({"const": table.schema.name()}));
+        let rows = ["new", "patch"].map(|kind| reference(&format!("{name}.{kind}")));
+        let [new, patch] = rows;
+        [line(&whole, label.clone(), new), line(&part, label, patch)]
+    };
+    let all: Vec<Value> = model.sorted().iter().flat_map(of_table).collect();
+    if all.is_empty() {
+        return line(&whole, json!({"type": "string"}), json!({"type": "object"}));
+    }
+    json!({"anyOf": all})
+}
+
+/// The schema of what may be found in a column: of a value of its type, or of whatever another
+/// program has stored there.
+fn as_found(column: &ColumnSchema, in_key: bool) -> Value {
+    let mut schema = of(column);
+    let other = match column.ty {
+        Type::Json | Type::Any => return schema,
+        // Bytes are strings too.
+        Type::Text => json!({"type": ["string", "null"]}),
+        _ => json!({"type": ["string", "number", "null"]}),
+    };
+    if column.ty == Type::Text && column.max_chars.is_none() && (column.nullable || !in_key) {
+        return schema;
+    }
+    let mut outer = json!({});
+    for outside in ["default", "description"] {
+        if let Some(value) = schema.as_object_mut().and_then(|schema| schema.remove(outside)) {
+            outer[outside] = value;
+        }
+    }
+    outer["anyOf"] = json!([schema, other]);
+    outer
+}
+
+/// The schema of a column's values. Numbers that readers might round may be strings too.
+fn of(column: &ColumnSchema) -> Value {
+    let mut schema = of_type(column.ty);
     if let Some(most) = column.max_chars.filter(|_| column.ty == Type::Text) {
         schema["maxLength"] = json!(most);
     }
@@ -77,7 +127,9 @@ fn of(column: &ColumnSchema, written: bool) -> Value {
             Value::Array(all) => all,
             one => vec![one],
         };
-        all.push(json!("null"));
+        if !all.iter().any(|ty| ty == "null") {
+            all.push(json!("null"));
+        }
         *types = Value::Array(all);
     }
     if let Some(default) = &column.default {
@@ -99,8 +151,8 @@ fn of(column: &ColumnSchema, written: bool) -> Value {
     schema
 }
 
-fn of_type(ty: Type, written: bool) -> Value {
-    let wide = |number: &str| if written { json!([number, "string"]) } else { json!(number) };
+fn of_type(ty: Type) -> Value {
+    let wide = |number: &str| json!([number, "string"]);
     match ty {
         Type::Bool => json!({"type": "boolean"}),
         Type::I64 | Type::U64 => json!({"type": wide("integer"), "format": "int64"}),
@@ -108,8 +160,8 @@ fn of_type(ty: Type, written: bool) -> Value {
             "type": wide("number"), "format": "decimal",
             "description": "Money, exact to four decimals",
         }),
-        Type::F32 => json!({"type": "number", "format": "float"}),
-        Type::F64 => json!({"type": "number", "format": "double"}),
+        Type::F32 => json!({"type": wide("number"), "format": "float"}),
+        Type::F64 => json!({"type": wide("number"), "format": "double"}),
         Type::Text => json!({"type": "string"}),
         Type::Bytes => json!({"type": "string", "contentEncoding": "base64"}),
         Type::Uuid => json!({"type": "string", "format": "uuid"}),

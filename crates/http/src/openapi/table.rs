@@ -1,6 +1,7 @@
 //! The paths of a table.
 
-use super::parts::{answer, body, empty, json_of, operation, problem, query, reference};
+use super::examples;
+use super::parts::{answer, body, each_line, empty, json_of, operation, problem, query, reference};
 use super::schema::component;
 use crate::key::escape;
 use crate::model::Table;
@@ -14,15 +15,19 @@ pub(super) fn paths(paths: &mut Map<String, Value>, table: &Table) {
     get["responses"]["200"] = answer("The table", json_of(reference("bobak.Table")));
     problem(&mut get, &[404]);
     paths.insert(home.clone(), json!({"get": get}));
-    let rows = json!({"get": list(&name), "post": create(&name)});
-    paths.insert(format!("{home}/rows"), rows);
-    paths.insert(format!("{home}/rows/{{key}}"), row(&name, table));
     let of_row = json!({"parameters": [key(table)], "get": history(&name)});
-    paths.insert(format!("{home}/rows/{{key}}/history"), of_row);
-    paths.insert(format!("{home}/export"), json!({"get": export(&name)}));
-    paths.insert(format!("{home}/import"), json!({"post": import(&name)}));
-    paths.insert(format!("{home}/changes"), json!({"get": changes(&name)}));
-    paths.insert(format!("{home}/aggregate"), json!({"get": aggregate(&name)}));
+    for (rest, mut path) in [
+        ("rows", json!({"get": list(&name), "post": create(&name)})),
+        ("rows/{key}", row(&name, table)),
+        ("rows/{key}/history", of_row),
+        ("export", json!({"get": export(&name)})),
+        ("import", json!({"post": import(&name)})),
+        ("changes", json!({"get": changes(&name)})),
+        ("aggregate", json!({"get": aggregate(&name)})),
+    ] {
+        examples::add(&mut path, table);
+        paths.insert(format!("{home}/{rest}"), path);
+    }
 }
 
 fn selection() -> Vec<Value> {
@@ -49,7 +54,7 @@ pub(super) fn load_parameters(commit: u64) -> Vec<Value> {
 }
 
 fn tagged(mut answer: Value) -> Value {
-    let tag = json!({"description": "The row's tag", "schema": {"type": "string"}});
+    let tag = json!({"description": "The tag of what is there", "schema": {"type": "string"}});
     answer["headers"] = json!({"ETag": tag});
     answer
 }
@@ -82,7 +87,8 @@ fn create(name: &str) -> Value {
 }
 
 fn created(name: &str) -> Value {
-    let mut created = tagged(answer("The new row", json_of(reference(&format!("{name}.row")))));
+    let what = "The new row; nothing where none is wanted, or it can't be read";
+    let mut created = tagged(answer(what, json_of(reference(&format!("{name}.row")))));
     created["headers"]["Location"] =
         json!({"description": "The row's path", "schema": {"type": "string"}});
     created
@@ -182,13 +188,12 @@ fn export(name: &str) -> Value {
     parameters.push(query::numbers());
     let mut get = operation(&format!("export_{name}"), "All rows, as a stream", parameters);
     let rows = json!({"type": "array", "items": reference(name)});
-    let text =
-        |description: &str| json!({"schema": {"type": "string", "description": description}});
+    let lines = |media, what| json!({"schema": each_line(media, what, name)});
     get["responses"]["200"] = answer(
         "The rows of one moment",
         json!({
-            "application/x-ndjson": text("A row on each line"),
-            "text/csv": text("RFC 4180, with a header"),
+            "application/x-ndjson": lines("application/x-ndjson", "A row on each line"),
+            "text/csv": lines("text/csv", "RFC 4180, with a header"),
             "application/json": {"schema": rows},
         }),
     );
@@ -202,11 +207,11 @@ fn import(name: &str) -> Value {
     parameters.extend(load_parameters(10_000));
     parameters.push(query::text("null", "What stands for NULL in CSV"));
     let mut post = operation(&format!("import_{name}"), "Many rows, as a stream", parameters);
-    let text =
-        |description: String| json!({"schema": {"type": "string", "description": description}});
+    let new = format!("{name}.new");
+    let lines = |media, what| json!({"schema": each_line(media, what, &new)});
     post["requestBody"] = body(json!({
-        "application/x-ndjson": text(format!("On each line a {name}.new")),
-        "text/csv": text("RFC 4180, with a header".to_owned()),
+        "application/x-ndjson": lines("application/x-ndjson", "A row on each line"),
+        "text/csv": lines("text/csv", "RFC 4180, with a header"),
     }));
     post["responses"]["200"] = answer("What became of them", json_of(reference("bobak.Report")));
     problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
@@ -272,6 +277,7 @@ fn aggregate(name: &str) -> Value {
     parameters.push(query::text("values", values));
     parameters.push(query::text("group", "The columns that rows are grouped by"));
     parameters.push(query::numbers());
+    parameters.push(query::header("If-None-Match", "The tag of sums that are there already"));
     let summary = "Counts and sums, of all rows or of groups";
     let mut get = operation(&format!("aggregate_{name}"), summary, parameters);
     let rows = json!({"type": "array", "items": {"type": "object"}});
@@ -281,6 +287,7 @@ fn aggregate(name: &str) -> Value {
         "properties": {"rows": rows, "more": {"type": "boolean"}},
     });
     get["responses"]["200"] = tagged(answer("A row for each group", json_of(groups)));
+    get["responses"]["304"] = empty("They are as they were");
     problem(&mut get, &[400, 404, 422, 501]);
     get
 }

@@ -3,6 +3,7 @@
 
 mod bad_input; // bombs, clients that drip, and what refusals could give away
 mod client; // a server with a few tables, and a client of it
+mod described; // a client made of nothing but the document
 mod document; // the OpenAPI document: valid, and true for every operation
 mod doors; // doors, limits, clients that do not behave
 mod events; // live changes

@@ -1,0 +1,56 @@
+//! Examples of the parameters whose text has a form of its own: with them a program can call what it
+//! knows nothing about.
+
+use crate::model::Table;
+use serde_json::{Value, json};
+
+/// Adds examples to the operations of a path; and the columns of the key, in order, to parameters
+/// that are keys.
+pub(super) fn add(path: &mut Value, table: &Table) {
+    let columns = table.schema.columns();
+    let key = table.schema.key().iter().filter_map(|&place| columns.get(place));
+    let key: Vec<&str> = key.map(|column| &*column.name).collect();
+    let Some(path) = path.as_object_mut() else { return };
+    for (method, part) in path {
+        let parameters = if method == "parameters" { part } else { &mut part["parameters"] };
+        let Some(parameters) = parameters.as_array_mut() else { continue };
+        let groups = parameters.iter().any(|parameter| parameter["name"] == "group");
+        for parameter in parameters {
+            let name = parameter["name"].as_str().unwrap_or_default().to_owned();
+            match name.as_str() {
+                "key" | "after" => parameter["x-key"] = json!(key),
+                // Groups are sorted by what they are grouped by.
+                "order" if groups => {}
+                name => {
+                    if let Some(example) = example(name, key.first()) {
+                        parameter["example"] = json!(example);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn example(name: &str, column: Option<&&str>) -> Option<String> {
+    let fixed = match name {
+        "null" => Some("NULL"),
+        "If-Match" | "If-None-Match" => Some("*"),
+        "Prefer" => Some("return=minimal"),
+        "Last-Event-ID" => Some("0"),
+        _ => None,
+    };
+    if let Some(fixed) = fixed {
+        return Some(fixed.to_owned());
+    }
+    // Lists of columns have no quotes for names that hold their marks.
+    let column = *column?;
+    let is_plain = |c: char| !matches!(c, ',' | '(' | ')' | '-') && !c.is_whitespace();
+    let plain = column.chars().all(is_plain).then_some(column);
+    match name {
+        "filter" => Some(format!("\"{}\" is not null", column.replace('"', "\"\""))),
+        "columns" | "group" => plain.map(str::to_owned),
+        "order" => plain.map(|column| format!("-{column}")),
+        "values" => plain.map(|column| format!("count,max({column})")),
+        _ => None,
+    }
+}

@@ -1,0 +1,260 @@
+//! A client made of nothing but an OpenAPI document: it calls what stands there, with what stands
+//! there, and holds each answer against what is promised.
+
+use crate::client::{Door, Reply};
+use boon::{Compiler, SchemaIndex, Schemas};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+const HERE: &str = "https://test.example/openapi.json";
+
+pub struct Operation<'d> {
+    pub path: &'d str,
+    pub method: &'d str,
+    pub schema: &'d Value,
+    pointer: String,
+}
+
+pub fn operations(document: &Value) -> impl Iterator<Item = Operation<'_>> {
+    let paths = document["paths"].as_object().unwrap().iter();
+    paths.flat_map(|(path, item)| {
+        let methods = item.as_object().unwrap().iter().filter(|(name, _)| *name != "parameters");
+        methods.map(move |(method, schema)| {
+            let escaped = path.replace('~', "~0").replace('/', "~1");
+            let pointer = format!("/paths/{escaped}/{method}");
+            Operation { path, method, schema, pointer }
+        })
+    })
+}
+
+/// Calls every operation with each of its bodies, with and without each of its parameters, and gives
+/// the statuses. Only what the document says is sent, so nothing may be called wrong.
+pub fn call_all(door: &Door) -> Vec<u16> {
+    let document = door.get("/openapi.json").ok(200).json();
+    let checker = Checker::new(&document);
+    let mut statuses = Vec::new();
+    for round in ["post", "put", "patch", "get", "delete"] {
+        let mut all: Vec<_> = operations(&document).filter(|o| o.method == round).collect();
+        // One by one before many: else the rows are there already.
+        all.sort_by_key(|operation| !operation.path.ends_with("/rows"));
+        for operation in all {
+            let path = path_of(&document, &operation);
+            for (media, body) in bodies(&document, operation.schema) {
+                for (query, header) in parameters(&document, &operation) {
+                    let media = media.map(|media| ("content-type", media));
+                    let header =
+                        header.as_ref().map(|(name, value)| (name.as_str(), value.as_str()));
+                    let headers: Vec<_> = media.into_iter().chain(header).collect();
+                    let url = format!("{path}{query}");
+                    let reply = door.ask(&round.to_uppercase(), &url, &headers, &body);
+                    let called = format!("{round} {url} {headers:?} {body}");
+                    assert!(reply.status < 500 && reply.status != 400, "{called}: {reply:?}");
+                    checker.check(&operation, &reply);
+                    statuses.push(reply.status);
+                }
+            }
+        }
+    }
+    statuses
+}
+
+fn resolve<'v>(document: &'v Value, schema: &'v Value) -> &'v Value {
+    match schema["$ref"].as_str() {
+        Some(name) => document.pointer(name.trim_start_matches('#')).unwrap(),
+        None => schema,
+    }
+}
+
+/// A value of a schema.
+fn sample(document: &Value, schema: &Value) -> Value {
+    let schema = resolve(document, schema);
+    if let Some(words) = schema["enum"].as_array() {
+        return words[0].clone();
+    }
+    if !schema["const"].is_null() {
+        return schema["const"].clone();
+    }
+    let kind = match &schema["type"] {
+        Value::Array(all) => all[0].as_str().unwrap(),
+        kind => kind.as_str().unwrap_or("any"),
+    };
+    match (kind, schema["format"].as_str().unwrap_or_default()) {
+        ("object", _) => {
+            let members = schema["properties"].as_object().into_iter().flatten();
+            members.map(|(name, member)| (name.clone(), sample(document, member))).collect()
+        }
+        ("array", _) => json!([]),
+        ("boolean", _) => json!(true),
+        ("integer", _) => json!(1),
+        ("number", _) => json!(1.5),
+        ("null", _) => json!(null),
+        ("string", "date") => json!("2024-02-29"),
+        ("string", "date-time") => json!("2024-02-29T12:00:00Z"),
+        ("string", "uuid") => json!("01234567-89ab-cdef-0123-456789abcdef"),
+        ("string", _) if schema["contentEncoding"] == "base64" => json!("AAH/"),
+        ("string", _) => json!("x"),
+        _ => json!({"a": [1]}),
+    }
+}
+
+/// A value as text.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The key of the row that the sample of a new one makes.
+fn key_of(document: &Value, table: &str, names: &Value) -> String {
+    let create = &document["paths"][format!("{table}/rows")]["post"];
+    let new = sample(document, &create["requestBody"]["content"]["application/json"]["schema"]);
+    let names = names.as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+    let parts: Vec<String> = names.map(|name| escaped(&plain(&new[name]))).collect();
+    parts.join(",")
+}
+
+fn escaped(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+fn table_of<'d>(operation: &Operation<'d>) -> &'d str {
+    let parts: Vec<_> = operation.path.match_indices('/').map(|(at, _)| at).collect();
+    &operation.path[..parts.get(2).copied().unwrap_or(operation.path.len())]
+}
+
+fn path_of(document: &Value, operation: &Operation<'_>) -> String {
+    let item = &document["paths"][operation.path];
+    match item["parameters"][0]["x-key"] {
+        Value::Null => operation.path.to_owned(),
+        ref names => {
+            let key = key_of(document, table_of(operation), names);
+            operation.path.replace("{key}", &key)
+        }
+    }
+}
+
+fn bodies<'d>(document: &Value, operation: &'d Value) -> Vec<(Option<&'d str>, String)> {
+    let Some(contents) = operation["requestBody"]["content"].as_object() else {
+        return vec![(None, String::new())];
+    };
+    let body = |(media, content): (&'d String, &'d Value)| {
+        let text = match &content["example"] {
+            Value::Null => text_of(document, &content["schema"]),
+            example => example.to_string(),
+        };
+        (Some(media.as_str()), text)
+    };
+    contents.iter().map(body).collect()
+}
+
+/// A body: lines, where the schema is that of lines.
+fn text_of(document: &Value, schema: &Value) -> String {
+    let line = resolve(document, &schema["contentSchema"]);
+    if line.is_null() {
+        return sample(document, schema).to_string();
+    }
+    if schema["contentMediaType"] != "text/csv" {
+        let one = vec![line.clone()];
+        let kinds = line["anyOf"].as_array().unwrap_or(&one);
+        return kinds.iter().map(|kind| format!("{}\n", sample(document, kind))).collect();
+    }
+    let row = sample(document, line);
+    let (names, fields): (Vec<_>, Vec<_>) = row.as_object().unwrap().iter().unzip();
+    let field = |value: &Value| format!("\"{}\"", plain(value).replace('"', "\"\""));
+    let fields: Vec<_> = fields.into_iter().map(field).collect();
+    let names: Vec<_> = names.into_iter().map(|name| field(&json!(name))).collect();
+    format!("{}\r\n{}\r\n", names.join(","), fields.join(","))
+}
+
+/// No parameters, and then each alone: what stands behind the path, and a header.
+fn parameters(
+    document: &Value,
+    operation: &Operation<'_>,
+) -> Vec<(String, Option<(String, String)>)> {
+    let mut all = vec![(String::new(), None)];
+    for parameter in operation.schema["parameters"].as_array().into_iter().flatten() {
+        let name = parameter["name"].as_str().unwrap();
+        let schema = &parameter["schema"];
+        let values: Vec<String> = match (&schema["enum"], schema["type"].as_str()) {
+            (Value::Array(words), _) => words.iter().map(plain).collect(),
+            (_, Some("integer")) => vec!["1".to_owned()],
+            (_, Some("boolean")) => vec!["true".to_owned()],
+            _ if !parameter["x-key"].is_null() => {
+                vec![key_of(document, table_of(operation), &parameter["x-key"])]
+            }
+            // What has no example, its description tells to people.
+            _ => parameter["example"].as_str().map(str::to_owned).into_iter().collect(),
+        };
+        for value in values {
+            all.push(match parameter["in"].as_str() {
+                Some("header") => (String::new(), Some((name.to_owned(), value))),
+                _ => (format!("?{name}={}", escaped(&value)), None),
+            });
+        }
+    }
+    all
+}
+
+/// Holds answers against the document.
+pub struct Checker<'d> {
+    document: &'d Value,
+    /// By the place of the schema.
+    compiled: RefCell<HashMap<String, (Schemas, SchemaIndex)>>,
+}
+
+impl<'d> Checker<'d> {
+    pub fn new(document: &'d Value) -> Self {
+        Self { document, compiled: RefCell::default() }
+    }
+
+    #[track_caller]
+    pub fn check(&self, operation: &Operation<'_>, reply: &Reply) {
+        let status = reply.status.to_string();
+        let promised = &operation.schema["responses"][&status];
+        let place = format!("{} {}", operation.method, operation.path);
+        assert!(promised.is_object(), "{place} does not tell of {status}: {reply:?}");
+        let media = reply.header("content-type").split(';').next().unwrap_or_default();
+        if reply.text.is_empty() && media.is_empty() {
+            assert!(matches!(reply.status, 201 | 204 | 304), "{place}: {reply:?}");
+            return;
+        }
+        let content = &promised["content"][media];
+        assert!(content.is_object(), "{place} does not tell of {media}");
+        let place = format!(
+            "{}/responses/{status}/content/{}/schema",
+            operation.pointer,
+            media.replace('/', "~1")
+        );
+        if media == "application/x-ndjson" {
+            for line in reply.text.lines() {
+                self.validate(
+                    &format!("{place}/contentSchema"),
+                    &serde_json::from_str(line).unwrap(),
+                );
+            }
+        } else if media.ends_with("json") {
+            self.validate(&place, &reply.json());
+        }
+    }
+
+    #[track_caller]
+    fn validate(&self, pointer: &str, value: &Value) {
+        let mut compiled = self.compiled.borrow_mut();
+        if !compiled.contains_key(pointer) {
+            compiled.insert(pointer.to_owned(), self.compile(pointer));
+        }
+        let (schemas, schema) = &compiled[pointer];
+        if let Err(error) = schemas.validate(value, *schema) {
+            panic!("{pointer}: {error:#}\n{value}");
+        }
+    }
+
+    fn compile(&self, pointer: &str) -> (Schemas, SchemaIndex) {
+        let mut compiler = Compiler::new();
+        compiler.enable_format_assertions();
+        compiler.add_resource(HERE, self.document.clone()).unwrap();
+        let mut schemas = Schemas::new();
+        let schema = compiler.compile(&format!("{HERE}#{pointer}"), &mut schemas).unwrap();
+        (schemas, schema)
+    }
+}
