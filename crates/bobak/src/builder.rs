@@ -62,7 +62,8 @@ impl DbBuilder {
     }
 
     /// Keeps records of a type in memory, by their keys: `get` then asks the engine only for those
-    /// that are not there. Off unless asked for.
+    /// that are not there. They come there by `get`, and by queries that give whole records (the
+    /// first 1,000 of each; iterators and streams leave nothing). Off unless asked for.
     ///
     /// A record is forgotten before anything of this database writes it, and kept again when the
     /// write is over: a `get` never gives what was there before a write that has returned. Inside

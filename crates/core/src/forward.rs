@@ -30,6 +30,12 @@ macro_rules! forward {
             self.$inner.write(write)
         }
     };
+    (@ control $inner:tt $($first:ident)?) => {
+        fn control(&self, step: $crate::Control<'_>) -> $crate::Result<()> {
+            $(self.$first()?;)?
+            self.$inner.control(step)
+        }
+    };
     (@ change $inner:tt $($first:ident)?) => {
         fn change(&self, change: &$crate::Change<'_>) -> $crate::Result<u64> {
             $(self.$first()?;)?

@@ -1,11 +1,14 @@
 //! Records kept by their keys, in front of an engine.
 //!
-//! `engine` and `session` stand in the way of every operation; `store` is what they fill and
-//! empty; `touch` says what a write makes stale; `watch` sees what others write.
+//! `engine` and `session` stand in the way of every operation; `store` is what they and `fill` fill
+//! and empty; `touch` says what a write makes stale; `watch` sees what others write.
 
 mod engine;
+mod fill;
 mod session;
 mod store;
+#[cfg(test)]
+mod tests;
 mod touch;
 mod watch;
 

@@ -1,6 +1,7 @@
 //! A session whose writes make caches forget.
 
 use super::engine::get;
+use super::fill;
 use super::touch::{Caches, Touched};
 use super::watch::Asked;
 use crate::sql::only_reads;
@@ -18,6 +19,8 @@ pub(super) struct CachedSession<'e> {
     inner: Box<dyn Session + 'e>,
     caches: &'e Caches,
     inside: Cell<bool>,
+    /// Whether a query of it hands out a row: it is not to be called then, and says so itself.
+    handing_out: Cell<bool>,
     touched: RefCell<Vec<Touched>>,
     /// Whether the open transaction has changed the schema.
     altered: Cell<bool>,
@@ -29,6 +32,7 @@ impl<'e> CachedSession<'e> {
             inner,
             caches,
             inside: Cell::new(false),
+            handing_out: Cell::new(false),
             touched: RefCell::default(),
             altered: Cell::new(false),
         }
@@ -121,7 +125,7 @@ impl Session for CachedSession<'_> {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        if self.inside.get() {
+        if self.inside.get() || self.handing_out.get() {
             return self.inner.get(table, key, row);
         }
         get(self.caches, Asked::Session(&*self.inner), table, key, row)
@@ -132,10 +136,21 @@ impl Session for CachedSession<'_> {
         source: &Source<'_>,
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        if Self::is_read(source) {
-            return self.inner.query(source, row);
+        match source {
+            Source::Select(select) if !self.inside.get() && !self.handing_out.get() => {
+                fill::query(self.caches, &*self.inner, select, &mut |found| {
+                    self.handing_out.set(true);
+                    let more = row(found);
+                    self.handing_out.set(false);
+                    more
+                })
+            }
+            _ if Self::is_read(source) => self.inner.query(source, row),
+            _ => self.writing(
+                |touched| touched.extend(self.caches.all()),
+                || self.inner.query(source, row),
+            ),
         }
-        self.writing(|touched| touched.extend(self.caches.all()), || self.inner.query(source, row))
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {

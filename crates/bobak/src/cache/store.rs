@@ -5,6 +5,7 @@ use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Collation, Row, TableSchema, Value};
 use quick_cache::{Weighter, sync::Cache};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ pub(crate) struct Store {
     folds: bool,
     hasher: RandomState,
     time_to_live: Option<Duration>,
+    /// How many rows were found that were too old.
+    expired: AtomicU64,
 }
 
 /// A row's key: an integer, or what the codec makes of others.
@@ -55,6 +58,9 @@ struct Writers {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Note(u64);
 
+/// The notes of all stripes; none of one that is being written.
+pub(crate) struct Notes([Option<Note>; STRIPES]);
+
 impl Store {
     pub(crate) fn new(table: &Arc<TableSchema>, options: &CacheOptions) -> Self {
         let entries = usize::try_from(options.entries).unwrap_or(usize::MAX);
@@ -71,6 +77,7 @@ impl Store {
             stripes: std::array::from_fn(|_| Mutex::default()),
             hasher: RandomState::new(),
             time_to_live: options.time_to_live,
+            expired: AtomicU64::new(0),
         }
     }
 
@@ -81,6 +88,7 @@ impl Store {
         match kept.until {
             Some(until) if until <= Instant::now() => {
                 self.rows.remove(key);
+                self.expired.fetch_add(1, Ordering::Relaxed);
                 None
             }
             _ => Some(kept.row),
@@ -90,8 +98,12 @@ impl Store {
     /// To be called before the engine is asked for a row that is to be kept; `None` while it is
     /// being written.
     pub(crate) fn note(&self, key: &Key) -> Option<Note> {
-        let writers = lock(self.stripe(key));
-        (writers.now == 0).then_some(Note(writers.ever))
+        lock(&self.stripes[self.stripe(key)]).note()
+    }
+
+    /// As [`note`](Self::note), where the keys are not known yet.
+    pub(crate) fn note_all(&self) -> Notes {
+        Notes(std::array::from_fn(|stripe| lock(&self.stripes[stripe]).note()))
     }
 
     /// Keeps a row, unless somebody began to write it since the note was taken.
@@ -100,7 +112,7 @@ impl Store {
         let kept = Kept { row: Arc::from(row), until };
         // Locked until it is there: whoever begins to write later finds it, and takes it out; and
         // nobody sees it where a writer came before.
-        let writers = lock(self.stripe(&key));
+        let writers = lock(&self.stripes[self.stripe(&key)]);
         if writers.ever == note.0 {
             self.rows.insert(key, kept);
         }
@@ -112,12 +124,12 @@ impl Store {
     }
 
     pub(crate) fn begin_writing(&self, key: &Key) {
-        lock(self.stripe(key)).begin();
+        lock(&self.stripes[self.stripe(key)]).begin();
         self.rows.remove(key);
     }
 
     pub(crate) fn end_writing(&self, key: &Key) {
-        lock(self.stripe(key)).now -= 1;
+        lock(&self.stripes[self.stripe(key)]).now -= 1;
     }
 
     pub(crate) fn begin_writing_all(&self) {
@@ -130,23 +142,35 @@ impl Store {
     }
 
     pub(crate) fn stats(&self) -> CacheStats {
+        let expired = self.expired.load(Ordering::Relaxed);
         CacheStats {
-            hits: self.rows.hits(),
-            misses: self.rows.misses(),
+            hits: self.rows.hits().saturating_sub(expired),
+            misses: self.rows.misses() + expired,
             entries: self.rows.len() as u64,
         }
     }
 
-    fn stripe(&self, key: &Key) -> &Mutex<Writers> {
+    /// Where the writers of a key's row are counted.
+    pub(crate) fn stripe(&self, key: &Key) -> usize {
         let place = match key {
             Key::Int(key) => key.cast_unsigned(),
             Key::Encoded(_) => self.hasher.hash_one(key),
         };
-        &self.stripes[(place % STRIPES as u64) as usize]
+        (place % STRIPES as u64) as usize
+    }
+}
+
+impl Notes {
+    pub(crate) fn of(&self, stripe: usize) -> Option<Note> {
+        self.0.get(stripe).copied().flatten()
     }
 }
 
 impl Writers {
+    fn note(&self) -> Option<Note> {
+        (self.now == 0).then_some(Note(self.ever))
+    }
+
     fn begin(&mut self) {
         self.now += 1;
         self.ever += 1;

@@ -6,7 +6,7 @@ use bobak::prelude::*;
 use bobak::{CacheOptions, CacheStats};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const FILE: &str = "BOBAK_TEST_CACHE_FILE";
 
@@ -112,7 +112,124 @@ fn it_is_bounded_in_number_bytes_and_time() {
     for _ in 0..3 {
         people.get(id).unwrap();
     }
-    assert!(stats(&db).entries <= 1);
+    assert_eq!((stats(&db).hits, stats(&db).entries), (0, 1), "it is too old at once");
+}
+
+/// What another handle wrote to a table that is not tracked is seen when the time is over.
+#[test]
+fn what_was_kept_for_its_time_is_read_again() {
+    let (_folder, url) = file();
+    let time = Duration::from_millis(300);
+    let db = open(&url, CacheOptions::new().time_to_live(time));
+    let other = Db::builder().record::<Person>().open(&url).unwrap();
+    let people = db.table::<Person>().unwrap();
+    let id = people.insert(&person("ada", 1)).unwrap();
+    let begun = Instant::now();
+    people.get(id).unwrap();
+    other.table::<Person>().unwrap().set(id, [Person::AGE.set(2)]).unwrap();
+    let seen = people.require(id).unwrap().age;
+    // On a machine that stood still in between it is over already.
+    assert!(seen == 1 || begun.elapsed() >= time);
+    std::thread::sleep(time);
+    assert_eq!(people.require(id).unwrap().age, 2);
+}
+
+#[test]
+fn queries_fill_it() {
+    for url in ["memory:", "sqlite::memory:"] {
+        let db = open(url, CacheOptions::new());
+        let people = db.table::<Person>().unwrap();
+        let mut batch = db.batch(BatchOptions::new());
+        (0..1_200).for_each(|n| batch.insert(&person(&format!("p{n}"), 1)).unwrap());
+        batch.finish().unwrap();
+        let entries = || stats(&db).entries;
+        people.count(Query::all()).unwrap();
+        people.select(Query::all(), (Person::NAME,)).unwrap();
+        assert_eq!(people.iter(Query::all()).unwrap().count(), 1_200);
+        assert_eq!(entries(), 0, "{url}: those give no whole records, or as they are asked for");
+        assert_eq!(people.list(Query::all().limit(10)).unwrap().len(), 10);
+        assert_eq!(entries(), 10);
+        let hits = stats(&db).hits;
+        let first = people.first(Query::all()).unwrap().unwrap();
+        assert_eq!(people.require(first.id).unwrap(), first);
+        assert_eq!(stats(&db).hits, hits + 1);
+        assert_eq!(people.list(Query::all()).unwrap().len(), 1_200);
+        assert_eq!(entries(), 1_000, "the first thousand");
+        // What is written between two rows is not kept as it was.
+        let write = || people.set_where(Person::ID.gt(0), [Person::AGE.set(2)]).map(drop);
+        write().unwrap();
+        assert_eq!(entries(), 0);
+        let transaction = db.begin().unwrap();
+        transaction.table::<Person>().unwrap().list(Query::all()).unwrap();
+        transaction.commit().unwrap();
+        assert_eq!(entries(), 0, "what a transaction sees is its own");
+    }
+}
+
+/// Readers list and get while a writer counts up: a list leaves nothing behind that is older than
+/// what was written when it began.
+#[test]
+fn lists_leave_nothing_old() {
+    let (_folder, url) = file();
+    let db = open(&format!("{url}?synchronous=off"), CacheOptions::new());
+    let people = db.table::<Person>().unwrap();
+    let id = people.insert(&person("ada", 0)).unwrap();
+    let (written, done) = (AtomicI64::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let people = db.table::<Person>().unwrap();
+                while !done.load(Ordering::SeqCst) {
+                    people.list(Query::all()).unwrap();
+                    let least = written.load(Ordering::SeqCst);
+                    let seen = i64::from(people.require(id).unwrap().age);
+                    assert!(seen >= least, "{seen} after {least} was written");
+                }
+            });
+        }
+        for number in 1..=500 {
+            people.set(id, [Person::AGE.set(number)]).unwrap();
+            written.store(i64::from(number), Ordering::SeqCst);
+        }
+        done.store(true, Ordering::SeqCst);
+    });
+}
+
+/// Keys of several columns and of other types than numbers.
+#[test]
+fn it_keeps_rows_of_any_key() {
+    #[derive(Record, Clone, Debug, PartialEq)]
+    struct Seat {
+        #[record(key)]
+        row: String,
+        #[record(key)]
+        number: i32,
+        taken: bool,
+    }
+    #[derive(Record, Clone, Debug, PartialEq)]
+    struct Token {
+        id: Uuid,
+        name: String,
+    }
+    let builder = Db::builder().record::<Seat>().record::<Token>();
+    let options = CacheOptions::new;
+    let db = builder.cache::<Seat>(options()).cache::<Token>(options()).open("memory:").unwrap();
+    db.create_missing_tables().unwrap();
+    let (seats, tokens) = (db.table::<Seat>().unwrap(), db.table::<Token>().unwrap());
+    let seat = Seat { row: "a".into(), number: 1, taken: false };
+    seats.insert(&seat).unwrap();
+    seats.insert(&Seat { number: 11, ..seat.clone() }).unwrap();
+    let id = tokens.insert(&Token { id: Uuid::nil(), name: "x".into() }).unwrap();
+    for _ in 0..2 {
+        assert_eq!(seats.get(("a".to_owned(), 1)).unwrap().as_ref(), Some(&seat));
+        assert_eq!(tokens.require(id).unwrap().name, "x");
+    }
+    seats.update(&Seat { taken: true, ..seat }).unwrap();
+    tokens.update(&Token { id, name: "y".into() }).unwrap();
+    assert!(seats.get(("a".to_owned(), 1)).unwrap().unwrap().taken);
+    assert_eq!(tokens.require(id).unwrap().name, "y");
+    assert_eq!(db.cache_stats::<Seat>().unwrap().hits, 1);
+    assert_eq!(db.cache_stats::<Token>().unwrap().hits, 1);
 }
 
 /// Readers never see a number go back, while a writer counts up.
