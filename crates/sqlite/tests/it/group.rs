@@ -90,6 +90,36 @@ fn everybody_is_served_once() {
     shuttle::check_pct(check, schedules(300), 3);
 }
 
+/// Those who wait are served in the order in which they came, however many a leader takes.
+#[test]
+fn the_line_is_kept() {
+    let check = || {
+        let group = Arc::new(Group::new());
+        let desk = Arc::new(Mutex::new(Vec::new()));
+        let Joined::Leads(mut first) = group.join(Work { number: 0, answer: None }, soon()) else {
+            panic!("nobody else is there");
+        };
+        let works = first.take(|_| true);
+        let threads: Vec<_> = [1_u64, 2, 3, 5, 6]
+            .into_iter()
+            .enumerate()
+            .map(|(before, number)| {
+                let (line, desk) = (Arc::clone(&group), Arc::clone(&desk));
+                let thread = thread::spawn(move || serve(&line, &desk, number, 2));
+                while group.waiting() == before {
+                    thread::yield_now();
+                }
+                thread
+            })
+            .collect();
+        first.finish(works);
+        threads.into_iter().for_each(|thread| assert!(thread.join().unwrap().is_some()));
+        assert_eq!(*desk.lock().unwrap(), [1, 2, 3, 5, 6]);
+    };
+    shuttle::check_random(check, schedules(400));
+    shuttle::check_pct(check, schedules(300), 3);
+}
+
 /// One who leads and gives up, before it takes any work, holds nobody up.
 #[test]
 fn a_leader_may_give_up() {

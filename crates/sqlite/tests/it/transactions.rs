@@ -3,7 +3,7 @@
 use crate::support::*;
 use bobak_core::{Control, Engine, ErrorKind, Value, Verb};
 use bobak_sqlite::{JournalMode, Locking, Sqlite};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 fn count(engine: &Sqlite) -> Value<'static> {
@@ -155,6 +155,43 @@ fn an_exclusive_engine_keeps_others_out() {
     assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
     drop(engine);
     assert_eq!(count(&Sqlite::open(&path).unwrap()), Value::Int(0));
+}
+
+/// Threads that take the writing connection again as soon as they have given it back do not pass
+/// over one who waits: a transaction gets in, and a single write, long before the time-out.
+#[test]
+fn who_waits_is_not_passed_over() {
+    let engine = Sqlite::builder().busy_timeout(Duration::from_secs(60)).open_memory().unwrap();
+    create(&engine, &[&person()]);
+    let (done, turns) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let session = engine.session().unwrap();
+                    session.control(Control::Begin).unwrap();
+                    insert(&*session, &person(), &values(0, "again", None));
+                    session.control(Control::Commit).unwrap();
+                    turns.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        for number in 0..20 {
+            // Until the others are at it.
+            let before = turns.load(Ordering::Relaxed);
+            while turns.load(Ordering::Relaxed) < before + 10 {
+                std::thread::yield_now();
+            }
+            let session = engine.session().unwrap();
+            if number % 2 == 0 {
+                session.control(Control::Begin).unwrap();
+                session.control(Control::Rollback).unwrap();
+            } else {
+                insert(&*session, &person(), &values(0, "once", None));
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
 }
 
 /// Writers and readers on one file. Each writer moves one from one row to another in a
