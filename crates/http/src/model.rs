@@ -261,7 +261,9 @@ fn absent(schema: &TableSchema, place: usize) -> Absent {
             Ok(value) => Absent::Value(value),
             Err(_) => Absent::Refused,
         },
-        None if column.nullable || is_filled(schema, place) => Absent::Value(Value::Null),
+        None if column.nullable || column.default_sql.is_some() || is_filled(schema, place) => {
+            Absent::Value(Value::Null)
+        }
         None => Absent::Refused,
     }
 }

@@ -39,12 +39,15 @@ pub fn insert(
     writer.raw(") VALUES ");
     writer.list(", ", 0..rows.max(1), |writer, _| {
         writer.raw("(");
-        writer.list(", ", &columns, |writer, _| {
+        writer.list(", ", &columns, |writer, &place| {
             if only_key {
                 writer.raw(match dialect {
                     Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => "NULL",
                     Dialect::Postgres => "DEFAULT",
                 });
+            } else if let Some(default) = &table.columns()[place].default_sql {
+                writer.raw("coalesce(").placeholder();
+                writer.raw(", ").raw(default).raw(")");
             } else {
                 writer.placeholder();
             }

@@ -73,7 +73,8 @@ impl Plan {
         }
         for (place, column) in schema.columns().iter().enumerate() {
             let given = fields.iter().any(|field| field.place == place);
-            let may_lack = column.nullable || column.default.is_some() || fills(&schema, place);
+            let has_default = column.default.is_some() || column.default_sql.is_some();
+            let may_lack = column.nullable || has_default || fills(&schema, place);
             if !given && !may_lack {
                 return Err(Error::failed(format!(
                     "the file lacks the column {:?}, which may not be NULL in table {}",

@@ -2,9 +2,10 @@
 
 use crate::program::Program;
 use bobak::feed::TrackOptions;
-use bobak::{Batch, BatchOptions, Db, ErrorKind, Query, Record};
+use bobak::{Batch, BatchOptions, CacheOptions, Db, ErrorKind, Query, Record};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 #[derive(Record)]
 struct Item {
@@ -81,6 +82,32 @@ fn a_file_over_a_unix_socket() {
     assert_eq!(db.table::<Item>().unwrap().count(Query::all()).unwrap(), 2);
 }
 
+/// A cache at the client: what it keeps costs no round trip, and what another client writes is seen
+/// through the feed.
+#[test]
+fn a_cache_before_the_socket() {
+    let program = Program::new();
+    let _server = Server::start(&program, &["app.db", "--unix", "socket"]);
+    let url = format!("bobak+unix:{}", program.path("socket").display());
+    let other = open(&url);
+    other.track_table("item", TrackOptions::new()).unwrap();
+    let options = CacheOptions::new().watch(Duration::ZERO);
+    let db = Db::builder().record::<Item>().cache::<Item>(options).open(&url).unwrap();
+    let (items, theirs) = (db.table::<Item>().unwrap(), other.table::<Item>().unwrap());
+    let id = items.insert(&item("spade")).unwrap();
+    let name = || items.require(id).unwrap().name;
+    let hits = || db.cache_stats::<Item>().unwrap().hits;
+    assert_eq!((name(), name(), hits()), ("spade".into(), "spade".into(), 1));
+    theirs.update(&Item { id, name: "rake".into() }).unwrap();
+    assert_eq!((name(), hits()), ("rake".into(), 1));
+    items.update(&Item { id, name: "hoe".into() }).unwrap();
+    assert_eq!(name(), "hoe");
+    assert_eq!(items.list(Query::all()).unwrap().len(), 1);
+    assert_eq!((name(), hits()), ("hoe".into(), 2));
+    theirs.delete(id).unwrap();
+    assert!(items.get(id).unwrap().is_none());
+}
+
 #[test]
 fn over_tcp_one_must_be_known() {
     let program = Program::new();
@@ -122,7 +149,7 @@ fn over_tcp_one_must_be_known() {
         if items.count(Query::all()).is_err() {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(items.count(Query::all()).unwrap_err().kind(), ErrorKind::Denied);
     let cache = open(&url("cache?token=0123456789abcdef"));
@@ -163,7 +190,7 @@ fn a_server_that_is_killed() {
     send(1_000).unwrap();
     let mut acknowledged = 1;
     let killer = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(Duration::from_millis(300));
         server.child.kill().unwrap();
         server.child.wait().unwrap();
         server
@@ -208,7 +235,7 @@ fn backups_by_itself() {
         if seen.len() > 3 {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100));
     }
     assert!(seen.len() > 3 && most <= 3, "{} at once, {seen:?}", most);
     server.signal("-TERM");
@@ -241,7 +268,7 @@ fn changes_are_shipped_by_itself() {
             if is() {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(100));
         }
         panic!("{what}: {}", span());
     };

@@ -156,6 +156,7 @@ fn logged(column: &ColumnSchema, when: &str) -> ColumnSchema {
         unique: false,
         collation: crate::Collation::Binary,
         default: None,
+        default_sql: None,
         check: None,
         reference: None,
         role: Role::Plain,

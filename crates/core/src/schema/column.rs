@@ -29,6 +29,11 @@ pub struct ColumnSchema {
     pub collation: Collation,
     /// What rows get that do not name the column, old rows of an added column included.
     pub default: Option<Value<'static>>,
+    /// What makes the default where it is no constant, such as `CURRENT_TIMESTAMP`: an expression of
+    /// the engine's, found in a table that others made, in a column that may not be NULL. A new row
+    /// with NULL there gets what it gives. Bobak makes no such columns: tables that are made from
+    /// this schema are without it.
+    pub default_sql: Option<Cow<'static, str>>,
     /// A rule in SQL that each row keeps, such as `amount >= 0`.
     pub check: Option<Cow<'static, str>>,
     /// The row of another table that the value must name.
@@ -134,6 +139,7 @@ impl ColumnSchema {
             unique: false,
             collation: Collation::Binary,
             default: None,
+            default_sql: None,
             check: None,
             reference: None,
             role: Role::Plain,

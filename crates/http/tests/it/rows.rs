@@ -348,3 +348,29 @@ fn a_browser_is_shown_the_tables() {
     door.get("/databases/nobody/").is(404, "NotFound");
     door.ask("GET", "/", &[("accept", "application/json")], "").is(406, "Unsupported");
 }
+
+/// A table that another program made, with defaults that SQLite computes.
+#[test]
+fn defaults_that_are_expressions() {
+    let engine = sqlite();
+    let sql = "CREATE TABLE visit (id INTEGER PRIMARY KEY, at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, \
+               token TEXT NOT NULL DEFAULT (lower(hex(randomblob(8)))), note TEXT)";
+    engine.session().unwrap().execute(sql, &[]).unwrap();
+    let door = Door::with(Settings::default(), engine);
+    let made = door.send("POST", "/tables/visit/rows", r#"{"note":"first"}"#);
+    let token = made.ok(201).json()["token"].as_str().unwrap().to_owned();
+    assert_eq!((token.len(), made.json()["at"].as_str().unwrap().len()), (16, 19));
+    let given = door.send("POST", "/tables/visit/rows", r#"{"at":"then","token":"mine"}"#);
+    assert_eq!(
+        (&given.ok(201).json()["at"], &given.json()["token"]),
+        (&json!("then"), &json!("mine"))
+    );
+    door.send("POST", "/tables/visit/rows", r#"{"at":null}"#).is(422, "Constraint");
+    let lines = "{\"note\":\"a\"}\n{\"note\":\"b\",\"at\":\"now\"}\n";
+    let kind = [("content-type", "application/x-ndjson")];
+    door.ask("POST", "/tables/visit/import", &kind, lines).ok(200);
+    let rows = door.get("/tables/visit/rows?columns=token,at").ok(200).json();
+    let tokens: Vec<_> = rows["rows"].as_array().unwrap().iter().map(|row| &row["token"]).collect();
+    assert_eq!(tokens.len(), 4);
+    assert_ne!(tokens[2], tokens[3], "each row has its own");
+}

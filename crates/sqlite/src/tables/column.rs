@@ -41,7 +41,12 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
         if declared.as_text {
             schema = schema.as_text();
         }
-        schema.default = read_default(connection, &schema, default)?;
+        let default = text(default);
+        if not_null && makes_default(connection, &default) {
+            schema.default_sql = Some(default.into());
+        } else {
+            schema.default = read_default(connection, &schema, &default)?;
+        }
         let same = |other: &str| other.eq_ignore_ascii_case(&name);
         schema.check = checks.iter().find(|(column, _)| same(column)).map(|c| c.1.clone().into());
         schema.reference = references.iter().find(|(from, _)| same(from)).map(|r| r.1.clone());
@@ -71,14 +76,21 @@ fn collation(name: &str) -> Collation {
     }
 }
 
+/// Whether a default is an expression that SQLite takes in a statement, too: not so a name in double
+/// quotes, which it took for a text when the table was made.
+fn makes_default(connection: &mut Connection, default: &str) -> bool {
+    !default.is_empty()
+        && !is_constant(default)
+        && connection.all_rows(&format!("SELECT {default}"), &[]).is_ok()
+}
+
 /// The default's value, where its text is a constant of the column's type: SQLite computes it.
 fn read_default(
     connection: &mut Connection,
     column: &ColumnSchema,
-    default: Option<Value<'static>>,
+    default: &str,
 ) -> Result<Option<Value<'static>>> {
-    let default = text(default);
-    if default.is_empty() || !is_constant(&default) {
+    if default.is_empty() || !is_constant(default) {
         return Ok(None);
     }
     let rows = connection.all_rows(&format!("SELECT {default}"), &[]);

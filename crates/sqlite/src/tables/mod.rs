@@ -2,7 +2,7 @@
 //!
 //! Left out, since a schema has no place for them: checks, unique rules and foreign keys over several columns where they are not indexes;
 //! partial indexes and those over expressions; collations that Bobak has not; defaults that are not
-//! constants; generated columns. All of them stay in force in the database.
+//! constants, in columns that may be NULL; generated columns. All of them stay in force in the database.
 
 mod column;
 mod index;

@@ -2,8 +2,9 @@
 
 use crate::support::*;
 use bobak_core::{
-    Collation, ColumnSchema, Currency, Date, DateTime, Engine, GivenKey, Json, KeyGeneration,
-    OnDelete, Outcome, SchemaChange, TableSchema, Time, Timestamp, Type, Uuid, Value, Verb,
+    Batch, Collation, ColumnSchema, Currency, Date, DateTime, Engine, FieldSet, GivenKey, Json,
+    KeyGeneration, OnDelete, OnError, Outcome, SchemaChange, TableSchema, Time, Timestamp, Type,
+    Uuid, Value, Verb, Write,
 };
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
@@ -160,4 +161,29 @@ fn tables_of_other_programs_are_described() {
     assert_eq!(two.columns()[1].reference.as_ref().unwrap().column, "k");
     let auto = table("auto");
     assert_eq!(auto.key_generation(), KeyGeneration::Engine);
+}
+
+#[test]
+fn defaults_that_are_expressions() {
+    let engine = Sqlite::open_memory().unwrap();
+    let session = engine.session().unwrap();
+    let sql = "CREATE TABLE visit (id INTEGER PRIMARY KEY, at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, \
+               until TEXT DEFAULT (datetime('now')), kind TEXT NOT NULL DEFAULT 'walk')";
+    session.execute(sql, &[]).unwrap();
+    let visit = Arc::new(session.tables().unwrap().remove(0));
+    let column = |name: &str| visit.columns()[visit.column(name).unwrap()].clone();
+    assert_eq!(column("at").default_sql.as_deref(), Some("CURRENT_TIMESTAMP"));
+    assert_eq!(column("until").default_sql, None, "NULL is a value there");
+    assert_eq!(column("kind").default, Some(Value::from("walk")));
+    let row = [Value::Null, Value::Null, Value::Null, Value::from("run")];
+    for verb in [Verb::Insert, Verb::Upsert, Verb::InsertOrIgnore, Verb::InsertOrReplace] {
+        write(&*session, &visit, verb, &row).unwrap();
+    }
+    let mut batch = Batch::new();
+    let one_row =
+        Write { table: &visit, verb: Verb::Insert, fields: FieldSet::EMPTY, values: &row };
+    (0..300).for_each(|_| batch.push(&one_row).unwrap());
+    session.batch(&batch, OnError::Stop, &mut |_| {}).unwrap();
+    let sql = "SELECT count(*) FROM visit WHERE length(at) = 19 AND until IS NULL";
+    assert_eq!(one(&*session, sql), Value::Int(304));
 }
