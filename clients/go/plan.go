@@ -66,6 +66,10 @@ func fieldsOf(t reflect.Type) ([]tagged, error) {
 		if err := found.read(tag); err != nil {
 			return nil, err.In("", found.column.Name)
 		}
+		if found.column.Nullable && field.Type.Kind() != reflect.Slice {
+			return nil, wire.Errorf(Schema, "null is for slices: a pointer may be NULL without it").
+				In("", found.column.Name)
+		}
 		if field.Type.Kind() == reflect.Pointer {
 			found.column.Nullable = true
 			found.goType = field.Type.Elem()
@@ -102,6 +106,8 @@ func (f *tagged) read(tag string) *Error {
 			f.key, f.given = true, true
 		case "unique":
 			f.column.Unique = true
+		case "null":
+			f.column.Nullable = true
 		case "text":
 			f.column.AsText = true
 		case "nocase":

@@ -13,8 +13,8 @@ import (
 // are key (by default the field ID is), given (a key that nobody makes), unique, max=40, type=i32
 // (and date, datetime, json, …), text (dates and UUIDs kept as ISO texts), nocase, unicode_nocase,
 // created and modified (stamps that Bobak fills), version (compared and raised at each update),
-// check=SQL, index=NAME, unique_index=NAME, and ref=table.column (ref_cascade, ref_set_null). A
-// pointer may be NULL; "-" leaves a field out.
+// check=SQL, index=NAME, unique_index=NAME, ref=table.column (ref_cascade, ref_set_null), and null: a
+// []byte may be NULL then, which is nil. A pointer may be NULL; "-" leaves a field out.
 type Table[T any] struct {
 	session Session
 	plan    *plan

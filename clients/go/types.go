@@ -117,7 +117,7 @@ func codecOf(t reflect.Type, column *wire.Column) (codec, bool) {
 	case t == anyType:
 		return anyCodec(column), true
 	case column.Type == wire.TypeAny:
-		return plainCodec(t)
+		return plainCodec(t, column.Nullable)
 	case t == currencyType:
 		return intCodec(t), column.Type == wire.TypeCurrency
 	case t == uuidType:
@@ -129,7 +129,7 @@ func codecOf(t reflect.Type, column *wire.Column) (codec, bool) {
 	case column.Type == wire.TypeJSON:
 		return jsonCodec(t), true
 	}
-	plain, ok := plainCodec(t)
+	plain, ok := plainCodec(t, column.Nullable)
 	return plain, ok && plainFits(t, column.Type)
 }
 
@@ -149,7 +149,7 @@ func plainFits(t reflect.Type, column wire.Type) bool {
 	}
 }
 
-func plainCodec(t reflect.Type) (codec, bool) {
+func plainCodec(t reflect.Type, nullable bool) (codec, bool) {
 	switch t.Kind() {
 	case reflect.Bool:
 		return boolCodec(), true
@@ -162,7 +162,7 @@ func plainCodec(t reflect.Type) (codec, bool) {
 	case reflect.String:
 		return textCodec(), true
 	case reflect.Slice:
-		return bytesCodec(), t.Elem().Kind() == reflect.Uint8
+		return bytesCodec(nullable), t.Elem().Kind() == reflect.Uint8
 	}
 	return codec{}, false
 }
@@ -264,11 +264,11 @@ func textCodec() codec {
 	}
 }
 
-// bytesCodec keeps a nil slice as NULL.
-func bytesCodec() codec {
+// bytesCodec keeps a nil slice as NULL, or where that may not be as no bytes.
+func bytesCodec(nullable bool) codec {
 	return codec{
 		func(from reflect.Value, w *wire.RowWriter) error {
-			if from.IsNil() {
+			if nullable && from.IsNil() {
 				w.Null()
 			} else {
 				w.Bytes(from.Bytes())

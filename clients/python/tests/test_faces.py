@@ -97,3 +97,30 @@ async def cancel(url: str) -> None:
                 await task
             assert await inside.delete(2)
         assert await table.count() == 2_998
+
+
+def test_a_task_is_cancelled_at_any_step(url: str) -> None:
+    asyncio.run(cancel_at_any_step(url))
+
+
+async def cancel_at_any_step(url: str) -> None:
+    async with await bobak.connect_async(f"{url}{'&' if '?' in url else '?'}connections=2") as db:
+        await db.create(Person)
+        table = await db.table(Person)
+
+        async def work() -> None:
+            while True:
+                await table.insert(Person(0, "x"))
+                async with db.transaction():
+                    pass
+
+        for steps in range(150):
+            tasks = [asyncio.create_task(work()) for _ in range(3)]
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            for task in tasks:
+                task.cancel()
+            # Not one of them goes on, and none keeps a connection.
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+            assert all(isinstance(one, asyncio.CancelledError) for one in ended), (steps, ended)
+        assert await asyncio.gather(table.count(), table.count())

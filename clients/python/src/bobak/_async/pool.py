@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import TypeVar
 
 from .._core.broken import Broken, Effect
@@ -71,6 +72,50 @@ class Connection:
             await self._stream.close()
 
 
+class Places:
+    """So many may be taken; who comes then waits for a turn.
+
+    asyncio's own semaphore with ``wait_for`` around it makes a task for each call, and loses,
+    before Python 3.12, a cancellation that comes at the moment of the turn.
+    """
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._waiting: deque[asyncio.Future[bool]] = deque()
+
+    async def take(self, timeout: float) -> bool:
+        """Takes a place; False where none came free in time."""
+        if self._free > 0:
+            self._free -= 1
+            return True
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[bool] = loop.create_future()
+        self._waiting.append(turn)
+        timer = loop.call_later(timeout, _end, turn)
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.result():
+                self.give()
+            raise
+        finally:
+            timer.cancel()
+
+    def give(self) -> None:
+        """Gives a place back, to who waits longest."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(True)
+                return
+        self._free += 1
+
+
+def _end(turn: asyncio.Future[bool]) -> None:
+    if not turn.done():
+        turn.set_result(False)
+
+
 class Pool:
     """Hands connections out, and takes them back. Over pipes there is one."""
 
@@ -78,7 +123,7 @@ class Pool:
         self.target = target
         self._most = 1 if target.is_shared else target.connections
         self._rested: list[Connection] = []
-        self._free = asyncio.Semaphore(self._most)
+        self._places = Places(self._most)
         self._is_closed = False
         #: Tasks that have a connection out, each with how many.
         self._holders: dict[object, int] = {}
@@ -94,11 +139,9 @@ class Pool:
                 "this task holds every connection that there is, in a transaction, a batch or an "
                 "iterator: it would wait for itself",
             )
-        try:
-            await asyncio.wait_for(self._free.acquire(), self.target.timeout or 60.0)
-        except asyncio.TimeoutError:
+        if not await self._places.take(self.target.timeout or 60.0):
             message = f"all {self._most} connections to the server are in use"
-            raise Error(ErrorKind.BUSY, message) from None
+            raise Error(ErrorKind.BUSY, message)
         try:
             while self._rested:
                 found = self._rested.pop()
@@ -108,7 +151,7 @@ class Pool:
                 await found.close()
             made = await self._connect()
         except BaseException:
-            self._free.release()
+            self._places.give()
             raise
         self._count(me, 1)
         return made, False
@@ -127,7 +170,7 @@ class Pool:
             else:
                 await connection.close()
         finally:
-            self._free.release()
+            self._places.give()
 
     async def close(self) -> None:
         self._is_closed = True

@@ -38,11 +38,20 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
 
         Raises :class:`Broken`.
         """
+        # Not by `wait_for`: before Python 3.12 it loses a cancellation that comes as it is done.
+        making = asyncio.ensure_future(cls._connect(target, link))
         try:
-            return await asyncio.wait_for(cls._connect(target, link), target.connect_timeout)
-        except (OSError, asyncio.TimeoutError) as error:
-            reason = str(error) or "it did not answer in time"
-            raise Broken(f"could not reach {target.place}: {reason}") from error
+            await asyncio.wait({making}, timeout=target.connect_timeout)
+            if not making.done():
+                raise Broken(f"could not reach {target.place}: it did not answer in time")
+        except BaseException:
+            making.cancel()
+            making.add_done_callback(_drop)
+            raise
+        try:
+            return making.result()
+        except OSError as error:
+            raise Broken(f"could not reach {target.place}: {error}") from error
 
     @classmethod
     async def _connect(cls, target: Target, link: Link) -> Stream:
@@ -95,12 +104,17 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
         # The end of its input tells the program to end.
         self._output.close()
         try:
-            await asyncio.wait_for(asyncio.shield(self._gone), _PATIENCE)
-        except asyncio.TimeoutError:
-            self._transport.kill()
-            await self._gone
+            await asyncio.wait({self._gone}, timeout=_PATIENCE)
+            if not self._gone.done():
+                self._transport.kill()
+                await self._gone
         finally:
             self._transport.close()
+
+    def drop(self) -> None:
+        """Cuts the connection off."""
+        self._break(ended())
+        self._transport.close()
 
     # What asyncio calls.
 
@@ -150,3 +164,9 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
         for waiter in (self._arrived, self._writable):
             if waiter is not None and not waiter.done():
                 waiter.set_exception(self._broken)
+
+
+def _drop(making: asyncio.Future[Stream]) -> None:
+    """Ends a connection that nobody waits for any more."""
+    if not making.cancelled() and making.exception() is None:
+        making.result().drop()

@@ -1,0 +1,110 @@
+// Values at the edges of their types, batches that are long and wrong, servers that are killed.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { col, column, connect, Money, table } from "../src/index.js";
+import { behindEachDoor, fails, inFolder, people, person, program, unix, type Person, type Tables } from "./serving.js";
+
+interface Edge {
+  id: bigint;
+  number: bigint | null;
+  money: Money | null;
+  text: string | null;
+  blob: Uint8Array | null;
+}
+
+const edge = table("edge", [
+  column("id", "i64"), column("number", "i64", { nullable: true }), column("money", "currency", { nullable: true }),
+  column("text", "text", { nullable: true }), column("blob", "bytes", { nullable: true }),
+]);
+const [least, most] = [-(1n << 63n), (1n << 63n) - 1n];
+const of = (id: bigint, number: bigint, money: bigint, text: string, ...blob: number[]): Edge =>
+  ({ id, number, money: new Money(money), text, blob: Uint8Array.of(...blob) });
+const edges: Edge[] = [
+  of(1n, least, least, ""), of(2n, most, most, "\0", 0), of(3n, (1n << 53n) + 1n, 1n, "a\0b", 97, 0, 98, 0),
+  of(4n, -(1n << 53n) - 1n, -1n, "\0\0", 0, 255), of(5n, 0n, 0n, "é\u{1f9ab}", 255, 254),
+  { id: 6n, number: null, money: null, text: null, blob: null },
+];
+
+behindEachDoor("values at the edges", async (whole) => {
+  const db = whole as unknown as Awaited<ReturnType<typeof connect<{ edge: Edge }>>>;
+  await db.create(edge);
+  const kept = await db.table("edge");
+  for (const one of edges) assert.equal(await kept.insert(one), one.id);
+  assert.deepEqual(await kept.where().all(), edges);
+  await kept.where().delete();
+  assert.equal((await kept.insertMany(edges)).inserted, edges.length);
+  assert.deepEqual(await kept.getMany([1, 2, 3, 4, 5, 6]), edges);
+  for (const one of edges.slice(0, 5)) {
+    // As parts of conditions, as parameters, as results.
+    for (const name of ["number", "money", "text", "blob"] as const) {
+      assert.deepEqual(await kept.where(col(name).eq(one[name])).all(), [one], name);
+    }
+    const [found] = await db.sql("SELECT ? AS number, ? AS money, ? AS text, ? AS blob", [one.number, one.money, one.text, one.blob]);
+    assert.deepEqual(found, { number: one.number, money: one.money!.scaled, text: one.text, blob: one.blob });
+    assert.ok(await kept.set(one.id, { number: null, money: null, text: null, blob: null }));
+    assert.deepEqual(await kept.get(one.id), { ...edges[5], id: one.id });
+    await kept.update(one);
+  }
+  const seen: Edge[] = [];
+  for await (const one of kept.where()) seen.push(one);
+  assert.deepEqual(seen, edges);
+  assert.deepEqual(await db.sql("SELECT id FROM edge WHERE text IS NULL OR blob IS NULL"), [{ id: 6n }]);
+  for (const wrong of [least - 1n, most + 1n]) {
+    await assert.rejects(kept.upsert({ id: 6n, number: wrong }), fails("OutOfRange"));
+    await assert.rejects(kept.upsert({ id: 6n, money: new Money(wrong) }), fails("OutOfRange"));
+  }
+  // A number that JavaScript may have rounded is none.
+  await assert.rejects(kept.upsert({ id: 6n, number: 2 ** 53 as never }), fails("Mismatch"));
+});
+
+test("a long batch", () => inFolder(async (folder) => {
+  const server = await unix(folder);
+  const db = await connect<Tables>(`bobak+unix:${server.place}`);
+  await db.create(person);
+  const kept = await db.table("person");
+  const many = people(100_000).map((one, n) => ({ id: BigInt(n + 1), ...one }) as Person);
+  const at50000 = (more: object) => Object.assign([...many], { 50_000: { ...many[50_000]!, ...more } });
+  const wrong = at50000({ id: 7n });
+  await assert.rejects(kept.insertMany(wrong), fails("Duplicate", 50_000));
+  assert.equal(await kept.count(), 0);
+  const report = await kept.insertMany(wrong, { skipErrors: true });
+  assert.deepEqual([report.inserted, report.errors.map((one) => one.row)], [99_999, [50_000]]);
+  await kept.where().delete();
+  await assert.rejects(kept.insertMany(at50000({ name: 7 })), fails("Mismatch", 50_000));
+  assert.equal((await kept.insertMany(many)).inserted, 100_000);
+  assert.deepEqual(await kept.where().all(), many);
+  await db.close();
+  await server.kill();
+}));
+
+test("a server that is killed under a read", () => inFolder(async (folder) => {
+  const server = await unix(folder);
+  const db = await connect<Tables>(`bobak+unix:${server.place}`);
+  await db.create(person);
+  const kept = await db.table("person");
+  await kept.insertMany(people(100_000));
+  let seen = 0;
+  const reading = async () => {
+    for await (const _ of kept.where()) if (++seen === 1) await server.kill();
+  };
+  await assert.rejects(reading(), fails("Unreachable"));
+  assert.ok(seen > 0 && seen < 100_000);
+  await db.close();
+}));
+
+test("a child that is killed under a batch", () => inFolder(async (folder) => {
+  const url = `bobak+stdio:sh -c echo%20$$%20>${folder}/pid;%20exec%20"$0"%20"$@" ${program()} serve ${folder}/app.db --stdio`;
+  const db = await connect<Tables>(url);
+  await db.create(person);
+  const kept = await db.table("person");
+  async function* untilKilled() {
+    yield* people(20_000);
+    process.kill(Number(readFileSync(`${folder}/pid`, "utf8")), "SIGKILL");
+    yield* people(20_000);
+  }
+  await assert.rejects(kept.insertMany(untilKilled()), fails("Unknown"));
+  // The next child finds none of them.
+  assert.equal(await kept.count(), 0);
+  await db.close();
+}));
