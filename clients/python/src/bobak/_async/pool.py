@@ -57,6 +57,12 @@ class Connection:
                 self._send(stream)
             raise
 
+    def undo(self) -> None:
+        """Has the server undo a transaction that was not ended."""
+        if self._stream is not None and self._stream.is_alive:
+            self.link.undo()
+            self._send(self._stream)
+
     def _send(self, stream: Stream) -> None:
         data = self.link.take()
         if data:
@@ -164,6 +170,7 @@ class Pool:
     async def give(self, connection: Connection) -> None:
         """Takes a connection back; one that is of no use any more is closed."""
         self._count(asyncio.current_task(), -1)
+        connection.undo()
         try:
             if connection.is_usable and not self._is_closed:
                 self._rested.append(connection)

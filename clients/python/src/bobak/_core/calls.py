@@ -66,7 +66,21 @@ def done(kind: Kind, body: bytes, *, writes: bool) -> Call[None]:
 
 
 def control(step: str, name: str | None = None) -> Call[None]:
-    return done(Kind.CONTROL, request.control(step, name), writes=step != "begin")
+    call = done(Kind.CONTROL, request.control(step, name), writes=step != "begin")
+    if step not in ("begin", "commit", "rollback"):
+        return call
+
+    def steps(link: Link) -> Steps[None]:
+        # So it stays where this is given up under way.
+        link.may_be_inside = True
+        try:
+            yield from call.steps(link)
+        except Error:
+            link.may_be_inside = False
+            raise
+        link.may_be_inside = step == "begin"
+
+    return Call(steps, call.writes)
 
 
 def write(table: TableSchema, verb: str, sets: bytes, values: Sequence[Stored]) -> Call[Group]:

@@ -41,6 +41,8 @@ class Link:
         #: Those among them that nobody wants any more.
         self._abandoned: set[int] = set()
         self._is_broken = False
+        #: Whether a transaction is open, or may be: its beginning or its end was given up.
+        self.may_be_inside = False
         #: The batch whose last part was not sent.
         self._open_batch: int | None = None
         self._tables: dict[bytes, int] = {}
@@ -81,6 +83,12 @@ class Link:
         for number in self._pending - self._abandoned:
             self._out += frame.head(Kind.CANCEL, False, number, 0)
         self._abandoned |= self._pending
+
+    def undo(self) -> None:
+        """Ends a transaction that may be open; where none is the server's error is passed over."""
+        if self.may_be_inside:
+            self.may_be_inside = False
+            self._abandoned.add(self.put(Kind.CONTROL, request.control("rollback")))
 
     # What operations do.
 

@@ -117,7 +117,7 @@ class Pool:
     def give(self, connection: Connection) -> None:
         """Takes a connection back; one with something under way is closed."""
         connection.rest()
-        if not connection.link.is_idle or self._closed:
+        if not connection.link.is_idle or connection.link.may_be_inside or self._closed:
             connection.close()
             self._lose()
             return
