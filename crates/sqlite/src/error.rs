@@ -185,7 +185,11 @@ fn from_text(message: &str, offset: Option<usize>) -> Error {
     }
     if let Some(column) = after("no such column: ") {
         let error = Error::new(ErrorKind::Schema, "there is no such column");
-        return error.in_column(column);
+        // Of a name in double quotes SQLite asks whether it is meant as a text.
+        return error.in_column(match column.split_once(" - should this be") {
+            Some((quoted, _)) => quoted.trim_matches('"').replace("\"\"", "\""),
+            None => column,
+        });
     }
     if let Some(rest) = after("table ")
         && let Some((table, column)) = rest.split_once(" has no column named ")
@@ -253,6 +257,11 @@ mod tests {
         assert_eq!((e.kind(), e.table()), (ErrorKind::Schema, Some("plane")));
         let e = error(1, "table plane has no column named x");
         assert_eq!((e.table(), e.column()), (Some("plane"), Some("x")));
+        let e = error(
+            1,
+            "no such column: \"a\"\"b\" - should this be a string literal in single-quotes?",
+        );
+        assert_eq!(e.column(), Some("a\"b"));
         let e = error(1299, "NOT NULL constraint failed: t.c");
         assert_eq!((e.kind(), e.column()), (ErrorKind::Constraint, Some("c")));
         let e = error(275, "CHECK constraint failed: amount >= 0");

@@ -1,11 +1,12 @@
-//! Sqinn's own Go client. It comes from the Go module proxy, or from the folder that
-//! `BOBAK_SQINN_GO` names, a clone of github.com/cvilsmeier/sqinn-go, whose own tests are then run
-//! against our program too.
+//! Sqinn's own Go client: our tests with it, and its own tests with our program in its program's
+//! place. It comes from the Go module proxy, or from the folder that `BOBAK_SQINN_GO` names, a clone
+//! of github.com/cvilsmeier/sqinn-go.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+const CLIENT: &str = "github.com/cvilsmeier/sqinn-go/v2";
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bobak-sqinn");
 
 fn go(folder: &Path, arguments: &[&str]) -> std::io::Result<std::process::Output> {
@@ -21,9 +22,8 @@ fn sqinns_go_client_works() {
     for name in ["go.mod", "client_test.go"] {
         fs::copy(source.join(name), folder.path().join(name)).unwrap();
     }
-    let clone = std::env::var("BOBAK_SQINN_GO").ok();
-    if let Some(clone) = &clone {
-        let replace = format!("-replace=github.com/cvilsmeier/sqinn-go/v2={clone}");
+    if let Ok(clone) = std::env::var("BOBAK_SQINN_GO") {
+        let replace = format!("-replace={CLIENT}={clone}");
         go(folder.path(), &["mod", "edit", &replace]).unwrap();
     }
     match go(folder.path(), &["mod", "download"]) {
@@ -37,9 +37,9 @@ fn sqinns_go_client_works() {
         Ok(_) => {}
     }
     run_tests(folder.path());
-    if let Some(clone) = clone {
-        run_tests(&with_our_program(Path::new(&clone), folder.path()));
-    }
+    let there = go(folder.path(), &["list", "-m", "-f", "{{.Dir}}", CLIENT]).unwrap();
+    let client = String::from_utf8(there.stdout).unwrap();
+    run_tests(&with_our_program(Path::new(client.trim()), folder.path()));
 }
 
 fn run_tests(folder: &Path) {
@@ -55,7 +55,9 @@ fn with_our_program(clone: &Path, folder: &Path) -> std::path::PathBuf {
     for part in ["", "prebuilt"] {
         for entry in fs::read_dir(clone.join(part)).unwrap().flatten() {
             if entry.path().is_file() {
-                fs::copy(entry.path(), copy.join(part).join(entry.file_name())).unwrap();
+                // Without the permissions: modules are read-only.
+                let content = fs::read(entry.path()).unwrap();
+                fs::write(copy.join(part).join(entry.file_name()), content).unwrap();
             }
         }
     }
