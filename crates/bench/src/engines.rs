@@ -15,7 +15,7 @@ pub fn all() -> Vec<&'static dyn Engine> {
         engines.extend(joins(false));
     }
     #[cfg(feature = "encryption")]
-    engines.push(&facade::ENCRYPTED);
+    engines.extend(facade::ENCRYPTED.iter().map(|engine| engine as &dyn Engine));
     if facade::program().is_some() {
         engines.extend(remote());
     }

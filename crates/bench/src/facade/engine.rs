@@ -33,15 +33,16 @@ pub static ENGINES: [BobakEngine; 12] = [
     BobakEngine::memory("external sqlite memory", "sqlite::memory:").attached(),
 ];
 
-/// The one whose file is encrypted.
+/// Those whose file is encrypted.
 #[cfg(feature = "encryption")]
-pub static ENCRYPTED: BobakEngine = BobakEngine {
-    key: true,
-    ..BobakEngine::file(
+pub static ENCRYPTED: [BobakEngine; 2] = [
+    BobakEngine::file(
         "sqlite file off exclusive aes",
         "journal=delete&synchronous=off&locking=exclusive",
     )
-};
+    .encrypted(),
+    BobakEngine::file("sqlite file wal full aes", "journal=wal&synchronous=full").encrypted(),
+];
 
 /// The name under which an engine is attached to another.
 const ATTACHED: &str = "far";
@@ -104,6 +105,11 @@ impl BobakEngine {
 
     const fn attached(self) -> Self {
         Self { attached: true, ..self }
+    }
+
+    #[cfg(feature = "encryption")]
+    const fn encrypted(self) -> Self {
+        Self { key: true, ..self }
     }
 
     pub(super) fn url(&self, folder: &Path) -> Result<String, Failure> {

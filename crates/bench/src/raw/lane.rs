@@ -19,6 +19,8 @@ pub static ENGINES: &[RawEngine] = &[
     RawEngine(Mode::FILE_OFF_EXCLUSIVE),
     #[cfg(feature = "encryption")]
     RawEngine(Mode::ENCRYPTED),
+    #[cfg(feature = "encryption")]
+    RawEngine(Mode::ENCRYPTED_WAL),
     RawEngine(Mode::WAL_FULL),
     RawEngine(Mode::WAL_NORMAL),
     RawEngine(Mode::SLOW),
