@@ -4,17 +4,33 @@ import { connect } from "./database.js";
 import { typeName } from "./values.js";
 import type { TableSchema } from "./wire/schema.js";
 
-const capital = (name: string) => name.replace(/(^|[^a-zA-Z0-9]+)([a-zA-Z0-9])/g, (_, __, first: string) => first.toUpperCase());
+// Names that the text gives another meaning.
+const taken = ["Money", "Value", "Tables", "Uint8Array"];
+
+/** A name for each table's interface: the words of its own, capitalised; a number behind those that would be the same. */
+function names(tables: string[]): string[] {
+  const used = new Set(taken);
+  return tables.map((table) => {
+    const words = table.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
+    const text = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join("");
+    const base = /^\p{L}/u.test(text) ? text : `Table${text}`;
+    let name = base;
+    for (let number = 2; used.has(name); number += 1) name = `${base}${number}`;
+    used.add(name);
+    return name;
+  });
+}
 
 /** Interfaces for tables, and one of all of them by name, for `connect<Tables>`. */
 export function interfaces(schemas: TableSchema[]): string {
   const sorted = [...schemas].sort((a, b) => (a.name < b.name ? -1 : 1));
-  const parts = sorted.map((schema) => {
+  const named = names(sorted.map((schema) => schema.name));
+  const parts = sorted.map((schema, place) => {
     const columns = schema.columns.map((column) =>
       `  ${JSON.stringify(column.name)}: ${typeName(column.type)}${column.nullable ? " | null" : ""};`);
-    return `export interface ${capital(schema.name)} {\n${columns.join("\n")}\n}\n`;
+    return `export interface ${named[place]} {\n${columns.join("\n")}\n}\n`;
   });
-  const all = sorted.map((schema) => `  ${JSON.stringify(schema.name)}: ${capital(schema.name)};`);
+  const all = sorted.map((schema, place) => `  ${JSON.stringify(schema.name)}: ${named[place]};`);
   return [`import type { Money, Value } from "bobak";\n`, ...parts, `export interface Tables {\n${all.join("\n")}\n}\n`].join("\n");
 }
 
