@@ -298,7 +298,7 @@ export class Table<T> {
         await c.drain();
       };
       try {
-        for await (const record of records) {
+        const add = (record: R): boolean => {
           const before = rows.length;
           try {
             rows.row(row(record));
@@ -308,7 +308,13 @@ export class Table<T> {
             throw error;
           }
           added++;
-          if (rows.length >= full) await send(false);
+          return rows.length >= full;
+        };
+        // A turn of the event loop's for each row would cost as much as the row.
+        if (Symbol.iterator in records) {
+          for (const record of records) if (add(record)) await send(false);
+        } else {
+          for await (const record of records) if (add(record)) await send(false);
         }
         if (!id && added === 0) return report;
         await send(true);

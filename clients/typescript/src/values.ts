@@ -144,25 +144,72 @@ function parseTime(text: string, type: Type): bigint {
   const [found, date, clock, fraction = "", zone = "Z"] = form.exec(text) ?? [];
   const millis = found === undefined ? NaN : Date.parse(`${date || "1970-01-01"}T${clock || "00:00"}${zone}`);
   if (Number.isNaN(millis)) throw new BobakError("Mismatch", `'${text}' is not a ${type}`);
-  const micros = BigInt(millis) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, "0"));
-  return type === "date" ? micros / day : micros;
+  if (type === "date") return BigInt(millis / 86_400_000);
+  const micros = Number(fraction.slice(0, 6).padEnd(6, "0"));
+  return BigInt(millis) * 1000n + BigInt(micros);
 }
 
 /** The ISO text of microseconds, or days. */
 function timeText(stored: bigint, type: Type): string {
-  const micros = type === "date" ? stored * day : stored;
-  const rest = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
-  const millis = Number((micros - rest) / 1000n);
-  if (Math.abs(millis) > 8.64e15) throw new BobakError("OutOfRange", `${stored} is not the number of a ${type}`);
-  const [date, clock] = new Date(millis).toISOString().split("T") as [string, string];
-  if (type === "date") return date;
-  const time = `${clock.slice(0, 8)}.${String(rest).padStart(6, "0")}`;
-  return type === "time" ? time : `${date}T${time}${type === "timestamp" ? "Z" : ""}`;
+  if (type === "date") return dateText(Number(stored));
+  // Most are whole as numbers, with which one reckons faster.
+  const whole = Number(stored);
+  const days = Number.isSafeInteger(whole) ? Math.floor(whole / 86_400e6) : Number((stored - (((stored % day) + day) % day)) / day);
+  const micros = Number.isSafeInteger(whole) ? whole - days * 86_400e6 : Number(((stored % day) + day) % day);
+  const seconds = Math.floor(micros / 1e6);
+  const rest = micros - seconds * 1e6;
+  put2(11, Math.floor(seconds / 3600), ":");
+  put2(14, Math.floor(seconds / 60) % 60, ":");
+  put2(17, seconds % 60, ".");
+  put2(20, Math.floor(rest / 10_000), "0");
+  put2(22, Math.floor(rest / 100) % 100, "0");
+  put2(24, rest % 100, "Z");
+  if (type === "time") return letters.toString("latin1", 11, 26);
+  const end = type === "timestamp" ? 27 : 26;
+  return putDate(days) ? letters.toString("latin1", 0, end) : `${longDate(days)}${letters.toString("latin1", 10, end)}`;
+}
+
+/** A text under way, `2024-02-29T12:00:00.000000Z`: put together so, it is one piece of memory. */
+const letters = Buffer.from("0000-00-00T00:00:00.000000Z");
+
+/** Puts two digits, and a letter behind them. */
+function put2(at: number, number: number, behind: string): void {
+  letters[at] = 48 + Math.floor(number / 10);
+  letters[at + 1] = 48 + (number % 10);
+  letters[at + 2] = behind.charCodeAt(0);
+}
+
+/** Puts a date of four digits for its year; whether it is one. */
+function putDate(days: number): boolean {
+  // Years begin in March here, so that a leap day is a year's last.
+  const since = days + 719_468;
+  const era = Math.floor(since / 146_097);
+  const ofEra = since - era * 146_097;
+  const year = Math.floor((ofEra - Math.floor(ofEra / 1460) + Math.floor(ofEra / 36_524) - Math.floor(ofEra / 146_096)) / 365);
+  const ofYear = ofEra - (365 * year + Math.floor(year / 4) - Math.floor(year / 100));
+  const month = Math.floor((5 * ofYear + 2) / 153);
+  const civil = era * 400 + year + (month < 10 ? 0 : 1);
+  if (!(civil >= 0 && civil <= 9999)) return false;
+  put2(0, Math.floor(civil / 100), "0");
+  put2(2, civil % 100, "-");
+  put2(5, month < 10 ? month + 3 : month - 9, "-");
+  put2(8, ofYear - Math.floor((153 * month + 2) / 5) + 1, "T");
+  return true;
+}
+
+function dateText(days: number): string {
+  return putDate(days) ? letters.toString("latin1", 0, 10) : longDate(days);
+}
+
+/** The date of a year that has more digits, or is before the first. */
+function longDate(days: number): string {
+  if (Math.abs(days) > 1e8) throw new BobakError("OutOfRange", `${days} is not the number of a date`);
+  return new Date(days * 86_400_000).toISOString().split("T")[0]!;
 }
 
 /** Now, as a stamp is stored. */
 export function now(column: Column): Stored {
-  const micros = BigInt(Date.now()) * 1000n;
+  const micros = BigInt(Date.now() * 1000);
   return column.asText ? timeText(micros, "timestamp") : micros;
 }
 

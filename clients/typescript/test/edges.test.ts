@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { col, column, connect, Money, table } from "../src/index.js";
+import { col, column, connect, Money, table, type Type } from "../src/index.js";
+import { load } from "../src/values.js";
 import { behindEachDoor, fails, inFolder, people, person, program, unix, type Person, type Tables } from "./serving.js";
 
 interface Edge {
@@ -56,6 +57,17 @@ behindEachDoor("values at the edges", async (whole) => {
   }
   // A number that JavaScript may have rounded is none.
   await assert.rejects(kept.upsert({ id: 6n, number: 2 ** 53 as never }), fails("Mismatch"));
+});
+
+test("days at the edges of their texts", () => {
+  const days: [bigint, Type, string][] = [
+    [-719_529n, "date", "-000001-12-31"], [-719_528n, "date", "0000-01-01"], [2_932_896n, "date", "9999-12-31"],
+    [2_932_897n, "date", "+010000-01-01"], [-1n, "timestamp", "1969-12-31T23:59:59.999999Z"],
+    [951_868_799_999_999n, "datetime", "2000-02-29T23:59:59.999999"], [86_399_999_999n, "time", "23:59:59.999999"],
+    [9_007_199_254_740_993n, "timestamp", "2255-06-05T23:47:34.740993Z"],
+  ];
+  for (const [stored, type, text] of days) assert.equal(load(stored, type), text);
+  assert.throws(() => load(1n << 60n, "date"), fails("OutOfRange"));
 });
 
 test("a long batch", () => inFolder(async (folder) => {
