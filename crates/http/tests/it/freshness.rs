@@ -4,19 +4,34 @@
 use crate::client::{Door, sqlite};
 use crate::doors::settings;
 use bobak_core::Engine;
-use bobak_http::SqlAccess;
+use bobak_http::{HttpServer, SqlAccess};
+use bobak_server::{Access, new_token};
 use serde_json::json;
 use std::sync::Arc;
 
-fn door() -> (Arc<dyn Engine>, Door) {
+/// A door, asked by the operator or by somebody else who may do everything.
+fn door(by_operator: bool) -> (Arc<dyn Engine>, Door) {
     let engine = sqlite();
     let settings = settings(|settings| settings.sql = SqlAccess::Write);
-    (Arc::clone(&engine), Door::with(settings, engine))
+    let (token, hash) = new_token().unwrap();
+    let access = format!("role all\n    all on *\ntoken ada {hash} roles all\n");
+    let builder = HttpServer::builder().access(Access::from_text(&access).unwrap());
+    let mut door =
+        Door::of(builder.settings(settings).shared_database("main", Arc::clone(&engine)));
+    if !by_operator {
+        door.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+    }
+    (engine, door)
 }
 
 #[test]
 fn what_another_program_changes_is_seen_at_once() {
-    let (engine, door) = door();
+    for by_operator in [true, false] {
+        another_program_changes(door(by_operator));
+    }
+}
+
+fn another_program_changes((engine, door): (Arc<dyn Engine>, Door)) {
     let run = |sql: &str| engine.session().unwrap().execute(sql, &[]).unwrap();
     door.send("POST", "/tables/seat/rows", r#"{"row":"a","number":1,"guest":"x"}"#).ok(201);
     run("ALTER TABLE seat ADD COLUMN extra TEXT");
@@ -43,7 +58,7 @@ fn what_another_program_changes_is_seen_at_once() {
 
 #[test]
 fn what_is_changed_by_sql_is_seen_at_once() {
-    let (_, door) = door();
+    let (_, door) = door(true);
     let sql = |sql: &str| {
         door.send("POST", "/sql", &json!({ "sql": sql }).to_string()).ok(200);
     };
