@@ -22,6 +22,8 @@ struct Asked {
     since: Option<u64>,
     limit: u64,
     numbers: Numbers,
+    /// The bytes of rows after which it ends.
+    longest: usize,
 }
 
 /// `GET /tables/{table}/rows/{key}/history`
@@ -39,7 +41,8 @@ pub(crate) async fn history(call: &mut Call, name: &str, key: &str) -> Result<An
             "a history is read 1 to {most} changes at a time"
         )));
     }
-    let asked = Asked { table, key, since, limit, numbers };
+    let longest = settings.answer;
+    let asked = Asked { table, key, since, limit, numbers, longest };
     let base = Arc::clone(&call.base);
     let body = work::run(move || {
         let sight = Sight { filter: None, readable: base.feed.readable(&asked.table.schema)? };
@@ -53,8 +56,10 @@ pub(crate) async fn history(call: &mut Call, name: &str, key: &str) -> Result<An
         };
         // One more shows whether there are more.
         let session = base.feed.engine.session()?;
-        let changes = log.list(&*session, condition, Some(asked.limit.saturating_add(1)));
-        let body = page(&asked, &sight, &changes.map_err(gone)?);
+        let limit = Some(asked.limit.saturating_add(1));
+        let changes = log.list_within(&*session, condition, limit, asked.longest);
+        let (changes, more) = changes.map_err(gone)?;
+        let body = page(&asked, &sight, &changes, more);
         // Who sees nothing of it may not learn that there is anything.
         if body.is_none() && asked.since.is_none() {
             let mut is_there = false;
@@ -72,7 +77,7 @@ pub(crate) async fn history(call: &mut Call, name: &str, key: &str) -> Result<An
 }
 
 /// The changes of which something is seen; `None` where there are none.
-fn page(asked: &Asked, sight: &Sight, changes: &[Change]) -> Option<String> {
+fn page(asked: &Asked, sight: &Sight, changes: &[Change], more: bool) -> Option<String> {
     let shown = usize::try_from(asked.limit).unwrap_or(usize::MAX).min(changes.len());
     let (page, rest) = changes.split_at(shown);
     let mut body = String::from("{\"changes\":[");
@@ -88,7 +93,7 @@ fn page(asked: &Asked, sight: &Sight, changes: &[Change]) -> Option<String> {
         }
         body.push('}');
     }
-    let more = page.last().filter(|_| !rest.is_empty());
+    let more = page.last().filter(|_| more || !rest.is_empty());
     if body.len() == begun && more.is_none() {
         return None;
     }

@@ -7,10 +7,13 @@
 use super::change::{Change, integer};
 use super::{AT, SEQ, log_schema, new_place, old_place, tracked_schema};
 use crate::{
-    Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, Select, Session, Source,
+    Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, Row, Select, Session, Source,
     TableSchema, Timestamp, Value, ValueRef,
 };
 use std::sync::Arc;
+
+/// About the most bytes of a page's rows, of each log.
+const PAGE_BYTES: usize = 8 << 20;
 
 /// The log of a tracked table.
 #[derive(Clone, Debug)]
@@ -52,19 +55,39 @@ impl Log {
         condition: Condition,
         limit: Option<u64>,
     ) -> Result<Vec<Change>> {
+        self.list_within(session, condition, limit, usize::MAX).map(|(changes, _)| changes)
+    }
+
+    /// As [`list`](Self::list), of the first changes whose rows have about so many bytes together, one
+    /// at least; and whether there were more.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
+    pub fn list_within(
+        &self,
+        session: &dyn Session,
+        condition: Condition,
+        limit: Option<u64>,
+        bytes: usize,
+    ) -> Result<(Vec<Change>, bool)> {
         let select = Select {
             condition: Some(condition.resolve(&self.schema)?),
             limit,
             ..Select::all(&self.schema)
         };
-        let mut changes = Vec::new();
+        let (mut changes, mut taken, mut more) = (Vec::new(), 0_usize, false);
         let read = session.query(&Source::Select(&select), &mut |row| {
+            if taken >= bytes {
+                more = true;
+                return Ok(false);
+            }
+            taken += bytes_of(row);
             changes.push(Change::from_log(&self.table, &self.names, row)?);
             Ok(true)
         });
         match read {
             Err(error) if error.kind() == ErrorKind::Schema => Err(self.misfit(error)),
-            read => read.map(|()| changes),
+            read => read.map(|()| (changes, more)),
         }
     }
 
@@ -187,8 +210,8 @@ pub(super) fn pruned(session: &dyn Session, wanted: &[Log]) -> Result<u64> {
     Ok(pruned.max().unwrap_or(0))
 }
 
-/// At most `limit` changes of the `wanted` logs with numbers above `since`, and up to where that is
-/// all. `all` are the logs of all tracked tables.
+/// At most `limit` changes of the `wanted` logs with numbers above `since`, fewer where their rows
+/// are long, and up to where that is all. `all` are the logs of all tracked tables.
 ///
 /// # Errors
 /// `NotFound` where changes after that number were taken out; those of the engine.
@@ -203,11 +226,18 @@ pub fn page(
     if last <= since {
         return Ok((Vec::new(), since));
     }
-    let mut changes = Vec::new();
+    let (mut changes, mut last) = (Vec::new(), last);
     for log in wanted {
         let most = u64::try_from(limit).unwrap_or(u64::MAX);
-        changes.extend(log.list(session, between(since, last), Some(most))?);
+        let (found, more) =
+            log.list_within(session, between(since, last), Some(most), PAGE_BYTES)?;
+        if let Some(end) = found.last().filter(|_| more) {
+            // Behind it this log has changes that were not read.
+            last = end.id;
+        }
+        changes.extend(found);
     }
+    changes.retain(|change| change.id <= last);
     // What is taken out is noted in the same moment: nothing that was to be read is missing where
     // nothing is noted now.
     let pruned = pruned(session, wanted)?;
@@ -227,6 +257,15 @@ pub fn page(
     Ok((changes, next))
 }
 
+fn bytes_of(row: &dyn Row) -> usize {
+    let bytes = |place| match row.get(place) {
+        ValueRef::Text(text) => text.len(),
+        ValueRef::Bytes(bytes) => bytes.len(),
+        _ => size_of::<i64>(),
+    };
+    (0..row.len()).map(bytes).sum()
+}
+
 /// Changes with numbers above one and not above another.
 fn between(above: u64, to: u64) -> Condition {
     Condition::And(vec![
@@ -240,4 +279,48 @@ fn between(above: u64, to: u64) -> Condition {
 pub fn compare_number(column: usize, comparison: Comparison, number: u64) -> Condition {
     let value = i64::try_from(number).unwrap_or(i64::MAX).into();
     Condition::Compare { column, comparison, value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Memory;
+    use crate::{ColumnSchema, FieldSet, SchemaChange, Verb, Write};
+
+    #[test]
+    fn pages_of_long_rows_have_fewer_of_them_and_miss_none() {
+        let engine = Memory::new();
+        let tables = ["a", "b"].map(|name| {
+            let id = ColumnSchema::of::<i64>("id");
+            let table = TableSchema::builder(name).column(id).key(["id"]);
+            let table = table.column(ColumnSchema::of::<String>("text")).build().unwrap();
+            let table = Arc::new(table);
+            let track = SchemaChange::Track { table: Arc::clone(&table), history: false };
+            engine.alter(&[SchemaChange::CreateTable(Arc::clone(&table)), track]).unwrap();
+            table
+        });
+        for id in 1..=40_i64 {
+            // Those of one table are short.
+            let table = &tables[usize::try_from(id % 2).unwrap()];
+            let text = "x".repeat(if id % 2 == 0 { 1 << 20 } else { 1 });
+            let values = [Value::Int(id), Value::from(text)];
+            let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
+            engine.write(&Write { table, verb, fields, values: &values }).unwrap();
+        }
+        let (logs, session) = (logs(&engine).unwrap(), engine.session().unwrap());
+        let (mut ids, mut since) = (Vec::new(), 0);
+        loop {
+            let (changes, next) = page(&*session, &logs, &logs, since, 1_000).unwrap();
+            if next == since {
+                break;
+            }
+            assert!(changes.len() < 25, "{} changes at once", changes.len());
+            ids.extend(changes.iter().map(|change| change.id));
+            since = next;
+        }
+        assert_eq!(ids, (1..=40).collect::<Vec<_>>());
+        let log = logs.iter().find(|log| log.table.name() == "a").unwrap();
+        let first = log.list_within(&*session, between(0, 40), None, 1).unwrap();
+        assert_eq!((first.0.len(), first.1), (1, true));
+    }
 }
