@@ -157,6 +157,9 @@ pub struct Capabilities {
     /// Tables may have columns of [`Type::Any`](crate::Type::Any). Where they may not, such a
     /// table is refused with `Unsupported`.
     pub any_columns: bool,
+    /// What it keeps is encrypted on the disk: backups can't be compressed, and nothing of it is to be
+    /// written elsewhere unasked. A server does not say so of its own disk.
+    pub encrypted: bool,
     /// A limit: each change of the schema commits by itself, so one inside a transaction is refused
     /// with `Unsupported`.
     pub schema_commits_alone: bool,
@@ -181,6 +184,7 @@ impl Capabilities {
         dense_keys: false,
         nul_in_texts: false,
         any_columns: false,
+        encrypted: false,
         schema_commits_alone: false,
         finite_floats: false,
         short_keys: false,

@@ -171,6 +171,8 @@ impl Connection {
         let row = rows.next().map_err(failed)?;
         Ok(match row.as_ref().map(|row| row.get(0)) {
             Some(ValueRef::Int(integer)) => integer,
+            // SQLCipher answers some pragmas so.
+            Some(ValueRef::Text(text)) => text.parse().unwrap_or(0),
             _ => 0,
         })
     }

@@ -285,6 +285,7 @@ impl Engine for Sqlite {
         capabilities.sql = true;
         capabilities.persistent = self.inner.settings.path.is_some();
         capabilities.concurrent_readers = !self.inner.is_single();
+        capabilities.encrypted = self.inner.settings.has_key();
         capabilities
     }
 

@@ -141,11 +141,16 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
         codes::SQLITE_FULL => {
             (ErrorKind::Full, "the disk, or the database at its largest size, is full".to_owned())
         }
+        _ if code == codes::SQLITE_READONLY_DBMOVED => {
+            let what = "the file was replaced or removed while it was open: open it again";
+            (ErrorKind::Io, what.to_owned())
+        }
         codes::SQLITE_READONLY | codes::SQLITE_PERM => {
             (ErrorKind::ReadOnly, "the database may only be read".to_owned())
         }
         codes::SQLITE_NOTADB => {
-            (ErrorKind::Corrupt, "the file is not an SQLite database".to_owned())
+            let what = "the file is not an SQLite database, or it is encrypted: give its key then";
+            (ErrorKind::Corrupt, what.to_owned())
         }
         codes::SQLITE_CORRUPT => {
             (ErrorKind::Corrupt, format!("the database is damaged: {}", lower(message)))

@@ -1,5 +1,8 @@
 //! Keys of encrypted files.
 
+use crate::error::translate;
+use crate::ffi::OpenFlags;
+use crate::open;
 use crate::settings::Settings;
 use argon2::{Algorithm, Argon2, Params, Version};
 use bobak_core::{Error, ErrorKind, Result};
@@ -50,7 +53,7 @@ impl Key {
     /// A key of 32 random bytes.
     #[must_use]
     pub fn bytes(key: [u8; KEY_BYTES]) -> Self {
-        Self(Secret::Bytes(Arc::new(Zeroizing::new(key))))
+        Self::copied(&Zeroizing::new(key))
     }
 
     /// A password: any text.
@@ -72,10 +75,10 @@ impl Key {
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let content = read_secret(path)?;
-        if let Ok(bytes) = <[u8; KEY_BYTES]>::try_from(&content[..]) {
-            return Ok(Self::bytes(bytes));
+        if let Ok(bytes) = <&[u8; KEY_BYTES]>::try_from(&content[..]) {
+            return Ok(Self::copied(bytes));
         }
-        from_digits(content.trim_ascii()).map(Self::bytes).ok_or_else(|| {
+        from_digits(content.trim_ascii()).ok_or_else(|| {
             let message = format!(
                 "{} holds no key: it has to be 32 bytes, or 64 hexadecimal digits",
                 path.display()
@@ -100,6 +103,15 @@ impl Key {
         Self::password(text)
     }
 
+    /// The key is written where it stays: what is moved leaves its bytes behind.
+    fn copied(bytes: &[u8; KEY_BYTES]) -> Self {
+        let mut key = Arc::new(Zeroizing::new([0; KEY_BYTES]));
+        if let Some(key) = Arc::get_mut(&mut key) {
+            key.copy_from_slice(bytes);
+        }
+        Self(Secret::Bytes(key))
+    }
+
     /// What SQLCipher takes, `x'…'`; where it was made for a file, with its salt.
     pub(crate) fn literal(&self) -> Zeroizing<String> {
         let (key, salt): (&[u8], &[u8]) = match &self.0 {
@@ -117,28 +129,30 @@ impl Key {
         text
     }
 
-    /// The key for the file at a path, or for a new one there.
+    /// The key for the file that the settings name, or for a new one there.
     ///
     /// # Errors
     /// `Io`; `Engine` where the system gives no random numbers.
-    pub(crate) fn for_file(&self, path: &Path) -> Result<Self> {
+    pub(crate) fn for_file(&self, settings: &Settings) -> Result<Self> {
         let Secret::Password(password) = &self.0 else {
             return Ok(self.clone());
         };
-        let salt = match salt_of(path)? {
+        let salt = match beginning(settings)? {
             Some(salt) => salt,
             None => new_salt()?,
         };
-        let mut key = Zeroizing::new([0; KEY_BYTES]);
+        let mut key = Arc::new(Zeroizing::new([0; KEY_BYTES]));
         let failed = |error: &dyn fmt::Display| {
             Error::new(ErrorKind::Engine, format!("no key can be made of the password: {error}"))
         };
         let parameters =
             Params::new(19_456, 2, 1, Some(KEY_BYTES)).map_err(|error| failed(&error))?;
-        Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters)
-            .hash_password_into(password.as_bytes(), &salt, &mut key[..])
-            .map_err(|error| failed(&error))?;
-        Ok(Self(Secret::OfFile(Arc::new(key), salt)))
+        if let Some(key) = Arc::get_mut(&mut key) {
+            Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters)
+                .hash_password_into(password.as_bytes(), &salt, &mut key[..])
+                .map_err(|error| failed(&error))?;
+        }
+        Ok(Self(Secret::OfFile(key, salt)))
     }
 }
 
@@ -148,41 +162,30 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Whether the file is there and not encrypted.
-pub(crate) fn is_plain(path: &Path) -> bool {
-    matches!(beginning(path), Ok(Some(first)) if first == *PLAIN)
-}
-
 /// The error of a file that can't be read with the key that was given.
 pub(crate) fn wrong_key(settings: &Settings) -> Error {
-    let plain = settings.path.as_deref().is_some_and(is_plain);
-    let message = if plain {
-        "the file is not encrypted: open it without a key, or encrypt it"
-    } else {
-        "the key is wrong, or the file is no encrypted database"
+    let message = match beginning(settings) {
+        Ok(Some(first)) if first == *PLAIN => {
+            "the file is not encrypted: open it without a key, or encrypt it"
+        }
+        _ => "the key is wrong, or the file is no encrypted database",
     };
     Error::new(ErrorKind::Denied, message)
 }
 
-/// The salt of an encrypted file; `None` where there is none yet.
-fn salt_of(path: &Path) -> Result<Option<[u8; SALT_BYTES]>> {
-    beginning(path).map_err(|error| Error::io(&format!("read {}", path.display()), error))
-}
-
-fn beginning(path: &Path) -> std::io::Result<Option<[u8; SALT_BYTES]>> {
+/// The first bytes of a file: of an encrypted one its salt. `None` where there is none yet.
+fn beginning(settings: &Settings) -> Result<Option<[u8; SALT_BYTES]>> {
+    let settings = Settings { key: None, ..settings.clone() };
+    let flags = OpenFlags { read_only: true, create: false };
+    let db = match open::connect(&settings, flags) {
+        Ok(db) => db,
+        Err(_) if settings.path.as_deref().is_none_or(|path| !path.exists()) => return Ok(None),
+        Err(error) => return Err(error),
+    };
     let mut first = [0; SALT_BYTES];
-    match File::open(path).and_then(|mut file| file.read_exact(&mut first)) {
-        Ok(()) => Ok(Some(first)),
-        Err(error)
-            if matches!(
-                error.kind(),
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::UnexpectedEof
-            ) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
+    let read = db.read_beginning(&mut first);
+    let read = read.map_err(|failure| open::name_file(translate(failure, None), &settings))?;
+    Ok(read.then_some(first))
 }
 
 fn new_salt() -> Result<[u8; SALT_BYTES]> {
@@ -205,7 +208,7 @@ fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     Ok(content)
 }
 
-fn from_digits(digits: &[u8]) -> Option<[u8; KEY_BYTES]> {
+fn from_digits(digits: &[u8]) -> Option<Key> {
     let mut key = Zeroizing::new([0; KEY_BYTES]);
     if digits.len() != 2 * KEY_BYTES {
         return None;
@@ -214,7 +217,7 @@ fn from_digits(digits: &[u8]) -> Option<[u8; KEY_BYTES]> {
         let pair = std::str::from_utf8(pair).ok().filter(|pair| !pair.starts_with('+'))?;
         *byte = u8::from_str_radix(pair, 16).ok()?;
     }
-    Some(*key)
+    Some(Key::copied(&key))
 }
 
 #[cfg(test)]
@@ -247,13 +250,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.db");
         fs::write(&file, [5; 40]).unwrap();
-        let key = |text: &str| Key::password(text).unwrap().for_file(&file).unwrap().literal();
+        let at = |name: &str| Settings {
+            path: Some(folder.path().join(name)),
+            ..crate::Sqlite::builder().settings
+        };
+        let key =
+            |text: &str| Key::password(text).unwrap().for_file(&at("a.db")).unwrap().literal();
         assert_eq!(*key("secret"), *key("secret"));
         assert_ne!(*key("secret"), *key("Secret"));
         assert!(key("secret").ends_with(&format!("{}'", "05".repeat(16))));
         let new = |text: &str| {
-            let missing = folder.path().join("missing.db");
-            Key::password(text).unwrap().for_file(&missing).unwrap().literal()
+            Key::password(text).unwrap().for_file(&at("missing.db")).unwrap().literal()
         };
         assert_ne!(*new("secret"), *new("secret"), "a new file has a new salt");
     }

@@ -27,6 +27,8 @@ mod host;
 mod key;
 mod log;
 mod open;
+#[cfg(feature = "encryption")]
+mod page_size;
 mod query;
 pub mod raw;
 #[cfg(feature = "encryption")]

@@ -66,6 +66,11 @@ fn check(settings: &Settings) -> Result<()> {
             let message = format!("{size} is no page size: it is a power of two from 512 to 65536");
             Err(Error::new(ErrorKind::Config, message))
         }
+        Some(512) if settings.has_key() => {
+            let message =
+                "the pages of an encrypted file have at least 1024 bytes: 512 are too few";
+            Err(Error::new(ErrorKind::Config, message))
+        }
         _ => Ok(()),
     }
 }
@@ -85,7 +90,11 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
     #[cfg(feature = "encryption")]
     if let Some(key) = &settings.key {
         // First of all.
-        db.set_key(&key.literal()).map_err(|failure| translate(failure, None))?;
+        db.set_key(c"main", &key.literal()).map_err(|failure| translate(failure, None))?;
+        if let Some(size) = settings.page_size {
+            let told = db.exec(&format!("PRAGMA cipher_page_size = {size}"));
+            told.map_err(|failure| translate(failure, None))?;
+        }
         // It would tell standard error of every wrong key; the caller gets an error.
         db.exec("PRAGMA cipher_log_level = NONE").map_err(|failure| translate(failure, None))?;
     }
@@ -171,7 +180,8 @@ fn write_replaced_down(db: &mut ffi::Connection) -> Result<(), Failure> {
 }
 
 fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
-    if let Some(size) = settings.page_size {
+    // SQLCipher was told before it read anything.
+    if let Some(size) = settings.page_size.filter(|_| !settings.has_key()) {
         db.exec(&format!("PRAGMA page_size = {size}"))?;
     }
     if settings.path.is_some() && settings.locking == Locking::Exclusive {

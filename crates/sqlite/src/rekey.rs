@@ -7,8 +7,9 @@ use crate::connection::Connection;
 use crate::error::{misuse, translate};
 use crate::key::Key;
 use crate::open;
+use crate::page_size;
 use crate::settings::Settings;
-use bobak_core::{Aside, Error, ErrorKind, Result, Value};
+use bobak_core::{Aside, Error, ErrorKind, Result};
 use std::path::Path;
 
 /// Gives a file another key; none makes it plain.
@@ -18,13 +19,16 @@ use std::path::Path;
 pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) -> Result<()> {
     let file = |error| Error::io(&format!("open {}", path.display()), error);
     let path = path.canonicalize().map_err(file)?;
-    let old = settings.for_file(&path)?;
     let aside = Aside::one_of_many(&path)?;
-    let new = new.map(|key| key.for_file(aside.path())).transpose()?;
-    let mut holder = Connection::boxed(take_over(&old)?, true);
+    let target = Settings { path: Some(aside.path().to_owned()), ..settings.clone() };
+    let new = new.map(|key| key.for_file(&target)).transpose()?;
+    let (old, holder) = settings
+        .for_file(&path)?
+        .fitting(|settings| take_over(&settings).map(|holder| (settings, holder)))?;
+    let mut holder = Connection::boxed(holder, true);
     let before = count_rows(&mut holder).map_err(|error| open::name_file(error, &old))?;
-    copy(&mut holder, &aside, new.as_ref())?;
-    let written = Settings { path: Some(aside.path().to_owned()), key: new, ..old.clone() };
+    let page_size = copy(&mut holder, &aside, new.as_ref())?;
+    let written = Settings { key: new, page_size: Some(page_size), ..target };
     let after = check_file(aside.path(), &written, false)?;
     if after.tables != before {
         let message = format!("the new {} has other rows: nothing was done", path.display());
@@ -33,22 +37,28 @@ pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) ->
     put_over(aside, holder)
 }
 
-/// Writes the whole database to a new file.
-fn copy(holder: &mut Connection, aside: &Aside, new: Option<&Key>) -> Result<()> {
+/// Writes the whole database to a new file; gives its page size.
+fn copy(holder: &mut Connection, aside: &Aside, new: Option<&Key>) -> Result<u32> {
     let target = aside.path().to_str().ok_or_else(|| misuse("the path must be UTF-8"))?;
     make(aside.path(), Some(aside.place()))
         .map_err(|error| Error::io(&format!("make {target}"), error))?;
-    let literal = new.map(Key::literal);
-    // An empty key is that of a plain file.
-    let key = literal.as_ref().map_or("", |literal| literal.as_str());
-    holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ?", &[target.into(), Value::from(key)])?;
-    let copied = fill(holder);
+    // That of a plain file. Its own is not given here: what a statement is given is not cleared from
+    // memory.
+    holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ''", &[target.into()])?;
+    let copied = fill(holder, new);
     let detached = holder.run_owned("DETACH DATABASE bobak_new");
-    copied.and(detached)
+    copied.and_then(|size| detached.map(|()| size))
 }
 
-fn fill(holder: &mut Connection) -> Result<()> {
+fn fill(holder: &mut Connection, new: Option<&Key>) -> Result<u32> {
     let failed = |failure| translate(failure, None);
+    let size = holder.first_integer("PRAGMA main.page_size")?;
+    let mut size = u32::try_from(size).unwrap_or(0);
+    if let Some(key) = new {
+        size = size.max(page_size::SMALLEST);
+        holder.db.set_key(c"bobak_new", &key.literal()).map_err(failed)?;
+    }
+    holder.run_owned(&format!("PRAGMA bobak_new.page_size = {size}"))?;
     // Nothing of it is worth a journal: it is whole, or thrown away.
     holder.db.exec("PRAGMA bobak_new.journal_mode = off").map_err(failed)?;
     holder.db.exec("PRAGMA bobak_new.synchronous = full").map_err(failed)?;
@@ -57,5 +67,5 @@ fn fill(holder: &mut Connection) -> Result<()> {
         let value = holder.first_integer(&format!("PRAGMA main.{name}"))?;
         holder.run_owned(&format!("PRAGMA bobak_new.{name} = {value}"))?;
     }
-    Ok(())
+    Ok(size)
 }

@@ -148,8 +148,9 @@ impl SqliteBuilder {
         self
     }
 
-    /// The page size in bytes, for a file that is new: a power of two from 512 to 65,536. Default
-    /// 4,096. Larger pages suit long rows, and cost more at each small write.
+    /// The page size in bytes, for a file that is new: a power of two from 512 to 65,536, of an
+    /// encrypted file from 1,024. Default 4,096. Larger pages suit long rows, and cost more at each
+    /// small write.
     pub const fn page_size(mut self, bytes: u32) -> Self {
         self.settings.page_size = Some(bytes);
         self
@@ -225,10 +226,7 @@ impl SqliteBuilder {
     /// Whether a key was given.
     #[must_use]
     pub fn has_key(&self) -> bool {
-        #[cfg(feature = "encryption")]
-        return self.settings.key.is_some();
-        #[cfg(not(feature = "encryption"))]
-        false
+        self.settings.has_key()
     }
 
     /// Gives a file that nobody has open another key: encrypts a plain one, for which the builder has
@@ -261,7 +259,7 @@ impl SqliteBuilder {
     /// it, or its folder, is missing; `Busy` where another process holds it; `Config` for a page
     /// size that is none, and for a VFS that SQLite does not have; `Denied` for a wrong key.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Sqlite> {
-        Sqlite::with(self.settings.for_file(path.as_ref())?)
+        self.settings.for_file(path.as_ref())?.fitting(Sqlite::with)
     }
 
     /// Opens a new database in memory, gone when it is closed. Journal, locking and sync settings
@@ -319,12 +317,41 @@ impl Settings {
     /// # Errors
     /// `Io` where the salt in the file can't be read.
     pub(crate) fn for_file(&self, path: &Path) -> Result<Self> {
-        Ok(Self {
+        let settings = Self { path: Some(path.to_owned()), ..self.clone() };
+        #[cfg(feature = "encryption")]
+        if let Some(key) = &self.key {
+            return Ok(Self { key: Some(key.for_file(&settings)?), ..settings });
+        }
+        Ok(settings)
+    }
+
+    /// The settings for a file of which nothing is read.
+    pub(crate) fn without_key(&self, path: &Path) -> Self {
+        Self {
             path: Some(path.to_owned()),
             #[cfg(feature = "encryption")]
-            key: self.key.as_ref().map(|key| key.for_file(path)).transpose()?,
+            key: None,
             ..self.clone()
-        })
+        }
+    }
+
+    pub(crate) fn has_key(&self) -> bool {
+        #[cfg(feature = "encryption")]
+        return self.key.is_some();
+        #[cfg(not(feature = "encryption"))]
+        false
+    }
+
+    /// Does `work` with the page size that the file has, where that has to be known before.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn fitting<R>(self, work: impl FnMut(Self) -> Result<R>) -> Result<R> {
+        crate::page_size::fitting(self, work)
+    }
+
+    /// Does `work`: SQLite finds the page size by itself.
+    #[cfg(not(feature = "encryption"))]
+    pub(crate) fn fitting<R>(self, work: impl FnOnce(Self) -> Result<R>) -> Result<R> {
+        work(self)
     }
 
     /// The pages that each connection keeps, as SQLite's pragma has it.

@@ -20,8 +20,8 @@ pub fn run(sum: &mut Sum) -> Outcome {
     if !has_openssl() && !packages::install(&["libssl-dev"]) {
         return Err(Failure::new("OpenSSL's headers are not installed", CURE));
     }
-    let package = ["-p", "bobak", "-p", "bobak-cli", "--test", "it"];
-    let features = ["--features", "bobak/encryption,bobak-cli/encryption"];
+    let package = ["-p", "bobak", "-p", "bobak-cli", "-p", "bobak-testkit", "--test", "it"];
+    let features = ["--features", "bobak/encryption,bobak-cli/encryption,bobak-testkit/encryption"];
     let arguments = package.iter().chain(&features).chain(&["--", "encryption::"]);
     let arguments: Vec<String> = arguments.map(ToString::to_string).collect();
     test::run_with(&Servers::none(), &arguments, sum)

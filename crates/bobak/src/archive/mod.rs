@@ -82,7 +82,8 @@ impl Archive {
     /// `Busy` where another writes to the folder; `Conflict` where it has changes that the database
     /// has not, since it is another or an older one; `NotFound` where changes that it lacks were
     /// taken out of the feed: take a backup, and begin another folder; `Corrupt` for a damaged
-    /// file; `Schema` where nothing is tracked; `Io`, `Full`.
+    /// file; `Schema` where nothing is tracked; `Unsupported` for an encrypted database, since the
+    /// folder is not encrypted: see [`open_plain`](Self::open_plain); `Io`, `Full`.
     pub fn open(db: &Db, folder: impl AsRef<Path>) -> Result<Self> {
         Self::of(db.main_engine()?, folder)
     }
@@ -92,6 +93,28 @@ impl Archive {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn of(engine: Arc<dyn Engine>, folder: impl AsRef<Path>) -> Result<Self> {
+        if engine.capabilities().encrypted {
+            let message = "the database is encrypted, and its changes in the folder would not be: \
+                           open the archive by open_plain if they may be read";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        Self::of_plain(engine, folder)
+    }
+
+    /// As [`open`](Self::open), of an encrypted database too: whoever reads the folder reads its
+    /// changes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for `Unsupported`.
+    pub fn open_plain(db: &Db, folder: impl AsRef<Path>) -> Result<Self> {
+        Self::of_plain(db.main_engine()?, folder)
+    }
+
+    /// As [`open_plain`](Self::open_plain), of an engine without a database around it.
+    ///
+    /// # Errors
+    /// As [`open_plain`](Self::open_plain).
+    pub fn of_plain(engine: Arc<dyn Engine>, folder: impl AsRef<Path>) -> Result<Self> {
         let mut changes = Changes::of(engine).limit(PAGE);
         let (last, first) = (changes.last_id()?, changes.first_id()?);
         let folder = Folder::to_write(folder.as_ref())?;

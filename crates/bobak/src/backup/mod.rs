@@ -15,7 +15,6 @@ use crate::Db;
 use bobak_core::{
     Aside, BackupContent, BackupJob, BackupPhase, BackupStep, Engine, Error, ErrorKind, Result,
 };
-use kind::Kind;
 use scratch::Scratch;
 use std::fs::{self, File};
 use std::io::Write;
@@ -174,8 +173,8 @@ impl Db {
         options: &BackupOptions,
         mut progress: impl FnMut(BackupStep) -> Result<()>,
     ) -> Result<BackupReport> {
-        can(options.compression)?;
         let engine = self.engine_to_back_up(options)?;
+        can(&*engine, options.compression)?;
         let scratch = Scratch::new()?;
         let file = scratch.file("backup");
         let content = take(&*engine, &file, &file, options, &mut progress)?;
@@ -201,7 +200,7 @@ pub fn backup(
     options: &BackupOptions,
     progress: &mut dyn FnMut(BackupStep) -> Result<()>,
 ) -> Result<BackupReport> {
-    can(options.compression)?;
+    can(engine, options.compression)?;
     refuse_existing(file, options.overwrite)?;
     let plain = Aside::one_of_many(file)?;
     let content = take(engine, plain.path(), plain.place(), options, progress)?;
@@ -238,13 +237,7 @@ fn take(
     options: &BackupOptions,
     progress: &mut dyn FnMut(BackupStep) -> Result<()>,
 ) -> Result<BackupContent> {
-    let content =
-        engine.backup(BackupJob { file, place, pauses: options.pauses, watch: progress })?;
-    if options.compression != Compression::None && Kind::of(file)? == Kind::Unknown {
-        let message = "an encrypted backup can't be made smaller: leave it uncompressed";
-        return Err(Error::new(ErrorKind::Unsupported, message));
-    }
-    Ok(content)
+    engine.backup(BackupJob { file, place, pauses: options.pauses, watch: progress })
 }
 
 /// Copies the file to a writer, compressed where that is wanted; gives the number of bytes written.
@@ -283,8 +276,17 @@ fn check_packed(
     Ok(())
 }
 
+/// Refuses a compression that the database does not get, or that this program was built without.
+fn can(engine: &dyn Engine, compression: Compression) -> Result<()> {
+    if compression != Compression::None && engine.capabilities().encrypted {
+        let message = "an encrypted backup can't be made smaller: leave it uncompressed";
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    can_be_built(compression)
+}
+
 /// Refuses a compression that this program was built without.
-fn can(compression: Compression) -> Result<()> {
+fn can_be_built(compression: Compression) -> Result<()> {
     if compression == Compression::None || cfg!(feature = "compress") {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Putting a backup back.
 
 use super::kind::Kind;
-use super::{BackupReport, Compression, can, refuse_existing};
+use super::{BackupReport, Compression, can_be_built, refuse_existing};
 use crate::{Db, url};
 use bobak_core::memory::Memory;
 use bobak_core::{Aside, BackupContent, Error, ErrorKind, Result};
@@ -136,7 +136,7 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
         Kind::Gzip => Compression::Gzip,
         _ => Compression::None,
     };
-    can(compression)?;
+    can_be_built(compression)?;
     let noted = match compression {
         #[cfg(feature = "compress")]
         Compression::Zstd | Compression::Gzip => Some(super::packed::read(backup, &mut file)?),
@@ -146,7 +146,7 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
         }
     };
     drop(file);
-    let checked = check(to, target).map_err(|error| in_backup(error, backup))?;
+    let checked = check(to, target).map_err(|error| in_backup(error, backup, to))?;
     let compared =
         noted.as_ref().is_some_and(|noted: &BackupContent| noted.tables == checked.tables);
     if noted.is_some() && !compared {
@@ -181,8 +181,11 @@ fn foreign() -> Error {
 }
 
 /// The copy has a name that nobody knows: the error names the backup.
-fn in_backup(error: Error, backup: &Path) -> Error {
-    let message = format!("the backup {} can't be used: {}", backup.display(), error.message());
+fn in_backup(error: Error, backup: &Path, copy: &Path) -> Error {
+    let copy = copy.display().to_string();
+    let said = error.message().strip_prefix(&copy).and_then(|said| said.strip_prefix(": "));
+    let said = said.unwrap_or(error.message()).replace(&copy, &backup.display().to_string());
+    let message = format!("the backup {} can't be used: {said}", backup.display());
     Error::new(error.kind(), message).with_source(error)
 }
 

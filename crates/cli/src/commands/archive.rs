@@ -68,7 +68,10 @@ impl ArchiveChanges {
         };
         refuse_plain(url, self.plain, "--plain")?;
         let db = database::open_to_read(url)?;
-        let mut archive = Archive::open(&db, folder)?;
+        let mut archive = match self.plain {
+            true => Archive::open_plain(&db, folder)?,
+            false => Archive::open(&db, folder)?,
+        };
         screen.note(format_args!("goes on behind change {}", archive.place()));
         loop {
             let step = archive.step(if self.once { Duration::ZERO } else { WAIT })?;

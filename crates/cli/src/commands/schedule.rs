@@ -62,13 +62,18 @@ impl Schedule {
         let Some(folder) = &self.backup else { return Ok(None) };
         fs::create_dir_all(folder)
             .map_err(|error| Error::io(format_args!("make {}", folder.display()), &error))?;
+        let compression = Compression::from(self.compress);
         for (name, engine) in databases {
+            if compression != Compression::None && engine.capabilities().encrypted {
+                let message =
+                    format!("{name} is encrypted, and not made smaller: leave --compress out");
+                return Err(Error::usage(message));
+            }
             if !matches!(engine.name(), "sqlite" | "memory") {
                 let message = format!("{name} is not backed up by Bobak: its server does that");
                 return Err(Error::usage(message));
             }
         }
-        let compression = Compression::from(self.compress);
         let packed = match compression {
             Compression::Zstd => ".zst",
             Compression::Gzip => ".gz",

@@ -40,6 +40,7 @@ struct Shipment {
     name: String,
     engine: Arc<dyn Engine>,
     folder: PathBuf,
+    plain: bool,
     screen: Screen,
     /// What went wrong last, which is said once.
     said: Option<String>,
@@ -73,7 +74,8 @@ impl Shipping {
         for (name, engine) in databases {
             let folder = folder.join(format!("{name}.changes"));
             let (name, engine) = (name.clone(), Arc::clone(engine));
-            let mut shipment = Shipment { name, engine, folder, screen, said: None };
+            let plain = self.archive_plain;
+            let mut shipment = Shipment { name, engine, folder, plain, screen, said: None };
             // What is wrong from the beginning ends the server; later it goes on without.
             let archive = shipment.open()?;
             let stop = Arc::clone(&shipments.stop);
@@ -99,7 +101,12 @@ impl Drop for Shipments {
 impl Shipment {
     /// Opens the folder; `None` while no table is tracked.
     fn open(&mut self) -> Result<Option<Archive>> {
-        match Archive::of(Arc::clone(&self.engine), &self.folder) {
+        let engine = Arc::clone(&self.engine);
+        let archive = match self.plain {
+            true => Archive::of_plain(engine, &self.folder),
+            false => Archive::of(engine, &self.folder),
+        };
+        match archive {
             Ok(archive) => {
                 self.said = None;
                 let place = archive.place();

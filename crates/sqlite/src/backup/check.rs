@@ -16,28 +16,30 @@ use std::path::Path;
 /// # Errors
 /// `Corrupt` where it is not a database or is damaged; `Io`.
 pub(crate) fn check_file(file: &Path, settings: &Settings, pauses: bool) -> Result<BackupContent> {
-    let settings = settings.for_file(file)?;
-    let checked = || -> Result<BackupContent> {
-        let flags = OpenFlags { read_only: true, create: false };
-        let mut db = open::connect(&settings, flags)?;
-        open::read_schema(&mut db, &settings)?;
-        if pauses {
-            db.rest_after(STEP);
-        }
-        let mut connection = Connection::boxed(db, true);
-        let found = connection.all_rows("PRAGMA integrity_check(1)", &[])?;
-        match found.first().and_then(|row| row.first()) {
-            Some(Value::Text(text)) if text == "ok" => {}
-            Some(Value::Text(text)) => return Err(finding(text)),
-            _ => return Err(Error::new(ErrorKind::Corrupt, "the database can't be checked")),
-        }
-        let pages = connection.first_integer("PRAGMA page_count")?;
-        let page_size = connection.first_integer("PRAGMA page_size")?;
-        let tables = count_rows(&mut connection)?;
-        let bytes = u64::try_from(pages * page_size).unwrap_or(0);
-        Ok(BackupContent { tables, compared: false, bytes })
-    };
-    checked().map_err(|error| open::name_file(error, &settings))
+    settings.for_file(file)?.fitting(|settings| {
+        check(&settings, pauses).map_err(|error| open::name_file(error, &settings))
+    })
+}
+
+fn check(settings: &Settings, pauses: bool) -> Result<BackupContent> {
+    let flags = OpenFlags { read_only: true, create: false };
+    let mut db = open::connect(settings, flags)?;
+    open::read_schema(&mut db, settings)?;
+    if pauses {
+        db.rest_after(STEP);
+    }
+    let mut connection = Connection::boxed(db, true);
+    let found = connection.all_rows("PRAGMA integrity_check(1)", &[])?;
+    match found.first().and_then(|row| row.first()) {
+        Some(Value::Text(text)) if text == "ok" => {}
+        Some(Value::Text(text)) => return Err(finding(text)),
+        _ => return Err(Error::new(ErrorKind::Corrupt, "the database can't be checked")),
+    }
+    let pages = connection.first_integer("PRAGMA page_count")?;
+    let page_size = connection.first_integer("PRAGMA page_size")?;
+    let tables = count_rows(&mut connection)?;
+    let bytes = u64::try_from(pages * page_size).unwrap_or(0);
+    Ok(BackupContent { tables, compared: false, bytes })
 }
 
 /// What SQLite's check found, which may be that the disk has failed.

@@ -8,6 +8,7 @@
 //! it keeps them waiting.
 
 mod check;
+mod holders;
 mod pace;
 mod replace;
 mod source;
@@ -15,7 +16,7 @@ mod source;
 pub(crate) use check::{check_file, count_rows};
 pub(crate) use replace::replace;
 #[cfg(feature = "encryption")]
-pub(crate) use replace::{put_over, take_over};
+pub(crate) use replace::{beside, put_over, take_over};
 
 use crate::engine::Inner;
 use crate::error::translate;

@@ -1,5 +1,6 @@
 //! A new file in the place of a database that nobody has open.
 
+use super::holders;
 use crate::error::translate;
 use crate::ffi::{self, OpenFlags};
 use crate::open;
@@ -9,9 +10,14 @@ use bobak_core::{Aside, Error, ErrorKind, Result};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What SQLite keeps beside a file. It would take it for the new one's.
 const BESIDE: [&str; 3] = ["-wal", "-journal", "-shm"];
+
+/// For who has a file open for a moment only: a process that is just being started has all of its
+/// parent's.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Puts a new file in its place, where a database may be that is closed then.
 ///
@@ -30,33 +36,45 @@ pub(crate) fn replace(new: Aside, settings: &Settings, overwrite: bool) -> Resul
         let message = format!("there is a file {} already: nothing was done", file.display());
         return Err(Error::new(ErrorKind::Conflict, message));
     }
-    let old = if place.exists() { retire(&place, settings)? } else { None };
+    let old = if place.exists() { Some(retire(&place, settings)?) } else { None };
     let mut kept = Vec::new();
-    if old.is_none() {
-        // It is damaged or gone: what it left is kept until the new one is there.
+    if !matches!(old, Some(Old::Ended(_))) {
+        // What it left is kept until the new one is there.
         for log in logs.iter().filter(|log| log.exists()) {
             let away = beside(log, &format!(".{}.old", std::process::id()));
             rename(log, &away).map_err(doing)?;
-            kept.push(away);
+            kept.push((log, away));
         }
         sync_folder(&place).map_err(doing)?;
     }
     let put = new.put().map_err(doing);
+    for (log, away) in kept {
+        let _ = match &put {
+            Ok(()) => fs::remove_file(away),
+            // The old one is there still.
+            Err(_) => rename(&away, log),
+        };
+    }
     // Nobody else had it until the new one was there.
     drop(old);
-    put?;
-    for log in kept {
-        let _ = fs::remove_file(log);
-    }
-    Ok(())
+    put
 }
 
-/// Takes the old database from everybody else; `None` where it is no database.
-fn retire(place: &Path, settings: &Settings) -> Result<Option<ffi::Connection>> {
-    match take_over(&settings.for_file(place)?) {
-        Ok(old) => Ok(Some(old)),
-        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Denied) => Ok(None),
-        Err(error) => Err(error),
+/// A database that nobody else has.
+enum Old {
+    /// Its log is written into it.
+    Ended(#[allow(dead_code, reason = "it is kept for its lock")] ffi::Connection),
+    /// What is in it can't be read: it is damaged, or encrypted with another key.
+    Locked(#[allow(dead_code, reason = "it is kept for its lock")] ffi::LockedFile),
+}
+
+/// Takes the old database from everybody else.
+fn retire(place: &Path, settings: &Settings) -> Result<Old> {
+    match settings.for_file(place)?.fitting(|settings| take_over(&settings)) {
+        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Denied) => {
+            lock(place, settings).map(Old::Locked)
+        }
+        taken => taken.map(Old::Ended),
     }
 }
 
@@ -80,15 +98,43 @@ pub(crate) fn take_over(settings: &Settings) -> Result<ffi::Connection> {
         }
         Ok(old)
     };
-    taken().map_err(|error| {
-        let named = open::name_file(error, settings);
-        if named.kind() != ErrorKind::Busy {
-            return named;
-        }
-        let file = settings.path.as_deref().unwrap_or(Path::new(""));
-        let message = format!("somebody has {} open: nothing was done", file.display());
-        Error::new(ErrorKind::Busy, message).with_source(named)
+    alone(settings, || match taken() {
+        Ok(old) => Ok(Some(old)),
+        Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
+        Err(error) => Err(open::name_file(error, settings)),
     })
+}
+
+/// Takes a file from everybody else without looking at what is in it.
+fn lock(place: &Path, settings: &Settings) -> Result<ffi::LockedFile> {
+    let settings = settings.without_key(place);
+    let flags = OpenFlags { read_only: false, create: false };
+    alone(&settings, || {
+        let file = open::connect(&settings, flags)?;
+        ffi::LockedFile::lock(file)
+            .map_err(|failure| open::name_file(translate(failure, None), &settings))
+    })
+}
+
+/// Takes a file by `take`, which gives `None` where others are in the way, and sees that nobody else has
+/// it open.
+fn alone<R>(settings: &Settings, take: impl Fn() -> Result<Option<R>>) -> Result<R> {
+    let file = settings.path.as_deref().unwrap_or(Path::new(""));
+    let deadline = Instant::now() + settings.busy_timeout.min(PATIENCE);
+    loop {
+        // Before, since taking it changes it; and since then, but for the handle of what was taken.
+        if !holders::is_held(file, 0)
+            && let Some(taken) = take()?
+            && !holders::is_held(file, 1)
+        {
+            return Ok(taken);
+        }
+        if Instant::now() >= deadline {
+            let message = format!("somebody has {} open: nothing was done", file.display());
+            return Err(Error::new(ErrorKind::Busy, message));
+        }
+        std::thread::sleep(PATIENCE / 25);
+    }
 }
 
 /// Puts a new file in the place of a database that was [taken over](take_over).
@@ -105,7 +151,8 @@ pub(super) fn logs(place: &Path) -> [PathBuf; 3] {
     BESIDE.map(|ending| beside(place, ending))
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+/// The path with something at its end.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path.as_os_str());
     name.push(ending);
     PathBuf::from(name)

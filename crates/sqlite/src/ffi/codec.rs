@@ -2,19 +2,21 @@
 
 use super::connection::{Connection, Failure};
 use libsqlite3_sys as sys;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 
 impl Connection {
-    /// Gives the key of the main database, before anything else is done with the connection. A wrong
-    /// one shows at the first read.
+    /// Gives the key of a database, `main` or one that was attached without a key, before anything
+    /// else is done with it. A wrong one shows at the first read.
     ///
     /// # Errors
     /// What SQLCipher says.
-    pub(crate) fn set_key(&mut self, key: &str) -> Result<(), Failure> {
+    pub(crate) fn set_key(&mut self, database: &CStr, key: &str) -> Result<(), Failure> {
         let length = c_int::try_from(key.len())
             .map_err(|_| Failure::own(sys::SQLITE_TOOBIG, "the key is too long"))?;
-        // SAFETY: the handle is open; the key has `length` bytes, which SQLCipher copies.
-        let code = unsafe { sys::sqlite3_key(self.raw.as_ptr(), key.as_ptr().cast(), length) };
+        let (database, key) = (database.as_ptr(), key.as_ptr().cast());
+        // SAFETY: the handle is open; the name ends with NUL; the key has `length` bytes, which
+        // SQLCipher copies to memory that it clears.
+        let code = unsafe { sys::sqlite3_key_v2(self.raw.as_ptr(), database, key, length) };
         self.check(code)
     }
 }

@@ -15,6 +15,8 @@
 //! * A [`Backup`] owns its target, and touches its source only in calls that are given the source's
 //!   connection. One that is dropped unfinished leaves both in memory, since the source still
 //!   writes to the target.
+//! * The file of a connection is used past its connection in two ways: the bytes that it begins with are
+//!   read, and a connection that does nothing else locks it ([`LockedFile`]).
 //! * What rests in long statements, and what is told of the log, is kept by its connection, and read
 //!   only from inside its calls.
 //! * A [`RowRef`] borrows what stepped it, so its texts end before the next step. What converts a
@@ -32,6 +34,7 @@ mod collation;
 mod connection;
 mod convert;
 mod engine_session;
+mod file;
 mod functions;
 mod index_info;
 mod log;
@@ -53,6 +56,7 @@ pub use connection::version;
 pub(crate) use connection::{Connection, Failure, OpenFlags};
 pub use convert::Kind;
 pub(crate) use engine_session::{LentSession, OwnedSession};
+pub(crate) use file::LockedFile;
 pub(crate) use functions::{Gather, MakeAggregate, Scalar};
 pub(crate) use index_info::{Constraint, Costs, IndexInfo, OrderStep};
 pub(crate) use row::RowRef;

@@ -183,3 +183,20 @@ fn a_closed_database_is_one_file() {
     drop(engine);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+/// Others may take the file away by means that look at no lock.
+#[test]
+#[cfg(unix)]
+fn a_file_that_is_replaced_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let engine = Sqlite::builder().journal_mode(JournalMode::Delete).open(&path).unwrap();
+    create(&engine, &[&person()]);
+    fs::copy(&path, folder.path().join("b.db")).unwrap();
+    fs::rename(folder.path().join("b.db"), &path).unwrap();
+    let session = engine.session().unwrap();
+    let row = values(0, "a", None);
+    let error = write(&*session, &person(), bobak_core::Verb::Insert, &row).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    assert!(error.to_string().contains("open it again"), "{error}");
+}

@@ -12,14 +12,14 @@ use bobak_testkit::crash::{self, Machine, Promise, Tally, Trouble};
 use std::time::Duration;
 
 /// SQLite on a disk whose power can be cut.
-struct OnDisk {
+pub(crate) struct OnDisk {
     disk: Disk,
-    builder: SqliteBuilder,
+    pub(crate) builder: SqliteBuilder,
     loss: Loss,
 }
 
 impl OnDisk {
-    fn new(seed: u64, mode: Mode, loss: Loss) -> Self {
+    pub(crate) fn new(seed: u64, mode: Mode, loss: Loss) -> Self {
         let disk = Disk::new(seed).unwrap();
         let builder = Sqlite::builder()
             .vfs(disk.vfs())
@@ -81,7 +81,7 @@ impl Trouble for OnDisk {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Mode {
+pub(crate) struct Mode {
     journal: JournalMode,
     synchronous: Synchronous,
     locking: Locking,
@@ -95,11 +95,11 @@ const fn exclusive(journal: JournalMode, synchronous: Synchronous) -> Mode {
     Mode { journal, synchronous, locking: Locking::Exclusive }
 }
 
-const WAL_FULL: Mode = mode(JournalMode::Wal, Synchronous::Full);
+pub(crate) const WAL_FULL: Mode = mode(JournalMode::Wal, Synchronous::Full);
 const WAL_NORMAL: Mode = mode(JournalMode::Wal, Synchronous::Normal);
 const WAL_OFF: Mode = mode(JournalMode::Wal, Synchronous::Off);
 const WAL_FULL_EXCLUSIVE: Mode = exclusive(JournalMode::Wal, Synchronous::Full);
-const DELETE_EXTRA: Mode = mode(JournalMode::Delete, Synchronous::Extra);
+pub(crate) const DELETE_EXTRA: Mode = mode(JournalMode::Delete, Synchronous::Extra);
 const DELETE_FULL: Mode = mode(JournalMode::Delete, Synchronous::Full);
 const DELETE_NORMAL: Mode = mode(JournalMode::Delete, Synchronous::Normal);
 const DELETE_OFF: Mode = mode(JournalMode::Delete, Synchronous::Off);
@@ -110,7 +110,7 @@ const PERSIST_FULL: Mode = mode(JournalMode::Persist, Synchronous::Full);
 const MEMORY_FULL: Mode = mode(JournalMode::Memory, Synchronous::Full);
 const OFF_FULL: Mode = mode(JournalMode::Off, Synchronous::Full);
 
-fn seeds(usual: u64) -> std::ops::RangeInclusive<u64> {
+pub(crate) fn seeds(usual: u64) -> std::ops::RangeInclusive<u64> {
     match setting("BOBAK_CRASH_SEED") {
         Some(seed) => seed..=seed,
         None => 1..=setting("BOBAK_CRASH_SEEDS").unwrap_or(usual),

@@ -30,20 +30,15 @@ fn every_test_that_the_page_names_is_there() {
     }
 }
 
-/// Tests of other crates are looked for in their text: `module::name` in `tests/it/module.rs`.
+/// Tests of other crates are looked for in their text: `module::name` in `tests/it/module.rs`, and
+/// `module::part::name` in `tests/it/module/part.rs`.
 #[test]
 fn every_test_of_other_crates_that_pages_name_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let cases = bobak_testkit::CASES.iter().map(|case| case.name.to_owned());
     let mut there: BTreeSet<String> = cases.collect();
     for krate in fs::read_dir(root.join("crates")).unwrap() {
-        let Ok(files) = fs::read_dir(krate.unwrap().path().join("tests/it")) else { continue };
-        for file in files.map(|file| file.unwrap().path()) {
-            let Ok(text) = fs::read_to_string(&file) else { continue };
-            let module = file.file_stem().unwrap().to_string_lossy().into_owned();
-            let names = text.lines().filter_map(|line| line.strip_prefix("fn ")?.split('(').next());
-            there.extend(names.map(|name| format!("{module}::{name}")));
-        }
+        add_tests(&krate.unwrap().path().join("tests/it"), "", &mut there);
     }
     let mut named = 0;
     for page in ["durability.md", "backup.md", "encryption.md"] {
@@ -51,7 +46,7 @@ fn every_test_of_other_crates_that_pages_name_is_there() {
         let is_test = |span: &&str| {
             let parts: Vec<_> = span.split("::").collect();
             let is_name = |part: &&str| part.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-            parts.len() == 2 && parts.iter().all(is_name)
+            matches!(parts.len(), 2 | 3) && parts.iter().all(is_name)
         };
         for name in page.split('`').skip(1).step_by(2).filter(is_test) {
             assert!(there.contains(name), "{name} is named, and is no test");
@@ -59,4 +54,16 @@ fn every_test_of_other_crates_that_pages_name_is_there() {
         }
     }
     assert!(named > 40, "{named}");
+}
+
+fn add_tests(folder: &Path, before: &str, there: &mut BTreeSet<String>) {
+    for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+        let module = format!("{before}{}::", path.file_stem().unwrap().to_string_lossy());
+        if path.is_dir() && before.is_empty() {
+            add_tests(&path, &module, there);
+        } else if let Ok(text) = fs::read_to_string(&path) {
+            let names = text.lines().filter_map(|line| line.strip_prefix("fn ")?.split('(').next());
+            there.extend(names.map(|name| format!("{module}{name}")));
+        }
+    }
 }

@@ -5,6 +5,8 @@
 
 mod crash; // random programs, interrupted
 mod durability; // the page says what tests show
+#[cfg(feature = "encryption")]
+mod encryption; // encrypted files, interrupted: SQLCipher takes the place of SQLite
 mod faulty; // the engine that fails where it is told to
 mod fixtures; // files that older versions made
 mod host; // SQL over engines that fail, or are far away

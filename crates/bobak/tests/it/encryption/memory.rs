@@ -1,0 +1,104 @@
+//! Keys are cleared from memory: of none anything is found when all that had it is gone.
+
+use super::*;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufRead as _, Read as _, Seek as _, SeekFrom};
+
+/// What is looked for is never in the memory of who looks, but so.
+const MASK: u8 = 0x5a;
+const MASKED: &str = "BOBAK_TEST_ENCRYPTED_MASKED";
+
+fn masked(secret: &[u8]) -> Vec<u8> {
+    secret.iter().map(|byte| byte ^ MASK).collect()
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
+}
+
+/// Whether a secret is anywhere in this process's memory; and where.
+fn find(masked: &[u8]) -> Option<String> {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let mut memory = File::open("/proc/self/mem").unwrap();
+    maps.lines().find_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (from, to) = range.split_once('-')?;
+        let place = |text| u64::from_str_radix(text, 16).unwrap();
+        let (from, to) = (place(from), place(to));
+        if !rest.starts_with("rw") {
+            return None;
+        }
+        let mut content = vec![0; usize::try_from(to - from).unwrap()];
+        memory.seek(SeekFrom::Start(from)).unwrap();
+        // What is not there any more has no content.
+        memory.read_exact(&mut content).ok()?;
+        is_in(masked, &content).then(|| line.to_owned())
+    })
+}
+
+fn is_in(masked: &[u8], content: &[u8]) -> bool {
+    let mut rest = content;
+    let first = masked[0] ^ MASK;
+    while rest.skip_until(first).unwrap() > 0 {
+        let begins = content.len() - rest.len() - 1;
+        let there = content.get(begins..begins + masked.len());
+        if there.is_some_and(|there| there.iter().zip(masked).all(|(a, b)| a ^ MASK == *b)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Opens files and gives them other keys; what it knew of them is then nowhere.
+pub(super) fn use_and_look(folder: &Path) {
+    let masked: Vec<Vec<u8>> = std::env::var(MASKED)
+        .unwrap()
+        .split(' ')
+        .map(|digits| {
+            let byte = |place| u8::from_str_radix(&digits[place..place + 2], 16).unwrap();
+            (0..digits.len()).step_by(2).map(byte).collect()
+        })
+        .collect();
+    let file = |name: &str| folder.join(name);
+    let path = file("app.db");
+    let first = Key::from_file(file("bytes")).unwrap();
+    let db = open(&path, first.clone()).unwrap();
+    fill(&db, 100);
+    db.backup(file("backup"), &BackupOptions::new(), |_| Ok(())).unwrap();
+    assert!(find(&masked[0]).is_some(), "it is looked for where it is");
+    drop(db);
+    let second = Key::from_file(file("digits")).unwrap();
+    let builder = |key: &Key| Sqlite::builder().key(key.clone());
+    builder(&first).change_key(&path, Some(&second)).unwrap();
+    assert_eq!(open(&path, first).err().unwrap().kind(), ErrorKind::Denied);
+    let third = Key::from_password_file(file("password")).unwrap();
+    builder(&second).change_key(&path, Some(&third)).unwrap();
+    drop(second);
+    assert_eq!(count(&open(&path, third).unwrap()), 100);
+    for masked in masked {
+        assert_eq!(find(&masked), None, "{} bytes, {:02x} first", masked.len(), masked[0] ^ MASK);
+    }
+}
+
+#[test]
+fn keys_are_cleared() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = |first: u8| -> Vec<u8> { (0..32).map(|n| first.wrapping_add(n * 37)).collect() };
+    let password = b"marmots whistle at dawn";
+    fs::write(folder.path().join("bytes"), key(0xb1)).unwrap();
+    fs::write(folder.path().join("digits"), digits(&key(0xc3))).unwrap();
+    fs::write(folder.path().join("password"), password).unwrap();
+    let mut secrets = vec![key(0xb1), key(0xc3), password.to_vec()];
+    for key in [key(0xb1), key(0xc3)] {
+        secrets.extend([digits(&key).into_bytes(), digits(&key).to_uppercase().into_bytes()]);
+    }
+    let masked: Vec<String> = secrets.iter().map(|secret| digits(&masked(secret))).collect();
+    let mut child = command(folder.path(), "memory").env(MASKED, masked.join(" ")).spawn().unwrap();
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+}

@@ -1,0 +1,95 @@
+//! Files that others have open: they are left alone, whatever is known of their keys.
+
+use super::*;
+use std::io::Read;
+use std::time::Duration;
+
+/// Opens the file, says so, and has it open until it is told to end; then writes a row.
+pub(super) fn hold(path: &Path, journal: &str) {
+    let builder = Sqlite::builder().key(old()).journal_mode(journal.parse().unwrap());
+    let db = Db::builder().record::<Secret>().open_engine(builder.open(path).unwrap()).unwrap();
+    assert_eq!(count(&db), 10);
+    println!("\nheld");
+    std::io::stdout().flush().unwrap();
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+    fill(&db, 1);
+}
+
+fn prepared() -> (tempfile::TempDir, std::path::PathBuf, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, plain) = (folder.path().join("app.db"), folder.path().join("plain.db"));
+    fill(&open(&path, old()).unwrap(), 10);
+    let db = Db::builder().record::<Secret>().open(&format!("sqlite:{}", plain.display())).unwrap();
+    fill(&db, 3);
+    (folder, path, plain)
+}
+
+/// Neither restoring, without the key or with a wrong one, nor a change of keys gets at it.
+fn is_left_alone(path: &Path, plain: &Path) {
+    let over = RestoreOptions::new().overwrite(true);
+    let url = format!("sqlite:{}?busy_timeout=50", path.display());
+    let busy = Db::restore(plain, &url, &over).unwrap_err();
+    assert_eq!(busy.kind(), ErrorKind::Busy, "{busy}");
+    let builder = Sqlite::builder().busy_timeout(Duration::from_millis(50)).key(old());
+    let busy = builder.change_key(path, Some(&other())).unwrap_err();
+    assert_eq!(busy.kind(), ErrorKind::Busy, "{busy}");
+}
+
+/// Without a log only Linux tells of who does nothing.
+fn modes() -> impl Iterator<Item = &'static str> {
+    ["wal", "delete", "truncate"].into_iter().take(if cfg!(target_os = "linux") { 3 } else { 1 })
+}
+
+#[test]
+fn what_another_process_has_open_is_left_alone() {
+    for journal in modes() {
+        let (folder, path, plain) = prepared();
+        let mut child = another(folder.path(), &format!("hold {journal}"));
+        let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        assert!(said.by_ref().any(|line| line == "held"), "{journal}");
+        is_left_alone(&path, &plain);
+        drop(child.stdin.take());
+        said.for_each(drop);
+        assert!(child.wait().unwrap().success(), "{journal}");
+        assert_eq!(count(&open(&path, old()).unwrap()), 11, "{journal}");
+        let over = RestoreOptions::new().overwrite(true);
+        let url = format!("sqlite:{}", path.display());
+        Db::restore(&plain, &url, &over).unwrap();
+        assert_eq!(count(&Db::builder().record::<Secret>().open(&url).unwrap()), 3);
+    }
+}
+
+#[test]
+fn what_this_process_has_open_is_left_alone() {
+    for journal in modes() {
+        let (_folder, path, plain) = prepared();
+        let builder = || Sqlite::builder().key(old()).journal_mode(journal.parse().unwrap());
+        let open = || {
+            Db::builder().record::<Secret>().open_engine(builder().open(&path).unwrap()).unwrap()
+        };
+        let db = open();
+        is_left_alone(&path, &plain);
+        fill(&db, 1);
+        drop(db);
+        assert_eq!(count(&open()), 11, "{journal}");
+    }
+}
+
+/// The system drops a process's locks on a file where the process closes any handle of it: looking for
+/// the salt, or at what a wrong key opens, must not.
+#[test]
+fn locks_are_kept_when_it_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.db");
+    let db = open(&path, new()).unwrap();
+    fill(&db, 10);
+    assert_eq!(open(&path, old()).err().unwrap().kind(), ErrorKind::Denied);
+    assert_eq!(count(&open(&path, new()).unwrap()), 10);
+    // The last to close a file removes its log: this one is not the last.
+    let mut child = another(folder.path(), "look");
+    assert!(child.wait().unwrap().success());
+    assert!(fs::metadata(folder.path().join("app.db-wal")).unwrap().len() > 0);
+    fill(&db, 1);
+    drop(db);
+    assert_eq!(count(&open(&path, new()).unwrap()), 11);
+}

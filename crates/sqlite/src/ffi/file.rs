@@ -1,0 +1,82 @@
+//! The file of a connection, past what is in it.
+//!
+//! The system drops a process's locks on a file when the process closes any handle of it. SQLite knows
+//! that, and keeps its handles as long as it must: so a database is never opened but by SQLite.
+
+use super::connection::{Connection, Failure};
+use libsqlite3_sys as sys;
+use std::ffi::c_int;
+use std::ptr;
+
+/// A file that nobody else reads or writes by SQLite until this is dropped.
+#[derive(Debug)]
+pub(crate) struct LockedFile(#[allow(dead_code, reason = "it is kept for its lock")] Connection);
+
+impl LockedFile {
+    /// Locks the file of a connection that has done nothing yet, whatever is in it. It takes the place
+    /// of a writer at its commit; `None` where others are in the way.
+    ///
+    /// # Errors
+    /// Those of the system's.
+    pub(crate) fn lock(connection: Connection) -> Result<Option<Self>, Failure> {
+        for level in [sys::SQLITE_LOCK_SHARED, sys::SQLITE_LOCK_EXCLUSIVE] {
+            // SAFETY: the file is open, and its connection, which nobody else has, is not used but to
+            // close it: so it never notices that its file has a lock already.
+            let code = connection.with_file(|file| unsafe {
+                let lock = (*(*file).pMethods).xLock;
+                lock.map(|lock| lock(file, level))
+            });
+            match code.flatten() {
+                Some(sys::SQLITE_OK) => {}
+                // Closing it ends the locks that it has.
+                Some(code) if code & 0xff == sys::SQLITE_BUSY => return Ok(None),
+                Some(code) => return Err(Failure::own(code, "the file can't be locked")),
+                None => return Err(Failure::own(sys::SQLITE_CANTOPEN, "there is no file to lock")),
+            }
+        }
+        Ok(Some(Self(connection)))
+    }
+}
+
+impl Connection {
+    /// Fills a buffer with what the main database's file begins with, as it is on the disk; `false`
+    /// where the file is shorter.
+    ///
+    /// # Errors
+    /// Those of the system's.
+    #[cfg(feature = "encryption")]
+    pub(crate) fn read_beginning(&self, into: &mut [u8]) -> Result<bool, Failure> {
+        let bytes = c_int::try_from(into.len()).unwrap_or(0);
+        // SAFETY: the file is open; there is room for so many bytes.
+        let code = self.with_file(|file| unsafe {
+            let read = (*(*file).pMethods).xRead;
+            read.map(|read| read(file, into.as_mut_ptr().cast(), bytes, 0))
+        });
+        match code.flatten() {
+            Some(sys::SQLITE_OK) => Ok(true),
+            Some(sys::SQLITE_IOERR_SHORT_READ) | None => Ok(false),
+            Some(code) => Err(Failure::own(code, "the file can't be read")),
+        }
+    }
+
+    /// Lends the main database's file, if it is open.
+    fn with_file<R>(&self, work: impl FnOnce(*mut sys::sqlite3_file) -> R) -> Option<R> {
+        let mut file: *mut sys::sqlite3_file = ptr::null_mut();
+        let place = (&raw mut file).cast();
+        let main = c"main".as_ptr();
+        // SAFETY: the handle is open, the name ends with NUL, and this call gives a pointer.
+        let code = unsafe {
+            sys::sqlite3_file_control(
+                self.raw.as_ptr(),
+                main,
+                sys::SQLITE_FCNTL_FILE_POINTER,
+                place,
+            )
+        };
+        // SAFETY: SQLite gave a file, which lives as long as the connection; one that is not open has
+        // no methods.
+        let is_open =
+            code == sys::SQLITE_OK && !file.is_null() && unsafe { !(*file).pMethods.is_null() };
+        is_open.then(|| work(file))
+    }
+}

@@ -1,0 +1,31 @@
+//! The random programs of `crash`, on encrypted files: they lose what plain ones do. Run by themselves:
+//! SQLCipher takes the place of SQLite.
+
+use crate::crash::{DELETE_EXTRA, Mode, OnDisk, WAL_FULL, seeds};
+use bobak_sqlite::Key;
+use bobak_sqlite::faults::Loss;
+use bobak_testkit::crash::{self, Promise, Tally};
+
+fn crashes(mode: Mode, losses: &[Loss]) {
+    let mut tally = Tally::default();
+    for seed in seeds(16) {
+        let loss = losses[seed as usize % losses.len()];
+        let disk = OnDisk::new(seed, mode, loss);
+        let builder = disk.builder.clone().key(Key::bytes([7; 32]));
+        match crash::run(seed, &OnDisk { builder, ..disk }, Promise::Everything) {
+            Ok(more) => tally.add(more),
+            Err(what) => panic!("{mode:?}, {loss:?}, {what}"),
+        }
+    }
+    println!("{mode:?}, {losses:?}: {tally:?}");
+}
+
+#[test]
+fn killed_keeps_everything() {
+    [WAL_FULL, DELETE_EXTRA].into_iter().for_each(|mode| crashes(mode, &[Loss::Nothing]));
+}
+
+#[test]
+fn power_cut_keeps_everything() {
+    [WAL_FULL, DELETE_EXTRA].into_iter().for_each(|mode| crashes(mode, &Loss::POWER));
+}
