@@ -5,7 +5,6 @@
 
 use super::connection::{Connection, Failure};
 use libsqlite3_sys as sys;
-use std::ffi::c_int;
 use std::ptr;
 
 /// A file that nobody else reads or writes by SQLite until this is dropped.
@@ -46,7 +45,7 @@ impl Connection {
     /// Those of the system's.
     #[cfg(feature = "encryption")]
     pub(crate) fn read_beginning(&self, into: &mut [u8]) -> Result<bool, Failure> {
-        let bytes = c_int::try_from(into.len()).unwrap_or(0);
+        let bytes = into.len().try_into().unwrap_or(0);
         // SAFETY: the file is open; there is room for so many bytes.
         let code = self.with_file(|file| unsafe {
             let read = (*(*file).pMethods).xRead;

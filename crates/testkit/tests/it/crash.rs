@@ -14,7 +14,7 @@ use std::time::Duration;
 /// SQLite on a disk whose power can be cut.
 pub(crate) struct OnDisk {
     disk: Disk,
-    pub(crate) builder: SqliteBuilder,
+    builder: SqliteBuilder,
     loss: Loss,
 }
 
@@ -36,8 +36,11 @@ impl OnDisk {
     /// For several threads: syncs take long enough that others come meanwhile.
     fn for_threads(self) -> Self {
         self.disk.set_sync_delay(Duration::from_micros(500));
-        let builder = self.builder.busy_timeout(Duration::from_secs(30));
-        Self { builder, ..self }
+        self.with(|builder| builder.busy_timeout(Duration::from_secs(30)))
+    }
+
+    pub(crate) fn with(self, setting: impl FnOnce(SqliteBuilder) -> SqliteBuilder) -> Self {
+        Self { builder: setting(self.builder), ..self }
     }
 }
 

@@ -10,9 +10,9 @@ fn crashes(mode: Mode, losses: &[Loss]) {
     let mut tally = Tally::default();
     for seed in seeds(16) {
         let loss = losses[seed as usize % losses.len()];
-        let disk = OnDisk::new(seed, mode, loss);
-        let builder = disk.builder.clone().key(Key::bytes([7; 32]));
-        match crash::run(seed, &OnDisk { builder, ..disk }, Promise::Everything) {
+        let plain = OnDisk::new(seed, mode, loss);
+        let encrypted = plain.with(|builder| builder.key(Key::bytes([7; 32])));
+        match crash::run(seed, &encrypted, Promise::Everything) {
             Ok(more) => tally.add(more),
             Err(what) => panic!("{mode:?}, {loss:?}, {what}"),
         }

@@ -87,7 +87,9 @@ pub(super) fn use_and_look(folder: &Path) {
 #[test]
 fn keys_are_cleared() {
     let folder = tempfile::tempdir().unwrap();
-    let key = |first: u8| -> Vec<u8> { (0..32).map(|n| first.wrapping_add(n * 37)).collect() };
+    let key = |first: u8| -> Vec<u8> {
+        (0..32_u8).map(|n| first.wrapping_add(n.wrapping_mul(37))).collect()
+    };
     let password = b"marmots whistle at dawn";
     fs::write(folder.path().join("bytes"), key(0xb1)).unwrap();
     fs::write(folder.path().join("digits"), digits(&key(0xc3))).unwrap();
