@@ -8,7 +8,7 @@ use bobak_sqlite::Sqlite;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -42,6 +42,8 @@ fn server_of_its_own() {
 
 struct Server {
     child: Child,
+    /// Open for as long as the child may say something.
+    _output: ChildStdout,
     folder: TempDir,
 }
 
@@ -55,9 +57,10 @@ impl Server {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut output = child.stdout.take().unwrap();
+        let mut said = BufReader::new(&mut output).lines().map_while(Result::ok);
         assert!(said.any(|line| line == "ready"), "the server is there");
-        Self { child, folder }
+        Self { child, _output: output, folder }
     }
 
     /// Sends a request, as often as is said and all at once.
