@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(20);
 /// How long the thread stays without a request.
 const STAY: Duration = Duration::from_secs(5);
+/// How much of what a client has sent is peeked at to begin with.
+const PEEK: usize = 16 << 10;
 /// That the other end will send nothing more, which it shows even where bytes of it wait.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const LEFT: PollFlags = PollFlags::RDHUP;
@@ -39,6 +41,8 @@ struct State {
     has_thread: bool,
     /// The thread sleeps until there is a request.
     sleeps: bool,
+    /// The server is gone.
+    ended: bool,
 }
 
 /// A request that runs.
@@ -139,13 +143,23 @@ impl Watch {
     }
 }
 
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.lock().ended = true;
+        self.0.work.notify_one();
+    }
+}
+
 impl Inner {
     fn look_after(&self) {
-        let mut peeked = vec![0; ROOM];
+        let mut peeked = vec![0; PEEK];
         let mut idle = Instant::now();
         loop {
             std::thread::sleep(TICK);
             let mut state = self.lock();
+            if state.ended {
+                return;
+            }
             if !state.requests.is_empty() {
                 idle = Instant::now();
             }
@@ -176,7 +190,7 @@ impl Inner {
 }
 
 impl Request {
-    fn look(&mut self, peeked: &mut [u8]) {
+    fn look(&mut self, peeked: &mut Vec<u8>) {
         if self.since.elapsed() >= self.line.patience {
             self.stop(Why::Late);
         } else if self.line.ahead.cancelled {
@@ -194,7 +208,7 @@ impl Request {
 
 impl Line {
     /// What the client says of its request, if anything.
-    fn says(&self, peeked: &mut [u8]) -> Option<Why> {
+    fn says(&self, peeked: &mut Vec<u8>) -> Option<Why> {
         let end = self.end.as_ref()?.as_fd();
         let wanted = if self.kind == LineKind::Pipe { PollFlags::empty() } else { PollFlags::IN };
         let mut ends = [PollFd::new(&end, wanted | LEFT)];
@@ -215,7 +229,14 @@ impl Line {
         if !some || self.kind != LineKind::Socket {
             return None;
         }
-        let (count, _) = recv(end, &mut *peeked, RecvFlags::PEEK | RecvFlags::DONTWAIT).ok()?;
+        let peek = |room: &mut Vec<u8>| {
+            recv(end, &mut room[..], RecvFlags::PEEK | RecvFlags::DONTWAIT).map(|(count, _)| count)
+        };
+        let mut count = peek(peeked).ok()?;
+        while count == peeked.len() && count < ROOM {
+            peeked.resize(2 * count, 0);
+            count = peek(peeked).ok()?;
+        }
         match peeked.get(..count) {
             None | Some([]) => Some(Why::Gone),
             Some(bytes) => self.reads(bytes),

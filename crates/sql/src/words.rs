@@ -18,9 +18,15 @@ pub fn gives_rows(sql: &str) -> bool {
 pub fn only_reads(sql: &str) -> bool {
     let mut words = Words::new(sql);
     match words.next().map(str::to_ascii_lowercase).as_deref() {
-        Some("select" | "values" | "explain") => true,
+        // SELECT INTO makes a table, or writes a file.
+        Some("select") => !words.any(|word| word.eq_ignore_ascii_case("into")),
+        Some("values") => true,
         // WITH may lead to an INSERT as well as to a SELECT.
         Some("with") => !words.any(changes),
+        // EXPLAIN ANALYZE does what it explains.
+        Some("explain") => {
+            !words.any(|word| changes(word) && !word.eq_ignore_ascii_case("analyze"))
+        }
         _ => false,
     }
 }
@@ -135,6 +141,9 @@ mod tests {
             "SELECT replace(a, 'x', 'y') FROM t",
             "with a as (select 1) select 'insert'",
             "values (1)",
+            "explain query plan select 1",
+            "EXPLAIN ANALYZE SELECT 1",
+            "  SELECT\n'into'",
         ] {
             assert!(only_reads(sql), "{sql}");
         }
@@ -142,6 +151,9 @@ mod tests {
             "with a as (select 1) insert into t select * from a",
             "pragma journal_mode = wal",
             "insert into t values (1) returning id",
+            "explain analyze delete from t",
+            "select * into u from t",
+            "-- select\ndelete from b",
             "",
         ] {
             assert!(!only_reads(sql), "{sql}");

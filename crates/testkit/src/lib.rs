@@ -6,6 +6,7 @@
 //! * [`RowByRow`] sends batches row by row: the slow path that fast ones are held against.
 //! * [`Lone`] sends single operations past the session, as the facade does.
 //! * [`Faulty`] fails where it is told to.
+//! * [`interrupted`] ends what runs from another thread; [`idle`] has ten thousand clients say nothing.
 //! * [`crash::run`] interrupts random programs and checks what is left; [`crash::endure`] lets
 //!   files fail under them.
 //!
@@ -30,6 +31,8 @@ mod check;
 pub mod crash;
 mod faulty;
 mod harness;
+pub mod idle;
+mod interrupts;
 mod lone;
 pub mod model;
 mod probe;
@@ -44,6 +47,7 @@ pub use bobak_core;
 pub use check::{Check, Failure, fails, fails_in, holds, same};
 pub use faulty::{Faults, Faulty};
 pub use harness::{Fixture, Harness};
+pub use interrupts::{interrupted, statement_ends};
 pub use lone::Lone;
 pub use probe::{Entry, NULL, Probe, Sent, Table, Values, batch_of, create, rows_of, values_of};
 pub use row_by_row::RowByRow;

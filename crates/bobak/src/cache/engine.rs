@@ -81,3 +81,76 @@ pub(super) fn get(
     }
     Ok(found)
 }
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use super::*;
+    use crate::CacheOptions;
+    use crate::cache::Store;
+    use bobak_core::{ColumnSchema, ErrorKind, FieldSet, Source, Verb};
+    use bobak_rights::{Access, Caller, Protected, new_token};
+    use bobak_sqlite::Sqlite;
+    use bobak_wire::Credentials;
+
+    fn caller(name: &str, grants: &str) -> Caller {
+        let (token, hash) = new_token().unwrap();
+        let text = format!("role tester\n{grants}\ntoken {name} {hash} roles tester");
+        Access::from_text(&text).unwrap().check(&Credentials::Token(token), false).unwrap()
+    }
+
+    /// The owner of order 1, by each way in that there is.
+    fn owner(engine: &dyn Engine, table: &Arc<TableSchema>) -> Option<String> {
+        let mut owners = [None, None];
+        let [alone, inside] = owners.each_mut();
+        let key = [Value::Int(1)];
+        engine.get(table, &key, &mut |row| Ok(*alone = Some(format!("{:?}", row.get(1))))).unwrap();
+        let session = engine.session().unwrap();
+        let read = &mut |row: &dyn Row| Ok(*inside = Some(format!("{:?}", row.get(1))));
+        session.get(table, &key, read).unwrap();
+        let [alone, inside] = owners;
+        assert_eq!(alone, inside);
+        alone
+    }
+
+    #[test]
+    fn rights_hold_before_a_cache() {
+        let text = |name: &'static str| ColumnSchema::of::<String>(name);
+        let table = TableSchema::builder("orders").column(ColumnSchema::of::<i64>("id"));
+        let table = Arc::new(table.column(text("owner")).key(["id"]).build().unwrap());
+        let store = Arc::new(Store::new(&table, &CacheOptions::new()));
+        let sqlite = Arc::new(Sqlite::builder().open_memory().unwrap());
+        let cached = Cached::new(sqlite, Caches::new(vec![Arc::clone(&store)]));
+        cached.alter(&[SchemaChange::CreateTable(Arc::clone(&table))]).unwrap();
+        let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
+        let values = [Value::Int(1), Value::from("ada")];
+        cached.write(&Write { table: &table, verb, fields, values: &values }).unwrap();
+        let database = Protected::new("shop", Arc::new(cached));
+        let theirs = |caller: &Caller| database.engine_for(caller);
+
+        let own = "read on orders where owner = :user";
+        let (ada, bob) = (theirs(&caller("ada", own)), theirs(&caller("bob", own)));
+        // What one's lookup has filled is not the other's, and a lookup that finds nothing fills nothing.
+        for _ in 0..2 {
+            assert!(owner(&*ada, &table).is_some());
+            assert_eq!(owner(&*bob, &table), None);
+        }
+        assert!(store.stats().hits > 0, "the cache was asked");
+        let stranger = theirs(&caller("eve", "read on others"));
+        let refused = stranger.get(&table, &[Value::Int(1)], &mut |_| Ok(()));
+        assert_ne!(refused.map_err(|error| error.kind()).ok(), Some(true));
+
+        // SQL is asked about behind the cache.
+        let sql = |grants: &str, text: &str| {
+            let engine = theirs(&caller("ada", grants));
+            let session = engine.session()?;
+            session.query(&Source::Sql { text, parameters: &[] }, &mut |_| Ok(true))
+        };
+        assert!(sql("read, sql on orders", "SELECT * FROM orders").is_ok());
+        let refused =
+            sql("read, sql on orders", "DELETE FROM orders").map_err(|error| error.kind());
+        assert_eq!(refused, Err(ErrorKind::Denied));
+        let refused = sql("read, sql on others", "SELECT * FROM orders");
+        assert!(refused.is_err());
+        assert!(owner(&*ada, &table).is_some(), "it is there still");
+    }
+}

@@ -16,9 +16,8 @@ pub(crate) use engine::Cached;
 pub(crate) use store::Store;
 pub(crate) use touch::{Caches, Touched};
 
-use crate::sql::only_reads;
-
 use bobak_core::TableSchema;
+use bobak_sql::only_reads;
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,6 +25,9 @@ use std::time::Duration;
 
 /// How much of a record type is kept in memory, and for how long. See
 /// [`DbBuilder::cache`](crate::DbBuilder::cache).
+///
+/// Rights behind a cache, those of a server, are looked at when a record is read, not when it is handed out again: one
+/// whose right is taken away still sees here what he has seen, until the time to live is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheOptions {
     pub(crate) entries: u64,

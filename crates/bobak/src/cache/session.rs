@@ -4,11 +4,11 @@ use super::engine::get;
 use super::fill;
 use super::touch::{Caches, Touched};
 use super::watch::Asked;
-use crate::sql::only_reads;
 use bobak_core::{
     Batch, Change, Control, Cursor, OnError, Outcome, Result, Row, SchemaChange, Session, Source,
     TableSchema, Value, Write,
 };
+use bobak_sql::only_reads;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl<'e> CachedSession<'e> {
 }
 
 impl Session for CachedSession<'_> {
-    bobak_core::forward!(inner: tables, fetch, close, name_caller);
+    bobak_core::forward!(inner: tables, fetch, close, name_caller, guard_sql);
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         let alter = || self.inner.alter(changes);

@@ -1,9 +1,9 @@
 //! Who makes changes.
 
 use crate::Db;
-use crate::sql::changes_rows;
 use bobak_core::feed::{Named, tracked};
 use bobak_core::{Error, ErrorKind, Result};
+use bobak_sql::changes_rows;
 use std::sync::Arc;
 
 impl Db {

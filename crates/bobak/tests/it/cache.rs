@@ -5,7 +5,7 @@ use bobak::feed::{Keep, TrackOptions};
 use bobak::prelude::*;
 use bobak::{CacheOptions, CacheStats};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 const FILE: &str = "BOBAK_TEST_CACHE_FILE";
@@ -239,25 +239,31 @@ fn readers_never_see_what_was_before() {
         let db = open(url, CacheOptions::new());
         let people = db.table::<Person>().unwrap();
         let id = people.insert(&person("ada", 0)).unwrap();
-        let (written, done) = (AtomicI64::new(0), AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    let people = db.table::<Person>().unwrap();
-                    while !done.load(Ordering::SeqCst) {
-                        let least = written.load(Ordering::SeqCst);
-                        let seen: i64 = people.require(id).unwrap().name.parse().unwrap_or(0);
-                        assert!(seen >= least, "{seen} after {least} was written");
-                    }
-                });
-            }
-            for number in 1..=2_000 {
-                people.set(id, [Person::NAME.set(number.to_string())]).unwrap();
-                written.store(number, Ordering::SeqCst);
-            }
-            done.store(true, Ordering::SeqCst);
-        });
+        count_up(&db, id, 2_000, |number| people.set(id, [Person::AGE.set(number)]).unwrap());
     }
+}
+
+/// Counts a record's number up by `write`, while three threads read it through the cache: none of them misses what was
+/// acknowledged before.
+fn count_up(db: &Db, id: i64, most: i32, write: impl Fn(i32) -> bool) {
+    let (written, done) = (AtomicI32::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let people = db.table::<Person>().unwrap();
+                while !done.load(Ordering::SeqCst) {
+                    let least = written.load(Ordering::SeqCst);
+                    let seen = people.require(id).unwrap().age;
+                    assert!(seen >= least, "{seen} after {least} was written");
+                }
+            });
+        }
+        for number in 1..=most {
+            assert!(write(number));
+            written.store(number, Ordering::SeqCst);
+        }
+        done.store(true, Ordering::SeqCst);
+    });
 }
 
 /// A key that other spellings find too is forgotten with all of them.
@@ -370,24 +376,7 @@ fn nothing_older_than_the_interval_is_handed_out() {
     let (db, other) = two_handles(&format!("{url}?synchronous=off"));
     let theirs = other.table::<Person>().unwrap();
     let id = theirs.insert(&person("ada", 0)).unwrap();
-    let (written, done) = (AtomicI64::new(0), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                let people = db.table::<Person>().unwrap();
-                while !done.load(Ordering::SeqCst) {
-                    let least = written.load(Ordering::SeqCst);
-                    let seen = i64::from(people.require(id).unwrap().age);
-                    assert!(seen >= least, "{seen} after {least} was written");
-                }
-            });
-        }
-        for number in 1..=300 {
-            theirs.set(id, [Person::AGE.set(number)]).unwrap();
-            written.store(i64::from(number), Ordering::SeqCst);
-        }
-        done.store(true, Ordering::SeqCst);
-    });
+    count_up(&db, id, 300, |number| theirs.set(id, [Person::AGE.set(number)]).unwrap());
 }
 
 /// The other process: writes once.

@@ -1,12 +1,10 @@
 //! The HTTP doors of `bobak serve`.
 
+use super::doors::Shared;
 use crate::error::Result;
-use bobak::engine::Engine;
 use bobak_http::{HttpServer, Settings, SqlAccess};
-use bobak_server::Access;
 use clap::{Args, ValueEnum};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 /// What `bobak serve` is told about its HTTP doors.
 #[derive(Debug, Args)]
@@ -50,18 +48,6 @@ enum Sql {
     Write,
 }
 
-/// What the HTTP doors share with the others.
-pub struct Shared<'s> {
-    /// The databases, by name.
-    pub databases: &'s [(String, Arc<dyn Engine>)],
-    /// Who may come over a network, and do what.
-    pub access: &'s Access,
-    /// The files of certificates and key.
-    pub tls: Option<(&'s Path, &'s Path)>,
-    /// Whether other machines may come without TLS.
-    pub without_tls: bool,
-}
-
 impl HttpOptions {
     /// Whether there is a door.
     pub fn is_given(&self) -> bool {
@@ -80,23 +66,8 @@ impl HttpOptions {
         if !self.is_given() {
             return Ok(None);
         }
-        let mut builder = HttpServer::builder().settings(self.settings()).log(log);
-        builder = builder.access(shared.access.clone());
-        for (name, engine) in shared.databases {
-            builder = builder.shared_database(name, Arc::clone(engine));
-        }
-        for address in &self.http {
-            builder = builder.tcp(address);
-        }
-        for path in &self.http_unix {
-            builder = builder.unix(path);
-        }
-        if let Some((chain, key)) = shared.tls {
-            builder = builder.tls(chain, key);
-        }
-        if shared.without_tls {
-            builder = builder.without_tls();
-        }
+        let builder = HttpServer::builder().settings(self.settings()).log(log);
+        let builder = shared.doors(builder, &self.http, &self.http_unix);
         Ok(Some(builder.start()?))
     }
 

@@ -5,6 +5,8 @@ mod backup;
 mod bench;
 mod copy;
 mod crash;
+#[cfg(unix)]
+mod doors;
 mod export;
 mod follow;
 mod format;

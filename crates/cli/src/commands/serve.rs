@@ -1,13 +1,14 @@
 //! `bobak serve`: databases for other programs.
 
+use super::doors::Shared;
+use super::http::HttpOptions;
 use super::schedule::Schedule;
 use super::shipping::Shipping;
-use crate::commands::http::{HttpOptions, Shared};
 use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::engine::{Engine, SchemaChange};
 use bobak_http::HttpServer;
-use bobak_server::{Access, Builder, Server, Settings};
+use bobak_server::{Access, Server, Settings};
 use clap::Args;
 use std::fs;
 use std::io::Write;
@@ -123,17 +124,15 @@ impl Serve {
         self.track(&databases)?;
         let access = self.access()?;
         let (quiet, also) = (*screen, *screen);
-        let mut builder = Server::builder().settings(self.settings()).access(access.clone());
-        for (name, engine) in &databases {
-            builder = builder.shared_database(name, Arc::clone(engine));
-        }
-        let server = self.doors(builder).log(move |line| quiet.note(line)).start()?;
         let shared = Shared {
             databases: &databases,
             access: &access,
             tls: self.tls_cert.as_deref().zip(self.tls_key.as_deref()),
             without_tls: self.without_tls,
         };
+        let builder = Server::builder().settings(self.settings());
+        let builder = shared.doors(builder, &self.addresses(), &self.unix);
+        let server = builder.log(move |line| quiet.note(line)).start()?;
         let http = self.http.start(&shared, move |line| also.note(line))?;
         let doors = Arc::new(Doors { server, http });
         bobak_server::raise_file_limit();
@@ -184,21 +183,13 @@ impl Serve {
         Ok(access)
     }
 
-    fn doors(&self, mut builder: Builder<Server>) -> Builder<Server> {
-        for address in &self.listen {
-            builder = builder.tcp(address);
+    /// Where the doors over TCP are.
+    fn addresses(&self) -> Vec<String> {
+        let others = !self.unix.is_empty() || self.stdio || self.http.is_given();
+        match self.listen.is_empty() && !others {
+            true => vec!["127.0.0.1:4715".to_owned()],
+            false => self.listen.clone(),
         }
-        for path in &self.unix {
-            builder = builder.unix(path);
-        }
-        let others = self.stdio || self.http.is_given();
-        if self.listen.is_empty() && self.unix.is_empty() && !others {
-            builder = builder.tcp("127.0.0.1:4715");
-        }
-        if let (Some(chain), Some(key)) = (&self.tls_cert, &self.tls_key) {
-            builder = builder.tls(chain, key);
-        }
-        if self.without_tls { builder.without_tls() } else { builder }
     }
 
     /// Says where the doors are, on standard output: a port that was chosen is known here only.

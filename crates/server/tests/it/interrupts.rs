@@ -4,11 +4,12 @@ use crate::doors::{TOKEN, certificate, file, folder, pipe_to, serving, tcp_serve
 use crate::proxy::Proxy;
 use crate::raw::Raw;
 use bobak_core::{
-    Batch, ColumnSchema, Control, Engine, ErrorKind, FieldSet, Interrupt, OnError, Result,
-    SchemaChange, Session, Source as Asked, TableSchema, Type, Value, Verb, Write,
+    Batch, ColumnSchema, Control, Engine, ErrorKind, FieldSet, OnError, Result, SchemaChange,
+    Session, Source as Asked, TableSchema, Type, Value, Verb, Write,
 };
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
+use bobak_testkit::interrupted;
 use bobak_wire::{Credentials, Hello, Source, put_request};
 use std::io::Write as _;
 use std::path::Path;
@@ -160,19 +161,6 @@ fn a_client_that_is_gone_leaves_its_worker_to_others() {
     other.put(|out| execute(out, 2, "INSERT INTO t VALUES (1)"));
     assert!(matches!(other.answer(), (2, Ok(()))));
     assert_eq!(rows(&*engine, "t"), 1);
-}
-
-/// Runs something that is interrupted while it runs.
-fn interrupted<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
-    let interrupt = Interrupt::new();
-    let theirs = interrupt.clone();
-    let other = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(100));
-        theirs.interrupt();
-    });
-    let ended = interrupt.run(work);
-    other.join().unwrap();
-    ended
 }
 
 /// A statement, a query and a batch are taken back by the remote engine; nothing of them is left, and the connection
