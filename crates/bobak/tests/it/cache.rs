@@ -174,25 +174,8 @@ fn lists_leave_nothing_old() {
     let db = open(&format!("{url}?synchronous=off"), CacheOptions::new());
     let people = db.table::<Person>().unwrap();
     let id = people.insert(&person("ada", 0)).unwrap();
-    let (written, done) = (AtomicI64::new(0), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                let people = db.table::<Person>().unwrap();
-                while !done.load(Ordering::SeqCst) {
-                    people.list(Query::all()).unwrap();
-                    let least = written.load(Ordering::SeqCst);
-                    let seen = i64::from(people.require(id).unwrap().age);
-                    assert!(seen >= least, "{seen} after {least} was written");
-                }
-            });
-        }
-        for number in 1..=500 {
-            people.set(id, [Person::AGE.set(number)]).unwrap();
-            written.store(i64::from(number), Ordering::SeqCst);
-        }
-        done.store(true, Ordering::SeqCst);
-    });
+    let list = || assert_eq!(db.table::<Person>().unwrap().list(Query::all()).unwrap().len(), 1);
+    count_up(&db, id, 500, list, |number| people.set(id, [Person::AGE.set(number)]).unwrap());
 }
 
 /// Keys of several columns and of other types than numbers.
@@ -239,19 +222,26 @@ fn readers_never_see_what_was_before() {
         let db = open(url, CacheOptions::new());
         let people = db.table::<Person>().unwrap();
         let id = people.insert(&person("ada", 0)).unwrap();
-        count_up(&db, id, 2_000, |number| people.set(id, [Person::AGE.set(number)]).unwrap());
+        count_up(
+            &db,
+            id,
+            2_000,
+            || {},
+            |number| people.set(id, [Person::AGE.set(number)]).unwrap(),
+        );
     }
 }
 
-/// Counts a record's number up by `write`, while three threads read it through the cache: none of them misses what was
-/// acknowledged before.
-fn count_up(db: &Db, id: i64, most: i32, write: impl Fn(i32) -> bool) {
+/// Counts a record's number up by `write`, while three threads read it through the cache, each time after `before`: none of
+/// them misses what was acknowledged.
+fn count_up(db: &Db, id: i64, most: i32, before: impl Fn() + Sync, write: impl Fn(i32) -> bool) {
     let (written, done) = (AtomicI32::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
                 let people = db.table::<Person>().unwrap();
                 while !done.load(Ordering::SeqCst) {
+                    before();
                     let least = written.load(Ordering::SeqCst);
                     let seen = people.require(id).unwrap().age;
                     assert!(seen >= least, "{seen} after {least} was written");
@@ -376,7 +366,7 @@ fn nothing_older_than_the_interval_is_handed_out() {
     let (db, other) = two_handles(&format!("{url}?synchronous=off"));
     let theirs = other.table::<Person>().unwrap();
     let id = theirs.insert(&person("ada", 0)).unwrap();
-    count_up(&db, id, 300, |number| theirs.set(id, [Person::AGE.set(number)]).unwrap());
+    count_up(&db, id, 300, || {}, |number| theirs.set(id, [Person::AGE.set(number)]).unwrap());
 }
 
 /// The other process: writes once.

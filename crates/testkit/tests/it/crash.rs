@@ -199,7 +199,11 @@ fn power_cut_delete_full_exclusive_keeps_everything() {
 
 #[test]
 fn power_cut_delete_normal_loses_the_last_commit() {
-    loses(crashes(DELETE_NORMAL, &Loss::POWER, Promise::AllButTheLast));
+    let whole = [Loss::All, Loss::Latest, Loss::Some];
+    loses(crashes(DELETE_NORMAL, &whole, Promise::AllButTheLast));
+    // The journal and its head go by one sync: pages that are torn there may pass for whole, by SQLite's light sums. That
+    // is rare: seed 191 shows it.
+    crashes(DELETE_NORMAL, &[Loss::Torn], Promise::Nothing);
 }
 
 #[test]
