@@ -55,10 +55,8 @@ impl Mode {
         ..Self::file("raw sqlite file off exclusive aes", "delete", "off", "exclusive")
     };
     #[cfg(feature = "encryption")]
-    pub const ENCRYPTED_WAL: Self = Self {
-        key: true,
-        ..Self::file("raw sqlite file wal full aes", "wal", "full", "normal")
-    };
+    pub const ENCRYPTED_WAL: Self =
+        Self { key: true, ..Self::file("raw sqlite file wal full aes", "wal", "full", "normal") };
     pub const WAL_FULL: Self = Self::file("raw sqlite file wal full", "wal", "full", "normal");
     pub const SLOW: Self =
         Self { slow: true, ..Self::file("raw sqlite disk 1 ms wal full", "wal", "full", "normal") };
