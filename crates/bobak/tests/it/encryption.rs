@@ -353,7 +353,10 @@ fn backups_are_encrypted_too() {
         fill(&db, 400);
         let backup = place(&format!("{name}.backup"));
         let mut seen = Vec::new();
-        let watch = |step| Ok(seen.push(step));
+        let watch = |step| {
+            seen.push(step);
+            Ok(())
+        };
         let report = db.backup(&backup, &BackupOptions::new(), watch).unwrap();
         assert!(report.compared && report.rows() == 400);
         let bytes = fs::metadata(&backup).unwrap().len();

@@ -11,7 +11,7 @@ const MARKER: &str = "marmota-bobak-marker";
 /// Looks through every file of the program's folder, but those that are given to it.
 fn is_nowhere(program: &Program) {
     let mut files = 0;
-    for entry in std::fs::read_dir(program.path("")).unwrap().flatten() {
+    for entry in std::fs::read_dir(program.path("")).into_iter().flatten().flatten() {
         let name = entry.file_name();
         if !entry.path().is_file() || name == "rows.csv" {
             continue;
@@ -88,6 +88,10 @@ fn keys_by_flags() {
     let serve = ["serve", "app.db", "--unix", "s", "--archive", "changes"];
     let serve = with("--password-file", "password", &serve);
     assert!(serve.code == 1 && serve.err.contains("--archive-plain"), "{}", serve.err);
+    let serve = ["serve", "app.db", "--unix", "s", "--backup", "kept", "--compress", "zstd"];
+    let serve = with("--password-file", "password", &serve);
+    assert!(serve.code == 2 && serve.err.contains("--compress"), "{}", serve.err);
+    assert!(std::fs::read_dir(program.path("kept")).map_or(0, Iterator::count) == 0);
     is_nowhere(&program);
 }
 
