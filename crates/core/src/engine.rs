@@ -341,9 +341,20 @@ pub trait Session: Send {
         named.map(|_| ())
     }
 
+    /// Begins a transaction that only reads: it sees the state of this moment, and keeps no writer
+    /// waiting. It ends as others do; what would write in it is refused.
+    ///
+    /// # Errors
+    /// As [`Control::Begin`]; `Unsupported` where a reader would stand in the way of writers: the
+    /// default.
+    fn begin_reading(&self) -> Result<()> {
+        let message = "the engine has no transactions that only read";
+        Err(Error::new(crate::ErrorKind::Unsupported, message))
+    }
+
     /// Has SQL text of this session asked about from now on: before a statement runs, `guard` is
     /// told each thing that it does, views looked through, and one that is refused ends it. What
-    /// the engine does for other calls is not asked about.
+    /// the engine does for other calls is not asked about. A guard takes the place of the one before.
     ///
     /// # Errors
     /// `Unsupported` where the engine can't tell what a statement does: the default.
@@ -361,6 +372,12 @@ pub trait SqlGuard: Send + Sync {
     /// # Errors
     /// What the caller is told in place of the statement's result.
     fn check(&self, action: SqlAction<'_>) -> Result<()>;
+
+    /// Whether an engine may keep what was said of a text's actions, though the schema may change:
+    /// it then need not look at the text anew each time. Default: no.
+    fn lasts(&self) -> bool {
+        false
+    }
 }
 
 /// One thing that an SQL statement does.
@@ -377,7 +394,34 @@ pub enum SqlAction<'a> {
     Delete(&'a str),
     /// It calls a function.
     Call(&'a str),
-    /// Anything else: it changes the schema or a setting, attaches a file, …
+    /// It reads, or writes, rows of a table that is none of the engine's own: another engine's, or
+    /// one that the connection alone has.
+    Foreign {
+        /// Whether it writes.
+        writes: bool,
+    },
+    /// It creates, alters or drops something.
+    Schema {
+        /// Something that only the connection has, and that goes with it.
+        temporary: bool,
+    },
+    /// It reads or changes a setting.
+    Pragma {
+        /// The setting's name.
+        name: &'a str,
+        /// What it is set to, or asked about.
+        value: Option<&'a str>,
+    },
+    /// It opens another file beside the database.
+    Attach,
+    /// It closes such a file.
+    Detach,
+    /// It writes the database anew.
+    Vacuum {
+        /// Into another file.
+        into: bool,
+    },
+    /// Anything else: it collects statistics, builds indexes anew, …
     Other,
 }
 

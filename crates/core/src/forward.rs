@@ -113,6 +113,11 @@ macro_rules! forward {
             self.$inner.name_caller(who)
         }
     };
+    (@ begin_reading $inner:tt) => {
+        fn begin_reading(&self) -> $crate::Result<()> {
+            self.$inner.begin_reading()
+        }
+    };
     (@ guard_sql $inner:tt) => {
         fn guard_sql(&self, guard: std::sync::Arc<dyn $crate::SqlGuard>) -> $crate::Result<()> {
             self.$inner.guard_sql(guard)

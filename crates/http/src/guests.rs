@@ -26,6 +26,7 @@ const MOST: usize = 10_000;
 
 /// Somebody who was let in.
 pub(crate) struct Guest {
+    caller: Caller,
     /// For the log, and for limits.
     pub name: String,
     pub bases: Vec<Arc<Base>>,
@@ -57,18 +58,22 @@ impl Guests {
         settings: &Settings,
     ) -> Self {
         let sql = settings.sql;
-        let bases: Vec<_> = databases
+        let caller = Caller::operator();
+        let databases: Vec<_> = databases
             .iter()
-            .map(|(name, engine)| Arc::new(Base::new(name, Arc::clone(engine), Feed::new(engine))))
+            .map(|(name, engine)| Protected::new(name, Arc::clone(engine)))
             .collect();
-        let operator = Guest { name: "operator".to_owned(), bases: bases.clone(), sql };
+        let base = |database: &Arc<Protected>| {
+            let feed = Feed::new(database.engine());
+            Arc::new(Base::new(database.name(), database.engine_for(&caller), feed))
+        };
+        let bases: Vec<_> = databases.iter().map(base).collect();
+        let name = caller.name().to_owned();
+        let operator = Guest { caller, name, bases: bases.clone(), sql };
         let keys = (RandomState::new(), RandomState::new());
         Self {
             access,
-            databases: databases
-                .iter()
-                .map(|(name, engine)| Protected::new(name, Arc::clone(engine)))
-                .collect(),
+            databases,
             bases,
             sql,
             operator: Arc::new(operator),
@@ -90,7 +95,9 @@ impl Guests {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let hash = self.hash(shown);
         match known.get(&hash) {
-            Some((since, guest)) if since.elapsed() < REMEMBERED => Ok(Some(Arc::clone(guest))),
+            Some((since, guest)) if since.elapsed() < REMEMBERED && guest.caller.is_current() => {
+                Ok(Some(Arc::clone(guest)))
+            }
             Some(_) => {
                 known.remove(&hash);
                 Ok(None)
@@ -116,7 +123,8 @@ impl Guests {
             let caller = guests.access.check(&credentials, false);
             let caller = caller.map_err(|error| refused(StatusCode::UNAUTHORIZED, error))?;
             let bases = guests.bases_of(&caller);
-            Ok(Arc::new(Guest { name: caller.name().to_owned(), bases, sql: guests.sql }))
+            let name = caller.name().to_owned();
+            Ok(Arc::new(Guest { caller, name, bases, sql: guests.sql }))
         })
         .await;
         let guest = guest.inspect_err(|_| self.refusals.count(peer))?;

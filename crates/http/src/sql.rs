@@ -7,6 +7,7 @@ use crate::problem::Problem;
 use crate::settings::SqlAccess;
 use crate::work;
 use bobak_core::{Control, Error, ErrorKind, Result, Row, RowBuffer, Session, Source, Type, Value};
+use bobak_server::reads_only;
 use bobak_sql::{gives_rows, only_reads};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
@@ -34,16 +35,12 @@ pub(crate) async fn sql(call: &mut Call) -> Result<Answer, Problem> {
     let statement: Statement = serde_json::from_slice(&body).map_err(|error| no_json(&error))?;
     let text = statement.sql;
     let parameters = statement.parameters.into_iter().map(value).collect::<Result<Vec<_>>>()?;
-    if access == SqlAccess::Read && !only_reads(&text) {
-        return Err(Error::new(ErrorKind::Denied, "only statements that read may be sent").into());
-    }
     let base = Arc::clone(&call.base);
     let (most, longest) = (call.shared.settings.longest_page, call.shared.settings.answer);
     let body = work::run(move || {
         let session = base.engine.session()?;
-        if access == SqlAccess::Read && base.engine.name() != "sqlite" {
-            // There a function, or what looks like a text, may write: it is undone.
-            session.control(Control::Begin)?;
+        if access == SqlAccess::Read {
+            only_read(&*session, &text)?;
         }
         if !gives_rows(&text) {
             let changed = session.execute(&text, &parameters)?;
@@ -64,6 +61,20 @@ fn changes_tables(text: &str) -> bool {
     let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
     let plain = ["insert", "update", "delete", "replace"];
     !plain.iter().any(|verb| word.is_some_and(|word| word.eq_ignore_ascii_case(verb)))
+}
+
+/// Has the engine refuse what does more than to read.
+fn only_read(session: &dyn Session, text: &str) -> Result<()> {
+    match session.guard_sql(reads_only()) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {}
+        told => return told,
+    }
+    // It can't tell what a statement does. Its words do; and a function, or what looks like a text,
+    // may write all the same: that is undone.
+    if !only_reads(text) {
+        return Err(Error::new(ErrorKind::Denied, "only statements that read may be sent"));
+    }
+    session.control(Control::Begin)
 }
 
 fn value(parameter: serde_json::Value) -> Result<Value<'static>> {

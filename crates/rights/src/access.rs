@@ -139,7 +139,7 @@ impl Access {
             Credentials::User { name, password } => self.by_password(name, password),
         };
         // One whose time is over is told no more than one who was never there.
-        let caller = caller.filter(|caller| caller.rights().is_ok());
+        let caller = caller.filter(Caller::is_current);
         caller.ok_or_else(|| {
             let message = "the token, the user or the password is wrong";
             Error::new(ErrorKind::Denied, message)
@@ -157,7 +157,7 @@ impl Access {
         let found = policy.token_accounts().iter().fold(None, |found, account| {
             if same(&account.hash, &hash) { Some(account) } else { found }
         });
-        found.map(|account| Caller::guest(&account.name, Kind::Token, &self.0))
+        found.map(|account| Caller::guest(account, Kind::Token, &self.0))
     }
 
     fn by_password(&self, name: &str, password: &str) -> Option<Caller> {
@@ -168,7 +168,7 @@ impl Access {
         let account = user.or(users.first())?;
         let _one = self.0.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let right = is_password(password, &account.hash);
-        user.filter(|_| right).map(|user| Caller::guest(&user.name, Kind::User, &self.0))
+        user.filter(|_| right).map(|user| Caller::guest(user, Kind::User, &self.0))
     }
 }
 
@@ -185,14 +185,16 @@ impl Shared {
         self.version.load(Ordering::Acquire)
     }
 
-    /// What a user or token may do; `None` where it is not there any more.
-    pub fn rights_of(&self, kind: Kind, name: &str) -> Option<Rights> {
+    /// What a user or token may do; `None` where it is not there any more, or has another secret by
+    /// now.
+    pub fn rights_of(&self, kind: Kind, name: &str, hash: &str) -> Option<Rights> {
         let policy = self.policy();
         let accounts: &[Account] = match kind {
             Kind::User => policy.user_accounts(),
             Kind::Token => policy.token_accounts(),
         };
-        let account = accounts.iter().find(|account| account.name == name)?;
+        let account =
+            accounts.iter().find(|account| account.name == name && account.hash == hash)?;
         Some(policy.rights_of(account))
     }
 

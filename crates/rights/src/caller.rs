@@ -1,19 +1,26 @@
 //! Somebody who was let in.
 
 use crate::access::Shared;
-use crate::policy::Rights;
+use crate::policy::{Account, Rights};
 use bobak_core::{Error, ErrorKind, Result};
 use jiff::Timestamp;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Somebody who was let in. What it may do is looked up again whenever the file changes: who is
-/// taken out of it, or whose time is over, is refused from then on. Cheap to clone.
+/// taken out of it, or gets another secret there, or whose time is over, is refused from then on. Cheap to clone.
 #[derive(Clone)]
 pub struct Caller(Arc<Inner>);
 
 enum Inner {
     Operator,
-    Guest { name: String, kind: Kind, access: Arc<Shared>, known: Mutex<Known> },
+    Guest {
+        name: String,
+        /// Of the secret that it showed.
+        hash: String,
+        kind: Kind,
+        access: Arc<Shared>,
+        known: Mutex<Known>,
+    },
 }
 
 /// By what it was let in.
@@ -37,10 +44,10 @@ impl Caller {
         Self(Arc::new(Inner::Operator))
     }
 
-    pub(crate) fn guest(name: &str, kind: Kind, access: &Arc<Shared>) -> Self {
+    pub(crate) fn guest(account: &Account, kind: Kind, access: &Arc<Shared>) -> Self {
         let known = Mutex::new(Known { version: u64::MAX, rights: None });
-        let (name, access) = (name.to_owned(), Arc::clone(access));
-        Self(Arc::new(Inner::Guest { name, kind, access, known }))
+        let (name, hash) = (account.name.clone(), account.hash.clone());
+        Self(Arc::new(Inner::Guest { name, hash, kind, access: Arc::clone(access), known }))
     }
 
     /// The user's or token's name; `operator`.
@@ -56,6 +63,13 @@ impl Caller {
     #[must_use]
     pub fn is_operator(&self) -> bool {
         matches!(*self.0, Inner::Operator)
+    }
+
+    /// Whether it would be let in now: it is in the file, with the secret that it showed, and its
+    /// time is not over.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.rights().is_ok()
     }
 
     /// Whether it has any right on this database. One that it has none on must look as if it were
@@ -74,11 +88,11 @@ impl Caller {
     /// # Errors
     /// `Denied` where it is not let in any more.
     pub(crate) fn rights(&self) -> Result<Option<Arc<Rights>>> {
-        let Inner::Guest { name, kind, access, known } = &*self.0 else { return Ok(None) };
+        let Inner::Guest { name, hash, kind, access, known } = &*self.0 else { return Ok(None) };
         let version = access.version();
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.version != version {
-            known.rights = access.rights_of(*kind, name).map(Arc::new);
+            known.rights = access.rights_of(*kind, name, hash).map(Arc::new);
             known.version = version;
         }
         let rights = known.rights.clone();

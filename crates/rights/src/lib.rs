@@ -42,7 +42,7 @@ mod tokens;
 
 pub use access::Access;
 pub use caller::Caller;
-pub use guard::{Guarded, Protected};
+pub use guard::{Guarded, Protected, reads_only};
 pub use policy::Policy;
 pub use right::Right;
 pub use secret::{hash_password, hash_token, new_token};

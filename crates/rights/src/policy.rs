@@ -352,6 +352,14 @@ impl Rights {
         tables.any(|tables| tables.is_in(database))
     }
 
+    /// Whether anything may be written in the database.
+    pub fn writes(&self, database: &str) -> bool {
+        const WRITES: [Right; 4] = [Right::Insert, Right::Update, Right::Delete, Right::Schema];
+        let writes = |grant: &Grant| WRITES.iter().any(|right| grant.rights.has(*right));
+        let mut grants = self.grants.iter().filter(|grant| writes(grant));
+        grants.any(|grant| grant.tables.iter().any(|tables| tables.is_in(database)))
+    }
+
     /// Whether SQL is allowed on any of the database's tables.
     pub fn has_sql(&self, database: &str) -> bool {
         let mut grants = self.grants.iter().filter(|grant| grant.rights.has(Right::Sql));

@@ -45,6 +45,7 @@ mod watch;
 
 pub use bobak_rights::{
     Access, AccessText, Caller, Guarded, Protected, hash_password, hash_token, new_token,
+    reads_only,
 };
 pub use bobak_wire::Credentials;
 pub use builder::{Builder, Log, Parts, Serve};

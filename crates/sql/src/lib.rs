@@ -45,7 +45,7 @@ pub use schema::{
     FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_index, create_table, index_remark,
 };
 pub use select::select;
-pub use words::{changes_rows, gives_rows, only_reads, skip_length};
+pub use words::{changes_rows, gives_rows, has_word, only_reads, skip_length};
 pub use write::{
     delete, delete_in_the_way, delete_keys, exists, get, insert, lock_keys, overwrite, update,
 };

@@ -13,6 +13,12 @@ pub fn gives_rows(sql: &str) -> bool {
     !words.next().is_some_and(changes) || words.any(|word| word.eq_ignore_ascii_case("returning"))
 }
 
+/// Whether a word stands in the statement, outside quotes and comments.
+#[must_use]
+pub fn has_word(sql: &str, word: &str) -> bool {
+    Words::new(sql).any(|other| other.eq_ignore_ascii_case(word))
+}
+
 /// Whether the statement can only read. Where it can't be told, it is taken to change something.
 #[must_use]
 pub fn only_reads(sql: &str) -> bool {
@@ -133,6 +139,12 @@ mod tests {
         {
             assert!(!changes_rows(sql), "{sql}");
         }
+    }
+
+    #[test]
+    fn words_are_found_outside_quotes_and_comments() {
+        assert!(has_word("vacuum main Into 'x'", "into"));
+        assert!(!has_word("vacuum \"into\" -- into", "into"));
     }
 
     #[test]

@@ -95,15 +95,26 @@ impl Connection {
         Ok(id)
     }
 
-    /// Asks a guard about all that a text does. It is prepared anew for that: what it does may have
-    /// changed with the schema.
+    /// Asks a guard about all that a text does. It is prepared anew for that, unless what was said
+    /// of it lasts: what it does may have changed with the schema.
     pub(crate) fn check_text(&mut self, sql: &str, guard: &dyn SqlGuard) -> Result<()> {
         self.db.watch();
-        if let Some(old) = self.texts.take(sql) {
-            self.db.finalize(old);
+        let known = if guard.lasts() { self.texts.get(sql) } else { None };
+        let id = match known.filter(|id| self.db.was_watched(*id)) {
+            Some(id) => id,
+            None => {
+                if let Some(old) = self.texts.take(sql) {
+                    self.db.finalize(old);
+                }
+                self.text_statement(sql)?
+            }
+        };
+        let actions = self.db.actions(id);
+        // Of a VACUUM SQLite tells nothing before it runs, of all else that writes it does.
+        if actions.is_empty() && !self.db.is_read_only_statement(id) {
+            return guard.check(SqlAction::Vacuum { into: bobak_sql::has_word(sql, "into") });
         }
-        let id = self.text_statement(sql)?;
-        self.db.actions(id).iter().try_for_each(|action| guard.check(as_asked(action)))
+        actions.iter().try_for_each(|action| guard.check(as_asked(action)))
     }
 
     /// As [`text_statement`](Self::text_statement), for one who keeps it running: nobody else gets
@@ -304,7 +315,13 @@ fn as_asked(action: &Action) -> SqlAction<'_> {
             WriteKind::Delete => SqlAction::Delete(table),
         },
         Action::Function(name) => SqlAction::Call(name),
-        _ => SqlAction::Other,
+        Action::Read { .. } => SqlAction::Foreign { writes: false },
+        Action::Write { .. } => SqlAction::Foreign { writes: true },
+        Action::Schema(database) => SqlAction::Schema { temporary: database == "temp" },
+        Action::Pragma(name, value) => SqlAction::Pragma { name, value: value.as_deref() },
+        Action::Attach => SqlAction::Attach,
+        Action::Detach(_) => SqlAction::Detach,
+        Action::Other => SqlAction::Other,
     }
 }
 

@@ -151,7 +151,11 @@ impl<'e> SqliteSession<'e> {
         misuse(message)
     }
 
-    fn begin(&self) -> Result<()> {
+    fn begin_on(
+        &self,
+        lease: impl FnOnce() -> Result<Lease<'e>>,
+        begin: &[&'static str],
+    ) -> Result<()> {
         match self.state.replace(State::Lent) {
             State::Idle => {}
             State::Open(lease) => {
@@ -161,13 +165,13 @@ impl<'e> SqliteSession<'e> {
             other => return Err(self.refuse(other)),
         }
         let mut using = Use { session: self, lease: None, in_transaction: false, writing: None };
-        let lease = using.lease.insert(self.engine.write()?);
+        let lease = using.lease.insert(lease()?);
         lease.spill_cursors();
         if let Some(guests) = self.engine.guests() {
             lease.join(guests, self.engine.is_private())?;
             lease.link()?.release_claim();
         }
-        lease.run("BEGIN IMMEDIATE")?;
+        begin.iter().try_for_each(|sql| lease.run(sql))?;
         using.in_transaction = true;
         Ok(())
     }
@@ -309,7 +313,7 @@ impl Session for SqliteSession<'_> {
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         match step {
-            Control::Begin => self.begin(),
+            Control::Begin => self.begin_on(|| self.engine.write(), &["BEGIN IMMEDIATE"]),
             Control::Commit => self.end("COMMIT"),
             Control::Rollback => self.end("ROLLBACK"),
             Control::Savepoint(name) => self.mark("SAVEPOINT", name),
@@ -464,6 +468,17 @@ impl Session for SqliteSession<'_> {
             using.get().claim_for(id, in_transaction)?;
             using.get().run_text(sql, parameters)
         })
+    }
+
+    fn begin_reading(&self) -> Result<()> {
+        if self.engine.is_single() || self.engine.blocking_readers().is_some() {
+            let message = "a transaction that only reads would keep writers waiting: the database has \
+                           no log, or but one connection";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        // SQLite looks at the database only when something is read.
+        let begin = &["BEGIN", "SELECT 1 FROM sqlite_schema LIMIT 1"];
+        self.begin_on(|| self.engine.read(), begin)
     }
 
     fn guard_sql(&self, guard: Arc<dyn SqlGuard>) -> Result<()> {

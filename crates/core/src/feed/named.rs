@@ -106,6 +106,12 @@ impl Session for NamedSession<'_> {
         done
     }
 
+    fn begin_reading(&self) -> Result<()> {
+        self.inner.begin_reading()?;
+        self.inside.set(true);
+        Ok(())
+    }
+
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         self.writing(|| self.inner.write(write))
     }

@@ -170,6 +170,12 @@ impl View {
         self.rights.as_ref()
     }
 
+    /// Whether anything may be written in the database.
+    pub fn writes(&self, database: &Protected) -> bool {
+        let rights = self.rights.as_ref();
+        self.whole || rights.is_some_and(|rights| rights.writes(database.name()))
+    }
+
     /// Whether a table may be known.
     pub fn sees(&self, database: &Protected, table: &str) -> bool {
         let rights = self.rights.as_ref();

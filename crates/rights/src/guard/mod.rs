@@ -2,13 +2,14 @@
 //!
 //! `engine` and `session` stand in the way of every operation; `table` says what the caller may do
 //! with one table, `write` and `batch` keep row rules where rows are written, `sql` answers for SQL
-//! text, and `tracks` knows whether the caller's name is written down.
+//! text, `screen` for what no door lets SQL do, and `tracks` knows whether the caller's name is written down.
 
 mod batch;
 mod change;
 mod engine;
 mod mention;
 mod protected;
+mod screen;
 mod session;
 mod sql;
 mod table;
@@ -18,3 +19,4 @@ mod write;
 pub use engine::Guarded;
 pub(crate) use mention::tables;
 pub use protected::Protected;
+pub use screen::reads_only;

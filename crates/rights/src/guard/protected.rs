@@ -1,6 +1,7 @@
 //! A database that callers come to.
 
 use super::engine::Guarded;
+use super::screen::Screened;
 use super::tracks::Tracks;
 use crate::caller::Caller;
 use bobak_core::{ColumnSchema, Condition, Engine, Result, TableSchema};
@@ -41,12 +42,12 @@ impl Protected {
         &self.engine
     }
 
-    /// The engine for a caller: one that does what the caller may do. For the operator it is the
-    /// database's own.
+    /// The engine for a caller: one that does what the caller may do. For the operator that is all
+    /// but what [no SQL](reads_only) may do through a door.
     #[must_use]
     pub fn engine_for(self: &Arc<Self>, caller: &Caller) -> Arc<dyn Engine> {
         if caller.is_operator() {
-            return Arc::clone(&self.engine);
+            return Arc::new(Screened::new(Arc::clone(&self.engine)));
         }
         Arc::new(Guarded::new(Arc::clone(self), caller.clone()))
     }

@@ -1,11 +1,12 @@
 //! A session of an engine with a caller before it.
 
-use super::engine::{Guarded, get};
+use super::engine::{Guarded, View, get};
 use super::table::TableRights;
 use crate::right::Right;
 use bobak_core::{
-    Batch, Change, Condition, Control, Cursor, CursorId, OnError, Outcome, Result, Row, RowBuffer,
-    SchemaChange, Select, Session, Source, TableSchema, Value, Write,
+    Batch, Change, Condition, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome,
+    Result, Row, RowBuffer, SchemaChange, Select, Session, Source, SqlGuard, TableSchema, Value,
+    Write,
 };
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -16,12 +17,20 @@ pub(super) struct GuardedSession<'e> {
     pub(super) inner: Box<dyn Session + 'e>,
     pub(super) inside: Cell<bool>,
     /// The view by which the engine asks about SQL, once it does.
-    pub(super) asked: RefCell<Option<Arc<super::engine::View>>>,
+    pub(super) asked: RefCell<Option<Arc<View>>>,
+    /// Who is asked about SQL besides.
+    pub(super) besides: RefCell<Option<Arc<dyn SqlGuard>>>,
 }
 
 impl<'e> GuardedSession<'e> {
     pub(super) fn new(guard: &'e Guarded, inner: Box<dyn Session + 'e>) -> Self {
-        Self { guard, inner, inside: Cell::new(false), asked: RefCell::default() }
+        Self {
+            guard,
+            inner,
+            inside: Cell::new(false),
+            asked: RefCell::default(),
+            besides: RefCell::default(),
+        }
     }
 
     /// What the caller may do with a table.
@@ -70,8 +79,8 @@ impl<'e> GuardedSession<'e> {
 
 impl Session for GuardedSession<'_> {
     fn control(&self, step: Control<'_>) -> Result<()> {
-        if step == Control::Begin {
-            self.guard.view()?;
+        if step == Control::Begin && !self.guard.view()?.writes(self.guard.database()) {
+            return self.begin_reading();
         }
         let done = self.inner.control(step);
         match step {
@@ -156,6 +165,31 @@ impl Session for GuardedSession<'_> {
 
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
         self.guard_sql(sql, || self.inner.execute(sql, parameters))
+    }
+
+    fn begin_reading(&self) -> Result<()> {
+        self.guard.view()?;
+        let database = self.guard.database();
+        let begun = if database.engine().capabilities().concurrent_writers {
+            // There it keeps nobody waiting.
+            self.inner.control(Control::Begin)
+        } else {
+            self.inner.begin_reading()
+        };
+        begun.map_err(|error| match error.kind() {
+            ErrorKind::Unsupported => {
+                let message = "a transaction would keep writers waiting here, and you may write nothing \
+                               in this database: read without one";
+                Error::new(ErrorKind::Denied, message)
+            }
+            _ => error,
+        })?;
+        self.inside.set(true);
+        Ok(())
+    }
+
+    fn guard_sql(&self, guard: Arc<dyn SqlGuard>) -> Result<()> {
+        self.ask_besides(guard)
     }
 
     fn name_caller(&self, who: Option<&str>) -> Result<()> {

@@ -3,6 +3,7 @@
 use super::engine::View;
 use super::mention::{first_words, tables};
 use super::protected::Protected;
+use super::screen;
 use super::session::GuardedSession;
 use crate::policy::Rights;
 use crate::right::{Right, RightSet};
@@ -15,6 +16,7 @@ struct Gate {
     database: Arc<Protected>,
     /// `None` for everything.
     rights: Option<Arc<Rights>>,
+    besides: Option<Arc<dyn SqlGuard>>,
 }
 
 /// SQLite's own functions that give rows, and tell nothing of other tables.
@@ -50,21 +52,36 @@ impl GuardedSession<'_> {
     fn ask_engine(&self, view: &Arc<View>) -> Result<()> {
         let mut asked = self.asked.borrow_mut();
         let same = asked.as_ref().is_some_and(|before| Arc::ptr_eq(before, view));
-        if same || asked.is_none() && view.is_whole() {
+        if same {
             return Ok(());
         }
         let rights = view.rights().filter(|_| !view.is_whole()).cloned();
-        let gate = Gate { database: Arc::clone(self.guard.database()), rights };
-        self.inner.guard_sql(Arc::new(gate)).map_err(|error| match error.kind() {
-            ErrorKind::Unsupported => {
+        let besides = self.besides.borrow().clone();
+        let is_free = rights.is_none() && besides.is_none();
+        let gate = Gate { database: Arc::clone(self.guard.database()), rights, besides };
+        match self.inner.guard_sql(Arc::new(gate)) {
+            // What it does is then for the engine's own rules to decide.
+            Err(error) if error.kind() == ErrorKind::Unsupported && is_free => {}
+            Err(error) if error.kind() == ErrorKind::Unsupported && !view.is_whole() => {
                 let message = "SQL on this engine is only for who may do everything: it can't tell \
                                what a statement does";
-                Error::new(ErrorKind::Denied, message)
+                return Err(Error::new(ErrorKind::Denied, message));
             }
-            _ => error,
-        })?;
+            other => other?,
+        }
         *asked = Some(Arc::clone(view));
         Ok(())
+    }
+
+    /// Has another guard asked about SQL too.
+    pub(super) fn ask_besides(&self, guard: Arc<dyn SqlGuard>) -> Result<()> {
+        let view = self.guard.view()?;
+        if !self.guard.database().engine().capabilities().sql {
+            return self.inner.guard_sql(guard);
+        }
+        *self.besides.borrow_mut() = Some(guard);
+        *self.asked.borrow_mut() = None;
+        self.ask_engine(&view).inspect_err(|_| *self.besides.borrow_mut() = None)
     }
 
     /// The error that a caller gets. A text that names a table without rights fails in the same
@@ -91,7 +108,10 @@ impl GuardedSession<'_> {
 
 impl SqlGuard for Gate {
     fn check(&self, action: SqlAction<'_>) -> Result<()> {
-        let Some(rights) = &self.rights else { return Ok(()) };
+        if let Some(besides) = &self.besides {
+            besides.check(action)?;
+        }
+        let Some(rights) = &self.rights else { return screen::check(action) };
         let (table, right) = match action {
             SqlAction::Read(name) if FUNCTIONS.contains(&name) => return Ok(()),
             SqlAction::Read(table) => (table, Right::Read),
@@ -131,6 +151,11 @@ impl SqlGuard for Gate {
             return Err(Error::new(ErrorKind::Denied, message).in_table(table));
         }
         Ok(())
+    }
+
+    fn lasts(&self) -> bool {
+        // With the schema it changes which tables a statement is about.
+        self.rights.is_none() && self.besides.as_ref().is_none_or(|besides| besides.lasts())
     }
 }
 

@@ -118,6 +118,38 @@ fn the_file_is_read_again() {
 }
 
 #[test]
+fn who_has_another_secret_by_now_is_refused() {
+    let shop = Shop::new(Arc::new(Memory::new()));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("access.txt");
+    let [(old, old_hash), (new, new_hash)] = [new_token().unwrap(), new_token().unwrap()];
+    let [first, second] = ["first", "second"].map(|password| hash_password(password).unwrap());
+    let write = |token: &str, password: &str| {
+        let text = format!(
+            "role r\nread on orders\ntoken till {token} roles r\nuser ada {password} roles r\n"
+        );
+        fs::write(&file, text).unwrap();
+    };
+    write(&old_hash, &first);
+    let access = Access::from_file(&file).unwrap();
+    let callers = [token(&old), user("ada", "first")].map(|c| access.check(&c, false).unwrap());
+    let here = callers.each_ref().map(|caller| shop.by(caller));
+    here.iter().for_each(|here| assert!(here.has(&shop.orders, 1).unwrap()));
+    write(&new_hash, &second);
+    access.reload().unwrap();
+    for (caller, here) in callers.iter().zip(&here) {
+        assert!(!caller.is_current() && !caller.sees("shop"));
+        refused(here.has(&shop.orders, 1), ErrorKind::Denied);
+    }
+    for secret in [token(&old), user("ada", "first")] {
+        refused(access.check(&secret, false), ErrorKind::Denied);
+    }
+    for secret in [token(&new), user("ada", "second")] {
+        assert!(access.check(&secret, false).unwrap().is_current());
+    }
+}
+
+#[test]
 fn a_wrong_file_says_where() {
     let hash = new_token().unwrap().1;
     for (text, expected) in [

@@ -1,10 +1,11 @@
 //! SQL, as far as it is granted.
 
-use crate::world::{Shop, order, refused, shown};
-use bobak_core::{ErrorKind, memory::Memory};
-use bobak_rights::Caller;
+use crate::world::{Shop, ada, order, refused, shown};
+use bobak_core::{Control, Engine, ErrorKind, Select, Source, memory::Memory};
+use bobak_rights::{Caller, reads_only};
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
+use std::time::Duration;
 
 fn shop() -> Shop {
     Shop::new(Arc::new(Sqlite::builder().open_memory().unwrap()))
@@ -175,4 +176,154 @@ fn triggers_of_the_log_of_changes_run() {
         refused(caller.sql(sql), ErrorKind::Schema);
     }
     assert_eq!(operator.sql("SELECT count(*) FROM bobak_log_orders").unwrap(), [2]);
+}
+
+/// What no SQL may do through a door.
+const BEYOND: [&str; 17] = [
+    "ATTACH 'other.db' AS other",
+    "ATTACH '/etc/passwd' AS other",
+    "ATTACH ':memory:' AS other",
+    "DETACH other",
+    "VACUUM INTO 'copy.db'",
+    "VACUUM main INTO 'copy.db'",
+    "/* x */ vacuum\n--\n\"main\" inTO 'copy.db'",
+    "SELECT load_extension('x')",
+    "SELECT Load_Extension('x', 'y') FROM orders",
+    "CREATE TEMP TABLE orders (id INTEGER)",
+    "CREATE TEMP VIEW orders AS SELECT 1",
+    "PRAGMA foreign_keys = off",
+    "PRAGMA foreign_keys(0)",
+    "PRAGMA main.journal_mode = delete",
+    "PRAGMA temp_store_directory = '/'",
+    "PRAGMA writable_schema = on",
+    "PRAGMA busy_timeout = 0",
+];
+
+/// What only who may do everything may do.
+const HARMLESS: [&str; 14] = [
+    "PRAGMA user_version = 7",
+    "PRAGMA application_id = 7",
+    "PRAGMA optimize",
+    "PRAGMA wal_checkpoint(TRUNCATE)",
+    "CREATE TABLE more (id INTEGER PRIMARY KEY)",
+    "CREATE INDEX ids ON more (id)",
+    "CREATE VIEW seen AS SELECT id FROM more",
+    "ALTER TABLE more ADD COLUMN n",
+    "INSERT INTO more VALUES (1, 2)",
+    "ANALYZE",
+    "REINDEX",
+    "VACUUM",
+    "DROP VIEW seen",
+    "DROP TABLE more",
+];
+
+const QUESTIONS: [(&str, i64); 5] = [
+    ("PRAGMA user_version", 7),
+    ("PRAGMA foreign_keys", 1),
+    ("PRAGMA table_info(orders)", 0),
+    ("PRAGMA page_count", -1),
+    ("SELECT cid FROM pragma_table_info('orders')", 0),
+];
+
+#[test]
+fn nobody_leaves_a_connection_or_reaches_a_file_through_a_door() {
+    let folder = tempfile::tempdir().unwrap();
+    let shop = Shop::new(Arc::new(Sqlite::builder().open(folder.path().join("shop.db")).unwrap()));
+    for all in [shop.by(&Caller::operator()), shop.with("all on *")] {
+        for sql in BEYOND {
+            refused(all.execute(sql), ErrorKind::Denied);
+            refused(all.sql(sql), ErrorKind::Denied);
+            // What was said of a text once is said again.
+            refused(all.execute(sql), ErrorKind::Denied);
+        }
+        for sql in HARMLESS {
+            all.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+        for (sql, first) in QUESTIONS {
+            let rows = all.sql(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            assert!(rows[0] == first || first < 0, "{sql}: {rows:?}");
+        }
+        assert_eq!(all.text("PRAGMA integrity_check").unwrap(), ["Text(\"ok\")"]);
+        assert_eq!(all.ids(&shop.orders).unwrap(), [1, 2, 3]);
+    }
+    let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name());
+    assert!(files.into_iter().all(|name| name.to_string_lossy().starts_with("shop.db")));
+}
+
+#[test]
+fn a_session_may_be_made_to_read_only() {
+    let shop = shop();
+    for caller in [Caller::operator(), ada("all on *"), ada("read, write, sql on *")] {
+        let whole = shop.by(&caller).execute("ANALYZE").is_ok();
+        let engine = shop.by(&caller).engine;
+        let session = engine.session().unwrap();
+        session.execute("UPDATE orders SET total = total", &[]).unwrap();
+        session.guard_sql(reads_only()).unwrap();
+        let query = |sql: &str| {
+            session.query(&Source::Sql { text: sql, parameters: &[] }, &mut |_| Ok(true))
+        };
+        query("SELECT id FROM orders").unwrap();
+        query("WITH o AS (SELECT id FROM orders) SELECT max(id) FROM o").unwrap();
+        query("EXPLAIN QUERY PLAN SELECT id FROM orders").unwrap();
+        for sql in ["PRAGMA user_version", "PRAGMA table_info(orders)"] {
+            assert_eq!(query(sql).is_ok(), whole, "{sql}");
+        }
+        let writes = [
+            "UPDATE orders SET total = total",
+            "INSERT INTO orders (owner, total) VALUES ('x', 1) RETURNING id",
+            "WITH x AS (SELECT 1) DELETE FROM orders",
+            "PRAGMA user_version = 1",
+            "PRAGMA optimize",
+            "VACUUM",
+        ];
+        for sql in BEYOND.into_iter().chain(writes) {
+            refused(session.execute(sql, &[]), ErrorKind::Denied);
+            refused(query(sql), ErrorKind::Denied);
+        }
+    }
+    assert_eq!(shop.by(&Caller::operator()).ids(&shop.orders).unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn who_may_write_nothing_keeps_nobody_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| {
+        Sqlite::builder().busy_timeout(Duration::from_millis(100)).open(folder.path().join(name))
+    };
+    let shop = Shop::new(Arc::new(file("wal.db").unwrap()));
+    let operator = shop.by(&Caller::operator());
+    let reader = shop.with("read on *");
+    let session = reader.engine.session().unwrap();
+    session.control(Control::Begin).unwrap();
+    let count = || {
+        let mut rows = 0;
+        let select = Select::all(&shop.orders);
+        session.query(&Source::Select(&select), &mut |_| Ok((rows += 1, true).1)).unwrap();
+        rows
+    };
+    // Its state is that of its beginning; others write meanwhile.
+    operator.insert_order(4, "ada", 40).unwrap();
+    assert_eq!(count(), 3);
+    refused(session.control(Control::Begin), ErrorKind::Misuse);
+    session.control(Control::Savepoint("a")).unwrap();
+    session.control(Control::RollbackTo("a")).unwrap();
+    session.control(Control::Commit).unwrap();
+    assert_eq!(count(), 4);
+    refused(session.control(Control::Rollback), ErrorKind::Misuse);
+    session.control(Control::Begin).unwrap();
+    assert_eq!(count(), 4);
+    session.control(Control::Rollback).unwrap();
+    drop(session);
+    // Where a reader stands in a writer's way it has no transaction.
+    let journal = Sqlite::builder().journal_mode(bobak_sqlite::JournalMode::Truncate);
+    let journal = journal.open(folder.path().join("journal.db")).unwrap();
+    let alone = Sqlite::builder().open_memory().unwrap();
+    for engine in [Arc::new(Memory::new()) as Arc<dyn Engine>, Arc::new(journal), Arc::new(alone)] {
+        let shop = Shop::new(engine);
+        let session = shop.with("read, sql on *");
+        refused(session.engine.session().unwrap().control(Control::Begin), ErrorKind::Denied);
+        for grants in ["read on orders\ninsert on secret", "schema on orders"] {
+            shop.with(grants).engine.session().unwrap().control(Control::Begin).unwrap();
+        }
+    }
 }

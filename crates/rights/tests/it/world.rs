@@ -173,6 +173,17 @@ impl As<'_> {
         Ok(rows)
     }
 
+    /// The texts in the first column.
+    pub fn text(&self, sql: &str) -> Result<Vec<String>> {
+        let session = self.engine.session()?;
+        let mut rows = Vec::new();
+        session.query(&Source::Sql { text: sql, parameters: &[] }, &mut |row| {
+            rows.push(format!("{:?}", row.get(0)));
+            Ok(true)
+        })?;
+        Ok(rows)
+    }
+
     pub fn execute(&self, sql: &str) -> Result<u64> {
         self.engine.session()?.execute(sql, &[])
     }

@@ -33,7 +33,9 @@ pub(crate) enum Action {
     Schema(String),
     /// It attaches a database.
     Attach,
-    /// Anything else: a pragma, a step of a transaction, …
+    /// A pragma, with its value where it has one.
+    Pragma(String, Option<String>),
+    /// Anything else: a step of a transaction, …
     Other,
 }
 
@@ -146,8 +148,8 @@ unsafe extern "C" fn authorize(
             sys::SQLITE_ATTACH => Action::Attach,
             sys::SQLITE_DETACH => Action::Detach(table),
             sys::SQLITE_ALTER_TABLE => Action::Schema(table),
-            sys::SQLITE_PRAGMA
-            | sys::SQLITE_TRANSACTION
+            sys::SQLITE_PRAGMA => Action::Pragma(table, (!second.is_null()).then(|| text(second))),
+            sys::SQLITE_TRANSACTION
             | sys::SQLITE_SAVEPOINT
             | sys::SQLITE_ANALYZE
             | sys::SQLITE_REINDEX => Action::Other,

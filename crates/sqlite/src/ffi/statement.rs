@@ -28,7 +28,7 @@ pub(super) struct Slot {
     /// How far apart the values of its rows are: see [`RowRef::find_stride`].
     stride: Stride,
     /// What it does, where the connection watches that.
-    actions: Vec<Action>,
+    actions: Option<Vec<Action>>,
 }
 
 /// What is known about a statement's rows. It was found in an earlier run, and holds until the
@@ -196,7 +196,12 @@ impl Connection {
 
     /// What the statement does, where the connection watches that.
     pub(crate) fn actions(&self, id: StatementId) -> &[Action] {
-        self.slot(id).map_or(&[], |slot| &slot.actions)
+        self.slot(id).and_then(|slot| slot.actions.as_deref()).unwrap_or_default()
+    }
+
+    /// Whether the connection was watching when the statement was prepared.
+    pub(crate) fn was_watched(&self, id: StatementId) -> bool {
+        self.slot(id).is_some_and(|slot| slot.actions.is_some())
     }
 
     /// How many parameters the statement has.
@@ -222,7 +227,7 @@ impl Connection {
         let (parameters, read_only) = unsafe {
             (sys::sqlite3_bind_parameter_count(raw) as usize, sys::sqlite3_stmt_readonly(raw) != 0)
         };
-        let actions = self.watch.as_ref().map(|watch| watch.take()).unwrap_or_default();
+        let actions = self.watch.as_ref().map(|watch| watch.take());
         let (state, stride) = (State::Reset, Stride::default());
         let mut slot = Slot { raw, generation: 0, parameters, read_only, state, stride, actions };
         while let Some(index) = self.free.pop() {

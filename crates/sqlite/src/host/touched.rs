@@ -64,7 +64,11 @@ impl Host {
                     }
                 }
                 Action::Function(name) => touched.functions.push(name),
-                Action::Schema(_) | Action::Attach | Action::Detach(_) | Action::Other => {
+                Action::Schema(_)
+                | Action::Attach
+                | Action::Detach(_)
+                | Action::Pragma(..)
+                | Action::Other => {
                     touched.writes = true;
                 }
             }
