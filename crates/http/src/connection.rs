@@ -52,7 +52,7 @@ where
     let Err(error) = ended else { return };
     let rest = connection.into_parts();
     if let Some(what) = complaint(&error, !rest.read_buf.is_empty()) {
-        shared.journal.tell_of(visitor, what);
+        shared.tell_of(visitor, what);
     }
     if error.is_parse() {
         hear_out(rest.io.into_inner()).await;

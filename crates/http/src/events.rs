@@ -12,11 +12,12 @@ use crate::sight::{Sight, write_head};
 use crate::work;
 use bobak::feed::{Change, ChangeKind, ChangePage, Changes};
 use bobak_core::{DynRow, ErrorKind};
+use bobak_server::Permit;
 use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 
 /// After so long without a change a sign of life is sent; it tells too where to go on.
 const SIGN: Duration = Duration::from_secs(15);
@@ -31,7 +32,7 @@ struct Listener {
     sight: Sight,
     numbers: Numbers,
     since: u64,
-    _permit: OwnedSemaphorePermit,
+    _permit: Permit,
 }
 
 /// `GET /tables/{table}/changes`
@@ -42,8 +43,8 @@ pub(crate) async fn events(call: &mut Call, name: &str) -> Result<Answer, Proble
     let since = since(call)?;
     call.parameters.finish()?;
     call.accepts(&[("text/event-stream", ())])?;
-    let permit = Arc::clone(&call.shared.listeners).try_acquire_owned();
-    let permit = permit.map_err(|_| Problem::busy("there are as many listeners as may be"))?;
+    let permit = call.shared.listeners.take(&call.holder());
+    let permit = permit.map_err(|part| Problem::from(part.refusal("listeners")))?;
     let feed = call.base.feed.clone();
     let (changes, since) = begin(&feed, &table, since).await?;
     let listener = Listener { feed, table, sight, numbers, since, _permit: permit };

@@ -1,15 +1,13 @@
 //! Who asks, and what they may see: the one place that knows of rights.
 
 use crate::feed::Feed;
-use crate::limits::Buckets;
 use crate::model::Base;
 use crate::problem::Problem;
 use crate::settings::{Settings, SqlAccess};
-use crate::work;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak_core::{Engine, Error, ErrorKind, Result};
-use bobak_server::{Access, Caller, Credentials, Protected};
+use bobak_server::{Access, Buckets, Caller, Credentials, Login, Logins, Protected};
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use std::collections::HashMap;
@@ -18,6 +16,7 @@ use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, oneshot};
 
 /// How long credentials that were right need not be looked at again: a password takes much work.
 const REMEMBERED: Duration = Duration::from_secs(30);
@@ -45,8 +44,11 @@ pub(crate) struct Guests {
     /// By the hash of what they showed, under keys that nobody knows.
     known: Mutex<HashMap<u128, (Instant, Arc<Guest>)>>,
     keys: (RandomState, RandomState),
-    /// Of refused log-ins, by address.
-    refusals: Buckets<Option<IpAddr>>,
+    /// Of wrong tokens, by address. A right one is let in all the same.
+    strangers: Buckets<Option<IpAddr>>,
+    /// Passwords that wait, and one permit to look at one.
+    logins: Logins,
+    turn: Arc<Semaphore>,
     /// Of requests, by name and address.
     requests: Option<Buckets<(String, Option<IpAddr>)>>,
 }
@@ -79,7 +81,9 @@ impl Guests {
             operator: Arc::new(operator),
             known: Mutex::default(),
             keys,
-            refusals: Buckets::new(settings.refusals, Duration::from_secs(60)),
+            strangers: Buckets::new(settings.refusals, Duration::from_secs(60)),
+            logins: Logins::new(settings.refusals),
+            turn: Arc::new(Semaphore::new(1)),
             requests: settings.rate.map(|rate| Buckets::new(rate, Duration::from_secs(1))),
         }
     }
@@ -109,25 +113,29 @@ impl Guests {
     /// Looks at what somebody shows.
     ///
     /// # Errors
-    /// 401 where it is wrong, in the same words whatever was wrong.
+    /// 401 where it is wrong, in the same words whatever was wrong; 429 where it was so too often.
     pub async fn admit(
         self: &Arc<Self>,
         headers: &HeaderMap,
         peer: Option<IpAddr>,
     ) -> Result<Arc<Guest>, Problem> {
-        self.refusals.look(peer).map_err(too_often)?;
         let shown = headers.get(AUTHORIZATION).ok_or_else(stranger)?;
         let credentials = read(shown).ok_or_else(stranger)?;
-        let guests = Arc::clone(self);
-        let guest = work::run(move || {
-            let caller = guests.access.check(&credentials, false);
-            let caller = caller.map_err(|error| refused(StatusCode::UNAUTHORIZED, error))?;
-            let bases = guests.bases_of(&caller);
-            let name = caller.name().to_owned();
-            Ok(Arc::new(Guest { caller, name, bases, sql: guests.sql }))
-        })
-        .await;
-        let guest = guest.inspect_err(|_| self.refusals.count(peer))?;
+        let caller = match &credentials {
+            Credentials::User { name, .. } => {
+                let login = self.logins.begin(peer, name).map_err(held_up)?;
+                self.by_password(credentials, login).await?
+            }
+            // Quickly done, so that a right one is never kept out by others' wrong ones.
+            _ => self.access.check(&credentials, false).map_err(|error| {
+                match self.strangers.take(peer) {
+                    Ok(()) => refused(StatusCode::UNAUTHORIZED, error),
+                    Err(wait) => too_often(wait),
+                }
+            })?,
+        };
+        let (name, bases) = (caller.name().to_owned(), self.bases_of(&caller));
+        let guest = Arc::new(Guest { caller, name, bases, sql: self.sql });
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {
             known.retain(|_, (since, _)| since.elapsed() < REMEMBERED);
@@ -136,6 +144,25 @@ impl Guests {
             known.insert(self.hash(shown), (Instant::now(), Arc::clone(&guest)));
         }
         Ok(guest)
+    }
+
+    /// Looks at a password: one at a time, on a thread of its own, since it takes long, and workers
+    /// are for those who are in.
+    async fn by_password(&self, credentials: Credentials, login: Login) -> Result<Caller, Problem> {
+        let ended = || Error::new(ErrorKind::Engine, "the thread of a log-in ended");
+        let turn = Arc::clone(&self.turn).acquire_owned().await.map_err(|_| ended())?;
+        let (access, (told, hears)) = (self.access.clone(), oneshot::channel());
+        let thread = std::thread::Builder::new().name("bobak log-in".to_owned()).spawn(move || {
+            let _turn = turn;
+            // Who has gone meanwhile hears nothing.
+            let _ = told.send(access.check(&credentials, false));
+        });
+        thread.map_err(|error| Error::io("look at a password", error))?;
+        let checked = hears.await.map_err(|_| ended())?;
+        checked.map_err(|error| {
+            self.logins.refused(&login);
+            refused(StatusCode::UNAUTHORIZED, error)
+        })
     }
 
     /// What a caller sees: databases that it has a right on, their engines with its rights before
@@ -181,6 +208,11 @@ impl Guests {
 }
 
 impl Guest {
+    /// Whether it may do everything.
+    pub fn is_operator(&self) -> bool {
+        self.caller.is_operator()
+    }
+
     /// The database with this name.
     ///
     /// # Errors
@@ -211,6 +243,11 @@ fn too_often(wait: Duration) -> Problem {
     let seconds = HeaderValue::from(wait.as_secs() + 1);
     Problem::new(StatusCode::TOO_MANY_REQUESTS, ErrorKind::Busy, message)
         .header(RETRY_AFTER, seconds)
+}
+
+/// What somebody is told whose password is not looked at.
+fn held_up((error, wait): (Error, Option<Duration>)) -> Problem {
+    wait.map_or_else(|| Problem::from(error), too_often)
 }
 
 fn stranger() -> Problem {

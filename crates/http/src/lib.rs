@@ -42,10 +42,8 @@ mod guests;
 mod history;
 mod home;
 mod import;
-mod journal;
 mod json;
 mod key;
-mod limits;
 mod lines;
 mod list;
 mod listener;
@@ -56,7 +54,6 @@ mod openapi;
 mod parameters;
 mod patient;
 mod problem;
-
 mod route;
 mod row;
 mod selection;

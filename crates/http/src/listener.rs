@@ -115,11 +115,11 @@ fn spawn<S>(
         if shared.connections.load(Ordering::Relaxed) > shared.settings.connections {
             let most = shared.settings.connections;
             let what = format_args!("was refused: there are {most} connections already");
-            return shared.journal.tell_of(&visitor, what);
+            return shared.tell_of(&visitor, what);
         }
         match greets.await {
             Ok(stream) => connection::talk(&shared, &visitor, stream).await,
-            Err(error) => shared.journal.tell_of(&visitor, format_args!("speaks no TLS: {error}")),
+            Err(error) => shared.tell_of(&visitor, format_args!("speaks no TLS: {error}")),
         }
     });
 }

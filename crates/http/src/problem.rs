@@ -46,10 +46,6 @@ impl Problem {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorKind::OutOfRange, message)
     }
 
-    pub fn busy(message: impl Into<String>) -> Self {
-        Self::from(Error::new(ErrorKind::Busy, message))
-    }
-
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self

@@ -1,18 +1,19 @@
 //! A server that runs, and what all of its requests share.
 
 use crate::guests::Guests;
-use crate::journal::Journal;
 use crate::listener::Entrance;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
+use crate::visitor::Visitor;
 use bobak_core::{Error, Result};
-use bobak_server::{Builder, Listener, Parts, Serve};
+use bobak_server::{Builder, Journal, Listener, Parts, Permits, Portion, Serve};
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::{self, Runtime};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 /// How often a server that stops looks whether all have gone.
 const LOOK: Duration = Duration::from_millis(10);
@@ -32,15 +33,20 @@ pub(crate) struct Shared {
     pub guests: Arc<Guests>,
     pub connections: AtomicUsize,
     /// Permits for imports, exports and batches.
-    pub streams: Arc<Semaphore>,
+    pub streams: Permits,
     /// Permits for those who listen to changes.
-    pub listeners: Arc<Semaphore>,
+    pub listeners: Permits,
     pub metrics: Metrics,
     pub journal: Journal,
     stop: watch::Sender<bool>,
 }
 
 impl Shared {
+    /// Tells the log what became of a client.
+    pub fn tell_of(&self, visitor: &Visitor, what: impl Display) {
+        self.journal.tell_of(visitor.door.peer, format_args!("{visitor} {what}"));
+    }
+
     /// Changes when the server stops.
     pub fn stopping(&self) -> watch::Receiver<bool> {
         let mut receiver = self.stop.subscribe();
@@ -105,8 +111,8 @@ impl Serve for HttpServer {
             .build()
             .map_err(io)?;
         let addresses = listeners.iter().filter_map(Listener::address).collect();
-        let streams = Arc::new(Semaphore::new(settings.streams));
-        let followers = Arc::new(Semaphore::new(settings.listeners));
+        let permits = |most| Permits::new(Portion::of(most, settings.share));
+        let (streams, followers) = (permits(settings.streams), permits(settings.listeners));
         let shared = Arc::new(Shared {
             settings,
             guests: Arc::new(guests),

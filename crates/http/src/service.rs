@@ -61,7 +61,7 @@ fn tell(shared: &Shared, visitor: &Visitor, problem: Problem) -> Answer {
     }
     if let Some(why) = problem.for_log() {
         let status = problem.status().as_u16();
-        shared.journal.tell_of(visitor, format_args!("was told {status}: {why}"));
+        shared.tell_of(visitor, format_args!("was told {status}: {why}"));
     }
     problem.into_answer()
 }
@@ -154,7 +154,7 @@ async fn admit(
 
 fn metrics(shared: &Shared) -> Answer {
     let connections = shared.connections.load(Ordering::Relaxed);
-    let streams = shared.settings.streams.saturating_sub(shared.streams.available_permits());
+    let streams = shared.streams.taken();
     let text = shared.metrics.to_text(connections, streams);
     Answer::text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
 }

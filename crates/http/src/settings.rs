@@ -39,8 +39,13 @@ pub struct Settings {
     /// The most requests a second of one client, that is, of one name from one address; after a
     /// second's worth of them at once a further one is told 429. Default: no limit.
     pub rate: Option<u32>,
-    /// The most refused log-ins a minute from one address. Default: 30.
+    /// The most wrong passwords a minute that one address may show for one name, and the most wrong
+    /// tokens. Default: 30.
     pub refusals: u32,
+    /// How many of the streams, and of those who listen, one caller may have at a time, in percent;
+    /// all callers of one address together may have half of the rest besides. The operator at a
+    /// Unix socket gets his at any time. Default: 50.
+    pub share: u8,
     /// The origins whose pages browsers let in (`https://app.example.com`); `*` for all. Default:
     /// none.
     pub origins: Vec<String>,
@@ -81,6 +86,7 @@ impl Default for Settings {
             longest_page: 10_000,
             rate: None,
             refusals: 30,
+            share: 50,
             origins: Vec::new(),
             sql: SqlAccess::None,
             open_metrics: false,

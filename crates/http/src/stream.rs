@@ -5,14 +5,14 @@ use crate::answer::{Answer, Body, Part};
 use crate::call::Call;
 use crate::coding::{Coded, Coding};
 use crate::problem::Problem;
-use crate::server::Shared;
 use bobak_core::{Error, ErrorKind, Result};
+use bobak_server::Permit;
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 /// The bytes of a part.
 const PART: usize = 64 << 10;
@@ -37,13 +37,13 @@ pub(crate) async fn produce(
     coding: Coding,
     work: impl FnOnce(&mut dyn Write) -> Result<()> + Send + 'static,
 ) -> Result<Answer, Problem> {
-    let permit = permit(&call.shared)?;
+    let permit = permit(call)?;
     let (parts, body) = mpsc::channel(WAITING);
     let (begun, first) = oneshot::channel();
     let (shared, visitor) = (Arc::clone(&call.shared), Arc::clone(&call.visitor));
     let tell = move |error| {
         let what = format_args!("has an answer that was broken off: {error}");
-        shared.journal.tell_of(&visitor, what);
+        shared.tell_of(&visitor, what);
     };
     tokio::task::spawn_blocking(move || {
         let _permit = permit;
@@ -169,7 +169,7 @@ pub(crate) async fn consume<R: Send + 'static>(
     call: &mut Call,
     work: impl FnOnce(Inflow) -> Result<R, Problem> + Send + 'static,
 ) -> Result<R, Problem> {
-    let permit = permit(&call.shared)?;
+    let permit = permit(call)?;
     let (sender, parts) = mpsc::channel(WAITING);
     let worker = crate::work::run(move || {
         let _permit = permit;
@@ -194,9 +194,7 @@ async fn feed(call: &mut Call, parts: mpsc::Sender<Result<Bytes, Problem>>) {
     }
 }
 
-fn permit(shared: &Shared) -> Result<OwnedSemaphorePermit, Problem> {
-    Arc::clone(&shared.streams).try_acquire_owned().map_err(|_| {
-        let most = shared.settings.streams;
-        Problem::busy(format!("there are {most} imports, exports and batches under way already"))
-    })
+fn permit(call: &Call) -> Result<Permit, Problem> {
+    let permit = call.shared.streams.take(&call.holder());
+    permit.map_err(|part| part.refusal("imports, exports and batches under way").into())
 }

@@ -3,7 +3,7 @@
 use crate::connection::{Connection, FULL, Gone};
 use crate::serve::{Serving, cancelled};
 use bobak_core::{Control, Error, ErrorKind, OnError, Outcome, Result};
-use bobak_wire::{Head, Kind, Request, put_answer};
+use bobak_wire::{Head, Kind, Request};
 use std::time::Instant;
 
 /// The mark behind which a batch runs inside a transaction.
@@ -151,7 +151,7 @@ impl Serving<'_> {
 
     fn fail(&mut self, connection: &mut Connection, id: u32, error: &Error) {
         self.outcomes.clear();
-        put_answer::error(&mut connection.output, id, error);
+        self.refuse(connection, id, error);
     }
 
     /// Waits for the next frame of the batch, and reads it.

@@ -10,7 +10,7 @@ const MOST: usize = 100_000;
 
 /// Buckets by who they are for.
 #[derive(Debug)]
-pub(crate) struct Buckets<K> {
+pub struct Buckets<K> {
     /// How many permits a bucket holds.
     size: f64,
     /// How many it gets in a second.
@@ -20,12 +20,16 @@ pub(crate) struct Buckets<K> {
 
 impl<K: Eq + Hash> Buckets<K> {
     /// Buckets of `size` permits that fill within `period`.
+    #[must_use]
     pub fn new(size: u32, period: Duration) -> Self {
         let size = f64::from(size.max(1));
         Self { size, rate: size / period.as_secs_f64(), all: Mutex::default() }
     }
 
-    /// Takes a permit; how long there is to wait for one where there is none.
+    /// Takes a permit.
+    ///
+    /// # Errors
+    /// How long there is to wait for one, where there is none.
     pub fn take(&self, who: K) -> Result<(), Duration> {
         self.level(who, 1.0)
     }
@@ -36,7 +40,10 @@ impl<K: Eq + Hash> Buckets<K> {
         let _ = self.level(who, 1.0);
     }
 
-    /// Whether there is a permit, without taking it.
+    /// Looks whether there is a permit, without taking it.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
     pub fn look(&self, who: K) -> Result<(), Duration> {
         self.level(who, 0.0)
     }

@@ -1,14 +1,18 @@
 //! One client: its stream, what it sent, what it is to get, and who it is.
 
 use crate::database::Database;
+use crate::greet::Claim;
 use crate::input::Input;
 use crate::settings::Settings;
+use crate::shares::Holder;
 use crate::transport::{Ready, Transport};
 use crate::watch::{Ahead, Line};
 use bobak_core::{Engine, Error};
 use bobak_rights::Caller;
 use bobak_wire::{Handles, Limits, Vigil, put_answer};
+use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,8 +30,14 @@ pub(crate) struct Connection {
     written: usize,
     vigil: Vigil,
     pub handles: Handles,
+    /// What it says of who it is, until its password was looked at.
+    pub claim: Option<Claim>,
     /// Who it is and what it wants, once it has said so.
     pub guest: Option<Guest>,
+    /// Where it is; `None` on this machine.
+    pub peer: Option<IpAddr>,
+    /// As whom it is counted.
+    pub holder: Holder,
     pub since: Instant,
     /// What is watched while a request runs.
     watched: Option<Arc<OwnedFd>>,
@@ -85,8 +95,16 @@ impl Drop for Counted {
 
 impl Connection {
     pub fn new(transport: Transport, limits: &Limits, counted: Counted) -> Self {
+        let peer = transport.peer();
+        let holder = match transport.is_trusted() {
+            true => Holder::operator(),
+            false => Holder::at(peer),
+        };
         Self {
             transport,
+            claim: None,
+            peer,
+            holder,
             input: Input::new(),
             output: Vec::new(),
             written: 0,
@@ -97,6 +115,14 @@ impl Connection {
             watched: None,
             _counted: counted,
         }
+    }
+
+    /// The client is known from now on.
+    pub fn let_in(&mut self, guest: Guest) {
+        if !(self.transport.is_trusted() && guest.caller.is_operator()) {
+            self.holder = Holder::at(self.peer).named(guest.caller.name());
+        }
+        self.guest = Some(guest);
     }
 
     /// Reads what has come; `false` where that is nothing.
@@ -111,6 +137,11 @@ impl Connection {
                 _ => Err(error.into()),
             },
         }
+    }
+
+    /// Whether something is there that was not answered yet.
+    pub fn has_more(&mut self) -> Result<bool, Gone> {
+        Ok(self.input.len() > 0 || self.fill()?)
     }
 
     /// Writes as much as goes at once; whether that was all.
@@ -212,6 +243,17 @@ impl Connection {
         self.watched = None;
         if self.output.is_empty() {
             self.output = Vec::new();
+        }
+    }
+}
+
+/// `ada at 192.0.2.7`, or what is known of it.
+impl fmt::Display for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.guest.as_ref().map_or("a stranger", |guest| guest.caller.name()))?;
+        match self.peer {
+            Some(peer) => write!(f, " at {peer}"),
+            None => f.write_str(" at this machine"),
         }
     }
 }

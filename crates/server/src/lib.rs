@@ -25,18 +25,23 @@
 #![cfg(unix)]
 
 mod batch;
+mod buckets;
 mod builder;
 mod connection;
 mod database;
 mod early;
+mod greet;
 mod input;
+mod journal;
 mod listener;
 mod lobby;
+mod logins;
 mod pipes;
 mod pool;
 mod serve;
 mod server;
 mod settings;
+mod shares;
 mod stream;
 #[cfg(feature = "tls")]
 mod tls;
@@ -48,9 +53,13 @@ pub use bobak_rights::{
     reads_only,
 };
 pub use bobak_wire::Credentials;
+pub use buckets::Buckets;
 pub use builder::{Builder, Log, Parts, Serve};
+pub use journal::Journal;
 pub use listener::Listener;
+pub use logins::{Login, Logins};
 pub use server::{Server, raise_file_limit};
 pub use settings::Settings;
+pub use shares::{Holder, Part, Permit, Permits, Portion, Shares};
 #[cfg(feature = "tls")]
 pub use tls::identity as tls_identity;

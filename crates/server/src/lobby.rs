@@ -2,7 +2,6 @@
 
 use crate::connection::{Connection, Counted};
 use crate::listener::Listener;
-use crate::pool::too_busy;
 use crate::server::Shared;
 use crate::transport::Transport;
 use bobak_core::{Error, ErrorKind};
@@ -19,6 +18,9 @@ use std::time::{Duration, Instant};
 /// How often deadlines are looked at, while there are any.
 const SLICE: Duration = Duration::from_millis(250);
 const WAKE: Token = Token(0);
+/// How many connections beyond their number there may be of those who come by a door that the
+/// operating system guards: nobody keeps the operator out.
+const RESERVE: usize = 64;
 
 /// The poller's state.
 pub(crate) struct Lobby {
@@ -129,10 +131,17 @@ impl Lobby {
 
     fn welcome(&mut self, mut transport: Transport) {
         let settings = &self.shared.settings;
-        let Some(counted) = Counted::new(&self.shared.connections, settings.connections) else {
+        let reserve = if transport.is_trusted() { RESERVE } else { 0 };
+        let most = settings.connections.saturating_add(reserve);
+        let Some(counted) = Counted::new(&self.shared.connections, most) else {
             let message = format!("the server has {} connections already", settings.connections);
             let mut answer = Vec::new();
-            put_answer::error(&mut answer, 0, &Error::new(ErrorKind::Busy, message));
+            let error = Error::new(ErrorKind::Busy, message);
+            put_answer::error(&mut answer, 0, &error);
+            let peer = transport.peer();
+            let at = peer.map_or_else(|| "this machine".to_owned(), |peer| peer.to_string());
+            let line = format_args!("a stranger at {at} was refused: {error}");
+            self.shared.journal.tell_of(peer, line);
             // Whoever does not listen is not told.
             let _ = transport.write(&answer);
             return;
@@ -176,14 +185,24 @@ impl Lobby {
         }
         let patience = self.shared.settings.hello_timeout;
         if self.strangers > 0 {
+            let journal = &self.shared.journal;
             self.guests.retain(|_, connection| {
-                connection.guest.is_some() || connection.since.elapsed() < patience
+                let stays = connection.guest.is_some() || connection.since.elapsed() < patience;
+                if !stays {
+                    let line =
+                        format_args!("{connection} was cut off: no whole hello came in time");
+                    journal.tell_of(connection.peer, line);
+                }
+                stays
             });
             let strangers = self.guests.values().filter(|connection| connection.guest.is_none());
             self.strangers = strangers.count();
         }
-        for mut connection in self.shared.pool.take_overdue(self.shared.settings.worker_timeout) {
-            if refuse(&mut connection) {
+        let overdue = self.shared.pool.take_overdue(self.shared.settings.worker_timeout);
+        for (mut connection, error) in overdue {
+            let line = format_args!("{connection} was refused: {error}");
+            self.shared.journal.tell_of(connection.peer, line);
+            if refuse(&mut connection, &error) {
                 self.seat(connection);
             }
         }
@@ -191,10 +210,9 @@ impl Lobby {
 }
 
 /// Answers the requests of a connection that no worker could take; `false` where it is no more.
-fn refuse(connection: &mut Connection) -> bool {
-    let error = too_busy();
+fn refuse(connection: &mut Connection, error: &Error) -> bool {
     if connection.guest.is_none() {
-        connection.dismiss(&error);
+        connection.dismiss(error);
         return false;
     }
     while let Ok(true) = connection.fill() {}
@@ -202,15 +220,15 @@ fn refuse(connection: &mut Connection) -> bool {
         match connection.input.next_frame() {
             // A batch that comes in parts is not told from its next part.
             Ok(Some(turn)) if turn.head.more => {
-                connection.dismiss(&error);
+                connection.dismiss(error);
                 return false;
             }
             Ok(Some(turn)) if turn.head.kind.is_unanswered() => {
                 // A number that was not taken would be missing later.
-                connection.dismiss(&error);
+                connection.dismiss(error);
                 return false;
             }
-            Ok(Some(turn)) => put_answer::error(&mut connection.output, turn.head.id, &error),
+            Ok(Some(turn)) => put_answer::error(&mut connection.output, turn.head.id, error),
             Ok(None) => return matches!(connection.try_flush(), Ok(true)),
             Err(_) => return false,
         }

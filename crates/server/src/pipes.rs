@@ -15,9 +15,12 @@ pub(crate) fn serve_pipes(shared: &Arc<Shared>, input: OwnedFd, output: OwnedFd)
     let transport = Transport::pipes(input, output).map_err(io)?;
     let Some(counted) = Counted::new(&shared.connections, usize::MAX) else { return Ok(()) };
     let mut connection = Connection::new(transport, &shared.settings.limits, counted);
-    match serve(&mut connection, shared) {
-        Ended::Gone(gone) => log_end(&gone, &connection, shared),
-        Ended::Rests => {}
+    loop {
+        match serve(&mut connection, shared) {
+            Ended::Gone(gone) => log_end(&gone, &connection, shared),
+            Ended::Greeted => continue,
+            Ended::Rests | Ended::LogsIn => {}
+        }
+        return Ok(());
     }
-    Ok(())
 }

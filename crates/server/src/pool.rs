@@ -1,11 +1,17 @@
 //! Worker threads: made when there is work, gone when there is none.
+//!
+//! A connection that has something to say takes a share of the workers, its caller's and its
+//! address's. Where that is used up it is held until another of the same share comes back, so that
+//! no caller has all of them.
 
 use crate::connection::{Connection, Gone};
 use crate::lobby::Lobby;
 use crate::serve::{Ended, serve};
 use crate::server::Shared;
+use crate::settings::Settings;
+use crate::shares::{Holder, Part, Portion, Shares};
 use bobak_core::{Error, ErrorKind};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,21 +20,28 @@ use std::time::{Duration, Instant};
 const STAY: Duration = Duration::from_secs(5);
 
 /// The workers, and the connections that wait for one.
-#[derive(Default)]
 pub(crate) struct Pool {
     state: Mutex<State>,
     work: Condvar,
     left: Condvar,
-    /// How many connections wait: looked at by workers that could give theirs back.
+    /// The most workers, but for those who no share keeps out.
+    most: usize,
+    /// How many connections wait for a worker, and how many for their share: looked at by workers
+    /// that could give theirs back.
     waiting: AtomicUsize,
+    held: AtomicUsize,
 }
 
-#[derive(Default)]
 struct State {
-    queue: VecDeque<(Instant, Connection)>,
+    queue: Queue,
+    held: HashMap<Part, Queue>,
+    shares: Shares,
     workers: usize,
     idle: usize,
 }
+
+/// Connections, and since when they wait.
+type Queue = VecDeque<(Instant, Connection)>;
 
 /// Counts a worker out however it ends.
 struct Worker<'p>(&'p Pool);
@@ -40,40 +53,94 @@ impl Drop for Worker<'_> {
     }
 }
 
+/// A share that a connection has while it is served; it is given back however that ends.
+struct Served<'s> {
+    shared: &'s Arc<Shared>,
+    holder: Holder,
+}
+
+impl Drop for Served<'_> {
+    fn drop(&mut self) {
+        self.shared.pool.give_back(&self.holder, self.shared);
+    }
+}
+
 impl Pool {
-    /// Has a worker serve a connection, as soon as there is one.
+    pub fn new(settings: &Settings) -> Self {
+        let most = settings.workers.max(1);
+        // What has its share waits for a worker.
+        let portion = Portion { whole: usize::MAX, ..Portion::of(most, settings.share) };
+        let state = State {
+            queue: Queue::new(),
+            held: HashMap::new(),
+            shares: Shares::new(portion),
+            workers: 0,
+            idle: 0,
+        };
+        Self {
+            state: Mutex::new(state),
+            work: Condvar::new(),
+            left: Condvar::new(),
+            most,
+            waiting: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
+        }
+    }
+
+    /// Has a worker serve a connection, as soon as there is one and its share allows it.
     pub fn submit(&self, connection: Connection, shared: &Arc<Shared>) {
         let mut state = self.lock();
-        state.queue.push_back((Instant::now(), connection));
-        self.waiting.store(state.queue.len(), Ordering::Relaxed);
-        if state.idle >= state.queue.len() {
-            self.work.notify_one();
-        } else if state.workers < shared.settings.workers.max(1) {
-            state.workers += 1;
-            let theirs = Arc::clone(shared);
-            let started = std::thread::Builder::new()
-                .name("bobak worker".to_owned())
-                .spawn(move || work(&theirs));
-            if started.is_err() {
-                state.workers -= 1;
+        state.enter((Instant::now(), connection));
+        self.go_on(state, shared);
+    }
+
+    /// Goes on with a connection that was let in just now, by its caller's share.
+    pub fn go_on_with(&self, mut connection: Connection, shared: &Arc<Shared>) {
+        match connection.has_more() {
+            Ok(true) => {
+                self.submit(connection, shared);
+                // The poller has an eye on how long it waits.
+                if let Some(back) = shared.back.get() {
+                    // Where it can't be woken, it is gone.
+                    let _ = back.waker.wake();
+                }
             }
+            Ok(false) => {
+                connection.rest();
+                Lobby::give_back(connection, shared);
+            }
+            Err(gone) => log_end(&gone, &connection, shared),
         }
     }
 
-    /// Whether connections wait for a worker.
-    #[inline]
+    /// Whether connections wait, for a worker or for their share.
     pub fn has_queue(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
+        self.waiting.load(Ordering::Relaxed) + self.held.load(Ordering::Relaxed) > 0
     }
 
-    /// Those that have waited for too long: they are to be told.
-    pub fn take_overdue(&self, patience: Duration) -> Vec<Connection> {
+    /// Whether somebody waits for what this connection has.
+    #[inline]
+    pub fn is_wanted(&self, holder: &Holder) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+            || self.held.load(Ordering::Relaxed) > 0 && self.lock().holds_back(holder)
+    }
+
+    /// Those that have waited for too long, and what they are to be told.
+    pub fn take_overdue(&self, patience: Duration) -> Vec<(Connection, Error)> {
         let mut state = self.lock();
         let mut overdue = Vec::new();
-        while state.queue.front().is_some_and(|(since, _)| since.elapsed() > patience) {
-            overdue.extend(state.queue.pop_front().map(|(_, connection)| connection));
+        let late = take_older(&mut state.queue, patience);
+        for (part, held) in &mut state.held {
+            let theirs = take_older(held, patience);
+            let told = |(_, connection)| (connection, part.refusal("connections at work"));
+            overdue.extend(theirs.into_iter().map(told));
         }
-        self.waiting.store(state.queue.len(), Ordering::Relaxed);
+        state.held.retain(|_, held| !held.is_empty());
+        for (_, connection) in late {
+            state.leave(&connection.holder);
+            overdue.push((connection, too_busy()));
+        }
+        self.note(&state);
         overdue
     }
 
@@ -82,7 +149,8 @@ impl Pool {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
         state.queue.clear();
-        self.waiting.store(0, Ordering::Relaxed);
+        state.held.clear();
+        self.note(&state);
         while state.workers > 0 {
             self.work.notify_all();
             let rest = deadline.saturating_duration_since(Instant::now());
@@ -95,15 +163,46 @@ impl Pool {
         true
     }
 
+    /// Gives a share back.
+    fn give_back(&self, holder: &Holder, shared: &Arc<Shared>) {
+        let mut state = self.lock();
+        state.leave(holder);
+        self.go_on(state, shared);
+    }
+
+    /// Sees to it that somebody takes what waits.
+    fn go_on(&self, mut state: MutexGuard<'_, State>, shared: &Arc<Shared>) {
+        self.note(&state);
+        let Some((_, first)) = state.queue.front() else { return };
+        // Who is exempt comes first, and gets a worker besides where all are taken.
+        let most = if first.holder.is_exempt() { self.most.saturating_mul(2) } else { self.most };
+        if state.idle >= state.queue.len() {
+            self.work.notify_one();
+        } else if state.workers < most {
+            state.workers += 1;
+            let theirs = Arc::clone(shared);
+            let started = std::thread::Builder::new()
+                .name("bobak worker".to_owned())
+                .spawn(move || work(&theirs));
+            if started.is_err() {
+                state.workers -= 1;
+            }
+        }
+    }
+
     /// The next connection; `None` where the worker is not needed any more.
     fn next(&self, shared: &Shared) -> Option<Connection> {
         let mut state = self.lock();
         loop {
-            if let Some((_, connection)) = state.queue.pop_front() {
-                self.waiting.store(state.queue.len(), Ordering::Relaxed);
-                return Some(connection);
+            // One beyond the number serves who is exempt, and nobody else.
+            let surplus = state.workers > self.most;
+            let fits = |(_, first): &(_, Connection)| !surplus || first.holder.is_exempt();
+            if state.queue.front().is_some_and(fits) {
+                let next = state.queue.pop_front().map(|(_, connection)| connection);
+                self.note(&state);
+                return next;
             }
-            if shared.is_stopping() {
+            if shared.is_stopping() || surplus {
                 return None;
             }
             state.idle += 1;
@@ -117,19 +216,71 @@ impl Pool {
         }
     }
 
+    fn note(&self, state: &State) {
+        self.waiting.store(state.queue.len(), Ordering::Relaxed);
+        self.held.store(state.held.values().map(VecDeque::len).sum(), Ordering::Relaxed);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+impl State {
+    /// Takes a connection in: behind the others, or where its share is used up behind those of the
+    /// same.
+    fn enter(&mut self, waits: (Instant, Connection)) {
+        match self.shares.take(&waits.1.holder) {
+            Ok(()) if waits.1.holder.is_exempt() => self.queue.push_front(waits),
+            Ok(()) => self.queue.push_back(waits),
+            Err(part) => self.held.entry(part).or_default().push_back(waits),
+        }
+    }
+
+    /// Gives a share back: the next who waits for it goes on.
+    fn leave(&mut self, holder: &Holder) {
+        self.shares.give_back(holder);
+        for part in holder.parts() {
+            let Some(held) = self.held.get_mut(&part) else { continue };
+            let next = held.pop_front();
+            if held.is_empty() {
+                self.held.remove(&part);
+            }
+            if let Some(next) = next {
+                self.enter(next);
+            }
+        }
+    }
+
+    fn holds_back(&self, holder: &Holder) -> bool {
+        holder.parts().any(|part| self.held.contains_key(&part))
+    }
+}
+
+/// Takes out those that have waited for longer.
+fn take_older(queue: &mut Queue, patience: Duration) -> Queue {
+    if queue.iter().all(|(since, _)| since.elapsed() <= patience) {
+        return Queue::new();
+    }
+    let all = std::mem::take(queue).into_iter();
+    let (older, rest) = all.partition(|(since, _)| since.elapsed() > patience);
+    *queue = rest;
+    older
+}
+
 fn work(shared: &Arc<Shared>) {
     let _worker = Worker(&shared.pool);
     while let Some(mut connection) = shared.pool.next(shared) {
-        match serve(&mut connection, shared) {
+        let served = Served { shared, holder: connection.holder.clone() };
+        let ended = serve(&mut connection, shared);
+        drop(served);
+        match ended {
             Ended::Rests => {
                 connection.rest();
                 Lobby::give_back(connection, shared);
             }
+            Ended::Greeted => shared.pool.go_on_with(connection, shared),
+            Ended::LogsIn => shared.logins.submit(connection, shared),
             Ended::Gone(gone) => log_end(&gone, &connection, shared),
         }
     }
@@ -137,15 +288,18 @@ fn work(shared: &Arc<Shared>) {
 
 /// What ended otherwise than by the client's own will is worth a line.
 pub(crate) fn log_end(gone: &Gone, connection: &Connection, shared: &Shared) {
-    let who = connection.guest.as_ref().map_or("a client", |guest| guest.caller.name());
+    let tell = |error: &dyn std::fmt::Display| {
+        let line = format_args!("{connection} was cut off: {error}");
+        shared.journal.tell_of(connection.peer, line);
+    };
     match gone {
         Gone::Left => {}
-        Gone::Io(error) => shared.log(&format!("{who}: {error}")),
-        Gone::Wrong(error) => shared.log(&format!("{who} was cut off: {error}")),
+        Gone::Io(error) => tell(error),
+        Gone::Wrong(error) => tell(error),
     }
 }
 
 /// The answer to those who waited too long for a worker.
-pub(crate) fn too_busy() -> Error {
+fn too_busy() -> Error {
     Error::new(ErrorKind::Busy, "all workers of the server are at work: try again later")
 }

@@ -1,14 +1,14 @@
 //! Serving a connection: request by request, in order, until it rests or ends.
 
 use crate::connection::{Connection, FULL, Gone, Guest};
+use crate::greet::{Greeting, greet};
 use crate::server::Shared;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Batch, Change, Control, CursorId, Error, ErrorKind, OnError, Outcome, Result, RowBuffer,
     Session, Value, Write,
 };
-use bobak_wire::{Asked, Head, Hello, Kind, OutcomeWriter, Request, VERSION, Welcome, put_answer};
-use std::sync::Arc;
+use bobak_wire::{Asked, Head, Kind, OutcomeWriter, Request, put_answer};
 use std::time::{Duration, Instant};
 
 /// How long a worker waits for the next request before the connection goes back to the poller.
@@ -21,6 +21,10 @@ const SLICE: Duration = Duration::from_millis(250);
 pub(crate) enum Ended {
     /// The connection has nothing to say for now.
     Rests,
+    /// It is known by now: from here on it has its caller's share.
+    Greeted,
+    /// Its password is to be looked at.
+    LogsIn,
     /// It is over.
     Gone(Gone),
 }
@@ -51,8 +55,10 @@ enum Then {
 /// Serves a connection as long as it has something to say.
 pub(crate) fn serve(connection: &mut Connection, shared: &Shared) -> Ended {
     let ended = match greet(connection, shared) {
-        Ok(true) => serve_guest(connection, shared),
-        Ok(false) => return Ended::Rests,
+        Ok(Greeting::Known) => serve_guest(connection, shared),
+        Ok(Greeting::Done) => return Ended::Greeted,
+        Ok(Greeting::Waits) => return Ended::Rests,
+        Ok(Greeting::Claims) => return Ended::LogsIn,
         Err(gone) => Err(gone),
     };
     let gone = match ended {
@@ -63,60 +69,6 @@ pub(crate) fn serve(connection: &mut Connection, shared: &Shared) -> Ended {
         connection.dismiss(error);
     }
     Ended::Gone(gone)
-}
-
-/// Whether the client is known. Where it has not said all yet it goes back to the poller, which
-/// has an eye on how long that takes.
-fn greet(connection: &mut Connection, shared: &Shared) -> Result<bool, Gone> {
-    while connection.guest.is_none() {
-        let Some(turn) = connection.input.next_frame()? else {
-            if connection.fill()? {
-                continue;
-            }
-            if connection.transport.can_rest() {
-                return Ok(false);
-            }
-            // Pipes wait here: there is nothing else to do.
-            if !connection.wait(SLICE)? && shared.is_stopping() {
-                return Err(Gone::Left);
-            }
-            continue;
-        };
-        let welcomed = welcome(connection, turn.head, shared);
-        if let Err(error) = &welcomed {
-            shared.log(&format!("a client was refused: {error}"));
-            put_answer::error(&mut connection.output, turn.head.id, error);
-        }
-        connection.flush(&shared.settings)?;
-        if welcomed.is_err() {
-            return Err(Gone::Left);
-        }
-    }
-    Ok(true)
-}
-
-fn welcome(connection: &mut Connection, head: Head, shared: &Shared) -> Result<()> {
-    let hello: Box<Hello> =
-        match Request::decode(head, connection.input.body(), &connection.handles)? {
-            Request::Hello(hello) => hello,
-            _ => return Err(Error::new(ErrorKind::Misuse, "the first request is a hello")),
-        };
-    hello.version()?;
-    let trusted = connection.transport.is_trusted();
-    let caller = shared.access.check(&hello.credentials, trusted)?;
-    let database = Arc::clone(shared.databases.find(&hello.database, &caller)?);
-    let engine = database.protected.engine_for(&caller);
-    let welcome = Welcome {
-        version: VERSION,
-        limits: shared.settings.limits,
-        capabilities: engine.capabilities(),
-        engine: engine.name().to_owned(),
-        server: concat!("bobak ", env!("CARGO_PKG_VERSION")).to_owned(),
-    };
-    put_answer::welcome(&mut connection.output, head.id, &welcome)?;
-    connection.input.inbox.set_limit(shared.settings.limits.frame);
-    connection.guest = Some(Guest { caller, database, engine });
-    Ok(())
 }
 
 /// Serves until the connection rests. Whatever the end, the session goes, and with it an open
@@ -163,7 +115,7 @@ impl Serving<'_> {
                 shared.settings.transaction_timeout
             } else if !connection.transport.can_rest() {
                 Duration::MAX
-            } else if shared.is_stopping() || shared.others_wait() {
+            } else if shared.is_stopping() || shared.others_wait(&connection.holder) {
                 Duration::ZERO
             } else {
                 LINGER
@@ -201,7 +153,7 @@ impl Serving<'_> {
                 if head.kind == Kind::Batch && head.more {
                     self.skip_batch(connection, head.id, &error)?;
                 } else {
-                    put_answer::error(&mut connection.output, head.id, &error);
+                    self.refuse(connection, head.id, &error);
                 }
                 return Ok(());
             }
@@ -213,6 +165,15 @@ impl Serving<'_> {
             }
             Then::Batch(on_error) => self.run_batch(connection, head, on_error),
         }
+    }
+
+    /// Tells the client what went wrong; the log hears of what it was not allowed to do.
+    pub fn refuse(&self, connection: &mut Connection, id: u32, error: &Error) {
+        if error.kind() == ErrorKind::Denied {
+            let line = format_args!("{connection} was refused: {error}");
+            self.shared.journal.tell_of(connection.peer, line);
+        }
+        put_answer::error(&mut connection.output, id, error);
     }
 
     /// Does what can be done at once.

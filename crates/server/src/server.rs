@@ -1,12 +1,15 @@
 //! A server that runs, and what all of its threads share.
 
-use crate::builder::{Builder, Log, Parts, Serve};
+use crate::builder::{Builder, Parts, Serve};
 use crate::database::Databases;
+use crate::journal::Journal;
 use crate::listener::Listener;
 use crate::lobby::{Lobby, Return};
+use crate::logins::LoginThread;
 use crate::pipes::serve_pipes;
 use crate::pool::Pool;
 use crate::settings::Settings;
+use crate::shares::Holder;
 use crate::watch::Watch;
 use bobak_core::{Error, Result};
 use bobak_rights::Access;
@@ -36,10 +39,11 @@ pub(crate) struct Shared {
     pub back: OnceLock<Return>,
     pub connections: Arc<AtomicUsize>,
     pub watch: Watch,
+    pub logins: LoginThread,
+    pub journal: Journal,
     stopping: AtomicBool,
     stopped: AtomicBool,
     out_of_grace: OnceLock<Instant>,
-    log: Log,
 }
 
 impl Shared {
@@ -53,14 +57,14 @@ impl Shared {
         self.out_of_grace.get().is_some_and(|end| Instant::now() >= *end)
     }
 
-    /// Whether connections wait for a worker.
+    /// Whether connections wait for what this one has.
     #[inline]
-    pub fn others_wait(&self) -> bool {
-        self.pool.has_queue()
+    pub fn others_wait(&self, holder: &Holder) -> bool {
+        self.pool.is_wanted(holder)
     }
 
     pub fn log(&self, line: &str) {
-        (self.log)(line);
+        self.journal.tell(line);
     }
 }
 
@@ -155,15 +159,16 @@ impl Serve for Server {
         let shared = Arc::new(Shared {
             databases: Databases::new(databases),
             access,
-            settings,
-            pool: Pool::default(),
+            pool: Pool::new(&settings),
+            logins: LoginThread::new(settings.refusals),
+            journal: Journal::new(log),
             back: OnceLock::new(),
             connections: Arc::default(),
             watch: Watch::default(),
             stopping: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             out_of_grace: OnceLock::new(),
-            log,
+            settings,
         });
         let mut lobby = None;
         if !listeners.is_empty() {

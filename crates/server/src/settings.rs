@@ -13,6 +13,12 @@ pub struct Settings {
     /// The most worker threads: of connections that have a request, a transaction or a query
     /// under way. Default: 64.
     pub workers: usize,
+    /// How many of them, in percent, one caller may have at a time; all callers of one address
+    /// together may have half of the rest besides. Who wants more waits for his own. The operator at
+    /// a Unix socket gets in at any time. Default: 50.
+    pub share: u8,
+    /// The most wrong passwords a minute that one address may show for one name. Default: 30.
+    pub refusals: u32,
     /// How long a connection may take to say who it is. Default: 10 s.
     pub hello_timeout: Duration,
     /// How long a request may wait for a worker before it is told `Busy`. Default: 5 s.
@@ -35,6 +41,8 @@ impl Default for Settings {
             limits: Limits::default(),
             connections: 16_384,
             workers: 64,
+            share: 50,
+            refusals: 30,
             hello_timeout: Duration::from_secs(10),
             worker_timeout: Duration::from_secs(5),
             request_timeout: Duration::from_secs(300),

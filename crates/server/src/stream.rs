@@ -31,7 +31,7 @@ impl Serving<'_> {
         let cursor = match self.over(connection, id, || session.open(&asked.as_source())) {
             Ok(cursor) => cursor,
             Err(error) => {
-                put_answer::error(&mut connection.output, id, &error);
+                self.refuse(connection, id, &error);
                 return Ok(());
             }
         };
@@ -44,7 +44,7 @@ impl Serving<'_> {
         match sent {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
-                put_answer::error(&mut connection.output, id, &error);
+                self.refuse(connection, id, &error);
                 Ok(())
             }
             Err(gone) => Err(gone),

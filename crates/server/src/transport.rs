@@ -7,7 +7,7 @@ use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
@@ -86,6 +86,18 @@ impl Transport {
     /// Whether the operating system guards the door: who comes through it is known.
     pub const fn is_trusted(&self) -> bool {
         matches!(self, Self::Unix(_) | Self::Pipes { .. })
+    }
+
+    /// The address of the other end, where it has one.
+    pub fn peer(&self) -> Option<IpAddr> {
+        let address = match self {
+            Self::Tcp(stream) => stream.peer_addr(),
+            #[cfg(feature = "tls")]
+            Self::Tls { socket, .. } => socket.peer_addr(),
+            Self::Unix(_) | Self::Pipes { .. } => return None,
+        };
+        // Who is gone already has none.
+        address.ok().map(|address| address.ip())
     }
 
     /// Whether it can wait in the poller.

@@ -97,8 +97,7 @@ impl Connection {
 
     /// Asks a guard about all that a text does. It is prepared anew for that, unless what was said
     /// of it lasts: what it does may have changed with the schema.
-    pub(crate) fn check_text(&mut self, sql: &str, guard: &dyn SqlGuard) -> Result<()> {
-        self.db.watch();
+    pub(crate) fn check_text(&mut self, sql: &str, guard: &Arc<dyn SqlGuard>) -> Result<()> {
         let known = if guard.lasts() { self.texts.get(sql) } else { None };
         let id = match known.filter(|id| self.db.was_watched(*id)) {
             Some(id) => id,
@@ -106,7 +105,7 @@ impl Connection {
                 if let Some(old) = self.texts.take(sql) {
                     self.db.finalize(old);
                 }
-                self.text_statement(sql)?
+                self.guarded_statement(sql, guard)?
             }
         };
         let actions = self.db.actions(id);
@@ -115,6 +114,17 @@ impl Connection {
             return guard.check(SqlAction::Vacuum { into: bobak_sql::has_word(sql, "into") });
         }
         actions.iter().try_for_each(|action| guard.check(as_asked(action)))
+    }
+
+    /// As [`text_statement`](Self::text_statement), where a guard is asked about what takes effect
+    /// while it is prepared.
+    fn guarded_statement(&mut self, sql: &str, guard: &Arc<dyn SqlGuard>) -> Result<StatementId> {
+        self.db.watch().set_guard(Some(Arc::clone(guard)));
+        let prepared = self.text_statement(sql);
+        match self.db.watch().set_guard(None) {
+            Some(refusal) => Err(refusal),
+            None => prepared,
+        }
     }
 
     /// As [`text_statement`](Self::text_statement), for one who keeps it running: nobody else gets

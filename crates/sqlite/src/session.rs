@@ -97,7 +97,7 @@ impl<'e> SqliteSession<'e> {
         }
         let guard = self.guard.borrow().clone();
         if let Some(guard) = guard {
-            using.get().check_text(sql, &*guard)?;
+            using.get().check_text(sql, &guard)?;
         }
         Ok(using)
     }

@@ -1,6 +1,7 @@
 //! The HTTP doors of `bobak serve`.
 
 use super::doors::Shared;
+use super::limits::Limits;
 use crate::error::Result;
 use bobak_http::{HttpServer, Settings, SqlAccess};
 use clap::{Args, ValueEnum};
@@ -25,14 +26,6 @@ pub struct HttpOptions {
     /// Let SQL be sent [default: none]
     #[arg(long, value_name = "WHICH")]
     http_sql: Option<Sql>,
-
-    /// The most requests a second of each client [default: no limit]
-    #[arg(long, value_name = "N")]
-    http_rate: Option<u32>,
-
-    /// The most bytes of a request's body, but for imports and batches [default: 16777216]
-    #[arg(long, value_name = "BYTES")]
-    http_max_body: Option<usize>,
 
     /// Show /metrics to everybody
     #[arg(long)]
@@ -61,12 +54,13 @@ impl HttpOptions {
     pub fn start(
         &self,
         shared: &Shared<'_>,
+        limits: &Limits,
         log: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Option<HttpServer>> {
         if !self.is_given() {
             return Ok(None);
         }
-        let builder = HttpServer::builder().settings(self.settings()).log(log);
+        let builder = HttpServer::builder().settings(self.settings(limits)).log(log);
         let builder = shared.doors(builder, &self.http, &self.http_unix);
         Ok(Some(builder.start()?))
     }
@@ -78,16 +72,14 @@ impl HttpOptions {
         tcp.chain(self.http_unix.iter().map(|path| path.display().to_string())).collect()
     }
 
-    fn settings(&self) -> Settings {
-        let mut settings = Settings::default();
+    fn settings(&self, limits: &Limits) -> Settings {
+        let mut settings = limits.http();
         settings.origins.clone_from(&self.http_origin);
         settings.sql = match self.http_sql {
             None => SqlAccess::None,
             Some(Sql::Read) => SqlAccess::Read,
             Some(Sql::Write) => SqlAccess::Write,
         };
-        settings.rate = self.http_rate;
-        settings.body = self.http_max_body.unwrap_or(settings.body);
         settings.open_metrics = self.http_open_metrics;
         settings
     }

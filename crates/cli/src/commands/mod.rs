@@ -13,6 +13,8 @@ mod format;
 #[cfg(unix)]
 mod http;
 mod import;
+#[cfg(unix)]
+mod limits;
 mod parse;
 mod query;
 #[cfg(feature = "encryption")]

@@ -1,6 +1,7 @@
 //! Values of flags that several commands read.
 
 use bobak::Type;
+use std::time::Duration;
 
 /// Reads `COLUMN=TYPE`.
 ///
@@ -31,9 +32,39 @@ pub fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
+/// Reads a time: a number, and s, m, h or d behind it.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a time such as 15m, 1h or 1d".to_owned();
+    let (place, unit) = text.char_indices().last().ok_or_else(wrong)?;
+    let number: u64 = text.get(..place).and_then(|n| n.parse().ok()).ok_or_else(wrong)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return Err(wrong()),
+    };
+    match number.checked_mul(seconds).filter(|seconds| (1..=31_536_000).contains(seconds)) {
+        Some(seconds) => Ok(Duration::from_secs(seconds)),
+        None => Err("expected a time from a second to a year".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1d"), Ok(Duration::from_secs(86_400)));
+        for wrong in ["", "h", "1", "1w", "0s", "-1h", "400d", "99999999999999999999h", "1é"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn types_and_delimiters_are_read() {

@@ -2,6 +2,7 @@
 
 use super::backup::{Compress, sentence};
 use super::stop::Stop;
+use crate::commands::parse::duration;
 use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::engine::{Engine, backup, clear_abandoned};
@@ -199,36 +200,9 @@ fn is_backup_of(name: &str, file: &str) -> bool {
     })
 }
 
-/// `90s`, `15m`, `1h`, `1d`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a time such as 15m, 1h or 1d".to_owned();
-    let (place, unit) = text.char_indices().last().ok_or_else(wrong)?;
-    let number: u64 = text.get(..place).and_then(|n| n.parse().ok()).ok_or_else(wrong)?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3_600,
-        'd' => 86_400,
-        _ => return Err(wrong()),
-    };
-    match number.checked_mul(seconds).filter(|seconds| (1..=31_536_000).contains(seconds)) {
-        Some(seconds) => Ok(Duration::from_secs(seconds)),
-        None => Err("expected a time from a second to a year".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("1d"), Ok(Duration::from_secs(86_400)));
-        for wrong in ["", "h", "1", "1w", "0s", "-1h", "400d", "99999999999999999999h", "1é"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn other_files_are_no_backups() {

@@ -2,13 +2,14 @@
 
 use super::doors::Shared;
 use super::http::HttpOptions;
+use super::limits::Limits;
 use super::schedule::Schedule;
 use super::shipping::Shipping;
 use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::engine::{Engine, SchemaChange};
 use bobak_http::HttpServer;
-use bobak_server::{Access, Server, Settings};
+use bobak_server::{Access, Server};
 use clap::Args;
 use std::fs;
 use std::io::Write;
@@ -70,21 +71,8 @@ pub struct Serve {
     #[arg(long)]
     without_tls: bool,
 
-    /// The most connections, idle ones included [default: 16384]
-    #[arg(long, value_name = "N")]
-    connections: Option<usize>,
-
-    /// The most worker threads, of connections with a request or a transaction under way [default: 64]
-    #[arg(long, value_name = "N")]
-    workers: Option<usize>,
-
-    /// The most bytes of a request [default: 67108864]
-    #[arg(long, value_name = "BYTES")]
-    max_frame: Option<u32>,
-
-    /// The most bytes of a row [default: 67108864]
-    #[arg(long, value_name = "BYTES")]
-    max_row: Option<u32>,
+    #[command(flatten)]
+    limits: Limits,
 
     #[command(flatten)]
     http: HttpOptions,
@@ -119,7 +107,8 @@ impl Serve {
         let (names, urls): (Vec<_>, Vec<_>) =
             self.databases.iter().map(|database| named(database)).map(with_scheme).unzip();
         self.shipping.check(&urls)?;
-        let engines = urls.iter().map(|url| open(url)).collect::<Result<Vec<_>>>()?;
+        let engines =
+            urls.iter().map(|url| open(url, self.limits.readers())).collect::<Result<Vec<_>>>()?;
         let databases: Vec<_> = names.into_iter().zip(engines).collect();
         self.track(&databases)?;
         let access = self.access()?;
@@ -130,10 +119,10 @@ impl Serve {
             tls: self.tls_cert.as_deref().zip(self.tls_key.as_deref()),
             without_tls: self.without_tls,
         };
-        let builder = Server::builder().settings(self.settings());
+        let builder = Server::builder().settings(self.limits.wire());
         let builder = shared.doors(builder, &self.addresses(), &self.unix);
         let server = builder.log(move |line| quiet.note(line)).start()?;
-        let http = self.http.start(&shared, move |line| also.note(line))?;
+        let http = self.http.start(&shared, &self.limits, move |line| also.note(line))?;
         let doors = Arc::new(Doors { server, http });
         bobak_server::raise_file_limit();
         let _changes = self.shipping.start(&databases, *screen)?;
@@ -161,15 +150,6 @@ impl Serve {
             engine.alter(&[SchemaChange::Track { table, history: false }])?;
         }
         Ok(())
-    }
-
-    fn settings(&self) -> Settings {
-        let mut settings = Settings::default();
-        settings.connections = self.connections.unwrap_or(settings.connections);
-        settings.workers = self.workers.unwrap_or(settings.workers);
-        settings.limits.frame = self.max_frame.unwrap_or(settings.limits.frame);
-        settings.limits.row = self.max_row.unwrap_or(settings.limits.row);
-        settings
     }
 
     fn access(&self) -> Result<Access> {
@@ -245,11 +225,12 @@ fn with_scheme((name, url): (String, String)) -> (String, String) {
     (name, url)
 }
 
-fn open(url: &str) -> Result<Arc<dyn Engine>> {
+fn open(url: &str, readers: usize) -> Result<Arc<dyn Engine>> {
     let mut url = url.to_owned();
     if url.starts_with("sqlite:") && !url.contains(":memory:") && !url.contains("readers=") {
-        // As many as there are workers: a client that reads slowly keeps its own from nobody.
-        url.push_str(if url.contains('?') { "&readers=64" } else { "?readers=64" });
+        // So many as there may be workers: a client that reads slowly keeps its own from nobody.
+        let mark = if url.contains('?') { '&' } else { '?' };
+        url.push_str(&format!("{mark}readers={readers}"));
     }
     Ok(bobak::engine::open(&crate::database::with_key(&url))?)
 }

@@ -126,3 +126,23 @@ fn a_door_for_strangers_needs_a_token() {
     let track = ["serve", "app.db", "--track", "city", "--http-unix", "socket"];
     program.fails(1, "there is no table 'city' to track", &track);
 }
+
+#[test]
+fn limits_are_for_all_doors() {
+    let program = Program::new();
+    program.fails(2, "0 is not in 1..=100", &["serve", "app.db", "--share", "0"]);
+    program.fails(2, "expected a time", &["serve", "app.db", "--grace", "soon"]);
+    std::fs::write(program.path("tokens"), "0123456789abcdef\n").expect("writes");
+    let limits = ["--token-file", "tokens", "--connections", "2", "--workers", "2"];
+    let server = Server::start(&program, &limits);
+    let ask = |stream: &mut TcpStream| {
+        // Who is not let in may be gone before it has asked.
+        let _ = stream.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n");
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).is_ok_and(|()| first == *b"HTTP/1.1 200")
+    };
+    let open = || TcpStream::connect(&server.address).expect("connects");
+    let mut taken = [open(), open()];
+    assert!(taken.iter_mut().all(&ask));
+    assert!(!ask(&mut open()), "there are two connections, and no more");
+}

@@ -1,6 +1,7 @@
 //! The HTTP door over real sockets, asked by a real client.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may stop at what they did not expect")]
 
+mod admission; // secrets that are guessed or changed, and SQL that nobody may send
 mod bad_input; // bombs, clients that drip, and what refusals could give away
 mod client; // a server with a few tables, and a client of it
 mod described; // a client made of nothing but the document

@@ -179,7 +179,7 @@ fn triggers_of_the_log_of_changes_run() {
 }
 
 /// What no SQL may do through a door.
-const BEYOND: [&str; 17] = [
+const BEYOND: [&str; 18] = [
     "ATTACH 'other.db' AS other",
     "ATTACH '/etc/passwd' AS other",
     "ATTACH ':memory:' AS other",
@@ -193,6 +193,7 @@ const BEYOND: [&str; 17] = [
     "CREATE TEMP VIEW orders AS SELECT 1",
     "PRAGMA foreign_keys = off",
     "PRAGMA foreign_keys(0)",
+    "EXPLAIN PRAGMA foreign_keys = off",
     "PRAGMA main.journal_mode = delete",
     "PRAGMA temp_store_directory = '/'",
     "PRAGMA writable_schema = on",
@@ -245,6 +246,8 @@ fn nobody_leaves_a_connection_or_reaches_a_file_through_a_door() {
         }
         assert_eq!(all.text("PRAGMA integrity_check").unwrap(), ["Text(\"ok\")"]);
         assert_eq!(all.ids(&shop.orders).unwrap(), [1, 2, 3]);
+        let sql = "INSERT INTO orders (owner, total, kept) VALUES ('x', 1, 99)";
+        refused(all.execute(sql), ErrorKind::Constraint);
     }
     let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name());
     assert!(files.into_iter().all(|name| name.to_string_lossy().starts_with("shop.db")));

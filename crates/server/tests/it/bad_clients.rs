@@ -206,3 +206,40 @@ fn there_are_only_so_many_connections() {
     let refused = Remote::builder().token(TOKEN).open_tcp(&address).err();
     assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Busy));
 }
+
+#[test]
+fn more_requests_than_may_be_under_way_end_the_connection() {
+    let mut settings = Settings::default();
+    settings.limits.requests = 3;
+    let (_server, address) = server(settings);
+    let tag = tables::of_type(bobak_core::Type::Text).unwrap();
+    let engine = remote(&address);
+    let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
+    let rows: Vec<_> = (0..5).map(|id| Entry::insert(&tag, row![id, "x".repeat(99_999)])).collect();
+    probe.batch(&rows, bobak_core::OnError::Stop).outcomes().unwrap();
+    let mut raw = Raw::known(&address);
+    raw.put(|out| {
+        put_request::define(out, 2, 0, &tag).unwrap();
+        let select = Select::all(&tag);
+        put_request::query(out, 3, 1, false, Source::Select(0, &select)).unwrap();
+        // The query waits to be asked for more: these wait behind it.
+        (4..8).for_each(|id| put_request::ping(out, id));
+    });
+    let told = std::iter::from_fn(|| Some(raw.answer()))
+        .find_map(|(id, answer)| answer.err().map(|error| (id, error.kind())));
+    assert_eq!(told, Some((0, ErrorKind::Misuse)));
+    assert!(raw.frame().is_none());
+    // So many queries may be open, and no more.
+    let mut raw = Raw::known(&address);
+    raw.put(|out| put_request::define(out, 2, 0, &tag).unwrap());
+    let mut open = |id| {
+        let select = Select::all(&tag);
+        raw.put(|out| put_request::open(out, id, Source::Select(0, &select)).unwrap());
+        raw.answer().1.map_err(|error| error.kind())
+    };
+    assert_eq!(
+        (3..7).map(&mut open).collect::<Vec<_>>(),
+        [Ok(()), Ok(()), Ok(()), Err(ErrorKind::Misuse)]
+    );
+    works(&address);
+}

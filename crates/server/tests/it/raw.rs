@@ -23,8 +23,13 @@ impl Raw {
 
     /// Connects and is let in.
     pub fn known(address: &str) -> Self {
+        Self::known_by(address, TOKEN)
+    }
+
+    /// Connects and is let in by a token.
+    pub fn known_by(address: &str, token: &str) -> Self {
         let mut raw = Self::connect(address);
-        raw.put(|out| Hello::new("", "raw", Credentials::Token(TOKEN.into())).put(out, 1).unwrap());
+        raw.put(|out| Hello::new("", "raw", Credentials::Token(token.into())).put(out, 1).unwrap());
         assert!(matches!(raw.answer(), (_, Ok(()))));
         raw
     }

@@ -1,6 +1,7 @@
 //! What a statement touches: asked of SQLite while it prepares it.
 
 use super::connection::{Connection, copy_text};
+use bobak_core::{Error, SqlAction, SqlGuard};
 use libsqlite3_sys as sys;
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,6 +58,9 @@ struct Watched {
     refuse: Option<fn(&Action, &[String]) -> bool>,
     /// The databases that belong to the host.
     owned: Vec<String>,
+    /// Who is asked about pragmas: most take effect while they are prepared.
+    guard: Option<Arc<dyn SqlGuard>>,
+    refusal: Option<Error>,
 }
 
 impl Watch {
@@ -82,6 +86,14 @@ impl Watch {
         watched.owned = owned;
     }
 
+    /// From now on a guard is asked about pragmas, and what it refuses is not prepared; gives what
+    /// was refused by the one before.
+    pub(crate) fn set_guard(&self, guard: Option<Arc<dyn SqlGuard>>) -> Option<Error> {
+        let mut watched = self.lock();
+        watched.guard = guard;
+        watched.refusal.take()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Watched> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,7 +101,13 @@ impl Watch {
     /// Notes an action; `false` where it is refused.
     fn note(&self, action: Action) -> bool {
         let mut watched = self.lock();
-        let refused = watched.refuse.is_some_and(|refuse| refuse(&action, &watched.owned));
+        let mut refused = watched.refuse.is_some_and(|refuse| refuse(&action, &watched.owned));
+        if let (Action::Pragma(name, value), Some(guard)) = (&action, &watched.guard)
+            && let Err(error) = guard.check(SqlAction::Pragma { name, value: value.as_deref() })
+        {
+            watched.refusal = Some(error);
+            refused = true;
+        }
         if !watched.actions.contains(&action) {
             watched.actions.push(action);
         }

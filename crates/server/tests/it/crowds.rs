@@ -1,0 +1,146 @@
+//! One caller, or one address, that wants all there is; and passwords that are guessed.
+
+use crate::doors::{TOKEN, file, folder, memory, serving, tcp_server};
+use crate::raw::Raw;
+use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Type};
+use bobak_remote::Remote;
+use bobak_server::{Access, Server, Settings, hash_password, new_token};
+use bobak_sqlite::Sqlite;
+use bobak_testkit::{Entry, Probe, row, tables};
+use bobak_wire::{Source, put_request};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Four workers, of which one caller may have two, and one address three.
+fn few() -> Settings {
+    Settings { workers: 4, worker_timeout: Duration::from_millis(300), ..Settings::default() }
+}
+
+fn ping(raw: &mut Raw) -> Option<ErrorKind> {
+    raw.put(|out| put_request::ping(out, 9));
+    raw.answer().1.err().map(|error| error.kind())
+}
+
+#[test]
+fn one_caller_has_but_its_share_of_the_workers() {
+    let (clerk, hash) = new_token().unwrap();
+    let text = format!("role clerk\nread on *\ntoken clerk {hash} roles clerk\n");
+    let access = Access::from_text(&text).unwrap();
+    let folder = folder().unwrap();
+    let socket = folder.path().join("socket");
+    // As many readers as there may be workers, those of the operator's included.
+    let engine = Sqlite::builder().readers(8).open(folder.path().join("test.db")).unwrap();
+    let engine: Arc<dyn Engine> = Arc::new(engine);
+    let texts = tables::of_type(Type::Text).unwrap();
+    let probe = Probe::with_tables(&*engine, &[&texts]).unwrap();
+    let text = "x".repeat(100_000);
+    let rows: Vec<_> = (0..20).map(|id| Entry::insert(&texts, row![id, text.clone()])).collect();
+    probe.batch(&rows, OnError::Stop).outcomes().unwrap();
+    let builder = serving(engine.clone()).settings(few()).access(access).unix(&socket);
+    let (_server, address) = tcp_server(builder).unwrap();
+    // Queries that are left half read keep their workers; so do transactions.
+    let mut greedy: Vec<Raw> = (0..2).map(|_| Raw::known_by(&address, &clerk)).collect();
+    for raw in &mut greedy {
+        raw.put(|out| {
+            put_request::define(out, 2, 0, &texts).unwrap();
+            let select = Select::all(&texts);
+            put_request::query(out, 3, 1, false, Source::Select(0, &select)).unwrap();
+        });
+        assert!(raw.frame().unwrap().more);
+    }
+    let mut third = Raw::known_by(&address, &clerk);
+    assert_eq!(ping(&mut third), Some(ErrorKind::Busy));
+    // Others of the same address are served, until that has its share too.
+    let mut holds = Raw::known(&address);
+    holds.put(|out| put_request::control(out, 2, Control::Begin).unwrap());
+    assert!(matches!(holds.answer(), (2, Ok(()))));
+    let refused = Remote::builder().token(TOKEN).open_tcp(&address).err();
+    assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Busy));
+    // The operator gets in, however many work.
+    let operator: Vec<_> = (0..4).map(|_| Remote::builder().open_unix(&socket).unwrap()).collect();
+    let sessions: Vec<_> = operator.iter().map(|engine| engine.session().unwrap()).collect();
+    for session in &sessions {
+        assert_eq!(session.tables().unwrap().len(), 1);
+    }
+    // What is given back goes to who waits.
+    drop(greedy);
+    while ping(&mut third).is_some() {}
+    drop(holds);
+    while Remote::builder().token(TOKEN).open_tcp(&address).is_err() {}
+}
+
+#[test]
+fn who_may_write_nothing_stops_no_writer() {
+    let (clerk, hash) = new_token().unwrap();
+    let text = format!("role clerk\nread on tag\ntoken clerk {hash} roles clerk\n");
+    let access = Access::from_text(&text).unwrap();
+    let folder = folder().unwrap();
+    let tag = tables::tag().unwrap();
+    for (engine, begins) in [(file(folder.path()).unwrap(), true), (memory().unwrap(), false)] {
+        let inside = Probe::with_tables(&*engine, &[&tag]).unwrap();
+        let builder = serving(engine.clone()).access(access.clone());
+        let (_server, address) = tcp_server(builder).unwrap();
+        let mut raw = Raw::known_by(&address, &clerk);
+        raw.put(|out| put_request::control(out, 2, Control::Begin).unwrap());
+        let refused = raw.answer().1.err().map(|error| error.kind());
+        assert_eq!(refused, if begins { None } else { Some(ErrorKind::Denied) });
+        inside.insert(&tag, row!["a", 1.0]).unwrap();
+    }
+}
+
+#[test]
+fn the_operator_is_let_in_where_nobody_else_is() {
+    let folder = folder().unwrap();
+    let socket = folder.path().join("socket");
+    let settings = Settings { connections: 2, ..Settings::default() };
+    let builder = serving(memory().unwrap()).settings(settings).unix(&socket);
+    let (_server, address) = tcp_server(builder).unwrap();
+    let [_one, _two] = [Raw::known(&address), Raw::known(&address)];
+    assert_eq!(Raw::connect(&address).answer().1.unwrap_err().kind(), ErrorKind::Busy);
+    Remote::builder().open_unix(&socket).unwrap().tables().unwrap();
+}
+
+#[test]
+fn wrong_passwords_lock_out_nobody_but_the_name_they_were_for() {
+    let settings = Settings { refusals: 1, workers: 1, ..Settings::default() };
+    let builder = Server::builder().shared_database("main", memory().unwrap()).settings(settings);
+    let right = hash_password("right").unwrap();
+    let builder =
+        builder.token(TOKEN).user("ada", &right, &["admin"]).user("bob", &right, &["admin"]);
+    let (_server, address) = tcp_server(builder).unwrap();
+    let opened = |name: &str, password: &str| {
+        let opened = Remote::builder().user(name, password).open_tcp(&address);
+        opened.and_then(|engine| engine.tables()).map(|_| ()).map_err(|error| error.kind())
+    };
+    // Those who are in, and the one worker, have nothing to do with it.
+    let mut known = Raw::known(&address);
+    assert_eq!(opened("ada", "right"), Ok(()));
+    assert_eq!(opened("ada", "wrong"), Err(ErrorKind::Denied));
+    assert_eq!(opened("ada", "right"), Err(ErrorKind::Busy));
+    assert_eq!(opened("bob", "right"), Ok(()));
+    assert_eq!(opened("nobody", "right"), Err(ErrorKind::Denied));
+    for _ in 0..4 {
+        let refused = Remote::builder().token("a token that is wrong").open_tcp(&address).err();
+        assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Denied));
+    }
+    assert_eq!(ping(&mut known), None);
+    Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
+}
+
+#[test]
+fn many_log_ins_at_once_all_come_in() {
+    let settings = Settings { workers: 1, ..Settings::default() };
+    let builder = Server::builder().shared_database("main", memory().unwrap()).settings(settings);
+    let builder = builder.user("ada", &hash_password("right").unwrap(), &["admin"]);
+    let (server, address) = tcp_server(builder).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                // One worker for all of them: each waits for its turn.
+                let patient = Remote::builder().user("ada", "right");
+                patient.open_tcp(&address).unwrap().tables().unwrap();
+            });
+        }
+    });
+    assert!(server.stop());
+}

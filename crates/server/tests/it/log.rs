@@ -1,0 +1,124 @@
+//! What the log hears of clients: each row of the table in `docs/bad-input.md`, with who and where.
+
+use crate::doors::{TOKEN, folder, memory, serving, tcp_server};
+use crate::raw::Raw;
+use bobak_core::{Control, Engine, ErrorKind};
+use bobak_remote::Remote;
+use bobak_server::{Access, Server, Settings, hash_password, new_token};
+use bobak_testkit::{Probe, row, tables};
+use bobak_wire::put_request;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The lines that a server has written.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Lines {
+    fn add(&self) -> impl Fn(&str) + Send + Sync + use<> {
+        let lines = Arc::clone(&self.0);
+        move |line| lines.lock().unwrap().push(line.to_owned())
+    }
+
+    /// Waits for a line.
+    #[track_caller]
+    fn hear(&self, wanted: &str) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !self.0.lock().unwrap().iter().any(|line| line.contains(wanted)) {
+            assert!(Instant::now() < end, "no '{wanted}' in {:#?}", self.0.lock().unwrap());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn count(&self, wanted: &str) -> usize {
+        self.0.lock().unwrap().iter().filter(|line| line.contains(wanted)).count()
+    }
+}
+
+fn server(settings: Settings) -> (Lines, Server, String) {
+    let lines = Lines::default();
+    let builder = serving(memory().unwrap()).settings(settings).log(lines.add());
+    let (server, address) = tcp_server(builder).unwrap();
+    (lines, server, address)
+}
+
+#[test]
+fn strangers_are_told_of_by_their_address() {
+    let (lines, _server, address) = server(Settings::default());
+    let refused = Remote::builder().token("a token that is wrong").open_tcp(&address).err();
+    assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Denied));
+    lines.hear("a stranger at 127.0.0.1 was refused: the token, the user or the password is wrong");
+    let mut raw = Raw::connect(&address);
+    raw.stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    assert!(raw.answer().1.is_err());
+    lines.hear("a stranger at 127.0.0.1 was cut off: ");
+    let mut first = Raw::connect(&address);
+    first.put(|out| put_request::tables(out, 3));
+    assert!(first.answer().1.is_err());
+    lines.hear("a stranger at 127.0.0.1 was refused: the first request is a hello");
+}
+
+#[test]
+fn who_does_not_say_hello_is_told_of() {
+    let settings = Settings { hello_timeout: Duration::from_millis(300), ..Settings::default() };
+    let (lines, _server, address) = server(settings);
+    assert!(Raw::connect(&address).frame().is_none());
+    lines.hear("a stranger at 127.0.0.1 was cut off: no whole hello came in time");
+}
+
+#[test]
+fn who_finds_the_server_full_is_told_of() {
+    let worker_timeout = Duration::from_millis(100);
+    let settings = Settings { connections: 2, workers: 1, worker_timeout, ..Settings::default() };
+    let (lines, _server, address) = server(settings);
+    let [mut one, mut two] = [Raw::known(&address), Raw::known(&address)];
+    assert!(Raw::connect(&address).answer().1.is_err());
+    lines.hear("a stranger at 127.0.0.1 was refused: the server has 2 connections already");
+    one.put(|out| put_request::control(out, 2, Control::Begin).unwrap());
+    assert!(matches!(one.answer(), (2, Ok(()))));
+    two.put(|out| put_request::ping(out, 2));
+    assert!(two.answer().1.is_err());
+    lines.hear("operator at 127.0.0.1 was refused: you have as many connections at work as may be");
+}
+
+#[test]
+fn what_somebody_may_not_do_is_told_of_by_name() {
+    let (till, hash) = new_token().unwrap();
+    let password = hash_password("secret").unwrap();
+    let access = Access::from_text(&format!(
+        "role clerk\nread on tag\ntoken till {hash} roles clerk\nuser ada {password} roles clerk\n"
+    ));
+    let folder = folder().unwrap();
+    let socket = folder.path().join("socket");
+    let engine = memory().unwrap();
+    let tag = tables::tag().unwrap();
+    Probe::with_tables(&*engine, &[&tag]).unwrap();
+    let lines = Lines::default();
+    let builder = serving(engine).access(access.unwrap()).unix(&socket).log(lines.add());
+    let (_server, address) = tcp_server(builder).unwrap();
+    let till = Remote::builder().token(&till).open_tcp(&address).unwrap();
+    let denied = Probe::new(&till).unwrap().insert(&tag, row!["a", 1.0]).unwrap_err();
+    assert_eq!(denied.kind(), ErrorKind::Denied);
+    lines.hear("till at 127.0.0.1 was refused: you may not insert into this table");
+    let ada = Remote::builder().user("ada", "secret").open_unix(&socket).unwrap();
+    let denied = ada.session().unwrap().execute("SELECT 1", &[]).unwrap_err();
+    assert_eq!(denied.kind(), ErrorKind::Unsupported, "nothing was refused");
+    let denied = Probe::new(&ada).unwrap().insert(&tag, row!["a", 1.0]).unwrap_err();
+    assert_eq!(denied.kind(), ErrorKind::Denied);
+    lines.hear("ada at this machine was refused: you may not insert into this table");
+    assert_eq!(lines.count("was refused"), 2);
+}
+
+#[test]
+fn a_client_can_not_fill_the_log() {
+    let (lines, _server, address) = server(Settings::default());
+    for _ in 0..200 {
+        assert!(Remote::builder().token("a token that is wrong").open_tcp(&address).is_err());
+    }
+    let told = lines.count("was refused");
+    assert!(told >= 20, "{told} lines");
+    // So many, and those that time has let pass.
+    assert!(told < 190, "{told} lines");
+    Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
+}
