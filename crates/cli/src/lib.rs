@@ -78,7 +78,7 @@ enum Command {
     Archive(commands::ArchiveChanges),
     Follow(commands::Follow),
     #[cfg(unix)]
-    Serve(commands::Serve),
+    Serve(Box<commands::Serve>),
     #[cfg(unix)]
     User(commands::User),
     #[cfg(unix)]
