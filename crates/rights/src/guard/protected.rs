@@ -43,7 +43,7 @@ impl Protected {
     }
 
     /// The engine for a caller: one that does what the caller may do. For the operator that is all
-    /// but what [no SQL](reads_only) may do through a door.
+    /// but what [no SQL](crate::reads_only) may do through a door.
     #[must_use]
     pub fn engine_for(self: &Arc<Self>, caller: &Caller) -> Arc<dyn Engine> {
         if caller.is_operator() {
