@@ -47,7 +47,7 @@ mod transaction;
 mod url;
 
 pub use archive::{Archive, ArchiveSpan, Replayed, Shipped, Until};
-pub use backup::{BackupOptions, BackupReport, Compression, RestoreOptions};
+pub use backup::{BackupOptions, BackupReport, Checksum, Compression, RestoreOptions};
 pub use batch::{Batch, BatchOptions, BatchReport, OnConflict};
 pub use bobak_core::{
     AnyColumn, Assignment, BackupPhase, BackupStep, Collation, Column, ColumnSchema, Currency,

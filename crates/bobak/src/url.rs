@@ -95,7 +95,7 @@ fn in_url(error: Error, bad: impl Fn(String) -> Error) -> Error {
 /// A file that a URL names, with the settings to open it, before it is opened.
 pub(crate) enum Target {
     /// A snapshot of the memory engine.
-    Memory { path: PathBuf },
+    Memory { path: PathBuf, builder: MemoryBuilder },
     /// An SQLite database.
     #[cfg(feature = "sqlite")]
     Sqlite { path: PathBuf, builder: bobak_sqlite::SqliteBuilder },
@@ -116,8 +116,7 @@ impl Target {
             let settings = settings(query)?;
             match scheme {
                 "memory" if !place.is_empty() => {
-                    let _ = memory_builder(&settings)?;
-                    Ok(Self::Memory { path })
+                    Ok(Self::Memory { path, builder: memory_builder(&settings)? })
                 }
                 #[cfg(feature = "sqlite")]
                 "sqlite" if !place.is_empty() && place != ":memory:" => {
@@ -132,6 +131,24 @@ impl Target {
         read().map_err(|error| in_url(error, bad))
     }
 
+    /// Opens another file in its place, which nobody else knows and which is thrown away where something fails: nothing
+    /// is written beside it.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(crate) fn open_aside(&self, file: &Path) -> Result<Box<dyn Engine>> {
+        match self {
+            Self::Memory { builder, .. } => Ok(Box::new(builder.clone().snapshot(file).open()?)),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite { builder, .. } => {
+                use bobak_sqlite::{JournalMode, Locking, Synchronous};
+                let builder = builder.clone().read_only(false).create(false);
+                let builder = builder.journal_mode(JournalMode::Memory).locking(Locking::Exclusive);
+                Ok(Box::new(builder.synchronous(Synchronous::Off).open(file)?))
+            }
+        }
+    }
+
     /// Whether it is, or is to be, encrypted.
     #[cfg(feature = "sqlite")]
     pub(crate) fn has_key(&self) -> bool {
@@ -144,7 +161,7 @@ impl Target {
     /// The file.
     pub(crate) fn file(&self) -> &Path {
         match self {
-            Self::Memory { path } => path,
+            Self::Memory { path, .. } => path,
             #[cfg(feature = "sqlite")]
             Self::Sqlite { path, .. } => path,
         }

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A folder of changes.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     /// Held as long as it is written to.
     _lock: Option<File>,
@@ -111,7 +111,7 @@ impl Folder {
     ///
     /// # Errors
     /// `NotFound` where there is none; `Corrupt` where one is missing or not whole.
-    pub fn each(&self, mut each: impl FnMut(&mut Reader) -> Result<bool>) -> Result<()> {
+    pub(super) fn each(&self, mut each: impl FnMut(&mut Reader) -> Result<bool>) -> Result<()> {
         let files = self.files()?;
         let mut end: Option<u64> = None;
         let last = files.len().saturating_sub(1);

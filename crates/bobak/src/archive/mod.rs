@@ -11,11 +11,11 @@ mod segment;
 
 pub use folder::ArchiveSpan;
 pub use replay::{Replayed, Until};
+pub(crate) use {folder::Folder, replay::replay};
 
 use crate::Db;
 use crate::feed::{ChangePage, Changes};
 use bobak_core::{Engine, Error, ErrorKind, Result};
-use folder::Folder;
 use segment::Writer;
 use std::path::Path;
 use std::sync::Arc;

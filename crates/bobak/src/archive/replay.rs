@@ -57,34 +57,41 @@ impl Db {
     pub fn replay(&self, folder: impl AsRef<Path>, until: Until) -> Result<Replayed> {
         let folder = Folder::to_read(folder.as_ref());
         folder.check()?;
-        let engine = self.main_engine()?;
-        let mut replay = Replay::new(&*engine, until)?;
-        let off = ForeignKeys::off(&*engine, &replay.logs)?;
-        let done = folder.each(|reader| {
-            let mut tables = HashMap::new();
-            if reader.from > replay.place {
-                let (from, place) = (reader.from, replay.place);
-                let message = format!(
-                    "the changes begin behind {from}, and the backup ends with {place}: those in \
-                     between are missing"
-                );
-                return Err(Error::new(ErrorKind::NotFound, message));
-            }
-            while let Some(frame) = reader.next()? {
-                match frame {
-                    Frame::Table(table) => drop(tables.insert(table.number, table)),
-                    Frame::Page { next, changes } => {
-                        if !replay.page(&tables, &changes, next)? {
-                            return Ok(false);
-                        }
+        replay(&*self.main_engine()?, &folder, until)
+    }
+}
+
+/// Makes the changes of a folder again that was checked.
+///
+/// # Errors
+/// As [`Db::replay`].
+pub(crate) fn replay(engine: &dyn Engine, folder: &Folder, until: Until) -> Result<Replayed> {
+    let mut replay = Replay::new(engine, until)?;
+    let off = ForeignKeys::off(engine, &replay.logs)?;
+    let done = folder.each(|reader| {
+        let mut tables = HashMap::new();
+        if reader.from > replay.place {
+            let (from, place) = (reader.from, replay.place);
+            let message = format!(
+                "the changes begin behind {from}, and the backup ends with {place}: those in \
+                 between are missing"
+            );
+            return Err(Error::new(ErrorKind::NotFound, message));
+        }
+        while let Some(frame) = reader.next()? {
+            match frame {
+                Frame::Table(table) => drop(tables.insert(table.number, table)),
+                Frame::Page { next, changes } => {
+                    if !replay.page(&tables, &changes, next)? {
+                        return Ok(false);
                     }
                 }
             }
-            Ok(true)
-        });
-        off.on(&*engine)?;
-        done.map(|()| replay.done)
-    }
+        }
+        Ok(true)
+    });
+    off.on(engine)?;
+    done.map(|()| replay.done)
 }
 
 struct Replay<'e> {

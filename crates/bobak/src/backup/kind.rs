@@ -12,6 +12,8 @@ pub(super) enum Kind {
     Sqlite,
     /// A snapshot of the memory engine.
     Snapshot,
+    /// The same in JSON, which has no checksum.
+    Json,
     /// Compressed by Zstandard.
     Zstd,
     /// Compressed by gzip.
@@ -44,8 +46,7 @@ impl Kind {
         if let Some((_, kind)) = BEGINNINGS.iter().find(|(begin, _)| first.starts_with(begin)) {
             return *kind;
         }
-        // A snapshot in JSON.
-        if first.trim_ascii_start().starts_with(b"{") { Self::Snapshot } else { Self::Unknown }
+        if first.trim_ascii_start().starts_with(b"{") { Self::Json } else { Self::Unknown }
     }
 }
 
@@ -56,7 +57,7 @@ mod tests {
     #[test]
     fn files_are_told_apart() {
         assert_eq!(Kind::of_bytes(b"SQLite format 3\0\x10\0"), Kind::Sqlite);
-        assert_eq!(Kind::of_bytes(b"\n{\"bobak\""), Kind::Snapshot);
+        assert_eq!(Kind::of_bytes(b"\n{\"bobak\""), Kind::Json);
         assert_eq!(Kind::of_bytes(b"BOBAKMEM\x01"), Kind::Snapshot);
         assert_eq!(Kind::of_bytes(&[0x1f, 0x8b, 8]), Kind::Gzip);
         assert_eq!(Kind::of_bytes(b"\x28\xb5\x2f\xfd"), Kind::Zstd);

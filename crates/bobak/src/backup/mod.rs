@@ -6,12 +6,13 @@
 mod kind;
 #[cfg(feature = "compress")]
 mod packed;
+mod plain;
 mod restore;
 mod scratch;
-#[cfg(feature = "compress")]
+mod sum;
 mod trailer;
 
-use crate::Db;
+use crate::{Db, Replayed};
 use bobak_core::{
     Aside, BackupContent, BackupJob, BackupPhase, BackupStep, Engine, Error, ErrorKind, Result,
 };
@@ -60,6 +61,23 @@ pub struct BackupReport {
     pub stored: u64,
     /// How it is compressed.
     pub compression: Compression,
+    /// What its checksum says.
+    pub checksum: Checksum,
+    /// The changes that were made again behind it, where that was asked for.
+    pub replayed: Option<Replayed>,
+}
+
+/// What the checksum says that is noted in a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Checksum {
+    /// Every byte is as it was written.
+    Same,
+    /// There is none: an older version made it, it is no backup but a database, or it was written to and the checksum
+    /// was lost by that. Its pages fit together; a wrong byte within a value would not be noticed.
+    Missing,
+    /// A plain backup was opened and written to after it was made, so the checksum is no longer its own. As `Missing`.
+    Outdated,
 }
 
 impl BackupOptions {
@@ -113,7 +131,8 @@ impl BackupReport {
 
     fn new(content: BackupContent, stored: u64, compression: Compression) -> Self {
         let BackupContent { tables, compared, bytes } = content;
-        Self { tables, compared, bytes, stored, compression }
+        let checksum = Checksum::Same;
+        Self { tables, compared, bytes, stored, compression, checksum, replayed: None }
     }
 }
 
@@ -178,7 +197,8 @@ impl Db {
         let scratch = Scratch::new()?;
         let file = scratch.file("backup");
         let content = take(&*engine, &file, &file, options, &mut progress)?;
-        let stored = write_out(&file, writer, &content, options, &mut progress)?;
+        let doing = "write the backup";
+        let stored = write_out(&file, writer, doing, &content, options, &mut progress)?;
         Ok(BackupReport::new(content, stored, options.compression))
     }
 
@@ -204,19 +224,20 @@ pub fn backup(
     refuse_existing(file, options.overwrite)?;
     let plain = Aside::one_of_many(file)?;
     let content = take(engine, plain.path(), plain.place(), options, progress)?;
+    let doing = format!("write the backup {}", file.display());
     if options.compression == Compression::None {
-        let stored = content.bytes;
+        let sealed = fs::metadata(plain.path()).map_err(|error| Error::io(&doing, error))?;
+        let stored = sealed.len();
         put(plain, options.overwrite)?;
         return Ok(BackupReport::new(content, stored, options.compression));
     }
     let packed = Aside::one_of_many(file)?;
-    let doing = || format!("write the backup {}", file.display());
-    let out = File::create(packed.path()).map_err(|error| Error::io(&doing(), error))?;
+    let out = File::create(packed.path()).map_err(|error| Error::io(&doing, error))?;
     let same_rights = fs::metadata(plain.path())
         .and_then(|plain| out.set_permissions(plain.permissions()))
         .and_then(|()| out.try_clone());
-    let writer = same_rights.map_err(|error| Error::io(&doing(), error))?;
-    let stored = write_out(plain.path(), writer, &content, options, progress)?;
+    let writer = same_rights.map_err(|error| Error::io(&doing, error))?;
+    let stored = write_out(plain.path(), writer, &doing, &content, options, progress)?;
     drop((plain, out));
     check_packed(packed.path(), &content, options, progress)?;
     put(packed, options.overwrite)?;
@@ -229,7 +250,7 @@ pub fn clear_abandoned(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> usize
     Aside::clear(folder, is_wanted)
 }
 
-/// The engine's own backup, checked by it.
+/// The engine's own backup, checked by it; one that stays as it is with its checksum.
 fn take(
     engine: &dyn Engine,
     file: &Path,
@@ -237,23 +258,29 @@ fn take(
     options: &BackupOptions,
     progress: &mut dyn FnMut(BackupStep) -> Result<()>,
 ) -> Result<BackupContent> {
-    engine.backup(BackupJob { file, place, pauses: options.pauses, watch: progress })
+    let content =
+        engine.backup(BackupJob { file, place, pauses: options.pauses, watch: progress })?;
+    if options.compression == Compression::None {
+        plain::seal(file, place, &content, options.pauses, progress)?;
+    }
+    Ok(content)
 }
 
 /// Copies the file to a writer, compressed where that is wanted; gives the number of bytes written.
 fn write_out(
     file: &Path,
     mut writer: impl Write,
+    doing: &str,
     content: &BackupContent,
     options: &BackupOptions,
     progress: &mut dyn FnMut(BackupStep) -> Result<()>,
 ) -> Result<u64> {
     if options.compression != Compression::None {
         #[cfg(feature = "compress")]
-        return packed::write(file, writer, content, options, progress);
+        return packed::write(file, writer, doing, content, options, progress);
     }
     let _ = (content, progress);
-    let doing = |error| Error::io("write the backup", error);
+    let doing = |error| Error::io(doing, error);
     let mut plain = File::open(file).map_err(doing)?;
     let written = std::io::copy(&mut plain, &mut writer).map_err(doing)?;
     writer.flush().map_err(doing)?;
@@ -268,10 +295,7 @@ fn check_packed(
 ) -> Result<()> {
     progress(BackupStep { phase: BackupPhase::Check, done: 0, of: content.bytes })?;
     #[cfg(feature = "compress")]
-    match options.pauses {
-        true => packed::read(file, packed::Resting::new())?,
-        false => packed::read(file, std::io::sink())?,
-    };
+    packed::read(file, std::io::sink(), "check the backup", sum::Rests::new(options.pauses, 2))?;
     let _ = (file, options);
     Ok(())
 }

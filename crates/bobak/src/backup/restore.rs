@@ -1,30 +1,41 @@
 //! Putting a backup back.
 
 use super::kind::Kind;
-use super::{BackupReport, Compression, can_be_built, refuse_existing};
-use crate::{Db, url};
+use super::plain::{self, Found};
+use super::{BackupReport, Checksum, Compression, can_be_built, refuse_existing};
+use crate::archive::{Folder, replay};
+use crate::{Db, Until, url};
 use bobak_core::memory::Memory;
 use bobak_core::{Aside, BackupContent, Error, ErrorKind, Result};
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How a backup is restored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct RestoreOptions {
     overwrite: bool,
+    changes: Option<(PathBuf, Until)>,
 }
 
 impl RestoreOptions {
-    /// To where nothing is yet.
+    /// To where nothing is yet, as it was at the moment of the backup.
     #[must_use]
     pub const fn new() -> Self {
-        Self { overwrite: false }
+        Self { overwrite: false, changes: None }
     }
 
-    /// Whether a database that is there is replaced, when the backup is found to be whole. Default: it is refused.
+    /// Whether a database that is there is replaced, when the new one is found to be whole. Default: it is refused.
     #[must_use]
     pub const fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
+        self
+    }
+
+    /// Makes the changes of an [`Archive`](crate::Archive)'s folder again, before the database is put in its place: see
+    /// [`Db::replay`].
+    #[must_use]
+    pub fn changes(mut self, folder: impl Into<PathBuf>, until: Until) -> Self {
+        self.changes = Some((folder.into(), until));
         self
     }
 }
@@ -33,13 +44,13 @@ impl Db {
     /// Puts a backup in the place that a URL names, `sqlite:FILE` or `memory:FILE`, and says what is in it.
     ///
     /// The backup is copied beside its place and read there: its checksum, its pages and indexes, the numbers of its
-    /// rows. Only then it is put in place, at once; what fails leaves everything as it was. Nobody may have the database
+    /// rows. Whether it had a [`Checksum`](crate::Checksum) is in the report. Only then it is put in place, at once; what fails leaves everything as it was. Nobody may have the database
     /// open: for SQLite that is looked at.
     ///
     /// # Errors
     /// `Corrupt` for a backup that was cut off, is damaged, or is none; `Conflict` where a database is there;
-    /// `Busy` where somebody has it open; `Unsupported` for another engine's backup and for engines without files;
-    /// `Full`, `ReadOnly`, `Io`, `Config`.
+    /// `Busy` where somebody has it open, and where somebody writes to the backup; `Unsupported` for another engine's backup and for engines without files;
+    /// `Full`, `ReadOnly`, `Io`, `Config`; those of [`replay`](Db::replay).
     pub fn restore(
         backup: impl AsRef<Path>,
         url: &str,
@@ -53,30 +64,23 @@ impl Db {
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         refuse_existing(place, options.overwrite)?;
+        let changes =
+            options.changes.as_ref().map(|(folder, until)| (Folder::to_read(folder), *until));
+        if let Some((folder, _)) = &changes {
+            folder.check()?;
+        }
         let aside = Aside::one_of_many(place)?;
-        let report = unpack(backup, aside.path(), Some(&target))?;
-        let checked = Kind::of(aside.path())?;
-        match (&target, checked) {
-            (url::Target::Memory { .. }, Kind::Snapshot) => put(aside)?,
+        let mut report = unpack(backup, aside.path(), Some(&target))?;
+        fits(backup, Kind::of(aside.path())?, &target)?;
+        if let Some((folder, until)) = &changes {
+            let engine = target.open_aside(aside.path())?;
+            report.replayed = Some(replay(&*engine, folder, *until)?);
+            engine.flush()?;
+        }
+        match target {
+            url::Target::Memory { .. } => put(aside)?,
             #[cfg(feature = "sqlite")]
-            (url::Target::Sqlite { builder, .. }, Kind::Sqlite) if builder.has_key() => {
-                let message = "the backup is not encrypted, and the database is to be: restore it \
-                               without a key, and encrypt it then";
-                let _ = (aside, builder);
-                return Err(Error::new(ErrorKind::Unsupported, message));
-            }
-            #[cfg(feature = "sqlite")]
-            (url::Target::Sqlite { builder, .. }, Kind::Sqlite | Kind::Unknown) => {
-                builder.clone().replace(aside, options.overwrite)?;
-            }
-            _ => {
-                let message = format!(
-                    "the backup {} is another engine's: restore it to a file of that, and copy \
-                     its tables",
-                    backup.display()
-                );
-                return Err(Error::new(ErrorKind::Unsupported, message));
-            }
+            url::Target::Sqlite { builder, .. } => builder.replace(aside, options.overwrite)?,
         }
         Ok(report)
     }
@@ -121,6 +125,29 @@ impl Db {
     }
 }
 
+/// Refuses a backup that is not of the engine that is to have it.
+fn fits(backup: &Path, kind: Kind, target: &url::Target) -> Result<()> {
+    match (target, kind) {
+        (url::Target::Memory { .. }, Kind::Snapshot | Kind::Json) => Ok(()),
+        #[cfg(feature = "sqlite")]
+        (url::Target::Sqlite { builder, .. }, Kind::Sqlite) if builder.has_key() => {
+            let message = "the backup is not encrypted, and the database is to be: restore it \
+                           without a key, and encrypt it then";
+            Err(Error::new(ErrorKind::Unsupported, message))
+        }
+        #[cfg(feature = "sqlite")]
+        (url::Target::Sqlite { .. }, Kind::Sqlite | Kind::Unknown) => Ok(()),
+        _ => {
+            let message = format!(
+                "the backup {} is another engine's: restore it to a file of that, and copy its \
+                 tables",
+                backup.display()
+            );
+            Err(Error::new(ErrorKind::Unsupported, message))
+        }
+    }
+}
+
 /// Copies a backup to a new file, decompressed, and checks it there.
 fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<BackupReport> {
     let kind = Kind::of(backup)?;
@@ -137,30 +164,46 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
         _ => Compression::None,
     };
     can_be_built(compression)?;
-    let noted = match compression {
+    let found = match compression {
         #[cfg(feature = "compress")]
-        Compression::Zstd | Compression::Gzip => Some(super::packed::read(backup, &mut file)?),
-        _ => {
-            std::io::copy(&mut File::open(backup).map_err(read)?, &mut file).map_err(doing)?;
-            None
+        Compression::Zstd | Compression::Gzip => {
+            let writing = format!("write {}", to.display());
+            let rests = super::sum::Rests::new(false, 0);
+            let noted = super::packed::read(backup, &mut file, &writing, rests)?;
+            Found { checksum: Checksum::Same, bytes: noted.bytes, noted: Some(noted) }
         }
+        _ => plain::read(backup, to, &mut file)?,
     };
     drop(file);
-    let checked = check(to, target).map_err(|error| in_backup(error, backup, to))?;
-    let compared =
-        noted.as_ref().is_some_and(|noted: &BackupContent| noted.tables == checked.tables);
-    if noted.is_some() && !compared {
-        let message =
-            format!("the backup {} has other rows than are noted in it", backup.display());
-        return Err(Error::new(ErrorKind::Corrupt, message));
+    let checked = check(to, target).map_err(|error| match error.kind() {
+        // A wrong key gives pages that can't be read, as wrong bytes do.
+        ErrorKind::Denied if found.checksum == Checksum::Outdated => {
+            let message = "its first page is damaged, or was written with another key";
+            in_backup(Error::new(ErrorKind::Corrupt, message).with_source(error), backup, to)
+        }
+        _ => in_backup(error, backup, to),
+    })?;
+    let wrong = |what: &str| {
+        let message = format!("the backup {} {what}", backup.display());
+        Error::new(ErrorKind::Corrupt, message)
+    };
+    if found.bytes != checked.bytes {
+        return Err(wrong(
+            "is not as long as its pages: it was cut off, or something was added to it",
+        ));
     }
-    Ok(BackupReport::new(BackupContent { compared, ..checked }, stored, compression))
+    let compared = found.noted.is_some();
+    if found.noted.is_some_and(|noted| noted.tables != checked.tables) {
+        return Err(wrong("has other rows than are noted in it"));
+    }
+    let report = BackupReport::new(BackupContent { compared, ..checked }, stored, compression);
+    Ok(BackupReport { checksum: found.checksum, ..report })
 }
 
 /// Reads a plain backup.
 fn check(file: &Path, target: Option<&url::Target>) -> Result<BackupContent> {
-    match Kind::of(file)? {
-        Kind::Snapshot => Memory::check_file(file),
+    let checked = match Kind::of(file)? {
+        Kind::Snapshot | Kind::Json => return Memory::check_file(file),
         #[cfg(feature = "sqlite")]
         Kind::Unknown if target.is_some_and(url::Target::has_key) => match target {
             Some(url::Target::Sqlite { builder, .. }) => builder.clone().check_file(file),
@@ -170,9 +213,16 @@ fn check(file: &Path, target: Option<&url::Target>) -> Result<BackupContent> {
         Kind::Sqlite => bobak_sqlite::Sqlite::builder().check_file(file),
         _ => {
             let _ = target;
-            Err(foreign())
+            return Err(foreign());
         }
+    };
+    for ending in ["-wal", "-shm"] {
+        // Where somebody made it a database with a log, an empty one was made to read it.
+        let mut log = file.as_os_str().to_owned();
+        log.push(ending);
+        let _ = fs::remove_file(log);
     }
+    checked
 }
 
 fn foreign() -> Error {
@@ -181,7 +231,7 @@ fn foreign() -> Error {
 }
 
 /// The copy has a name that nobody knows: the error names the backup.
-fn in_backup(error: Error, backup: &Path, copy: &Path) -> Error {
+pub(super) fn in_backup(error: Error, backup: &Path, copy: &Path) -> Error {
     let copy = copy.display().to_string();
     let said = error.message().strip_prefix(&copy).and_then(|said| said.strip_prefix(": "));
     let said = said.unwrap_or(error.message()).replace(&copy, &backup.display().to_string());

@@ -1,37 +1,71 @@
-//! What stands behind a compressed backup: the length and the checksum of the database, and the numbers of its rows.
+//! What stands behind a backup: the length and the checksum of the database, and the numbers of its rows.
 //!
-//! It is where the tools of its format pass over it: `docs/backup.md`.
+//! It is where others pass over it, SQLite or the tools of a compressed format: `docs/backup.md`.
 
 use bobak_core::{BackupContent, Error, ErrorKind, Result};
 
 /// The last bytes of a trailer.
 const END: &[u8; 8] = b"BOBAKBAK";
-const VERSION: u16 = 1;
+/// Behind compressed databases.
+const PACKED: u16 = 1;
+/// Behind databases as they are.
+const PLAIN: u16 = 2;
+/// A flag: the numbers of rows were compared.
+const COMPARED: u16 = 1;
+/// A flag: the database is encrypted.
+const ENCRYPTED: u16 = 2;
 /// The length of the body, its checksum, and [`END`].
 pub(super) const FOOTER: usize = 16;
+/// No body is longer: millions of tables.
+const LONGEST: usize = 64 << 20;
 
 /// The content of a trailer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Trailer {
+    /// What is in the database. Of an encrypted one the tables are left out: their names are nobody's business.
     pub content: BackupContent,
     /// CRC-32 of the database.
     pub checksum: u32,
+    /// What it stands behind.
+    pub behind: Behind,
+}
+
+/// What a trailer stands behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// A compressed database.
+    Packed,
+    /// An SQLite file; its change counter, which says whether it was written to since.
+    Plain { changes: u32 },
+    /// An encrypted SQLite file.
+    Encrypted,
 }
 
 impl Trailer {
-    /// Its bytes: body and footer.
-    pub(super) fn encode(&self) -> Vec<u8> {
+    /// Its bytes: body and footer, with zeros between them so that it is of whole pages of this size.
+    pub(super) fn encode(&self, page: usize) -> Vec<u8> {
+        let (version, encrypted, changes) = match self.behind {
+            Behind::Packed => (PACKED, 0, None),
+            Behind::Plain { changes } => (PLAIN, 0, Some(changes)),
+            Behind::Encrypted => (PLAIN, ENCRYPTED, Some(0)),
+        };
+        let tables = if encrypted == 0 { &self.content.tables[..] } else { &[] };
         let mut body = Vec::new();
-        body.extend(VERSION.to_le_bytes());
-        body.extend(u16::from(self.content.compared).to_le_bytes());
+        body.extend(version.to_le_bytes());
+        body.extend((u16::from(self.content.compared) | encrypted).to_le_bytes());
         body.extend(self.checksum.to_le_bytes());
         body.extend(self.content.bytes.to_le_bytes());
-        body.extend(count(self.content.tables.len()));
-        for (name, rows) in &self.content.tables {
+        if let Some(changes) = changes {
+            body.extend(changes.to_le_bytes());
+        }
+        body.extend(count(tables.len()));
+        for (name, rows) in tables {
             body.extend(count(name.len()));
             body.extend(name.as_bytes());
             body.extend(rows.to_le_bytes());
         }
+        let length = body.len() + FOOTER;
+        body.resize(length.next_multiple_of(page.max(1)) - FOOTER, 0);
         let footer = [count(body.len()), crc32fast::hash(&body).to_le_bytes()].concat();
         body.extend(footer);
         body.extend(END);
@@ -42,7 +76,7 @@ impl Trailer {
     pub(super) fn body_length(footer: &[u8; FOOTER]) -> Option<usize> {
         let (length, rest) = footer.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-        rest.ends_with(END).then_some(length)
+        (rest.ends_with(END) && length <= LONGEST).then_some(length)
     }
 
     /// Reads body and footer.
@@ -57,23 +91,29 @@ impl Trailer {
         }
         let mut rest = body;
         let version = u16::from_le_bytes(take(&mut rest)?);
-        if version != VERSION {
+        if !matches!(version, PACKED | PLAIN) {
             let message = format!("the backup is of version {version}: a newer Bobak made it");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let compared = u16::from_le_bytes(take(&mut rest)?) & 1 == 1;
+        let flags = u16::from_le_bytes(take(&mut rest)?);
         let checksum = u32::from_le_bytes(take(&mut rest)?);
         let bytes = u64::from_le_bytes(take(&mut rest)?);
+        let behind = match (version, flags & ENCRYPTED) {
+            (PACKED, _) => Behind::Packed,
+            (_, 0) => Behind::Plain { changes: u32::from_le_bytes(take(&mut rest)?) },
+            _ => take::<4>(&mut rest).map(|_| Behind::Encrypted)?,
+        };
         let mut tables = Vec::new();
         for _ in 0..u32::from_le_bytes(take(&mut rest)?) {
             let length = u32::from_le_bytes(take(&mut rest)?);
             let length = usize::try_from(length).map_err(|_| damaged())?;
-            let (name, behind) = rest.split_at_checked(length).ok_or_else(damaged)?;
-            rest = behind;
+            let (name, after) = rest.split_at_checked(length).ok_or_else(damaged)?;
+            rest = after;
             let name = std::str::from_utf8(name).map_err(|_| damaged())?;
             tables.push((name.to_owned(), u64::from_le_bytes(take(&mut rest)?)));
         }
-        Ok(Self { content: BackupContent { tables, compared, bytes }, checksum })
+        let content = BackupContent { tables, compared: flags & COMPARED != 0, bytes };
+        Ok(Self { content, checksum, behind })
     }
 }
 
@@ -99,19 +139,30 @@ mod tests {
     #[test]
     fn every_flipped_bit_is_found() {
         let tables = vec![("a".to_owned(), 7), ("ü".to_owned(), u64::MAX)];
-        let content = BackupContent { tables, compared: true, bytes: 4096 };
-        let trailer = Trailer { content, checksum: 0xdead_beef };
-        let bytes = trailer.encode();
-        assert_eq!(Trailer::decode(&bytes).unwrap(), trailer);
-        let footer = bytes.last_chunk().unwrap();
-        assert_eq!(Trailer::body_length(footer), Some(bytes.len() - FOOTER));
-        for bit in 0..bytes.len() * 8 {
-            let mut wrong = bytes.clone();
-            wrong[bit / 8] ^= 1 << (bit % 8);
-            let footer = wrong.last_chunk().unwrap();
-            let length = Trailer::body_length(footer);
-            let found = length != Some(bytes.len() - FOOTER) || Trailer::decode(&wrong).is_err();
-            assert!(found, "bit {bit}");
+        for behind in [Behind::Packed, Behind::Plain { changes: 77 }, Behind::Encrypted] {
+            let tables = if behind == Behind::Encrypted { Vec::new() } else { tables.clone() };
+            let content = BackupContent { tables, compared: true, bytes: 4096 };
+            let trailer = Trailer { content, checksum: 0xdead_beef, behind };
+            let bytes = trailer.encode(if behind == Behind::Packed { 1 } else { 512 });
+            assert_eq!(bytes.len() == 512, behind != Behind::Packed);
+            assert_eq!(Trailer::decode(&bytes).unwrap(), trailer);
+            let footer = bytes.last_chunk().unwrap();
+            assert_eq!(Trailer::body_length(footer), Some(bytes.len() - FOOTER));
+            for bit in 0..bytes.len() * 8 {
+                let mut wrong = bytes.clone();
+                wrong[bit / 8] ^= 1 << (bit % 8);
+                let length = Trailer::body_length(wrong.last_chunk().unwrap());
+                let found =
+                    length != Some(bytes.len() - FOOTER) || Trailer::decode(&wrong).is_err();
+                assert!(found, "bit {bit}");
+            }
         }
+    }
+
+    #[test]
+    fn names_of_an_encrypted_database_are_left_out() {
+        let content = BackupContent { tables: vec![("a".into(), 7)], compared: true, bytes: 1 };
+        let trailer = Trailer { content, checksum: 1, behind: Behind::Encrypted };
+        assert_eq!(Trailer::decode(&trailer.encode(1)).unwrap().content.tables, []);
     }
 }

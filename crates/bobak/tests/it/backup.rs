@@ -1,6 +1,6 @@
 //! Backups of databases that are being written.
 
-use bobak::{BackupOptions, BackupPhase, Compression, RestoreOptions, prelude::*};
+use bobak::{BackupOptions, BackupPhase, Checksum, Compression, RestoreOptions, prelude::*};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -126,7 +126,8 @@ fn compressed_and_restored() {
         db.backup_to(&mut piped, &options, |_| Ok(())).unwrap();
         assert_eq!(piped.len() as u64, stored);
         let checked = Db::check_backup(&file).unwrap();
-        assert_eq!((checked.tables, checked.compared), (report.tables, packs));
+        assert_eq!((checked.tables, checked.compared), (report.tables, true));
+        assert_eq!((checked.checksum, checked.bytes), (Checksum::Same, report.bytes));
         let place = url(&folder.path().join(format!("{compression:?}.db")), "");
         Db::restore(&file, &place, &RestoreOptions::new()).unwrap();
         check(&place);
@@ -180,25 +181,116 @@ fn damaged_backups_are_refused() {
     assert_eq!(names.len(), 2, "{names:?}");
 }
 
+/// The number of bytes of a file's pages, as its head has it.
+fn pages(file: &[u8]) -> usize {
+    let number = |at: usize| u32::from_be_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    number(28) * 4096
+}
+
+/// A plain backup is a database with a checksum behind it: any changed byte, any cut, and whatever is added, is found.
 #[test]
 fn plain_backups_are_checked() {
     let folder = tempfile::tempdir().unwrap();
     let db = open("sqlite::memory:");
     fill(&db);
     let file = folder.path().join("backup.db");
-    db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
+    let to = folder.path().join("app.db");
+    let report = db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
     let good = fs::read(&file).unwrap();
-    // A page of an index, and a cut between two pages.
-    let mut wrong = good.clone();
-    let page = wrong.len() - 4096;
-    wrong[page..page + 400].fill(0xee);
-    for bytes in [&wrong[..], &good[..good.len() - 8192], &good[..70], b""] {
+    assert_eq!((report.bytes, report.stored), (pages(&good) as u64, good.len() as u64));
+    assert_eq!(Db::check_backup(&file).unwrap(), report);
+    assert_eq!((report.checksum, report.compared), (Checksum::Same, true));
+    let refused = |bytes: &[u8], what: &str| {
         fs::write(&file, bytes).unwrap();
-        let to = folder.path().join("app.db");
         let error = Db::restore(&file, &url(&to, ""), &RestoreOptions::new()).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
-        assert!(!to.exists());
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
+        assert!(error.message().contains("backup.db") && !to.exists(), "{what}: {error}");
+    };
+    let (head, end) = (0..100, good.len() - 4096..good.len());
+    for at in (0..good.len()).step_by(971).chain(head).chain(end.step_by(7)) {
+        let mut wrong = good.clone();
+        wrong[at] ^= 0x10;
+        refused(&wrong, &format!("byte {at}"));
     }
+    let plain = &good[..pages(&good)];
+    for cut in [0, 1, 70, 100, 4096, plain.len() - 1, plain.len() + 1, good.len() - 1] {
+        refused(&good[..cut], &format!("cut to {cut}"));
+    }
+    // A page of an index, where there is no checksum, and lengths that are not those of the pages.
+    let mut wrong = plain.to_vec();
+    wrong[plain.len() - 4096..][..400].fill(0xee);
+    refused(&wrong, "a page");
+    for bytes in [&good[..], plain] {
+        refused(&[bytes, b"x"].concat(), "a byte more");
+        refused(&[bytes, &[0; 4096][..]].concat(), "a page more");
+        refused(&[bytes, bytes].concat(), "twice");
+    }
+    // As older versions made them.
+    fs::write(&file, plain).unwrap();
+    let old = Db::restore(&file, &url(&to, ""), &RestoreOptions::new()).unwrap();
+    assert_eq!((old.checksum, old.compared), (Checksum::Missing, false));
+    check(&url(&to, ""));
+}
+
+/// It opens, and takes writes, in every mode; and then it says of itself that it was written to.
+#[test]
+fn a_plain_backup_stays_a_database() {
+    for settings in ["", "?journal=delete", "?journal=persist", "?journal=off&locking=exclusive"] {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open("sqlite::memory:");
+        fill(&db);
+        let (file, to) = (folder.path().join("backup.db"), folder.path().join("restored.db"));
+        db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
+        check(&url(&file, "?mode=ro&journal=delete"));
+        assert_eq!(Db::check_backup(&file).unwrap().checksum, Checksum::Same, "it was only read");
+        let sound = |file: &Path, sum: &[Checksum]| {
+            let report = Db::check_backup(file).unwrap();
+            assert!(sum.contains(&report.checksum), "{settings}: {report:?}");
+            report.rows()
+        };
+        let write = |sql: &str| {
+            let db = Db::open(&url(&file, settings)).unwrap();
+            db.execute(sql, ()).unwrap();
+            assert_eq!(db.sql::<String>("PRAGMA integrity_check", ()).unwrap(), ["ok"]);
+        };
+        write("UPDATE account SET balance = 7 WHERE id = 3");
+        let since = [Checksum::Outdated, Checksum::Missing];
+        assert_eq!(sound(&file, &since), ACCOUNTS as u64, "{settings}");
+        write("INSERT INTO account (balance, name) SELECT 1, 'more ' || name FROM account");
+        assert_eq!(sound(&file, &since), 2 * ACCOUNTS as u64, "{settings}");
+        write("DELETE FROM account WHERE id > 3");
+        write("VACUUM");
+        assert_eq!(sound(&file, &[Checksum::Missing]), 3, "{settings}");
+        Db::restore(&file, &url(&to, ""), &RestoreOptions::new()).unwrap();
+        let restored = Db::open(&url(&to, "")).unwrap();
+        let balances = restored.sql::<i64>("SELECT balance FROM account", ()).unwrap();
+        assert_eq!(balances, [100, 100, 7]);
+        drop(restored);
+        let mut names: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.retain(|name| !name.to_string_lossy().ends_with("-journal"));
+        names.sort();
+        assert_eq!(names, ["backup.db", "restored.db"], "{settings}");
+    }
+}
+
+/// One that is being written has a part of it elsewhere.
+#[test]
+fn a_backup_that_somebody_writes_to_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup.db");
+    let db = open("sqlite::memory:");
+    fill(&db);
+    db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
+    let other = Db::open(&url(&file, "")).unwrap();
+    other.execute("DELETE FROM account WHERE id > 7", ()).unwrap();
+    let error = Db::check_backup(&file).unwrap_err();
+    assert!(
+        error.kind() == ErrorKind::Busy && error.message().contains("backup.db-wal"),
+        "{error}"
+    );
+    drop(other);
+    assert_eq!(Db::check_backup(&file).unwrap().rows(), 7);
 }
 
 #[test]
@@ -310,6 +402,14 @@ fn the_memory_engine() {
     let error = db.backup(&own, &BackupOptions::new().overwrite(true), |_| Ok(()));
     assert!(error.is_ok() || error.unwrap_err().kind() == ErrorKind::Misuse);
     let again = format!("memory:{}", folder.path().join("again").display());
+    let good = fs::read(&file).unwrap();
+    for wrong in [[&good[..], b"x"].concat(), [&good[..], &good].concat()] {
+        fs::write(&file, wrong).unwrap();
+        let error = Db::check_backup(&file).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    }
+    fs::write(&file, good).unwrap();
+    assert_eq!(Db::check_backup(&file).unwrap().checksum, Checksum::Same);
     Db::restore(&file, &again, &RestoreOptions::new()).unwrap();
     let accounts = open(&again).table::<Account>().unwrap().count(Query::all()).unwrap();
     assert_eq!(accounts, ACCOUNTS as u64);
@@ -398,7 +498,7 @@ fn make_fixtures() {
     db.execute("DELETE FROM account WHERE id > 40", ()).unwrap();
     db.execute("VACUUM", ()).unwrap();
     for (name, compression) in [
-        ("backup.db", Compression::None),
+        ("summed.db", Compression::None),
         ("backup.db.zst", Compression::Zstd),
         ("backup.db.gz", Compression::Gzip),
     ] {
@@ -412,14 +512,21 @@ fn old_backups_are_restored() {
     let mut files = 0;
     for version in fs::read_dir(FIXTURES).unwrap().map(|entry| entry.unwrap().path()) {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["backup.db", "backup.db.zst", "backup.db.gz"] {
+        // Plain ones had no checksum at first.
+        for (name, checksum) in [
+            ("backup.db", Checksum::Missing),
+            ("summed.db", Checksum::Same),
+            ("backup.db.zst", Checksum::Same),
+            ("backup.db.gz", Checksum::Same),
+        ] {
             let file = version.join(name);
-            if !file.exists() || !cfg!(feature = "compress") && name != "backup.db" {
+            if !file.exists() || !cfg!(feature = "compress") && !name.ends_with(".db") {
                 continue;
             }
             let place = url(&folder.path().join(name), "");
             let report = Db::restore(&file, &place, &RestoreOptions::new()).unwrap();
             assert_eq!(report.tables, [("account".to_owned(), 40)], "{}", file.display());
+            assert_eq!(report.checksum, checksum, "{}", file.display());
             let accounts = open(&place).table::<Account>().unwrap().list(Query::all()).unwrap();
             let expected = |id| Account { id, balance: 100, name: format!("{id:060}") };
             assert_eq!(accounts, (1..=40).map(expected).collect::<Vec<_>>());

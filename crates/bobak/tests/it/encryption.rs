@@ -6,7 +6,7 @@ mod others;
 mod page_sizes;
 
 use bobak::engine::sqlite::{Key, Sqlite};
-use bobak::{BackupOptions, Compression, RestoreOptions, prelude::*};
+use bobak::{BackupOptions, Checksum, Compression, RestoreOptions, prelude::*};
 use bobak_testkit::crash::marks;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -359,10 +359,11 @@ fn backups_are_encrypted_too() {
         };
         let report = db.backup(&backup, &BackupOptions::new(), watch).unwrap();
         assert!(report.compared && report.rows() == 400);
-        let bytes = fs::metadata(&backup).unwrap().len();
-        assert_eq!((report.bytes, report.stored), (bytes, bytes));
+        let stored = fs::metadata(&backup).unwrap().len();
+        assert_eq!(report.stored, stored);
+        let bytes = report.bytes;
         assert!(
-            bytes > 20_000 && seen.iter().any(|step| step.done > 0 && step.of == bytes),
+            bytes > 20_000 && bytes < stored && seen.iter().any(|s| s.done > 0 && s.of == bytes),
             "{seen:?}"
         );
         is_nowhere(MARKER, folder.path());
@@ -372,7 +373,9 @@ fn backups_are_encrypted_too() {
         let refused = db.backup(place("packed"), &packed, watch).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Unsupported, "{refused}");
         assert_eq!(db.backup_to(Vec::new(), &packed, watch).unwrap_err().kind(), refused.kind());
-        assert_eq!(count(&open(&backup, key).unwrap()), 400);
+        let opened = place("opened");
+        fs::copy(&backup, &opened).unwrap();
+        assert_eq!(count(&open(&opened, key).unwrap()), 400);
         assert_eq!(Db::check_backup(&backup).unwrap_err().kind(), ErrorKind::Corrupt);
     }
     fs::write(place("password"), "correct horse").unwrap();
@@ -397,6 +400,54 @@ fn backups_are_encrypted_too() {
     Db::restore(&backup, &with("restored.db", "password"), &over).unwrap();
     assert_eq!(count(&open(&place("restored.db"), new()).unwrap()), 400);
     is_nowhere(MARKER, folder.path());
+}
+
+/// An encrypted backup has a checksum too, and names no table in it.
+#[test]
+fn damaged_encrypted_backups_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    fs::write(place("key"), "01".repeat(32)).unwrap();
+    let url = |name: &str| {
+        let (file, key) = (place(name), place("key"));
+        format!("sqlite:{}?key_file={}", file.display(), key.display())
+    };
+    let db = open(&place("app.db"), old()).unwrap();
+    fill(&db, 100);
+    let backup = place("backup");
+    db.backup(&backup, &BackupOptions::new(), |_| Ok(())).unwrap();
+    is_nowhere("secret", folder.path());
+    let check = || Db::check_backup_for(&backup, &url("x.db"));
+    assert_eq!(check().unwrap().checksum, Checksum::Same);
+    let good = fs::read(&backup).unwrap();
+    let plain = &good[..usize::try_from(check().unwrap().bytes).unwrap()];
+    let refused = |bytes: &[u8], what: &str| {
+        fs::write(&backup, bytes).unwrap();
+        let error = Db::restore(&backup, &url("new.db"), &RestoreOptions::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error}");
+        assert!(!place("new.db").exists());
+    };
+    for at in (0..good.len()).step_by(509).chain(0..20).chain((plain.len()..good.len()).step_by(61))
+    {
+        let mut wrong = good.clone();
+        wrong[at] ^= 1;
+        refused(&wrong, &format!("byte {at}"));
+    }
+    for cut in [plain.len() - 1, plain.len() + 1, good.len() - 1] {
+        refused(&good[..cut], &format!("cut to {cut}"));
+    }
+    for bytes in [&good[..], plain] {
+        refused(&[bytes, b"x"].concat(), "a byte more");
+        refused(&[bytes, bytes].concat(), "twice");
+    }
+    fs::write(&backup, plain).unwrap();
+    assert_eq!(check().unwrap().checksum, Checksum::Missing);
+    fs::write(&backup, &good).unwrap();
+    let other = open(&backup, old()).unwrap();
+    other.table::<Secret>().unwrap().set(1, [Secret::TEXT.set("another")]).unwrap();
+    drop(other);
+    let written = check().unwrap();
+    assert!(written.checksum != Checksum::Same && written.rows() == 100, "{written:?}");
 }
 
 /// What a process was told to be committed is there after it was killed.

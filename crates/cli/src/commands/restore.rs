@@ -4,7 +4,7 @@ use super::backup::{explain, sentence};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Screen;
-use bobak::{Archive, Db, RestoreOptions, Until};
+use bobak::{BackupReport, Checksum, Db, RestoreOptions, Until};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -64,32 +64,35 @@ impl Restore {
                     None if nowhere.contains('?') => Db::check_backup_for(&self.backup, &nowhere)?,
                     None => Db::check_backup(&self.backup)?,
                 };
-                screen.note(format_args!("sound: {}", sentence(&report)));
+                screen.note(format_args!("sound: {}{}", sentence(&report), summed(&report)));
                 return Ok(());
             }
         };
+        let mut options = RestoreOptions::new().overwrite(self.overwrite);
         if let Some(folder) = &self.changes {
-            // Before a database that is there is replaced.
-            Archive::check(folder)?;
+            options = options.changes(folder, self.until.unwrap_or(Until::End));
         }
-        let options = RestoreOptions::new().overwrite(self.overwrite);
         let report =
             Db::restore(&self.backup, url, &options).map_err(|error| match error.kind() {
                 bobak::ErrorKind::Config => Error::usage(error.to_string()),
                 _ => explain(error),
             })?;
-        screen.note(format_args!("restored {}", sentence(&report)));
-        self.changes.as_deref().map_or(Ok(()), |folder| self.replay(url, folder, screen))
-    }
-
-    fn replay(&self, url: &str, folder: &Path, screen: &Screen) -> Result<()> {
-        let db = database::open_existing(url)?;
-        let made = db.replay(folder, self.until.unwrap_or(Until::End))?;
-        db.flush()?;
-        let when = made.at.map(|at| format!(", made at {at}")).unwrap_or_default();
-        let (changes, place) = (made.changes, made.place);
-        screen.note(format_args!("made {changes} changes again, up to {place}{when}"));
+        screen.note(format_args!("restored {}{}", sentence(&report), summed(&report)));
+        if let Some(made) = &report.replayed {
+            let when = made.at.map(|at| format!(", made at {at}")).unwrap_or_default();
+            let (changes, place) = (made.changes, made.place);
+            screen.note(format_args!("made {changes} changes again, up to {place}{when}"));
+        }
         Ok(())
+    }
+}
+
+/// What is to be said where no checksum was compared.
+fn summed(report: &BackupReport) -> &'static str {
+    match report.checksum {
+        Checksum::Same => "",
+        Checksum::Outdated => "; not summed: it was written to after it was made",
+        _ => "; not summed: an older version made it, or it was written to since",
     }
 }
 

@@ -91,12 +91,33 @@ fn what_can_not_be() {
     bytes[100] ^= 4;
     program.file("flipped.zst", &bytes);
     program.file("foreign", "hello");
-    for (file, sentence) in
-        [("cut.zst", "cut off"), ("flipped.zst", "damaged"), ("foreign", "no backup")]
-    {
+    program.ok(&["backup", "sqlite:app.db", "good.db"]);
+    let good = fs::read(program.path("good.db")).unwrap();
+    let text = good.windows(6).position(|bytes| bytes == b"item 3").unwrap();
+    let mut bytes = good.clone();
+    bytes[text + 5] = b'8';
+    program.file("flipped.db", &bytes);
+    program.file("cut.db", &good[..good.len() - 1]);
+    program.file("twice.db", [&good[..], &good].concat());
+    for (file, sentence) in [
+        ("cut.zst", "cut off"),
+        ("flipped.zst", "damaged"),
+        ("foreign", "no backup"),
+        ("flipped.db", "checksum is another"),
+        ("cut.db", "cut off"),
+        ("twice.db", "its end is damaged"),
+    ] {
         program.fails(1, sentence, &["restore", "--check", file]);
         program.fails(1, sentence, &["restore", file, "sqlite:app.db", "--overwrite"]);
         assert!(rows(&program, "sqlite:app.db").contains('5'));
+    }
+    // What has no checksum is put back, and that is said.
+    program.file("old.db", &good[..8192]);
+    for command in
+        [&["restore", "--check", "old.db"][..], &["restore", "old.db", "sqlite:old-app.db"]]
+    {
+        let run = program.run(command);
+        assert!(run.code == 0 && run.err.contains("not summed"), "{}", run.err);
     }
     program.fails(1, "is no file", &["restore", "good.zst", "sqlite::memory:"]);
     program.fails(2, "", &["restore", "good.zst"]);

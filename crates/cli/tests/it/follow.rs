@@ -63,4 +63,13 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
     program.fails(2, "no moment like", &[&restore[..], &["--until", "noon"]].concat());
     let nowhere = ["restore", "backup.db", "sqlite:x.db", "--changes", "nowhere"];
     program.fails(1, "nowhere", &nowhere);
+    // What can't be reached leaves what is there.
+    let over = ["restore", "backup.db", "sqlite:app.db", "--overwrite", "--changes", "changes"];
+    program.ok(&["query", "sqlite:app.db", "INSERT INTO airlines VALUES ('XX', 'here')"]);
+    program.ok(&["query", "sqlite:app.db", "DELETE FROM airlines WHERE carrier <> 'XX'"]);
+    program.ok(&["query", "sqlite:backup.db", "UPDATE airlines SET name = 'first'"]);
+    let moment = ["--until", "2020-01-01T00:00:00Z"];
+    program.fails(1, "of a later moment", &[&over[..], &moment].concat());
+    let there = program.ok(&["export", "sqlite:app.db", "--table", "airlines"]);
+    assert!(there.contains("XX") && there.lines().count() == 2, "{there}");
 }

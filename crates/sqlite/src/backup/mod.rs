@@ -57,7 +57,8 @@ impl Inner {
         let target = open_target(file, settings)?;
         let copying = Copying::begin(source, target, settings.busy_timeout)?;
         let smooth = settings.vfs.is_none().then_some(file);
-        let (counts, page_size) = copying.run(Pace::new(pauses), smooth, watch)?;
+        let copied = copying.run(Pace::new(pauses), smooth, watch);
+        let (counts, page_size) = copied.map_err(|error| full(error, place))?;
         watch(BackupStep { phase: BackupPhase::Check, done: 0, of: page_size })?;
         let content = check_file(file, settings, pauses)?;
         match counts {
@@ -68,6 +69,15 @@ impl Inner {
             counts => Ok(BackupContent { compared: counts.is_some(), ..content }),
         }
     }
+}
+
+/// Only what is written gets full, and that is the backup.
+fn full(error: Error, place: &Path) -> Error {
+    if error.kind() != ErrorKind::Full {
+        return error;
+    }
+    let message = format!("could not write the backup {}: {}", place.display(), error.message());
+    Error::new(ErrorKind::Full, message).with_source(error)
 }
 
 /// Refuses to put a backup where the database itself is.
