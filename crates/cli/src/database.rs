@@ -1,6 +1,8 @@
 //! The database that a command works on, and what commands ask of it.
 
 use crate::error::{Error, Result};
+use crate::output::Screen;
+use bobak::feed::TrackOptions;
 use bobak::{Db, DynTable, Row, TableSchema};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -160,6 +162,21 @@ pub fn tables(db: &Db, wanted: &[String]) -> Result<Vec<TableSchema>> {
     };
     tables.retain(is_wanted);
     Ok(tables)
+}
+
+/// Has tables tracked from now on that are not yet; all where none is named.
+///
+/// # Errors
+/// A name that no table has; a table that can't be tracked.
+pub fn track(db: &Db, wanted: &[String], screen: &Screen) -> Result<()> {
+    let tracked = db.tracked_tables()?;
+    for table in tables(db, wanted)? {
+        if !tracked.iter().any(|name| name.eq_ignore_ascii_case(table.name())) {
+            db.track_table(table.name(), TrackOptions::new())?;
+            screen.note(format_args!("{} is tracked from now on", table.name()));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,24 +3,38 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use bobak_testkit::crash::{Tally, marks};
 
 use super::report::CrashRow;
 use super::store::{Store, find};
+use super::together;
 use crate::lane::Failure;
 
-/// Writes to a store in a folder, a numbered commit after the other, and says each number on a line
-/// of its own once the commit is acknowledged; until it is killed, or nobody listens.
+/// Writes to a store in a folder, a numbered commit after the other, and says each on a line of its own once it is
+/// acknowledged, the number of its thread and its own; until it is killed, or nobody listens.
 ///
 /// # Errors
 /// Where nothing is called so, and those of the engine.
-pub fn write_until_killed(store: &str, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn write_until_killed(
+    store: &str,
+    folder: &Path,
+    out: &mut (dyn Write + Send),
+) -> Result<(), Failure> {
     let store = find(store)?;
     let engine = store.open(folder)?;
-    let mut say = |number| writeln!(out, "{number}").and_then(|()| out.flush()).is_ok();
-    Ok(marks::write(&*engine, store.is_flushed(), &mut say)?)
+    let out = Mutex::new(out);
+    let say = |thread: usize, number: u64| {
+        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+        writeln!(out, "{thread} {number}").and_then(|()| out.flush()).is_ok()
+    };
+    match store.threads() {
+        Some(threads) => together::write(&*engine, threads, &say)?,
+        None => marks::write(&*engine, store.is_flushed(), &mut |number| say(0, number))?,
+    }
+    Ok(())
 }
 
 /// Kills so many processes.
@@ -36,21 +50,28 @@ pub(super) fn row(
 ) -> Result<CrashRow, Failure> {
     let mut tally = Tally::default();
     let mut broken = None;
+    let mut took = Duration::ZERO;
     for number in 0..kills {
         tell(1);
         let folder = tempfile::tempdir_in(folder)?;
-        let acknowledged = kill(store, number, folder.path(), writer)?;
+        let said = kill(store, number, folder.path(), writer)?;
+        let acknowledged = said.last.iter().sum::<u64>();
         let found = store.open(folder.path()).map_err(|error| error.to_string());
-        let found = found.and_then(|engine| marks::read(&*engine));
+        let found = found.and_then(|engine| match store.threads() {
+            Some(threads) => together::read(&*engine, threads),
+            None => marks::read(&*engine).map(|last| vec![last]),
+        });
         tally.crashes += 1;
         tally.acknowledged += acknowledged;
+        took += said.took;
         match found {
             Ok(there) => {
-                let lost = acknowledged.saturating_sub(there);
+                let each = || said.last.iter().zip(&there);
+                let lost = each().map(|(said, there)| said.saturating_sub(*there)).sum::<u64>();
                 tally.lost += lost;
                 tally.with_loss += u64::from(lost > 0);
-                if there > acknowledged + 1 {
-                    broken = Some(format!("{there} commits are there, {acknowledged} were said"));
+                if let Some((said, there)) = each().find(|(said, there)| **there > **said + 1) {
+                    broken = Some(format!("{there} commits are there, {said} were said"));
                 }
             }
             Err(what) => {
@@ -61,17 +82,26 @@ pub(super) fn row(
             }
         }
     }
-    Ok(CrashRow::new(store.name(), "killed", tally, store.killed(), broken))
+    let rate = (!took.is_zero()).then(|| tally.acknowledged as f64 / took.as_secs_f64());
+    Ok(CrashRow::new(store.name(), "killed", tally, store.killed(), rate, broken))
 }
 
-/// Starts a writer and kills it; gives the number of its last acknowledged commit. The moment is
-/// another for each number, from its first commit to its hundreds.
+/// What a process has said before it was killed.
+struct Said {
+    /// The number of each thread's last acknowledged commit.
+    last: Vec<u64>,
+    /// How long it wrote.
+    took: Duration,
+}
+
+/// Starts a writer and kills it. The moment is another for each number, from its first commit to its
+/// hundreds.
 fn kill(
     store: &Store,
     number: u64,
     folder: &Path,
     writer: &dyn Fn() -> Command,
-) -> Result<u64, Failure> {
+) -> Result<Said, Failure> {
     let mut child = writer()
         .arg(store.name())
         .arg(folder)
@@ -81,18 +111,31 @@ fn kill(
         .map_err(|error| Failure::from(error).during("start the process that is killed"))?;
     let output = child.stdout.take().ok_or_else(|| Failure::new("its output is not piped"))?;
     let lines = BufReader::new(output).lines().map_while(Result::ok);
-    let mut said = lines.filter_map(|line| line.parse::<u64>().ok());
+    let mut said = lines.filter_map(|line| {
+        let (thread, number) = line.split_once(' ')?;
+        Some((thread.parse::<usize>().ok()?, number.parse::<u64>().ok()?))
+    });
+    let begun = said.next();
+    let started = Instant::now();
+    let mut last = vec![0; store.threads().unwrap_or(1)];
+    let mut note = |(thread, number)| {
+        if let Some(last) = last.get_mut(thread) {
+            *last = number;
+        }
+    };
     let commits = usize::try_from(number * 37 % 149).unwrap_or(0);
-    let before = said.by_ref().take(commits + 1).last();
+    said.by_ref().take(commits).for_each(&mut note);
     std::thread::sleep(Duration::from_micros(number * 613 % 2_500));
     child.kill()?;
+    let took = started.elapsed();
     // What it said before it died counts too.
-    let last = said.last().or(before);
+    said.for_each(note);
     child.wait()?;
-    last.ok_or_else(|| {
-        Failure::new(format!(
+    match begun {
+        Some(_) => Ok(Said { last, took }),
+        None => Err(Failure::new(format!(
             "the process that is to be killed has written nothing to {}",
             store.name()
-        ))
-    })
+        ))),
+    }
 }

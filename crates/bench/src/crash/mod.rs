@@ -5,12 +5,13 @@
 //! below SQLite, on a disk in memory that loses writes which no sync has covered.
 //!
 //! Files in the order a reader meets them: `store` (the ways of keeping a database, and what they
-//! promise), `kill`, `power`, `report`.
+//! promise), `kill`, `together`, `power`, `report`.
 
 mod kill;
 mod power;
 mod report;
 mod store;
+mod together;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -27,13 +27,17 @@ pub(super) fn row(
         // Few pages, so that some are written before the commit.
         let builder = settings.clone().vfs(disk.vfs()).cache_pages(20).readers(1);
         let machine = Powered { disk, builder, loss };
-        // Whatever is lost is counted; what may be is looked at in the end.
-        match crash::run(seed, &machine, Promise::Nothing) {
+        let crashed = match store.threads() {
+            Some(threads) => crash::run_together(seed, threads, &machine, store.powerless()),
+            // Whatever is lost is counted; what may be is looked at in the end.
+            None => crash::run(seed, &machine, Promise::Nothing),
+        };
+        match crashed {
             Ok(more) => tally.add(more),
             Err(what) => broken = Some(what),
         }
     }
-    Ok(CrashRow::new(store.name(), "power cut", tally, store.powerless(), broken))
+    Ok(CrashRow::new(store.name(), "power cut", tally, store.powerless(), None, broken))
 }
 
 struct Powered {

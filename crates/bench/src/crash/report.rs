@@ -29,6 +29,8 @@ pub struct CrashRow {
     pub crashes: u64,
     /// Commits that were acknowledged.
     pub acknowledged: u64,
+    /// How many that were in a second, each said to another process; none where the disk is simulated.
+    pub per_second: Option<f64>,
     /// Of these, those that were there afterwards; of a damaged store none are counted.
     pub survived: u64,
     /// Crashes after which the store was sound: readable, whole, without half a commit.
@@ -43,11 +45,19 @@ pub struct CrashRow {
     pub error: Option<String>,
 }
 
-const HEAD: [&str; 7] =
-    ["after a crash", "crash", "crashes", "acknowledged", "survived", "sound", "promised"];
+const HEAD: [&str; 8] = [
+    "after a crash",
+    "crash",
+    "crashes",
+    "commits/s",
+    "acknowledged",
+    "survived",
+    "sound",
+    "promised",
+];
 
 const READING: &str = "Commits that were acknowledged, and those of them that were there after the \
-    crash. Killed: a real process on a real file; power cut: simulated.";
+    crash. Killed: a real process on a real file, with its rate; power cut: simulated.";
 
 impl CrashReport {
     /// The report for programs: one JSON object, ended by a line feed.
@@ -77,7 +87,7 @@ impl CrashReport {
     #[must_use]
     pub fn to_markdown(&self) -> String {
         let mut text = format!("{}.\n\n{READING}\n\n| {} |\n", self.head(), HEAD.join(" | "));
-        text += "|---|---|--:|--:|--:|--:|---|\n";
+        text += "|---|---|--:|--:|--:|--:|--:|---|\n";
         for row in &self.crashes {
             text += &format!("| {} |\n", row.fields().join(" | "));
         }
@@ -101,6 +111,7 @@ impl CrashRow {
         crash: &'static str,
         tally: Tally,
         promise: Promise,
+        per_second: Option<f64>,
         error: Option<String>,
     ) -> Self {
         let Tally { crashes, acknowledged, lost, with_loss, damaged, .. } = tally;
@@ -116,6 +127,7 @@ impl CrashRow {
             crash,
             crashes,
             acknowledged,
+            per_second,
             survived: acknowledged.saturating_sub(lost),
             sound: crashes.saturating_sub(damaged),
             promise: match promise {
@@ -129,7 +141,7 @@ impl CrashRow {
         }
     }
 
-    fn fields(&self) -> [String; 7] {
+    fn fields(&self) -> [String; 8] {
         let count = |number: u64| format::count(usize::try_from(number).unwrap_or(usize::MAX));
         let sound = match self.sound {
             sound if sound == self.crashes => "always".to_owned(),
@@ -140,6 +152,7 @@ impl CrashRow {
             self.engine.to_owned(),
             self.crash.to_owned(),
             count(self.crashes),
+            self.per_second.map_or_else(String::new, format::rate),
             count(self.acknowledged),
             count(self.survived),
             sound,
@@ -154,7 +167,7 @@ mod tests {
 
     fn row(promise: Promise, lost: u64, with_loss: u64, damaged: u64) -> CrashRow {
         let tally = Tally { crashes: 10, acknowledged: 1_000, lost, with_loss, damaged };
-        CrashRow::new("sqlite file full", "power cut", tally, promise, None)
+        CrashRow::new("sqlite file full", "killed", tally, promise, Some(1_234.5), None)
     }
 
     #[test]
@@ -176,8 +189,8 @@ mod tests {
         };
         let text = report.to_text();
         assert!(text.contains("1,000       993  9 of 10"), "{text}");
-        assert!(text.contains("BROKEN PROMISE: sqlite file full, power cut"), "{text}");
-        let line = "| sqlite file full | power cut | 10 | 1,000 | 993 | 9 of 10 | nothing |";
+        assert!(text.contains("BROKEN PROMISE: sqlite file full, killed"), "{text}");
+        let line = "| sqlite file full | killed | 10 | 1,234 | 1,000 | 993 | 9 of 10 | nothing |";
         assert!(report.to_markdown().contains(line));
         let json: serde_json::Value = serde_json::from_str(&report.to_json().unwrap()).unwrap();
         assert_eq!(json["crashes"][0]["kept"], false);

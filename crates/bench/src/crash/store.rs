@@ -21,25 +21,38 @@ pub struct Store {
 #[derive(Debug)]
 enum Kind {
     Sqlite(JournalMode, Synchronous, Locking),
+    /// The same with so many threads that write at the same time.
+    Together(JournalMode, Synchronous, usize),
     /// The memory engine, flushed after each commit.
     Snapshot,
 }
 
-use JournalMode::{Delete, Truncate, Wal};
+use JournalMode::{Delete, Off, Persist, Truncate, Wal};
 use Locking::{Exclusive, Normal};
 use Promise::{APrefix, AllButTheLast, Everything, Nothing};
 
 /// All of them, in the order of the report; SQLite's as the benchmark names them.
-pub static STORES: [Store; 10] = [
+pub static STORES: [Store; 16] = [
     sqlite("sqlite file wal full", Wal, Synchronous::Full, Normal, Everything),
+    Store {
+        name: "sqlite file wal full 8 threads",
+        kind: Kind::Together(Wal, Synchronous::Full, 8),
+        killed: Everything,
+        powerless: Everything,
+    },
+    sqlite("sqlite file wal full exclusive", Wal, Synchronous::Full, Exclusive, Everything),
     sqlite("sqlite file wal normal", Wal, Synchronous::Normal, Normal, APrefix),
     sqlite("sqlite file wal off", Wal, Synchronous::Off, Normal, Nothing),
     sqlite("sqlite file extra", Delete, Synchronous::Extra, Normal, Everything),
     sqlite("sqlite file full", Delete, Synchronous::Full, Normal, AllButTheLast),
+    sqlite("sqlite file normal", Delete, Synchronous::Normal, Normal, AllButTheLast),
     sqlite("sqlite file truncate full", Truncate, Synchronous::Full, Normal, Everything),
+    sqlite("sqlite file persist full", Persist, Synchronous::Full, Normal, Everything),
     sqlite("sqlite file full exclusive", Delete, Synchronous::Full, Exclusive, Everything),
     sqlite("sqlite file off", Delete, Synchronous::Off, Normal, Nothing),
     sqlite("sqlite file off exclusive", Delete, Synchronous::Off, Exclusive, Nothing),
+    unjournaled("sqlite file journal memory", JournalMode::Memory),
+    unjournaled("sqlite file journal off", Off),
     Store {
         name: "memory snapshot",
         kind: Kind::Snapshot,
@@ -56,6 +69,12 @@ const fn sqlite(
     powerless: Promise,
 ) -> Store {
     Store { name, kind: Kind::Sqlite(journal, synchronous, locking), killed: Everything, powerless }
+}
+
+/// Nothing on the disk undoes half a commit.
+const fn unjournaled(name: &'static str, journal: JournalMode) -> Store {
+    let kind = Kind::Sqlite(journal, Synchronous::Full, Normal);
+    Store { name, kind, killed: Nothing, powerless: Nothing }
 }
 
 /// Reads a comma-separated list of names.
@@ -82,7 +101,7 @@ impl Store {
 
     /// Whether a power cut can be simulated under it.
     pub(super) const fn has_power_cuts(&self) -> bool {
-        matches!(self.kind, Kind::Sqlite(..))
+        !matches!(self.kind, Kind::Snapshot)
     }
 
     /// What is left when its process is killed.
@@ -100,10 +119,20 @@ impl Store {
         matches!(self.kind, Kind::Snapshot)
     }
 
+    /// How many threads write at the same time, where that is what is tried.
+    pub(super) const fn threads(&self) -> Option<usize> {
+        match self.kind {
+            Kind::Together(.., threads) => Some(threads),
+            _ => None,
+        }
+    }
+
     /// SQLite's settings.
     pub(super) fn settings(&self) -> Option<SqliteBuilder> {
-        let Kind::Sqlite(journal, synchronous, locking) = self.kind else {
-            return None;
+        let (journal, synchronous, locking) = match self.kind {
+            Kind::Sqlite(journal, synchronous, locking) => (journal, synchronous, locking),
+            Kind::Together(journal, synchronous, _) => (journal, synchronous, Normal),
+            Kind::Snapshot => return None,
         };
         Some(Sqlite::builder().journal_mode(journal).synchronous(synchronous).locking(locking))
     }

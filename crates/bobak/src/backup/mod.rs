@@ -13,6 +13,7 @@ mod sum;
 mod trailer;
 
 use crate::{Db, Replayed};
+use bobak_core::feed::{FEED, FOLLOW, LOG, TRACKED};
 use bobak_core::{
     Aside, BackupContent, BackupJob, BackupPhase, BackupStep, Engine, Error, ErrorKind, Result,
 };
@@ -127,6 +128,12 @@ impl BackupReport {
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.tables.iter().map(|(_, rows)| rows).sum()
+    }
+
+    /// The tables without those in which Bobak itself keeps the feed of changes.
+    pub fn user_tables(&self) -> impl Iterator<Item = (&str, u64)> {
+        let own = |name: &str| [FEED, TRACKED, FOLLOW].contains(&name) || name.starts_with(LOG);
+        self.tables.iter().map(|(name, rows)| (&**name, *rows)).filter(move |(name, _)| !own(name))
     }
 
     fn new(content: BackupContent, stored: u64, compression: Compression) -> Self {

@@ -170,3 +170,40 @@ impl<W: Write> Write for Counted<W> {
         self.writer.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_that_of_what_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, file) = (folder.path().join("plain"), folder.path().join("packed"));
+        std::fs::write(&plain, [7; 5_000]).unwrap();
+        for compression in [Compression::Zstd, Compression::Gzip] {
+            let options = BackupOptions::new().compression(compression).pauses(false);
+            let content = BackupContent { tables: Vec::new(), compared: false, bytes: 5_000 };
+            let out = File::create(&file).unwrap();
+            write(&plain, out, "write it", &content, &options, &mut |_| Ok(())).unwrap();
+            let error = read(&file, Full, "write app.db", Rests::new(false, 0)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Full);
+            assert!(error.message().starts_with("could not write app.db"), "{error}");
+            let error = write(&plain, Full, "write b.zst", &content, &options, &mut |_| Ok(()));
+            let error = error.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Full);
+            assert!(error.message().starts_with("could not write b.zst"), "{error}");
+        }
+    }
+}

@@ -67,7 +67,7 @@ pub(super) fn read(backup: &Path, to: &Path, writer: &mut File) -> Result<Found>
     let kind = Kind::of(backup)?;
     let trailer = match kind {
         Kind::Sqlite | Kind::Unknown => {
-            trailer(&mut file).map_err(|error| restore::in_backup(error, backup))?
+            trailer(&mut file).map_err(|error| restore::in_backup(error, backup, to))?
         }
         _ => None,
     };

@@ -339,3 +339,47 @@ fn an_archive_keeps_what_it_said_to_have_shipped() {
     }
     assert!(Archive::check(&place).unwrap().files > 2, "several files");
 }
+
+/// Whatever step fails, the folder keeps what it had, and the next step ships the rest: of the archive that failed, and of
+/// one that is opened anew.
+#[test]
+fn a_full_disk_costs_an_archive_a_step() {
+    for (segment_bytes, reopened) in [(1, false), (1 << 20, false), (500, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("changes");
+        let db =
+            Db::builder().track::<Person>(TrackOptions::new()).open("sqlite::memory:").unwrap();
+        db.create_missing_tables().unwrap();
+        let open = || Archive::open(&db, &place).unwrap().segment_bytes(segment_bytes);
+        let mut archive = open();
+        let (mut failures, mut last) = (0, 0);
+        for step in 0..4 {
+            for n in 0..3 {
+                db.table().unwrap().insert(&person(&format!("p{step}.{n}"), 1)).unwrap();
+            }
+            let shipped = archive.place();
+            assert_eq!(shipped, last);
+            fail_step(step, std::io::ErrorKind::StorageFull, || {
+                if let Err(error) = archive.step(Duration::ZERO) {
+                    assert_eq!(error.kind(), ErrorKind::Full, "{error}");
+                    assert!(error.message().contains("changes"), "{error}");
+                    failures += 1;
+                }
+            });
+            assert!(Archive::check(&place).unwrap().to >= shipped);
+            if reopened {
+                drop(archive);
+                archive = open();
+            }
+            while archive.step(Duration::ZERO).unwrap().changes > 0 {}
+            last = db.changes().unwrap().last_id().unwrap();
+            assert_eq!((archive.place(), Archive::check(&place).unwrap().to), (last, last));
+        }
+        assert!(failures > 0);
+        drop(archive);
+        let restored = Db::builder().track::<Person>(TrackOptions::new());
+        let restored = restored.open("sqlite::memory:").unwrap();
+        restored.create_missing_tables().unwrap();
+        assert_eq!(restored.replay(&place, Until::End).unwrap().changes, last);
+    }
+}

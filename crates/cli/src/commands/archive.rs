@@ -3,7 +3,7 @@
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Screen;
-use bobak::Archive;
+use bobak::{Archive, ErrorKind};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Write the changes of a database's tracked tables to a folder as they commit.
 ///
 /// With a backup that was taken since the folder was begun they give the database as it was at any moment after it:
-/// see `bobak restore --until`. Tables are tracked by their program, or by `bobak follow --track`.
+/// see `bobak restore --until`. Tables are tracked by their program, or by --track.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ArchiveChanges {
@@ -22,6 +22,10 @@ pub struct ArchiveChanges {
     /// The folder; it is made if it is not there
     #[arg(value_name = "FOLDER", required_unless_present = "check")]
     folder: Option<PathBuf>,
+
+    /// Write down every change of this table from now on; may be repeated
+    #[arg(long, value_name = "TABLE", conflicts_with = "check")]
+    track: Vec<String>,
 
     /// End when the folder has all that there is
     #[arg(long)]
@@ -39,6 +43,7 @@ pub struct ArchiveChanges {
 const EXAMPLES: &str = "\
 Examples:
   bobak archive sqlite:app.db /mnt/backups/app.changes
+  bobak archive sqlite:app.db /mnt/backups/app.changes --track invoice --track line
   bobak backup sqlite:app.db /mnt/backups/app.db.zst
   bobak restore /mnt/backups/app.db.zst sqlite:app.db --changes /mnt/backups/app.changes --until 2026-11-22T04:00:00Z
   bobak archive --check /mnt/backups/app.changes";
@@ -67,11 +72,23 @@ impl ArchiveChanges {
             return Err(Error::usage("name a database and a folder"));
         };
         refuse_plain(url, self.plain, "--plain")?;
-        let db = database::open_to_read(url)?;
-        let mut archive = match self.plain {
-            true => Archive::open_plain(&db, folder)?,
-            false => Archive::open(&db, folder)?,
+        let db = if self.track.is_empty() {
+            database::open_to_read(url)?
+        } else {
+            let db = database::open_existing(url)?;
+            database::track(&db, &self.track, screen)?;
+            db
         };
+        let opened = match self.plain {
+            true => Archive::open_plain(&db, folder),
+            false => Archive::open(&db, folder),
+        };
+        let mut archive = opened.map_err(|error| match error.kind() {
+            ErrorKind::Schema => {
+                Error::failed("no table is tracked: --track TABLE has one tracked from now on")
+            }
+            _ => error.into(),
+        })?;
         screen.note(format_args!("goes on behind change {}", archive.place()));
         loop {
             let step = archive.step(if self.once { Duration::ZERO } else { WAIT })?;

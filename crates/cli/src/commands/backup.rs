@@ -94,14 +94,19 @@ impl From<Compress> for Compression {
     }
 }
 
-/// What a backup holds, in words.
+/// What a backup holds, in words. What Bobak itself keeps beside the tables is left out.
 pub fn sentence(report: &BackupReport) -> String {
-    let (rows, tables) = (report.rows(), report.tables.len());
+    let tables: Vec<_> = report.user_tables().collect();
+    let rows: u64 = tables.iter().map(|(_, rows)| rows).sum();
     let bytes = match report.compression {
         Compression::None => format!("{} bytes", report.stored),
         _ => format!("{} bytes, compressed {}", report.bytes, report.stored),
     };
-    format!("{rows} rows of {tables} tables: {bytes}")
+    let named = match &tables[..] {
+        [(only, _)] => (*only).to_owned(),
+        all => format!("{} tables", all.len()),
+    };
+    format!("{rows} rows of {named}: {bytes}")
 }
 
 /// The library's error, with the flag that helps.
@@ -113,10 +118,13 @@ pub fn explain(error: bobak::Error) -> Error {
 }
 
 fn by_name(file: &Path) -> Compression {
-    match file.extension().and_then(|ending| ending.to_str()) {
-        Some("zst") => Compression::Zstd,
-        Some("gz") => Compression::Gzip,
-        _ => Compression::None,
+    let ending = file.extension().unwrap_or_default();
+    if ending.eq_ignore_ascii_case("zst") {
+        Compression::Zstd
+    } else if ending.eq_ignore_ascii_case("gz") {
+        Compression::Gzip
+    } else {
+        Compression::None
     }
 }
 
@@ -157,6 +165,8 @@ mod tests {
         for (name, compression) in [
             ("a.db.zst", Compression::Zstd),
             ("a.gz", Compression::Gzip),
+            ("A.DB.ZST", Compression::Zstd),
+            ("a.Gz", Compression::Gzip),
             ("a.db", Compression::None),
             ("-", Compression::None),
         ] {

@@ -40,7 +40,7 @@ impl CrashWriter {
     /// # Errors
     /// Where nothing is called so, and those of the engine.
     pub fn run(&self) -> Result<()> {
-        let mut out = std::io::stdout().lock();
+        let mut out = std::io::stdout();
         bobak_bench::crash::write_until_killed(&self.store, &self.folder, &mut out)
             .map_err(|error| Error::failed(error.to_string()))
     }

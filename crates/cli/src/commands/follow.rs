@@ -3,7 +3,7 @@
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Screen};
-use bobak::{Follower, feed::TrackOptions};
+use bobak::Follower;
 use clap::Args;
 use std::time::Duration;
 
@@ -60,13 +60,7 @@ impl Follow {
         }
         let from = if self.track {
             let from = database::open(&self.from)?;
-            let tracked = from.tracked_tables()?;
-            for table in database::tables(&from, &self.table)? {
-                if !tracked.iter().any(|name| name.eq_ignore_ascii_case(table.name())) {
-                    from.track_table(table.name(), TrackOptions::new())?;
-                    screen.note(format_args!("{} is tracked from now on", table.name()));
-                }
-            }
+            database::track(&from, &self.table, screen)?;
             from
         } else if self.check {
             // It keeps writers waiting while it compares.

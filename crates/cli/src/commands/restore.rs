@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::{BackupReport, Checksum, Db, RestoreOptions, Until};
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Put a backup back, or only check it.
 ///

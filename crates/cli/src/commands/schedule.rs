@@ -14,6 +14,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
+/// A backup that failed is tried again after so long, or after its usual time where that is shorter.
+const AGAIN: Duration = Duration::from_secs(60);
+
 /// The flags of the backups.
 #[derive(Debug, Args)]
 pub struct Schedule {
@@ -111,18 +114,33 @@ impl Drop for Backups {
 impl Work {
     fn run(&self, stop: &Stop) {
         self.clear_abandoned();
-        let mut next = Instant::now() + self.first_wait();
-        while !stop.wait(next.saturating_duration_since(Instant::now())) {
-            next = Instant::now() + self.every;
-            for (name, engine) in &self.databases {
+        let first = Instant::now() + self.first_wait();
+        let mut due = vec![first; self.databases.len()];
+        while let Some(next) = due.iter().min() {
+            if stop.wait(next.saturating_duration_since(Instant::now())) {
+                return;
+            }
+            for ((name, engine), due) in self.databases.iter().zip(&mut due) {
+                let now = Instant::now();
                 if stop.is_asked() {
                     return;
                 }
-                match self.back_up(name, &**engine, stop) {
-                    Ok(line) => self.screen.note(line),
-                    Err(error) if stop.is_asked() => drop(error),
-                    Err(error) => self.screen.note(format_args!("no backup of {name}: {error}")),
+                if *due > now {
+                    continue;
                 }
+                let wait = match self.back_up(name, &**engine, stop) {
+                    Ok(line) => {
+                        self.screen.note(line);
+                        self.every
+                    }
+                    Err(error) => {
+                        if !stop.is_asked() {
+                            self.screen.note(format_args!("no backup of {name}: {error}"));
+                        }
+                        self.every.min(AGAIN)
+                    }
+                };
+                *due = now + wait;
             }
         }
     }
@@ -131,6 +149,9 @@ impl Work {
         let form = if engine.name() == "memory" { "bobak" } else { "db" };
         let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
         let file = self.folder.join(format!("{name}-{stamp}.{form}{}", self.ending));
+        // Somebody may have removed it, or what it is on may be back without it.
+        fs::create_dir_all(&self.folder)
+            .map_err(|error| Error::io(format_args!("make {}", self.folder.display()), &error))?;
         let report = backup(engine, &file, &self.options, &mut |_| match stop.is_asked() {
             false => Ok(()),
             true => Err(bobak::Error::new(ErrorKind::Interrupted, "the server stops")),
@@ -140,14 +161,10 @@ impl Work {
         Ok(format!("{}: {}", file.display(), sentence(&report)))
     }
 
-    /// Removes the oldest backups of a database beyond those that are kept; never the one just made, whatever the clock
-    /// says.
+    /// Removes the oldest backups of a database beyond those that are kept; never the one just made.
     fn clear(&self, name: &str, made: &Path) -> Result<()> {
-        let mut old = self.backups_of(name);
-        old.retain(|file| file != made);
-        let surplus = (old.len() + 1).saturating_sub(self.keep);
-        for file in old.iter().take(surplus) {
-            fs::remove_file(file)
+        for file in surplus(self.backups_of(name), made, self.keep) {
+            fs::remove_file(&file)
                 .map_err(|error| Error::io(format_args!("remove {}", file.display()), &error))?;
         }
         Ok(())
@@ -159,16 +176,14 @@ impl Work {
         clear_abandoned(&self.folder, is_own);
     }
 
-    /// The backups of a database that are there, the oldest first.
+    /// The backups of a database that are there.
     fn backups_of(&self, name: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let is_one = |path: &PathBuf| {
             let file = path.file_name().and_then(|file| file.to_str());
             file.is_some_and(|file| is_backup_of(name, file))
         };
-        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_one).collect();
-        files.sort();
-        files
+        entries.map(|entry| entry.path()).filter(is_one).collect()
     }
 
     /// How long to wait for the first backup: until the oldest of the databases' last ones is as old as it may be.
@@ -179,11 +194,21 @@ impl Work {
             SystemTime::now().duration_since(made).ok()
         };
         let left = self.databases.iter().map(|(name, _)| {
-            let last = self.backups_of(name).last().and_then(age);
+            let last = self.backups_of(name).iter().filter_map(age).min();
             last.map_or(Duration::ZERO, |age| self.every.saturating_sub(age))
         });
         left.min().unwrap_or_default()
     }
+}
+
+/// The backups that go, so that so many are left with the one just made. One that claims to be of a later moment was made
+/// while the clock was wrong, so nobody knows how old it is: it goes before all others.
+fn surplus(mut all: Vec<PathBuf>, made: &Path, keep: usize) -> Vec<PathBuf> {
+    all.retain(|file| file != made);
+    // Their names differ in the moment alone.
+    all.sort_by_cached_key(|file| (file.as_path() < made, file.clone()));
+    all.truncate((all.len() + 1).saturating_sub(keep));
+    all
 }
 
 /// Whether a file's name is that of a backup of this database: `NAME-20261122T043000Z.db.zst`.
@@ -203,6 +228,22 @@ fn is_backup_of(name: &str, file: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_oldest_go_and_those_of_the_future_first() {
+        let file = |moment: &str| PathBuf::from(format!("kept/app-{moment}Z.db"));
+        let go = |there: &[&str], keep| {
+            let made = file("20261122T120000");
+            let all = there.iter().map(|moment| file(moment)).chain([made.clone()]).collect();
+            surplus(all, &made, keep)
+        };
+        assert_eq!(go(&["20261122T100000", "20261122T110000"], 3), [] as [PathBuf; 0]);
+        assert_eq!(go(&["20261122T110000", "20261122T100000"], 2), [file("20261122T100000")]);
+        assert_eq!(go(&["20261122T110000"], 1), [file("20261122T110000")]);
+        let future = ["20300101T000000", "20261122T110000", "20300102T000000"];
+        assert_eq!(go(&future, 2), [file(future[0]), file(future[2])]);
+        assert_eq!(go(&future, 3), [file(future[0])]);
+    }
 
     #[test]
     fn other_files_are_no_backups() {

@@ -108,9 +108,10 @@ impl Shipment {
         };
         match archive {
             Ok(archive) => {
-                self.said = None;
-                let place = archive.place();
-                self.note(&format!("changes go to {}, behind {place}", self.folder.display()));
+                // After a failure it is good again once a step has done its work.
+                if self.said.is_none() {
+                    self.announce(archive.place());
+                }
                 Ok(Some(archive))
             }
             Err(error) if error.kind() == ErrorKind::Schema => {
@@ -125,7 +126,15 @@ impl Shipment {
     fn run(&mut self, mut archive: Option<Archive>, stop: &Stop) {
         while !stop.is_asked() {
             let shipped = match &mut archive {
-                Some(archive) => archive.step(WAIT).map(drop).map_err(Error::from),
+                Some(archive) => match archive.step(WAIT) {
+                    Ok(step) => {
+                        if self.said.take().is_some() {
+                            self.announce(step.place);
+                        }
+                        Ok(())
+                    }
+                    Err(error) => Err(Error::from(error)),
+                },
                 None => self.open().map(|opened| archive = opened),
             };
             let failed = shipped.inspect_err(|error| self.note(&error.to_string())).is_err();
@@ -150,7 +159,12 @@ impl Shipment {
         }
     }
 
-    /// Says something, unless it was said last.
+    fn announce(&self, place: u64) {
+        let (name, folder) = (&self.name, self.folder.display());
+        self.screen.note(format_args!("{name}: changes go to {folder}, behind {place}"));
+    }
+
+    /// Says what went wrong, unless it was said last.
     fn note(&mut self, what: &str) {
         if self.said.as_deref() != Some(what) {
             self.screen.note(format_args!("{}: {what}", self.name));

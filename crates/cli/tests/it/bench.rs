@@ -59,7 +59,7 @@ fn a_report_on_standard_output_stands_alone() {
 #[test]
 fn a_crash_report_says_what_survived() {
     let program = Program::new();
-    let engines = "sqlite file wal full,sqlite file off,memory snapshot";
+    let engines = "sqlite file wal full 8 threads,sqlite file off,memory snapshot";
     let crash = ["bench", "--crash", "--kills", "2", "--cuts", "4", "--engines", engines];
     let reports = ["--json", "r.json", "--markdown", "r.md"];
     let out = program.ok(&[&crash[..], &reports].concat());
@@ -69,6 +69,7 @@ fn a_crash_report_says_what_survived() {
     assert_eq!(rows.len(), 5, "a snapshot has no power cuts");
     for row in rows {
         assert_eq!(row["kept"], true, "{row}");
+        assert_eq!(row["crash"] == "killed", row["per_second"].is_number(), "{row}");
         assert!(row["crash"] != "killed" || row["survived"] == row["acknowledged"], "{row}");
     }
     assert!(program.text("r.md").contains("| memory snapshot | killed | 2 |"));

@@ -43,9 +43,12 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
         "carrier",
     ]);
     let archive = ["archive", "sqlite:app.db", "changes", "--once"];
-    program.fails(1, "no table is tracked", &archive);
-    program.ok(&["follow", "sqlite:app.db", "memory:", "--track", "--once"]);
-    program.ok(&["backup", "sqlite:app.db", "backup.db"]);
+    program.fails(1, "--track TABLE", &archive);
+    program.fails(1, "airline", &[&archive[..], &["--track", "airline"]].concat());
+    let run = program.run(&[&archive[..], &["--track", "airlines"]].concat());
+    assert!(run.code == 0 && run.err.contains("airlines is tracked from now on"), "{}", run.err);
+    let run = program.run(&["backup", "sqlite:app.db", "backup.db"]);
+    assert!(run.err.contains("16 rows of airlines: "), "its own tables are left out: {}", run.err);
     program.ok(&["query", "sqlite:app.db", "UPDATE airlines SET name = 'first'"]);
     program.ok(&["query", "sqlite:app.db", "DELETE FROM airlines"]);
     let run = program.run(&archive);

@@ -238,6 +238,15 @@ fn backups_by_itself() {
         std::thread::sleep(Duration::from_millis(100));
     }
     assert!(seen.len() > 3 && most <= 3, "{} at once, {seen:?}", most);
+    // The folder is gone.
+    std::fs::rename(program.path("kept"), program.path("aside")).unwrap();
+    for _ in 0..600 {
+        if !backups().is_empty() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert!(!backups().is_empty(), "it is made again");
     server.signal("-TERM");
     let mut server = server;
     assert!(server.child.wait().unwrap().success());

@@ -76,6 +76,7 @@ fn a_full_disk() {
         disk.set_capacity(Some(disk.used_bytes() + room));
         let error = back_up(&engine, &format!("b{room}.db")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Full, "{room}: {error}");
+        assert!(error.message().contains(&format!("b{room}.db")), "{error}");
         disk.set_capacity(None);
         sound(&engine);
     }

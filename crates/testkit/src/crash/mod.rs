@@ -217,7 +217,10 @@ fn interrupt_recovery(
 }
 
 /// Asks SQLite whether its file is sound; other engines check what they read.
-fn is_sound(engine: &dyn Engine) -> Result<(), String> {
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn is_sound(engine: &dyn Engine) -> Result<(), String> {
     if engine.name() != "sqlite" {
         return Ok(());
     }

@@ -22,7 +22,7 @@ fn files_are_opened_whatever_is_said() {
         assert_eq!(page_size(&db), size);
         let backup = folder.path().join("backup");
         let report = db.backup(&backup, &BackupOptions::new(), |_| Ok(())).unwrap();
-        assert!(report.compared && report.bytes == fs::metadata(&backup).unwrap().len());
+        assert!(report.compared && report.stored == fs::metadata(&backup).unwrap().len());
         drop(db);
         for said in [None, Some(size), Some(4_096), Some(16_384)] {
             for file in [&path, &backup] {
