@@ -24,7 +24,10 @@ pub fn run(sum: &mut Sum) -> Outcome {
     let features = ["--features", "bobak/encryption,bobak-cli/encryption,bobak-testkit/encryption"];
     let arguments = package.iter().chain(&features).chain(&["--", "encryption::"]);
     let arguments: Vec<String> = arguments.map(ToString::to_string).collect();
-    test::run_with(&Servers::none(), &arguments, sum)
+    test::run_with(&Servers::none(), &arguments, sum)?;
+    let keys =
+        ["-p", "bobak-sqlite", "--lib", "--features", "bobak-sqlite/encryption", "--", "key::"];
+    test::run_with(&Servers::none(), &keys.map(str::to_owned), sum)
 }
 
 /// Whether the compiler finds OpenSSL's headers.
