@@ -276,6 +276,25 @@ impl Connection {
         let _ = self.db.exec("ROLLBACK");
     }
 
+    /// Writes a number of the file's head anew in a fully synced commit: that syncs all of the file.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        let usual = self.first_integer("PRAGMA synchronous")?;
+        let version = self.first_integer("PRAGMA user_version")?;
+        self.run("PRAGMA synchronous = full")?;
+        let written = self.run_owned(&format!("PRAGMA user_version = {version}"));
+        self.run_owned(&format!("PRAGMA synchronous = {usual}"))?;
+        written
+    }
+
+    /// To be called outside of a transaction where a write failed. It may have been the last of a
+    /// commit to the log, with all of its bytes in place: that commit is undone for all who read, and
+    /// yet a power cut would bring it back, until another one stands in its place.
+    #[cold]
+    pub(crate) fn settle_log(&mut self) {
+        // A disk that goes on failing is tried again when the connection is given back the next time.
+        let _ = self.sync();
+    }
+
     fn prepare_one(&mut self, sql: &str) -> Result<StatementId> {
         let (id, used) = self.prepare_first(sql).map_err(|failure| translate(failure, None))?;
         let id = id.ok_or_else(no_statement)?;

@@ -332,7 +332,7 @@ impl Engine for Sqlite {
         if matches!(settings.synchronous, Synchronous::Normal | Synchronous::Off)
             || settings.journal != JournalMode::Wal
         {
-            sync(&mut lease, settings.synchronous)?;
+            lease.sync()?;
         }
         if settings.journal == JournalMode::Wal {
             // What is committed is durable already: it goes from the log to the file as far as
@@ -345,13 +345,4 @@ impl Engine for Sqlite {
     fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
         self.inner.backup(job)
     }
-}
-
-/// Writes a number of the file's head anew in a fully synced commit: that syncs all of the file.
-fn sync(lease: &mut Lease<'_>, usual: Synchronous) -> Result<()> {
-    let version = lease.first_integer("PRAGMA user_version")?;
-    lease.run("PRAGMA synchronous = full")?;
-    let written = lease.run_owned(&format!("PRAGMA user_version = {version}"));
-    lease.run_owned(&format!("PRAGMA synchronous = {}", usual.as_str()))?;
-    written
 }

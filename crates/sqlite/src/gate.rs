@@ -304,6 +304,9 @@ impl Drop for Lease<'_> {
         if !connection.db.is_autocommit() {
             connection.abandon();
         }
+        if connection.db.take_write_failed() && matches!(self.home, Home::Gate(_)) {
+            connection.settle_log();
+        }
         match self.home {
             Home::Gate(gate) => gate.give_back(connection),
             Home::Pool(pool, owner) => pool.leave(Some(connection), owner),

@@ -1,7 +1,7 @@
 //! Putting a backup back.
 
 use super::kind::Kind;
-use super::plain::{self, Found};
+use super::plain;
 use super::{BackupReport, Checksum, Compression, can_be_built, refuse_existing};
 use crate::archive::{Folder, replay};
 use crate::{Db, Until, url};
@@ -170,7 +170,7 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
             let writing = format!("write {}", to.display());
             let rests = super::sum::Rests::new(false, 0);
             let noted = super::packed::read(backup, &mut file, &writing, rests)?;
-            Found { checksum: Checksum::Same, bytes: noted.bytes, noted: Some(noted) }
+            plain::Found { checksum: Checksum::Same, bytes: noted.bytes, noted: Some(noted) }
         }
         _ => plain::read(backup, to, &mut file)?,
     };
@@ -202,20 +202,25 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
 
 /// Reads a plain backup.
 fn check(file: &Path, target: Option<&url::Target>) -> Result<BackupContent> {
-    let checked = match Kind::of(file)? {
-        Kind::Snapshot | Kind::Json => return Memory::check_file(file),
+    match Kind::of(file)? {
+        Kind::Snapshot | Kind::Json => Memory::check_file(file),
         #[cfg(feature = "sqlite")]
         Kind::Unknown if target.is_some_and(url::Target::has_key) => match target {
-            Some(url::Target::Sqlite { builder, .. }) => builder.clone().check_file(file),
+            Some(url::Target::Sqlite { builder, .. }) => check_database(builder.clone(), file),
             _ => Err(foreign()),
         },
         #[cfg(feature = "sqlite")]
-        Kind::Sqlite => bobak_sqlite::Sqlite::builder().check_file(file),
+        Kind::Sqlite => check_database(bobak_sqlite::Sqlite::builder(), file),
         _ => {
             let _ = target;
-            return Err(foreign());
+            Err(foreign())
         }
-    };
+    }
+}
+
+#[cfg(feature = "sqlite")]
+fn check_database(builder: bobak_sqlite::SqliteBuilder, file: &Path) -> Result<BackupContent> {
+    let checked = builder.check_file(file);
     for ending in ["-wal", "-shm"] {
         // Where somebody made it a database with a log, an empty one was made to read it.
         let mut log = file.as_os_str().to_owned();

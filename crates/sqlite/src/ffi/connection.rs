@@ -7,6 +7,7 @@ use super::statement::Slot;
 use crate::log::Log;
 use bobak_core::{Error, Interrupt};
 use libsqlite3_sys as sys;
+use std::cell::Cell;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub(crate) struct Connection {
     pending: Option<Pending>,
     /// When its statements rest.
     pub(super) rests: Option<Arc<Rests>>,
+    /// Whether a write to a file failed since it was last asked.
+    write_failed: Cell<bool>,
     /// What is told of its log.
     pub(super) log: Option<Arc<Log>>,
 }
@@ -89,6 +92,7 @@ impl Connection {
             watch: None,
             pending: None,
             rests: None,
+            write_failed: Cell::new(false),
             log: None,
         };
         if code == sys::SQLITE_OK { Ok(connection) } else { Err(connection.failure(code)) }
@@ -189,6 +193,12 @@ impl Connection {
         self.pending.as_ref().and_then(Pending::take)
     }
 
+    /// Whether a write to a file failed since this was last asked.
+    #[inline]
+    pub(crate) fn take_write_failed(&self) -> bool {
+        self.write_failed.take()
+    }
+
     /// Whether no transaction is open.
     pub(crate) fn is_autocommit(&self) -> bool {
         // SAFETY: the handle is open.
@@ -255,6 +265,9 @@ impl Connection {
             unsafe { (sys::sqlite3_extended_errcode(raw), sys::sqlite3_error_offset(raw)) };
         // The connection's code is the more exact one, where it is about the same error.
         let code = if extended & 0xff == code & 0xff { extended } else { code };
+        if code == sys::SQLITE_IOERR_WRITE {
+            self.write_failed.set(true);
+        }
         let cause = match code & 0xff {
             sys::SQLITE_ERROR | sys::SQLITE_CONSTRAINT | sys::SQLITE_ABORT => self.take_pending(),
             _ => None,
