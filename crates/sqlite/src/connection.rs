@@ -291,8 +291,12 @@ impl Connection {
     /// yet a power cut would bring it back, until another one stands in its place.
     #[cold]
     pub(crate) fn settle_log(&mut self) {
-        // A disk that goes on failing is tried again when the connection is given back the next time.
-        let _ = self.sync();
+        let mode = self.all_rows("PRAGMA journal_mode", &[]);
+        if mode.is_ok_and(|rows| rows.iter().flatten().any(|mode| *mode == Value::from("wal"))) {
+            // A disk that goes on failing is tried again when the connection is given back the next
+            // time.
+            let _ = self.sync();
+        }
     }
 
     fn prepare_one(&mut self, sql: &str) -> Result<StatementId> {
