@@ -163,8 +163,15 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
         }
         codes::SQLITE_INTERRUPT => (ErrorKind::Interrupted, "interrupted".to_owned()),
         // The last thing that a commit does: the data may be there all the same.
-        _ if matches!(code, codes::SQLITE_IOERR_FSYNC | codes::SQLITE_IOERR_DIR_FSYNC) => {
-            let what = "the disk failed at a sync: a commit under way is done or undone as a whole";
+        _ if matches!(
+            code,
+            codes::SQLITE_IOERR_FSYNC
+                | codes::SQLITE_IOERR_DIR_FSYNC
+                | codes::SQLITE_IOERR_TRUNCATE
+        ) =>
+        {
+            let what = "the disk failed at a sync, or at making a file shorter: a commit under way \
+                        is done or undone as a whole";
             (ErrorKind::Unknown, format!("{what} (code {code})"))
         }
         codes::SQLITE_IOERR | codes::SQLITE_CANTOPEN | codes::SQLITE_NOLFS => {
