@@ -95,6 +95,11 @@ struct HttpLimits {
     #[arg(long, value_name = "BYTES")]
     http_max_body: Option<usize>,
 
+    /// About the most bytes of a list, of sums, or of an SQL query's rows; the rest is asked for by `after=`
+    /// [default: 16777216]
+    #[arg(long, value_name = "BYTES")]
+    http_max_answer: Option<usize>,
+
     /// The most imports, exports and batches at a time [default: 32]
     #[arg(long, value_name = "N")]
     http_streams: Option<usize>,
@@ -159,6 +164,7 @@ impl Limits {
         set(&mut all.grace, self.grace);
         all.rate = self.http.http_rate;
         set(&mut all.body, self.http.http_max_body);
+        set(&mut all.answer, self.http.http_max_answer);
         set(&mut all.streams, self.http.http_streams);
         set(&mut all.listeners, self.http.http_listeners);
         set(&mut all.head_timeout, self.http.http_head_timeout);

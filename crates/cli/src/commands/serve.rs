@@ -107,11 +107,11 @@ impl Serve {
         let (names, urls): (Vec<_>, Vec<_>) =
             self.databases.iter().map(|database| named(database)).map(with_scheme).unzip();
         self.shipping.check(&urls)?;
+        let access = self.access()?;
         let engines =
             urls.iter().map(|url| open(url, self.limits.readers())).collect::<Result<Vec<_>>>()?;
         let databases: Vec<_> = names.into_iter().zip(engines).collect();
         self.track(&databases)?;
-        let access = self.access()?;
         let (quiet, also) = (*screen, *screen);
         let shared = Shared {
             databases: &databases,
@@ -159,6 +159,11 @@ impl Serve {
         };
         for token in lines(self.token_file.as_deref())? {
             access.add_token(&token)?;
+        }
+        if access.is_empty() && !self.addresses().is_empty() {
+            let message = "a door over TCP needs a token, or a user with a password: name them by --token-file or \
+                           --access-file, or open a socket instead, by --unix";
+            return Err(Error::failed(message));
         }
         Ok(access)
     }

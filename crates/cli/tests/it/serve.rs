@@ -112,6 +112,8 @@ fn a_cache_before_the_socket() {
 fn over_tcp_one_must_be_known() {
     let program = Program::new();
     program.fails(1, "needs a token", &["serve", "app.db", "--listen", "127.0.0.1:0"]);
+    program.fails(1, "--token-file", &["serve"]);
+    assert!(!program.path("bobak.db").exists(), "what is refused leaves nothing behind");
     program.file("tokens", "# ours\n\n0123456789abcdef\n");
     let elsewhere = ["serve", "app.db", "--listen", "0.0.0.0:0", "--token-file", "tokens"];
     program.fails(1, "TLS", &elsewhere);
