@@ -45,7 +45,8 @@ pub static STORES: [Store; 16] = [
     sqlite("sqlite file wal off", Wal, Synchronous::Off, Normal, Nothing),
     sqlite("sqlite file extra", Delete, Synchronous::Extra, Normal, Everything),
     sqlite("sqlite file full", Delete, Synchronous::Full, Normal, AllButTheLast),
-    sqlite("sqlite file normal", Delete, Synchronous::Normal, Normal, AllButTheLast),
+    // All but the last commit, if the drive does not tear what it was writing.
+    sqlite("sqlite file normal", Delete, Synchronous::Normal, Normal, Nothing),
     sqlite("sqlite file truncate full", Truncate, Synchronous::Full, Normal, Everything),
     sqlite("sqlite file persist full", Persist, Synchronous::Full, Normal, Everything),
     sqlite("sqlite file full exclusive", Delete, Synchronous::Full, Exclusive, Everything),
