@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 use bobak_testkit::crash::{Tally, marks};
 
 use super::report::CrashRow;
-use super::store::{Store, find};
+use super::store::{Crash, Home, Store, find};
 use super::together;
 use crate::lane::Failure;
 
-/// Writes to a store in a folder, a numbered commit after the other, and says each on a line of its own once it is
-/// acknowledged, the number of its thread and its own; until it is killed, or nobody listens.
+/// Writes to a store in a folder or at a URL, a numbered commit after the other, and says each on a line of its own once
+/// it is acknowledged, the number of its thread and its own; until it is killed, or nobody listens.
 ///
 /// # Errors
 /// Where nothing is called so, and those of the engine.
 pub fn write_until_killed(
     store: &str,
-    folder: &Path,
+    place: &Path,
     out: &mut (dyn Write + Send),
 ) -> Result<(), Failure> {
     let store = find(store)?;
-    let engine = store.open(folder)?;
+    let engine = store.open(place)?;
     let out = Mutex::new(out);
     let say = |thread: usize, number: u64| {
         let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,6 +43,7 @@ pub fn write_until_killed(
 /// Where one can't be started, or dies by itself.
 pub(super) fn row(
     store: &'static Store,
+    crash: Crash,
     kills: u64,
     folder: &Path,
     writer: &dyn Fn() -> Command,
@@ -53,10 +54,10 @@ pub(super) fn row(
     let mut took = Duration::ZERO;
     for number in 0..kills {
         tell(1);
-        let folder = tempfile::tempdir_in(folder)?;
-        let said = kill(store, number, folder.path(), writer)?;
+        let mut home = store.home(folder)?;
+        let said = kill(store, crash, number, &mut home, writer)?;
         let acknowledged = said.last.iter().sum::<u64>();
-        let found = store.open(folder.path()).map_err(|error| error.to_string());
+        let found = store.open(&home.place()).map_err(|error| error.to_string());
         let found = found.and_then(|engine| match store.threads() {
             Some(threads) => together::read(&*engine, threads),
             None => marks::read(&*engine).map(|last| vec![last]),
@@ -83,7 +84,7 @@ pub(super) fn row(
         }
     }
     let rate = (!took.is_zero()).then(|| tally.acknowledged as f64 / took.as_secs_f64());
-    Ok(CrashRow::new(store.name(), "killed", tally, store.killed(), rate, broken))
+    Ok(CrashRow::new(store.name(), crash, tally, store.killed(), rate, broken))
 }
 
 /// What a process has said before it was killed.
@@ -94,19 +95,22 @@ struct Said {
     took: Duration,
 }
 
-/// Starts a writer and kills it. The moment is another for each number, from its first commit to its
-/// hundreds.
+/// Starts a writer and kills it, its server first where that is what is tried. The moment is another for each number,
+/// from its first commit to its hundreds.
 fn kill(
     store: &Store,
+    crash: Crash,
     number: u64,
-    folder: &Path,
+    home: &mut Home,
     writer: &dyn Fn() -> Command,
 ) -> Result<Said, Failure> {
     let mut child = writer()
         .arg(store.name())
-        .arg(folder)
+        .arg(home.place())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
+        // A server that is killed is an error to it.
+        .stderr(if crash == Crash::ServerKilled { Stdio::null() } else { Stdio::inherit() })
         .spawn()
         .map_err(|error| Failure::from(error).during("start the process that is killed"))?;
     let output = child.stdout.take().ok_or_else(|| Failure::new("its output is not piped"))?;
@@ -126,11 +130,17 @@ fn kill(
     let commits = usize::try_from(number * 37 % 149).unwrap_or(0);
     said.by_ref().take(commits).for_each(&mut note);
     std::thread::sleep(Duration::from_micros(number * 613 % 2_500));
+    if crash == Crash::ServerKilled {
+        home.kill_server()?;
+    }
     child.kill()?;
     let took = started.elapsed();
     // What it said before it died counts too.
     said.for_each(note);
     child.wait()?;
+    if crash == Crash::ServerKilled {
+        home.restart_server()?;
+    }
     match begun {
         Some(_) => Ok(Said { last, took }),
         None => Err(Failure::new(format!(

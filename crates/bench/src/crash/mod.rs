@@ -1,8 +1,9 @@
 //! What is left after a crash: what each way of keeping a database promises, tried out.
 //!
-//! Two crashes are tried. A **killed** process is a child of this one, which writes to a real file,
-//! says which commits were acknowledged, and is killed at some moment. A **power cut** is simulated
-//! below SQLite, on a disk in memory that loses writes which no sync has covered.
+//! Three crashes are tried. A **killed** process is a child of this one, which writes to a real file
+//! or server, says which commits were acknowledged, and is killed at some moment. A killed **server**
+//! is a real one too, of this run alone, which is started again. A **power cut** is simulated below
+//! SQLite, on a disk in memory that loses writes which no sync has covered.
 //!
 //! Files in the order a reader meets them: `store` (the ways of keeping a database, and what they
 //! promise), `kill`, `together`, `power`, `report`.
@@ -16,6 +17,7 @@ mod together;
 use std::path::PathBuf;
 use std::process::Command;
 
+use self::store::Crash;
 use crate::lane::Failure;
 use crate::report::Machine;
 
@@ -33,7 +35,7 @@ pub struct CrashOptions<'a> {
     pub cuts: u64,
     /// Where files are made and removed again; the system's folder for temporary files by default.
     pub folder: Option<PathBuf>,
-    /// The process that is killed: it calls [`write_until_killed`] with the store's name and folder
+    /// The process that is killed: it calls [`write_until_killed`] with the store's name and place
     /// that its arguments end with.
     pub writer: &'a dyn Fn() -> Command,
 }
@@ -54,17 +56,22 @@ pub fn crash(
         machine: Machine::here(&folder),
         crashes: Vec::new(),
     };
-    let powered = options.stores.iter().filter(|store| store.has_power_cuts()).count() as u64;
-    let total = kills * options.stores.len() as u64 + cuts * powered;
+    let count = |crash| if crash == Crash::PowerCut { cuts } else { kills };
+    let crashes = || options.stores.iter().flat_map(|store| store.crashes());
+    let total = crashes().map(|&crash| count(crash)).sum();
     let mut done = 0;
-    for store in &options.stores {
-        let mut tell = |count: u64| {
-            progress(store.name(), done, total);
-            done += count;
-        };
-        report.crashes.push(kill::row(store, kills, &folder, options.writer, &mut tell)?);
-        if store.has_power_cuts() {
-            report.crashes.push(power::row(store, cuts, &mut tell)?);
+    for &store in &options.stores {
+        // A server runs as long as it is crashed.
+        let _held = store.hold().transpose()?;
+        for &crash in store.crashes() {
+            let mut tell = |more: u64| {
+                progress(store.name(), done, total);
+                done += more;
+            };
+            report.crashes.push(match crash {
+                Crash::PowerCut => power::row(store, cuts, &mut tell)?,
+                _ => kill::row(store, crash, kills, &folder, options.writer, &mut tell)?,
+            });
         }
     }
     progress("done", total, total);

@@ -6,7 +6,7 @@ use bobak_sqlite::faults::{Disk, Loss};
 use bobak_testkit::crash::{self, Machine, Promise, Tally};
 
 use super::report::CrashRow;
-use super::store::Store;
+use super::store::{Crash, Store};
 use crate::lane::Failure;
 
 /// Cuts the power under so many random programs.
@@ -37,7 +37,7 @@ pub(super) fn row(
             Err(what) => broken = Some(what),
         }
     }
-    Ok(CrashRow::new(store.name(), "power cut", tally, store.powerless(), None, broken))
+    Ok(CrashRow::new(store.name(), Crash::PowerCut, tally, store.powerless(), None, broken))
 }
 
 struct Powered {

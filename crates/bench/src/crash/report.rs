@@ -3,6 +3,7 @@
 use bobak_testkit::crash::{Promise, Tally};
 use serde::Serialize;
 
+use super::store::Crash;
 use crate::report::{Machine, aligned, format};
 
 /// A whole run.
@@ -23,7 +24,7 @@ pub struct CrashReport {
 pub struct CrashRow {
     /// The store's name, such as `sqlite file wal full`.
     pub engine: &'static str,
-    /// `killed` or `power cut`.
+    /// `killed`, `server killed` or `power cut`.
     pub crash: &'static str,
     /// How often.
     pub crashes: u64,
@@ -57,7 +58,8 @@ const HEAD: [&str; 8] = [
 ];
 
 const READING: &str = "Commits that were acknowledged, and those of them that were there after the \
-    crash. Killed: a real process on a real file, with its rate; power cut: simulated.";
+    crash. Killed: a real process that writes to a real file or server, with its rate; server killed: \
+    the real server; power cut: simulated.";
 
 impl CrashReport {
     /// The report for programs: one JSON object, ended by a line feed.
@@ -108,7 +110,7 @@ impl CrashReport {
 impl CrashRow {
     pub(super) fn new(
         engine: &'static str,
-        crash: &'static str,
+        crash: Crash,
         tally: Tally,
         promise: Promise,
         per_second: Option<f64>,
@@ -124,7 +126,11 @@ impl CrashRow {
         };
         Self {
             engine,
-            crash,
+            crash: match crash {
+                Crash::Killed => "killed",
+                Crash::ServerKilled => "server killed",
+                Crash::PowerCut => "power cut",
+            },
             crashes,
             acknowledged,
             per_second,
@@ -167,7 +173,7 @@ mod tests {
 
     fn row(promise: Promise, lost: u64, with_loss: u64, damaged: u64) -> CrashRow {
         let tally = Tally { crashes: 10, acknowledged: 1_000, lost, with_loss, damaged };
-        CrashRow::new("sqlite file full", "killed", tally, promise, Some(1_234.5), None)
+        CrashRow::new("sqlite file full", Crash::Killed, tally, promise, Some(1_234.5), None)
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! The ways of keeping a database that are crashed, and what each promises.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bobak_core::Engine;
 use bobak_core::memory::Memory;
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::crash::Promise;
+use tempfile::TempDir;
 
-use crate::lane::Failure;
+use crate::facade::remote::{self, Server, escape};
+use crate::lane::{Failure, Held};
+use crate::server;
 
 /// A way of keeping a database.
 #[derive(Debug)]
@@ -25,6 +29,21 @@ enum Kind {
     Together(JournalMode, Synchronous, usize),
     /// The memory engine, flushed after each commit.
     Snapshot,
+    /// A database server of our own, as durable as it is out of the box.
+    Server(server::Kind),
+    /// A file in the default mode, served through a Unix socket.
+    Remote,
+}
+
+/// What happens to a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Crash {
+    /// The process that writes is killed.
+    Killed,
+    /// The process that keeps the database for others is killed.
+    ServerKilled,
+    /// The power goes, on a simulated disk.
+    PowerCut,
 }
 
 use JournalMode::{Delete, Off, Persist, Truncate, Wal};
@@ -32,7 +51,7 @@ use Locking::{Exclusive, Normal};
 use Promise::{APrefix, AllButTheLast, Everything, Nothing};
 
 /// All of them, in the order of the report; SQLite's as the benchmark names them.
-pub static STORES: [Store; 16] = [
+pub static STORES: [Store; 19] = [
     sqlite("sqlite file wal full", Wal, Synchronous::Full, Normal, Everything),
     Store {
         name: "sqlite file wal full 8 threads",
@@ -60,6 +79,9 @@ pub static STORES: [Store; 16] = [
         killed: Everything,
         powerless: Everything,
     },
+    served("remote unix wal full", Kind::Remote),
+    served("postgres", Kind::Server(server::Kind::Postgres)),
+    served("mariadb", Kind::Server(server::Kind::MariaDb)),
 ];
 
 const fn sqlite(
@@ -70,6 +92,11 @@ const fn sqlite(
     powerless: Promise,
 ) -> Store {
     Store { name, kind: Kind::Sqlite(journal, synchronous, locking), killed: Everything, powerless }
+}
+
+/// Whoever keeps it has it on the disk before it answers.
+const fn served(name: &'static str, kind: Kind) -> Store {
+    Store { name, kind, killed: Everything, powerless: Everything }
 }
 
 /// Nothing on the disk undoes half a commit.
@@ -100,9 +127,44 @@ impl Store {
         self.name
     }
 
-    /// Whether a power cut can be simulated under it.
-    pub(super) const fn has_power_cuts(&self) -> bool {
-        !matches!(self.kind, Kind::Snapshot)
+    /// What can happen to it here.
+    pub(super) const fn crashes(&self) -> &'static [Crash] {
+        match self.kind {
+            Kind::Sqlite(..) | Kind::Together(..) => &[Crash::Killed, Crash::PowerCut],
+            Kind::Snapshot => &[Crash::Killed],
+            Kind::Server(_) | Kind::Remote => &[Crash::Killed, Crash::ServerKilled],
+        }
+    }
+
+    /// Whether it can be tried: its server's programs are installed.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        match self.kind {
+            Kind::Server(kind) => kind.is_there(),
+            Kind::Remote => remote::program().is_some(),
+            _ => true,
+        }
+    }
+
+    /// Keeps its server running, until what this gives is dropped.
+    pub(super) fn hold(&self) -> Option<Result<Held, Failure>> {
+        match self.kind {
+            Kind::Server(kind) => Some(kind.hold()),
+            _ => None,
+        }
+    }
+
+    /// Where it is kept, new and empty.
+    ///
+    /// # Errors
+    /// Where a server can't be started.
+    pub(super) fn home(&self, folder: &Path) -> Result<Home, Failure> {
+        let folder = tempfile::tempdir_in(folder)?;
+        Ok(match self.kind {
+            Kind::Server(kind) => Home::Database(server::Home::new(kind)?),
+            Kind::Remote => Home::Remote { server: Some(serve(folder.path())?), folder },
+            _ => Home::Folder(folder),
+        })
     }
 
     /// What is left when its process is killed.
@@ -133,21 +195,85 @@ impl Store {
         let (journal, synchronous, locking) = match self.kind {
             Kind::Sqlite(journal, synchronous, locking) => (journal, synchronous, locking),
             Kind::Together(journal, synchronous, _) => (journal, synchronous, Normal),
-            Kind::Snapshot => return None,
+            _ => return None,
         };
         Some(Sqlite::builder().journal_mode(journal).synchronous(synchronous).locking(locking))
     }
 
-    /// Opens it in a folder; the same one each time.
+    /// Opens it where it is kept; the same one each time.
     ///
     /// # Errors
     /// Those of the engine.
-    pub(super) fn open(&self, folder: &Path) -> bobak_core::Result<Box<dyn Engine>> {
-        Ok(match self.settings() {
-            Some(settings) => Box::new(settings.open(folder.join("crash.db"))?),
-            None => Box::new(Memory::builder().snapshot(folder.join("crash.snapshot")).open()?),
+    pub(super) fn open(&self, place: &Path) -> bobak_core::Result<Arc<dyn Engine>> {
+        Ok(match (self.settings(), &self.kind) {
+            (Some(settings), _) => Arc::new(settings.open(place.join("crash.db"))?),
+            (None, Kind::Snapshot) => {
+                Arc::new(Memory::builder().snapshot(place.join("crash.snapshot")).open()?)
+            }
+            (None, _) => bobak::engine::open(&place.to_string_lossy())?,
         })
     }
+}
+
+/// Where a store is kept; gone with this.
+pub(super) enum Home {
+    Folder(TempDir),
+    Database(server::Home),
+    Remote { server: Option<Server>, folder: TempDir },
+}
+
+impl Home {
+    /// The folder or URL that [`Store::open`] takes.
+    pub(super) fn place(&self) -> PathBuf {
+        match self {
+            Self::Folder(folder) => folder.path().to_owned(),
+            Self::Database(home) => home.url().into(),
+            Self::Remote { folder, .. } => {
+                format!("bobak+unix:{}", escape(&socket(folder.path()).to_string_lossy())).into()
+            }
+        }
+    }
+
+    /// Kills who keeps it for others.
+    ///
+    /// # Errors
+    /// Where it is somebody else's, or nobody.
+    pub(super) fn kill_server(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Folder(_) => Err(Failure::new("nobody keeps it for others")),
+            Self::Database(home) => home.kill_server(),
+            Self::Remote { server, .. } => {
+                *server = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// Starts who was killed again.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub(super) fn restart_server(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Folder(_) => Ok(()),
+            Self::Database(home) => home.restart_server(),
+            Self::Remote { server, folder } => {
+                *server = Some(serve(folder.path())?);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn serve(folder: &Path) -> Result<Server, Failure> {
+    let url = format!("sqlite:{}", escape(&folder.join("crash.db").to_string_lossy()));
+    let socket = socket(folder);
+    let doors = ["--unix".as_ref(), socket.as_os_str()];
+    Ok(remote::start(&remote::required_program()?, &url, &doors)?.0)
+}
+
+fn socket(folder: &Path) -> PathBuf {
+    folder.join("socket")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod engine;
 mod http;
 mod lane;
 mod person;
-mod remote;
+pub(crate) mod remote;
 mod server;
 mod slow;
 

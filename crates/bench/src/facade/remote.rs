@@ -68,14 +68,14 @@ pub fn program() -> Option<PathBuf> {
 ///
 /// # Errors
 /// Where there is none.
-pub(super) fn required_program() -> Result<PathBuf, Failure> {
+pub(crate) fn required_program() -> Result<PathBuf, Failure> {
     let message = || format!("no program to serve with: name one in {PROGRAM}");
     program().ok_or_else(|| Failure::new(message()))
 }
 
 /// Starts a server of the database at this URL, with these doors, and waits until it listens: where
 /// that is comes back too.
-pub(super) fn start(
+pub(crate) fn start(
     program: &Path,
     database: &str,
     doors: &[&OsStr],
@@ -126,7 +126,7 @@ impl RemoteEngine {
 }
 
 /// A path as a word of a URL.
-fn escape(path: &str) -> String {
+pub(crate) fn escape(path: &str) -> String {
     path.replace('%', "%25").replace('?', "%3F").replace(' ', "%20")
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use bobak_servers::{MariaDb, Options, Postgres};
+use bobak_servers::{MariaDb, Options, Postgres, Server};
 
 use crate::lane::Failure;
 
@@ -96,6 +96,14 @@ impl Place {
             Self::MariaDb(server) => server.url(),
         }
     }
+
+    fn server(&self) -> Result<&Server, Failure> {
+        match self {
+            Self::Given(_) => Err(Failure::new("a server that was given is not killed")),
+            Self::Postgres(server) => Ok(server),
+            Self::MariaDb(server) => Ok(server),
+        }
+    }
 }
 
 impl Home {
@@ -121,6 +129,22 @@ impl Home {
     /// The same for the usual drivers, which do not know Bobak's settings.
     pub fn plain_url(&self) -> String {
         plain(&self.url())
+    }
+
+    /// Kills the server, all of its processes at once.
+    ///
+    /// # Errors
+    /// Where it is the user's.
+    pub fn kill_server(&self) -> Result<(), Failure> {
+        Ok(self.place.server()?.kill()?)
+    }
+
+    /// Starts the server again.
+    ///
+    /// # Errors
+    /// Where it is the user's, or does not start.
+    pub fn restart_server(&self) -> Result<(), Failure> {
+        Ok(self.place.server()?.restart()?)
     }
 
     /// Runs a statement outside of the database.

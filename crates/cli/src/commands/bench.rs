@@ -48,12 +48,13 @@ pub struct Bench {
     #[arg(short, long, value_name = "NAMES")]
     cells: Option<String>,
 
-    /// Crash the engines instead of measuring them: processes that are killed while they write, and
-    /// simulated power cuts; the report says what was acknowledged and what survived
+    /// Crash the engines instead of measuring them: processes that are killed while they write, servers
+    /// that are killed meanwhile, and simulated power cuts; the report says what was acknowledged and
+    /// what survived
     #[arg(long, conflicts_with_all = ["rows", "synced_rows", "cells", "repeat", "html"])]
     crash: bool,
 
-    /// With --crash: how many processes are killed on each engine
+    /// With --crash: how many processes are killed on each engine, and how many servers
     #[arg(long, value_name = "N", default_value = "20", value_parser = at_least_one)]
     kills: usize,
 
@@ -134,7 +135,7 @@ impl Bench {
         let writer = super::crash::writer()?;
         let stores = match &self.engines {
             Some(names) => crash::parse(names).map_err(|error| Error::usage(error.to_string()))?,
-            None => crash::STORES.iter().collect(),
+            None => crash::STORES.iter().filter(|store| store.is_there()).collect(),
         };
         let (kills, cuts) = (self.kills as u64, self.cuts as u64);
         let folder = self.folder.clone();

@@ -12,8 +12,8 @@ pub struct CrashWriter {
     /// What is written to, as `bobak bench --crash` names it
     store: String,
 
-    /// Where it is kept
-    folder: PathBuf,
+    /// The folder that it is kept in; the URL of a server's database
+    place: PathBuf,
 }
 
 const EXAMPLES: &str = "\
@@ -41,7 +41,7 @@ impl CrashWriter {
     /// Where nothing is called so, and those of the engine.
     pub fn run(&self) -> Result<()> {
         let mut out = std::io::stdout();
-        bobak_bench::crash::write_until_killed(&self.store, &self.folder, &mut out)
+        bobak_bench::crash::write_until_killed(&self.store, &self.place, &mut out)
             .map_err(|error| Error::failed(error.to_string()))
     }
 }

@@ -73,6 +73,16 @@ fn a_crash_report_says_what_survived() {
         assert!(row["crash"] != "killed" || row["survived"] == row["acknowledged"], "{row}");
     }
     assert!(program.text("r.md").contains("| memory snapshot | killed | 2 |"));
+    let servers = "remote unix wal full,postgres,mariadb";
+    program
+        .ok(&[&["bench", "--crash", "--kills", "2", "--engines", servers], &reports[..2]].concat());
+    let json: serde_json::Value = serde_json::from_str(&program.text("r.json")).expect("is JSON");
+    let rows = json["crashes"].as_array().expect("has crashes");
+    assert_eq!(rows.len(), 6, "the writer and the server are killed");
+    for row in rows {
+        assert_eq!((&row["kept"], &row["sound"]), (&true.into(), &2.into()), "{row}");
+        assert_eq!(row["survived"], row["acknowledged"], "{row}");
+    }
     program.fails(2, "nothing called `x` is crashed", &["bench", "--crash", "--engines", "x"]);
     program.fails(2, "cannot be used with", &["bench", "--crash", "--rows", "5"]);
 }
