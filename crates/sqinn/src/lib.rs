@@ -1,11 +1,13 @@
 //! SQLite over stdin and stdout, in the protocol of Sqinn 2: what the program `bobak-sqinn` is made
 //! of. `docs/sqinn.md` describes it for those who use it.
 //!
-//! Reading order: options and log → serve, the requests → input and parameters, what comes in →
-//! output, what goes out → database, the statements.
+//! Reading order: options and log → serve, the requests → eager, input and parameters, what comes in
+//! → output, what goes out → database, the statements.
 
 mod background;
 mod database;
+#[cfg(unix)]
+mod eager;
 mod input;
 mod log;
 mod options;
@@ -16,6 +18,8 @@ mod serve;
 mod tag;
 
 pub use database::Database;
+#[cfg(unix)]
+pub use eager::Eager;
 pub use input::Broken;
 pub use log::{Level, Log};
 pub use options::{Command, HELP, Run, parse};

@@ -1,5 +1,7 @@
 //! `bobak-sqinn`: SQLite over stdin and stdout, for clients of Sqinn.
 
+#[cfg(unix)]
+use bobak_sqinn::Eager;
 use bobak_sqinn::{Broken, Command, Database, HELP, Log, Run, parse, selftest, serve};
 use std::fs::File;
 use std::io::{self, Write};
@@ -59,7 +61,7 @@ fn run(options: &Run) -> Result<(), String> {
 
 /// Standard input and output, without the buffers that the standard library puts before them.
 #[cfg(unix)]
-fn pipes() -> io::Result<(File, File)> {
+fn pipes() -> io::Result<(Eager, File)> {
     use std::os::fd::AsFd;
     let input = io::stdin().as_fd().try_clone_to_owned()?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;
@@ -69,7 +71,7 @@ fn pipes() -> io::Result<(File, File)> {
     for pipe in [&input, &output] {
         let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE);
     }
-    Ok((File::from(input), File::from(output)))
+    Ok((Eager::new(File::from(input)), File::from(output)))
 }
 
 #[cfg(windows)]

@@ -6,8 +6,8 @@ use bobak_sqlite::raw::Value;
 use std::io::{self, IoSlice, Write};
 
 /// How many bytes of rows make a frame; the last row is whole, so that a frame is larger by what
-/// it is.
-pub const FRAME: usize = 64 * 1024;
+/// it is. With half of it, clients that share their cores with many servers wait more for each other.
+pub const FRAME: usize = 128 * 1024;
 /// Values of this size go out from where SQLite has them.
 const LARGE: usize = 32 * 1024;
 /// A frame is ended within a row where it would become larger than this: its length has 31 bits.

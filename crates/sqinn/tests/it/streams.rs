@@ -27,13 +27,13 @@ fn a_request_may_be_cut_between_any_two_values() {
 
 #[test]
 fn a_large_answer_comes_in_bounded_frames_of_whole_rows() {
-    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) \
+    let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 80000) \
         SELECT i, 'row ' || i FROM n";
     let (answer, ended) = converse(&[query(sql, &[], &[2, 4]), quit()].concat());
     ended.unwrap();
     let mut answers = Answers::new(answer.as_slice());
     let rows = answers.query(2).unwrap().rows;
-    assert_eq!(rows.len(), 50_000);
+    assert_eq!(rows.len(), 80_000);
     for (number, row) in (1..).zip(&rows) {
         assert_eq!(*row, [V::Int64(number), text(&format!("row {number}"))]);
     }
