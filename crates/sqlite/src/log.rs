@@ -8,12 +8,12 @@
 //! synced, which makes a synced commit two to five times as slow as one over old blocks. So the
 //! backup makes the log longer ahead, for many commits at once.
 
+use crate::backup::beside;
 use crate::engine::Inner;
 use crate::settings::Synchronous;
 use bobak_core::Result;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -81,7 +81,7 @@ impl Stretch {
         }
         // SQLite follows links, and keeps the log beside the file itself.
         let database = settings.path.as_deref()?.canonicalize().ok()?;
-        let file = OpenOptions::new().write(true).open(beside(&database)).ok()?;
+        let file = OpenOptions::new().write(true).open(beside(&database, "-wal")).ok()?;
         Some(Self { file, page_size })
     }
 
@@ -113,12 +113,6 @@ impl Stretch {
         self.file.seek(SeekFrom::End(0))?;
         self.file.write_all(&vec![0; STRETCH])
     }
-}
-
-fn beside(database: &Path) -> std::path::PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push("-wal");
-    name.into()
 }
 
 fn failed(error: std::io::Error) -> bobak_core::Error {

@@ -14,9 +14,9 @@ mod replace;
 mod source;
 
 pub(crate) use check::{check_file, count_rows};
-pub(crate) use replace::replace;
+pub(crate) use replace::{beside, replace};
 #[cfg(feature = "encryption")]
-pub(crate) use replace::{beside, put_over, take_over};
+pub(crate) use replace::{put_over, take_over};
 
 use crate::engine::Inner;
 use crate::error::translate;
