@@ -228,12 +228,13 @@ mod tests {
             ..Options::default()
         };
         let report = run(&options, &mut Silent);
-        assert_eq!(report.cells.len(), 205);
+        assert_eq!(report.cells.len(), 213);
         for cell in &report.cells {
             assert_eq!(cell.error, None, "{} {}", cell.engine, cell.cell);
             assert!(cell.verified && cell.rate.is_some());
             let has_none = cell.engine.starts_with("memory") || cell.engine == "sqlite file cached";
-            let has_raw = !has_none && !cell.cell.contains("threads");
+            let is_async = cell.engine.starts_with("async");
+            let has_raw = !has_none && (is_async || !cell.cell.contains("threads"));
             assert_eq!(cell.ratio.is_some(), has_raw);
         }
     }

@@ -57,7 +57,7 @@ pub(super) fn row(
         let mut home = store.home(folder)?;
         let said = kill(store, crash, number, &mut home, writer)?;
         let acknowledged = said.last.iter().sum::<u64>();
-        let found = store.open(&home.place()).map_err(|error| error.to_string());
+        let found = store.open(&home.place()?).map_err(|error| error.to_string());
         let found = found.and_then(|engine| match store.threads() {
             Some(threads) => together::read(&*engine, threads),
             None => marks::read(&*engine).map(|last| vec![last]),
@@ -106,7 +106,7 @@ fn kill(
 ) -> Result<Said, Failure> {
     let mut child = writer()
         .arg(store.name())
-        .arg(home.place())
+        .arg(home.place()?)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         // A server that is killed is an error to it.

@@ -9,7 +9,8 @@ use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::crash::Promise;
 use tempfile::TempDir;
 
-use crate::facade::remote::{self, Server, escape};
+use crate::facade::in_url;
+use crate::facade::remote::{self, Server};
 use crate::lane::{Failure, Held};
 use crate::server;
 
@@ -224,14 +225,17 @@ pub(super) enum Home {
 
 impl Home {
     /// The folder or URL that [`Store::open`] takes.
-    pub(super) fn place(&self) -> PathBuf {
-        match self {
+    ///
+    /// # Errors
+    /// Where the folder's name is not UTF-8, and a URL is wanted.
+    pub(super) fn place(&self) -> Result<PathBuf, Failure> {
+        Ok(match self {
             Self::Folder(folder) => folder.path().to_owned(),
             Self::Database(home) => home.url().into(),
             Self::Remote { folder, .. } => {
-                format!("bobak+unix:{}", escape(&socket(folder.path()).to_string_lossy())).into()
+                format!("bobak+unix:{}", in_url(&socket(folder.path()))?).into()
             }
-        }
+        })
     }
 
     /// Kills who keeps it for others.
@@ -266,7 +270,7 @@ impl Home {
 }
 
 fn serve(folder: &Path) -> Result<Server, Failure> {
-    let url = format!("sqlite:{}", escape(&folder.join("crash.db").to_string_lossy()));
+    let url = format!("sqlite:{}", in_url(&folder.join("crash.db"))?);
     let socket = socket(folder);
     let doors = ["--unix".as_ref(), socket.as_os_str()];
     Ok(remote::start(&remote::required_program()?, &url, &doors)?.0)

@@ -112,6 +112,21 @@ impl BobakEngine {
         Self { key: true, ..self }
     }
 
+    /// A new database with an empty table of persons.
+    pub(super) fn db(&self, folder: &Path) -> Result<Db, Failure> {
+        let url = self.url(folder)?;
+        let builder = Db::builder();
+        let db = if self.attached {
+            // Every statement by the virtual table: else that of the task would go straight.
+            let builder = builder.direct(false).attach(ATTACHED, &url);
+            builder.record_on::<Person>(ATTACHED).open("sqlite::memory:")?
+        } else {
+            builder.record::<Person>().open(&url)?
+        };
+        db.create_missing_tables()?;
+        Ok(db)
+    }
+
     pub(super) fn url(&self, folder: &Path) -> Result<String, Failure> {
         match self.place {
             Place::Url(url) => Ok(url.to_owned()),
@@ -130,9 +145,10 @@ impl BobakEngine {
 }
 
 /// A path as it stands in a URL.
-fn in_url(path: &Path) -> Result<String, Failure> {
-    let path = path.to_str().ok_or_else(|| Failure::new("the folder's name is not UTF-8"))?;
-    Ok(path.replace('%', "%25").replace('?', "%3F").replace('&', "%26"))
+pub(crate) fn in_url(path: &Path) -> Result<String, Failure> {
+    let message = || format!("{} is not UTF-8", path.display());
+    let path = path.to_str().ok_or_else(|| Failure::new(message()))?;
+    Ok(path.replace('%', "%25").replace('?', "%3F").replace('&', "%26").replace(' ', "%20"))
 }
 
 impl Engine for BobakEngine {
@@ -155,16 +171,7 @@ impl Engine for BobakEngine {
     }
 
     fn open(&self, folder: &Path) -> Result<Box<dyn Lane>, Failure> {
-        let url = self.url(folder)?;
-        let builder = Db::builder();
-        let db = if self.attached {
-            // Every statement by the virtual table: else that of the task would go straight.
-            let builder = builder.direct(false).attach(ATTACHED, &url);
-            builder.record_on::<Person>(ATTACHED).open("sqlite::memory:")?
-        } else {
-            builder.record::<Person>().open(&url)?
-        };
-        db.create_missing_tables()?;
+        let db = self.db(folder)?;
         let settings: &[_] = if self.sqlite { &raw::SETTINGS } else { &[] };
         let engine = if self.attached { ATTACHED } else { "main" };
         Ok(Box::new(BobakLane::new(db, engine, settings)))

@@ -213,7 +213,8 @@ fn insert_by_threads(db: &Db, people: &[Person], threads: usize) -> Result<Vec<i
     })
 }
 
-fn made_keys(report: &BatchReport) -> Result<Vec<i64>, Failure> {
+/// The keys of rows that a batch has inserted.
+pub(super) fn made_keys(report: &BatchReport) -> Result<Vec<i64>, Failure> {
     let mut keys = Vec::with_capacity(report.rows as usize);
     for outcome in report.outcomes() {
         let Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) = outcome else {

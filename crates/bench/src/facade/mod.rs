@@ -3,6 +3,7 @@
 //! Nothing here is tuned for the benchmark: a record by the derive, an engine by its URL, and the
 //! calls that the documentation shows.
 
+mod aio;
 mod cached;
 mod engine;
 mod http;
@@ -12,10 +13,11 @@ pub(crate) mod remote;
 mod server;
 mod slow;
 
+pub(crate) use aio::ASYNC;
 pub(crate) use cached::CACHED;
 #[cfg(feature = "encryption")]
 pub(crate) use engine::ENCRYPTED;
-pub(crate) use engine::ENGINES;
+pub(crate) use engine::{ENGINES, in_url};
 pub(crate) use http::{HTTP, IN_PROCESS};
 pub(crate) use remote::{ENGINES as REMOTE, program};
 pub(crate) use server::SERVERS;

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use bobak::Db;
 
-use super::engine::tasks_of;
+use super::engine::{in_url, tasks_of};
 use super::lane::BobakLane;
 use super::person::Person;
 use crate::engines;
@@ -113,21 +113,14 @@ impl RemoteEngine {
                 let socket = folder.join("socket");
                 let (server, path) =
                     start(program, MEMORY, &["--unix".as_ref(), socket.as_os_str()])?;
-                Ok((Some(server), format!("bobak+unix:{}", escape(&path))))
+                Ok((Some(server), format!("bobak+unix:{}", in_url(path.as_ref())?)))
             }
             Door::Stdio => {
-                let program = program.to_str().map(escape);
-                let program =
-                    program.ok_or_else(|| Failure::new("the program's name is not UTF-8"))?;
+                let program = in_url(program)?;
                 Ok((None, format!("bobak+stdio:{program} serve main={MEMORY} --stdio")))
             }
         }
     }
-}
-
-/// A path as a word of a URL.
-pub(crate) fn escape(path: &str) -> String {
-    path.replace('%', "%25").replace('?', "%3F").replace(' ', "%20")
 }
 
 impl Engine for RemoteEngine {

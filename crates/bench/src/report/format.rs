@@ -52,7 +52,8 @@ pub fn program(report: &Report) -> String {
 pub fn reading(report: &Report) -> String {
     let mut text = format!(
         "Rows per second, median of {}, {} rows; in brackets the ratio to the raw C API, of a server to its usual driver, \
-         of a door to the same engine in this process, of threads to one of them.",
+         of a door or of async code to the same engine in this process, called \
+         directly, of threads to one of them.",
         count(report.repeat),
         count(report.rows)
     );
