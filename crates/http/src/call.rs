@@ -9,7 +9,6 @@ use crate::server::Shared;
 use crate::upload::Upload;
 use crate::visitor::Visitor;
 use bobak_core::ErrorKind;
-use bobak_server::Holder;
 use bytes::{Bytes, BytesMut};
 use hyper::StatusCode;
 use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
@@ -73,15 +72,6 @@ impl Call {
         let table = self.base.table(name).await?;
         self.table = Some(Arc::clone(&table));
         Ok(table)
-    }
-
-    /// As whom it is counted.
-    pub fn holder(&self) -> Holder {
-        let door = &self.visitor.door;
-        match door.trusted && self.guest.is_operator() {
-            true => Holder::operator(),
-            false => Holder::at(door.peer).named(&self.guest.name),
-        }
     }
 
     pub const fn headers(&self) -> &HeaderMap {

@@ -43,13 +43,17 @@ pub(crate) async fn events(call: &mut Call, name: &str) -> Result<Answer, Proble
     let since = since(call)?;
     call.parameters.finish()?;
     call.accepts(&[("text/event-stream", ())])?;
-    let permit = call.shared.listeners.take(&call.holder());
+    let permit = call.shared.listeners.take(&call.visitor.holder());
     let permit = permit.map_err(|part| Problem::from(part.refusal("listeners")))?;
     let feed = call.base.feed.clone();
     let (changes, since) = begin(&feed, &table, since).await?;
     let listener = Listener { feed, table, sight, numbers, since, _permit: permit };
     let (parts, body) = mpsc::channel(1);
-    tokio::spawn(listener.follow(Arc::clone(&call.shared), changes, parts));
+    let (shared, visitor) = (Arc::clone(&call.shared), Arc::clone(&call.visitor));
+    tokio::spawn(async move {
+        let follows = listener.follow(Arc::clone(&shared), changes, parts);
+        work::ending(&visitor, &shared.turns, follows).await;
+    });
     let mut answer = Answer::new(StatusCode::OK, Body::Parts(body));
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

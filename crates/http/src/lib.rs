@@ -64,6 +64,7 @@ mod sight;
 mod sql;
 mod stream;
 mod tables;
+mod turns;
 mod upload;
 mod visitor;
 mod work;

@@ -121,7 +121,8 @@ impl Base {
             }
         }
         let base = Arc::clone(self);
-        work::run(move || Ok(base.refresh()?)).await
+        // Others wait for it, who may have a worker: so whose turn it is does not matter.
+        work::aside(move || Ok(base.refresh()?)).await
     }
 
     /// What is known of tables is old from now on, for all who see this database: they were changed.

@@ -4,7 +4,9 @@ use crate::guests::Guests;
 use crate::listener::Entrance;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
+use crate::turns::Turns;
 use crate::visitor::Visitor;
+use crate::work;
 use bobak_core::{Error, Result};
 use bobak_server::{Builder, Journal, Listener, Parts, Permits, Portion, Serve};
 use std::fmt::Display;
@@ -32,6 +34,8 @@ pub(crate) struct Shared {
     pub settings: Settings,
     pub guests: Arc<Guests>,
     pub connections: AtomicUsize,
+    /// The workers' shares.
+    pub turns: Turns,
     /// Permits for imports, exports and batches.
     pub streams: Permits,
     /// Permits for those who listen to changes.
@@ -106,17 +110,19 @@ impl Serve for HttpServer {
         let io = |error| Error::io("start the server", error);
         let runtime = runtime::Builder::new_multi_thread()
             .thread_name("bobak http")
-            .max_blocking_threads(settings.workers.max(1))
+            .max_blocking_threads(work::threads(&settings, databases.len()))
             .enable_all()
             .build()
             .map_err(io)?;
         let addresses = listeners.iter().filter_map(Listener::address).collect();
         let permits = |most| Permits::new(Portion::of(most, settings.share));
+        let turns = Turns::new(Portion::of(settings.workers.max(1), settings.share));
         let (streams, followers) = (permits(settings.streams), permits(settings.listeners));
         let shared = Arc::new(Shared {
             settings,
             guests: Arc::new(guests),
             connections: AtomicUsize::new(0),
+            turns,
             streams,
             listeners: followers,
             metrics: Metrics::default(),

@@ -36,13 +36,16 @@ pub(crate) async fn serve(
     let (method, coding) = (head.method.clone(), Coding::wanted(&head.headers));
     let route = Route::of(head.uri.path());
     let place = route.as_ref().map_or(Resource::OTHER, |route| route.resource.place());
-    let answer = match route {
-        Ok(route) => work::ending(answer(shared, visitor, route, head, body)).await,
-        // Who is not let in does not learn which paths there are.
-        Err(problem) => admit(shared, visitor, &head).await.and(Err(problem)),
-    };
-    let answer = answer.unwrap_or_else(|problem| tell(shared, visitor, problem));
-    let mut answer = coding::shrink(answer, coding).await;
+    let answer = work::ending(visitor, &shared.turns, async {
+        let answer = match route {
+            Ok(route) => answer(shared, visitor, route, head, body).await,
+            // Who is not let in does not learn which paths there are.
+            Err(problem) => admit(shared, visitor, &head).await.and(Err(problem)),
+        };
+        let answer = answer.unwrap_or_else(|problem| tell(shared, visitor, problem));
+        coding::shrink(answer, coding).await
+    });
+    let mut answer = answer.await;
     cors::admit(&shared.settings.origins, origin.as_ref(), answer.headers_mut());
     shared.metrics.count(place, &method, answer.status(), began.elapsed());
     answer.into_response()

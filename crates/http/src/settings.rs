@@ -9,10 +9,11 @@ use std::time::Duration;
 pub struct Settings {
     /// The most connections, idle ones included; further ones are closed. Default: 16,384.
     pub connections: usize,
-    /// The most threads that work on databases. Default: 64.
+    /// The most requests at a time that have a thread to work on a database; a further one waits.
+    /// Default: 64.
     pub workers: usize,
-    /// The most imports, exports and batches at a time, each of which has a worker while it lasts;
-    /// a further one is told 503. Default: 32.
+    /// The most imports, exports and batches at a time, each of which has a thread while it lasts,
+    /// besides the workers; a further one is told 503. Default: 32.
     pub streams: usize,
     /// The most who listen to changes at a time. Default: 4,096.
     pub listeners: usize,
@@ -42,9 +43,10 @@ pub struct Settings {
     /// The most wrong passwords a minute that one address may show for one name, and the most wrong
     /// tokens. Default: 30.
     pub refusals: u32,
-    /// How many of the streams, and of those who listen, one caller may have at a time, in percent;
-    /// all callers of one address together may have half of the rest besides. The operator at a
-    /// Unix socket gets his at any time. Default: 50.
+    /// How many of the workers, of the streams, and of those who listen, one caller may have at a
+    /// time, in percent; all callers of one address together may have half of the rest besides. Who
+    /// wants more workers waits for his own. The operator at a Unix socket gets his at any time.
+    /// Default: 50.
     pub share: u8,
     /// The origins whose pages browsers let in (`https://app.example.com`); `*` for all. Default:
     /// none.

@@ -171,7 +171,7 @@ pub(crate) async fn consume<R: Send + 'static>(
 ) -> Result<R, Problem> {
     let permit = permit(call)?;
     let (sender, parts) = mpsc::channel(WAITING);
-    let worker = crate::work::run(move || {
+    let worker = crate::work::aside(move || {
         let _permit = permit;
         work(Inflow { parts, current: Bytes::new(), broken: None })
     });
@@ -195,6 +195,6 @@ async fn feed(call: &mut Call, parts: mpsc::Sender<Result<Bytes, Problem>>) {
 }
 
 fn permit(call: &Call) -> Result<Permit, Problem> {
-    let permit = call.shared.streams.take(&call.holder());
+    let permit = call.shared.streams.take(&call.visitor.holder());
     permit.map_err(|part| part.refusal("imports, exports and batches under way").into())
 }

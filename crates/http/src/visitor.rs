@@ -2,6 +2,7 @@
 
 use crate::guests::Guest;
 use crate::listener::Door;
+use bobak_server::Holder;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,6 +21,16 @@ impl Visitor {
     /// Notes who makes the request that is under way.
     pub fn is(&self, guest: Option<Arc<Guest>>) {
         *self.guest.lock().unwrap_or_else(PoisonError::into_inner) = guest;
+    }
+
+    /// As whom it is counted.
+    pub fn holder(&self) -> Holder {
+        let guest = self.guest.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*guest {
+            Some(guest) if self.door.trusted && guest.is_operator() => Holder::operator(),
+            Some(guest) => Holder::at(self.door.peer).named(&guest.name),
+            None => Holder::at(self.door.peer),
+        }
     }
 }
 

@@ -5,13 +5,14 @@
 //! no caller has all of them.
 
 use crate::connection::{Connection, Gone};
+use crate::lines::Lines;
 use crate::lobby::Lobby;
 use crate::serve::{Ended, serve};
 use crate::server::Shared;
 use crate::settings::Settings;
-use crate::shares::{Holder, Part, Portion, Shares};
+use crate::shares::{Holder, Part, Portion};
 use bobak_core::{Error, ErrorKind};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -34,14 +35,16 @@ pub(crate) struct Pool {
 
 struct State {
     queue: Queue,
-    held: HashMap<Part, Queue>,
-    shares: Shares,
+    /// Who waits for a share.
+    lines: Lines<Waits>,
     workers: usize,
     idle: usize,
 }
 
-/// Connections, and since when they wait.
-type Queue = VecDeque<(Instant, Connection)>;
+/// A connection, and since when it waits.
+type Waits = (Instant, Connection);
+/// Connections that have their share, and wait for a worker.
+type Queue = VecDeque<Waits>;
 
 /// Counts a worker out however it ends.
 struct Worker<'p>(&'p Pool);
@@ -72,8 +75,7 @@ impl Pool {
         let portion = Portion { whole: usize::MAX, ..Portion::of(most, settings.share) };
         let state = State {
             queue: Queue::new(),
-            held: HashMap::new(),
-            shares: Shares::new(portion),
+            lines: Lines::new(portion, |_| true),
             workers: 0,
             idle: 0,
         };
@@ -122,20 +124,18 @@ impl Pool {
     #[inline]
     pub fn is_wanted(&self, holder: &Holder) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
-            || self.held.load(Ordering::Relaxed) > 0 && self.lock().holds_back(holder)
+            || self.held.load(Ordering::Relaxed) > 0 && self.lock().lines.holds_back(holder)
     }
 
     /// Those that have waited for too long, and what they are to be told.
     pub fn take_overdue(&self, patience: Duration) -> Vec<(Connection, Error)> {
         let mut state = self.lock();
-        let mut overdue = Vec::new();
         let late = take_older(&mut state.queue, patience);
-        for (part, held) in &mut state.held {
-            let theirs = take_older(held, patience);
-            let told = |(_, connection)| (connection, part.refusal("connections at work"));
-            overdue.extend(theirs.into_iter().map(told));
-        }
-        state.held.retain(|_, held| !held.is_empty());
+        let theirs = state.lines.remove(|(since, _)| since.elapsed() > patience);
+        let told = |(part, (_, connection)): (Part, Waits)| {
+            (connection, part.refusal("connections at work"))
+        };
+        let mut overdue: Vec<_> = theirs.into_iter().map(told).collect();
         for (_, connection) in late {
             state.leave(&connection.holder);
             overdue.push((connection, too_busy()));
@@ -149,7 +149,7 @@ impl Pool {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
         state.queue.clear();
-        state.held.clear();
+        state.lines.remove(|_| true);
         self.note(&state);
         while state.workers > 0 {
             self.work.notify_all();
@@ -218,7 +218,7 @@ impl Pool {
 
     fn note(&self, state: &State) {
         self.waiting.store(state.queue.len(), Ordering::Relaxed);
-        self.held.store(state.held.values().map(VecDeque::len).sum(), Ordering::Relaxed);
+        self.held.store(state.lines.waiting(), Ordering::Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -229,31 +229,26 @@ impl Pool {
 impl State {
     /// Takes a connection in: behind the others, or where its share is used up behind those of the
     /// same.
-    fn enter(&mut self, waits: (Instant, Connection)) {
-        match self.shares.take(&waits.1.holder) {
-            Ok(()) if waits.1.holder.is_exempt() => self.queue.push_front(waits),
-            Ok(()) => self.queue.push_back(waits),
-            Err(part) => self.held.entry(part).or_default().push_back(waits),
+    fn enter(&mut self, waits: Waits) {
+        match self.lines.take(&waits.1.holder) {
+            Ok(()) => self.queue_up(waits),
+            Err(part) => self.lines.wait(part, waits.1.holder.clone(), waits),
         }
     }
 
-    /// Gives a share back: the next who waits for it goes on.
+    /// Gives a share back: those who waited for it go on.
     fn leave(&mut self, holder: &Holder) {
-        self.shares.give_back(holder);
-        for part in holder.parts() {
-            let Some(held) = self.held.get_mut(&part) else { continue };
-            let next = held.pop_front();
-            if held.is_empty() {
-                self.held.remove(&part);
-            }
-            if let Some(next) = next {
-                self.enter(next);
-            }
+        for (_, waits) in self.lines.leave(holder) {
+            self.queue_up(waits);
         }
     }
 
-    fn holds_back(&self, holder: &Holder) -> bool {
-        holder.parts().any(|part| self.held.contains_key(&part))
+    /// Has a connection that has its share wait for a worker.
+    fn queue_up(&mut self, waits: Waits) {
+        match waits.1.holder.is_exempt() {
+            true => self.queue.push_front(waits),
+            false => self.queue.push_back(waits),
+        }
     }
 }
 

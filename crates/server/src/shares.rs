@@ -137,10 +137,8 @@ impl Shares {
     /// The share that is used up.
     pub fn take(&mut self, holder: &Holder) -> Result<(), Part> {
         if !holder.exempt {
-            if self.taken >= self.most.whole {
-                return Err(Part::Whole);
-            }
-            if let Some(full) = holder.parts().find(|part| self.is_full(part)) {
+            let mut parts = std::iter::once(Part::Whole).chain(holder.parts());
+            if let Some(full) = parts.find(|part| self.is_full(part)) {
                 return Err(full);
             }
         }
@@ -162,9 +160,11 @@ impl Shares {
         }
     }
 
-    fn is_full(&self, part: &Part) -> bool {
+    /// Whether nothing is left of a share.
+    #[must_use]
+    pub fn is_full(&self, part: &Part) -> bool {
         let most = match part {
-            Part::Whole => self.most.whole,
+            Part::Whole => return self.taken >= self.most.whole,
             Part::Caller(_) => self.most.caller,
             Part::Address(_) => self.most.address,
         };

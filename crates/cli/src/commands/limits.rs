@@ -147,9 +147,11 @@ impl Limits {
         all
     }
 
-    /// How many may read a file at a time: all workers, and as many again of the operator's.
-    pub fn readers(&self) -> usize {
-        self.wire().workers.saturating_mul(2)
+    /// How many may read a file at a time: all workers, and as many again of the operator's; where there is a door of
+    /// HTTP its streams too.
+    pub fn readers(&self, http: bool) -> usize {
+        let streams = if http { self.http().streams } else { 0 };
+        self.wire().workers.saturating_mul(2).saturating_add(streams)
     }
 
     /// Those of the doors of HTTP.

@@ -108,8 +108,8 @@ impl Serve {
             self.databases.iter().map(|database| named(database)).map(with_scheme).unzip();
         self.shipping.check(&urls)?;
         let access = self.access()?;
-        let engines =
-            urls.iter().map(|url| open(url, self.limits.readers())).collect::<Result<Vec<_>>>()?;
+        let readers = self.limits.readers(self.http.is_given());
+        let engines = urls.iter().map(|url| open(url, readers)).collect::<Result<Vec<_>>>()?;
         let databases: Vec<_> = names.into_iter().zip(engines).collect();
         self.track(&databases)?;
         let (quiet, also) = (*screen, *screen);

@@ -16,6 +16,7 @@ mod journal; // what the log hears of clients
 mod memory; // what a client may make the server keep
 mod rights; // what somebody may not see
 mod rows; // rows, one by one and as lists
+mod shares; // workers: no caller has all of them
 mod streams; // imports, exports, batches, sums
 #[cfg(feature = "tls")]
 mod tls; // the same door under TLS
