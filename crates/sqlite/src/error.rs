@@ -43,7 +43,7 @@ impl std::error::Error for SqliteError {}
 /// The error of a failed statement; `table` is the one that it was about, where that is known.
 #[cold]
 pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error {
-    let Failure { code, message, offset, cause } = failure;
+    let Failure { code, message, offset, cause, .. } = failure;
     if let Some(cause) = cause {
         // The error of another engine's table: as that engine gave it.
         return cause;

@@ -121,7 +121,8 @@ fn file_name(path: Option<&Path>) -> Result<CString> {
     CString::new(text).map_err(|_| config("the path of the database has a NUL"))
 }
 
-/// SQLite says only that it could not open the file: what the matter is, the system says.
+/// SQLite says only that it could not open the file: what the matter is, the system has said to it. The file is not
+/// tried here: where this process has it open already, closing it would drop the locks of all who have.
 fn open_error(failure: Failure, settings: &Settings) -> Error {
     let Some(path) = &settings.path else {
         return translate(failure, None);
@@ -135,7 +136,7 @@ fn open_error(failure: Failure, settings: &Settings) -> Error {
     let cause = match folder.map(std::fs::metadata) {
         Some(Err(error)) => Some(error),
         _ if path.is_dir() => Some(std::io::ErrorKind::IsADirectory.into()),
-        _ => std::fs::File::open(path).err(),
+        _ => failure.system.map(std::io::Error::from_raw_os_error),
     };
     match cause {
         Some(error) => Error::io(&doing, error),

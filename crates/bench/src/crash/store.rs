@@ -65,7 +65,7 @@ pub static STORES: [Store; 19] = [
     sqlite("sqlite file wal off", Wal, Synchronous::Off, Normal, Nothing),
     sqlite("sqlite file extra", Delete, Synchronous::Extra, Normal, Everything),
     sqlite("sqlite file full", Delete, Synchronous::Full, Normal, AllButTheLast),
-    // All but the last commit, if the drive does not tear what it was writing.
+    // All but the last commit, if the drive writes in order and tears nothing.
     sqlite("sqlite file normal", Delete, Synchronous::Normal, Normal, Nothing),
     sqlite("sqlite file truncate full", Truncate, Synchronous::Full, Normal, Everything),
     sqlite("sqlite file persist full", Persist, Synchronous::Full, Normal, Everything),

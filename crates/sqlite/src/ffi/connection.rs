@@ -55,6 +55,8 @@ pub(crate) struct Failure {
     pub offset: Option<usize>,
     /// The error of a function or virtual table of this crate, where that is the cause.
     pub cause: Option<Error>,
+    /// The system's number for what the matter was, where a file could not be opened.
+    pub system: Option<c_int>,
 }
 
 impl Connection {
@@ -272,7 +274,13 @@ impl Connection {
             sys::SQLITE_ERROR | sys::SQLITE_CONSTRAINT | sys::SQLITE_ABORT => self.take_pending(),
             _ => None,
         };
-        Failure { code, message, offset: usize::try_from(offset).ok(), cause }
+        let system = match code & 0xff {
+            // SAFETY: the handle is open.
+            sys::SQLITE_CANTOPEN => Some(unsafe { sys::sqlite3_system_errno(raw) }),
+            _ => None,
+        };
+        let offset = usize::try_from(offset).ok();
+        Failure { code, message, offset, cause, system: system.filter(|&number| number != 0) }
     }
 }
 
@@ -292,7 +300,7 @@ impl Failure {
     /// A failure found before SQLite was asked.
     #[cold]
     pub(crate) fn own(code: c_int, message: &str) -> Self {
-        Self { code, message: message.to_owned(), offset: None, cause: None }
+        Self { code, message: message.to_owned(), offset: None, cause: None, system: None }
     }
 }
 
