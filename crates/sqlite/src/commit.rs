@@ -4,7 +4,8 @@
 //! all this were not there. Others get in line ([`Group`]): the first of them takes what waits,
 //! writes it in one transaction, commits, and only then is each told its own result. What one of
 //! them does wrong is undone for it alone; where the transaction as a whole can't be, or can't be
-//! committed, each is done again in a transaction of its own, so that only who is at fault fails.
+//! committed, each is done again in a transaction of its own, so that only who is at fault fails. But
+//! where nobody knows whether it is committed, nothing is done again: all are told so.
 
 use crate::batch;
 use crate::connection::Connection;
@@ -92,8 +93,8 @@ impl Commits {
 
     fn join(&self, inner: &Inner, job: Job) -> Result<Job> {
         let deadline = Instant::now() + inner.busy_timeout();
-        self.members.fetch_add(1, Ordering::Relaxed);
-        let joined = match self.group.join(job, deadline) {
+        let _member = Member::new(&self.members);
+        match self.group.join(job, deadline) {
             Joined::Done(job) => Ok(job),
             Joined::Leads(leader) => self.lead(inner, leader, deadline),
             Joined::TimedOut => Err(kept_waiting()),
@@ -101,9 +102,7 @@ impl Commits {
                 let message = "the thread that wrote for several panicked: nothing was written";
                 Err(Error::new(ErrorKind::Engine, message))
             }
-        };
-        self.members.fetch_sub(1, Ordering::Relaxed);
-        joined
+        }
     }
 
     fn lead(&self, inner: &Inner, mut leader: Leader<'_, Job>, deadline: Instant) -> Result<Job> {
@@ -140,6 +139,22 @@ impl Commits {
         while self.group.waiting() < expected && start.elapsed() < patience {
             std::thread::yield_now();
         }
+    }
+}
+
+/// One of those in line, until it is dropped: by a panic too.
+struct Member<'c>(&'c AtomicUsize);
+
+impl<'c> Member<'c> {
+    fn new(members: &'c AtomicUsize) -> Self {
+        members.fetch_add(1, Ordering::Relaxed);
+        Self(members)
+    }
+}
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -209,6 +224,11 @@ fn write_all(connection: &mut Connection, writing: &mut Option<Writing<'_>>, job
         // The others would only wait as long, one after the other.
         Err(error) if error.kind() == ErrorKind::Busy => {
             jobs.iter_mut().for_each(|job| job.fail(&error));
+        }
+        // The commit may stand: who has done something wrong knows that it is undone, nobody else does.
+        Err(error) if error.kind() == ErrorKind::Unknown => {
+            let hoped = jobs.iter_mut().filter(|job| job.whole.is_ok());
+            hoped.for_each(|job| job.fail(&error));
         }
         Err(_) => jobs.iter_mut().for_each(|job| job.run_alone(connection, writing)),
     }

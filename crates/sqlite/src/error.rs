@@ -43,7 +43,7 @@ impl std::error::Error for SqliteError {}
 /// The error of a failed statement; `table` is the one that it was about, where that is known.
 #[cold]
 pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error {
-    let Failure { code, message, offset, cause, .. } = failure;
+    let Failure { code, message, offset, cause, ends_commit, .. } = failure;
     if let Some(cause) = cause {
         // The error of another engine's table: as that engine gave it.
         return cause;
@@ -51,6 +51,11 @@ pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error 
     let error = match code & 0xff {
         codes::SQLITE_CONSTRAINT => constraint(code, &message),
         codes::SQLITE_ERROR => from_text(&message, offset),
+        _ if ends_commit => {
+            let what = "the disk failed at what may have been the end of a commit, which is done or \
+                        undone as a whole";
+            Error::new(ErrorKind::Unknown, format!("{what} (code {code})"))
+        }
         primary => by_code(primary, code, &message),
     };
     let error = match table {
@@ -162,18 +167,6 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
             (ErrorKind::Mismatch, "a value is not of its column's type".to_owned())
         }
         codes::SQLITE_INTERRUPT => (ErrorKind::Interrupted, "interrupted".to_owned()),
-        // The last thing that a commit does: the data may be there all the same.
-        _ if matches!(
-            code,
-            codes::SQLITE_IOERR_FSYNC
-                | codes::SQLITE_IOERR_DIR_FSYNC
-                | codes::SQLITE_IOERR_TRUNCATE
-        ) =>
-        {
-            let what = "the disk failed at a sync, or at making a file shorter: a commit under way \
-                        is done or undone as a whole";
-            (ErrorKind::Unknown, format!("{what} (code {code})"))
-        }
         codes::SQLITE_IOERR | codes::SQLITE_CANTOPEN | codes::SQLITE_NOLFS => {
             (ErrorKind::Io, format!("{} (code {code})", lower(message)))
         }

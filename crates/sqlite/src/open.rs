@@ -194,6 +194,7 @@ fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
     if let Some(size) = settings.mmap {
         db.exec(&format!("PRAGMA mmap_size = {size}"))?;
     }
+    db.set_keeps_journal(settings.keeps_journal());
     let word = settings.synchronous.as_str();
     db.exec(&format!("PRAGMA synchronous = {word}"))?;
     db.exec("PRAGMA foreign_keys = on")

@@ -354,6 +354,17 @@ impl Settings {
         work(self)
     }
 
+    /// Whether the journal stays when a commit ends, its head overwritten.
+    pub(crate) const fn keeps_journal(&self) -> bool {
+        match self.journal {
+            JournalMode::Persist => true,
+            JournalMode::Delete | JournalMode::Truncate => {
+                matches!(self.locking, Locking::Exclusive)
+            }
+            _ => false,
+        }
+    }
+
     /// The pages that each connection keeps, as SQLite's pragma has it.
     pub(crate) fn cache_size(&self) -> Option<i64> {
         #[cfg(feature = "encryption")]

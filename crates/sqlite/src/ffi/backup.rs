@@ -106,6 +106,6 @@ impl Failure {
     fn of_code(code: c_int) -> Self {
         // SAFETY: it gives a constant text that ends with NUL for every number.
         let message = unsafe { super::connection::copy_text(sys::sqlite3_errstr(code)) };
-        Self { code, message, offset: None, cause: None, system: None }
+        Self { code, message, offset: None, cause: None, system: None, ends_commit: false }
     }
 }

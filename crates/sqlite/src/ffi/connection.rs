@@ -27,6 +27,8 @@ pub(crate) struct Connection {
     pub(super) rests: Option<Arc<Rests>>,
     /// Whether a write to a file failed since it was last asked.
     write_failed: Cell<bool>,
+    /// Whether a commit ends by a write to the journal, which is kept.
+    keeps_journal: bool,
     /// What is told of its log.
     pub(super) log: Option<Arc<Log>>,
 }
@@ -57,6 +59,8 @@ pub(crate) struct Failure {
     pub cause: Option<Error>,
     /// The system's number for what the matter was, where a file could not be opened.
     pub system: Option<c_int>,
+    /// Whether it may have been the last step of a commit, which then may stand.
+    pub ends_commit: bool,
 }
 
 impl Connection {
@@ -95,9 +99,15 @@ impl Connection {
             pending: None,
             rests: None,
             write_failed: Cell::new(false),
+            keeps_journal: false,
             log: None,
         };
         if code == sys::SQLITE_OK { Ok(connection) } else { Err(connection.failure(code)) }
+    }
+
+    /// Says whether a commit ends by a write to the journal: of zeros over its head.
+    pub(crate) const fn set_keeps_journal(&mut self, keeps: bool) {
+        self.keeps_journal = keeps;
     }
 
     /// Waits so long where another connection holds a lock, before it gives `SQLITE_BUSY`.
@@ -279,8 +289,16 @@ impl Connection {
             sys::SQLITE_CANTOPEN => Some(unsafe { sys::sqlite3_system_errno(raw) }),
             _ => None,
         };
+        let system = system.filter(|&number| number != 0);
         let offset = usize::try_from(offset).ok();
-        Failure { code, message, offset, cause, system: system.filter(|&number| number != 0) }
+        let ends_commit = match code {
+            sys::SQLITE_IOERR_FSYNC | sys::SQLITE_IOERR_DIR_FSYNC | sys::SQLITE_IOERR_TRUNCATE => {
+                true
+            }
+            sys::SQLITE_IOERR_WRITE => self.keeps_journal,
+            _ => false,
+        };
+        Failure { code, message, offset, cause, system, ends_commit }
     }
 }
 
@@ -300,7 +318,14 @@ impl Failure {
     /// A failure found before SQLite was asked.
     #[cold]
     pub(crate) fn own(code: c_int, message: &str) -> Self {
-        Self { code, message: message.to_owned(), offset: None, cause: None, system: None }
+        Self {
+            code,
+            message: message.to_owned(),
+            offset: None,
+            cause: None,
+            system: None,
+            ends_commit: false,
+        }
     }
 }
 

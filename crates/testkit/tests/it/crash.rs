@@ -5,10 +5,12 @@
 //! `cargo xtask crash` does it in an optimised build.
 
 use crate::setting;
-use bobak_core::{Engine, Result};
+use bobak_core::{ColumnSchema, Engine, ErrorKind, Result, TableSchema, Value};
 use bobak_sqlite::faults::{Call, Disk, Loss};
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::crash::{self, Machine, Promise, Tally, Trouble};
+use bobak_testkit::{Entry, NULL, Probe, Table, row};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// SQLite on a disk whose power can be cut.
@@ -279,4 +281,73 @@ fn full_disk_and_failing_files_undo_the_step_alone() {
     for mode in [WAL_NORMAL, WAL_OFF, DELETE_OFF, DELETE_OFF_EXCLUSIVE] {
         endures(mode, Loss::Nothing);
     }
+}
+
+/// What each thread was told of its rows, and how often they are there.
+fn is_as_told(
+    engine: &dyn Engine,
+    table: &Table,
+    told: &[(i64, Result<()>)],
+) -> Result<(), String> {
+    let rows = Probe::new(engine).and_then(|probe| probe.all(table));
+    let rows = rows.map_err(|error| format!("unreadable: {error}"))?;
+    for (number, told) in told {
+        let there = rows.iter().filter(|row| row.get(1) == Some(&Value::Int(*number))).count();
+        let may_be = match told {
+            Ok(()) => 1..=1,
+            Err(error) if error.kind() == ErrorKind::Unknown => 0..=1,
+            Err(_) => 0..=0,
+        };
+        if !may_be.contains(&there) {
+            return Err(format!("{number} is there {there} times; it was told {told:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Threads insert rows of their own, whose keys the engine gives, while one call for files fails.
+fn insert_together(engine: &dyn Engine, table: &Table) -> Vec<(i64, Result<()>)> {
+    let thread = |first: i64| {
+        let insert = |number| {
+            let entry = Entry::insert(table, row![NULL, number]);
+            (number, engine.write(&entry.as_write()).map(drop))
+        };
+        (first..first + 4).map(insert).collect::<Vec<_>>()
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6).map(|n| scope.spawn(move || thread(n * 10))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// A commit that several threads share, and that fails at any step, is told to each as it is: nothing is there twice.
+#[test]
+fn failing_files_tell_each_of_several_threads() {
+    let mut unknown = 0;
+    for mode in [WAL_FULL, DELETE_EXTRA, DELETE_FULL_EXCLUSIVE, TRUNCATE_FULL, PERSIST_FULL] {
+        for (seed, call) in seeds(12).flat_map(|seed| Call::ALL.map(|call| (seed, call))) {
+            let machine = OnDisk::new(seed, mode, Loss::All).for_threads();
+            let table = TableSchema::builder("told")
+                .column(ColumnSchema::of::<i64>("id"))
+                .column(ColumnSchema::of::<i64>("number"))
+                .key(["id"]);
+            let table = Arc::new(table.build().unwrap());
+            let engine = machine.open().unwrap();
+            bobak_testkit::create(&*engine, &[&table]).unwrap();
+            machine.disk.fail(call, 1 + seed, 0);
+            let told = insert_together(&*engine, &table);
+            machine.disk.fail_no_more();
+            let what = |what| panic!("{mode:?}, {call:?}, seed {seed}: {what}");
+            is_as_told(&*engine, &table, &told).unwrap_or_else(what);
+            machine.crash();
+            drop(engine);
+            machine.restart();
+            is_as_told(&*machine.open().unwrap(), &table, &told).unwrap_or_else(what);
+            let is_unknown = |told: &Result<()>| {
+                told.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unknown)
+            };
+            unknown += told.iter().filter(|(_, told)| is_unknown(told)).count();
+        }
+    }
+    assert!(unknown > 0);
 }
