@@ -8,7 +8,6 @@ use bobak_server::Listener;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
@@ -111,31 +110,13 @@ fn spawn<S>(
 {
     let (shared, visitor) = (Arc::clone(shared), Arc::new(Visitor::new(door)));
     tokio::spawn(async move {
-        let _counted = Counted::new(&shared);
-        if shared.connections.load(Ordering::Relaxed) > shared.settings.connections {
-            let most = shared.settings.connections;
-            let what = format_args!("was refused: there are {most} connections already");
-            return shared.tell_of(&visitor, what);
-        }
+        let _seat = match shared.seats.take(door.peer, door.trusted) {
+            Ok(seat) => seat,
+            Err(error) => return shared.tell_of(&visitor, format_args!("was refused: {error}")),
+        };
         match greets.await {
             Ok(stream) => connection::talk(&shared, &visitor, stream).await,
             Err(error) => shared.tell_of(&visitor, format_args!("speaks no TLS: {error}")),
         }
     });
-}
-
-/// Counts a connection for as long as it is there.
-struct Counted(Arc<Shared>);
-
-impl Counted {
-    fn new(shared: &Arc<Shared>) -> Self {
-        shared.connections.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(shared))
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.connections.fetch_sub(1, Ordering::Relaxed);
-    }
 }

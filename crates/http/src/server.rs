@@ -8,10 +8,9 @@ use crate::turns::Turns;
 use crate::visitor::Visitor;
 use crate::work;
 use bobak_core::{Error, Result};
-use bobak_server::{Builder, Journal, Listener, Parts, Permits, Portion, Serve};
+use bobak_server::{Builder, Journal, Listener, Parts, Permits, Portion, Seats, Serve};
 use std::fmt::Display;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::{self, Runtime};
@@ -33,7 +32,7 @@ pub struct HttpServer {
 pub(crate) struct Shared {
     pub settings: Settings,
     pub guests: Arc<Guests>,
-    pub connections: AtomicUsize,
+    pub seats: Seats,
     /// The workers' shares.
     pub turns: Turns,
     /// Permits for imports, exports and batches.
@@ -86,7 +85,7 @@ impl HttpServer {
         let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(runtime) = runtime else { return true };
         let end = Instant::now() + self.shared.settings.grace;
-        let left = || self.shared.connections.load(Ordering::Relaxed);
+        let left = || self.shared.seats.taken();
         while left() > 0 && Instant::now() < end {
             std::thread::sleep(LOOK);
         }
@@ -116,12 +115,13 @@ impl Serve for HttpServer {
             .map_err(io)?;
         let addresses = listeners.iter().filter_map(Listener::address).collect();
         let permits = |most| Permits::new(Portion::of(most, settings.share));
+        let seats = Seats::new(settings.connections, settings.share);
         let turns = Turns::new(Portion::of(settings.workers.max(1), settings.share));
         let (streams, followers) = (permits(settings.streams), permits(settings.listeners));
         let shared = Arc::new(Shared {
             settings,
             guests: Arc::new(guests),
-            connections: AtomicUsize::new(0),
+            seats,
             turns,
             streams,
             listeners: followers,

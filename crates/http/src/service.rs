@@ -156,7 +156,7 @@ async fn admit(
 }
 
 fn metrics(shared: &Shared) -> Answer {
-    let connections = shared.connections.load(Ordering::Relaxed);
+    let connections = shared.seats.taken();
     let streams = shared.streams.taken();
     let text = shared.metrics.to_text(connections, streams);
     Answer::text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)

@@ -7,7 +7,8 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The most connections, idle ones included; further ones are closed. Default: 16,384.
+    /// The most connections, idle ones included; further ones are closed. Of one address, other than
+    /// this machine's own, there may be half and half of `share` percent of them. Default: 16,384.
     pub connections: usize,
     /// The most requests at a time that have a thread to work on a database; a further one waits.
     /// Default: 64.

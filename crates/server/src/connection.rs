@@ -4,7 +4,7 @@ use crate::database::Database;
 use crate::greet::Claim;
 use crate::input::Input;
 use crate::settings::Settings;
-use crate::shares::Holder;
+use crate::shares::{Holder, Permit};
 use crate::transport::{Ready, Transport};
 use crate::watch::{Ahead, Line};
 use bobak_core::{Engine, Error};
@@ -15,7 +15,6 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes of answers that wait before they are written, while more requests are at hand.
@@ -41,7 +40,8 @@ pub(crate) struct Connection {
     pub since: Instant,
     /// What is watched while a request runs.
     watched: Option<Arc<OwnedFd>>,
-    _counted: Counted,
+    /// Its place among all connections; a child process's client has none.
+    _seat: Option<Permit>,
 }
 
 /// A client that was let in.
@@ -52,9 +52,6 @@ pub(crate) struct Guest {
     /// The database as the client may use it.
     pub engine: Arc<dyn Engine>,
 }
-
-/// One of the connections that there are.
-pub(crate) struct Counted(Arc<AtomicUsize>);
 
 /// Why a connection ends.
 #[derive(Debug)]
@@ -79,22 +76,8 @@ impl From<Error> for Gone {
     }
 }
 
-impl Counted {
-    /// One more; `None` where there are so many already.
-    pub fn new(count: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
-        let counted = Self(Arc::clone(count));
-        (count.fetch_add(1, Ordering::Relaxed) < most).then_some(counted)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl Connection {
-    pub fn new(transport: Transport, limits: &Limits, counted: Counted) -> Self {
+    pub fn new(transport: Transport, limits: &Limits, seat: Option<Permit>) -> Self {
         let peer = transport.peer();
         let holder = match transport.is_trusted() {
             true => Holder::operator(),
@@ -113,7 +96,7 @@ impl Connection {
             guest: None,
             since: Instant::now(),
             watched: None,
-            _counted: counted,
+            _seat: seat,
         }
     }
 

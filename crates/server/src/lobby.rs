@@ -1,6 +1,6 @@
 //! Where connections wait that have nothing to say: all of them on one thread.
 
-use crate::connection::{Connection, Counted};
+use crate::connection::Connection;
 use crate::listener::Listener;
 use crate::server::Shared;
 use crate::transport::Transport;
@@ -18,9 +18,6 @@ use std::time::{Duration, Instant};
 /// How often deadlines are looked at, while there are any.
 const SLICE: Duration = Duration::from_millis(250);
 const WAKE: Token = Token(0);
-/// How many connections beyond their number there may be of those who come by a door that the
-/// operating system guards: nobody keeps the operator out.
-const RESERVE: usize = 64;
 
 /// The poller's state.
 pub(crate) struct Lobby {
@@ -130,23 +127,21 @@ impl Lobby {
     }
 
     fn welcome(&mut self, mut transport: Transport) {
-        let settings = &self.shared.settings;
-        let reserve = if transport.is_trusted() { RESERVE } else { 0 };
-        let most = settings.connections.saturating_add(reserve);
-        let Some(counted) = Counted::new(&self.shared.connections, most) else {
-            let message = format!("the server has {} connections already", settings.connections);
-            let mut answer = Vec::new();
-            let error = Error::new(ErrorKind::Busy, message);
-            put_answer::error(&mut answer, 0, &error);
-            let peer = transport.peer();
-            let at = peer.map_or_else(|| "this machine".to_owned(), |peer| peer.to_string());
-            let line = format_args!("a stranger at {at} was refused: {error}");
-            self.shared.journal.tell_of(peer, line);
-            // Whoever does not listen is not told.
-            let _ = transport.write(&answer);
-            return;
+        let peer = transport.peer();
+        let seat = match self.shared.seats.take(peer, transport.is_trusted()) {
+            Ok(seat) => Some(seat),
+            Err(error) => {
+                let mut answer = Vec::new();
+                put_answer::error(&mut answer, 0, &error);
+                let at = peer.map_or_else(|| "this machine".to_owned(), |peer| peer.to_string());
+                let line = format_args!("a stranger at {at} was refused: {error}");
+                self.shared.journal.tell_of(peer, line);
+                // Whoever does not listen is not told.
+                let _ = transport.write(&answer);
+                return;
+            }
         };
-        self.seat(Connection::new(transport, &settings.limits, counted));
+        self.seat(Connection::new(transport, &self.shared.settings.limits, seat));
     }
 
     /// Waits for a connection to say something.

@@ -1,6 +1,6 @@
 //! The door of a child process: standard input and output, or two other ends of pipes.
 
-use crate::connection::{Connection, Counted};
+use crate::connection::Connection;
 use crate::pool::log_end;
 use crate::serve::{Ended, serve};
 use crate::server::Shared;
@@ -13,8 +13,7 @@ use std::sync::Arc;
 pub(crate) fn serve_pipes(shared: &Arc<Shared>, input: OwnedFd, output: OwnedFd) -> Result<()> {
     let io = |error| Error::io("serve through pipes", error);
     let transport = Transport::pipes(input, output).map_err(io)?;
-    let Some(counted) = Counted::new(&shared.connections, usize::MAX) else { return Ok(()) };
-    let mut connection = Connection::new(transport, &shared.settings.limits, counted);
+    let mut connection = Connection::new(transport, &shared.settings.limits, None);
     loop {
         match serve(&mut connection, shared) {
             Ended::Gone(gone) => log_end(&gone, &connection, shared),

@@ -8,6 +8,7 @@ use crate::lobby::{Lobby, Return};
 use crate::logins::LoginThread;
 use crate::pipes::serve_pipes;
 use crate::pool::Pool;
+use crate::seats::Seats;
 use crate::settings::Settings;
 use crate::shares::Holder;
 use crate::watch::Watch;
@@ -15,7 +16,7 @@ use bobak_core::{Error, Result};
 use bobak_rights::Access;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -37,7 +38,7 @@ pub(crate) struct Shared {
     pub settings: Settings,
     pub pool: Pool,
     pub back: OnceLock<Return>,
-    pub connections: Arc<AtomicUsize>,
+    pub seats: Seats,
     pub watch: Watch,
     pub logins: LoginThread,
     pub journal: Journal,
@@ -163,7 +164,7 @@ impl Serve for Server {
             logins: LoginThread::new(settings.refusals),
             journal: Journal::new(log),
             back: OnceLock::new(),
-            connections: Arc::default(),
+            seats: Seats::new(settings.connections, settings.share),
             watch: Watch::default(),
             stopping: AtomicBool::new(false),
             stopped: AtomicBool::new(false),

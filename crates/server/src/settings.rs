@@ -8,7 +8,9 @@ use std::time::Duration;
 pub struct Settings {
     /// What each connection may send.
     pub limits: Limits,
-    /// The most connections, idle ones included; a further one is told `Busy`. Default: 16,384.
+    /// The most connections, idle ones included; a further one is told `Busy`. Of one address, other
+    /// than this machine's own, there may be half and half of `share` percent of them. Default:
+    /// 16,384.
     pub connections: usize,
     /// The most worker threads: of connections that have a request, a transaction or a query
     /// under way. Default: 64.

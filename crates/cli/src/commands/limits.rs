@@ -11,7 +11,8 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct Limits {
-    /// The most connections, idle ones included [default: 16384]
+    /// The most connections, idle ones included; an address other than this machine's own may have its share of them
+    /// [default: 16384]
     #[arg(long, value_name = "N")]
     connections: Option<usize>,
 
@@ -20,7 +21,7 @@ pub struct Limits {
     workers: Option<usize>,
 
     /// How much of the workers, of HTTP's streams and of those who listen one caller may have; all callers of one
-    /// address together may have half of the rest besides. The operator at a Unix socket is always served [default: 50]
+    /// address together, and of the connections each address, may have half of the rest besides. The operator at a Unix socket is always served [default: 50]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
     share: Option<u8>,
 
