@@ -15,6 +15,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes of answers that wait before they are written, while more requests are at hand.
@@ -40,6 +41,8 @@ pub(crate) struct Connection {
     pub since: Instant,
     /// What is watched while a request runs.
     watched: Option<Arc<OwnedFd>>,
+    /// Whether it was seen to be gone while a request ran.
+    gone: Arc<AtomicBool>,
     /// Its place among all connections; a child process's client has none.
     _seat: Option<Permit>,
 }
@@ -62,6 +65,21 @@ pub(crate) enum Gone {
     Io(io::Error),
     /// The client does not keep to the protocol: it is told.
     Wrong(Error),
+}
+
+impl Gone {
+    /// Whether the client has left, in good order or not: its end is closed, or its process killed.
+    pub fn has_left(&self) -> bool {
+        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
+        match self {
+            Self::Left => true,
+            Self::Io(error) => matches!(
+                error.kind(),
+                BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected
+            ),
+            Self::Wrong(_) => false,
+        }
+    }
 }
 
 impl From<io::Error> for Gone {
@@ -96,6 +114,7 @@ impl Connection {
             guest: None,
             since: Instant::now(),
             watched: None,
+            gone: Arc::default(),
             _seat: seat,
         }
     }
@@ -210,7 +229,8 @@ impl Connection {
         }
         let ahead = Ahead::of(self.input.inbox.waiting(), id);
         let early = self.transport.early();
-        Line { kind, end: self.watched.clone(), early, id, ahead, patience }
+        let (end, gone) = (self.watched.clone(), Arc::clone(&self.gone));
+        Line { kind, end, early, id, ahead, gone, patience }
     }
 
     /// Tells the client why the connection ends, if it listens.
@@ -218,6 +238,11 @@ impl Connection {
         put_answer::error(&mut self.output, 0, error);
         // Nobody waits for those who don't.
         let _ = self.try_flush();
+    }
+
+    /// Whether there are answers that the client did not wait for.
+    pub fn owes(&self) -> bool {
+        self.written < self.output.len() || self.gone.load(Ordering::Relaxed)
     }
 
     /// Gives memory back that is not needed while nothing comes.

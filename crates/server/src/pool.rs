@@ -281,16 +281,22 @@ fn work(shared: &Arc<Shared>) {
     }
 }
 
-/// What ended otherwise than by the client's own will is worth a line.
+/// What ended otherwise than by the client's own will is worth a line; and who did not wait for what
+/// it had asked for.
 pub(crate) fn log_end(gone: &Gone, connection: &Connection, shared: &Shared) {
-    let tell = |error: &dyn std::fmt::Display| {
-        let line = format_args!("{connection} was cut off: {error}");
-        shared.journal.tell_of(connection.peer, line);
+    let tell = |what: std::fmt::Arguments<'_>| {
+        shared.journal.tell_of(connection.peer, format_args!("{connection} {what}"));
     };
     match gone {
+        // What the system calls it, a broken pipe or a reset, says nothing of the server.
+        gone if gone.has_left() => {
+            if connection.owes() {
+                tell(format_args!("left before it had its answer"));
+            }
+        }
         Gone::Left => {}
-        Gone::Io(error) => tell(error),
-        Gone::Wrong(error) => tell(error),
+        Gone::Io(error) => tell(format_args!("was cut off: {error}")),
+        Gone::Wrong(error) => tell(format_args!("was cut off: {error}")),
     }
 }
 

@@ -9,6 +9,7 @@ use bobak_wire::{HEADER, Head, Kind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, recv};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -73,6 +74,8 @@ pub(crate) struct Line {
     /// The request's number.
     pub id: u32,
     pub ahead: Ahead,
+    /// Set where the client is seen to be gone.
+    pub gone: Arc<AtomicBool>,
     pub patience: Duration,
 }
 
@@ -202,6 +205,7 @@ impl Request {
 
     fn stop(&mut self, why: Why) {
         self.ended = Some(why);
+        self.line.gone.fetch_or(why == Why::Gone, Ordering::Relaxed);
         self.interrupt.interrupt();
     }
 }
@@ -335,6 +339,7 @@ mod tests {
             early: None,
             id: 1,
             ahead: Ahead::default(),
+            gone: Arc::default(),
             patience,
         };
         let forever = || -> Result<()> {

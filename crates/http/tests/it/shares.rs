@@ -75,6 +75,19 @@ fn who_fills_his_share_keeps_no_worker_from_others() {
 }
 
 #[test]
+fn the_operator_gets_into_a_door_that_is_full() {
+    let (folder, door, _) = door(|settings| settings.connections = 1);
+    let mut first = raw(door.server.addresses()[0]);
+    first.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    first.read_exact(&mut [0]).unwrap();
+    assert_eq!(rest(&mut raw(door.server.addresses()[0])), "");
+    let mut operator = UnixStream::connect(folder.path().join("socket")).unwrap();
+    send(&operator, None, "SELECT 7");
+    let answer = rest(&mut operator);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
 fn a_stream_takes_no_worker() {
     let (_folder, door, greedy) = door(|settings| (settings.workers, settings.streams) = (1, 2));
     let mut stream = raw(door.server.addresses()[0]);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-const FOR_EVER: &str =
+pub const FOR_EVER: &str =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
 const WRITES_FOR_EVER: &str =
     "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
@@ -153,9 +153,15 @@ fn a_statement_that_runs_too_long_ends_and_its_worker_is_free() {
 fn a_client_that_is_gone_leaves_its_worker_to_others() {
     let (_folder, engine, _server, address) = server(PATIENCE);
     for sql in [FOR_EVER, WRITES_FOR_EVER] {
-        let mut raw = Raw::known(&address);
-        raw.put(|out| execute(out, 2, sql));
-        drop(raw);
+        for behind in [0, 1, 1_000] {
+            let mut raw = Raw::known(&address);
+            // Requests that it has sent behind it don't hide that it is gone.
+            raw.put(|out| {
+                execute(out, 2, sql);
+                (0..behind).for_each(|id| put_request::ping(out, 3 + id));
+            });
+            drop(raw);
+        }
     }
     let mut other = Raw::known(&address);
     other.put(|out| execute(out, 2, "INSERT INTO t VALUES (1)"));
@@ -232,8 +238,11 @@ fn vanish_and_leave_the_worker(
     let slow = slow_table(engine);
     let batch = inserts(&slow, [Value::Null]);
     type Work<'w> = &'w (dyn Fn(&dyn Session) -> Result<()> + Sync);
-    let works: [Work<'_>; 3] = [
+    let query = Asked::Sql { text: FOR_EVER, parameters: &[] };
+    let works: [Work<'_>; 5] = [
         &|session| session.execute(FOR_EVER, &[]).map(drop),
+        &|session| session.query(&query, &mut |_| Ok(true)),
+        &|session| session.open(&query).map(drop),
         &|session| session.execute(WRITES_FOR_EVER, &[]).map(drop),
         &|session| session.batch(&batch, OnError::Continue, &mut |_| {}),
     ];
@@ -277,20 +286,41 @@ fn what_one_that_vanishes_runs_over_tls_is_ended() {
 #[test]
 fn what_one_that_vanishes_runs_over_pipes_is_ended() {
     let (_folder, engine) = store();
-    for sql in [FOR_EVER, WRITES_FOR_EVER] {
+    let slow = slow_table(&*engine);
+    let batch = inserts(&slow, [Value::Null]);
+    let run = batch.runs().next().unwrap();
+    type Put<'p> = &'p dyn Fn(&mut Vec<u8>);
+    let works: [Put<'_>; 5] = [
+        &|out| execute(out, 2, FOR_EVER),
+        &|out| execute(out, 2, WRITES_FOR_EVER),
+        &|out| put_request::query(out, 2, 0, true, Source::Text(FOR_EVER, &[])).unwrap(),
+        &|out| {
+            put_request::define(out, 2, 0, &slow).unwrap();
+            put_request::batch(out, 3, false, OnError::Continue, |out| {
+                put_request::batch_run(out, 0, (run.verb, run.fields), run.as_bytes())
+            })
+            .unwrap();
+        },
+        // Requests that it has sent behind it don't hide that it is gone.
+        &|out| {
+            execute(out, 2, WRITES_FOR_EVER);
+            (3..1_000).for_each(|id| put_request::ping(out, id));
+        },
+    ];
+    for work in works {
         let server = serving(Arc::clone(&engine)).start().unwrap();
         let (requests, mut to_server) = std::io::pipe().unwrap();
         let (from_server, answers) = std::io::pipe().unwrap();
         let serving = std::thread::spawn(move || server.serve_pipes(requests, answers));
         let mut bytes = Vec::new();
         Hello::new("", "raw", Credentials::None).put(&mut bytes, 1).unwrap();
-        execute(&mut bytes, 2, sql);
+        work(&mut bytes);
         to_server.write_all(&bytes).unwrap();
         std::thread::sleep(Duration::from_millis(100));
         drop((to_server, from_server));
         serving.join().unwrap().unwrap();
     }
-    assert_eq!(rows(&*engine, "t"), 0);
+    assert_eq!((rows(&*engine, "t"), rows(&*engine, "slow")), (0, 0));
 }
 
 /// A batch in several parts, whose client goes when some of them are written.

@@ -1,12 +1,12 @@
 //! What the log hears of clients: each row of the table in `docs/bad-input.md`, with who and where.
 
-use crate::doors::{TOKEN, folder, memory, serving, tcp_server};
+use crate::doors::{TOKEN, file, folder, memory, serving, tcp_server};
 use crate::raw::Raw;
 use bobak_core::{Control, Engine, ErrorKind};
 use bobak_remote::Remote;
 use bobak_server::{Access, Server, Settings, hash_password, new_token};
 use bobak_testkit::{Probe, row, tables};
-use bobak_wire::put_request;
+use bobak_wire::{Credentials, Hello, Source, put_request};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -80,6 +80,36 @@ fn who_finds_the_server_full_is_told_of() {
     two.put(|out| put_request::ping(out, 2));
     assert!(two.answer().1.is_err());
     lines.hear("operator at 127.0.0.1 was refused: you have as many connections at work as may be");
+}
+
+#[test]
+fn who_leaves_before_its_answer_is_told_of_and_who_only_leaves_is_not() {
+    let folder = folder().unwrap();
+    let lines = Lines::default();
+    let builder = serving(file(folder.path()).unwrap()).log(lines.add());
+    let (server, address) = tcp_server(builder).unwrap();
+    // With an answer that was not read, the system resets the line; without one it is closed.
+    let [idle, mut asks, mut waits] = [(); 3].map(|()| Raw::known(&address));
+    asks.put(|out| put_request::ping(out, 2));
+    asks.stream.peek(&mut [0]).unwrap();
+    drop((idle, asks));
+    let sql = Source::Text(crate::interrupts::FOR_EVER, &[]);
+    waits.put(|out| put_request::execute(out, 2, sql).unwrap());
+    std::thread::sleep(Duration::from_millis(100));
+    drop(waits);
+    lines.hear("operator at 127.0.0.1 left before it had its answer");
+    let (requests, mut to_server) = std::io::pipe().unwrap();
+    let (from_server, answers) = std::io::pipe().unwrap();
+    let serving = std::thread::spawn(move || server.serve_pipes(requests, answers));
+    let mut bytes = Vec::new();
+    Hello::new("", "raw", Credentials::None).put(&mut bytes, 1).unwrap();
+    put_request::execute(&mut bytes, 2, sql).unwrap();
+    to_server.write_all(&bytes).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    drop((to_server, from_server));
+    serving.join().unwrap().unwrap();
+    lines.hear("operator at this machine left before it had its answer");
+    assert_eq!((lines.count(""), lines.count("pipe"), lines.count("reset")), (2, 0, 0));
 }
 
 #[test]
