@@ -14,6 +14,7 @@ mod error;
 pub mod export;
 pub mod import;
 mod output;
+mod password;
 pub mod schema;
 mod statement;
 

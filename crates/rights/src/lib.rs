@@ -32,6 +32,7 @@ mod access;
 mod caller;
 #[doc(hidden)]
 pub mod decoders;
+mod expiry;
 mod guard;
 mod policy;
 mod right;
@@ -42,6 +43,7 @@ mod tokens;
 
 pub use access::Access;
 pub use caller::Caller;
+pub use expiry::check_expiry;
 pub use guard::{Guarded, Protected, reads_only};
 pub use policy::Policy;
 pub use right::Right;

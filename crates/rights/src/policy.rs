@@ -1,5 +1,6 @@
 //! What the file says: roles with their grants, users, and tokens.
 
+use crate::expiry::expiry;
 use crate::right::{Right, RightSet};
 use crate::rule::{Rule, Variables};
 use crate::secret::{is_password_hash, is_token_hash};
@@ -250,7 +251,7 @@ impl Account {
             }
         }
         if tokens.takes_word("expires") {
-            self.expires = Some(time(&tokens.name("a date")?)?);
+            self.expires = Some(expiry(&tokens.name("a date")?)?);
         }
         if tokens.takes_word("with") {
             self.variables.push(variable(&mut tokens)?);
@@ -415,16 +416,4 @@ fn variable(tokens: &mut Tokens<'_>) -> Result<(String, Value<'static>)> {
     let unfit = tokens.expected(wanted);
     let number = tokens.name(wanted)?.parse().map_err(|_| unfit)?;
     Ok((name, Value::Int(number)))
-}
-
-/// A moment: `2027-01-31T12:00:00Z`, or a date, which means its beginning in UTC.
-fn time(text: &str) -> Result<Timestamp> {
-    let date = || -> std::result::Result<Timestamp, jiff::Error> {
-        let date: jiff::civil::Date = text.parse()?;
-        Ok(date.to_zoned(jiff::tz::TimeZone::UTC)?.timestamp())
-    };
-    text.parse::<Timestamp>().or_else(|_| date()).map_err(|_| {
-        let message = format!("'{text}' is neither a date nor a time such as 2027-01-31T12:00:00Z");
-        Error::new(ErrorKind::Config, message)
-    })
 }

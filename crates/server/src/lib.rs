@@ -51,8 +51,8 @@ mod transport;
 mod watch;
 
 pub use bobak_rights::{
-    Access, AccessText, Caller, Guarded, Protected, hash_password, hash_token, new_token,
-    reads_only,
+    Access, AccessText, Caller, Guarded, Protected, check_expiry, hash_password, hash_token,
+    new_token, reads_only,
 };
 pub use bobak_wire::Credentials;
 pub use buckets::Buckets;

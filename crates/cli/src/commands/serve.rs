@@ -129,9 +129,11 @@ impl Serve {
         let _backups = self.schedule.start(&databases, *screen)?;
         let stopped = obey_signals(&doors, access, *screen)?;
         if self.stdio {
+            // Standard output is the wire. Where nobody hears the other, clients come all the same.
+            let _ = self.announce(&doors, std::io::stderr().lock());
             doors.server.serve_stdio()?;
         } else {
-            self.announce(&doors)?;
+            self.announce(&doors, std::io::stdout().lock())?;
             // Where nobody is left to send, there is no more to wait for.
             let _ = stopped.recv();
         }
@@ -177,9 +179,9 @@ impl Serve {
         }
     }
 
-    /// Says where the doors are, on standard output: a port that was chosen is known here only.
-    fn announce(&self, doors: &Doors) -> Result<()> {
-        let mut output = std::io::stdout().lock();
+    /// Says where the doors are, which are not standard input and output: a port that was chosen is
+    /// known here only.
+    fn announce(&self, doors: &Doors, mut output: impl Write) -> Result<()> {
         let places = doors.server.addresses().iter().map(ToString::to_string);
         let sockets = self.unix.iter().map(|path| path.display().to_string());
         let http = doors.http.iter();

@@ -1,6 +1,6 @@
 //! `bobak token`: a token, and a line for a server's access file.
 
-use super::user::{name, rest};
+use super::user::{expiry, name, rest};
 use crate::error::{Error, Result};
 use crate::output::Screen;
 use clap::Args;
@@ -21,7 +21,7 @@ pub struct Token {
     role: Vec<String>,
 
     /// When it ends: a date, or a time such as 2027-01-31T12:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = name)]
+    #[arg(long, value_name = "TIME", value_parser = expiry)]
     expires: Option<String>,
 }
 

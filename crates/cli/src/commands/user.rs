@@ -2,13 +2,14 @@
 
 use crate::error::{Error, Result};
 use crate::output::Screen;
+use crate::password::new_password;
 use clap::Args;
-use std::io::{BufRead, Write};
+use std::io::Write;
 
 /// Make a line for the access file of `bobak serve`: a user, with the hash of a password.
 ///
-/// The password is the first line of standard input. It can't be found out from the line. Without a role the user may
-/// come in, and do nothing.
+/// At a terminal the password is asked for twice, and not shown; else it is the first line of standard input. It can't be
+/// found out from the line that is made. Without a role the user may come in, and do nothing.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct User {
@@ -21,12 +22,13 @@ pub struct User {
     role: Vec<String>,
 
     /// When it ends: a date, or a time such as 2027-01-31T12:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = name)]
+    #[arg(long, value_name = "TIME", value_parser = expiry)]
     expires: Option<String>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
+  bobak user ada --role admin >> access.txt
   bobak user ada --role admin < password.txt >> access.txt
   bobak serve app.db --access-file access.txt";
 
@@ -41,6 +43,14 @@ pub(super) fn name(text: &str) -> Result<String, String> {
     }
 }
 
+/// A date or a time that the file may have.
+pub(super) fn expiry(text: &str) -> Result<String, String> {
+    let checked = bobak_server::check_expiry(text);
+    checked.map_err(|error| error.message().to_owned())?;
+    // With a blank it is one word in quotes only.
+    Ok(text.replacen(' ', "T", 1))
+}
+
 /// What stands behind the hash.
 pub(super) fn rest(roles: &[String], expires: Option<&str>) -> String {
     let roles =
@@ -53,15 +63,9 @@ impl User {
     /// Runs the command.
     ///
     /// # Errors
-    /// An empty password, input that can't be read.
-    pub fn run(&self, screen: &Screen) -> Result<()> {
-        screen.note(format_args!("The password of {}:", self.name));
-        let mut password = String::new();
-        std::io::stdin()
-            .lock()
-            .read_line(&mut password)
-            .map_err(|error| Error::io("read the password", &error))?;
-        let hash = bobak_server::hash_password(password.trim_end_matches(['\n', '\r']))?;
+    /// An empty password, two that differ, input that can't be read.
+    pub fn run(&self, _: &Screen) -> Result<()> {
+        let hash = bobak_server::hash_password(&new_password(&self.name)?)?;
         let rest = rest(&self.role, self.expires.as_deref());
         writeln!(std::io::stdout(), "user {} {hash}{rest}", self.name)
             .map_err(|error| Error::output(&error))

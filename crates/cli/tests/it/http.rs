@@ -146,3 +146,37 @@ fn limits_are_for_all_doors() {
     assert!(taken.iter_mut().all(&ask));
     assert!(!ask(&mut open()), "there are two connections, and no more");
 }
+
+/// Beside standard input and output, which are the wire, a port that was chosen is told on standard
+/// error.
+#[test]
+fn a_port_beside_standard_output_is_told_on_standard_error() {
+    let program = Program::new();
+    std::fs::write(program.path("tokens"), "0123456789abcdef\n").expect("writes");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
+        .args(["serve", "app.db", "--stdio", "--http", "127.0.0.1:0"])
+        .args(["--listen", "127.0.0.1:0", "--token-file", "tokens", "--quiet"])
+        .current_dir(program.path(""))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("is piped")).lines();
+    let mut place = || {
+        let line = lines.next().expect("a line").expect("is text");
+        line.strip_prefix("listening at ").expect("says where").to_owned()
+    };
+    let (wire, http) = (place(), place());
+    let address = http.strip_prefix("http://").expect("is that of HTTP").to_owned();
+    let server = Server { child, address };
+    let answer = server.ask("GET /tables", "");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let url = format!("bobak://{wire}/?token=0123456789abcdef");
+    assert!(bobak::Db::open(&url).is_ok());
+    let mut server = server;
+    drop(server.child.stdin.take());
+    let mut told = String::new();
+    server.child.stdout.take().expect("is piped").read_to_string(&mut told).expect("ends");
+    assert_eq!(told, "", "nobody has asked there");
+}

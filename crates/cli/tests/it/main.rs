@@ -20,3 +20,5 @@ mod round_trip; // real data in and out without a loss
 mod schema; // tables in words and in Rust
 #[cfg(unix)]
 mod serve; // its doors from other processes, its end
+#[cfg(unix)]
+mod user; // passwords from pipes and at a terminal; when somebody ends
