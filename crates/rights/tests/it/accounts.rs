@@ -165,7 +165,7 @@ fn a_wrong_file_says_where() {
         ("user ada", "expected `user NAME HASH`"),
         ("token t abc", "token 't' has no hash of a token"),
         (&format!("token t {hash} roles r"), "'t' has the role 'r', which is not there"),
-        (&format!("token t {hash} expires soon"), "'soon' is is no end nor a time"),
+        (&format!("token t {hash} expires soon"), "'soon' is no end"),
         (&format!("token t {hash} with x = y"), "expected a whole number, or a text"),
         (&format!("token t {hash}\ntoken t {hash}"), "the token 't' is there twice"),
     ] {
