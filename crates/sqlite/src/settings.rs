@@ -295,7 +295,16 @@ impl SqliteBuilder {
     /// `Conflict` where there is one, or a log of one, and it is not to be overwritten; `Busy` where
     /// somebody has it open; `ReadOnly`, `Io`.
     pub fn replace(self, new: Aside, overwrite: bool) -> Result<()> {
-        crate::backup::replace(new, &self.settings, overwrite)
+        crate::backup::replace(new, &self.settings, overwrite, false)
+    }
+
+    /// Puts a backup in the place of an older one, which is not read: what somebody has written to it
+    /// since goes with it.
+    ///
+    /// # Errors
+    /// As [`replace`](Self::replace).
+    pub fn replace_backup(self, new: Aside, overwrite: bool) -> Result<()> {
+        crate::backup::replace(new, &self.settings, overwrite, true)
     }
 
     /// Opens connections for virtual tables only.

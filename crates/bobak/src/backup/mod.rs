@@ -17,6 +17,7 @@ use bobak_core::feed::{FEED, FOLLOW, LOG, TRACKED};
 use bobak_core::{
     Aside, BackupContent, BackupJob, BackupPhase, BackupStep, Engine, Error, ErrorKind, Result,
 };
+use bobak_sqlite::Sqlite;
 use scratch::Scratch;
 use std::fs::{self, File};
 use std::io::Write;
@@ -235,7 +236,12 @@ pub fn backup(
     if options.compression == Compression::None {
         let sealed = fs::metadata(plain.path()).map_err(|error| Error::io(&doing, error))?;
         let stored = sealed.len();
-        put(plain, options.overwrite)?;
+        refuse_existing(file, options.overwrite)?;
+        match engine.name() {
+            // Beside an older one may be its log, which is not the new one's.
+            "sqlite" => Sqlite::builder().replace_backup(plain, options.overwrite)?,
+            _ => put(plain, options.overwrite)?,
+        }
         return Ok(BackupReport::new(content, stored, options.compression));
     }
     let packed = Aside::one_of_many(file)?;

@@ -233,6 +233,47 @@ fn plain_backups_are_checked() {
 }
 
 /// It opens, and takes writes, in every mode; and then it says of itself that it was written to.
+/// Somebody wrote to an older backup, and was killed: his log is not the new one's.
+#[test]
+fn a_backup_takes_the_place_of_one_with_a_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open("sqlite::memory:");
+    fill(&db);
+    let file = folder.path().join("backup.db");
+    db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
+    let log = folder.path().join("backup.db-wal");
+    let copies = [(&file, folder.path().join("1")), (&log, folder.path().join("2"))];
+    let old = Db::open(&url(&file, "?journal=wal")).unwrap();
+    old.execute("UPDATE account SET name = 'old' || name", ()).unwrap();
+    let over = BackupOptions::new().overwrite(true);
+    let refused = db.backup(&file, &over, |_| Ok(())).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Busy, "{refused}");
+    for (from, to) in &copies {
+        fs::copy(from, to).unwrap();
+    }
+    drop(old);
+    for (to, from) in &copies {
+        fs::copy(from, to).unwrap();
+    }
+
+    db.execute("UPDATE account SET balance = 8", ()).unwrap();
+    db.backup(&file, &over, |_| Ok(())).unwrap();
+    assert!(!log.exists());
+    let balances = "SELECT DISTINCT balance FROM account";
+    let new = Db::open(&url(&file, "")).unwrap();
+    assert_eq!(new.sql::<i64>(balances, ()).unwrap(), [8]);
+    assert_eq!(new.sql::<String>("PRAGMA integrity_check", ()).unwrap(), ["ok"]);
+    drop(new);
+    // Without the older one its log is in the way still.
+    fs::remove_file(&file).unwrap();
+    fs::copy(folder.path().join("2"), &log).unwrap();
+    let refused = db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Conflict, "{refused}");
+    db.backup(&file, &over, |_| Ok(())).unwrap();
+    let new = Db::open(&url(&file, "")).unwrap();
+    assert_eq!(new.sql::<i64>(balances, ()).unwrap(), [8]);
+}
+
 #[test]
 fn a_plain_backup_stays_a_database() {
     for settings in ["", "?journal=delete", "?journal=persist", "?journal=off&locking=exclusive"] {
@@ -352,6 +393,10 @@ fn what_is_refused() {
     let kind = |file: &Path| db.backup(file, &options, |_| Ok(())).unwrap_err().kind();
     assert_eq!(kind(&place), ErrorKind::Misuse);
     assert_eq!(kind(&folder.path().join("app.db-wal")), ErrorKind::Misuse);
+    // Also in other words, where it is not there now.
+    let other_words = folder.path().join(".").join("app.db-journal");
+    assert!(!other_words.exists());
+    assert_eq!(kind(&other_words), ErrorKind::Misuse);
     assert_eq!(kind(folder.path()), ErrorKind::Config);
     assert_eq!(kind(&folder.path().join("gone/backup.db")), ErrorKind::Io);
     let stopped = db.backup(folder.path().join("b"), &options, |_| {

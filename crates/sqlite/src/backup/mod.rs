@@ -27,7 +27,7 @@ use bobak_core::{BackupContent, BackupJob, BackupPhase, BackupStep, Error, Error
 use pace::Pace;
 use source::Source;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// So often the backup may begin again since others wrote.
@@ -83,13 +83,20 @@ fn full(error: Error, place: &Path) -> Error {
 /// Refuses to put a backup where the database itself is.
 fn refuse_own(place: &Path, settings: &Settings) -> Result<()> {
     let Some(own) = &settings.path else { return Ok(()) };
-    let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let (own, place) = (full(own), full(place));
+    let (own, place) = (full_path(own), full_path(place));
     if own == place || replace::logs(&own).contains(&place) {
         let message = format!("{} is the database itself: name another file", place.display());
         return Err(Error::new(ErrorKind::Misuse, message));
     }
     Ok(())
+}
+
+/// The path of a file that need not be there.
+fn full_path(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = || folder.unwrap_or(Path::new(".")).canonicalize().ok();
+    let in_folder = || Some(folder()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
 /// The new file. Nothing of it is worth a journal: it is whole, or thrown away.

@@ -22,12 +22,17 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Puts a new file in its place, where a database may be that is closed then.
 ///
 /// The old one's log is written into it first, so that at every moment there is the old database or
-/// the new one, whole.
+/// the new one, whole; but where the old one is left `unread`.
 ///
 /// # Errors
 /// `Conflict` where there is one and it is not to be overwritten; `Busy` where somebody has it open;
 /// `ReadOnly`, `Io`.
-pub(crate) fn replace(new: Aside, settings: &Settings, overwrite: bool) -> Result<()> {
+pub(crate) fn replace(
+    new: Aside,
+    settings: &Settings,
+    overwrite: bool,
+    unread: bool,
+) -> Result<()> {
     let place = new.place().to_owned();
     let doing = |error| Error::io(&format!("write {}", place.display()), error);
     let logs = logs(&place);
@@ -36,7 +41,11 @@ pub(crate) fn replace(new: Aside, settings: &Settings, overwrite: bool) -> Resul
         let message = format!("there is a file {} already: nothing was done", file.display());
         return Err(Error::new(ErrorKind::Conflict, message));
     }
-    let old = if place.exists() { Some(retire(&place, settings)?) } else { None };
+    let old = match place.exists() {
+        true if unread => Some(Old::Locked(lock(&place, settings)?)),
+        true => Some(retire(&place, settings)?),
+        false => None,
+    };
     let mut kept = Vec::new();
     if !matches!(old, Some(Old::Ended(_))) {
         // What it left is kept until the new one is there.
@@ -64,7 +73,7 @@ pub(crate) fn replace(new: Aside, settings: &Settings, overwrite: bool) -> Resul
 enum Old {
     /// Its log is written into it.
     Ended(#[allow(dead_code, reason = "it is kept for its lock")] ffi::Connection),
-    /// What is in it can't be read: it is damaged, or encrypted with another key.
+    /// What is in it is not read, or can't be: it is damaged, or encrypted with another key.
     Locked(#[allow(dead_code, reason = "it is kept for its lock")] ffi::LockedFile),
 }
 
