@@ -7,7 +7,7 @@ use crate::settings::{Settings, SqlAccess};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak_core::{Engine, Error, ErrorKind, Result};
-use bobak_server::{Access, Buckets, Caller, Credentials, Login, Logins, Protected};
+use bobak_server::{Access, Buckets, Caller, Credentials, Holder, Login, Logins, Protected};
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use std::collections::HashMap;
@@ -128,7 +128,7 @@ impl Guests {
             }
             // Quickly done, so that a right one is never kept out by others' wrong ones.
             _ => self.access.check(&credentials, false).map_err(|error| {
-                match self.strangers.take(peer) {
+                match self.strangers.take(network(peer)) {
                     Ok(()) => refused(StatusCode::UNAUTHORIZED, error),
                     Err(wait) => too_often(wait),
                 }
@@ -187,7 +187,7 @@ impl Guests {
     pub fn count(&self, guest: &Guest, peer: Option<IpAddr>) -> Result<(), Problem> {
         match &self.requests {
             None => Ok(()),
-            Some(requests) => requests.take((guest.name.clone(), peer)).map_err(too_often),
+            Some(requests) => requests.take((guest.name.clone(), network(peer))).map_err(too_often),
         }
     }
 
@@ -220,6 +220,11 @@ impl Guest {
     pub fn base(&self, name: &str) -> Result<&Arc<Base>, Problem> {
         self.bases.iter().find(|base| base.name == name).ok_or_else(Problem::not_found)
     }
+}
+
+/// What an address is counted as: whoever has one of version 6 has its whole network.
+fn network(peer: Option<IpAddr>) -> Option<IpAddr> {
+    Holder::at(peer).address()
 }
 
 /// Reads `Bearer TOKEN` or `Basic` with name and password.

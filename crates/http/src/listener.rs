@@ -65,7 +65,9 @@ impl Entrance {
                 biased;
                 _ = stopping.changed() => return,
                 accepted = self.accept(&shared) => if let Err(error) = accepted {
-                    shared.journal.tell(&format!("a connection could not be accepted: {error}"));
+                    // As long as there are no more files, say, it is so again and again.
+                    let line = format!("a connection could not be accepted: {error}");
+                    shared.journal.tell_of(None, line);
                     tokio::time::sleep(REST).await;
                 },
             }

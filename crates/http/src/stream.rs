@@ -5,6 +5,7 @@ use crate::answer::{Answer, Body, Part};
 use crate::call::Call;
 use crate::coding::{Coded, Coding};
 use crate::problem::Problem;
+use crate::work::Ends;
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_server::Permit;
 use bytes::Bytes;
@@ -38,23 +39,44 @@ pub(crate) async fn produce(
     work: impl FnOnce(&mut dyn Write) -> Result<()> + Send + 'static,
 ) -> Result<Answer, Problem> {
     let permit = permit(call)?;
-    let (parts, body) = mpsc::channel(WAITING);
-    let (begun, first) = oneshot::channel();
     let (shared, visitor) = (Arc::clone(&call.shared), Arc::clone(&call.visitor));
     let tell = move |error| {
         let what = format_args!("has an answer that was broken off: {error}");
         shared.tell_of(&visitor, what);
     };
-    tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        let pipe = Pipe { parts, buffer: Vec::with_capacity(PART), begun: Some(begun) };
-        write_through(pipe, coding, work, tell);
-    });
+    let (body, first) = begin(permit, coding, work, tell);
     first.await.unwrap_or_else(|_| Err(Error::new(ErrorKind::Engine, "the worker ended")))?;
     let mut answer = Answer::new(StatusCode::OK, Body::Parts(body));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
     coding.name_in(answer.headers_mut());
     Ok(answer)
+}
+
+/// Has a thread write a body; its parts, and whether the first is on its way. Where nobody takes the
+/// parts any more the work is ended, also while it makes none.
+fn begin(
+    permit: Permit,
+    coding: Coding,
+    work: impl FnOnce(&mut dyn Write) -> Result<()> + Send + 'static,
+    tell: impl FnOnce(Error) + Send + 'static,
+) -> (mpsc::Receiver<Part>, oneshot::Receiver<Result<()>>) {
+    let (parts, body) = mpsc::channel(WAITING);
+    let (begun, first) = oneshot::channel();
+    let (ends, taken) = (Ends::new(), parts.clone());
+    let theirs = ends.interrupt();
+    let worker = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        let pipe = Pipe { parts, buffer: Vec::with_capacity(PART), begun: Some(begun) };
+        theirs.run(|| write_through(pipe, coding, work, tell));
+    });
+    tokio::spawn(async move {
+        let _ends = ends;
+        tokio::select! {
+            () = taken.closed() => {}
+            _ = worker => {}
+        }
+    });
+    (body, first)
 }
 
 fn write_through(
@@ -197,4 +219,32 @@ async fn feed(call: &mut Call, parts: mpsc::Sender<Result<Bytes, Problem>>) {
 fn permit(call: &Call) -> Result<Permit, Problem> {
     let permit = call.shared.streams.take(&call.visitor.holder());
     permit.map_err(|part| part.refusal("imports, exports and batches under way").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bobak_core::Interrupt;
+    use bobak_server::{Holder, Permits, Portion};
+
+    #[tokio::test]
+    async fn what_nobody_takes_is_ended_while_it_makes_nothing() {
+        let permits = Permits::new(Portion::of(1, 50));
+        let permit = permits.take(&Holder::at(None)).unwrap();
+        let for_ever = |out: &mut dyn Write| -> Result<()> {
+            out.write_all(&[0; PART]).unwrap();
+            loop {
+                Interrupt::check()?;
+                std::thread::yield_now();
+            }
+        };
+        let (mut body, first) = begin(permit, Coding::Plain, for_ever, |_| {});
+        assert!(first.await.unwrap().is_ok());
+        assert!(body.recv().await.is_some());
+        assert_eq!(permits.taken(), 1);
+        drop(body);
+        while permits.taken() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
 }

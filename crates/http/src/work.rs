@@ -23,7 +23,18 @@ struct Request {
 }
 
 /// Interrupts when it is dropped.
-struct Ends(Interrupt);
+pub(crate) struct Ends(Interrupt);
+
+impl Ends {
+    pub fn new() -> Self {
+        Self(Interrupt::new())
+    }
+
+    /// What it interrupts by.
+    pub fn interrupt(&self) -> Interrupt {
+        self.0.clone()
+    }
+}
 
 impl Drop for Ends {
     fn drop(&mut self) {
@@ -46,8 +57,7 @@ pub(crate) async fn ending<R>(
     turns: &Turns,
     answer: impl Future<Output = R>,
 ) -> R {
-    let ends = Ends(Interrupt::new());
-    let request = Request { ends, visitor: Arc::clone(visitor), turns: turns.clone() };
+    let request = Request { ends: Ends::new(), visitor: Arc::clone(visitor), turns: turns.clone() };
     REQUEST.scope(request, answer).await
 }
 
@@ -77,7 +87,7 @@ pub(crate) async fn run<R: Send + 'static>(
 pub(crate) async fn aside<R: Send + 'static>(
     work: impl FnOnce() -> Result<R, Problem> + Send + 'static,
 ) -> Result<R, Problem> {
-    let ends = REQUEST.try_with(|request| request.ends.0.clone()).ok();
+    let ends = REQUEST.try_with(|request| request.ends.interrupt()).ok();
     let work = move || match ends {
         Some(ends) => ends.run(work),
         None => work(),

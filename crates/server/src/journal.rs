@@ -3,6 +3,7 @@
 
 use crate::buckets::Buckets;
 use crate::builder::Log;
+use crate::shares::Holder;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +39,9 @@ impl Journal {
 
     /// Tells what became of a client at an address, unless there were too many such lines just now.
     pub fn tell_of(&self, address: Option<IpAddr>, line: impl Display) {
-        if self.each.take(address).is_err() || self.all.take(()).is_err() {
+        // Whoever has one address of version 6 has its whole network.
+        let network = Holder::at(address).address();
+        if self.each.take(network).is_err() || self.all.take(()).is_err() {
             self.left_out.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -83,6 +86,12 @@ mod tests {
         (0..1_000).for_each(|_| journal.tell_of(from(1), "sent what means nothing"));
         // A bucket may get another permit meanwhile.
         let told = lines.lock().unwrap().len();
+        assert!((20..100).contains(&told), "{told}");
+        for host in 0..1_000 {
+            let address = std::net::Ipv6Addr::new(0x2001, 0xdb8, 1, 2, 3, 4, 5, host);
+            journal.tell_of(Some(address.into()), "has many addresses");
+        }
+        let told = lines.lock().unwrap().len() - told;
         assert!((20..100).contains(&told), "{told}");
         journal.tell_of(from(2), format!("asked for\n{}", "x".repeat(10_000)));
         let lines = lines.lock().unwrap();

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 /// How often deadlines are looked at, while there are any.
 const SLICE: Duration = Duration::from_millis(250);
 const WAKE: Token = Token(0);
+/// How many are let in at a time: a crowd at the door keeps nobody waiting who is in.
+const AT_ONCE: usize = 64;
 
 /// The poller's state.
 pub(crate) struct Lobby {
@@ -32,6 +34,8 @@ pub(crate) struct Lobby {
     looked: Instant,
     /// Whether accepting failed, so that it must be tried again.
     retry: bool,
+    /// The doors at which more may wait.
+    crowded: Vec<usize>,
 }
 
 /// The way back to it for workers.
@@ -60,7 +64,18 @@ impl Lobby {
         }
         let next = listeners.len() + 1;
         let (guests, strangers, looked, retry) = (HashMap::new(), 0, Instant::now(), false);
-        Ok(Self { poll, listeners, guests, strangers, next, returned, shared, looked, retry })
+        Ok(Self {
+            poll,
+            listeners,
+            guests,
+            strangers,
+            next,
+            returned,
+            shared,
+            looked,
+            retry,
+            crowded: Vec::new(),
+        })
     }
 
     /// Has a connection wait here again.
@@ -91,6 +106,9 @@ impl Lobby {
                     Token(guest) => self.call(guest),
                 }
             }
+            for place in std::mem::take(&mut self.crowded) {
+                self.accept(place);
+            }
             while let Ok(connection) = self.returned.try_recv() {
                 self.seat(connection);
             }
@@ -102,12 +120,17 @@ impl Lobby {
 
     /// How long nothing needs to be looked at.
     fn patience(&self) -> Option<Duration> {
+        if !self.crowded.is_empty() {
+            return Some(Duration::ZERO);
+        }
         let deadlines = self.retry || self.shared.pool.has_queue() || self.strangers > 0;
         deadlines.then_some(SLICE)
     }
 
+    /// Lets in who waits at a door, and then looks at those who are in.
     fn accept(&mut self, place: usize) {
-        while let Some(listener) = self.listeners.get(place) {
+        for _ in 0..AT_ONCE {
+            let Some(listener) = self.listeners.get(place) else { return };
             match listener.accept() {
                 Ok(transport) => self.welcome(transport),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -118,11 +141,16 @@ impl Lobby {
                         io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted
                     ) => {}
                 Err(error) => {
-                    self.shared.log(&format!("a connection could not be accepted: {error}"));
+                    // As long as there are no more files, say, it is so again and again.
+                    let line = format_args!("a connection could not be accepted: {error}");
+                    self.shared.journal.tell_of(None, line);
                     self.retry = true;
                     return;
                 }
             }
+        }
+        if !self.crowded.contains(&place) {
+            self.crowded.push(place);
         }
     }
 
