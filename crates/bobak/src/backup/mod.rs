@@ -17,6 +17,7 @@ use bobak_core::feed::{FEED, FOLLOW, LOG, TRACKED};
 use bobak_core::{
     Aside, BackupContent, BackupJob, BackupPhase, BackupStep, Engine, Error, ErrorKind, Result,
 };
+#[cfg(feature = "sqlite")]
 use bobak_sqlite::Sqlite;
 use scratch::Scratch;
 use std::fs::{self, File};
@@ -239,6 +240,7 @@ pub fn backup(
         refuse_existing(file, options.overwrite)?;
         match engine.name() {
             // Beside an older one may be its log, which is not the new one's.
+            #[cfg(feature = "sqlite")]
             "sqlite" => Sqlite::builder().replace_backup(plain, options.overwrite)?,
             _ => put(plain, options.overwrite)?,
         }
