@@ -160,9 +160,10 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
         codes::SQLITE_CORRUPT => {
             (ErrorKind::Corrupt, format!("the database is damaged: {}", lower(message)))
         }
-        codes::SQLITE_TOOBIG => {
-            (ErrorKind::OutOfRange, "a value or row is larger than SQLite allows".to_owned())
-        }
+        codes::SQLITE_TOOBIG => (
+            ErrorKind::OutOfRange,
+            "a value or row is larger than the database may keep (setting `max_value`)".to_owned(),
+        ),
         codes::SQLITE_MISMATCH => {
             (ErrorKind::Mismatch, "a value is not of its column's type".to_owned())
         }
@@ -220,12 +221,12 @@ fn from_text(message: &str, offset: Option<usize>) -> Error {
         ErrorKind::Schema
     } else if says(&["no such savepoint", "transaction"]) {
         ErrorKind::Misuse
-    } else if offset.is_some()
-        || says(&["no such function", "too many", "wrong number", "misuse of"])
-    {
-        ErrorKind::Syntax
+    } else if says(&["malformed JSON"]) {
+        ErrorKind::Mismatch
     } else {
-        ErrorKind::Engine
+        // Whatever is wrong with a statement and has no code of its own: columns of a UNION that do not fit, an
+        // unknown function.
+        ErrorKind::Syntax
     };
     let place = match offset {
         Some(offset) if kind == ErrorKind::Syntax => format!(" (at byte {offset} of the SQL)"),

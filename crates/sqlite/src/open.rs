@@ -195,6 +195,9 @@ fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
         db.exec(&format!("PRAGMA mmap_size = {size}"))?;
     }
     db.set_keeps_journal(settings.keeps_journal());
+    if let Some(bytes) = settings.max_value {
+        db.set_max_length(bytes);
+    }
     let word = settings.synchronous.as_str();
     db.exec(&format!("PRAGMA synchronous = {word}"))?;
     db.exec("PRAGMA foreign_keys = on")

@@ -89,6 +89,7 @@ pub(crate) struct Settings {
     /// As SQLite's pragma has it: pages, or negative KiB.
     pub cache: Option<i64>,
     pub mmap: Option<u64>,
+    pub max_value: Option<u32>,
     pub busy_timeout: Duration,
     pub readers: usize,
     pub read_only: bool,
@@ -115,6 +116,7 @@ impl Default for SqliteBuilder {
                 page_size: None,
                 cache: None,
                 mmap: None,
+                max_value: None,
                 busy_timeout: Duration::from_secs(5),
                 readers: cores.clamp(2, 8),
                 read_only: false,
@@ -173,6 +175,14 @@ impl SqliteBuilder {
     /// of a large file get faster; an error of the disk then ends the program instead of the call.
     pub const fn mmap_bytes(mut self, bytes: u64) -> Self {
         self.settings.mmap = Some(bytes);
+        self
+    }
+
+    /// The most bytes of a text or blob, and of a stored row: a statement that reads, writes or makes a larger one
+    /// fails with `OutOfRange`. For databases that others send SQL to: by one function it makes as many bytes as it
+    /// likes. Default: SQLite's own limit, a billion.
+    pub const fn max_value_bytes(mut self, bytes: u32) -> Self {
+        self.settings.max_value = Some(bytes);
         self
     }
 

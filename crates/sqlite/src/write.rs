@@ -149,13 +149,29 @@ fn insert<'v>(
     let needs_key = needs_key(table, values);
     let id = insert_statement(connection, table, verb, FieldSet::EMPTY, 1, needs_key)?;
     run_insert(connection, table, id, values, needs_key)?;
-    if verb == Verb::InsertOrIgnore && connection.db.changes() == 0 {
-        return Ok(Outcome::Ignored);
+    if connection.db.changes() == 0 {
+        match verb {
+            Verb::InsertOrIgnore => return Ok(Outcome::Ignored),
+            _ => refuse_left_out(connection, table)?,
+        }
     }
     if needs_key && connection.db.last_insert_rowid() > LARGE_KEY {
         refuse_random_key(connection, table)?;
     }
     Ok(inserted(connection, needs_key))
+}
+
+/// A row that SQLite was told to leave out is not there: that is no success. Writes to a view are done by its
+/// triggers, and are not counted.
+#[cold]
+fn refuse_left_out(connection: &mut Connection, table: &TableSchema) -> Result<()> {
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'view' AND lower(name) = lower(?1)";
+    let rows = connection.all_rows(sql, &[Value::from(table.name())])?;
+    if rows.first().and_then(|row| row.first()) == Some(&Value::Int(1)) {
+        return Ok(());
+    }
+    let message = "a trigger, or a constraint with ON CONFLICT IGNORE, left the row out";
+    Err(Error::new(ErrorKind::Constraint, message).in_table(table.name().to_owned()))
 }
 
 /// Keys made beyond this are looked at: counting up takes centuries to get there.
@@ -226,6 +242,9 @@ fn upsert<'v>(
         let key = table.key().iter().map(|&place| values.value(place));
         let there = key_exists(connection, table, key)?;
         run_insert(connection, table, id, values, false)?;
+        if connection.db.changes() == 0 {
+            refuse_left_out(connection, table)?;
+        }
         return Ok(if there { Outcome::Changed(1) } else { Outcome::Inserted(None) });
     }
     let mark = match table.key() {
@@ -237,13 +256,19 @@ fn upsert<'v>(
         // SQLite never makes this one.
         _ => i64::MIN,
     };
+    let before = connection.db.last_insert_rowid();
     connection.db.set_last_insert_rowid(mark);
-    run_insert(connection, table, id, values, false)?;
-    if connection.db.last_insert_rowid() == mark {
-        Ok(Outcome::Changed(1))
-    } else {
-        Ok(Outcome::Inserted(None))
+    let run = run_insert(connection, table, id, values, false);
+    let is_inserted = connection.db.last_insert_rowid() != mark;
+    if !is_inserted {
+        // SQL may ask for it.
+        connection.db.set_last_insert_rowid(before);
     }
+    run?;
+    if connection.db.changes() == 0 {
+        refuse_left_out(connection, table)?;
+    }
+    Ok(if is_inserted { Outcome::Inserted(None) } else { Outcome::Changed(1) })
 }
 
 fn update<'v>(

@@ -55,7 +55,8 @@ struct WireLimits {
     #[arg(long, value_name = "BYTES")]
     max_frame: Option<u32>,
 
-    /// The most bytes of a row [default: 67108864]
+    /// The most bytes of a row, and of a value that SQL makes or reads in an SQLite database, whose URL may say
+    /// another number as max_value [default: 67108864]
     #[arg(long, value_name = "BYTES")]
     max_row: Option<u32>,
 

@@ -109,7 +109,9 @@ impl Serve {
         self.shipping.check(&urls)?;
         let access = self.access()?;
         let readers = self.limits.readers(self.http.is_given());
-        let engines = urls.iter().map(|url| open(url, readers)).collect::<Result<Vec<_>>>()?;
+        let longest = self.limits.wire().limits.row;
+        let engines = urls.iter().map(|url| open(url, readers, longest));
+        let engines = engines.collect::<Result<Vec<_>>>()?;
         let databases: Vec<_> = names.into_iter().zip(engines).collect();
         self.track(&databases)?;
         let (quiet, also) = (*screen, *screen);
@@ -232,12 +234,22 @@ fn with_scheme((name, url): (String, String)) -> (String, String) {
     (name, url)
 }
 
-fn open(url: &str, readers: usize) -> Result<Arc<dyn Engine>> {
+fn open(url: &str, readers: usize, longest: u32) -> Result<Arc<dyn Engine>> {
     let mut url = url.to_owned();
-    if url.starts_with("sqlite:") && !url.contains(":memory:") && !url.contains("readers=") {
+    let (is_sqlite, in_file) = (url.starts_with("sqlite:"), !url.contains(":memory:"));
+    let mut set = |name: &str, value: &dyn std::fmt::Display| {
+        if !url.contains(&format!("{name}=")) {
+            let mark = if url.contains('?') { '&' } else { '?' };
+            url.push_str(&format!("{mark}{name}={value}"));
+        }
+    };
+    if is_sqlite {
+        // What a row may have on the way: SQL of others makes larger ones out of nothing.
+        set("max_value", &longest);
         // So many as there may be workers: a client that reads slowly keeps its own from nobody.
-        let mark = if url.contains('?') { '&' } else { '?' };
-        url.push_str(&format!("{mark}readers={readers}"));
+        if in_file {
+            set("readers", &readers);
+        }
     }
     Ok(bobak::engine::open(&crate::database::with_key(&url))?)
 }

@@ -255,6 +255,13 @@ impl Connection {
         }
     }
 
+    /// Sets the largest number of bytes that a value may have, 30 at least and no more than SQLite was built for.
+    pub(crate) fn set_max_length(&mut self, bytes: u32) {
+        let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
+        // SAFETY: the handle is open; SQLite takes any number that is not negative, and cuts it.
+        unsafe { sys::sqlite3_limit(self.raw.as_ptr(), sys::SQLITE_LIMIT_LENGTH, bytes) };
+    }
+
     /// The largest number of bytes that a value may have.
     pub(crate) fn max_length(&self) -> usize {
         // SAFETY: the handle is open; -1 only asks.

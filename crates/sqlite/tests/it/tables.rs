@@ -2,9 +2,9 @@
 
 use crate::support::*;
 use bobak_core::{
-    Batch, Collation, ColumnSchema, Currency, Date, DateTime, Engine, FieldSet, GivenKey, Json,
-    KeyGeneration, OnDelete, OnError, Outcome, SchemaChange, TableSchema, Time, Timestamp, Type,
-    Uuid, Value, Verb, Write,
+    Batch, Collation, ColumnSchema, Currency, Date, DateTime, Engine, ErrorKind, FieldSet,
+    GivenKey, Json, KeyGeneration, OnDelete, OnError, Outcome, SchemaChange, Source, TableSchema,
+    Time, Timestamp, Type, Uuid, Value, Verb, Write,
 };
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
@@ -186,4 +186,90 @@ fn defaults_that_are_expressions() {
     session.batch(&batch, OnError::Stop, &mut |_| {}).unwrap();
     let sql = "SELECT count(*) FROM visit WHERE length(at) = 19 AND until IS NULL";
     assert_eq!(one(&*session, sql), Value::Int(304));
+}
+
+/// A row that a trigger or a constraint leaves out is no success; those that a view's triggers write are.
+#[test]
+fn rows_that_are_left_out_are_told() {
+    let engine = Sqlite::open_memory().unwrap();
+    let session = engine.session().unwrap();
+    for sql in [
+        "CREATE TABLE trap (id INTEGER PRIMARY KEY, v INTEGER UNIQUE ON CONFLICT IGNORE)",
+        "CREATE TRIGGER trap_six BEFORE INSERT ON trap WHEN NEW.v = 6 BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE VIEW door (id, v) AS SELECT id, v FROM trap",
+        "CREATE TRIGGER door_in INSTEAD OF INSERT ON door BEGIN INSERT INTO trap (v) VALUES (NEW.v); END",
+    ] {
+        session.execute(sql, &[]).unwrap();
+    }
+    let trap = Arc::new(session.tables().unwrap().remove(0));
+    let insert = |verb, key, v| write(&*session, &trap, verb, &[key, Value::Int(v)]);
+    assert_eq!(
+        insert(Verb::Insert, Value::Null, 2).unwrap(),
+        Outcome::Inserted(Some(GivenKey::Int(1)))
+    );
+    for (verb, key) in [
+        (Verb::Insert, Value::Null),
+        (Verb::Insert, Value::Int(9)),
+        (Verb::InsertOrReplace, Value::Int(9)),
+        (Verb::Upsert, Value::Null),
+        (Verb::Upsert, Value::Int(9)),
+    ] {
+        let error = insert(verb, key, 6).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Constraint, "{error}");
+    }
+    assert_eq!(insert(Verb::InsertOrIgnore, Value::Int(9), 6).unwrap(), Outcome::Ignored);
+    assert_eq!(insert(Verb::Insert, Value::Null, 2).unwrap_err().kind(), ErrorKind::Constraint);
+    assert_eq!(insert(Verb::Upsert, Value::Int(1), 3).unwrap(), Outcome::Changed(1));
+    assert_eq!(one(&*session, "SELECT last_insert_rowid()"), Value::Int(1), "no mark of ours");
+    let mut batch = Batch::new();
+    for v in [4, 6, 5] {
+        let values = [Value::Null, Value::Int(v)];
+        let write =
+            Write { table: &trap, verb: Verb::Insert, fields: FieldSet::EMPTY, values: &values };
+        batch.push(&write).unwrap();
+    }
+    let mut told = Vec::new();
+    session.batch(&batch, OnError::Continue, &mut |row| told.push(row.is_ok())).unwrap();
+    assert_eq!(told, [true, false, true]);
+    let door = TableSchema::builder("door")
+        .column(ColumnSchema::of::<i64>("id"))
+        .column(ColumnSchema::of::<i64>("v"))
+        .key(["id"]);
+    let door = Arc::new(door.build().unwrap());
+    write(&*session, &door, Verb::Insert, &[Value::Int(1), Value::Int(77)]).unwrap();
+    assert_eq!(one(&*session, "SELECT count(*) FROM trap WHERE v = 77"), Value::Int(1));
+}
+
+#[test]
+fn values_are_no_larger_than_was_said() {
+    let engine = Sqlite::builder().max_value_bytes(1_000).open_memory().unwrap();
+    let session = engine.session().unwrap();
+    session.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB)", &[]).unwrap();
+    let run = |sql: &str| session.execute(sql, &[]).map(drop).map_err(|error| error.kind());
+    assert_eq!(run("INSERT INTO t (b) VALUES (zeroblob(900))"), Ok(()));
+    assert_eq!(run("INSERT INTO t (b) VALUES (zeroblob(1001))"), Err(ErrorKind::OutOfRange));
+    let parameter = session.execute("INSERT INTO t (b) VALUES (?)", &[Value::from(vec![1; 1_001])]);
+    assert_eq!(parameter.unwrap_err().kind(), ErrorKind::OutOfRange);
+    let read =
+        |sql: &str| session.query(&Source::Sql { text: sql, parameters: &[] }, &mut |_| Ok(true));
+    assert_eq!(read("SELECT randomblob(5000)").unwrap_err().kind(), ErrorKind::OutOfRange);
+    read("SELECT randomblob(1000)").unwrap();
+}
+
+#[test]
+fn wrong_sql_is_the_callers_mistake() {
+    let engine = Sqlite::open_memory().unwrap();
+    let session = engine.session().unwrap();
+    for (sql, kind) in [
+        ("SELECT 1 UNION SELECT 1, 2", ErrorKind::Syntax),
+        ("SELECT (SELECT 1, 2)", ErrorKind::Syntax),
+        ("SELECT 'a' LIKE 'b' ESCAPE 'cc'", ErrorKind::Syntax),
+        ("SELECT json_extract('{}', 'bad')", ErrorKind::Syntax),
+        ("SELECT json('{')", ErrorKind::Mismatch),
+        ("SELECT abs(-9223372036854775808)", ErrorKind::OutOfRange),
+    ] {
+        let source = Source::Sql { text: sql, parameters: &[] };
+        let error = session.query(&source, &mut |_| Ok(true)).unwrap_err();
+        assert_eq!(error.kind(), kind, "{sql}: {error}");
+    }
 }
