@@ -134,7 +134,7 @@ function uuidText(bytes: Uint8Array): string {
 
 const day = 86_400_000_000n;
 
-/** Microseconds, or days, of an ISO text. */
+/** Microseconds, or days, of an ISO text. What is finer is cut off, as by the server. */
 function parseTime(text: string, type: Type): bigint {
   const form = {
     date: /^(\d{4}-\d\d-\d\d)()()$/, time: /^()(\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?$/,
@@ -142,7 +142,11 @@ function parseTime(text: string, type: Type): bigint {
     timestamp: /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/,
   }[type as "date"];
   const [found, date, clock, fraction = "", zone = "Z"] = form.exec(text) ?? [];
-  const millis = found === undefined ? NaN : Date.parse(`${date || "1970-01-01"}T${clock || "00:00"}${zone}`);
+  // What was written, as an instant of UTC: a day that the month has not, or hour 24, comes back as another.
+  const civil = `${date || "1970-01-01"}T${clock || "00:00"}`;
+  const known = found === undefined ? NaN : Date.parse(`${civil}Z`);
+  const is = !Number.isNaN(known) && new Date(known).toISOString().startsWith(civil);
+  const millis = is ? Date.parse(`${civil}${zone}`) : NaN;
   if (Number.isNaN(millis)) throw new BobakError("Mismatch", `'${text}' is not a ${type}`);
   if (type === "date") return BigInt(millis / 86_400_000);
   const micros = Number(fraction.slice(0, 6).padEnd(6, "0"));

@@ -2,7 +2,7 @@
 
 use crate::vectors::{hex, hold};
 use bobak_core::codec::{self, EncodedRow};
-use bobak_core::{ColumnSchema, Currency, Row, Type, Value, ValueRef};
+use bobak_core::{ColumnSchema, Currency, ErrorKind, Row, Type, Value, ValueRef};
 use serde_json::{Value as Json, json};
 
 fn value_json(value: ValueRef<'_>) -> Json {
@@ -148,6 +148,36 @@ const FORMS: &[(Type, &[&str])] = &[
     ),
 ];
 
+/// Texts that look like it and are no value of the type, or of another: all must refuse them.
+const WRONG: &[(Type, &[&str])] = &[
+    (
+        Type::Date,
+        &["2023-02-29", "1900-02-29", "2024-04-31", "2024-13-01", "2024-00-10", "2024-01-00", ""],
+    ),
+    (Type::Time, &["24:00:00", "12:60:00", "12:00:61", "noon"]),
+    (
+        Type::DateTime,
+        &[
+            "2023-02-29T12:00:00",
+            "2024-04-31T12:00:00.000001",
+            "2024-01-01T24:00:00",
+            "2024-01-01T12:60:00",
+            "2024-01-01T12:00:00Z",
+        ],
+    ),
+    (
+        Type::Timestamp,
+        &[
+            "2023-02-29T12:00:00Z",
+            "2024-04-31T12:00:00.000001+01:00",
+            "2024-01-01T24:00:00Z",
+            "2024-01-01T12:60:00Z",
+            "2024-01-01T12:00:00",
+        ],
+    ),
+    (Type::Uuid, &["01890a5d-ac96-774b-bcce-b302099a805", "01890a5d-ac96-774b-bcce-b302099a80gg"]),
+];
+
 #[test]
 fn the_file_of_types_holds_their_forms() {
     let mut all = Vec::new();
@@ -181,6 +211,13 @@ fn the_file_of_types_holds_their_forms() {
     for text in ["1.23456", "922337203685477.5808", "1e3", "", "NaN"] {
         assert!(text.parse::<Currency>().is_err());
         all.push(json!({"type": "currency", "text": text, "stored": Json::Null}));
+    }
+    for (ty, texts) in WRONG {
+        for text in *texts {
+            let refused = ColumnSchema::new("c", *ty).accept(Value::from(*text)).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Mismatch, "{text}");
+            all.push(json!({"type": ty.name(), "text": text, "stored": Json::Null}));
+        }
     }
     hold("types.json", &all);
 }

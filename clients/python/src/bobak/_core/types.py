@@ -254,17 +254,30 @@ def _parsed(parse: Callable[[str], Any], what: str) -> Callable[[str], Any]:
     return checked
 
 
+def _time_of_day(text: str) -> dt.time:
+    # Python 3.14 reads hour 24 as the next midnight; a time of day has none.
+    if text.startswith(("24", "T24")):
+        raise ValueError("hour must be in 0..23")
+    return dt.time.fromisoformat(text)
+
+
+def _civil(text: str) -> dt.datetime:
+    if "T24" in text or " 24" in text:
+        raise ValueError("hour must be in 0..23")
+    return dt.datetime.fromisoformat(text)
+
+
 def _aware(text: str) -> dt.datetime:
     # Before 3.11 `fromisoformat` knows no Z.
-    value = dt.datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
+    value = _civil(text[:-1] + "+00:00" if text.endswith("Z") else text)
     if value.tzinfo is None:
         raise ValueError("it has no zone")
     return value.astimezone(dt.timezone.utc)
 
 
 _parse_date = _parsed(dt.date.fromisoformat, "a date")
-_parse_time = _parsed(dt.time.fromisoformat, "a time")
-_parse_datetime = _parsed(dt.datetime.fromisoformat, "a datetime")
+_parse_time = _parsed(_time_of_day, "a time")
+_parse_datetime = _parsed(_civil, "a datetime")
 _parse_timestamp = _parsed(_aware, "a timestamp")
 _parse_uuid = _parsed(uuid.UUID, "a UUID")
 
