@@ -6,7 +6,7 @@ use crate::outcomes::Outcomes;
 use crate::{DynTable, dynamic};
 use bobak_core::{
     Batch as Writes, Control, DynRow, Engine, Error, ErrorKind, FieldSet, GivenKey, Key, OnError,
-    Outcome, Record, Result, Session, TableSchema, Value, Verb, Write, prepare_waiting,
+    Outcome, Record, Result, Session, TableSchema, Value, Verb, Write, prepare_waiting_row,
 };
 use std::sync::Arc;
 
@@ -297,7 +297,7 @@ impl<'a> Batch<'a> {
             OnConflict::Ignore => Verb::InsertOrIgnore,
             OnConflict::Replace => Verb::InsertOrReplace,
         };
-        prepare_waiting(schema, verb, &mut values)?;
+        prepare_waiting_row(schema, verb, &mut values)?;
         self.push(schema, verb, &values)
     }
 

@@ -5,8 +5,8 @@ use crate::access::{Access, Handle};
 use crate::rows::Lines;
 use bobak_core::{
     Assignment, Column, DynRow, Engine, Error, ErrorKind, FieldSet, Filter, FromRow, GivenKey,
-    Outcome, Query, Result, Row, Selection, SelectionPart, TableSchema, Value, Verb,
-    prepare_insert, prepare_update,
+    Outcome, Query, Result, Row, Selection, SelectionPart, TableSchema, Value, Verb, prepare_row,
+    prepare_update,
 };
 use std::sync::Arc;
 
@@ -66,7 +66,8 @@ impl<'a> DynTable<'a> {
     }
 
     /// Inserts a row, and gives its key's values. Columns that it lacks get their defaults, or
-    /// NULL; a key that the engine gives may be left out.
+    /// NULL; a key that is made may be left out or be NULL. One that is named is kept: unlike that
+    /// of a [record](crate::Table::insert), also where it is 0.
     ///
     /// # Errors
     /// `Schema` for a column that the table has not; `Mismatch`, `OutOfRange`, `TooLong` for a
@@ -86,7 +87,7 @@ impl<'a> DynTable<'a> {
     fn insert_as(&self, verb: Verb, fields: FieldSet, row: &DynRow) -> Result<Vec<Value<'static>>> {
         let schema = &self.access.schema;
         let mut values = accept(schema, arrange(schema, row)?)?;
-        prepare_insert(schema, &mut values)?;
+        prepare_row(schema, &mut values)?;
         let outcome = self.access.write(verb, fields, &values)?;
         if let Outcome::Inserted(Some(GivenKey::Int(id))) = outcome {
             return Ok(vec![Value::Int(id)]);
@@ -267,8 +268,13 @@ impl Iterator for DynRows<'_> {
 /// # Errors
 /// `Schema` for a column that the table has not.
 pub(crate) fn arrange<'r>(schema: &TableSchema, row: &'r DynRow) -> Result<Vec<Value<'r>>> {
-    let default = |column: &bobak_core::ColumnSchema| column.default.clone().unwrap_or_default();
-    let mut values: Vec<Value<'r>> = schema.columns().iter().map(default).collect();
+    let made = schema.key_generation() != bobak_core::KeyGeneration::Given;
+    let default = |(place, column): (usize, &bobak_core::ColumnSchema)| {
+        // A key that is made is not that of a default.
+        let default = column.default.clone().filter(|_| !(made && schema.key().contains(&place)));
+        default.unwrap_or_default()
+    };
+    let mut values: Vec<Value<'r>> = schema.columns().iter().enumerate().map(default).collect();
     for (name, value) in row.names().iter().zip(row.values()) {
         if let Some(slot) = values.get_mut(schema.column(name)?) {
             *slot = Value::from(value.as_ref());

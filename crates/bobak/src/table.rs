@@ -55,8 +55,10 @@ impl<'a, T: Record> Table<'a, T> {
     /// Inserts a record and gives its key.
     ///
     /// A key of 0 (`i64`) or nil (UUID) is made: by the engine, or by Bobak in version 7, unless
-    /// the key is `key = "given"`. Creation and modification times are filled. The record itself
-    /// is not touched.
+    /// the key is `key = "given"`; so it is by each verb that may insert, `upsert` and
+    /// `insert_or_replace` too. (A row with the key 0, which another program has made, is written
+    /// by [`update`](Table::update), or as a row of a [`DynTable`](crate::DynTable).) Creation and
+    /// modification times are filled. The record itself is not touched.
     ///
     /// # Errors
     /// `Duplicate` where the key or a unique value is there; `Constraint` for a check or foreign

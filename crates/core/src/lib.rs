@@ -53,7 +53,10 @@ pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count
 pub use field::Field;
 pub use fieldset::FieldSet;
 pub use interrupt::{Interrupt, Stoppable};
-pub use prepare::{prepare_insert, prepare_update, prepare_waiting, stamp_assignments};
+pub use prepare::{
+    prepare_insert, prepare_row, prepare_update, prepare_waiting, prepare_waiting_row,
+    stamp_assignments,
+};
 pub use query::{Order, Query, Select};
 #[doc(hidden)]
 pub use record::named;

@@ -14,6 +14,20 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// `TooLong`, naming table and column.
 pub fn prepare_insert(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
     make_key(table, values);
+    complete(table, values)
+}
+
+/// As [`prepare_insert`], for a row that can say by NULL that its key is to be made, as a record
+/// with an `i64` or a `Uuid` can't: 0 and the nil UUID are keys like others then.
+///
+/// # Errors
+/// As [`prepare_insert`].
+pub fn prepare_row(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
+    make_null_key(table, values);
+    complete(table, values)
+}
+
+fn complete(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
     if table.created_at().is_some() || table.modified_at().is_some() {
         stamp(table, values, true, now());
     }
@@ -38,18 +52,35 @@ pub fn prepare_update(table: &TableSchema, values: &mut [Value<'_>]) -> Result<(
 /// `TooLong`, naming table and column.
 #[inline]
 pub fn prepare_waiting(table: &TableSchema, verb: Verb, values: &mut [Value<'_>]) -> Result<()> {
-    if !table.stamps_are_integers() {
-        return match verb {
-            Verb::Update => prepare_update(table, values),
-            _ => prepare_insert(table, values),
-        };
-    }
-    let insert = verb != Verb::Update;
-    if insert {
+    if verb != Verb::Update {
         make_key(table, values);
     }
-    stamp(table, values, insert, 0);
-    check(table, values)
+    complete_waiting(table, verb, values)
+}
+
+/// As [`prepare_waiting`], for a row of which [`prepare_row`] speaks.
+///
+/// # Errors
+/// `TooLong`, naming table and column.
+pub fn prepare_waiting_row(
+    table: &TableSchema,
+    verb: Verb,
+    values: &mut [Value<'_>],
+) -> Result<()> {
+    if verb != Verb::Update {
+        make_null_key(table, values);
+    }
+    complete_waiting(table, verb, values)
+}
+
+#[inline]
+fn complete_waiting(table: &TableSchema, verb: Verb, values: &mut [Value<'_>]) -> Result<()> {
+    let insert = verb != Verb::Update;
+    if table.stamps_are_integers() {
+        stamp(table, values, insert, 0);
+        return check(table, values);
+    }
+    if insert { complete(table, values) } else { prepare_update(table, values) }
 }
 
 /// As [`prepare_waiting`], for a framed row of a table that is
@@ -94,11 +125,25 @@ fn make_key(table: &TableSchema, values: &mut [Value<'_>]) {
             if let Some(key) = values.get_mut(place)
                 && is_nil(key)
             {
-                *key = Value::from(types::new_v7().into_bytes().to_vec());
+                *key = new_uuid();
             }
         }
         _ => {}
     }
+}
+
+/// Makes a key that is NULL, where Bobak makes them; the engine sees the others.
+fn make_null_key(table: &TableSchema, values: &mut [Value<'_>]) {
+    if let (KeyGeneration::Uuid, &[place]) = (table.key_generation(), table.key())
+        && let Some(key) = values.get_mut(place)
+        && key.is_null()
+    {
+        *key = new_uuid();
+    }
+}
+
+fn new_uuid() -> Value<'static> {
+    Value::from(types::new_v7().into_bytes().to_vec())
 }
 
 #[inline]

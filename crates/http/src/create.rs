@@ -8,7 +8,7 @@ use crate::model::Table;
 use crate::problem::Problem;
 use crate::row::{self, Found};
 use crate::work;
-use bobak_core::{Engine, FieldSet, GivenKey, Outcome, Value, Verb, Write, prepare_insert};
+use bobak_core::{Engine, FieldSet, GivenKey, Outcome, Value, Verb, Write, prepare_row};
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::LOCATION;
@@ -57,7 +57,7 @@ fn insert(
 ) -> Result<Vec<Value<'static>>, Problem> {
     let mut cells = read_row(table, json)?;
     cells.complete(table)?;
-    prepare_insert(&table.schema, &mut cells.values)?;
+    prepare_row(&table.schema, &mut cells.values)?;
     let write = Write {
         table: &table.schema,
         verb: Verb::Insert,

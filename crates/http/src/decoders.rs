@@ -7,7 +7,7 @@ use crate::feed::Feed;
 use crate::import::Import;
 use crate::json::{Numbers, read_row, write_row};
 use crate::key::read_key;
-use crate::load::LoadOptions;
+use crate::load::{Commit, LoadOptions};
 use crate::model::{Base, Table};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
@@ -16,6 +16,7 @@ use crate::selection::Selection;
 use crate::stream::Inflow;
 use bobak_core::{Engine, Error, OnError, Result, TableSchema, Value};
 use hyper::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_MATCH};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// The longest line, or record, that is taken.
@@ -79,7 +80,8 @@ pub fn import(
 ) -> Result<String> {
     let feed = Feed::new(&engine);
     let base = Base::new("main", engine, feed);
-    let options = LoadOptions { on_error, commit: 3, outcomes: true, longest: LONGEST };
+    let commit = NonZeroU64::new(3).map_or(Commit::End, Commit::Rows);
+    let options = LoadOptions { on_error, commit, outcomes: true, longest: LONGEST };
     let body = Inflow::of_parts(parts);
     let done = match table {
         Some((schema, csv)) => {

@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::call::{Call, media_of};
 use crate::json::{Cells, read_row};
 use crate::lines::Lines;
-use crate::load::{Load, LoadOptions};
+use crate::load::{Commit, Load, LoadOptions};
 use crate::model::{Base, Table, twice};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
@@ -15,12 +15,11 @@ use csv::ByteRecord;
 use hyper::StatusCode;
 use hyper::header::CONTENT_TYPE;
 use std::io::{self, Cursor, Read};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 const NDJSON: &str = "application/x-ndjson";
 const CSV: &str = "text/csv";
-/// The rows after which an import commits that says nothing about it.
-const COMMIT: u64 = 10_000;
 /// A record that is put behind the last one of a CSV: a quote left open takes it in.
 const END: &str = "\u{0}end of the body\u{0}";
 
@@ -48,7 +47,7 @@ pub(crate) async fn import(call: &mut Call, name: &str) -> Result<Answer, Proble
         ("delete", Verb::Delete),
     ];
     let verb = call.parameters.choice("mode", &verbs)?.unwrap_or(Verb::Insert);
-    let options = load_options(&mut call.parameters, COMMIT, call.shared.settings.answer)?;
+    let options = load_options(&mut call.parameters, Commit::Parts, call.shared.settings.answer)?;
     let null = call.parameters.take("null").unwrap_or_default();
     call.parameters.finish()?;
     let longest = call.shared.settings.body;
@@ -58,19 +57,24 @@ pub(crate) async fn import(call: &mut Call, name: &str) -> Result<Answer, Proble
     Ok(Answer::json(StatusCode::OK, report))
 }
 
-/// Takes `errors`, `commit` and `outcomes`.
+/// Takes `errors`, `commit`, where this is said, and `outcomes`.
 ///
 /// # Errors
 /// 400 for what is wrong in them.
 pub(crate) fn load_options(
     parameters: &mut Parameters,
-    commit: u64,
+    commit: Commit,
     longest: usize,
 ) -> Result<LoadOptions, Problem> {
     let words = [("stop", OnError::Stop), ("skip", OnError::Continue)];
+    let commit = match parameters.number("commit")?.map(NonZeroU64::new) {
+        None => commit,
+        Some(None) => Commit::End,
+        Some(Some(rows)) => Commit::Rows(rows),
+    };
     Ok(LoadOptions {
         on_error: parameters.choice("errors", &words)?.unwrap_or(OnError::Stop),
-        commit: parameters.number("commit")?.unwrap_or(commit),
+        commit,
         outcomes: parameters.flag("outcomes")?,
         longest,
     })
@@ -85,26 +89,24 @@ impl Import {
 
     pub fn run(&self, base: &Base, body: Inflow) -> Result<String, Problem> {
         let mut load = Load::new(&*base.engine, self.options);
-        if self.csv {
-            self.read_csv(&mut load, body)?
-        } else {
-            self.read_json(&mut load, body)?
-        }
+        let read = match self.csv {
+            true => self.read_csv(&mut load, body),
+            false => self.read_json(&mut load, body),
+        };
+        // A body that breaks off stops a load as a wrong row does.
+        read.map_err(|problem| load.stopped_here(problem))?;
         load.finish().map_err(|error| load.stopped(error))
     }
 
     fn read_json(&self, load: &mut Load<'_>, mut body: Inflow) -> Result<(), Problem> {
         let mut lines = Lines::new(self.longest);
-        let mut each = |line: &[u8]| {
-            let added = load.add(&self.table, self.verb, read_row(&self.table, line));
-            added.map_err(|error| load.stopped(error))
-        };
+        let mut each = |line: &[u8]| load.add(&self.table, self.verb, read_row(&self.table, line));
         while let Some(part) = body.next_part() {
             lines.part(&part, &mut each)?;
         }
         match body.broken {
             Some(problem) => Err(problem),
-            None => lines.finish(&mut each),
+            None => Ok(lines.finish(&mut each)?),
         }
     }
 
@@ -124,19 +126,13 @@ impl Import {
             reader.get_mut().left = self.longest;
             match reader.read_byte_record(&mut record) {
                 Ok(true) if reader.get_ref().end.is_some() && ends_with_end(&record) => {
-                    if is_end(&record) {
-                        return Ok(());
-                    }
-                    let error = self.table.name_error(left_open().at_row(load.rows()));
-                    return Err(load.stopped(error));
+                    let whole = is_end(&record);
+                    let error = || self.table.name_error(left_open()).into();
+                    return if whole { Ok(()) } else { Err(error()) };
                 }
                 // Behind the end there is nothing.
                 Ok(false) => return Ok(()),
-                Ok(true) => {
-                    let cells = self.cells(&places, &record);
-                    let added = load.add(&self.table, self.verb, cells);
-                    added.map_err(|error| load.stopped(error))?;
-                }
+                Ok(true) => load.add(&self.table, self.verb, self.cells(&places, &record))?,
                 Err(error) => {
                     return Err(reader.into_inner().inner.broken.unwrap_or_else(|| broken(error)));
                 }

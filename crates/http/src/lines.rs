@@ -1,6 +1,7 @@
 //! The lines of a body that comes in parts.
 
 use crate::problem::Problem;
+use bobak_core::Result;
 use bytes::Bytes;
 
 /// Cuts parts into lines; what a part ends with waits for the next one.
@@ -22,12 +23,13 @@ impl Lines {
     pub fn part(
         &mut self,
         part: &Bytes,
-        each: &mut dyn FnMut(&[u8]) -> Result<(), Problem>,
+        each: &mut dyn FnMut(&[u8]) -> Result<()>,
     ) -> Result<(), Problem> {
         let mut rest: &[u8] = part;
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let (line, after) = rest.split_at(end);
             rest = after.get(1..).unwrap_or_default();
+            self.check(line)?;
             if self.waiting.is_empty() {
                 hand_out(line, each)?;
             } else {
@@ -36,30 +38,30 @@ impl Lines {
                 hand_out(&line, each)?;
             }
         }
-        if self.waiting.len() + rest.len() > self.longest {
-            return Err(Problem::too_large(format!("a line has more than {} bytes", self.longest)));
-        }
+        self.check(rest)?;
         self.waiting.extend_from_slice(rest);
         Ok(())
+    }
+
+    /// Refuses what makes the line that waits too long.
+    fn check(&self, more: &[u8]) -> Result<(), Problem> {
+        if self.waiting.len() + more.len() <= self.longest {
+            return Ok(());
+        }
+        Err(Problem::too_large(format!("a line has more than {} bytes", self.longest)))
     }
 
     /// Hands out what stands behind the last line's end.
     ///
     /// # Errors
     /// Those of `each`.
-    pub fn finish(
-        &mut self,
-        each: &mut dyn FnMut(&[u8]) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
+    pub fn finish(&mut self, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let line = std::mem::take(&mut self.waiting);
         hand_out(&line, each)
     }
 }
 
-fn hand_out(
-    line: &[u8],
-    each: &mut dyn FnMut(&[u8]) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+fn hand_out(line: &[u8], each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     if line.iter().all(u8::is_ascii_whitespace) { Ok(()) } else { each(line) }
 }
 

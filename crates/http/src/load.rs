@@ -6,9 +6,10 @@ use crate::model::Table;
 use crate::problem::{Problem, status_of, write_problem};
 use bobak_core::{
     Batch, Control, Engine, Error, ErrorKind, Field, FieldSet, GivenKey, KeyGeneration, OnError,
-    Outcome, Result, Session, Uuid, Verb, Write, prepare_waiting,
+    Outcome, Result, Session, Uuid, Value, Verb, Write, prepare_waiting_row,
 };
 use bobak_text::json::write_string;
+use std::num::NonZeroU64;
 
 /// The most rows, and about the most bytes, that are sent at once: small enough to stay in the
 /// processor's cache.
@@ -21,20 +22,32 @@ const ERRORS: usize = 1_000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoadOptions {
     pub on_error: OnError,
-    /// After how many rows is committed; 0 for once, at the end.
-    pub commit: u64,
+    pub commit: Commit,
     /// Whether each row's outcome is told.
     pub outcomes: bool,
     /// The most bytes of all outcomes.
     pub longest: usize,
 }
 
+/// When rows are committed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Commit {
+    /// With each part that is sent, so that no transaction is open while rows are waited for.
+    Parts,
+    /// After each so many rows.
+    Rows(NonZeroU64),
+    /// Once, at the end.
+    End,
+}
+
 /// A load under way.
 pub(crate) struct Load<'e> {
     engine: &'e dyn Engine,
     options: LoadOptions,
-    /// The session with the open transaction, where all is committed at the end.
-    whole: Option<Box<dyn Session + 'e>>,
+    /// The session with the open transaction, which holds more than one part.
+    open: Option<Box<dyn Session + 'e>>,
+    /// How many rows came before this transaction.
+    begun: u64,
     batch: Batch,
     /// The keys of the batch's rows that are UUIDs, by row, where outcomes are told.
     made: Vec<(u64, Uuid)>,
@@ -60,7 +73,8 @@ struct Report {
 impl<'e> Load<'e> {
     pub fn new(engine: &'e dyn Engine, options: LoadOptions) -> Self {
         let report = Report { tells: options.outcomes, ..Report::default() };
-        Self { engine, options, whole: None, batch: Batch::new(), made: Vec::new(), report }
+        let (open, batch, made) = (None, Batch::new(), Vec::new());
+        Self { engine, options, open, begun: 0, batch, made, report }
     }
 
     /// How many rows came before: the next one's number.
@@ -79,22 +93,36 @@ impl<'e> Load<'e> {
             return Err(too_long(self.options.longest));
         }
         let Err(error) = cells.and_then(|cells| self.push(table, verb, cells)) else {
-            let commit = if self.options.commit == 0 { u64::MAX } else { self.options.commit };
-            let full =
-                self.batch.rows() >= PART_ROWS.min(commit) || self.batch.bytes() >= PART_BYTES;
-            return if full { self.send() } else { Ok(()) };
+            let full = self.batch.rows() >= PART_ROWS || self.batch.bytes() >= PART_BYTES;
+            let ends = self.is_due() || full && self.is_in_parts();
+            return if full || ends { self.send(ends) } else { Ok(()) };
         };
         let error = table.name_error(error).at_row(number);
         if self.options.on_error == OnError::Stop {
             return Err(error);
         }
         // Outcomes are told in order.
-        self.send()?;
+        self.send(self.is_in_parts())?;
         self.report.take(Err(error));
-        Ok(())
+        if self.is_due() || self.is_in_parts() { self.commit() } else { Ok(()) }
+    }
+
+    /// Whether as many rows came as are committed at once.
+    const fn is_due(&self) -> bool {
+        match self.options.commit {
+            Commit::Rows(rows) => self.rows() - self.begun >= rows.get(),
+            Commit::Parts | Commit::End => false,
+        }
+    }
+
+    const fn is_in_parts(&self) -> bool {
+        matches!(self.options.commit, Commit::Parts)
     }
 
     fn push(&mut self, table: &Table, verb: Verb, mut cells: Cells<'_>) -> Result<()> {
+        if matches!(verb, Verb::Update | Verb::Delete) {
+            check_key(table, &cells)?;
+        }
         if verb == Verb::Delete {
             let values = cells.key(table);
             return self.batch.push_waiting(&Write {
@@ -110,7 +138,7 @@ impl<'e> Load<'e> {
             FieldSet::EMPTY
         };
         cells.ready(table, verb)?;
-        prepare_waiting(&table.schema, verb, &mut cells.values)?;
+        prepare_waiting_row(&table.schema, verb, &mut cells.values)?;
         let write = Write { table: &table.schema, verb, fields, values: &cells.values };
         self.batch.push_waiting(&write)?;
         if self.options.outcomes && table.schema.key_generation() == KeyGeneration::Uuid {
@@ -120,15 +148,17 @@ impl<'e> Load<'e> {
         Ok(())
     }
 
-    fn send(&mut self) -> Result<()> {
+    /// Sends what waits: as one batch that commits by itself where it is all that is to be
+    /// committed, or else within the open transaction.
+    fn send(&mut self, ends: bool) -> Result<()> {
         if self.batch.is_empty() {
-            return Ok(());
+            return if ends { self.commit() } else { Ok(()) };
         }
         self.batch.stamp();
-        if self.options.commit == 0 && self.whole.is_none() {
+        if !ends && self.open.is_none() {
             let session = self.engine.session()?;
             session.control(Control::Begin)?;
-            self.whole = Some(session);
+            self.open = Some(session);
         }
         let first = self.report.rows;
         let (batch, made, report) = (&self.batch, &self.made, &mut self.report);
@@ -144,7 +174,7 @@ impl<'e> Load<'e> {
             };
             report.take(outcome.map_err(|error| error.at_row(first + place)));
         };
-        let done = match &self.whole {
+        let done = match &self.open {
             Some(session) => session.batch(batch, self.options.on_error, &mut each),
             None => self.engine.session()?.batch(batch, self.options.on_error, &mut each),
         };
@@ -152,11 +182,18 @@ impl<'e> Load<'e> {
             let row = error.row().unwrap_or_default();
             error.at_row(first + row)
         })?;
-        if self.whole.is_none() {
-            self.report.committed = self.report.rows;
-        }
         self.batch.clear();
         self.made.clear();
+        if ends { self.commit() } else { Ok(()) }
+    }
+
+    /// Ends the transaction, where one is open: what was sent is there from now on.
+    fn commit(&mut self) -> Result<()> {
+        if let Some(session) = self.open.take() {
+            session.control(Control::Commit)?;
+        }
+        self.begun = self.report.rows;
+        self.report.committed = self.report.rows;
         Ok(())
     }
 
@@ -165,18 +202,20 @@ impl<'e> Load<'e> {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn finish(&mut self) -> Result<String> {
-        self.send()?;
-        if let Some(session) = self.whole.take() {
-            session.control(Control::Commit)?;
-        }
+        self.send(true)?;
         Ok(self.report.to_json())
     }
 
-    /// The answer for a load that an error has stopped: it says how many rows are there all the
-    /// same.
-    pub fn stopped(&self, error: Error) -> Problem {
+    /// The answer for a load that has stopped: it says how many rows are there all the same.
+    pub fn stopped(&self, problem: impl Into<Problem>) -> Problem {
         let committed = self.report.committed.to_string();
-        Problem::from(error).member("committed", &committed)
+        problem.into().member("committed", &committed)
+    }
+
+    /// As [`stopped`](Self::stopped), on the way: it says at which row too, where the error does
+    /// not say it, which then is the one that comes next.
+    pub fn stopped_here(&self, problem: impl Into<Problem>) -> Problem {
+        self.stopped(problem.into().near_row(self.rows()))
     }
 }
 
@@ -185,6 +224,15 @@ fn too_long(most: usize) -> Error {
     let message =
         format!("the outcomes have more than {most} bytes: send fewer rows, or ask for none");
     Error::new(ErrorKind::OutOfRange, message)
+}
+
+/// Which row is meant, an update and a delete must say.
+fn check_key(table: &Table, cells: &Cells<'_>) -> Result<()> {
+    let lacks = |place: &&usize| cells.values.get(**place).is_none_or(Value::is_null);
+    let Some(&place) = table.schema.key().iter().find(lacks) else { return Ok(()) };
+    let name = table.schema.columns().get(place).map_or("", |column| &column.name).to_owned();
+    let message = "the key is missing: name each of its columns";
+    Err(Error::new(ErrorKind::Constraint, message).in_column(name))
 }
 
 /// The columns that an update, or an upsert that finds its row, sets.

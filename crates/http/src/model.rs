@@ -258,6 +258,8 @@ fn absent(schema: &TableSchema, place: usize) -> Absent {
         return Absent::Value(Value::Int(0));
     }
     match &column.default {
+        // A key that is made is not that of a default.
+        Some(_) if is_filled(schema, place) => Absent::Value(Value::Null),
         Some(default) => match column.accept(default.clone()) {
             Ok(value) => Absent::Value(value),
             Err(_) => Absent::Refused,

@@ -60,6 +60,14 @@ impl Problem {
         self
     }
 
+    /// Says at which row it was, unless the error does.
+    pub fn near_row(mut self, row: u64) -> Self {
+        if self.error.row().is_none() {
+            self.error = self.error.at_row(row);
+        }
+        self
+    }
+
     pub const fn status(&self) -> StatusCode {
         self.status
     }

@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::work;
 use bobak_core::{
     Assign, Change, Comparison, Condition, Control, Engine, Error, ErrorKind, FieldSet, Outcome,
-    Result, Row, Session, Value, Verb, Write, prepare_insert, prepare_update, stamp_assignments,
+    Result, Row, Session, Value, Verb, Write, prepare_row, prepare_update, stamp_assignments,
 };
 use hyper::StatusCode;
 use hyper::header::{ETAG, HeaderMap, IF_MATCH, IF_NONE_MATCH};
@@ -218,7 +218,7 @@ fn put(session: &dyn Session, work: &Writing, mut cells: Cells<'_>) -> Result<bo
         prepare_update(&table.schema, &mut cells.values)?;
         (Verb::Update, table.updated)
     } else {
-        prepare_insert(&table.schema, &mut cells.values)?;
+        prepare_row(&table.schema, &mut cells.values)?;
         (Verb::Upsert, table.updated)
     };
     let write = Write { table: &table.schema, verb, fields, values: &cells.values };

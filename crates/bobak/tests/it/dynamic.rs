@@ -129,3 +129,29 @@ fn tables_that_others_made() {
     let sum = books.value(Query::all(), books.column("price").unwrap().sum()).unwrap();
     assert_eq!(sum, Some(Value::Float(9.5)));
 }
+
+#[test]
+fn a_key_that_a_row_names_is_kept_where_it_is_0_too() {
+    on_each(|place| {
+        let db = Db::open(&place.url).unwrap();
+        let schema = TableSchema::builder("port")
+            .column(ColumnSchema::of::<i64>("id"))
+            .column(ColumnSchema::of::<String>("name"))
+            .key(["id"]);
+        let ports = db.create_table(schema.build().unwrap()).unwrap();
+        let mut row = DynRow::new();
+        row.set("name", "made").unwrap();
+        assert_ne!(ports.insert(&row).unwrap(), [Value::Int(0)]);
+        row.set("id", 0).unwrap();
+        assert_eq!(ports.insert(&row).unwrap(), [Value::Int(0)]);
+        assert_eq!(ports.insert(&row).unwrap_err().kind(), ErrorKind::Duplicate);
+        row.set("name", "again").unwrap();
+        assert_eq!(ports.upsert(&row).unwrap(), [Value::Int(0)]);
+        let mut batch = db.batch(bobak::BatchOptions::default());
+        row.set("id", Value::Null).unwrap();
+        batch.insert_row(&ports, &row).unwrap();
+        batch.finish().unwrap();
+        assert_eq!(ports.count(Query::all()).unwrap(), 3);
+        assert_eq!(ports.get([0]).unwrap().unwrap().get::<String>("name").unwrap(), "again");
+    });
+}

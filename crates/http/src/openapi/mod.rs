@@ -105,7 +105,7 @@ fn database_paths(paths: &mut Map<String, Value>, sql: SqlAccess) {
     let mut post = operation(
         "batch",
         "Writes to several tables, one a line: all of them or none, unless commit says otherwise",
-        table::load_parameters(0),
+        table::load_parameters("at the end"),
     );
     let media = "application/x-ndjson";
     let lines = each_line(media, "A write on each line", "bobak.Operation");

@@ -43,9 +43,9 @@ fn selection() -> Vec<Value> {
 }
 
 /// The parameters of imports and batches.
-pub(super) fn load_parameters(commit: u64) -> Vec<Value> {
-    let mut every = query::count("commit", "Commits after each so many rows; 0 once, at the end");
-    every["schema"]["default"] = json!(commit);
+pub(super) fn load_parameters(usual: &str) -> Vec<Value> {
+    let what = format!("Commits after each so many rows; 0 once, at the end; unless said, {usual}");
+    let every = query::count("commit", &what);
     vec![
         query::choice("errors", "What happens after a row's error", &["stop", "skip"]),
         every,
@@ -204,7 +204,7 @@ fn export(name: &str) -> Value {
 fn import(name: &str) -> Value {
     let modes = ["insert", "ignore", "replace", "upsert", "update", "delete"];
     let mut parameters = vec![query::choice("mode", "What happens to each row", &modes)];
-    parameters.extend(load_parameters(10_000));
+    parameters.extend(load_parameters("a part at a time"));
     parameters.push(query::text("null", "What stands for NULL in CSV"));
     let mut post = operation(&format!("import_{name}"), "Many rows, as a stream", parameters);
     let new = format!("{name}.new");

@@ -13,6 +13,8 @@ mod heads; // heads that are wrong, and bytes behind a request
 mod idle; // ten thousand clients that say nothing
 mod interrupts; // requests that run for ever: too late, of a client that is gone
 mod journal; // what the log hears of clients
+mod keys; // keys that are given, 0 too, and those that are made
+mod loads; // what imports and batches promise where they stop
 mod memory; // what a client may make the server keep
 mod rights; // what somebody may not see
 mod rows; // rows, one by one and as lists
