@@ -400,7 +400,9 @@ impl Inner {
         }
         for ((_, engine), stores) in self.engines.iter_mut().zip(stores) {
             if !stores.is_empty() {
-                *engine = Arc::new(Cached::new(Arc::clone(engine), Caches::new(stores)));
+                let caches = Caches::new(stores);
+                self.caches.add_watch(&caches);
+                *engine = Arc::new(Cached::new(Arc::clone(engine), caches));
             }
         }
     }

@@ -28,7 +28,7 @@ pub(crate) enum Route {
 /// What caches have forgotten, and keep nothing of until this is dropped.
 struct Forgotten {
     #[cfg(feature = "cache")]
-    _touched: Vec<crate::cache::Touched>,
+    _caches: crate::cache::Forgotten,
 }
 
 impl RunText for Inner {
@@ -110,7 +110,7 @@ impl Inner {
     /// Makes caches forget what a statement may write, until the answer is dropped.
     fn forget(&self, text: &str) -> Forgotten {
         #[cfg(feature = "cache")]
-        return Forgotten { _touched: self.caches.before_sql(text) };
+        return Forgotten { _caches: self.caches.before_sql(text) };
         #[cfg(not(feature = "cache"))]
         {
             let _ = text;

@@ -24,7 +24,7 @@
 
 use crate::{
     Assign, BackupContent, BackupJob, Batch, Condition, Error, FieldSet, OnError, Outcome, Result,
-    Row, RowBuffer, Select, TableSchema, Value,
+    Row, RowBuffer, Select, SideEffects, TableSchema, Value,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -350,6 +350,15 @@ pub trait Session: Send {
     fn begin_reading(&self) -> Result<()> {
         let message = "the engine has no transactions that only read";
         Err(Error::new(crate::ErrorKind::Unsupported, message))
+    }
+
+    /// What writes change beside the rows that they name. The default knows the references of
+    /// [`tables`](Session::tables): an engine with triggers tells more.
+    ///
+    /// # Errors
+    /// As [`tables`](Session::tables).
+    fn side_effects(&self) -> Result<SideEffects> {
+        self.tables().map(|tables| SideEffects::of_references(&tables))
     }
 
     /// Has SQL text of this session asked about from now on: before a statement runs, `guard` is

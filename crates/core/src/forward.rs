@@ -118,6 +118,11 @@ macro_rules! forward {
             self.$inner.begin_reading()
         }
     };
+    (@ side_effects $inner:tt) => {
+        fn side_effects(&self) -> $crate::Result<$crate::SideEffects> {
+            self.$inner.side_effects()
+        }
+    };
     (@ guard_sql $inner:tt) => {
         fn guard_sql(&self, guard: std::sync::Arc<dyn $crate::SqlGuard>) -> $crate::Result<()> {
             self.$inner.guard_sql(guard)

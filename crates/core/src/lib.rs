@@ -30,6 +30,7 @@ mod query;
 mod record;
 mod row;
 mod schema;
+mod side_effects;
 mod types;
 mod value;
 
@@ -66,5 +67,6 @@ pub use schema::{
     Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Reference, Role, TableSchema,
     TableSchemaBuilder,
 };
+pub use side_effects::SideEffects;
 pub use types::{Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid};
 pub use value::{Value, ValueRef};

@@ -15,7 +15,8 @@ use crate::write::write_row;
 use crate::{alter, batch, tables};
 use bobak_core::{
     Assign, Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError,
-    Outcome, Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
+    Outcome, Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema,
+    Value, Write,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -351,6 +352,10 @@ impl Session for MySqlSession<'_> {
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
         self.run(Phase::Read, || true, tables::read)
+    }
+
+    fn side_effects(&self) -> Result<SideEffects> {
+        SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::MySql))
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::state::State;
 use crate::{alter, batch, catalog, query, singles, sql_text};
 use bobak_core::{
     Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
+    Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema, Value, Write,
 };
 use std::cell::{RefCell, RefMut};
 use std::sync::Arc;
@@ -101,6 +101,10 @@ impl Session for PgSession<'_> {
     fn tables(&self) -> Result<Vec<TableSchema>> {
         let mut state = self.state()?;
         state.with(catalog::tables)
+    }
+
+    fn side_effects(&self) -> Result<SideEffects> {
+        SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::Postgres))
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {

@@ -24,6 +24,7 @@ mod mysql_schema;
 mod remark;
 mod schema;
 mod select;
+mod side_effects;
 mod sums;
 mod words;
 mod write;
@@ -45,6 +46,7 @@ pub use schema::{
     FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_index, create_table, index_remark,
 };
 pub use select::select;
+pub use side_effects::side_effects;
 pub use words::{changes_rows, gives_rows, has_word, only_reads, skip_length};
 pub use write::{
     delete, delete_in_the_way, delete_keys, exists, get, insert, lock_keys, overwrite, update,

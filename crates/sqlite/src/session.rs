@@ -10,8 +10,8 @@ use crate::standing::{HandingOut, Writing};
 use crate::{alter, batch, query, tables, write};
 use bobak_core::{
     Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Session, Source, SqlGuard, TableSchema, Value, ValueRef,
-    Write,
+    Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, SqlGuard, TableSchema,
+    Value, ValueRef, Write,
 };
 use bobak_sql::Dialect;
 use std::cell::{Cell, RefCell};
@@ -305,6 +305,10 @@ impl<'e> SqliteSession<'e> {
 impl Session for SqliteSession<'_> {
     fn tables(&self) -> Result<Vec<TableSchema>> {
         tables::read(self.connection(Wants::Read)?.get())
+    }
+
+    fn side_effects(&self) -> Result<SideEffects> {
+        SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::Sqlite))
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {

@@ -28,9 +28,14 @@ impl Engine for Cached {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        let mut touched = Vec::new();
-        self.caches.by_write(write, &mut touched);
-        self.engine.write(write)
+        self.caches.writing(
+            |touch, touched| touch.by_write(write, touched),
+            || {
+                let done = self.engine.write(write);
+                self.caches.inserted(write, &done);
+                done
+            },
+        )
     }
 
     fn get(
@@ -45,8 +50,8 @@ impl Engine for Cached {
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         let touched = self.caches.all();
         let done = self.engine.alter(changes);
+        self.caches.watch().forget();
         drop(touched);
-        self.caches.look_anew();
         done
     }
 }
@@ -62,7 +67,7 @@ pub(super) fn get(
     let (Some(store), Some(own)) = (caches.of(table), Key::of(key)) else {
         return asked.get(table, key, row);
     };
-    if !caches.is_fresh(asked) {
+    if !caches.watch().is_fresh(asked) {
         return asked.get(table, key, row);
     }
     if let Some(kept) = store.get(&own) {

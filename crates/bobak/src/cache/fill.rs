@@ -18,7 +18,7 @@ pub(super) fn query(
 ) -> Result<()> {
     let source = Source::Select(select);
     let store = if gives_records(select) { caches.of(&select.table) } else { None };
-    let Some(store) = store.filter(|_| caches.is_fresh(Asked::Session(session))) else {
+    let Some(store) = store.filter(|_| caches.watch().is_fresh(Asked::Session(session))) else {
         return session.query(&source, row);
     };
     // Before the engine is asked: whoever begins to write a row later keeps it from being kept.

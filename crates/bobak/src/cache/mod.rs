@@ -14,17 +14,25 @@ mod watch;
 
 pub(crate) use engine::Cached;
 pub(crate) use store::Store;
-pub(crate) use touch::{Caches, Touched};
+pub(crate) use touch::Caches;
 
 use bobak_core::TableSchema;
-use bobak_sql::only_reads;
+use bobak_sql::{changes_rows, only_reads};
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use touch::Touched;
+use watch::Watch;
 
 /// How much of a record type is kept in memory, and for how long. See
 /// [`DbBuilder::cache`](crate::DbBuilder::cache).
+///
+/// Every write through this database makes it forget what that may change: the row, or, where the table
+/// has triggers or foreign keys refer to it with an action, everything. That is asked of the
+/// database when a record is first asked for, and again when this one changes the schema: triggers
+/// that others make meanwhile are not known, nor those behind a server. What others write is seen
+/// where the table is tracked, see [`watch`](Self::watch); what functions do that a `SELECT` calls is not.
 ///
 /// Rights behind a cache, those of a server, are looked at when a record is read, not when it is handed out again: one
 /// whose right is taken away still sees here what he has seen, until the time to live is over.
@@ -112,22 +120,45 @@ pub(crate) struct Wanted {
 
 /// The caches of a database, by record type.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct All(HashMap<TypeId, Arc<Store>>);
+pub(crate) struct All {
+    stores: HashMap<TypeId, Arc<Store>>,
+    /// One for each engine with caches.
+    watches: Vec<Arc<Watch>>,
+}
+
+/// What caches have forgotten, and keep nothing of until this is dropped.
+#[derive(Default)]
+pub(crate) struct Forgotten {
+    /// Those to whom the schema is then unknown.
+    altered: Vec<Arc<Watch>>,
+    _touched: Vec<Touched>,
+}
 
 impl All {
     pub(crate) fn add(&mut self, id: TypeId, store: Arc<Store>) {
-        self.0.insert(id, store);
+        self.stores.insert(id, store);
+    }
+
+    pub(crate) fn add_watch(&mut self, caches: &Caches) {
+        self.watches.push(Arc::clone(caches.watch()));
     }
 
     pub(crate) fn stats(&self, id: TypeId) -> Option<CacheStats> {
-        self.0.get(&id).map(|store| store.stats())
+        self.stores.get(&id).map(|store| store.stats())
     }
 
     /// To be called before SQL that goes past the engines, and held while it runs.
-    pub(crate) fn before_sql(&self, text: &str) -> Vec<Touched> {
+    pub(crate) fn before_sql(&self, text: &str) -> Forgotten {
         if only_reads(text) {
-            return Vec::new();
+            return Forgotten::default();
         }
-        self.0.values().map(Touched::all).collect()
+        let altered = if changes_rows(text) { Vec::new() } else { self.watches.clone() };
+        Forgotten { altered, _touched: self.stores.values().map(Touched::all).collect() }
+    }
+}
+
+impl Drop for Forgotten {
+    fn drop(&mut self) {
+        self.altered.iter().for_each(|watch| watch.forget());
     }
 }

@@ -2,13 +2,13 @@
 
 use super::engine::get;
 use super::fill;
-use super::touch::{Caches, Touched};
+use super::touch::{Caches, Touch, Touched};
 use super::watch::Asked;
 use bobak_core::{
     Batch, Change, Control, Cursor, OnError, Outcome, Result, Row, SchemaChange, Session, Source,
     TableSchema, Value, Write,
 };
-use bobak_sql::only_reads;
+use bobak_sql::{changes_rows, only_reads};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -42,42 +42,42 @@ impl<'e> CachedSession<'e> {
     /// open, else until the write is done.
     fn writing<R>(
         &self,
-        touch: impl FnOnce(&mut Vec<Touched>),
-        write: impl FnOnce() -> Result<R>,
-    ) -> Result<R> {
-        let mut touched = Vec::new();
-        touch(&mut touched);
+        touch: impl FnOnce(&Touch<'_>, &mut Vec<Touched>),
+        write: impl FnOnce() -> R,
+    ) -> R {
+        if !self.inside.get() {
+            return self.caches.writing(touch, write);
+        }
+        let mut touched = self.caches.touched(touch);
+        let done = write();
+        self.touched.borrow_mut().append(&mut touched);
+        done
+    }
+
+    /// Runs what may write anything, and, where it `alters`, change the schema.
+    fn writing_all<R>(&self, alters: bool, write: impl FnOnce() -> R) -> R {
+        let mut touched = self.caches.all();
         let done = write();
         if self.inside.get() {
             self.touched.borrow_mut().append(&mut touched);
+            self.altered.set(self.altered.get() || alters);
+        } else if alters {
+            self.caches.watch().forget();
         }
         done
     }
 
-    /// Where the schema was changed: not before others see it.
-    fn look_anew(&self) {
-        if !self.inside.get() && self.altered.take() {
-            self.caches.look_anew();
-        }
-    }
-
-    fn is_read(source: &Source<'_>) -> bool {
-        match source {
-            Source::Select(_) => true,
-            Source::Sql { text, .. } => only_reads(text),
-        }
+    /// As [`writing_all`](Self::writing_all), for a statement.
+    fn writing_text<R>(&self, text: &str, write: impl FnOnce() -> R) -> R {
+        self.writing_all(!changes_rows(text), write)
     }
 }
 
 impl Session for CachedSession<'_> {
-    bobak_core::forward!(inner: tables, fetch, close, name_caller, guard_sql);
+    bobak_core::forward!(inner: tables, fetch, close, name_caller, guard_sql, side_effects);
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        let alter = || self.inner.alter(changes);
-        let done = self.writing(|touched| touched.extend(self.caches.all()), alter);
-        self.altered.set(true);
-        self.look_anew();
-        done
+        self.writing_all(true, || self.inner.alter(changes))
     }
 
     fn control(&self, step: Control<'_>) -> Result<()> {
@@ -87,8 +87,11 @@ impl Session for CachedSession<'_> {
             // A step that does not fit ends nothing, but there is nothing to end then.
             Control::Commit | Control::Rollback => {
                 self.inside.set(false);
+                // Not before others see it.
+                if self.altered.take() {
+                    self.caches.watch().forget();
+                }
                 self.touched.borrow_mut().clear();
-                self.look_anew();
             }
             _ => {}
         }
@@ -96,13 +99,20 @@ impl Session for CachedSession<'_> {
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        self.writing(|touched| self.caches.by_write(write, touched), || self.inner.write(write))
+        self.writing(
+            |touch, touched| touch.by_write(write, touched),
+            || {
+                let done = self.inner.write(write);
+                self.caches.inserted(write, &done);
+                done
+            },
+        )
     }
 
     fn change(&self, change: &Change<'_>) -> Result<u64> {
         let deletes = change.assign.is_none();
         self.writing(
-            |touched| self.caches.by_change(change.table, deletes, touched),
+            |touch, touched| touch.by_change(change.table, deletes, touched),
             || self.inner.change(change),
         )
     }
@@ -114,8 +124,16 @@ impl Session for CachedSession<'_> {
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
         self.writing(
-            |touched| self.caches.by_batch(batch, touched),
-            || self.inner.batch(batch, on_error, each),
+            |touch, touched| touch.by_batch(batch, touched),
+            || {
+                let growing = self.caches.growing(batch);
+                let done = self.inner.batch(batch, on_error, &mut |outcome| {
+                    Caches::given(&growing, &outcome);
+                    each(outcome);
+                });
+                self.caches.inserted_by_batch(batch);
+                done
+            },
         )
     }
 
@@ -145,25 +163,22 @@ impl Session for CachedSession<'_> {
                     more
                 })
             }
-            _ if Self::is_read(source) => self.inner.query(source, row),
-            _ => self.writing(
-                |touched| touched.extend(self.caches.all()),
-                || self.inner.query(source, row),
-            ),
+            Source::Sql { text, .. } if only_reads(text) => self.inner.query(source, row),
+            Source::Sql { text, .. } => self.writing_text(text, || self.inner.query(source, row)),
+            Source::Select(_) => self.inner.query(source, row),
         }
     }
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        if Self::is_read(source) {
-            return self.inner.open(source);
+        match source {
+            Source::Sql { text, .. } if !only_reads(text) => {
+                self.writing_text(text, || self.inner.open(source))
+            }
+            _ => self.inner.open(source),
         }
-        self.writing(|touched| touched.extend(self.caches.all()), || self.inner.open(source))
     }
 
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
-        self.writing(
-            |touched| touched.extend(self.caches.all()),
-            || self.inner.execute(sql, parameters),
-        )
+        self.writing_text(sql, || self.inner.execute(sql, parameters))
     }
 }

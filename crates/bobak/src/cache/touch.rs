@@ -2,9 +2,9 @@
 
 use super::Store;
 use super::store::Key;
-use super::watch::{Asked, Watch};
+use super::watch::Watch;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Batch, OnDelete, TableSchema, Verb, Write};
+use bobak_core::{Batch, GivenKey, Outcome, Result, SideEffects, TableSchema, Verb, Write};
 use std::sync::Arc;
 
 /// A batch with more rows than this empties the cache of its table, which costs less.
@@ -14,7 +14,13 @@ const MANY: u64 = 1_000;
 #[derive(Debug)]
 pub(crate) struct Caches {
     stores: Vec<Arc<Store>>,
-    watch: Watch,
+    watch: Arc<Watch>,
+}
+
+/// Tells what a write makes stale, where it is known what writes do besides.
+pub(super) struct Touch<'c> {
+    stores: &'c [Arc<Store>],
+    effects: &'c SideEffects,
 }
 
 /// Something that is being written: nothing of it is kept until this is dropped.
@@ -53,18 +59,12 @@ impl Drop for Touched {
 
 impl Caches {
     pub(crate) fn new(stores: Vec<Arc<Store>>) -> Self {
-        Self { watch: Watch::new(stores.clone()), stores }
+        Self { watch: Arc::new(Watch::new(stores.clone())), stores }
     }
 
-    /// Whether caches may answer: what others wrote was looked for lately.
-    #[inline]
-    pub(super) fn is_fresh(&self, asked: Asked<'_>) -> bool {
-        self.watch.is_fresh(asked)
-    }
-
-    /// To be called when the schema was changed.
-    pub(super) fn look_anew(&self) {
-        self.watch.forget();
+    /// What looks at what others write.
+    pub(crate) fn watch(&self) -> &Arc<Watch> {
+        &self.watch
     }
 
     /// The cache of a table that is read as this schema has it.
@@ -78,9 +78,94 @@ impl Caches {
         self.stores.iter().map(Touched::all).collect()
     }
 
+    /// Runs a write outside of a transaction, which makes stale what `touch` names.
+    ///
+    /// Where nobody has asked yet what writes do besides, there is nothing in the caches that is
+    /// handed out before somebody has: and whoever asks meanwhile is found behind it.
+    pub(super) fn writing<R>(
+        &self,
+        touch: impl FnOnce(&Touch<'_>, &mut Vec<Touched>),
+        write: impl FnOnce() -> R,
+    ) -> R {
+        let (known, mut touched) = (self.watch.known(), Vec::new());
+        if let Some(effects) = &known.effects {
+            touch(&Touch { stores: &self.stores, effects }, &mut touched);
+        }
+        let done = write();
+        if self.watch.known().version != known.version {
+            touched.extend(self.all());
+        }
+        done
+    }
+
+    /// What a write inside a transaction makes stale, until that is over.
+    pub(super) fn touched(
+        &self,
+        touch: impl FnOnce(&Touch<'_>, &mut Vec<Touched>),
+    ) -> Vec<Touched> {
+        let known = self.watch.known();
+        let Some(effects) = &known.effects else { return self.all() };
+        let mut touched = Vec::new();
+        touch(&Touch { stores: &self.stores, effects }, &mut touched);
+        touched
+    }
+
+    /// To be called behind a write: the rows that are new are forgotten, which others may have taken out
+    /// without a word.
+    ///
+    /// Behind it, since the engine gives keys; and not until a transaction's end, since before that there
+    /// is no row of these keys that somebody else could read.
+    pub(super) fn inserted(&self, write: &Write<'_>, done: &Result<Outcome>) {
+        if is_insert(write.verb)
+            && let Ok(outcome) = done
+        {
+            for store in named(&self.stores, write.table.name()) {
+                drop(Touched::row(store, Key::in_row(write.table, &write.values)));
+                forget_given(store, outcome);
+            }
+        }
+    }
+
+    /// As [`inserted`](Self::inserted), for a row of a batch that was given its key: the stores are
+    /// those of the tables that get rows.
+    pub(super) fn given(stores: &[&Arc<Store>], done: &Result<Outcome>) {
+        if let Ok(outcome) = done {
+            stores.iter().for_each(|store| forget_given(store, outcome));
+        }
+    }
+
+    /// The caches of the tables that a batch may have new rows for.
+    pub(super) fn growing(&self, batch: &Batch) -> Vec<&Arc<Store>> {
+        let grows = |store: &&Arc<Store>| {
+            let own = |table: &TableSchema| store.table.name().eq_ignore_ascii_case(table.name());
+            batch
+                .runs()
+                .any(|run| !matches!(run.verb, Verb::Update | Verb::Delete) && own(run.table))
+        };
+        self.stores.iter().filter(grows).collect()
+    }
+
+    /// As [`inserted`](Self::inserted), for the rows of a batch that came with their keys.
+    pub(super) fn inserted_by_batch(&self, batch: &Batch) {
+        for run in batch.runs().filter(|run| is_insert(run.verb)) {
+            for store in named(&self.stores, run.table.name()) {
+                if !store.has_plain_keys() {
+                    drop(Touched::all(store));
+                    continue;
+                }
+                run.iter().for_each(|row| drop(Touched::row(store, Key::in_row(run.table, &row))));
+            }
+        }
+    }
+}
+
+impl Touch<'_> {
     /// What one write makes stale.
-    pub(crate) fn by_write(&self, write: &Write<'_>, touched: &mut Vec<Touched>) {
+    pub(super) fn by_write(&self, write: &Write<'_>, touched: &mut Vec<Touched>) {
         let table = write.table;
+        if self.by_effects(table, write.verb, touched) {
+            return;
+        }
         self.by_row(table, write.verb, touched, || match write.verb {
             Verb::Delete => Key::of(write.values),
             _ => Key::in_row(table, &write.values),
@@ -88,10 +173,13 @@ impl Caches {
     }
 
     /// What a batch makes stale.
-    pub(crate) fn by_batch(&self, batch: &Batch, touched: &mut Vec<Touched>) {
+    pub(super) fn by_batch(&self, batch: &Batch, touched: &mut Vec<Touched>) {
         for run in batch.runs() {
-            if run.rows > MANY {
-                self.by_change(run.table, run.verb == Verb::Delete, touched);
+            if self.by_effects(run.table, run.verb, touched) {
+                return;
+            }
+            if run.rows > MANY && !is_insert(run.verb) {
+                touched.extend(named(self.stores, run.table.name()).map(Touched::all));
                 continue;
             }
             let key = |row: EncodedRow<'_>| match run.verb {
@@ -103,11 +191,20 @@ impl Caches {
     }
 
     /// What a change of many rows makes stale.
-    pub(crate) fn by_change(&self, table: &TableSchema, deletes: bool, touched: &mut Vec<Touched>) {
-        touched.extend(self.named(table.name()).map(Touched::all));
-        if deletes {
-            self.by_reference(touched);
+    pub(super) fn by_change(&self, table: &TableSchema, deletes: bool, touched: &mut Vec<Touched>) {
+        let verb = if deletes { Verb::Delete } else { Verb::Update };
+        if !self.by_effects(table, verb, touched) {
+            touched.extend(named(self.stores, table.name()).map(Touched::all));
         }
+    }
+
+    /// What the database changes besides: which rows only it knows. `true` where that is everything.
+    fn by_effects(&self, table: &TableSchema, verb: Verb, touched: &mut Vec<Touched>) -> bool {
+        let everything = self.effects.has(table.name(), verb);
+        if everything {
+            touched.extend(self.stores.iter().map(Touched::all));
+        }
+        everything
     }
 
     fn by_row(
@@ -117,35 +214,33 @@ impl Caches {
         touched: &mut Vec<Touched>,
         key: impl FnOnce() -> Option<Key>,
     ) {
+        let mut stores = named(self.stores, table.name()).peekable();
         match verb {
-            // A new row: there was nothing to keep.
-            Verb::Insert | Verb::InsertOrIgnore => return,
+            // There is nothing to keep before it is there.
+            Verb::Insert | Verb::InsertOrIgnore => {}
             // Rows with its unique values go too.
-            Verb::InsertOrReplace => return self.by_change(table, true, touched),
+            Verb::InsertOrReplace => touched.extend(stores.map(Touched::all)),
+            Verb::Upsert | Verb::Update | Verb::Delete if stores.peek().is_some() => {
+                // Without a key it is all rows.
+                let key = key();
+                touched.extend(stores.map(|store| Touched::row(store, key.clone())));
+            }
             Verb::Upsert | Verb::Update | Verb::Delete => {}
         }
-        let mut stores = self.named(table.name()).peekable();
-        if stores.peek().is_some() {
-            // Without a key it is all rows.
-            let key = key();
-            touched.extend(stores.map(|store| Touched::row(store, key.clone())));
-        }
-        if verb == Verb::Delete {
-            self.by_reference(touched);
-        }
     }
+}
 
-    /// Rows that go, or lose a value, with rows of other tables: which ones only the engine knows.
-    fn by_reference(&self, touched: &mut Vec<Touched>) {
-        let follows = |store: &&Arc<Store>| {
-            store.table.columns().iter().any(|column| {
-                column.reference.as_ref().is_some_and(|to| to.on_delete != OnDelete::Restrict)
-            })
-        };
-        touched.extend(self.stores.iter().filter(follows).map(Touched::all));
-    }
+fn named<'s>(stores: &'s [Arc<Store>], name: &'s str) -> impl Iterator<Item = &'s Arc<Store>> {
+    stores.iter().filter(move |store| store.table.name().eq_ignore_ascii_case(name))
+}
 
-    fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Arc<Store>> {
-        self.stores.iter().filter(move |store| store.table.name().eq_ignore_ascii_case(name))
+const fn is_insert(verb: Verb) -> bool {
+    matches!(verb, Verb::Insert | Verb::InsertOrIgnore)
+}
+
+/// Forgets the row that has the key that the engine gave.
+fn forget_given(store: &Arc<Store>, outcome: &Outcome) {
+    if let Outcome::Inserted(Some(GivenKey::Int(key))) = outcome {
+        drop(Touched::row(store, Some(Key::Int(*key))));
     }
 }

@@ -9,8 +9,8 @@ use super::store::{Key, Store};
 use super::touch::Touched;
 use bobak_core::feed::{self, Log, SEQ, Tracked, compare_number, new_place, old_place};
 use bobak_core::{
-    Comparison, Condition, Engine, ErrorKind, Expr, Result, Row, Select, Session, Source,
-    TableSchema, Value,
+    Comparison, Condition, Engine, ErrorKind, Expr, Result, Row, Select, Session, SideEffects,
+    Source, TableSchema, Value,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -31,13 +31,23 @@ pub(super) enum Asked<'a> {
 
 /// What looks at the feed for an engine's caches.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     stores: Vec<Arc<Store>>,
     interval: Duration,
     begin: Instant,
     /// When the next look is due, in nanoseconds since `begin`.
     due: AtomicU64,
     state: Mutex<State>,
+    known: Mutex<Known>,
+}
+
+/// What writes change beside the rows that they name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// Another each time that something else is known.
+    pub version: u64,
+    /// Unknown at first, and when the schema was changed.
+    pub effects: Option<Arc<SideEffects>>,
 }
 
 /// What is known of the feed.
@@ -82,8 +92,8 @@ impl Asked<'_> {
 impl Watch {
     pub(super) fn new(stores: Vec<Arc<Store>>) -> Self {
         let interval = stores.iter().map(|store| store.watch).min().unwrap_or(Duration::MAX);
-        let state = Mutex::default();
-        Self { stores, interval, begin: Instant::now(), due: AtomicU64::new(0), state }
+        let (state, known) = (Mutex::default(), Mutex::default());
+        Self { stores, interval, begin: Instant::now(), due: AtomicU64::new(0), state, known }
     }
 
     /// Whether caches may answer: all that others wrote an interval ago was seen. Looks at the feed
@@ -94,11 +104,33 @@ impl Watch {
         due == NEVER || self.now() < due || self.look(asked)
     }
 
-    /// To be called when the schema was changed: a table may be tracked now.
+    /// To be called when the schema was changed: a table may be tracked now, or have triggers. What
+    /// the change has [`Touched`] is to be held still.
     pub(super) fn forget(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.logs = None;
+        self.know(None);
         self.due.store(0, Ordering::Release);
+    }
+
+    /// What writes change besides, as far as somebody has asked.
+    pub(super) fn known(&self) -> Known {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn know(&self, effects: Option<SideEffects>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Known { version: known.version + 1, effects: effects.map(Arc::new) };
+    }
+
+    /// Asks what writes change besides where nobody knows, and then for what others wrote.
+    fn ask(&self, state: &mut State, session: &dyn Session) -> Result<bool> {
+        if self.known().effects.is_none() {
+            // Known before the caches begin anew, so that none has a row of before.
+            self.know(Some(session.side_effects()?));
+            state.logs = None;
+        }
+        state.look(session, &self.stores)
     }
 
     #[cold]
@@ -114,7 +146,7 @@ impl Watch {
             return true;
         }
         // Where it fails nobody knows what others wrote, and the engine says why when it is asked.
-        let Ok(watched) = asked.with_session(|session| state.look(session, &self.stores)) else {
+        let Ok(watched) = asked.with_session(|session| self.ask(&mut state, session)) else {
             return false;
         };
         let next = now.saturating_add(nanoseconds(self.interval)).min(NEVER - 1);
