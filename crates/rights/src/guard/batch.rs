@@ -63,10 +63,9 @@ impl GuardedSession<'_> {
         let values: Vec<Value<'_>> = (0..row.len()).map(|place| row.value(place).into()).collect();
         let (verb, fields) = (run.verb, run.fields);
         let write = Write { table: run.table, verb, fields, values: &values };
-        if rights.writes_freely(&write) {
-            return self.inner.write(&write);
-        }
+        self.check_leads(rights, run.table, (verb, fields), &values)?;
         match verb {
+            _ if rights.has_no_rule(verb, run.table) => self.inner.write(&write),
             Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => {
                 check_encoded(rights.check(Right::Insert, run.table)?, run.table, &row)?;
                 self.inner.write(&write)
@@ -90,8 +89,12 @@ fn check_encoded(
 
 /// Whether every row of a run is allowed, as far as that is seen without a look at what is there.
 fn allows(rights: &TableRights, run: &Run<'_>) -> bool {
-    let write = Write { table: run.table, verb: run.verb, fields: run.fields, values: &[] };
-    if rights.writes_freely(&write) {
+    if !rights.leads.is_empty()
+        && !run.iter().all(|row| rights.leads_nowhere(run.verb, run.fields, &row))
+    {
+        return false;
+    }
+    if rights.has_no_rule(run.verb, run.table) {
         return true;
     }
     match (run.verb, rights.check(Right::Insert, run.table)) {

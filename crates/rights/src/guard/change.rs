@@ -14,6 +14,7 @@ impl GuardedSession<'_> {
         let table = change.table;
         let right = if change.assign.is_some() { Right::Update } else { Right::Delete };
         let rule = rights.check(right, table)?;
+        self.check_assigned(rights, table, change.assign.unwrap_or_default())?;
         let mut condition = change.condition.cloned();
         // How many rows a condition keeps tells what is in them.
         if let Some(asked) = change.condition

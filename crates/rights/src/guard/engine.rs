@@ -86,7 +86,7 @@ impl Guarded {
     pub(super) fn table(
         &self,
         table: &TableSchema,
-        tables: impl FnOnce() -> Result<Vec<TableSchema>>,
+        tables: impl Fn() -> Result<Vec<TableSchema>>,
     ) -> Result<Arc<TableRights>> {
         let view = self.view()?;
         let lock = || view.tables.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +94,7 @@ impl Guarded {
             return Ok(Arc::clone(known));
         }
         let (found, lasts) = match &view.rights {
-            Some(rights) if !view.whole => TableRights::of(rights, &self.database, table, tables)?,
+            Some(rights) if !view.whole => TableRights::of(rights, &self.database, table, &tables)?,
             _ => (TableRights::WHOLE, true),
         };
         let found = Arc::new(found);

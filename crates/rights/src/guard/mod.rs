@@ -1,12 +1,13 @@
 //! A database with a caller before it.
 //!
 //! `engine` and `session` stand in the way of every operation; `table` says what the caller may do
-//! with one table, `write` and `batch` keep row rules where rows are written, `sql` answers for SQL
-//! text, `screen` for what no door lets SQL do, and `tracks` knows whether the caller's name is written down.
+//! with one table, `write` and `batch` keep row rules where rows are written, `lead` says nothing of
+//! rows that foreign keys lead to, `sql` answers for SQL text, `screen` for what no door lets SQL do, and `tracks` knows whether the caller's name is written down.
 
 mod batch;
 mod change;
 mod engine;
+mod lead;
 mod mention;
 mod protected;
 mod screen;

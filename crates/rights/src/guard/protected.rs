@@ -4,7 +4,7 @@ use super::engine::Guarded;
 use super::screen::Screened;
 use super::tracks::Tracks;
 use crate::caller::Caller;
-use bobak_core::{ColumnSchema, Condition, Engine, Result, TableSchema};
+use bobak_core::{Condition, Engine, Result, TableSchema};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Protected {
     name: String,
     engine: Arc<dyn Engine>,
-    /// The columns of tables that rules are about, by the table's name in lower case: rules believe
-    /// the database, not what a caller says about it.
-    columns: Mutex<HashMap<String, Arc<Vec<ColumnSchema>>>>,
+    /// Tables as they are, by their names in lower case: rules believe the database, not what a
+    /// caller says about it.
+    tables: Mutex<HashMap<String, Arc<TableSchema>>>,
     tracks: Tracks,
 }
 
@@ -25,7 +25,7 @@ impl Protected {
         Arc::new(Self {
             name: name.to_owned(),
             engine,
-            columns: Mutex::default(),
+            tables: Mutex::default(),
             tracks: Tracks::default(),
         })
     }
@@ -65,24 +65,31 @@ impl Protected {
         Guarded::new(Arc::clone(self), caller.clone()).readable(table)
     }
 
-    /// The columns that a table really has; `None` where it is not there.
-    pub(super) fn columns(
+    /// A table as it really is; `None` where it is not there. It is read anew where it has not all
+    /// of these columns: who knows them may have seen it later.
+    pub(super) fn table(
         &self,
         table: &str,
-        tables: impl FnOnce() -> Result<Vec<TableSchema>>,
-    ) -> Result<Option<Arc<Vec<ColumnSchema>>>> {
+        columns: &[&str],
+        tables: &dyn Fn() -> Result<Vec<TableSchema>>,
+    ) -> Result<Option<Arc<TableSchema>>> {
         let name = table.to_ascii_lowercase();
-        let lock = || self.columns.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(columns) = lock().get(&name) {
-            return Ok(Some(Arc::clone(columns)));
+        let lock = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let has = |table: &TableSchema, column: &str| {
+            table.columns().iter().any(|other| other.name.eq_ignore_ascii_case(column))
+        };
+        if let Some(known) = lock().get(&name)
+            && columns.iter().all(|column| has(known, column))
+        {
+            return Ok(Some(Arc::clone(known)));
         }
         let mut found = tables()?.into_iter();
         let Some(found) = found.find(|found| found.name().eq_ignore_ascii_case(table)) else {
             return Ok(None);
         };
-        let columns = Arc::new(found.columns().to_vec());
-        lock().insert(name, Arc::clone(&columns));
-        Ok(Some(columns))
+        let found = Arc::new(found);
+        lock().insert(name, Arc::clone(&found));
+        Ok(Some(found))
     }
 
     /// Whether changes are written down, and with them who made them.
@@ -93,7 +100,7 @@ impl Protected {
     /// To be called when the schema has changed.
     pub(super) fn forget_schema(&self) {
         self.tracks.forget();
-        self.columns.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 

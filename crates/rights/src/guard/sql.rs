@@ -21,6 +21,8 @@ struct Gate {
 
 /// SQLite's own functions that give rows, and tell nothing of other tables.
 const FUNCTIONS: [&str; 2] = ["json_each", "json_tree"];
+/// SQLite's functions that tell what a connection did last, for whomever it was.
+const OF_OTHERS: [&str; 3] = ["last_insert_rowid", "changes", "total_changes"];
 /// How statements begin that do no more than read and write rows.
 const STATEMENTS: [&str; 7] = ["select", "values", "with", "insert", "replace", "update", "delete"];
 
@@ -118,6 +120,9 @@ impl SqlGuard for Gate {
             SqlAction::Insert(table) => (table, Right::Insert),
             SqlAction::Update(table) => (table, Right::Update),
             SqlAction::Delete(table) => (table, Right::Delete),
+            SqlAction::Call(name) if OF_OTHERS.iter().any(|o| o.eq_ignore_ascii_case(name)) => {
+                return Err(tells_of_others(name));
+            }
             SqlAction::Call(name) if !name.eq_ignore_ascii_case("load_extension") => return Ok(()),
             _ => return Err(not_for_rows()),
         };
@@ -172,6 +177,15 @@ fn check_kind(sql: &str) -> Result<()> {
 fn wrong_or_missing(table: &str) -> Error {
     let message = "the statement is wrong, or there is no such table";
     Error::new(ErrorKind::Schema, message).in_table(table)
+}
+
+/// Connections are shared: the numbers may be those of somebody else's tables.
+fn tells_of_others(function: &str) -> Error {
+    let message = format!(
+        "{function}() is only for who may do everything: it tells what others did on this \
+         connection; RETURNING and the answer's count tell what the statement did"
+    );
+    Error::new(ErrorKind::Denied, message)
 }
 
 fn not_for_rows() -> Error {

@@ -1,10 +1,11 @@
 //! What a caller may do with one table.
 
+use super::lead::Lead;
 use super::protected::Protected;
 use crate::policy::{Grant, Rights};
 use crate::right::{Right, RightSet};
-use crate::rule::Rule;
-use bobak_core::{ColumnSchema, Condition, Error, ErrorKind, Result, Row, TableSchema};
+use crate::rule::{Rule, Variables};
+use bobak_core::{Condition, Error, ErrorKind, Result, Row, TableSchema};
 
 /// The rights on a table, their rules bound to it.
 pub(super) struct TableRights {
@@ -12,6 +13,8 @@ pub(super) struct TableRights {
     /// For read, insert, update and delete, where there is no grant without a rule: what the row
     /// must keep.
     rules: [Option<Condition>; 4],
+    /// The columns that lead to what may not be read.
+    pub(super) leads: Vec<Lead>,
 }
 
 /// The rights that may have rules, in the order of [`TableRights::rules`].
@@ -19,7 +22,8 @@ const RULED: [Right; 4] = [Right::Read, Right::Insert, Right::Update, Right::Del
 
 impl TableRights {
     /// Everything.
-    pub const WHOLE: Self = Self { set: RightSet::ALL, rules: [None, None, None, None] };
+    pub const WHOLE: Self =
+        Self { set: RightSet::ALL, rules: [None, None, None, None], leads: Vec::new() };
 
     /// Puts the grants about a table together; `false` where that holds for this call only.
     ///
@@ -30,7 +34,7 @@ impl TableRights {
         rights: &Rights,
         database: &Protected,
         table: &TableSchema,
-        tables: impl FnOnce() -> Result<Vec<TableSchema>>,
+        tables: &dyn Fn() -> Result<Vec<TableSchema>>,
     ) -> Result<(Self, bool)> {
         let grants: Vec<&Grant> = rights.on(database.name(), table.name()).collect();
         let set = grants.iter().fold(RightSet::NONE, |set, grant| set.and(grant.rights));
@@ -40,23 +44,29 @@ impl TableRights {
         let mut rules = [None, None, None, None];
         let mut named = Vec::new();
         for (right, slot) in RULED.into_iter().zip(&mut rules) {
-            let about: Vec<_> = grants.iter().filter(|grant| grant.rights.has(right)).collect();
-            if about.is_empty() || about.iter().any(|grant| grant.rule.is_none()) {
-                continue;
+            *slot = rule_of(&grants, right, table, rights.variables())?;
+            if let Some(rule) = slot {
+                Rule::columns_of(rule, table, &mut named);
             }
-            let mut either = Vec::new();
-            for rule in about.iter().filter_map(|grant| grant.rule.as_ref()) {
-                let condition = rule.bind(table, rights.variables())?;
-                Rule::columns_of(&condition, table, &mut named);
-                either.push(condition);
-            }
-            *slot = match either.len() {
-                1 => either.pop(),
-                _ => Some(Condition::Or(either)),
-            };
         }
-        let is_there = named.is_empty() || check_columns(database, table, &named, tables)?;
-        Ok((Self { set, rules }, is_there))
+        let mut rights_on = Self { set, rules, leads: Vec::new() };
+        let writes = set.has(Right::Insert) || set.has(Right::Update);
+        if named.is_empty() && !writes {
+            return Ok((rights_on, true));
+        }
+        let described: Vec<&str> = table.columns().iter().map(|column| &*column.name).collect();
+        let Some(stored) = database.table(table.name(), &described, tables)? else {
+            // The engine will say so.
+            return Ok((rights_on, false));
+        };
+        check_columns(table, &named, &stored)?;
+        if writes {
+            rights_on.leads = Lead::all(rights, database, table, &stored, tables)?;
+        }
+        if !named.is_empty() || !rights_on.leads.is_empty() {
+            check_names(table, &stored)?;
+        }
+        Ok((rights_on, true))
     }
 
     /// The rule that goes with a right.
@@ -90,19 +100,37 @@ pub(super) fn forbidden_row(table: &TableSchema, doing: &str) -> Error {
     Error::new(ErrorKind::Denied, message).in_table(table.name())
 }
 
-/// A caller describes its table itself: what the rules look at must be so in the database, or
-/// values would compare otherwise than they are stored. `false` where the table is not there: the
-/// engine will say so.
-fn check_columns(
-    database: &Protected,
+/// The rule that goes with a right, bound to a table; `None` where there is none to keep, or no
+/// grant at all.
+///
+/// # Errors
+/// `Denied` where it can't be kept with the table.
+pub(super) fn rule_of(
+    grants: &[&Grant],
+    right: Right,
     table: &TableSchema,
-    places: &[usize],
-    tables: impl FnOnce() -> Result<Vec<TableSchema>>,
-) -> Result<bool> {
-    let Some(columns) = database.columns(table.name(), tables)? else { return Ok(false) };
+    variables: &Variables,
+) -> Result<Option<Condition>> {
+    let about: Vec<_> = grants.iter().filter(|grant| grant.rights.has(right)).collect();
+    if about.is_empty() || about.iter().any(|grant| grant.rule.is_none()) {
+        return Ok(None);
+    }
+    let rules = about.iter().filter_map(|grant| grant.rule.as_ref());
+    let mut either =
+        rules.map(|rule| rule.bind(table, variables)).collect::<Result<Vec<Condition>>>()?;
+    Ok(match either.len() {
+        1 => either.pop(),
+        _ => Some(Condition::Or(either)),
+    })
+}
+
+/// A caller describes its table itself: what the rules look at must be so in the database, or
+/// values would compare otherwise than they are stored.
+fn check_columns(table: &TableSchema, places: &[usize], stored: &TableSchema) -> Result<()> {
     for described in places.iter().filter_map(|place| table.columns().get(*place)) {
-        let same_name = |c: &&ColumnSchema| c.name.eq_ignore_ascii_case(&described.name);
-        let same = columns.iter().find(same_name).is_some_and(|stored| {
+        let mut columns = stored.columns().iter();
+        let found = columns.find(|c| c.name.eq_ignore_ascii_case(&described.name));
+        let same = found.is_some_and(|stored| {
             (stored.ty, stored.storage, stored.collation)
                 == (described.ty, described.storage, described.collation)
         });
@@ -112,5 +140,18 @@ fn check_columns(
             return Err(error.in_column(described.name.to_string()));
         }
     }
-    Ok(true)
+    Ok(())
+}
+
+/// A column that is looked after must not be written under another name: SQLite knows a key as
+/// `rowid`, too.
+fn check_names(table: &TableSchema, stored: &TableSchema) -> Result<()> {
+    let is_there = |name: &str| stored.columns().iter().any(|c| c.name.eq_ignore_ascii_case(name));
+    match table.columns().iter().find(|described| !is_there(&described.name)) {
+        Some(column) => {
+            let error = Error::new(ErrorKind::Schema, "there is no such column");
+            Err(error.in_table(table.name()).in_column(column.name.to_string()))
+        }
+        None => Ok(()),
+    }
 }

@@ -12,7 +12,13 @@ impl TableRights {
     /// Whether the write is allowed whatever the row. Where it is not, a rule decides, or an error
     /// is to be given.
     pub fn writes_freely(&self, write: &Write<'_>) -> bool {
-        wanted(write.verb).iter().all(|right| matches!(self.check(*right, write.table), Ok(None)))
+        self.has_no_rule(write.verb, write.table)
+            && self.leads_nowhere(write.verb, write.fields, &write.values)
+    }
+
+    /// Whether the verb is allowed, and no rule goes with it.
+    pub fn has_no_rule(&self, verb: Verb, table: &TableSchema) -> bool {
+        wanted(verb).iter().all(|right| matches!(self.check(*right, table), Ok(None)))
     }
 
     /// Whether it is allowed for some rows at least.
@@ -47,7 +53,9 @@ impl GuardedSession<'_> {
     /// Writes a row if the rules about it are kept.
     pub(super) fn write_by_rule(&self, rights: &TableRights, write: &Write<'_>) -> Result<Outcome> {
         rights.check_verb(write.verb, write.table)?;
+        self.check_leads(rights, write.table, (write.verb, write.fields), write.values)?;
         match write.verb {
+            verb if rights.has_no_rule(verb, write.table) => self.inner.write(write),
             Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => {
                 check_new(rights.check(Right::Insert, write.table)?, write.table, write.values)?;
                 self.inner.write(write)
@@ -143,7 +151,7 @@ pub(super) fn check_row(
     if keeps(rule, table, row) { Ok(()) } else { Err(forbidden_row(table, "insert")) }
 }
 
-fn check_value(table: &TableSchema, place: usize, value: &Value<'_>) -> Result<()> {
+pub(super) fn check_value(table: &TableSchema, place: usize, value: &Value<'_>) -> Result<()> {
     let Some(column) = table.columns().get(place) else { return Ok(()) };
     column.check_stored(value.as_ref()).map_err(|error| error.in_table(table.name()))
 }

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod conformance; // the suite that every engine passes, through a caller with all rights
+mod leads;
 mod names; // whose name is beside a change, on each way in
 mod refusals; // each verb, each way in, without the right to it; hidden tables
 mod rules; // rows that a rule keeps from the caller, on each way in

@@ -1,6 +1,6 @@
 //! SQL, as far as it is granted.
 
-use crate::world::{Shop, ada, order, refused, shown};
+use crate::world::{Shop, ada, order, refused, shown, text};
 use bobak_core::{Control, Engine, ErrorKind, Select, Source, memory::Memory};
 use bobak_rights::{Caller, reads_only};
 use bobak_sqlite::Sqlite;
@@ -79,6 +79,30 @@ fn only_rows_are_read_and_written() {
         assert!(matches!(error.kind(), ErrorKind::Denied | ErrorKind::Schema), "{sql}: {error}");
     }
     assert_eq!(shop.by(&Caller::operator()).ids(&shop.orders).unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn what_others_did_on_the_connection_is_not_told() {
+    let shop = shop();
+    let operator = shop.by(&Caller::operator());
+    operator.insert(&shop.secret, vec![700_000.into(), text("bob")]).unwrap();
+    operator.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY, t)").unwrap();
+    let caller = shop.with("read, write, sql on kept");
+    for function in ["last_insert_rowid()", "Total_Changes()", "\"changes\"()"] {
+        for sql in [
+            format!("SELECT {function}"),
+            format!("INSERT INTO kept (t) VALUES ({function})"),
+            format!("INSERT INTO kept (t) VALUES (1) RETURNING {function}"),
+            format!("UPDATE kept SET t = 1 WHERE {function} > 0"),
+        ] {
+            refused(caller.sql(&sql), ErrorKind::Denied);
+            refused(caller.execute(&sql), ErrorKind::Denied);
+        }
+        assert!(operator.sql(&format!("SELECT {function}")).is_ok());
+        assert!(shop.with("all on *").sql(&format!("SELECT {function}")).is_ok());
+    }
+    let insert = "INSERT INTO kept (t) VALUES (abs(-7)) RETURNING id";
+    assert_eq!(caller.sql(insert).unwrap(), [1]);
 }
 
 #[test]
