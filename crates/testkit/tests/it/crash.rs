@@ -325,7 +325,9 @@ fn insert_together(engine: &dyn Engine, table: &Table) -> Vec<(i64, Result<()>)>
 fn failing_files_tell_each_of_several_threads() {
     let mut unknown = 0;
     for mode in [WAL_FULL, DELETE_EXTRA, DELETE_FULL_EXCLUSIVE, TRUNCATE_FULL, PERSIST_FULL] {
-        for (seed, call) in seeds(12).flat_map(|seed| Call::ALL.map(|call| (seed, call))) {
+        // The seed says which call fails: after so many the threads are done.
+        let seeds = seeds(12).take(60);
+        for (seed, call) in seeds.flat_map(|seed| Call::ALL.map(|call| (seed, call))) {
             let machine = OnDisk::new(seed, mode, Loss::All).for_threads();
             let table = TableSchema::builder("told")
                 .column(ColumnSchema::of::<i64>("id"))
