@@ -3,13 +3,16 @@
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::coding::Coding;
-use crate::json::{Numbers, write_row};
+use crate::json::{Numbers, read_value, write_cell, write_row};
 use crate::model::Table;
 use crate::problem::Problem;
 use crate::selection::Selection;
 use crate::stream;
-use bobak_core::{Engine, Error, ErrorKind, Expr, Result, Row, RowBuffer, Select, Source};
-use bobak_text::write;
+use bobak_core::{
+    ColumnSchema, Engine, Error, ErrorKind, Expr, Result, Row, RowBuffer, Select, Source, Type,
+    Value, ValueRef,
+};
+use bobak_text::{read, write};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -35,6 +38,8 @@ struct Export {
     form: Form,
     /// What stands for NULL in CSV.
     null: String,
+    /// Whether values are written that another one would be when they are read again.
+    lossy: bool,
 }
 
 /// `GET /tables/{table}/export`
@@ -52,11 +57,12 @@ pub(crate) async fn export(call: &mut Call, name: &str) -> Result<Answer, Proble
         None => call.accepts(&FORMS)?,
     };
     let null = call.parameters.take("null").unwrap_or_default();
+    let lossy = call.parameters.flag("lossy")?;
     call.parameters.finish()?;
     let columns = places.iter().map(|&place| Expr::Column(place)).collect();
     let select = selection.select(&table, columns)?;
     let base = Arc::clone(&call.base);
-    let export = Export { table, places, numbers, form, null };
+    let export = Export { table, places, numbers, form, null, lossy };
     let media = match form {
         Form::Ndjson => "application/x-ndjson",
         Form::Csv => "text/csv; charset=utf-8; header=present",
@@ -114,6 +120,13 @@ impl Export {
             Form::Ndjson => {}
             Form::Json => out.push_str(if number == 0 { "\n" } else { ",\n" }),
         }
+        for (at, &place) in self.places.iter().enumerate() {
+            let Some(column) = self.table.schema.columns().get(place) else { continue };
+            let value = row.get(at);
+            if self.doubts(column, value) && !comes_back_from_json(column, value) {
+                return Err(self.refuse(column));
+            }
+        }
         write_row(out, &self.table, self.places.iter().copied(), self.numbers, row);
         if self.form == Form::Ndjson {
             out.push('\n');
@@ -133,6 +146,12 @@ impl Export {
                 cell.push_str(&self.null);
             } else {
                 write::write(&mut cell, column.ty, value);
+                if column.ty == Type::Any && matches!(value, ValueRef::Float(_)) {
+                    mark_float(&mut cell);
+                }
+                if self.doubts(column, value) && !comes_back(column, value, cell.as_bytes()) {
+                    return Err(self.refuse(column));
+                }
                 // Who reads it could not tell it from NULL.
                 if column.nullable && cell == self.null {
                     let message = "a value is written as NULL is: choose another text with null=";
@@ -144,6 +163,47 @@ impl Export {
         }
         out.push_str("\r\n");
         Ok(())
+    }
+}
+
+impl Export {
+    /// Whether only a look at its text tells if a value comes back: in a column that takes
+    /// anything, and where SQLite holds what the column's type is not.
+    fn doubts(&self, column: &ColumnSchema, value: ValueRef<'_>) -> bool {
+        let is_odd = || column.ty == Type::Any || column.check_stored(value).is_err();
+        !self.lossy && !value.is_null() && is_odd()
+    }
+
+    /// The error for a value that another one would be when it is read again.
+    #[cold]
+    fn refuse(&self, column: &ColumnSchema) -> Error {
+        let message = "a value is of another kind than its column says, and would come back as \
+                       another one: leave the row or the column out, or ask for it with lossy";
+        let error = Error::new(ErrorKind::Mismatch, message).in_column(column.name.clone());
+        self.table.name_error(error)
+    }
+}
+
+/// Whether a text is read as the value, or not at all, which nobody overlooks.
+fn comes_back(column: &ColumnSchema, value: ValueRef<'_>, text: &[u8]) -> bool {
+    same(column, value, read::parse(column.ty, text).ok())
+}
+
+fn comes_back_from_json(column: &ColumnSchema, value: ValueRef<'_>) -> bool {
+    let mut json = String::new();
+    write_cell(&mut json, column.ty, Numbers::Exact, value);
+    same(column, value, read_value(column.ty, &json).ok())
+}
+
+fn same(column: &ColumnSchema, value: ValueRef<'_>, read: Option<Value<'_>>) -> bool {
+    let accepted = read.and_then(|read| column.accept(read).ok());
+    accepted.is_none_or(|read| read.as_ref() == value)
+}
+
+/// Where anything goes, only its text says that a number is a float.
+fn mark_float(text: &mut String) {
+    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+        text.push_str(".0");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::json::{Numbers, no_json, write_cell};
+use crate::json::{Numbers, no_json, read_value, write_cell};
 use crate::problem::Problem;
 use crate::settings::SqlAccess;
 use crate::work;
@@ -12,6 +12,7 @@ use bobak_sql::{gives_rows, only_reads};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// What is sent.
@@ -20,7 +21,7 @@ use std::sync::Arc;
 struct Statement {
     sql: String,
     #[serde(default)]
-    parameters: Vec<serde_json::Value>,
+    parameters: Vec<Box<RawValue>>,
 }
 
 /// `POST /sql`
@@ -34,7 +35,9 @@ pub(crate) async fn sql(call: &mut Call) -> Result<Answer, Problem> {
     let body = call.body(&["application/json"]).await?;
     let statement: Statement = serde_json::from_slice(&body).map_err(|error| no_json(&error))?;
     let text = statement.sql;
-    let parameters = statement.parameters.into_iter().map(value).collect::<Result<Vec<_>>>()?;
+    let values = statement.parameters.iter().map(|json| read_value(Type::Any, json.get()));
+    let parameters =
+        values.map(|value| value.map(Value::into_owned)).collect::<Result<Vec<_>>>()?;
     let base = Arc::clone(&call.base);
     let (most, longest) = (call.shared.settings.longest_page, call.shared.settings.answer);
     let body = work::run(move || {
@@ -75,22 +78,6 @@ fn only_read(session: &dyn Session, text: &str) -> Result<()> {
         return Err(Error::new(ErrorKind::Denied, "only statements that read may be sent"));
     }
     session.control(Control::Begin)
-}
-
-fn value(parameter: serde_json::Value) -> Result<Value<'static>> {
-    use serde_json::Value as Json;
-    let wrong = |what: &str| Err(Error::new(ErrorKind::Mismatch, format!("a parameter is {what}")));
-    match parameter {
-        Json::Null => Ok(Value::Null),
-        Json::Bool(truth) => Ok(Value::from(truth)),
-        Json::String(text) => Ok(Value::from(text)),
-        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(integer), _) => Ok(Value::Int(integer)),
-            (None, Some(float)) if !number.is_u64() => Ok(Value::Float(float)),
-            _ => wrong("a number beyond 64 bits"),
-        },
-        Json::Array(_) | Json::Object(_) => wrong("an array or an object"),
-    }
 }
 
 /// The rows, as far as so many, and about so many bytes, go.

@@ -50,6 +50,46 @@ pub fn is_float(text: &[u8]) -> bool {
     Digits::of(text).is_some_and(|digits| digits.are_surely_kept()) || float(text).is_some()
 }
 
+/// The integer that a JSON number is in any of its forms: `5`, `5.0`, `-0.0`, `50e-1`. `None` where
+/// it has a fraction or does not fit an `i64`.
+#[must_use]
+pub fn whole(text: &[u8]) -> Option<i64> {
+    if let Some(integer) = integer(text) {
+        return Some(integer);
+    }
+    let digits = Digits::parts(text)?;
+    let zeros = usize::try_from(digits.exponent).ok().and_then(|e| e.checked_sub(digits.count));
+    let zeros = match zeros {
+        _ if digits.count == 0 => return Some(0),
+        Some(zeros) if digits.exponent <= 19 => zeros,
+        _ => return None,
+    };
+    // Nineteen digits are far from an i128's end.
+    let all = digits.values().chain(std::iter::repeat_n(b'0', zeros));
+    let magnitude = all.fold(0_i128, |sum, digit| sum * 10 + i128::from(digit - b'0'));
+    i64::try_from(if digits.negative { -magnitude } else { magnitude }).ok()
+}
+
+/// The float nearest to a number, as far as that is what floats are for: fractions are rounded to
+/// the nearest float. `None` for a whole number that none is, one beyond all floats, and one nearer
+/// to 0 than them; and for what is no number.
+#[must_use]
+pub fn nearest(text: &str) -> Option<f64> {
+    let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
+    let holds = match Digits::parts(text.as_bytes()) {
+        Some(digits) if digits.count == 0 => true,
+        Some(digits) if digits.is_whole() => digits.come_back_from(value),
+        Some(_) => value != 0.0,
+        // Rust's readers take `.5`, `5.` and `+5` too.
+        None => value != 0.0 || !mantissa(text).contains(|c| matches!(c, '1'..='9')),
+    };
+    holds.then_some(value)
+}
+
+fn mantissa(text: &str) -> &str {
+    text.split(['e', 'E']).next().unwrap_or_default()
+}
+
 /// Whether the integer is the same number as a float.
 #[must_use]
 pub fn fits_float(integer: i64) -> bool {
@@ -67,8 +107,14 @@ struct Digits<'a> {
 }
 
 impl<'a> Digits<'a> {
-    /// Takes a JSON number apart; `None` where the text is none.
+    /// As [`parts`](Self::parts), for what engines keep.
     fn of(text: &'a [u8]) -> Option<Self> {
+        // A negative zero has no decimal value of its own, and engines lose its sign.
+        Self::parts(text).filter(|digits| digits.count > 0 || !digits.negative)
+    }
+
+    /// Takes a JSON number apart; `None` where the text is none.
+    fn parts(text: &'a [u8]) -> Option<Self> {
         let (negative, rest) = match text {
             [b'-', rest @ ..] => (true, rest),
             rest => (false, rest),
@@ -88,9 +134,7 @@ impl<'a> Digits<'a> {
             _ => rest.split_at_checked(whole)?,
         };
         let written = exponent(after)?;
-        let digits = Self::trimmed(mantissa, whole, written, negative)?;
-        // A negative zero has no decimal value of its own, and engines lose its sign.
-        (digits.count > 0 || !negative).then_some(digits)
+        Self::trimmed(mantissa, whole, written, negative)
     }
 
     fn trimmed(mantissa: &'a [u8], whole: usize, exponent: i32, negative: bool) -> Option<Self> {
@@ -122,7 +166,18 @@ impl<'a> Digits<'a> {
             return true;
         }
         // From 18 digits on, no text tells more about an f64.
-        if self.count > 17 || !value.is_finite() {
+        self.count <= 17 && value.is_finite() && self.come_back_from(value)
+    }
+
+    /// Whether a number has no fraction.
+    fn is_whole(&self) -> bool {
+        usize::try_from(self.exponent).is_ok_and(|exponent| exponent >= self.count)
+    }
+
+    /// Whether a float that is finite, written with as many digits, has these.
+    fn come_back_from(&self, value: f64) -> bool {
+        // No f64 has more, and formats have an end too.
+        if self.count > 800 {
             return false;
         }
         let written = format!("{value:.*e}", self.count.saturating_sub(1));
@@ -250,6 +305,78 @@ mod tests {
         ] {
             assert!(!is_float(text.as_bytes()), "{text:?}");
             assert_eq!(float(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_exact_in_any_form() {
+        for (text, number) in [
+            ("5", 5),
+            ("5.0", 5),
+            ("5e0", 5),
+            ("50e-1", 5),
+            ("0.5E+1", 5),
+            ("-0", 0),
+            ("-0.00e7", 0),
+            ("0.000", 0),
+            ("1e18", 1_000_000_000_000_000_000),
+            ("9007199254740993.0", 9_007_199_254_740_993),
+            ("9223372036854775807.000", i64::MAX),
+            ("-9.223372036854775808e18", i64::MIN),
+        ] {
+            assert_eq!(whole(text.as_bytes()), Some(number), "{text}");
+        }
+        for text in [
+            "1.5",
+            "1.00000000000000000001",
+            "1e-400",
+            "0.1",
+            "9223372036854775808.0",
+            "-9223372036854775809",
+            "1e19",
+            "1e400",
+            "1e99999",
+            "1e",
+            "x",
+            "",
+        ] {
+            assert_eq!(whole(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn floats_round_fractions_and_nothing_else() {
+        let long = format!("0.1{}1", "0".repeat(2_000));
+        for (text, number) in [
+            ("0.1", 0.1),
+            ("3.14159265358979323846", std::f64::consts::PI),
+            ("1.00000000000000000001", 1.0),
+            (&long, 0.1),
+            ("1e300", 1e300),
+            ("18446744073709551616", 18_446_744_073_709_551_616.0),
+            ("9007199254740992.0", 9_007_199_254_740_992.0),
+            ("-0.0", 0.0),
+            ("0e5", 0.0),
+            (".5", 0.5),
+            ("+0.", 0.0),
+            ("5e-324", 5e-324),
+        ] {
+            assert_eq!(nearest(text), Some(number), "{text}");
+        }
+        let long = format!("1{}1", "0".repeat(900));
+        for text in [
+            "9007199254740993.0",
+            "9007199254740993",
+            "100000000000000000001",
+            "1e-400",
+            ".1e-400",
+            "1e400",
+            "inf",
+            "NaN",
+            "x",
+            &long,
+        ] {
+            assert_eq!(nearest(text), None, "{text}");
         }
     }
 

@@ -19,7 +19,7 @@ use serde::de::IgnoredAny;
 pub fn parse(ty: Type, text: &[u8]) -> Result<Value<'_>, String> {
     let value = match ty {
         Type::I64 => number::integer(text).map(Value::Int),
-        Type::F64 => std::str::from_utf8(text).ok().and_then(finite).map(Value::Float),
+        Type::F64 => std::str::from_utf8(text).ok().and_then(float).map(Value::Float),
         Type::Text => return utf8(text).map(Value::from),
         Type::Date => time::date(text).map(Value::Int),
         Type::DateTime => time::date_time(text).map(Value::Int),
@@ -34,10 +34,7 @@ fn parse_generously(ty: Type, text: &[u8]) -> Result<Value<'_>, String> {
     let text = utf8(text)?;
     let value = match ty {
         Type::Bool => boolean(text).map(Value::from),
-        Type::F32 => {
-            let narrow = finite(text).map(|float| float as f32).filter(|float| float.is_finite());
-            narrow.map(|float| Value::Float(f64::from(float)))
-        }
+        Type::F32 => float(text).and_then(narrow).map(Value::Float),
         Type::Uuid => field::<Uuid>(text),
         Type::Currency => text.parse().ok().map(|amount: Currency| Value::Int(amount.scaled())),
         Type::Time => field::<Time>(text),
@@ -61,8 +58,20 @@ fn utf8(text: &[u8]) -> Result<&str, String> {
     })
 }
 
-fn finite(text: &str) -> Option<f64> {
-    text.parse().ok().filter(|float: &f64| float.is_finite())
+fn float(text: &str) -> Option<f64> {
+    match text {
+        // As they are written.
+        "inf" => Some(f64::INFINITY),
+        "-inf" => Some(f64::NEG_INFINITY),
+        _ => number::nearest(text),
+    }
+}
+
+/// The nearest float of half the size, where that has a place for it.
+fn narrow(float: f64) -> Option<f64> {
+    let narrow = float as f32;
+    let fits = narrow.is_finite() == float.is_finite() && (narrow == 0.0) == (float == 0.0);
+    fits.then_some(f64::from(narrow))
 }
 
 fn boolean(text: &str) -> Option<bool> {
@@ -150,6 +159,9 @@ mod tests {
         assert_eq!(parse(Type::I64, b"+007"), Ok(Value::Int(7)));
         assert_eq!(parse(Type::U8, b"255"), Ok(Value::Int(255)));
         assert_eq!(parse(Type::F64, b".5"), Ok(Value::Float(0.5)));
+        assert_eq!(parse(Type::F64, b"-inf"), Ok(Value::Float(f64::NEG_INFINITY)));
+        assert_eq!(parse(Type::F32, b"inf"), Ok(Value::Float(f64::INFINITY)));
+        assert_eq!(parse(Type::Any, b"inf"), Ok(Value::from("inf")));
         assert_eq!(refused(Type::F32, "1e39"), "\"1e39\" is not an f32");
         assert_eq!(parse(Type::Bool, b"Yes"), Ok(Value::Int(1)));
         assert_eq!(parse(Type::DateTime, b"1970-01-01 00:00:01"), Ok(Value::Int(1_000_000)));
@@ -179,6 +191,9 @@ mod tests {
         assert!(refused(Type::Timestamp, "2013-01-01T10:00:00").contains("not a timestamp"));
         assert!(refused(Type::F64, "1e400").contains("not an f64"));
         assert!(refused(Type::F64, "NaN").contains("not an f64"));
+        assert!(refused(Type::F64, "1e-400").contains("not an f64"));
+        assert!(refused(Type::F64, "9007199254740993").contains("not an f64"));
+        assert!(refused(Type::F32, "1e-60").contains("not an f32"));
         assert!(refused(Type::Currency, "0.00001").contains("at most 4 decimals"));
         assert!(parse(Type::Text, b"caf\xe9").expect_err("latin 1").contains("is not UTF-8"));
         assert!(refused(Type::I64, &"x".repeat(100)).contains("…"), "a long text is cut");

@@ -16,6 +16,10 @@ pub(super) fn stored(column: &ColumnSchema, literal: Literal<'_>) -> Result<Valu
         (Type::Currency, Literal::Number(text)) => money(text),
         (Type::Currency, Literal::Text(text)) => money(&text),
         (_, Literal::Number(text)) => number(text),
+        (Type::F32 | Type::F64, Literal::Text(text)) if text == "inf" => Ok(f64::INFINITY.into()),
+        (Type::F32 | Type::F64, Literal::Text(text)) if text == "-inf" => {
+            Ok(f64::NEG_INFINITY.into())
+        }
         (_, Literal::Text(text)) => Ok(Value::from(text)),
         (_, Literal::Bytes(bytes)) => Ok(Value::from(bytes)),
     };

@@ -21,7 +21,7 @@ impl Condition {
     ///   words with `not` before it, `is not null`;
     /// * `and`, `or`, `not`, parentheses;
     /// * literals: numbers, `'texts'` with `''` for a quote, `x'00ff'`, `true`, `false`; dates, times
-    ///   and UUIDs as texts, money as a number;
+    ///   and UUIDs as texts, money as a number, infinite floats as `'inf'` and `'-inf'`;
     /// * columns by their names, in `"double quotes"` where they are not plain words.
     ///
     /// ```

@@ -38,6 +38,8 @@ fn kept(text: &str) -> Option<bool> {
 fn conditions_mean_what_sql_means() {
     for (text, expected) in [
         ("id = 7", Some(true)),
+        ("rate < 'inf' and rate > '-inf'", Some(true)),
+        ("rate in ('inf', '-inf')", Some(false)),
         ("id=7 AND id<>8 and id!=9", Some(true)),
         ("id > 7 or id >= 7", Some(true)),
         ("not (id > 7 or id >= 7)", Some(false)),

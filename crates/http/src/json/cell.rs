@@ -1,7 +1,8 @@
 //! One member of an object as the value of its column.
 
+use super::read::no_json;
 use bobak_core::{ColumnSchema, Currency, Error, ErrorKind, Result, Type, Value};
-use bobak_text::read;
+use bobak_text::{number, read};
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
@@ -19,7 +20,7 @@ pub(super) struct CellSeed<'c> {
     pub wrong: &'c mut Option<Error>,
 }
 
-struct CellVisitor<'c>(&'c ColumnSchema);
+struct CellVisitor(Type);
 
 impl<'de> DeserializeSeed<'de> for CellSeed<'_> {
     type Value = Value<'de>;
@@ -29,12 +30,14 @@ impl<'de> DeserializeSeed<'de> for CellSeed<'_> {
         source: D,
     ) -> std::result::Result<Value<'de>, D::Error> {
         let read = match self.column.ty {
-            // Their very text: no float comes in between.
-            Type::Currency | Type::Json => {
-                let text: &'de RawValue = serde::Deserialize::deserialize(source)?;
-                self.read_text(text.get())
+            // Numbers are none here, so no float comes in between.
+            Type::Text | Type::Bytes | Type::Uuid | Type::Bool => {
+                source.deserialize_any(CellVisitor(self.column.ty))?
             }
-            _ => source.deserialize_any(CellVisitor(self.column))?,
+            ty => {
+                let text: &'de RawValue = serde::Deserialize::deserialize(source)?;
+                read_value(ty, text.get())
+            }
         };
         let accepted = read.and_then(|value| accept(self.column, value));
         accepted.map_err(|error| {
@@ -44,20 +47,77 @@ impl<'de> DeserializeSeed<'de> for CellSeed<'_> {
     }
 }
 
-impl CellSeed<'_> {
-    fn read_text<'de>(&self, text: &'de str) -> Result<Value<'de>> {
-        if text == "null" {
-            return Ok(Value::Null);
+/// Reads a value of a type from its very text, so that numbers are exact.
+///
+/// # Errors
+/// `Mismatch`, `OutOfRange`, `Syntax` for what is no such value.
+pub(crate) fn read_value(ty: Type, json: &str) -> Result<Value<'_>> {
+    match json.as_bytes() {
+        b"null" => Ok(Value::Null),
+        _ if ty == Type::Json => {
+            if is_flat(json) {
+                Ok(Value::from(json))
+            } else {
+                Err(too_deep())
+            }
         }
-        if self.column.ty == Type::Json {
-            return if is_flat(text) { Ok(Value::from(text)) } else { Err(too_deep()) };
+        [b'"', ..] => {
+            let inner = json.get(1..json.len() - 1).unwrap_or_default();
+            if !inner.contains('\\') {
+                return read_text(ty, Cow::Borrowed(inner));
+            }
+            let text: String = serde_json::from_str(json).map_err(|error| no_json(&error))?;
+            read_text(ty, Cow::Owned(text))
         }
-        let amount = match text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-            Some(inner) => inner.parse(),
-            None => text.parse(),
-        };
-        amount.map(|amount: Currency| Value::Int(amount.scaled()))
+        b"true" | b"false" if ty == Type::Any => Ok(Value::from(json == "true")),
+        b"true" | b"false" => Err(mismatch(ty, json)),
+        [b'[', ..] => Err(mismatch(ty, "an array")),
+        [b'{', ..] => Err(mismatch(ty, "an object")),
+        _ if ty == Type::Currency => json.parse().map(|amount: Currency| amount.scaled().into()),
+        _ => read_number(ty, json),
     }
+}
+
+#[inline]
+fn read_text<'v>(ty: Type, text: Cow<'v, str>) -> Result<Value<'v>> {
+    match ty {
+        Type::Text | Type::Any => Ok(Value::Text(text)),
+        Type::Bool => Err(mismatch(ty, "a text")),
+        Type::Currency => text.parse().map(|amount: Currency| amount.scaled().into()),
+        // Numbers for readers that have no integers of 64 bits, dates, UUIDs, base64.
+        ty => {
+            let value = read::parse(ty, text.as_bytes());
+            value.map(Value::into_owned).map_err(|why| Error::new(ErrorKind::Mismatch, why))
+        }
+    }
+}
+
+/// JSON has one kind of number: 5.0 is 5. What is of no kind that the type has is not rounded.
+fn read_number<'v>(ty: Type, json: &str) -> Result<Value<'v>> {
+    let text = json.as_bytes();
+    if let Some(integer) = number::integer(text) {
+        return Ok(Value::Int(integer));
+    }
+    let is_integer = !text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+    let read = match ty {
+        Type::Any if is_integer && json != "-0" => None,
+        Type::F32 | Type::F64 | Type::Any => number::nearest(json).map(Value::Float),
+        _ => number::whole(text).map(Value::Int),
+    };
+    read.ok_or_else(|| {
+        let shown: String = json.chars().take(40).collect();
+        let more = if shown.len() < json.len() { "…" } else { "" };
+        let message = format!("{shown}{more} is no number that {} holds", ty.name());
+        let is_within = json.parse().is_ok_and(|near: f64| near.abs() < 2_f64.powi(63));
+        let is_fraction = ty.integer_range().is_some() && is_within;
+        Error::new(if is_fraction { ErrorKind::Mismatch } else { ErrorKind::OutOfRange }, message)
+    })
+}
+
+#[cold]
+fn mismatch(ty: Type, found: &str) -> Error {
+    let message = format!("{found} where a value of type {} is wanted", ty.name());
+    Error::new(ErrorKind::Mismatch, message)
 }
 
 /// Whether a document is nested no deeper than readers usually go.
@@ -100,11 +160,11 @@ fn accept<'v>(column: &ColumnSchema, value: Value<'v>) -> Result<Value<'v>> {
 }
 
 /// The outer result is serde's: of what is no JSON. The inner one is of what is no such value.
-impl<'de> Visitor<'de> for CellVisitor<'_> {
+impl<'de> Visitor<'de> for CellVisitor {
     type Value = Result<Value<'de>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a value of type {}", self.0.ty.name())
+        write!(f, "a value of type {}", self.0.name())
     }
 
     fn visit_unit<E>(self) -> std::result::Result<Self::Value, E> {
@@ -112,51 +172,34 @@ impl<'de> Visitor<'de> for CellVisitor<'_> {
     }
 
     fn visit_bool<E>(self, truth: bool) -> std::result::Result<Self::Value, E> {
-        Ok(match self.0.ty {
-            Type::Bool | Type::Any => Ok(Value::from(truth)),
-            _ => Err(self.mismatch(if truth { "true" } else { "false" })),
+        Ok(match self.0 {
+            Type::Bool => Ok(Value::from(truth)),
+            ty => Err(mismatch(ty, if truth { "true" } else { "false" })),
         })
     }
 
-    fn visit_i64<E>(self, number: i64) -> std::result::Result<Self::Value, E> {
-        Ok(match self.0.ty {
-            Type::Bool => Err(self.mismatch("a number")),
-            _ => Ok(Value::Int(number)),
-        })
+    fn visit_i64<E>(self, _: i64) -> std::result::Result<Self::Value, E> {
+        Ok(Err(mismatch(self.0, "a number")))
     }
 
-    fn visit_u64<E: serde::de::Error>(self, number: u64) -> std::result::Result<Self::Value, E> {
-        match i64::try_from(number) {
-            Ok(number) => self.visit_i64(number),
-            Err(_) if matches!(self.0.ty, Type::F32 | Type::F64) => {
-                Ok(Err(self.mismatch("an integer that a float does not hold")))
-            }
-            Err(_) => {
-                let message = format!("{number} is beyond {}", i64::MAX);
-                Ok(Err(Error::new(ErrorKind::OutOfRange, message)))
-            }
-        }
+    fn visit_u64<E>(self, _: u64) -> std::result::Result<Self::Value, E> {
+        Ok(Err(mismatch(self.0, "a number")))
     }
 
-    fn visit_f64<E>(self, number: f64) -> std::result::Result<Self::Value, E> {
-        // JSON has one kind of number: 5.0 is 5.
-        let whole = self.0.ty.integer_range().is_some() && self.0.ty != Type::Bool;
-        if whole && number.fract() == 0.0 && number.abs() <= (1_u64 << 53) as f64 {
-            return Ok(Ok(Value::Int(number as i64)));
-        }
-        Ok(Ok(Value::Float(number)))
+    fn visit_f64<E>(self, _: f64) -> std::result::Result<Self::Value, E> {
+        Ok(Err(mismatch(self.0, "a number")))
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> std::result::Result<Self::Value, E> {
-        Ok(self.text(Cow::Borrowed(text)))
+        Ok(read_text(self.0, Cow::Borrowed(text)))
     }
 
     fn visit_str<E>(self, text: &str) -> std::result::Result<Self::Value, E> {
-        Ok(self.text(Cow::Owned(text.to_owned())))
+        Ok(read_text(self.0, Cow::Owned(text.to_owned())))
     }
 
     fn visit_string<E>(self, text: String) -> std::result::Result<Self::Value, E> {
-        Ok(self.text(Cow::Owned(text)))
+        Ok(read_text(self.0, Cow::Owned(text)))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(
@@ -164,7 +207,7 @@ impl<'de> Visitor<'de> for CellVisitor<'_> {
         mut all: A,
     ) -> std::result::Result<Self::Value, A::Error> {
         while all.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Err(self.mismatch("an array")))
+        Ok(Err(mismatch(self.0, "an array")))
     }
 
     fn visit_map<A: MapAccess<'de>>(
@@ -172,27 +215,6 @@ impl<'de> Visitor<'de> for CellVisitor<'_> {
         mut all: A,
     ) -> std::result::Result<Self::Value, A::Error> {
         while all.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Err(self.mismatch("an object")))
-    }
-}
-
-impl CellVisitor<'_> {
-    #[inline]
-    fn text<'v>(&self, text: Cow<'v, str>) -> Result<Value<'v>> {
-        match self.0.ty {
-            Type::Text | Type::Any => Ok(Value::Text(text)),
-            Type::Bool => Err(self.mismatch("a text")),
-            // Numbers for readers that have no integers of 64 bits, dates, UUIDs, base64.
-            ty => {
-                let value = read::parse(ty, text.as_bytes());
-                value.map(Value::into_owned).map_err(|why| Error::new(ErrorKind::Mismatch, why))
-            }
-        }
-    }
-
-    #[cold]
-    fn mismatch(&self, found: &str) -> Error {
-        let message = format!("{found} where a value of type {} is wanted", self.0.ty.name());
-        Error::new(ErrorKind::Mismatch, message)
+        Ok(Err(mismatch(self.0, "an object")))
     }
 }

@@ -185,6 +185,9 @@ fn export(name: &str) -> Value {
         &["ndjson", "csv", "json"],
     ));
     parameters.push(query::text("null", "What stands for NULL in CSV"));
+    let lossy = "Write values all the same that would be read as others: of another kind than their \
+                 column's";
+    parameters.push(query::flag("lossy", lossy));
     parameters.push(query::numbers());
     let mut get = operation(&format!("export_{name}"), "All rows, as a stream", parameters);
     let rows = json!({"type": "array", "items": reference(name)});

@@ -8,6 +8,7 @@ mod described; // a client made of nothing but the document
 mod document; // the OpenAPI document: valid, and true for every operation
 mod doors; // doors, limits, clients that do not behave
 mod events; // live changes
+mod exactly; // numbers and odd values, which come back as they were or are refused
 mod freshness; // tables that change while they are used
 mod heads; // heads that are wrong, and bytes behind a request
 mod idle; // ten thousand clients that say nothing

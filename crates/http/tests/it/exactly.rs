@@ -1,0 +1,145 @@
+//! Values come back as they were, or are refused: numbers in any form, infinite ones, values of
+//! another kind than their column's.
+
+use crate::client::{Door, memory, sqlite};
+use bobak_core::Engine;
+use bobak_http::{Settings, SqlAccess};
+use bobak_sqlite::Sqlite;
+use serde_json::json;
+use std::sync::Arc;
+
+const NDJSON: [(&str, &str); 1] = [("content-type", "application/x-ndjson")];
+const CSV: [(&str, &str); 1] = [("content-type", "text/csv")];
+
+#[test]
+fn numbers_with_a_point_or_an_exponent_are_exact() {
+    let door = Door::open();
+    for (written, number) in [
+        ("9007199254740993.0", "9007199254740993"),
+        ("9.007199254740995e15", "9007199254740995"),
+        ("-9223372036854775808.000", "-9223372036854775808"),
+        ("50e-1", "5"),
+        ("-0.0", "0"),
+    ] {
+        let made =
+            door.send("POST", "/tables/person/rows", &format!(r#"{{"id":{written},"name":"x"}}"#));
+        assert!(made.ok(201).text.contains(&format!("\"id\":{number},")), "{made:?}");
+    }
+    for (column, number, kind) in [
+        ("id", "1.00000000000000000001", "Mismatch"),
+        ("id", "1e-400", "Mismatch"),
+        ("id", "1.5", "Mismatch"),
+        ("id", "9223372036854775808.0", "OutOfRange"),
+        ("id", "1e400", "OutOfRange"),
+        ("rate", "1e-400", "OutOfRange"),
+        ("rate", "1e400", "OutOfRange"),
+        ("rate", "9007199254740993.0", "OutOfRange"),
+        ("rate", "100000000000000000001", "OutOfRange"),
+        ("name", "1.5", "Mismatch"),
+        ("active", "1", "Mismatch"),
+    ] {
+        let row =
+            json!({"name": "x"}).to_string().replace('}', &format!(",\"{column}\":{number}}}"));
+        let row = if column == "name" { format!("{{\"name\":{number}}}") } else { row };
+        let reply = door.send("POST", "/tables/person/rows", &row);
+        assert_eq!(reply.is(422, kind).json()["column"], column, "{number}");
+    }
+    let made = door.send(
+        "POST",
+        "/tables/person/rows",
+        r#"{"name":"\u0041","rate":0.1,"born":"2000-01-0\u0031"}"#,
+    );
+    let row = made.ok(201).json();
+    assert_eq!(
+        (&row["name"], &row["rate"], &row["born"]),
+        (&json!("A"), &json!(0.1), &json!("2000-01-01"))
+    );
+}
+
+#[test]
+fn parameters_of_sql_are_exact_too() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Read;
+    let door = Door::with(settings, sqlite());
+    let ask = |number: &str| {
+        door.send("POST", "/sql", &format!(r#"{{"sql":"SELECT ? AS x","parameters":[{number}]}}"#))
+    };
+    for number in ["9007199254740993", "0.1", "\"a\\nb\"", "null", "1", "-2.5", "1e300", "\"inf\""]
+    {
+        let rows = ask(number).ok(200).text.clone();
+        assert!(rows.contains(&format!("[{number}]")), "{number}: {rows}");
+    }
+    assert!(ask("true").ok(200).text.contains("[1]"));
+    for number in ["1e-400", "9007199254740993.0", "18446744073709551615", "1e400"] {
+        ask(number).is(422, "OutOfRange");
+    }
+    ask("[1]").is(422, "Mismatch");
+    ask("{\"a\":1}").is(422, "Mismatch");
+}
+
+#[test]
+fn infinite_floats_come_back() {
+    for engine in [sqlite(), memory()] {
+        let door = Door::with(Settings::default(), engine);
+        for rate in ["inf", "-inf"] {
+            let row = json!({"name": rate, "rate": rate}).to_string();
+            let made = door.send("POST", "/tables/person/rows", &row);
+            assert_eq!(made.ok(201).json()["rate"], rate);
+        }
+        let found =
+            door.get("/tables/person/rows?filter=rate%20%3d%20%27-inf%27&columns=rate").json();
+        assert_eq!(found["rows"], json!([{"rate": "-inf"}]));
+        let all = door.get("/tables/person/export").ok(200).text.clone();
+        let csv = door.get("/tables/person/export?format=csv").ok(200).text.clone();
+        for (head, body) in [(NDJSON, &all), (CSV, &csv)] {
+            door.ask("POST", "/tables/person/import?mode=replace", &head, body).ok(200);
+            assert_eq!(door.get("/tables/person/export").text, all);
+        }
+        let wrong = door.send("POST", "/tables/person/rows", r#"{"name":"x","rate":"nan"}"#);
+        wrong.is(422, "Mismatch");
+    }
+}
+
+/// A table that some other program has made, with a row of these values.
+fn odd(values: &str) -> Door {
+    let engine = Sqlite::open_memory().expect("opens");
+    let session = engine.session().expect("a session");
+    session.execute("CREATE TABLE odd (id INTEGER PRIMARY KEY, x, t TEXT, n BLOB)", &[]).unwrap();
+    session.execute(&format!("INSERT INTO odd VALUES (1, {values})"), &[]).unwrap();
+    drop(session);
+    Door::with(Settings::default(), Arc::new(engine))
+}
+
+#[test]
+fn what_would_come_back_as_another_value_is_not_exported() {
+    let exported =
+        |values: &str, form: &str| odd(values).get(&format!("/tables/odd/export?format={form}"));
+    for (values, forms, column) in [
+        ("x'00ff', 'a', NULL", ["ndjson", "csv", "json"].as_slice(), "x"),
+        ("1e999, 'a', NULL", &["ndjson", "csv"], "x"),
+        ("1, x'00ff', NULL", &["ndjson", "csv"], "t"),
+        ("1, 'a', 'abcd'", &["ndjson", "csv"], "n"),
+        ("'7', 'a', NULL", &["csv"], "x"),
+    ] {
+        for form in forms {
+            exported(values, &format!("{form}&lossy")).ok(200);
+            let reply = exported(values, form);
+            reply.is(422, "Mismatch");
+            assert_eq!(
+                (&reply.json()["column"], &reply.json()["row"]),
+                (&json!(column), &json!(0))
+            );
+        }
+    }
+    for values in ["1, 'a', x'00ff'", "1.0, 'b', NULL", "-0.5, '', NULL", "'text', 'a', NULL"] {
+        let door = odd(values);
+        let all = door.get("/tables/odd/export").ok(200).text.clone();
+        let csv = door.get("/tables/odd/export?format=csv&null=NULL").ok(200).text.clone();
+        for (head, body) in [(NDJSON, &all), (CSV, &csv)] {
+            door.ask("POST", "/tables/odd/import?mode=replace&null=NULL", &head, body).ok(200);
+            assert_eq!(door.get("/tables/odd/export").text, all);
+        }
+    }
+    // In JSON a text is told from a number.
+    assert!(exported("'7', 'a', NULL", "ndjson").ok(200).text.contains("\"x\":\"7\""));
+}
