@@ -2,6 +2,7 @@
 
 use crate::guests::Guest;
 use crate::json::Numbers;
+use crate::memory::{Memory, Taken};
 use crate::model::{Base, Table};
 use crate::parameters::Parameters;
 use crate::problem::Problem;
@@ -29,6 +30,8 @@ pub(crate) struct Call {
     table: Option<Arc<Table>>,
     /// The body, where all of it was wanted at once: kept in case the request begins again.
     whole: Option<Bytes>,
+    /// The memory that it has.
+    taken: Taken,
 }
 
 impl Call {
@@ -44,7 +47,8 @@ impl Call {
     ) -> Result<Self, Problem> {
         let parameters = Parameters::read(head.uri.query())?;
         let (shared, visitor) = (Arc::clone(shared), Arc::clone(visitor));
-        Ok(Self { shared, visitor, guest, base, head, parameters, body, table: None, whole: None })
+        let (table, whole, taken) = (None, None, Taken::default());
+        Ok(Self { shared, visitor, guest, base, head, parameters, body, table, whole, taken })
     }
 
     /// Makes ready to begin again where a table is not any more as it was found; whether it is so.
@@ -90,7 +94,8 @@ impl Call {
     /// The whole body, which is to be of one of these media types.
     ///
     /// # Errors
-    /// 415 for another type, 413 where it is too long, 408 where it does not come.
+    /// 415 for another type, 413 where it is too long, 408 where it does not come, 503 where the
+    /// caller's bodies have as much memory as may be.
     pub async fn body(&mut self, media: &[&str]) -> Result<Bytes, Problem> {
         self.check_media(media)?;
         if let Some(whole) = &self.whole {
@@ -105,6 +110,11 @@ impl Call {
         while let Some(part) = self.next_part().await? {
             if whole.len() + more.len() + part.len() > most {
                 return Err(too_long(most));
+            }
+            let bytes = whole.len() + more.len() + part.len();
+            if !Memory::is_little(bytes) {
+                let holder = self.visitor.holder();
+                self.shared.bodies.grow(&mut self.taken, &holder, bytes)?;
             }
             if whole.is_empty() && more.is_empty() {
                 whole = part;

@@ -48,6 +48,7 @@ mod lines;
 mod list;
 mod listener;
 mod load;
+mod memory;
 mod metrics;
 mod model;
 mod openapi;

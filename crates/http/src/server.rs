@@ -2,6 +2,7 @@
 
 use crate::guests::Guests;
 use crate::listener::Entrance;
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use crate::turns::Turns;
@@ -35,6 +36,9 @@ pub(crate) struct Shared {
     pub seats: Seats,
     /// The workers' shares.
     pub turns: Turns,
+    /// The memory of bodies that come, and of answers that go.
+    pub bodies: Memory,
+    pub answers: Memory,
     /// Permits for imports, exports and batches.
     pub streams: Permits,
     /// Permits for those who listen to changes.
@@ -116,6 +120,8 @@ impl Serve for HttpServer {
         let addresses = listeners.iter().filter_map(Listener::address).collect();
         let permits = |most| Permits::new(Portion::of(most, settings.share));
         let seats = Seats::new(settings.connections, settings.share);
+        let memory = || Memory::new(settings.memory, settings.share);
+        let (bodies, answers) = (memory(), memory());
         let turns = Turns::new(Portion::of(settings.workers.max(1), settings.share));
         let (streams, followers) = (permits(settings.streams), permits(settings.listeners));
         let shared = Arc::new(Shared {
@@ -123,6 +129,8 @@ impl Serve for HttpServer {
             guests: Arc::new(guests),
             seats,
             turns,
+            bodies,
+            answers,
             streams,
             listeners: followers,
             metrics: Metrics::default(),

@@ -4,6 +4,7 @@ use crate::answer::{Answer, Body};
 use crate::call::Call;
 use crate::coding::Coding;
 use crate::guests::Guest;
+use crate::memory::Memory;
 use crate::problem::Problem;
 use crate::route::{Resource, Route};
 use crate::server::Shared;
@@ -43,12 +44,25 @@ pub(crate) async fn serve(
             Err(problem) => admit(shared, visitor, &head).await.and(Err(problem)),
         };
         let answer = answer.unwrap_or_else(|problem| tell(shared, visitor, problem));
-        coding::shrink(answer, coding).await
+        keep(shared, visitor, coding::shrink(answer, coding).await)
     });
     let mut answer = answer.await;
     cors::admit(&shared.settings.origins, origin.as_ref(), answer.headers_mut());
     shared.metrics.count(place, &method, answer.status(), began.elapsed());
     answer.into_response()
+}
+
+/// Takes the memory that an answer has until it is sent.
+fn keep(shared: &Shared, visitor: &Visitor, mut answer: Answer) -> Answer {
+    let Body::Whole(Some(bytes)) = answer.body_mut() else { return answer };
+    if Memory::is_little(bytes.len()) {
+        return answer;
+    }
+    match shared.answers.keep(std::mem::take(bytes), &visitor.holder()) {
+        Ok(kept) => *bytes = kept,
+        Err(problem) => return tell(shared, visitor, problem),
+    }
+    answer
 }
 
 /// The answer that tells of a problem; the log and the counters hear of it too.

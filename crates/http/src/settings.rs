@@ -34,6 +34,10 @@ pub struct Settings {
     /// say that there is more; one row they have at least. An import or batch whose outcomes are
     /// longer is refused. Default: 16 MiB.
     pub answer: usize,
+    /// About the most bytes of all bodies that are coming, and the most of all answers that are
+    /// going, exports and imports not counted, whose parts are few; 64 KiB each has besides. A
+    /// request beyond it is told 503. Default: 1 GiB.
+    pub memory: usize,
     /// How many rows a list has that asks for no number. Default: 100.
     pub page: u64,
     /// The most rows of a list; exports have no limit. Default: 10,000.
@@ -44,8 +48,8 @@ pub struct Settings {
     /// The most wrong passwords a minute that one address may show for one name, and the most wrong
     /// tokens. Default: 30.
     pub refusals: u32,
-    /// How many of the workers, of the streams, and of those who listen, one caller may have at a
-    /// time, in percent; all callers of one address together may have half of the rest besides. Who
+    /// How many of the workers, of the streams, of those who listen, and how much of the memory, one
+    /// caller may have at a time, in percent; all callers of one address together may have half of the rest besides. Who
     /// wants more workers waits for his own. The operator at a Unix socket gets his at any time.
     /// Default: 50.
     pub share: u8,
@@ -85,6 +89,7 @@ impl Default for Settings {
             request_timeout: Duration::from_secs(60),
             body: 16 << 20,
             answer: 16 << 20,
+            memory: 1 << 30,
             page: 100,
             longest_page: 10_000,
             rate: None,

@@ -102,6 +102,10 @@ struct HttpLimits {
     #[arg(long, value_name = "BYTES")]
     http_max_answer: Option<usize>,
 
+    /// About the most bytes of all bodies that are coming, and of all answers that are going [default: 1073741824]
+    #[arg(long, value_name = "BYTES")]
+    http_memory: Option<usize>,
+
     /// The most imports, exports and batches at a time [default: 32]
     #[arg(long, value_name = "N")]
     http_streams: Option<usize>,
@@ -169,6 +173,7 @@ impl Limits {
         all.rate = self.http.http_rate;
         set(&mut all.body, self.http.http_max_body);
         set(&mut all.answer, self.http.http_max_answer);
+        set(&mut all.memory, self.http.http_memory);
         set(&mut all.streams, self.http.http_streams);
         set(&mut all.listeners, self.http.http_listeners);
         set(&mut all.head_timeout, self.http.http_head_timeout);

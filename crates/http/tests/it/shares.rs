@@ -106,3 +106,42 @@ fn a_stream_takes_no_worker() {
     stream.read_exact(&mut first).unwrap();
     assert_eq!(&first, b"HTTP/1.1 200 OK");
 }
+
+#[test]
+fn bodies_and_answers_of_one_caller_do_not_fill_the_memory() {
+    // Eight pieces of 64 KiB: four of one caller, six of an address.
+    let (_folder, door, greedy) = door(|settings| settings.memory = 512 << 10);
+    let address = door.server.addresses()[0];
+    let long = |token: &str, length: usize, sent: usize| {
+        let mut stream = raw(address);
+        let head = format!(
+            "POST /sql HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
+             connection: close\r\ncontent-type: application/json\r\n\
+             content-length: {length}\r\n\r\n"
+        );
+        stream.write_all(&[head.as_bytes(), &vec![b' '; sent]].concat()).unwrap();
+        stream
+    };
+    let more = || rest(&mut long(&greedy, 300_000, 300_000));
+    // Of two that come at once either may be refused: so until one holds it, and the other is.
+    // What has room is told that it is no JSON.
+    let is_full = |answer: &str| !answer.starts_with("HTTP/1.1 400");
+    let (held, refused) = (0..100)
+        .find_map(|_| {
+            let held = long(&greedy, 300_000, 299_999);
+            let [_, second] = [more(), more()];
+            is_full(&second).then_some((held, second))
+        })
+        .unwrap();
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("as many bytes"), "{refused}");
+    let other = rest(&mut long(TOKEN, 190_000, 190_000));
+    assert!(other.starts_with("HTTP/1.1 400"), "{other}");
+    drop(held);
+    assert!((0..1_000).any(|_| !is_full(&more())), "it is given back");
+    let sql = |length: usize| {
+        let sql = format!("SELECT printf('%.*c', {length}, 'x')");
+        door.send("POST", "/sql", &serde_json::json!({ "sql": sql }).to_string())
+    };
+    assert!(sql(250_000).ok(200).text.len() > 250_000);
+    sql(400_000).is(503, "Busy");
+}
