@@ -5,6 +5,7 @@ use crate::call::Call;
 use crate::etag::Etag;
 use crate::json::{Numbers, write_cell};
 use crate::model::{Table, twice};
+use crate::names;
 use crate::problem::Problem;
 use crate::selection::Selection;
 use crate::work;
@@ -37,8 +38,8 @@ pub(crate) async fn aggregate(call: &mut Call, name: &str) -> Result<Answer, Pro
         return Err(Problem::bad_request("groups are paged with offset, not with after"));
     }
     let mut columns: Vec<Expr> = group.iter().map(|&place| Expr::Column(place)).collect();
-    for value in values.split(',') {
-        columns.push(expression(&table, value.trim())?);
+    for value in names::parts(&values) {
+        columns.push(expression(&table, value)?);
     }
     let settings = &call.shared.settings;
     let (most, longest) = (settings.longest_page, settings.answer);
@@ -77,7 +78,8 @@ fn expression(table: &Table, text: &str) -> Result<Expr, Problem> {
         Problem::bad_request(format!("'{text}' is no value: {message}"))
     };
     let (function, column) = text.split_once('(').ok_or_else(wrong)?;
-    let place = table.schema.column(column.strip_suffix(')').ok_or_else(wrong)?)?;
+    let name = names::unquoted(column.strip_suffix(')').ok_or_else(wrong)?)?;
+    let place = table.schema.column(&name)?;
     let adds = table.schema.columns().get(place).is_some_and(|column| is_summable(column.ty));
     Ok(match function {
         "count" => Expr::CountOf(place),
@@ -146,7 +148,7 @@ fn groups(
     let (mut rows, mut more) = (0, false);
     engine.session()?.query(&Source::Select(select), &mut |row| {
         if rows == bounds.rows || body.len() >= bounds.bytes {
-            more = bounds.rows > 0;
+            more = true;
             return Ok(false);
         }
         body.push_str(if rows == 0 { "\n{" } else { ",\n{" });

@@ -4,7 +4,7 @@
 //! row is written. An answer that is compressed has its coding behind the tag, since its bytes
 //! differ; it is left out again where tags are compared.
 
-use hyper::header::{HeaderMap, HeaderName};
+use hyper::header::{HeaderMap, HeaderName, IF_MATCH};
 use twox_hash::XxHash3_128;
 
 /// A tag, with its quotes.
@@ -20,14 +20,20 @@ impl Etag {
         &self.0
     }
 
-    /// Whether a header of tags, or `*`, has it; `None` where there is no such header.
+    /// Whether a header of tags, or `*`, has it; `None` where there is no such header. For
+    /// `If-Match` a weak tag is none: it does not say that each byte is the same.
     pub fn is_in(&self, headers: &HeaderMap, name: &HeaderName) -> Option<bool> {
         let mut values = headers.get_all(name).iter().peekable();
         values.peek()?;
         let bare = self.0.trim_matches('"');
         let same = |tag: &str| {
             let tag = tag.trim();
-            let tag = tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"');
+            let tag = match tag.strip_prefix("W/") {
+                Some(_) if name == IF_MATCH => return false,
+                Some(weak) => weak,
+                None => tag,
+            };
+            let tag = tag.trim_matches('"');
             tag == "*"
                 || tag
                     .strip_prefix(bare)
@@ -45,22 +51,25 @@ pub(crate) fn with_coding(tag: &str, coding: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::{HeaderValue, IF_MATCH};
+    use hyper::header::{HeaderValue, IF_NONE_MATCH};
 
     #[test]
     fn tags_are_found_among_others() {
         let tag = Etag::of(b"row");
         let gzip = with_coding(tag.as_str(), "gzip");
-        let found = |value: &str| {
+        let found_in = |name: HeaderName, value: &str| {
             let mut headers = HeaderMap::new();
-            headers.insert(IF_MATCH, HeaderValue::from_str(value).unwrap());
-            tag.is_in(&headers, &IF_MATCH)
+            headers.insert(&name, HeaderValue::from_str(value).unwrap());
+            tag.is_in(&headers, &name)
         };
+        let found = |value: &str| found_in(IF_MATCH, value);
         assert_eq!(tag.is_in(&HeaderMap::new(), &IF_MATCH), None);
         assert_eq!(found("\"x\""), Some(false));
         assert_eq!(found("*"), Some(true));
         assert_eq!(found(&format!("\"x\", {}", tag.as_str())), Some(true));
-        assert_eq!(found(&format!("W/{gzip}")), Some(true));
+        assert_eq!(found(&gzip), Some(true));
+        assert_eq!(found(&format!("W/{gzip}")), Some(false));
+        assert_eq!(found_in(IF_NONE_MATCH, &format!("W/{gzip}")), Some(true));
         assert_eq!(found(&format!("{}x", tag.as_str().trim_end_matches('"'))), Some(false));
     }
 }

@@ -1,6 +1,7 @@
 //! The tables that are there, as somebody may see them.
 
 use crate::feed::Feed;
+use crate::names;
 use crate::problem::Problem;
 use crate::work;
 use bobak::feed::Change;
@@ -225,16 +226,18 @@ impl Table {
         is_filled(&self.schema, place)
     }
 
-    /// The columns' places from a list of names, with commas between.
+    /// The columns' places from a list of [names](names).
     ///
     /// # Errors
-    /// `Schema` for one that the table has not, `Syntax` for one that comes twice.
+    /// `Schema` for one that the table has not, `Syntax` for one that comes twice,
+    /// or whose quotes are wrong.
     pub fn places(&self, names: &str) -> Result<Vec<usize>> {
         let mut places = Vec::new();
-        for name in names.split(',') {
-            let place = self.schema.column(name.trim())?;
+        for name in names::parts(names) {
+            let name = names::unquoted(name)?;
+            let place = self.schema.column(&name)?;
             if places.contains(&place) {
-                return Err(twice(name.trim()));
+                return Err(twice(&name));
             }
             places.push(place);
         }

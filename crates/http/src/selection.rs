@@ -2,6 +2,7 @@
 
 use crate::key::read_key;
 use crate::model::Table;
+use crate::names;
 use crate::parameters::Parameters;
 use crate::problem::Problem;
 use bobak_core::{Condition, DynRow, Expr, Filter, Order, Query, Select, Value};
@@ -85,14 +86,13 @@ pub(crate) fn filter(
     condition.map(Some).map_err(|error| Problem::with(hyper::StatusCode::BAD_REQUEST, error))
 }
 
-/// Takes the order: names with commas between, a minus before those of which the largest come first.
+/// Takes the order: names, a minus before those of which the largest come first.
 fn order(parameters: &mut Parameters, table: &Table) -> Result<Vec<Order>, Problem> {
     let Some(text) = parameters.take("order") else { return Ok(Vec::new()) };
     let step = |name: &str| {
-        let name = name.trim();
         let (name, descending) = name.strip_prefix('-').map_or((name, false), |rest| (rest, true));
-        let column = table.schema.column(name)?;
+        let column = table.schema.column(&names::unquoted(name)?)?;
         Ok(Order { column, descending })
     };
-    text.split(',').map(step).collect()
+    names::parts(&text).map(step).collect()
 }

@@ -11,8 +11,8 @@ use crate::server::Shared;
 use crate::upload::Upload;
 use crate::visitor::Visitor;
 use crate::{
-    aggregate, batch, coding, cors, create, events, export, history, home, import, list, openapi,
-    row, sql, tables, work,
+    aggregate, batch, coding, cors, create, events, export, head, history, home, import, list,
+    openapi, row, sql, tables, work,
 };
 use bobak_core::ErrorKind;
 use hyper::body::Incoming;
@@ -38,10 +38,11 @@ pub(crate) async fn serve(
     let route = Route::of(head.uri.path());
     let place = route.as_ref().map_or(Resource::OTHER, |route| route.resource.place());
     let answer = work::ending(visitor, &shared.turns, async {
-        let answer = match route {
-            Ok(route) => answer(shared, visitor, route, head, body).await,
+        let answer = match (head::check(&head), route) {
+            (Err(problem), _) => Err(problem),
+            (Ok(()), Ok(route)) => answer(shared, visitor, route, head, body).await,
             // Who is not let in does not learn which paths there are.
-            Err(problem) => admit(shared, visitor, &head).await.and(Err(problem)),
+            (Ok(()), Err(problem)) => admit(shared, visitor, &head).await.and(Err(problem)),
         };
         let answer = answer.unwrap_or_else(|problem| tell(shared, visitor, problem));
         keep(shared, visitor, coding::shrink(answer, coding).await)

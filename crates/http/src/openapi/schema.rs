@@ -60,7 +60,7 @@ pub(super) fn components(schemas: &mut Map<String, Value>, table: &Table, loose:
             "properties": {
                 "rows": {"type": "array", "items": reference(&name)},
                 "more": {"type": "boolean"},
-                "next": {"type": "string", "description": "The value of `after` for the next page"},
+                "next": {"type": "string", "description": "The value of `after` for the next page; percent-encoded in its URL"},
                 "total": {"type": "integer", "format": "int64", "minimum": 0},
             },
         }),

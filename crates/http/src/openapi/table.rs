@@ -30,12 +30,16 @@ pub(super) fn paths(paths: &mut Map<String, Value>, table: &Table) {
     }
 }
 
+const COLUMNS: &str =
+    "The columns wanted, with commas between, in double quotes where their names have one";
+
 fn selection() -> Vec<Value> {
     vec![
         query::text("filter", "What SQL writes behind WHERE: age > 30 and name like 'A%'"),
         query::text(
             "order",
-            "Columns, with commas between; a minus before those of which the largest come first",
+            "Columns, with commas between, in double quotes where their names have one; a minus \
+             before those of which the largest come first",
         ),
         query::count("limit", "The most rows"),
         query::count("offset", "How many rows are passed over"),
@@ -61,10 +65,11 @@ fn tagged(mut answer: Value) -> Value {
 
 fn list(name: &str) -> Value {
     let mut parameters = selection();
-    parameters.push(query::text("columns", "The columns wanted, with commas between"));
+    parameters.push(query::text("columns", COLUMNS));
     parameters.push(query::text(
         "after",
-        "The key behind which the page begins: `next` of the page before",
+        "The key behind which the page begins: `next` of the page before, percent-encoded as any \
+         value is",
     ));
     parameters.push(query::flag("total", "Count all rows that the filter keeps"));
     parameters.push(query::numbers());
@@ -126,7 +131,7 @@ fn whole(name: &str) -> Value {
 
 fn get(name: &str) -> Value {
     let parameters = vec![
-        query::text("columns", "The columns wanted, with commas between"),
+        query::text("columns", COLUMNS),
         query::numbers(),
         query::header("If-None-Match", "The tag of a row that is there already"),
     ];
@@ -177,7 +182,7 @@ fn delete(name: &str) -> Value {
 
 fn export(name: &str) -> Value {
     let mut parameters = selection();
-    parameters.push(query::text("columns", "The columns wanted, with commas between"));
+    parameters.push(query::text("columns", COLUMNS));
     parameters.push(query::text("after", "The key behind which the rows begin"));
     parameters.push(query::choice(
         "format",

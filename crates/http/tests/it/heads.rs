@@ -42,6 +42,26 @@ fn heads_that_are_wrong_are_told_so() {
 }
 
 #[test]
+fn a_head_that_two_servers_may_read_in_two_ways_is_refused() {
+    let door = Door::with(Settings::default(), memory());
+    for (head, status) in [
+        ("GET /health HTTP/1.1\r\nconnection: close\r\n\r\n", 400),
+        ("GET /health HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n", 400),
+        ("GET /health HTTP/1.0\r\n\r\n", 200),
+        (
+            "POST /batch HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\
+             connection: close\r\n\r\n0\r\n\r\n",
+            501,
+        ),
+    ] {
+        let answer = told(&door, head);
+        let version = if status == 200 { "0" } else { "1" };
+        assert!(answer.starts_with(&format!("HTTP/1.{version} {status}")), "{head}: {answer}");
+        assert_eq!(answer.contains("application/problem+json"), status != 200, "{answer}");
+    }
+}
+
+#[test]
 fn bytes_behind_a_request_keep_no_answer_back() {
     let door = Door::with(Settings::default(), sqlite());
     let health = "GET /health HTTP/1.1\r\nhost: x\r\n";

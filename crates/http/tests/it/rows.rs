@@ -218,7 +218,11 @@ fn pages_without_rows_and_keys_without_values() {
     engine.session().unwrap().execute(sql, &[]).unwrap();
     let door = Door::with(Settings::default(), Arc::new(engine));
     let none = door.get("/tables/t/rows?limit=0&total").ok(200).json();
-    assert_eq!(none, json!({"rows":[], "more":false, "total":4}));
+    assert_eq!(none, json!({"rows":[], "more":true, "total":4}));
+    let none = door.get("/tables/t/rows?limit=0&filter=v%3E4").ok(200).json();
+    assert_eq!(none, json!({"rows":[], "more":false}));
+    let none = door.get("/tables/t/aggregate?group=v&limit=0").ok(200).json();
+    assert_eq!(none, json!({"rows":[], "more":true}));
     // Where a NULL is, nobody can be told to go on behind it.
     let first = door.get("/tables/t/rows?limit=1").ok(200).json();
     assert_eq!((&first["more"], &first["next"]), (&json!(true), &json!(null)));
@@ -373,4 +377,31 @@ fn defaults_that_are_expressions() {
     let tokens: Vec<_> = rows["rows"].as_array().unwrap().iter().map(|row| &row["token"]).collect();
     assert_eq!(tokens.len(), 4);
     assert_ne!(tokens[2], tokens[3], "each row has its own");
+}
+
+#[test]
+fn columns_with_any_names_can_be_named_in_lists() {
+    let engine = Sqlite::open_memory().unwrap();
+    let session = engine.session().unwrap();
+    let sql = r#"CREATE TABLE t (id INTEGER PRIMARY KEY, "a,b" INT, "-c" INT, "say ""x""" INT)"#;
+    session.execute(sql, &[]).unwrap();
+    session.execute("INSERT INTO t VALUES (1, 1, 2, 3), (2, 2, 1, 3)", &[]).unwrap();
+    drop(session);
+    let door = Door::with(Settings::default(), Arc::new(engine));
+    let ids = |query: &str| {
+        let reply = door.get(&format!("/tables/t/rows?columns=id&order={query}"));
+        let rows = reply.ok(200).json()["rows"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["id"].as_i64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids("-%22a,b%22,id"), [2, 1]);
+    assert_eq!(ids("%22-c%22"), [2, 1]);
+    assert_eq!(ids("-%22-c%22"), [1, 2]);
+    let all =
+        door.get("/tables/t/rows?columns=%22a,b%22,-c,%22say+%22%22x%22%22%22&limit=1").json();
+    assert_eq!(all["rows"], json!([{"a,b":1, "-c":2, "say \"x\"":3}]));
+    let path = "/tables/t/aggregate?values=sum(%22a,b%22),max(-c)&group=%22say+%22%22x%22%22%22";
+    let sums = door.get(path).ok(200).json();
+    assert_eq!(sums["rows"][0]["sum_a,b"], 3, "{sums}");
+    door.get("/tables/t/rows?columns=%22a,b").is(400, "Syntax");
+    door.get("/tables/t/rows?order=%22a%22b%22").is(400, "Syntax");
 }
