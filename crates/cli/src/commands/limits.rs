@@ -131,17 +131,24 @@ struct HttpLimits {
     http_longest_page: Option<u64>,
 }
 
+/// What both kinds of doors have by the same names, in settings of their own.
+macro_rules! set_common {
+    ($all:ident, $given:ident) => {
+        set(&mut $all.connections, $given.connections);
+        set(&mut $all.workers, $given.workers);
+        set(&mut $all.share, $given.share);
+        set(&mut $all.refusals, $given.refusals);
+        set(&mut $all.request_timeout, $given.request_timeout);
+        set(&mut $all.write_timeout, $given.write_timeout);
+        set(&mut $all.grace, $given.grace);
+    };
+}
+
 impl Limits {
     /// Those of the doors of Bobak's protocol.
     pub fn wire(&self) -> Wire {
         let mut all = Wire::default();
-        set(&mut all.connections, self.connections);
-        set(&mut all.workers, self.workers);
-        set(&mut all.share, self.share);
-        set(&mut all.refusals, self.refusals);
-        set(&mut all.request_timeout, self.request_timeout);
-        set(&mut all.write_timeout, self.write_timeout);
-        set(&mut all.grace, self.grace);
+        set_common!(all, self);
         set(&mut all.limits.frame, self.wire.max_frame);
         set(&mut all.limits.row, self.wire.max_row);
         set(&mut all.limits.requests, self.wire.max_requests);
@@ -163,13 +170,7 @@ impl Limits {
     /// Those of the doors of HTTP.
     pub fn http(&self) -> Http {
         let mut all = Http::default();
-        set(&mut all.connections, self.connections);
-        set(&mut all.workers, self.workers);
-        set(&mut all.share, self.share);
-        set(&mut all.refusals, self.refusals);
-        set(&mut all.request_timeout, self.request_timeout);
-        set(&mut all.write_timeout, self.write_timeout);
-        set(&mut all.grace, self.grace);
+        set_common!(all, self);
         all.rate = self.http.http_rate;
         set(&mut all.body, self.http.http_max_body);
         set(&mut all.answer, self.http.http_max_answer);
