@@ -130,7 +130,9 @@ pub(crate) fn write_problem(out: &mut String, status: StatusCode, error: &Error,
     out.push_str(",\"kind\":\"");
     out.push_str(&kind);
     out.push_str("\",\"detail\":");
-    let internal = status == StatusCode::INTERNAL_SERVER_ERROR;
+    // Whether a write is there, its sender must know to be unknown.
+    let internal =
+        status == StatusCode::INTERNAL_SERVER_ERROR && error.kind() != ErrorKind::Unknown;
     let detail = if internal { "the database failed; its log says more" } else { error.message() };
     write_string(out, detail);
     for (name, value) in [("table", error.table()), ("column", error.column())] {

@@ -143,3 +143,20 @@ fn what_would_come_back_as_another_value_is_not_exported() {
     // In JSON a text is told from a number.
     assert!(exported("'7', 'a', NULL", "ndjson").ok(200).text.contains("\"x\":\"7\""));
 }
+
+#[test]
+fn wrong_sql_is_its_senders_mistake() {
+    let mut settings = Settings::default();
+    settings.sql = SqlAccess::Read;
+    let door = Door::with(settings, sqlite());
+    for (sql, status, kind) in [
+        ("SELEC 1", 400, "Syntax"),
+        ("SELECT 1 UNION SELECT 1, 2", 400, "Syntax"),
+        ("SELECT nobody(1)", 400, "Syntax"),
+        ("SELECT nobody FROM person", 400, "Schema"),
+        ("SELECT 1 FROM nobody", 400, "Schema"),
+        ("SELECT json('{')", 422, "Mismatch"),
+    ] {
+        door.send("POST", "/sql", &json!({ "sql": sql }).to_string()).is(status, kind);
+    }
+}
