@@ -255,11 +255,12 @@ fn sqlite_builder(settings: &[(String, String)]) -> Result<bobak_sqlite::SqliteB
                 let (read_only, create) = choice(name, value, modes)?;
                 builder.read_only(read_only).create(create)
             }
+            "recover" => builder.recover(choice(name, value, &[("on", true), ("off", false)])?),
             _ => {
                 return Err(unknown(
                     name,
                     "synchronous, journal, locking, page_size, cache_size, mmap_size, \
-                     max_value, busy_timeout, readers, vfs, mode, key_file, password_file, password_env",
+                     max_value, busy_timeout, readers, vfs, mode, recover, key_file, password_file, password_env",
                 ));
             }
         };

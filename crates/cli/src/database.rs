@@ -57,12 +57,26 @@ pub fn open_existing(url: &str) -> Result<Db> {
 }
 
 /// Opens a database to read from. A file is left as it is, its journal mode included, and may be
-/// one that can't be written.
+/// one that can't be written. Only what a killed program left there is undone.
 ///
 /// # Errors
 /// As [`open_existing`].
 pub fn open_to_read(url: &str) -> Result<Db> {
-    open_existing(&read_only(url))
+    open_existing(&read_only(url)).map_err(|error| match error {
+        // Nobody wrote that.
+        Error::Failed(sentence) => Error::Failed(without_added(&sentence)),
+        Error::Usage(sentence) => Error::Usage(without_added(&sentence)),
+        error @ Error::OutputClosed => error,
+    })
+}
+
+/// What the URLs of files get that are only read.
+const READ_ONLY: &str = "mode=ro&recover=on";
+
+fn without_added(sentence: &str) -> String {
+    ["?", "&"].iter().fold(sentence.to_owned(), |sentence, separator| {
+        sentence.replace(&format!("{separator}{READ_ONLY}"), "")
+    })
 }
 
 /// The URL with the setting to read only, unless it has a word about that.
@@ -73,7 +87,7 @@ fn read_only(url: &str) -> Cow<'_, str> {
         return Cow::Borrowed(url);
     }
     let separator = if url.contains('?') { '&' } else { '?' };
-    Cow::Owned(format!("{url}{separator}mode=ro"))
+    Cow::Owned(format!("{url}{separator}{READ_ONLY}"))
 }
 
 /// Whether the URL names a file that is not there.
@@ -195,10 +209,13 @@ mod tests {
 
     #[test]
     fn files_are_read_without_a_change() {
-        assert_eq!(read_only("sqlite:a.db"), "sqlite:a.db?mode=ro");
-        assert_eq!(read_only("sqlite:a.db?readers=2"), "sqlite:a.db?readers=2&mode=ro");
+        assert_eq!(read_only("sqlite:a.db"), "sqlite:a.db?mode=ro&recover=on");
+        assert_eq!(read_only("sqlite:a.db?readers=2"), "sqlite:a.db?readers=2&mode=ro&recover=on");
         for url in ["sqlite:a.db?mode=rw", "sqlite::memory:", "memory:a.bobak", "a.db"] {
             assert_eq!(read_only(url), url);
         }
+        let shown =
+            without_added("sqlite:a.db?mode=ro&recover=on: a; sqlite:b?x=1&mode=ro&recover=on");
+        assert_eq!(shown, "sqlite:a.db: a; sqlite:b?x=1");
     }
 }

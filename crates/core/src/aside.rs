@@ -5,8 +5,8 @@
 
 use crate::durable::{rename, sync_file, sync_folder};
 use crate::{Error, ErrorKind, Result};
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -21,9 +21,12 @@ const TRIES: u32 = 100;
 pub struct Aside {
     place: PathBuf,
     path: PathBuf,
-    old: Option<Permissions>,
+    /// Of the file in its place.
+    old: Option<Metadata>,
+    /// Whether it is to be read by nobody who may not read it now.
+    narrow: bool,
     /// Locked where the system has locks that hinder nobody else.
-    _held: File,
+    held: File,
 }
 
 impl Aside {
@@ -38,19 +41,19 @@ impl Aside {
         let (place, old) = resolve(place)?;
         clear_for(&place);
         let path = beside(&place, &format!(".{}.new", std::process::id()));
-        let doing = |error| Error::io(&format!("write {}", path.display()), error);
+        let doing = |error| Error::io(&format!("write {}", place.display()), error);
         for _ in 0..TRIES {
             // A link is followed, where somebody put one there.
             let mut options = OpenOptions::new();
             let file = options.write(true).create(true).truncate(false).open(&path);
             let file = file.map_err(doing)?;
             match hold(&file, &path) {
-                Held::Here => return Ok(Self { place, path, old, _held: file }),
+                Held::Here => return Ok(Self { place, path, old, narrow: false, held: file }),
                 Held::Gone => {}
                 Held::ByAnother => break,
             }
         }
-        let message = format!("somebody else writes {}", path.display());
+        let message = format!("somebody else writes {}", place.display());
         Err(Error::new(ErrorKind::Busy, message))
     }
 
@@ -67,11 +70,11 @@ impl Aside {
             let path = beside(&place, &format!(".{}.{number}.new", std::process::id()));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) if matches!(hold(&file, &path), Held::Here) => {
-                    return Ok(Self { place, path, old, _held: file });
+                    return Ok(Self { place, path, old, narrow: false, held: file });
                 }
                 Ok(_) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::io(&format!("write {}", path.display()), error)),
+                Err(error) => return Err(Error::io(&format!("write {}", place.display()), error)),
             }
         }
         let message = format!("no name is free beside {}", place.display());
@@ -90,19 +93,57 @@ impl Aside {
         &self.place
     }
 
-    /// Syncs it, and puts it in its place, with the rights of the file that was there.
+    /// Has it keep no more rights than it has when it is put in its place, whatever the file there has:
+    /// for what was copied from a file with those rights. Its owner is then who made it.
+    #[must_use]
+    pub fn narrow(mut self) -> Self {
+        self.narrow = true;
+        self
+    }
+
+    /// Syncs it, and puts it in its place, with the owner and the rights of the file that was there.
+    /// Where the group can't be kept its members have the rights of all others.
     ///
     /// # Errors
-    /// Of the system's; what was in its place then still is.
+    /// Of the system's; `PermissionDenied` where the file there has another owner, who can't be kept.
+    /// What was in its place then still is.
     pub fn put(mut self) -> std::io::Result<()> {
-        sync_file(&OpenOptions::new().write(true).open(&self.path)?, &self.path)?;
-        if let Some(permissions) = self.old.take() {
-            fs::set_permissions(&self.path, permissions)?;
+        sync_file(&self.held, &self.path)?;
+        if let Some(old) = self.old.take() {
+            self.take_after(&old)?;
         }
         rename(&self.path, &self.place)?;
         // Nothing is left to remove; the name may be another's soon.
         self.path.clear();
         sync_folder(&self.place)
+    }
+
+    /// Gives it the owner and the rights of the old file.
+    #[cfg(unix)]
+    fn take_after(&self, old: &Metadata) -> std::io::Result<()> {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        let own = fs::metadata(&self.path)?;
+        let mut mode = old.mode() & 0o7777;
+        if self.narrow {
+            mode &= own.mode();
+        } else {
+            if own.uid() != old.uid() {
+                fchown(&self.held, Some(old.uid()), None).map_err(|error| {
+                    let message =
+                        format!("the file there is user {}'s, who can't be kept", old.uid());
+                    std::io::Error::new(error.kind(), message)
+                })?;
+            }
+            if own.gid() != old.gid() && fchown(&self.held, None, Some(old.gid())).is_err() {
+                mode &= !0o070 | (mode & 0o007) << 3;
+            }
+        }
+        fs::set_permissions(&self.path, fs::Permissions::from_mode(mode))
+    }
+
+    #[cfg(not(unix))]
+    fn take_after(&self, old: &Metadata) -> std::io::Result<()> {
+        fs::set_permissions(&self.path, old.permissions())
     }
 
     /// Removes what killed processes left in a folder for places whose names `is_wanted` knows; gives
@@ -112,9 +153,10 @@ impl Aside {
         let abandoned = entries.filter(|entry| {
             let name = entry.file_name();
             let place = name.to_str().and_then(place_of);
-            place.is_some_and(&is_wanted) && entry.file_type().is_ok_and(|kind| kind.is_file())
+            let is_there = entry.file_type().is_ok_and(|kind| kind.is_file());
+            is_there && place.is_some_and(&is_wanted) && remove_abandoned(folder, &name)
         });
-        abandoned.filter(|entry| remove_abandoned(&entry.path())).count()
+        abandoned.count()
     }
 }
 
@@ -163,13 +205,28 @@ fn is_at(_: &File, _: &Path) -> bool {
     true
 }
 
-/// Removes a file that nobody has locked.
-fn remove_abandoned(path: &Path) -> bool {
+/// Removes a file that nobody has locked, or one that a database keeps beside such a file.
+fn remove_abandoned(folder: &Path, name: &OsStr) -> bool {
     if !cfg!(unix) {
         return false;
     }
+    let whole = name.to_str().map_or(name, |name| OsStr::new(without_journal(name)));
     // With the lock, until it is gone: who opens it meanwhile sees that it is.
-    File::open(path).is_ok_and(|file| file.try_lock().is_ok() && fs::remove_file(path).is_ok())
+    let file = match File::open(folder.join(whole)) {
+        Ok(file) if file.try_lock().is_ok() => Some(file),
+        // It went before what it kept.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && whole != name => None,
+        _ => return false,
+    };
+    let removed = fs::remove_file(folder.join(name)).is_ok();
+    drop(file);
+    removed
+}
+
+/// The name of the file that a database's journal, its log or the log's index is for.
+fn without_journal(name: &str) -> &str {
+    let endings = ["-journal", "-wal", "-shm"];
+    endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
 /// Removes what killed processes left beside a place.
@@ -181,10 +238,10 @@ fn clear_for(place: &Path) {
 }
 
 /// The name of the place that a file is written for: that of `NAME.PROCESS.new` and
-/// `NAME.PROCESS.NUMBER.new`.
+/// `NAME.PROCESS.NUMBER.new`, and of what a database keeps beside these.
 fn place_of(name: &str) -> Option<&str> {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    let (rest, last) = name.strip_suffix(".new")?.rsplit_once('.')?;
+    let (rest, last) = without_journal(name).strip_suffix(".new")?.rsplit_once('.')?;
     if !is_number(last) {
         return None;
     }
@@ -195,11 +252,11 @@ fn place_of(name: &str) -> Option<&str> {
     }
 }
 
-/// The file itself where the path is a link to it, and its rights.
-fn resolve(place: &Path) -> Result<(PathBuf, Option<Permissions>)> {
+/// The file itself where the path is a link to it, and what there is of it.
+fn resolve(place: &Path) -> Result<(PathBuf, Option<Metadata>)> {
     let place = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
-    let old = fs::metadata(&place).ok().map(|old| old.permissions());
-    if old.as_ref().is_some_and(Permissions::readonly) {
+    let old = fs::metadata(&place).ok();
+    if old.as_ref().is_some_and(|old| old.permissions().readonly()) {
         let message = format!("{} may only be read", place.display());
         return Err(Error::new(ErrorKind::ReadOnly, message));
     }
@@ -220,6 +277,8 @@ mod tests {
     fn what_others_left_is_known_by_its_name() {
         assert_eq!(place_of("app.db.12.new"), Some("app.db"));
         assert_eq!(place_of("app.db.12.3.new"), Some("app.db"));
+        assert_eq!(place_of("app.db.12.3.new-journal"), Some("app.db"));
+        assert_eq!(place_of("app.db-wal"), None);
         for other in ["app.db", "app.new", "app.db.x.new", "app.db..new", "app.db.12.old"] {
             assert_eq!(place_of(other), None, "{other}");
         }
@@ -246,5 +305,45 @@ mod tests {
         assert_eq!(Aside::clear(folder.path(), |_| true), 1, "that of b");
         drop((aside, second));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn journals_go_with_what_they_were_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        for left in ["a.db.1.7.new-journal", "a.db.1.8.new", "a.db.1.8.new-wal", "a.db-wal"] {
+            fs::write(file(left), "left").unwrap();
+        }
+        let aside = Aside::one_of_many(&file("a.db")).unwrap();
+        let names = || fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(names(), 2, "the aside, and the log of the file itself");
+        let journal = format!("{}-journal", aside.path().display());
+        fs::write(&journal, "in use").unwrap();
+        assert_eq!(Aside::clear(folder.path(), |_| true), 0);
+        assert!(Path::new(&journal).exists());
+    }
+
+    /// Only who is root can give files away.
+    #[test]
+    #[cfg(unix)]
+    fn the_owner_and_the_rights_stay() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        let set = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        fs::write(&file, "old").unwrap();
+        let given = chown(&file, Some(65_534), Some(65_534)).is_ok();
+        set(0o640);
+        Aside::one_of_many(&file).unwrap().put().unwrap();
+        let now = fs::metadata(&file).unwrap();
+        assert_eq!((now.mode() & 0o777, now.len()), (0o640, 0));
+        assert_eq!(now.uid() == 65_534 && now.gid() == 65_534, given);
+        // A copy of what is private stays so.
+        set(0o644);
+        let copy = Aside::one_of_many(&file).unwrap().narrow();
+        fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o600)).unwrap();
+        copy.put().unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
     }
 }

@@ -13,17 +13,20 @@ use std::time::{Duration, Instant};
 pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
     check(settings)?;
     let flags = OpenFlags { read_only: settings.read_only, create: settings.create };
-    let mut db = connect(settings, flags)?;
     let named = |error: Error| name_file(error, settings);
+    if settings.recover && settings.read_only && settings.path.is_some() {
+        recover(settings)?;
+    }
+    let mut db = connect(settings, flags)?;
     if settings.path.is_none() {
         return apply(&mut db, settings)
             .map_err(|failure| named(translate(failure, None)))
             .and_then(|()| finish(db, true, settings));
     }
     // Before anything is set: a file that is no database stays as it is.
-    read_schema(&mut db, settings).map_err(named)?;
+    read_schema(&mut db, settings).map_err(why_unreadable).map_err(named)?;
     if db.is_read_only() && !settings.read_only {
-        let message = "the file can't be written: open it with read_only";
+        let message = "it can't be written: open it to be read only (mode=ro in a URL)";
         return Err(named(Error::new(ErrorKind::ReadOnly, message)));
     }
     apply(&mut db, settings).map_err(|failure| named(translate(failure, None)))?;
@@ -33,6 +36,47 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
     write_replaced_down(&mut db).map_err(|failure| named(translate(failure, None)))?;
     let atomic = settings.journal != JournalMode::Off;
     finish(db, atomic, settings)
+}
+
+/// Undoes what a killed program left, where something stands in the way of reading only.
+fn recover(settings: &Settings) -> Result<()> {
+    let look = |read_only: bool| {
+        let mut db = connect(settings, OpenFlags { read_only, create: false })?;
+        read_schema(&mut db, settings)
+    };
+    match look(true) {
+        Err(error) if unreadable(&error).is_some() => {
+            // Where it can't be written either, reading says why.
+            let _ = look(false);
+            Ok(())
+        }
+        // Of other errors the opening tells.
+        _ => Ok(()),
+    }
+}
+
+/// Why a file that can't be written can't be read either.
+fn unreadable(error: &Error) -> Option<&'static str> {
+    match error.code()? {
+        codes::SQLITE_READONLY_RECOVERY | codes::SQLITE_READONLY_ROLLBACK => Some(
+            "a program was killed that wrote to it, and what it left is to be undone: open the database once \
+             where it, and its folder, can be written",
+        ),
+        codes::SQLITE_READONLY_CANTLOCK
+        | codes::SQLITE_READONLY_CANTINIT
+        | codes::SQLITE_READONLY_DIRECTORY => Some(
+            "its folder can't be written, which its log needs: read it where it can, or copy the database and \
+             its log to another folder",
+        ),
+        _ => None,
+    }
+}
+
+fn why_unreadable(error: Error) -> Error {
+    match (unreadable(&error), error.code()) {
+        (Some(why), Some(code)) => Error::new(error.kind(), why).with_code(code).with_source(error),
+        _ => error,
+    }
 }
 
 /// Opens one of the connections that read. They may write to the file, but not by a statement: a

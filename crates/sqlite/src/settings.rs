@@ -93,6 +93,8 @@ pub(crate) struct Settings {
     pub busy_timeout: Duration,
     pub readers: usize,
     pub read_only: bool,
+    /// Whether what killed programs left is undone before the file is only read.
+    pub recover: bool,
     pub create: bool,
     /// Whether each connection is a database in memory of its own, with nothing in it but virtual
     /// tables.
@@ -120,6 +122,7 @@ impl Default for SqliteBuilder {
                 busy_timeout: Duration::from_secs(5),
                 readers: cores.clamp(2, 8),
                 read_only: false,
+                recover: false,
                 create: true,
                 private: false,
                 vfs: None,
@@ -204,6 +207,14 @@ impl SqliteBuilder {
     /// Opens the file for reading only: every write gives `ReadOnly`. Default no.
     pub const fn read_only(mut self, read_only: bool) -> Self {
         self.settings.read_only = read_only;
+        self
+    }
+
+    /// With [`read_only`](Self::read_only): where a program was killed that wrote to the file, what it
+    /// left is undone first, for which the file is opened for writing once. Without, such a file gives
+    /// `ReadOnly`. Default no.
+    pub const fn recover(mut self, recover: bool) -> Self {
+        self.settings.recover = recover;
         self
     }
 

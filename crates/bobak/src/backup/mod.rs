@@ -231,7 +231,7 @@ pub fn backup(
 ) -> Result<BackupReport> {
     can(engine, options.compression)?;
     refuse_existing(file, options.overwrite)?;
-    let plain = Aside::one_of_many(file)?;
+    let plain = Aside::one_of_many(file)?.narrow();
     let content = take(engine, plain.path(), plain.place(), options, progress)?;
     let doing = format!("write the backup {}", file.display());
     if options.compression == Compression::None {
@@ -246,7 +246,7 @@ pub fn backup(
         }
         return Ok(BackupReport::new(content, stored, options.compression));
     }
-    let packed = Aside::one_of_many(file)?;
+    let packed = Aside::one_of_many(file)?.narrow();
     let out = File::create(packed.path()).map_err(|error| Error::io(&doing, error))?;
     let same_rights = fs::metadata(plain.path())
         .and_then(|plain| out.set_permissions(plain.permissions()))

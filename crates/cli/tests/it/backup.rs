@@ -122,3 +122,35 @@ fn what_can_not_be() {
     program.fails(1, "is no file", &["restore", "good.zst", "sqlite::memory:"]);
     program.fails(2, "", &["restore", "good.zst"]);
 }
+
+/// A program was killed in the middle of a commit without a log: what it left is undone, then read.
+#[test]
+fn what_a_killed_program_left_is_undone_before_it_is_read() {
+    let program = Program::new();
+    fill(&program, "sqlite:app.db?journal=delete", 3);
+    let leave = |name: &str| {
+        let url = format!("sqlite:{}?journal=delete", program.path("app.db").display());
+        let db = Db::open(&url).expect("opens");
+        let transaction = db.begin().expect("begins");
+        // More than stays in memory.
+        let many = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 5000) \
+                    INSERT INTO item(name) SELECT hex(zeroblob(600)) FROM c";
+        transaction.execute(many, ()).expect("inserts");
+        transaction.execute("UPDATE item SET name = 'x'", ()).expect("updates");
+        for ending in ["", "-journal"] {
+            let from = program.path(&format!("app.db{ending}"));
+            fs::copy(from, program.path(&format!("{name}{ending}"))).expect("copies");
+        }
+    };
+    for (name, command) in [
+        ("a.db", &["query", "sqlite:a.db", "SELECT count(*) AS n FROM item"][..]),
+        ("b.db", &["backup", "sqlite:b.db", "b.bak"]),
+        ("c.db", &["schema", "sqlite:c.db"]),
+    ] {
+        leave(name);
+        program.ok(command);
+        assert_eq!(rows(&program, &format!("sqlite:{name}")), "n\n3\n");
+    }
+    leave("d.db");
+    program.fails(1, "a program was killed", &["query", "sqlite:d.db?mode=ro", "SELECT 1 AS n"]);
+}
