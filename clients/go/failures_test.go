@@ -132,6 +132,7 @@ func TestWrongURLs(t *testing.T) {
 		"app.db", "bobak:", "bobak+unix:", "bobak+stdio: ", "http://x", "bobak://h?tls=maybe",
 		"bobak://h?user=x", "bobak://h?timeout=x", "bobak://h?what=1", "bobak://h?token=1&token=2",
 		"bobak://h?connections=0", "bobak://%zz",
+		`bobak+stdio:true "app.db"`, "bobak+stdio:'true' x",
 	} {
 		_, err := Open(url)
 		fails(t, err, Config)

@@ -237,9 +237,14 @@ func readerOf(
 		field := &fields[number]
 		place := -1
 		for number, column := range columns {
-			if strings.EqualFold(column.Name, field.column.Name) {
-				place = number
+			if !strings.EqualFold(column.Name, field.column.Name) {
+				continue
 			}
+			if place >= 0 {
+				return nil, wire.Errorf(Schema, "the result has two such columns: give them names by AS").
+					In("", field.column.Name)
+			}
+			place = number
 		}
 		found, ok := codecOf(t.FieldByIndex(field.index).Type, &field.column)
 		if place < 0 || !ok {

@@ -291,6 +291,8 @@ func TestSQL(t *testing.T) {
 		two, err := SQL[Person](background, db, "SELECT * FROM person WHERE age < ? ORDER BY id", 2)
 		ok(t, err)
 		equal(t, fmt.Sprint(two[1].ID, two[1].Name, *two[1].Age, two[1].Balance), "2P 11 0.0001")
+		_, err = SQL[Person](background, db, "SELECT *, 'b' AS NAME FROM person")
+		fails(t, err, Schema)
 		_, err = SQL[Person](background, db, "SELECT 1")
 		fails(t, err, Schema)
 		_, err = Exec(background, db, "SELEC 1")

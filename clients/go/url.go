@@ -46,7 +46,7 @@ func parseURL(text string) (*target, error) {
 	case "bobak+stdio":
 		t.network = "stdio"
 		for _, word := range strings.Fields(rest) {
-			if word, err = decode(word); err != nil {
+			if word, err = decodeWord(word); err != nil {
 				break
 			}
 			t.program = append(t.program, word)
@@ -163,6 +163,15 @@ func decode(text string) (string, error) {
 		return "", config("a percent sign without two digits")
 	}
 	return decoded, nil
+}
+
+// decodeWord refuses quotes: there is no shell, and what it would take for one word would name
+// another file here.
+func decodeWord(word string) (string, error) {
+	if strings.HasPrefix(word, `"`) || strings.HasPrefix(word, "'") {
+		return "", config("the word %s begins with a quote; write a space as %%20, without quotes", word)
+	}
+	return decode(word)
 }
 
 func config(format string, arguments ...any) *Error {

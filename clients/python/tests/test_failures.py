@@ -115,6 +115,8 @@ def test_wrong_urls() -> None:
         "bobak://h?timeout=x",
         "bobak://h?what=1",
         "bobak://h?token=1&token=2",
+        'bobak+stdio:true "app.db"',
+        "bobak+stdio:'true' x",
     ):
         assert failure(bobak.connect, url).kind is ErrorKind.CONFIG, url
     assert failure(bobak.connect, "bobak+unix:/nowhere/at/all").kind is ErrorKind.UNREACHABLE

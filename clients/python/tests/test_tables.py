@@ -177,6 +177,13 @@ def test_sql(url: str) -> None:
             db.execute_many("INSERT INTO person VALUES (?, 'x', 0, 0)", [(700,), (700,), (701,)])
         assert (caught.value.kind, caught.value.row) == (ErrorKind.DUPLICATE, 1)
         assert db.sql("SELECT count(*) FROM person").dicts() == [{"count(*)": 600}]
+        assert list(db.sql("SELECT 1 a, 2 a")) == [(1, 2)]
+        with pytest.raises(bobak.Error) as caught:
+            db.sql("SELECT 1 a, 2 a").dicts()
+        assert caught.value.kind is ErrorKind.MISUSE
+        with pytest.raises(bobak.Error) as caught:
+            db.sql("SELECT *, 'b' AS NAME FROM person", into=Person)
+        assert caught.value.kind is ErrorKind.SCHEMA
 
 
 def test_changes_are_written_down(url: str) -> None:

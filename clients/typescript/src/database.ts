@@ -128,13 +128,13 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
     });
   }
 
-  /** All rows of an SQL statement, with ? for each parameter: objects of stored values. */
+  /** All rows of an SQL statement, with ? for each parameter: objects of stored values, by the columns' names. */
   async sql<T = Record<string, Value>>(text: string, parameters: unknown[] = [], options: Options = {}): Promise<T[]> {
-    const stored = parameters.map(parameter);
+    const stored = parameters.map(sqlParameter);
     return this.run(true, options.signal, async (c) => {
       const rows: T[] = [];
       let names: string[] = [];
-      await queryRows(c, c.sql(text, stored), (found) => (names = found), (row) => {
+      await queryRows(c, c.sql(text, stored), (found) => (names = distinct(found)), (row) => {
         rows.push(Object.fromEntries(row.map((value, place) => [names[place], value])) as T);
       });
       return rows;
@@ -143,7 +143,7 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
 
   /** Runs an SQL statement whose rows are not wanted; gives the number of rows changed. */
   async execute(text: string, parameters: unknown[] = [], options: Options = {}): Promise<number> {
-    const stored = parameters.map(parameter);
+    const stored = parameters.map(sqlParameter);
     return this.run(true, options.signal, async (c) => {
       const id = c.put(Kind.execute, c.sql(text, stored));
       return Number(answer.count((await c.receive(id, Kind.count)).body));
@@ -170,7 +170,7 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
       for (const values of parameters) {
         if (failed) break;
         let size = 0;
-        const put = c.sql(text, values.map(parameter));
+        const put = c.sql(text, values.map(sqlParameter));
         const id = c.put(Kind.execute, (w) => {
           put(w);
           size = w.length;
@@ -186,14 +186,35 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
   }
 }
 
+/** The columns' names, of which an object has each once. */
+function distinct(names: string[]): string[] {
+  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  if (twice === undefined) return names;
+  throw new BobakError("Misuse", `two columns are named '${twice}', and a row has one of them: give them names by AS`);
+}
+
+/** What is not there is no NULL: a misspelt field would be one. */
+function sqlParameter(value: unknown, place: number): Stored {
+  if (value === undefined) throw new BobakError("Misuse", `parameter ${place + 1} is undefined; NULL is null`);
+  return parameter(value);
+}
+
 /** Reads all rows of a query as they come; SQL tells its columns' names first. */
 export async function queryRows(
   c: Connection, source: (w: Writer) => void, names: ((names: string[]) => void) | undefined, each: (row: Stored[]) => void,
 ): Promise<void> {
   const id = c.put(Kind.query, (w) => source(w.u32(credit).bool(names !== undefined)));
-  if (names) names(answer.columns((await c.receive(id, Kind.columns)).body).columns.map((column) => column.name));
   let taken = 0;
   let failed: unknown;
+  if (names) {
+    const found = answer.columns((await c.receive(id, Kind.columns)).body).columns.map((column) => column.name);
+    try {
+      names(found);
+    } catch (error) {
+      failed = error;
+      c.send(Kind.cancel, false, id, undefined);
+    }
+  }
   for (let more = true; more;) {
     const frame = await c.receive(id, Kind.rows).catch((error) => {
       throw failed ?? error;

@@ -59,9 +59,15 @@ function doorOf(scheme: string, rest: string, take: (name: string) => string | u
   }
   const database = take("db") ?? "";
   if (scheme === "bobak+unix" && rest) return [{ path: decode(rest) }, database];
-  const program = rest.split(/\s+/).filter(Boolean).map(decode);
+  const program = rest.split(/\s+/).filter(Boolean).map(decodeWord);
   if (scheme === "bobak+stdio" && program.length) return [{ program }, database];
   throw config("no door to a server; there are: bobak://HOST:PORT/DATABASE, bobak+unix:PATH, bobak+stdio:PROGRAM ARGUMENTS");
+}
+
+/** Refuses quotes: there is no shell, and what it would take for one word would name another file here. */
+function decodeWord(word: string): string {
+  if (/^["']/.test(word)) throw config(`the word ${word} begins with a quote; write a space as %20, without quotes`);
+  return decode(word);
 }
 
 function decode(text: string): string {

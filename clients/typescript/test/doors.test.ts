@@ -156,7 +156,8 @@ test("who is not known, and what is no URL", () => inFolder(async (folder) => {
   for (const rest of ["/", "/main?token=0123456789abcdeF", "/main?user=a&password=b"]) await assert.rejects(connect(base + rest), fails("Denied"));
   await assert.rejects(connect(`${base}/other?token=${token}`), fails("Config"));
   await server.kill();
-  for (const url of ["app.db", "bobak:", "bobak+unix:", "bobak+stdio: ", "bobak://h?tls=x", "bobak://h?user=x", "bobak://h?x=1"]) {
+  for (const url of ["app.db", "bobak:", "bobak+unix:", "bobak+stdio: ", "bobak://h?tls=x", "bobak://h?user=x", "bobak://h?x=1",
+    'bobak+stdio:true "app.db"', "bobak+stdio:'true' x"]) {
     await assert.rejects(connect(url), fails("Config"));
   }
   for (const url of ["bobak+unix:/nowhere/at/all", "bobak+stdio:/nowhere/at/all", "bobak+stdio:true", "bobak://127.0.0.1:1/"]) {

@@ -51,6 +51,13 @@ behindEachDoor("values at the edges", async (whole) => {
   for await (const one of kept.where()) seen.push(one);
   assert.deepEqual(seen, edges);
   assert.deepEqual(await db.sql("SELECT id FROM edge WHERE text IS NULL OR blob IS NULL"), [{ id: 6n }]);
+  // An object has each name once, and what is not there is no NULL.
+  await assert.rejects(db.sql("SELECT 1 a, 2 a"), fails("Misuse"));
+  await assert.rejects(db.sql("SELECT 1 a, edge.id AS a FROM edge, json_each('[1, 2, 3]')"), fails("Misuse"));
+  await assert.rejects(db.sql("SELECT ? AS a", [undefined]), fails("Misuse"));
+  await assert.rejects(db.execute("UPDATE edge SET text = ?", [undefined]), fails("Misuse"));
+  await assert.rejects(db.executeMany("UPDATE edge SET text = ?", [["a"], [undefined]]), fails("Misuse"));
+  assert.deepEqual(await db.sql("SELECT ? AS a, 2 AS b", [null]), [{ a: null, b: 2n }]);
   for (const wrong of [least - 1n, most + 1n]) {
     await assert.rejects(kept.upsert({ id: 6n, number: wrong }), fails("OutOfRange"));
     await assert.rejects(kept.upsert({ id: 6n, money: new Money(wrong) }), fails("OutOfRange"));

@@ -72,7 +72,8 @@ impl Db {
     /// | `bobak+unix:/path/to/socket?db=name` | the same over a Unix socket |
     /// | `bobak+stdio:PROGRAM ARGUMENTS` | the same through the pipes of a program that is started |
     ///
-    /// Settings follow as `?name=value&…`; a `%` or `?` in a path is written `%25`, `%3F`. For
+    /// Settings follow as `?name=value&…`; a `%` or `?` in a path is written `%25`, `%3F`, a space in a
+    /// program's word `%20`: no shell reads it, and a word that begins with a quote is refused. For
     /// SQLite: `synchronous=full|normal|off`, `journal=wal|delete|truncate|persist|memory|off`,
     /// `locking=normal|exclusive`, `page_size`, `cache_size`, `mmap_size` and `max_value` in bytes,
     /// `busy_timeout` in milliseconds, `readers`, `mode=rwc|rw|ro`, `recover=on|off` (with

@@ -337,6 +337,11 @@ mod tests {
             ("memory:?colour=red", "unknown setting 'colour'"),
             ("memory:?format", "'format' is not name=value"),
             ("memory:?format=json&format=json", "'format' is there twice"),
+            #[cfg(feature = "remote")]
+            (
+                "bobak+stdio:bobak serve \"app.db\" --stdio",
+                "begins with a quote; write a space as %20",
+            ),
             ("memory:%zz", "a % without two hexadecimal digits"),
             ("memory:?busy_timeout=soon", "busy_timeout is a whole number, not 'soon'"),
         ] {

@@ -50,13 +50,24 @@ pub(super) fn unix(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn
 
 /// `bobak+stdio:PROGRAM ARGUMENTS`: words are parted by blanks, and decoded each by itself.
 pub(super) fn stdio(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
-    let words = place.split_ascii_whitespace().map(decode).collect::<Result<Vec<_>>>()?;
+    let words = place.split_ascii_whitespace().map(decode_word).collect::<Result<Vec<_>>>()?;
     let mut words = words.into_iter();
     let Some(program) = words.next() else {
         let message = "no program; write bobak+stdio:bobak serve --stdio app.db";
         return Err(config(message));
     };
     Ok(Arc::new(builder(settings, None)?.open_program(program, words)?))
+}
+
+/// Refuses quotes: there is no shell, and what it would take for one word would name another file
+/// here.
+fn decode_word(word: &str) -> Result<String> {
+    if word.starts_with(['"', '\'']) {
+        let message =
+            format!("the word {word} begins with a quote; write a space as %20, without quotes");
+        return Err(config(message));
+    }
+    decode(word)
 }
 
 /// A setting taken out of the others.

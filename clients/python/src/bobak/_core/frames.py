@@ -38,8 +38,7 @@ def arrow_of(
     arrow = _module("pyarrow")
     columns = _columns(len(names), rows)
     arrays = [
-        arrow.array(_plain(kind, values), type=_arrow_type(arrow, kind))
-        for kind, values in zip(kinds, columns)
+        _array(arrow, name, kind, values) for name, kind, values in zip(names, kinds, columns)
     ]
     return arrow.Table.from_arrays(arrays, names=list(names))
 
@@ -57,6 +56,14 @@ def pandas_of(
     frame = pandas.DataFrame(series)
     frame.columns = list(names)
     return frame
+
+
+def _array(arrow: Any, name: str, kind: Type | None, values: Sequence[Any]) -> Any:
+    try:
+        return arrow.array(_plain(kind, values), type=_arrow_type(arrow, kind))
+    except (arrow.ArrowException, OverflowError) as error:
+        message = f"the values are of no one type of pyarrow: {error}"
+        raise Error(ErrorKind.MISMATCH, message, column=name) from error
 
 
 def rows_of(frame: Any) -> Iterator[dict[str, Any]]:

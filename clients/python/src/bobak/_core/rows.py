@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from .._errors import Error, ErrorKind
+
 if TYPE_CHECKING:
     import pandas
     import pyarrow
@@ -20,7 +22,11 @@ class Rows(Sequence[T]):
         self._rows = rows
 
     def dicts(self) -> list[dict[str, Any]]:
-        """Each row as a dict."""
+        """Each row as a dict; two columns of one name are refused with ``MISUSE``."""
+        for name in self.columns:
+            if self.columns.count(name) > 1:
+                message = f"two columns are named '{name}', and a dict has one: name them by AS"
+                raise Error(ErrorKind.MISUSE, message)
         return [dict(zip(self.columns, row)) for row in self._rows]  # type: ignore[call-overload]
 
     def to_arrow(self) -> pyarrow.Table:

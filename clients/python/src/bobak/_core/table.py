@@ -240,7 +240,12 @@ def parameters(values: Sequence[Any]) -> list[Stored]:
 def into_records(cls: Any, names: list[str]) -> Callable[[list[Row]], list[Any]]:
     """What makes records of the rows of SQL, by the names of their columns."""
     shape = shape_of(cls)
-    places = {name.lower(): place for place, name in enumerate(names)}
+    lowered = [name.lower() for name in names]
+    places = {name: place for place, name in enumerate(lowered)}
+    for name in shape.columns:
+        if lowered.count(name.lower()) > 1:
+            message = f"the result has two columns '{name}' for {shape.name}: name them by AS"
+            raise Error(ErrorKind.SCHEMA, message)
     try:
         picks = [(places[name.lower()], kind) for name, kind in zip(shape.columns, shape.types)]
     except KeyError as error:

@@ -74,7 +74,7 @@ def parse(url: str) -> Target:
             raise _config("no socket; write bobak+unix:/PATH/TO/SOCKET")
         return _target(Unix(unquote(rest)), settings.pop("db", ""), settings)
     if scheme == "bobak+stdio" and colon:
-        words = tuple(unquote(word) for word in rest.split())
+        words = tuple(_word(word) for word in rest.split())
         if not words:
             raise _config("no program; write bobak+stdio:bobak serve --stdio app.db")
         return _target(Program(words), settings.pop("db", ""), settings)
@@ -82,6 +82,13 @@ def parse(url: str) -> Target:
         f"'{scheme}' is no door to a server; there are: bobak://HOST:PORT/DATABASE, "
         "bobak+unix:PATH, bobak+stdio:PROGRAM ARGUMENTS"
     )
+
+
+def _word(word: str) -> str:
+    # There is no shell: what it would take for one word would name another file here.
+    if word.startswith(('"', "'")):
+        raise _config(f"the word {word} begins with a quote; write a space as %20, without quotes")
+    return unquote(word)
 
 
 def _tcp(rest: str, settings: dict[str, str]) -> Target:
