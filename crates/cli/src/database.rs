@@ -178,17 +178,27 @@ pub fn tables(db: &Db, wanted: &[String]) -> Result<Vec<TableSchema>> {
     Ok(tables)
 }
 
-/// Has tables tracked from now on that are not yet; all where none is named.
+/// Has tables tracked from now on that are not yet, or no longer are since SQL made them anew; all where none is named.
 ///
 /// # Errors
 /// A name that no table has; a table that can't be tracked.
 pub fn track(db: &Db, wanted: &[String], screen: &Screen) -> Result<()> {
     let tracked = db.tracked_tables()?;
+    let mut names = Vec::new();
     for table in tables(db, wanted)? {
-        if !tracked.iter().any(|name| name.eq_ignore_ascii_case(table.name())) {
+        if !db.is_tracked(table.name())? {
             db.track_table(table.name(), TrackOptions::new())?;
-            screen.note(format_args!("{} is tracked from now on", table.name()));
+            names.push(table.name().to_owned());
         }
+    }
+    if !names.is_empty() {
+        // The memory engine keeps a file only then.
+        db.flush()?;
+    }
+    for name in names {
+        let was = tracked.iter().any(|other| other.eq_ignore_ascii_case(&name));
+        let again = if was { " again" } else { "" };
+        screen.note(format_args!("{name} is tracked{again} from now on"));
     }
     Ok(())
 }

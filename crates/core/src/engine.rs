@@ -314,6 +314,15 @@ pub trait Session: Send {
     /// `Corrupt`, `Io`.
     fn tables(&self) -> Result<Vec<TableSchema>>;
 
+    /// The triggers of the tables, the feed's own included, in no order; `None` where the engine has
+    /// no triggers, or can't tell: the default.
+    ///
+    /// # Errors
+    /// As [`tables`](Self::tables).
+    fn triggers(&self) -> Result<Option<Vec<crate::feed::Trigger>>> {
+        Ok(None)
+    }
+
     /// Changes the schema: all of the changes, or none; inside a transaction as part of it.
     ///
     /// # Errors

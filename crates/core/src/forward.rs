@@ -18,6 +18,12 @@ macro_rules! forward {
             self.$inner.tables()
         }
     };
+    (@ triggers $inner:tt $($first:ident)?) => {
+        fn triggers(&self) -> $crate::Result<Option<Vec<$crate::feed::Trigger>>> {
+            $(self.$first()?;)?
+            self.$inner.triggers()
+        }
+    };
     (@ alter $inner:tt $($first:ident)?) => {
         fn alter(&self, changes: &[$crate::SchemaChange]) -> $crate::Result<()> {
             $(self.$first()?;)?

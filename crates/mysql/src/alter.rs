@@ -95,7 +95,13 @@ fn log_statements(connection: &mut Connection, change: &SchemaChange) -> Result<
                 let error = Error::new(ErrorKind::Unsupported, message);
                 return Err(error.in_table(table.name()));
             }
-            bobak_sql::track(dialect, &table, log.as_ref(), *history)
+            let triggers = tables::triggers(connection)?;
+            let mut texts = Vec::new();
+            if log.is_some() && !feed::is_watched(&triggers, table.name()) {
+                texts = bobak_sql::note_gap(dialect, &table);
+            }
+            texts.extend(bobak_sql::track(dialect, &table, log.as_ref(), *history)?);
+            Ok(texts)
         }
         SchemaChange::AddColumn { table, .. } => match stored(table)? {
             (table, Some(log)) => bobak_sql::track(dialect, &table, Some(&log), false),

@@ -358,6 +358,12 @@ impl Session for MySqlSession<'_> {
         SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::MySql))
     }
 
+    fn triggers(&self) -> Result<Option<Vec<bobak_core::feed::Trigger>>> {
+        let triggers = self.run(Phase::Read, || true, tables::triggers)?;
+        // Who may not make triggers is shown none.
+        Ok((!triggers.is_empty()).then_some(triggers))
+    }
+
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         let mut state = self.state()?;
         if state.transaction.is_some() {

@@ -86,6 +86,16 @@ pub(crate) fn with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>>
     Ok(tables)
 }
 
+/// The triggers of the database's tables, those that this user may see.
+pub(crate) fn triggers(connection: &mut Connection) -> Result<Vec<bobak_core::feed::Trigger>> {
+    let rows = facts(connection, bobak_sql::list_triggers(connection.flavour.dialect))?;
+    let trigger = |row: Vec<String>| bobak_core::feed::Trigger {
+        table: part(&row, 0).to_owned(),
+        name: part(&row, 1).to_owned(),
+    };
+    Ok(rows.into_iter().map(trigger).collect())
+}
+
 /// Rows of texts: a number is its digits, NULL the empty text.
 fn facts(connection: &mut Connection, sql: &str) -> Result<Facts> {
     let text = |cell: &Cell| match cell {

@@ -92,7 +92,13 @@ fn log_statements(
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(table)?;
             check(&feed::log_schema(&table, *history)?)?;
-            bobak_sql::track(SQL, &table, log.as_ref(), *history)
+            let triggers = crate::catalog::triggers(state, connection)?;
+            let mut texts = Vec::new();
+            if log.is_some() && !feed::is_watched(&triggers, table.name()) {
+                texts = bobak_sql::note_gap(SQL, &table);
+            }
+            texts.extend(bobak_sql::track(SQL, &table, log.as_ref(), *history)?);
+            Ok(texts)
         }
         SchemaChange::AddColumn { table, .. } => match stored(table)? {
             (table, Some(log)) => bobak_sql::track(SQL, &table, Some(&log), false),

@@ -58,6 +58,20 @@ pub(crate) fn tables(
     Ok(tables)
 }
 
+/// The triggers of the schema's tables that are not switched off.
+pub(crate) fn triggers(
+    state: &mut State<'_>,
+    connection: &mut Connection,
+) -> Result<Vec<bobak_core::feed::Trigger>> {
+    let mut triggers = Vec::new();
+    let sql = bobak_sql::list_triggers(bobak_sql::Dialect::Postgres);
+    state.ask(connection, sql, &[], |row| {
+        let trigger = bobak_core::feed::Trigger { table: text(row, 0), name: text(row, 1) };
+        triggers.push(trigger);
+    })?;
+    Ok(triggers)
+}
+
 /// As [`tables`], with the change feed's.
 ///
 /// # Errors

@@ -107,6 +107,11 @@ impl Session for PgSession<'_> {
         SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::Postgres))
     }
 
+    fn triggers(&self) -> Result<Option<Vec<bobak_core::feed::Trigger>>> {
+        let mut state = self.state()?;
+        state.with(catalog::triggers).map(Some)
+    }
+
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         let mut state = self.state()?;
         // A cursor's own connection would make the change wait for itself.

@@ -54,6 +54,48 @@ pub fn track(
     Ok(texts)
 }
 
+/// What notes, before a table is tracked again whose triggers were gone, that nobody knows its changes up
+/// to now: who has read the feed up to an earlier one is told so when he goes on.
+#[must_use]
+pub fn note_gap(dialect: Dialect, table: &TableSchema) -> Vec<String> {
+    let name = |name: &str| quote(dialect, name);
+    let (feed, seq) = (name(FEED), name("seq"));
+    let (mut texts, number) = match dialect {
+        // The lock first, as who writes takes it.
+        Dialect::Postgres => (
+            vec![format!("SELECT pg_advisory_xact_lock({LOCK})")],
+            "nextval('bobak_feed_seq')".to_owned(),
+        ),
+        _ => (
+            vec![format!("UPDATE {feed} SET {seq} = {seq} + 1")],
+            format!("(SELECT {seq} FROM {feed})"),
+        ),
+    };
+    let mut note = Writer::new(dialect);
+    note.raw("UPDATE ").name(TRACKED).raw(" SET ").name("pruned").raw(" = ").raw(&number);
+    note.raw(" WHERE ").name("name").raw(" = ").literal(ValueRef::Text(table.name()));
+    texts.push(note.into_text());
+    texts
+}
+
+/// The statement that lists the triggers of the database's tables: each one's table, and its own name.
+#[must_use]
+pub const fn list_triggers(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Sqlite => "SELECT tbl_name, name FROM main.sqlite_master WHERE type = 'trigger'",
+        Dialect::Postgres => {
+            "SELECT c.relname::text, t.tgname::text FROM pg_trigger t \
+             JOIN pg_class c ON c.oid = t.tgrelid \
+             WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND c.relnamespace = \
+             (SELECT oid FROM pg_namespace WHERE nspname = current_schema())"
+        }
+        Dialect::MariaDb | Dialect::MySql => {
+            "SELECT EVENT_OBJECT_TABLE, TRIGGER_NAME FROM information_schema.TRIGGERS \
+             WHERE EVENT_OBJECT_SCHEMA = DATABASE()"
+        }
+    }
+}
+
 /// What ends it, the log included.
 #[must_use]
 pub fn untrack(dialect: Dialect, table: &TableSchema) -> Vec<String> {

@@ -38,7 +38,7 @@ pub use change::change;
 pub use comment::parse_comment;
 pub use declared::{Declared, declared_type, parse_declared};
 pub use dialect::{Dialect, quote};
-pub use feed::{track, untrack};
+pub use feed::{list_triggers, note_gap, track, untrack};
 pub use mysql::{FOLDED, folded};
 pub use mysql_schema::FOLDED_KEY;
 pub use remark::{Remark, parse_remark};

@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use bobak_core::{Result, SchemaChange, TableSchema, feed};
-use bobak_sql::{Dialect, add_column, add_index, create_table, untrack};
+use bobak_sql::{Dialect, add_column, add_index, create_table, note_gap, untrack};
 
 /// Makes the changes in the open transaction. After an error the caller undoes what was done.
 pub(crate) fn apply(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
@@ -27,6 +27,10 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
         }
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(connection, table)?;
+            let triggers = crate::tables::triggers(connection)?;
+            if log.is_some() && !feed::is_watched(&triggers, table.name()) {
+                run(connection, &table, &note_gap(Dialect::Sqlite, &table))?;
+            }
             track(connection, &table, log.as_ref(), *history)?;
             // Else a row that goes since another replaces it sets off nothing.
             connection.run_owned("PRAGMA recursive_triggers = on")

@@ -311,6 +311,10 @@ impl Session for SqliteSession<'_> {
         SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::Sqlite))
     }
 
+    fn triggers(&self) -> Result<Option<Vec<bobak_core::feed::Trigger>>> {
+        tables::triggers(self.connection(Wants::Read)?.get()).map(Some)
+    }
+
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.atomically(|connection| alter::apply(connection, changes))
     }

@@ -187,7 +187,7 @@ impl FaultySession<'_> {
 }
 
 impl Session for FaultySession<'_> {
-    bobak_core::forward!(inner after operation: tables, get, query, open, fetch);
+    bobak_core::forward!(inner after operation: tables, triggers, get, query, open, fetch);
     bobak_core::forward!(inner: close);
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {

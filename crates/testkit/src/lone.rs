@@ -57,7 +57,7 @@ impl LoneSession<'_> {
 }
 
 impl Session for LoneSession<'_> {
-    bobak_core::forward!(inner: tables, alter, change, batch, open, fetch, close, execute);
+    bobak_core::forward!(inner: tables, triggers, alter, change, batch, open, fetch, close, execute);
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         let done = self.inner.control(step);

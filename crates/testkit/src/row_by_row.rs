@@ -56,7 +56,7 @@ impl SlowSession<'_> {
 }
 
 impl Session for SlowSession<'_> {
-    bobak_core::forward!(inner: tables, alter, write, change, get, query, open, fetch, close, execute);
+    bobak_core::forward!(inner: tables, triggers, alter, write, change, get, query, open, fetch, close, execute);
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         let done = self.inner.control(step);

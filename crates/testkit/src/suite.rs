@@ -285,6 +285,7 @@ suite! { $
         callers_are_written_down,
         added_columns_are_written_down,
         the_feed_keeps_to_itself,
+        a_table_whose_triggers_are_gone_is_refused,
         sql_is_written_down,
         it_goes_on_after_reopening,
     }

@@ -169,6 +169,10 @@ impl Session for TrackingSession<'_> {
         self.0.tables()
     }
 
+    fn triggers(&self) -> Result<Option<Vec<feed::Trigger>>> {
+        self.0.triggers()
+    }
+
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         alter(changes, |changes| self.0.alter(changes))
     }

@@ -37,6 +37,9 @@ pub struct ArchiveSpan {
     pub last: Option<Timestamp>,
     /// How many files.
     pub files: usize,
+    /// How many bytes at the end are of a change that was not written whole: what a kill or a power
+    /// cut leaves, or somebody who writes just now.
+    pub unfinished: u64,
 }
 
 impl Folder {
@@ -133,7 +136,7 @@ impl Folder {
             if !each(&mut reader)? {
                 return Ok(());
             }
-            if number < last && reader.is_torn() {
+            if number < last && reader.unfinished() > 0 {
                 let message = "its end is missing, though others follow";
                 return Err(in_file(Error::new(ErrorKind::Corrupt, message), path));
             }
@@ -150,7 +153,8 @@ impl Folder {
 
     /// See [`Archive::check`](crate::Archive::check).
     pub fn check(&self) -> Result<ArchiveSpan> {
-        let mut span = ArchiveSpan { from: 0, to: 0, changes: 0, last: None, files: 0 };
+        let mut span =
+            ArchiveSpan { from: 0, to: 0, changes: 0, last: None, files: 0, unfinished: 0 };
         let mut at = None;
         self.each(|reader| {
             if span.files == 0 {
@@ -165,7 +169,7 @@ impl Folder {
                     }
                 }
             }
-            span.to = reader.place;
+            (span.to, span.unfinished) = (reader.place, reader.unfinished());
             Ok(true)
         })?;
         span.last = at.map(|at| Timestamp::from_value(ValueRef::Int(at))).transpose()?;

@@ -120,6 +120,24 @@ pub(super) fn read_frame(head: &[u8; FRAME]) -> (usize, u32) {
     (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]))
 }
 
+/// Whether bytes begin with a whole frame that may stand behind a place.
+pub(super) fn is_frame(bytes: &[u8], place: u64) -> bool {
+    let Some((head, rest)) = bytes.split_first_chunk::<FRAME>() else { return false };
+    let (length, sum) = read_frame(head);
+    let Some(content) = rest.get(..length) else { return false };
+    // It is asked of each byte of a file's rest: what is no frame is to be told without a sum.
+    let first = || EncodedRow::check(split_first(content)?.0.as_bytes());
+    let begins = |row: EncodedRow<'_>| matches!(integer(&row, 0), Ok(TABLE | PAGE));
+    if !first().is_ok_and(begins) || crc32fast::hash(content) != sum {
+        return false;
+    }
+    match read(content) {
+        Ok(Frame::Table(_)) => true,
+        Ok(Frame::Page { next, .. }) => next > place,
+        Err(_) => false,
+    }
+}
+
 /// Reads a frame's content, whose checksum is right.
 ///
 /// # Errors

@@ -2,10 +2,11 @@
 //! to the last, or to a moment in time.
 //!
 //! `frame` is the form of a file, `segment` one file and `folder` all of them; `replay` makes the
-//! changes again. `docs/changes.md` is the contract, and describes the files byte by byte.
+//! changes again, while `quiet` keeps still what would act on them. `docs/changes.md` is the contract, and describes the files byte by byte.
 
 mod folder;
 mod frame;
+mod quiet;
 mod replay;
 mod segment;
 
@@ -82,7 +83,8 @@ impl Archive {
     /// `Busy` where another writes to the folder; `Conflict` where it has changes that the database
     /// has not, since it is another or an older one; `NotFound` where changes that it lacks were
     /// taken out of the feed: take a backup, and begin another folder; `Corrupt` for a damaged
-    /// file; `Schema` where nothing is tracked; `Unsupported` for an encrypted database, since the
+    /// file; `Schema` where nothing is tracked, or a tracked table was made anew by SQL; `Misuse`
+    /// where the folder is a file; `Unsupported` for an encrypted database, since the
     /// folder is not encrypted: see [`open_plain`](Self::open_plain); `Io`, `Full`.
     pub fn open(db: &Db, folder: impl AsRef<Path>) -> Result<Self> {
         Self::of(db.main_engine()?, folder)
@@ -115,10 +117,11 @@ impl Archive {
     /// # Errors
     /// As [`open_plain`](Self::open_plain).
     pub fn of_plain(engine: Arc<dyn Engine>, folder: impl AsRef<Path>) -> Result<Self> {
+        refuse_file(folder.as_ref())?;
         let mut changes = Changes::of(engine).limit(PAGE);
         let (last, first) = (changes.last_id()?, changes.first_id()?);
         let folder = Folder::to_write(folder.as_ref())?;
-        let writer = match folder.last()? {
+        let mut writer = match folder.last()? {
             Some(segment) => Writer::append(&segment)?,
             None => Writer::create(&folder, first)?,
         };
@@ -137,6 +140,8 @@ impl Archive {
             );
             return Err(Error::new(ErrorKind::NotFound, message));
         }
+        // Not before it is known to be this database's.
+        writer.cut()?;
         Ok(Self { changes: changes.since(place), folder, writer, segment_bytes: SEGMENT_BYTES })
     }
 
@@ -158,7 +163,9 @@ impl Archive {
             self.writer = Writer::create(&self.folder, self.writer.place())?;
         }
         let from = self.writer.place();
-        let page: ChangePage = self.changes.clone().since(from).wait(wait)?;
+        let mut changes = self.changes.clone().since(from);
+        let page: ChangePage = changes.wait(wait)?;
+        self.changes = changes;
         if page.next > from {
             self.writer.write(&page)?;
         }
@@ -175,8 +182,17 @@ impl Archive {
     ///
     /// # Errors
     /// `Corrupt` for a damaged file, or one that is missing in between; `NotFound` for a folder
-    /// without files; `Io`.
+    /// without files; `Misuse` for a file; `Io`.
     pub fn check(folder: impl AsRef<Path>) -> Result<ArchiveSpan> {
+        refuse_file(folder.as_ref())?;
         Folder::to_read(folder.as_ref()).check()
     }
+}
+
+fn refuse_file(folder: &Path) -> Result<()> {
+    if folder.is_file() {
+        let message = format!("{} is a file: name a folder", folder.display());
+        return Err(Error::new(ErrorKind::Misuse, message));
+    }
+    Ok(())
 }

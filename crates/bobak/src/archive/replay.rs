@@ -4,8 +4,9 @@
 //! last state page by page; what the triggers write down meanwhile is replaced by what is in the
 //! folder: the history, with its times and names, is then as it was.
 
-use super::folder::Folder;
+use super::folder::{ArchiveSpan, Folder};
 use super::frame::{Frame, Logged, Table};
+use super::quiet::{self, ForeignKeys};
 use crate::Db;
 use crate::feed::Change;
 use crate::follow::{Pair, make, wholly};
@@ -25,7 +26,8 @@ pub enum Until {
     End,
     /// Up to this change, and with it.
     Change(u64),
-    /// Those that were made before this moment, or at it.
+    /// Those that were made before this moment, or at it. Changes have the time of their statement, not
+    /// of the commit: a moment, as a number, may lie inside a transaction, whose first part is then made.
     Moment(Timestamp),
 }
 
@@ -38,12 +40,15 @@ pub struct Replayed {
     pub place: u64,
     /// When the last of them was made; `None` where there was none.
     pub at: Option<Timestamp>,
+    /// Whether those were all that the folder has: none of them is of a later moment.
+    pub is_end: bool,
 }
 
 impl Db {
     /// Makes the changes of an [`Archive`](crate::Archive)'s folder again that the main engine, a
     /// restored backup, does not have yet: so that it is as it was at a later moment. Tables that
-    /// were not tracked stay as they are.
+    /// were not tracked stay as they are, and the database's own triggers keep still: what they wrote to
+    /// tracked tables is among the changes.
     ///
     /// The folder is read wholly before anything is changed. Changes are made a page at a time, each
     /// in a transaction: where it breaks off, the database is as it was at some moment before, and a
@@ -52,21 +57,32 @@ impl Db {
     /// # Errors
     /// `NotFound` where the folder begins after the backup, or is empty; `Corrupt` for a damaged
     /// file; `Schema` where a table was altered since the backup: restore a later one; `OutOfRange`
-    /// where the database is behind the moment already; `Unsupported` for an engine that can't: those
+    /// where the database is behind the moment already, or the folder ends before the number; `Unsupported` for an engine that can't: those
     /// on servers, and the memory engine where tables have foreign keys.
     pub fn replay(&self, folder: impl AsRef<Path>, until: Until) -> Result<Replayed> {
         let folder = Folder::to_read(folder.as_ref());
-        folder.check()?;
-        replay(&*self.main_engine()?, &folder, until)
+        let span = folder.check()?;
+        replay(&*self.main_engine()?, &folder, &span, until)
     }
 }
 
-/// Makes the changes of a folder again that was checked.
+/// Makes the changes of a folder again that was checked, and had this in it.
 ///
 /// # Errors
 /// As [`Db::replay`].
-pub(crate) fn replay(engine: &dyn Engine, folder: &Folder, until: Until) -> Result<Replayed> {
+pub(crate) fn replay(
+    engine: &dyn Engine,
+    folder: &Folder,
+    span: &ArchiveSpan,
+    until: Until,
+) -> Result<Replayed> {
     let mut replay = Replay::new(engine, until)?;
+    if let Until::Change(id) = until
+        && id > span.to.max(replay.place)
+    {
+        let message = format!("the folder ends with change {}, before {id}", span.to);
+        return Err(Error::new(ErrorKind::OutOfRange, message));
+    }
     let off = ForeignKeys::off(engine, &replay.logs)?;
     let done = folder.each(|reader| {
         let mut tables = HashMap::new();
@@ -83,6 +99,7 @@ pub(crate) fn replay(engine: &dyn Engine, folder: &Folder, until: Until) -> Resu
                 Frame::Table(table) => drop(tables.insert(table.number, table)),
                 Frame::Page { next, changes } => {
                     if !replay.page(&tables, &changes, next)? {
+                        replay.done.is_end = false;
                         return Ok(false);
                     }
                 }
@@ -130,7 +147,7 @@ impl<'e> Replay<'e> {
             return Err(Error::new(ErrorKind::OutOfRange, message));
         }
         let pairs = logs.iter().map(|log| Pair::same(&log.table)).collect::<Result<_>>()?;
-        let done = Replayed { changes: 0, place, at: None };
+        let done = Replayed { changes: 0, place, at: None, is_end: true };
         Ok(Self { engine, until, logs, pairs, place, done })
     }
 
@@ -166,7 +183,10 @@ impl<'e> Replay<'e> {
         if let Some(last) = changes.last() {
             let (logs, pairs) = (&self.logs, &self.pairs);
             wholly(self.engine, |session| {
+                let still = quiet::Triggers::drop(session, logs)?;
+                quiet::give_keys(session, pairs, &changes)?;
                 make(session, pairs, &changes)?;
+                still.create(session)?;
                 write_down(session, logs, self.place, &changes)?;
                 count(session, place, last.at.as_microsecond())
             })?;
@@ -226,40 +246,4 @@ fn count(session: &dyn Session, place: u64, at: i64) -> Result<()> {
 
 fn number(number: u64) -> Value<'static> {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
-/// Foreign keys, which would act a second time, out of the way.
-struct ForeignKeys(bool);
-
-impl ForeignKeys {
-    fn off(engine: &dyn Engine, logs: &[Log]) -> Result<Self> {
-        if engine.capabilities().sql {
-            engine.session()?.execute("PRAGMA foreign_keys = off", &[])?;
-            return Ok(Self(true));
-        }
-        let tables = engine.tables()?;
-        let tracked = |name: &str| logs.iter().any(|log| log.table.name() == name);
-        let refers = |table: &&bobak_core::TableSchema| {
-            table.columns().iter().any(|column| {
-                let to = column.reference.as_ref();
-                to.is_some_and(|to| tracked(table.name()) || tracked(&to.table))
-            })
-        };
-        match tables.iter().find(refers) {
-            None => Ok(Self(false)),
-            Some(table) => {
-                let message = "the memory engine takes no changes behind a backup where tracked \
-                               tables have foreign keys";
-                let error = Error::new(ErrorKind::Unsupported, message);
-                Err(error.in_table(table.name()))
-            }
-        }
-    }
-
-    fn on(self, engine: &dyn Engine) -> Result<()> {
-        match self.0 {
-            true => engine.session()?.execute("PRAGMA foreign_keys = on", &[]).map(|_| ()),
-            false => Ok(()),
-        }
-    }
 }

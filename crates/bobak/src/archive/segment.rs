@@ -1,7 +1,7 @@
 //! One file of changes: read frame by frame, and appended to.
 
 use super::folder::Folder;
-use super::frame::{self, FRAME, Frame, HEAD, Table, damaged, read_frame, read_head};
+use super::frame::{self, FRAME, Frame, HEAD, Table, damaged, is_frame, read_frame, read_head};
 use crate::feed::ChangePage;
 use bobak_core::durable::{sync_content, sync_file};
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
@@ -64,21 +64,15 @@ impl Reader {
         let mut head = [0; FRAME];
         self.file.read_exact(&mut head).map_err(|error| doing(&self.path, error))?;
         let (length, sum) = read_frame(&head);
-        let whole = (FRAME + length) as u64;
-        if left < whole {
-            return Ok(None);
-        }
-        self.content.resize(length, 0);
-        self.file.read_exact(&mut self.content).map_err(|error| doing(&self.path, error))?;
+        let whole = FRAME as u64 + length as u64;
         // No frame is empty: those are zeros.
-        if length == 0 || crc32fast::hash(&self.content) != sum {
-            // A file may have grown before its last bytes were written. Each frame was synced before
-            // the next, so behind an unfinished one there is none.
-            let damaged_before = self.is_frame_next(left - whole);
-            return match damaged_before.map_err(|error| doing(&self.path, error))? {
-                true => Err(in_file(damaged("a checksum is wrong"), &self.path)),
-                false => Ok(None),
-            };
+        let is_whole = length > 0 && left >= whole && {
+            self.content.resize(length, 0);
+            self.file.read_exact(&mut self.content).map_err(|error| doing(&self.path, error))?;
+            crc32fast::hash(&self.content) == sum
+        };
+        if !is_whole {
+            return self.must_be_unfinished(sum).map(|()| None);
         }
         let frame = frame::read(&self.content).map_err(|error| in_file(error, &self.path))?;
         self.bytes += whole;
@@ -91,25 +85,32 @@ impl Reader {
         Ok(Some(frame))
     }
 
-    /// Whether the next bytes, of so many that are left, are a whole frame.
-    fn is_frame_next(&mut self, left: u64) -> std::io::Result<bool> {
-        if left < FRAME as u64 {
-            return Ok(false);
+    /// Refuses a rest of the file that no writer leaves behind who was broken off. It begins with the
+    /// head of a frame that is not whole, with this checksum.
+    ///
+    /// A file may have grown before its last bytes were written; but each frame was synced before the
+    /// next, so behind an unfinished one there is none. No checksum covers a length, so a wrong one may
+    /// point anywhere: the next frame is looked for at each byte.
+    fn must_be_unfinished(&mut self, sum: u32) -> Result<()> {
+        let place = self.bytes + FRAME as u64;
+        let mut rest = Vec::new();
+        let read = self.file.seek(SeekFrom::Start(place)).and_then(|_| {
+            let left = self.length.saturating_sub(place);
+            self.file.by_ref().take(left).read_to_end(&mut rest)
+        });
+        read.map_err(|error| Error::io(&format!("read {}", self.path.display()), error))?;
+        let is_last = !rest.is_empty() && crc32fast::hash(&rest) == sum;
+        let follows = |at| rest.get(at..).is_some_and(|rest| is_frame(rest, self.place));
+        if is_last || (0..rest.len()).any(follows) {
+            let message = format!("at byte {}, a length or a checksum is wrong", self.bytes);
+            return Err(in_file(damaged(&message), &self.path));
         }
-        let mut head = [0; FRAME];
-        self.file.read_exact(&mut head)?;
-        let (length, sum) = read_frame(&head);
-        if length == 0 || left < (FRAME + length) as u64 {
-            return Ok(false);
-        }
-        let mut content = vec![0; length];
-        self.file.read_exact(&mut content)?;
-        Ok(crc32fast::hash(&content) == sum)
+        Ok(())
     }
 
-    /// Whether something unfinished stands behind what was read.
-    pub const fn is_torn(&self) -> bool {
-        self.bytes < self.length
+    /// How many bytes stand behind what was read: something unfinished.
+    pub const fn unfinished(&self) -> u64 {
+        self.length.saturating_sub(self.bytes)
     }
 }
 
@@ -128,6 +129,8 @@ pub(super) struct Writer {
     place: u64,
     tables: HashMap<String, Known>,
     out: Vec<u8>,
+    /// Whether something unfinished may stand at its end.
+    is_torn: bool,
 }
 
 /// A table that the file has named.
@@ -138,7 +141,7 @@ struct Known {
 }
 
 impl Writer {
-    /// Goes on at the end of a file, after what is whole in it.
+    /// Goes on at the end of a file, after what is whole in it; the file is not changed yet.
     pub fn append(path: &Path) -> Result<Self> {
         let doing = |error| Error::io(&format!("write {}", path.display()), error);
         let mut tables = HashMap::new();
@@ -146,18 +149,28 @@ impl Writer {
             let message = "it has no head: remove it, nothing is in it";
             return Err(in_file(damaged(message), path));
         };
+        check_name(&reader)?;
         while let Some(frame) = reader.next()? {
             if let Frame::Table(Table { number, name, columns }) = frame {
                 tables.insert(name, Known { number, columns });
             }
         }
         let mut file = OpenOptions::new().write(true).open(path).map_err(doing)?;
-        if reader.is_torn() {
-            file.set_len(reader.bytes).and_then(|()| sync_file(&file, path)).map_err(doing)?;
-        }
         file.seek(SeekFrom::Start(reader.bytes)).map_err(doing)?;
         let (path, bytes, place) = (path.to_owned(), reader.bytes, reader.place);
-        Ok(Self { path, file, bytes, place, tables, out: Vec::new() })
+        let is_torn = reader.unfinished() > 0;
+        Ok(Self { path, file, bytes, place, tables, out: Vec::new(), is_torn })
+    }
+
+    /// Cuts off what is unfinished at the end. To be called before anything is written.
+    pub fn cut(&mut self) -> Result<()> {
+        if self.is_torn {
+            let cut =
+                self.file.set_len(self.bytes).and_then(|()| sync_file(&self.file, &self.path));
+            cut.map_err(|error| Error::io(&format!("write {}", self.path.display()), error))?;
+            self.is_torn = false;
+        }
+        Ok(())
     }
 
     /// Begins a file.
@@ -168,7 +181,7 @@ impl Writer {
         file.write_all(&frame::head(from)).and_then(|()| sync_file(&file, &path)).map_err(doing)?;
         folder.sync()?;
         let (tables, out) = (HashMap::new(), Vec::new());
-        Ok(Self { path, file, bytes: HEAD as u64, place: from, tables, out })
+        Ok(Self { path, file, bytes: HEAD as u64, place: from, tables, out, is_torn: false })
     }
 
     /// The place behind what was written.

@@ -66,15 +66,13 @@ impl Db {
         refuse_existing(place, options.overwrite)?;
         let changes =
             options.changes.as_ref().map(|(folder, until)| (Folder::to_read(folder), *until));
-        if let Some((folder, _)) = &changes {
-            folder.check()?;
-        }
+        let span = changes.as_ref().map(|(folder, _)| folder.check()).transpose()?;
         let aside = Aside::one_of_many(place)?;
         let mut report = unpack(backup, aside.path(), Some(&target))?;
         fits(backup, Kind::of(aside.path())?, &target)?;
-        if let Some((folder, until)) = &changes {
+        if let (Some((folder, until)), Some(span)) = (&changes, &span) {
             let engine = target.open_aside(aside.path())?;
-            report.replayed = Some(replay(&*engine, folder, *until)?);
+            report.replayed = Some(replay(&*engine, folder, span, *until)?);
             engine.flush()?;
         }
         match target {

@@ -2,7 +2,7 @@
 
 use super::{Change, ChangeKind};
 use crate::Table;
-use bobak_core::feed::Log;
+use bobak_core::feed::{Log, must_be_watched};
 use bobak_core::{Key, Record, Result, Timestamp, Value};
 use std::sync::Arc;
 
@@ -80,7 +80,10 @@ impl<T: Record> Table<'_, T> {
     fn changes_of(&self, key: &[Value<'_>]) -> Result<Vec<Change>> {
         let log = Log::of(Arc::clone(&self.access.schema))?;
         let condition = log.of_row(key);
-        let listed = self.access.handle.with(|session| log.list(session, condition, None));
+        let listed = self.access.handle.with(|session| {
+            let changes = log.list(session, condition, None)?;
+            must_be_watched(session, [&*log.table]).map(|()| changes)
+        });
         listed.map_err(|error| self.access.name(error))
     }
 }

@@ -1,7 +1,7 @@
 //! Which tables are tracked.
 
 use crate::Db;
-use bobak_core::feed::tracked;
+use bobak_core::feed::{is_tracked, tracked};
 use bobak_core::{Engine, Result, SchemaChange, TableSchema};
 use std::sync::Arc;
 
@@ -38,7 +38,9 @@ pub(crate) struct Wanted {
 
 impl Db {
     /// Tracks a table of the main engine from now on. Where it is tracked already its log is made to
-    /// fit it again: after SQL that added a column. See [`feed`](crate::feed).
+    /// fit it again: after SQL that added a column. Where SQL dropped the table and made it anew, its
+    /// changes since then are not known: who has read the feed up to there gets `NotFound` when he goes
+    /// on. See [`feed`](crate::feed).
     ///
     /// # Errors
     /// `Schema` where it is not there; `Unsupported` where the engine can't promise to see every
@@ -49,6 +51,15 @@ impl Db {
         let table = Arc::new(crate::db::find_stored(engine.tables()?, name)?);
         let history = options.history;
         engine.alter(&[SchemaChange::Track { table, history }])
+    }
+
+    /// Whether a table of the main engine is tracked, and its changes are written down as it is now:
+    /// not after SQL that dropped it and made it anew, or added a column.
+    ///
+    /// # Errors
+    /// `Schema` where a tracked table is not there; those of the engine.
+    pub fn is_tracked(&self, name: &str) -> Result<bool> {
+        is_tracked(&*self.main_engine()?.session()?, name)
     }
 
     /// Tracks a table of the main engine no longer; what was written down of it is lost.
@@ -85,8 +96,7 @@ pub(crate) fn track_missing(engine: &dyn Engine, wanted: &[&Wanted]) -> Result<V
 }
 
 fn track(engine: &dyn Engine, table: &Arc<TableSchema>, options: TrackOptions) -> Result<bool> {
-    let known = tracked(&*engine.session()?)?;
-    if known.iter().any(|tracked| tracked.name.eq_ignore_ascii_case(table.name())) {
+    if is_tracked(&*engine.session()?, table.name())? {
         return Ok(false);
     }
     let (table, history) = (Arc::clone(table), options.history);

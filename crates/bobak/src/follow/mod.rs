@@ -28,7 +28,7 @@ const PAGE: usize = 1_000;
 /// then it makes one change after the other, and notes in the target, in the same transaction, how
 /// far it is. So it goes on where it stopped, however it did.
 ///
-/// The target's tables have no foreign keys, which would act a second time. Nobody else may write
+/// The target's tables have no foreign keys and no triggers, which would act a second time. Nobody else may write
 /// to them.
 ///
 /// ```
@@ -75,7 +75,7 @@ impl Follower {
     ///
     /// # Errors
     /// `Schema` where a table is not tracked, or has other columns in the target; `Unsupported`
-    /// where it has foreign keys there; `Config` for other tables than before; those of both
+    /// where it has foreign keys or triggers there; `Config` for other tables than before; those of both
     /// engines.
     pub fn new(source: &Db, target: &Db, tables: &[&str]) -> Result<Self> {
         let (from, to) = (source.main_engine()?, target.main_engine()?);
@@ -205,7 +205,9 @@ impl Follower {
             return Err(Error::new(ErrorKind::Schema, message));
         }
         let there = self.to.tables()?;
-        self.pairs = Pair::all(logs.into_iter().map(|log| log.table), &self.names, &there)?;
+        let triggers = self.to.session()?.triggers()?.unwrap_or_default();
+        let tables = logs.into_iter().map(|log| log.table);
+        self.pairs = Pair::all(tables, &self.names, &there, &triggers)?;
         Ok(())
     }
 }

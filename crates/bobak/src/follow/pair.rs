@@ -3,6 +3,7 @@
 use crate::CopyProgress;
 use crate::copy::{self, Columns};
 use crate::db::find_stored;
+use bobak_core::feed::{Trigger, is_own_trigger};
 use bobak_core::{
     Change, Engine, Error, ErrorKind, Result, SchemaChange, Select, Source, TableSchema,
     TableSchemaBuilder,
@@ -25,6 +26,7 @@ impl Pair {
         tracked: impl Iterator<Item = Arc<TableSchema>>,
         names: &[String],
         there: &[TableSchema],
+        triggers: &[Trigger],
     ) -> Result<Vec<Self>> {
         let tracked: Vec<_> = tracked.collect();
         let is = |table: &Arc<TableSchema>, name: &String| table.name().eq_ignore_ascii_case(name);
@@ -35,10 +37,10 @@ impl Pair {
         let wanted =
             |table: &Arc<TableSchema>| names.is_empty() || names.iter().any(|name| is(table, name));
         let tables = tracked.into_iter().filter(wanted);
-        tables.map(|source| Self::new(source, there)).collect()
+        tables.map(|source| Self::new(source, there, triggers)).collect()
     }
 
-    fn new(source: Arc<TableSchema>, there: &[TableSchema]) -> Result<Self> {
+    fn new(source: Arc<TableSchema>, there: &[TableSchema], triggers: &[Trigger]) -> Result<Self> {
         let found = there.iter().find(|table| table.name().eq_ignore_ascii_case(source.name()));
         let target = match found {
             Some(found) => Arc::new(found.clone()),
@@ -50,6 +52,17 @@ impl Pair {
                            let the follower make its tables";
             let error = Error::new(ErrorKind::Unsupported, message);
             return Err(name(error.in_column(column.name.clone())));
+        }
+        let of_target = |trigger: &&Trigger| {
+            trigger.table.eq_ignore_ascii_case(target.name()) && !is_own_trigger(&trigger.name)
+        };
+        if let Some(trigger) = triggers.iter().find(of_target) {
+            let message = format!(
+                "the target's table has the trigger '{}', which would act a second time: drop it, \
+                 or let the follower make its tables",
+                trigger.name
+            );
+            return Err(name(Error::new(ErrorKind::Unsupported, message)));
         }
         let columns = Columns::new(&source, &target).map_err(name)?;
         Ok(Self { target, there: found.is_some(), columns, source })

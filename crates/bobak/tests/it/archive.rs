@@ -58,7 +58,7 @@ fn names(url: &str) -> Vec<String> {
     Db::open(url).unwrap().sql("SELECT name FROM person ORDER BY id", ()).unwrap()
 }
 
-fn ship(archive: &mut Archive) {
+pub fn ship(archive: &mut Archive) {
     while archive.step(Duration::ZERO).unwrap().changes > 0 {}
 }
 
@@ -261,7 +261,7 @@ fn what_a_kill_or_a_full_disk_leaves_is_cut_off() {
     assert_eq!(Archive::check(&folder).unwrap().to, archive.place());
 }
 
-fn last_file(folder: &Path) -> PathBuf {
+pub fn last_file(folder: &Path) -> PathBuf {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     files.filter(|file| file.extension().is_some_and(|end| end == "changes")).max().unwrap()
 }

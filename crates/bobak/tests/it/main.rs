@@ -5,6 +5,7 @@
 #[cfg(feature = "async")]
 mod aio;
 mod archive; // changes behind a backup
+mod archive_damage; // and what is wrong with them
 mod backup;
 mod bad_input;
 mod batches;
@@ -29,6 +30,8 @@ mod processes;
 mod queries;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod reach; // tables of servers, of memory and of files in one SQL
+mod rebuilt; // tracked tables that SQL makes anew
+mod replay; // what acts by itself, where changes are made again
 mod retries;
 mod schema;
 #[cfg(feature = "postgres")]

@@ -64,8 +64,14 @@ impl ArchiveChanges {
         if let Some(folder) = &self.check {
             let span = Archive::check(folder)?;
             let last = span.last.map(|at| format!(", the last made at {at}")).unwrap_or_default();
+            let unfinished = match span.unfinished {
+                0 => String::new(),
+                bytes => format!("; {bytes} unfinished bytes at the end"),
+            };
             let (changes, from, to) = (span.changes, span.from, span.to);
-            screen.note(format_args!("sound: {changes} changes, behind {from} up to {to}{last}"));
+            screen.note(format_args!(
+                "sound: {changes} changes, behind {from} up to {to}{last}{unfinished}"
+            ));
             return Ok(());
         }
         let (Some(url), Some(folder)) = (&self.database, &self.folder) else {
@@ -84,7 +90,7 @@ impl ArchiveChanges {
             false => Archive::open(&db, folder),
         };
         let mut archive = opened.map_err(|error| match error.kind() {
-            ErrorKind::Schema => {
+            ErrorKind::Schema if db.tracked_tables().is_ok_and(|tables| tables.is_empty()) => {
                 Error::failed("no table is tracked: --track TABLE has one tracked from now on")
             }
             _ => error.into(),

@@ -58,6 +58,9 @@ impl Follow {
         if self.from == self.to {
             return Err(Error::usage("both databases are the same"));
         }
+        if self.table.iter().any(String::is_empty) {
+            return Err(Error::usage("a name in --table is empty"));
+        }
         let from = if self.track {
             let from = database::open(&self.from)?;
             database::track(&from, &self.table, screen)?;

@@ -82,6 +82,12 @@ impl Restore {
             let when = made.at.map(|at| format!(", made at {at}")).unwrap_or_default();
             let (changes, place) = (made.changes, made.place);
             screen.note(format_args!("made {changes} changes again, up to {place}{when}"));
+            if let (Some(Until::Moment(moment)), true) = (self.until, made.is_end)
+                && made.at.is_none_or(|at| at < moment)
+            {
+                let end = format!("with change {place}{when}");
+                screen.note(format_args!("the folder ends before {moment}, {end}"));
+            }
         }
         Ok(())
     }

@@ -114,7 +114,8 @@ impl Shipment {
                 }
                 Ok(Some(archive))
             }
-            Err(error) if error.kind() == ErrorKind::Schema => {
+            // One that has a table names what is wrong with it.
+            Err(error) if error.kind() == ErrorKind::Schema && error.table().is_none() => {
                 self.note("no table is tracked: changes are shipped once one is");
                 Ok(None)
             }

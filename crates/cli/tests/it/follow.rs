@@ -64,6 +64,18 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
     program.ok(&[&restore[..], &["--overwrite"]].concat());
     assert!(!count("sqlite:restored.db").contains("16"));
     program.fails(2, "no moment like", &[&restore[..], &["--until", "noon"]].concat());
+    program.fails(
+        1,
+        "ends with change 32",
+        &[&restore[..], &["--overwrite", "--until", "33"]].concat(),
+    );
+    let late = ["--overwrite", "--until", "2999-01-01T00:00:00Z"];
+    let run = program.run(&[&restore[..], &late].concat());
+    assert!(run.code == 0, "{}", run.err);
+    let said = "the folder ends before 2999-01-01T00:00:00Z, with change 32, made at ";
+    assert!(run.err.contains(said), "{}", run.err);
+    let file = ["archive", "sqlite:app.db", "backup.db", "--once"];
+    program.fails(1, "backup.db is a file: name a folder", &file);
     let nowhere = ["restore", "backup.db", "sqlite:x.db", "--changes", "nowhere"];
     program.fails(1, "nowhere", &nowhere);
     // What can't be reached leaves what is there.
@@ -75,4 +87,37 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
     program.fails(1, "of a later moment", &[&over[..], &moment].concat());
     let there = program.ok(&["export", "sqlite:app.db", "--table", "airlines"]);
     assert!(there.contains("XX") && there.lines().count() == 2, "{there}");
+}
+
+#[test]
+fn tracking_lasts_and_is_made_good() {
+    let program = Program::new();
+    let file = data("airlines.csv");
+    for database in ["memory:app.bobak", "sqlite:app.db"] {
+        let import = ["import", &file, "--table", "airlines", "--to", database, "--key", "carrier"];
+        program.ok(&import);
+        let folder = format!("{}.changes", &database[..6]);
+        let archive = ["archive", database, &folder, "--once"];
+        let run = program.run(&[&archive[..], &["--track", "airlines"]].concat());
+        assert!(run.err.contains("airlines is tracked from now on"), "{}", run.err);
+        let run = program.run(&archive);
+        assert!(run.code == 0 && run.err.contains("goes on behind change 0"), "{}", run.err);
+    }
+    for text in [
+        "CREATE TABLE other AS SELECT * FROM airlines",
+        "DROP TABLE airlines",
+        "CREATE TABLE airlines (carrier TEXT PRIMARY KEY, name TEXT)",
+        "INSERT INTO airlines SELECT * FROM other",
+    ] {
+        program.ok(&["query", "sqlite:app.db", text]);
+    }
+    program.fails(1, "rack it again", &["archive", "sqlite:app.db", "sqlite.changes", "--once"]);
+    let archive = ["archive", "sqlite:app.db", "new", "--once", "--track", "airlines"];
+    let run = program.run(&archive);
+    assert!(run.err.contains("airlines is tracked again from now on"), "{}", run.err);
+    program.ok(&["query", "sqlite:app.db", "DELETE FROM airlines"]);
+    let run = program.run(&archive[..4]);
+    assert!(run.code == 0 && run.err.contains("16 changes"), "{}", run.err);
+    let follow = ["follow", "sqlite:app.db", "sqlite:to.db", "--once", "--table", "airlines,,x"];
+    program.fails(2, "a name in --table is empty", &follow);
 }

@@ -14,6 +14,8 @@ const PAGE: usize = 1_000;
 const NAP: Duration = Duration::from_millis(2);
 const LONGEST_NAP: Duration = Duration::from_millis(25);
 const FAR: u32 = 10;
+/// How often tables are looked at anew: whether they are as they were, and their changes still written down.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// Changes of tracked tables, in the order of their commits: a page at a time, from any number on, of
 /// all tables or of some; and those that are still to come.
@@ -26,6 +28,8 @@ pub struct Changes {
     tables: Vec<String>,
     /// The logs of all tracked tables, and of those that are wanted.
     logs: Option<(Vec<Log>, Vec<Log>)>,
+    /// When those were found.
+    looked: Option<Instant>,
 }
 
 /// Some changes, and where to go on.
@@ -42,7 +46,7 @@ impl Changes {
     /// The changes of an engine's tracked tables, from the first on.
     #[must_use]
     pub fn of(engine: Arc<dyn Engine>) -> Self {
-        Self { engine, since: 0, limit: PAGE, tables: Vec::new(), logs: None }
+        Self { engine, since: 0, limit: PAGE, tables: Vec::new(), logs: None, looked: None }
     }
 
     /// Only changes with numbers above this one. Default: 0, from the beginning.
@@ -159,6 +163,9 @@ impl Changes {
     }
 
     fn logs(&mut self) -> Result<&(Vec<Log>, Vec<Log>)> {
+        if self.looked.is_some_and(|looked| looked.elapsed() > LOOK) {
+            self.logs = None;
+        }
         if self.logs.is_none() {
             let all = read::logs(&*self.engine)?;
             if all.is_empty() {
@@ -176,6 +183,7 @@ impl Changes {
                 true => all.clone(),
                 false => self.tables.iter().map(find).collect::<Result<_>>()?,
             };
+            self.looked = Some(Instant::now());
             return Ok(self.logs.insert((all, wanted)));
         }
         self.logs.as_ref().ok_or_else(|| Error::new(ErrorKind::Schema, "no table is tracked"))

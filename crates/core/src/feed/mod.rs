@@ -13,11 +13,16 @@ mod change;
 mod changes;
 mod named;
 mod read;
+mod trigger;
 
 pub use change::{Change, ChangeKind};
 pub use changes::{ChangePage, Changes, ChangesIter};
 pub use named::Named;
-pub use read::{Log, Tracked, compare_number, last_id, logs, logs_in, page, tracked};
+pub use read::{
+    Log, Tracked, compare_number, is_tracked, last_id, logs, logs_in, must_be_watched, page,
+    tracked,
+};
+pub use trigger::{Trigger, is_own_trigger, is_watched};
 
 use crate::{ColumnSchema, Error, ErrorKind, Result, Role, TableSchema, Type};
 use std::sync::{Arc, OnceLock};

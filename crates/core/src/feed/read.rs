@@ -5,7 +5,7 @@
 //! reads of different logs then fit together though they are not of the same moment.
 
 use super::change::{Change, integer};
-use super::{AT, SEQ, log_schema, new_place, old_place, tracked_schema};
+use super::{AT, SEQ, is_watched, log_schema, new_place, old_place, tracked_schema};
 use crate::{
     Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, Row, Select, Session, Source,
     TableSchema, Timestamp, Value, ValueRef,
@@ -166,10 +166,35 @@ pub fn tracked(session: &dyn Session) -> Result<Vec<Tracked>> {
     }
 }
 
+/// Whether a table is tracked, and its changes are written down as it is now: not where SQL dropped it
+/// and made it anew, or added a column.
+///
+/// # Errors
+/// Those of the engine; `Schema` where it is not there.
+pub fn is_tracked(session: &dyn Session, table: &str) -> Result<bool> {
+    let same = |name: &str| name.eq_ignore_ascii_case(table);
+    if !tracked(session)?.iter().any(|tracked| same(&tracked.name)) {
+        return Ok(false);
+    }
+    if session.triggers()?.is_some_and(|triggers| !is_watched(&triggers, table)) {
+        return Ok(false);
+    }
+    let found = session.tables()?.into_iter().find(|found| same(found.name()));
+    let found = found.ok_or_else(|| {
+        let message = "the table is not there: create it first";
+        Error::new(ErrorKind::Schema, message).in_table(table)
+    })?;
+    let none = compare_number(SEQ, Comparison::Less, 0);
+    match Log::of(Arc::new(found))?.list(session, none, Some(1)) {
+        Err(error) if error.kind() == ErrorKind::Schema => Ok(false),
+        listed => listed.map(|_| true),
+    }
+}
+
 /// The logs of all tracked tables, by their tables' names.
 ///
 /// # Errors
-/// Those of the engine.
+/// As [`logs_in`].
 pub fn logs(engine: &dyn Engine) -> Result<Vec<Log>> {
     logs_in(&*engine.session()?)
 }
@@ -177,7 +202,7 @@ pub fn logs(engine: &dyn Engine) -> Result<Vec<Log>> {
 /// As [`logs`], in a session.
 ///
 /// # Errors
-/// Those of the engine.
+/// `Schema` where nothing writes down the changes of a tracked table any more; those of the engine.
 pub fn logs_in(session: &dyn Session) -> Result<Vec<Log>> {
     let tracked = tracked(session)?;
     if tracked.is_empty() {
@@ -188,7 +213,27 @@ pub fn logs_in(session: &dyn Session) -> Result<Vec<Log>> {
     };
     let mut tables: Vec<_> = session.tables()?.into_iter().filter(is_tracked).collect();
     tables.sort_by(|a, b| a.name().cmp(b.name()));
+    must_be_watched(session, &tables)?;
     tables.into_iter().map(|table| Log::of(Arc::new(table))).collect()
+}
+
+/// Refuses a tracked table whose changes go unseen.
+///
+/// # Errors
+/// `Schema`; those of the engine.
+pub fn must_be_watched<'t>(
+    session: &dyn Session,
+    tables: impl IntoIterator<Item = &'t TableSchema>,
+) -> Result<()> {
+    let Some(triggers) = session.triggers()? else { return Ok(()) };
+    let mut tables = tables.into_iter();
+    let Some(table) = tables.find(|table| !is_watched(&triggers, table.name())) else {
+        return Ok(());
+    };
+    let message = "the table is tracked, but its triggers are gone, as where SQL drops a table and makes \
+                   it anew: changes since then were not written down. Track it again, and begin \
+                   followers and archives anew";
+    Err(Error::new(ErrorKind::Schema, message).in_table(table.name()))
 }
 
 /// The largest number of all, those taken out included.

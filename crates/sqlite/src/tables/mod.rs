@@ -9,7 +9,9 @@ mod index;
 mod text;
 
 use crate::connection::Connection;
+use bobak_core::feed::Trigger;
 use bobak_core::{ColumnSchema, ErrorKind, Result, TableSchema, Type, Value};
+use bobak_sql::{Dialect, list_triggers};
 use column::Column;
 
 /// The tables of the main database, but for virtual tables and their shadows, and views.
@@ -29,6 +31,16 @@ pub(crate) fn read_with_logs(connection: &mut Connection) -> Result<Vec<TableSch
     let tables = read_all(connection);
     connection.run("RELEASE bobak_tables")?;
     tables
+}
+
+/// The triggers of the main database.
+pub(crate) fn triggers(connection: &mut Connection) -> Result<Vec<Trigger>> {
+    let rows = connection.all_rows(list_triggers(Dialect::Sqlite), &[])?;
+    let trigger = |row: Vec<Value<'static>>| {
+        let mut row = row.into_iter();
+        Trigger { table: column::text(row.next()), name: column::text(row.next()) }
+    };
+    Ok(rows.into_iter().map(trigger).collect())
 }
 
 fn read_all(connection: &mut Connection) -> Result<Vec<TableSchema>> {

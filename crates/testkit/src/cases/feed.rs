@@ -5,8 +5,8 @@
 
 use super::{equal, ids};
 use crate::{
-    Check, Entry, Failure, Harness, NULL, Probe, Table, Values, create, fails_in, holds, row, same,
-    tables,
+    Check, Entry, Failure, Harness, NULL, Probe, Table, Values, create, fails, fails_in, holds,
+    row, same, tables,
 };
 use bobak_core::feed::{self, AT, LOG_HEAD, SEQ, VERB, WHO};
 use bobak_core::{
@@ -225,6 +225,39 @@ pub fn the_feed_keeps_to_itself(harness: &dyn Harness) -> Check {
     holds("once more", track(&probe, &person)?)?;
     probe.delete(&person, row![2])?;
     same("anew", verbs(&probe, &person)?, vec![3])
+}
+
+/// Where the triggers of a tracked table are gone, as where it is made anew by SQL, the feed says so;
+/// and once it is tracked again, that nobody knows what went unseen.
+pub fn a_table_whose_triggers_are_gone_is_refused(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    let store = harness.fresh()?;
+    let probe = Probe::with_tables(store.engine(), &[&person])?;
+    let session = &*probe.session;
+    if !track(&probe, &person)? {
+        return Ok(());
+    }
+    let Some(triggers) = session.triggers()? else { return Ok(()) };
+    same("they are the feed's", triggers.iter().all(|t| feed::is_own_trigger(&t.name)), true)?;
+    probe.insert(&person, row![1, "Ada", "a@x", 1])?;
+    let before = feed::last_id(session, &feed::logs_in(session)?)?;
+    let dropped = triggers.iter().find(|t| t.name != "bobak_lock" && t.name != "bobak_whole");
+    let name = dropped.map_or("", |trigger| trigger.name.as_str());
+    let on = if name == "bobak_log" { " ON person" } else { "" };
+    session.execute(&format!("DROP TRIGGER {name}{on}"), &[])?;
+    same("is tracked", feed::is_tracked(session, "person")?, false)?;
+    let logs = feed::logs_in(session).map(|logs| logs.len());
+    fails_in("without a trigger", logs, ErrorKind::Schema, "person")?;
+    holds("again", track(&probe, &person)?)?;
+    same("is tracked again", feed::is_tracked(session, "person")?, true)?;
+    let logs = feed::logs_in(session)?;
+    let page = |since: u64| feed::page(session, &logs, &logs, since, 10);
+    let old = page(before).map(|(changes, _)| changes.len());
+    fails("what went unseen", old, ErrorKind::NotFound)?;
+    let since = feed::last_id(session, &logs)?;
+    probe.insert(&person, row![2, "Bob", "b@x", 1])?;
+    probe.delete(&person, row![2])?;
+    same("from then on", page(since)?.0.len(), 2)
 }
 
 /// SQL that knows nothing of the feed is caught as well.

@@ -1,0 +1,102 @@
+//! What is no folder of changes, or is damaged where only its end could be unfinished.
+
+use crate::archive::{last_file, ship};
+use crate::engines::{Person, person};
+use bobak::feed::TrackOptions;
+use bobak::prelude::*;
+use bobak::{Archive, Until};
+use std::fs;
+use std::path::Path;
+
+fn source(folder: &Path) -> Db {
+    let url = format!("sqlite:{}", folder.join("app.db").display());
+    let db = Db::builder().track::<Person>(TrackOptions::new()).open(&url).unwrap();
+    db.create_missing_tables().unwrap();
+    db
+}
+
+/// The places of frames in a file.
+fn frames(bytes: &[u8]) -> Vec<usize> {
+    let (mut at, mut places) = (24, Vec::new());
+    while at < bytes.len() {
+        places.push(at);
+        at += 8 + u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    }
+    places
+}
+
+/// No checksum covers a length, and a wrong one points past what follows, or past the end.
+#[test]
+fn a_wrong_length_is_damage_and_cuts_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = source(folder.path());
+    let changes = folder.path().join("changes");
+    let mut archive = Archive::open(&db, &changes).unwrap();
+    for round in 0..4 {
+        for n in 0..3 {
+            db.table().unwrap().insert(&person(&format!("n{round}-{n}"), n)).unwrap();
+        }
+        ship(&mut archive);
+    }
+    drop(archive);
+    let file = last_file(&changes);
+    let bytes = fs::read(&file).unwrap();
+    let frames = frames(&bytes);
+    assert_eq!(frames.len(), 5, "the table, and four pages");
+    for place in frames {
+        for (byte, flip) in (0..4).flat_map(|byte| [(byte, 1), (byte, 0x80)]) {
+            let mut wrong = bytes.clone();
+            wrong[place + byte] ^= flip;
+            fs::write(&file, &wrong).unwrap();
+            let errors = [
+                Archive::check(&changes).unwrap_err(),
+                Archive::open(&db, &changes).unwrap_err(),
+                db.replay(&changes, Until::End).unwrap_err(),
+            ];
+            for error in errors {
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{place} + {byte}: {error}");
+            }
+            assert_eq!(fs::read(&file).unwrap(), wrong, "it is as it was");
+        }
+    }
+}
+
+#[test]
+fn an_unfinished_end_is_told_and_stays_until_all_is_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = source(folder.path());
+    let changes = folder.path().join("changes");
+    let mut archive = Archive::open(&db, &changes).unwrap();
+    for n in 0..2 {
+        db.table().unwrap().insert(&person(&format!("n{n}"), n)).unwrap();
+        ship(&mut archive);
+    }
+    drop(archive);
+    assert_eq!(Archive::check(&changes).unwrap().unfinished, 0);
+    let file = last_file(&changes);
+    let bytes = fs::read(&file).unwrap();
+    let torn = &bytes[..bytes.len() - 5];
+    fs::write(&file, torn).unwrap();
+    let last = frames(&bytes).pop().unwrap();
+    let span = Archive::check(&changes).unwrap();
+    assert_eq!((span.to, span.unfinished), (1, (torn.len() - last) as u64));
+    // An older state of the database: refused, and nothing is cut.
+    let empty = Db::builder().track::<Person>(TrackOptions::new()).open("sqlite::memory:").unwrap();
+    empty.create_missing_tables().unwrap();
+    let error = Archive::open(&empty, &changes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    assert_eq!(fs::read(&file).unwrap(), torn);
+    ship(&mut Archive::open(&db, &changes).unwrap());
+    assert_eq!(fs::read(&file).unwrap(), bytes);
+}
+
+#[test]
+fn a_file_is_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = source(folder.path());
+    let file = folder.path().join("app.db");
+    for error in [Archive::open(&db, &file).unwrap_err(), Archive::check(&file).unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::Misuse, "{error}");
+        assert!(error.message().contains("app.db is a file: name a folder"), "{error}");
+    }
+}

@@ -1,0 +1,101 @@
+//! Tables that SQL dropped and made anew, and triggers that are not Bobak's.
+
+use crate::archive::ship;
+use crate::engines::{Person, person};
+use bobak::feed::TrackOptions;
+use bobak::prelude::*;
+use bobak::{Archive, Follower};
+use std::time::Duration;
+
+/// SQLite's own recipe for a change that `ALTER TABLE` can't make; a column is added on the way.
+const REBUILD: [&str; 4] = [
+    "CREATE TABLE new_t (id INTEGER PRIMARY KEY, n TEXT, m INTEGER)",
+    "INSERT INTO new_t (id, n) SELECT id, n FROM t",
+    "DROP TABLE t",
+    "ALTER TABLE new_t RENAME TO t",
+];
+
+#[derive(Record, Debug, PartialEq)]
+#[record(table = "t")]
+struct T {
+    id: i64,
+    n: Option<String>,
+    m: Option<i64>,
+}
+
+#[test]
+fn a_table_that_is_made_anew_is_tracked_no_longer_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("app.db").display());
+    let db = Db::open(&url).unwrap();
+    let run = |text: &str| db.execute(text, ()).unwrap();
+    run("CREATE TABLE t (id INTEGER PRIMARY KEY, n TEXT)");
+    db.track_table("t", TrackOptions::new()).unwrap();
+    run("INSERT INTO t (n) VALUES ('one')");
+    let changes = folder.path().join("changes");
+    ship(&mut Archive::open(&db, &changes).unwrap());
+    let target = Db::open("memory:").unwrap();
+    let mut follower = Follower::new(&db, &target, &[]).unwrap();
+    follower.begin(|_| {}).unwrap();
+    assert!(db.is_tracked("t").unwrap());
+    for text in REBUILD {
+        run(text);
+    }
+    run("INSERT INTO t (n, m) VALUES ('unseen', 1)");
+    assert!(!db.is_tracked("t").unwrap());
+    let errors = [
+        Archive::open(&db, &changes).unwrap_err(),
+        follower.step(Duration::ZERO).unwrap_err(),
+        Follower::new(&db, &target, &[]).unwrap_err(),
+        db.changes().unwrap().page().unwrap_err(),
+        db.table::<T>().unwrap().history(1).unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!((error.kind(), error.table()), (ErrorKind::Schema, Some("t")), "{error}");
+        assert!(error.message().contains("rack it again"), "{error}");
+    }
+    // The builder does as well.
+    drop(db);
+    let db = Db::builder().track::<T>(TrackOptions::new()).open(&url).unwrap();
+    db.create_missing_tables().unwrap();
+    assert!(db.is_tracked("t").unwrap());
+    db.execute("INSERT INTO t (n, m) VALUES ('seen', 2)", ()).unwrap();
+    // Who has read up to before does not know what went unseen.
+    assert!(Follower::new(&db, &target, &[]).and_then(|mut f| f.step(Duration::ZERO)).is_err());
+    let error = Archive::open(&db, &changes).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    let error = db.changes().unwrap().since(1).page().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    let page = db.changes().unwrap().since(2).page().unwrap();
+    let seen = page.changes[0].after_as::<T>().unwrap().unwrap();
+    assert_eq!((page.changes.len(), seen.m), (1, Some(2)));
+    let history = db.table::<T>().unwrap().history(1).unwrap();
+    assert_eq!(history[0].after.as_ref().unwrap().n.as_deref(), Some("one"));
+    // One that begins anew has everything.
+    let target = Db::open("memory:").unwrap();
+    let mut again = Follower::new(&db, &target, &[]).unwrap();
+    again.begin(|_| {}).unwrap();
+    assert_eq!(again.check().unwrap().tables[0].rows, 3);
+}
+
+#[test]
+fn a_target_with_triggers_is_refused() {
+    let source =
+        Db::builder().track::<Person>(TrackOptions::new()).open("sqlite::memory:").unwrap();
+    source.create_missing_tables().unwrap();
+    let target =
+        Db::builder().track::<Person>(TrackOptions::new()).open("sqlite::memory:").unwrap();
+    target.create_missing_tables().unwrap();
+    target.execute("CREATE TABLE log (id INTEGER PRIMARY KEY, w TEXT)", ()).unwrap();
+    let trigger = "CREATE TRIGGER noise AFTER INSERT ON person \
+                   BEGIN INSERT INTO log (w) VALUES (new.name); END";
+    target.execute(trigger, ()).unwrap();
+    let error = Follower::new(&source, &target, &[]).unwrap_err();
+    assert_eq!((error.kind(), error.table()), (ErrorKind::Unsupported, Some("person")), "{error}");
+    assert!(error.message().contains("'noise'"), "{error}");
+    // Those that track the target itself write down what it is given.
+    target.execute("DROP TRIGGER noise", ()).unwrap();
+    source.table().unwrap().insert(&person("ada", 1)).unwrap();
+    Follower::new(&source, &target, &[]).unwrap().begin(|_| {}).unwrap();
+    assert_eq!(target.changes().unwrap().iter().count(), 1);
+}

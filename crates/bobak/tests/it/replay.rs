@@ -1,0 +1,94 @@
+//! What acts on rows by itself, and what is beyond a folder, where changes are made again.
+
+use crate::archive::ship;
+use bobak::feed::TrackOptions;
+use bobak::prelude::*;
+use bobak::{Archive, BackupOptions, RestoreOptions, Until};
+use std::path::Path;
+
+/// A database of this SQL, with these tables tracked, its backup, and a folder with what `live` does then.
+fn restored(folder: &Path, schema: &[&str], tracked: &[&str], live: &[&str]) -> (Db, Db) {
+    let url = |name: &str| format!("sqlite:{}", folder.join(name).display());
+    let db = Db::open(&url("app.db")).unwrap();
+    let run = |text: &&str| assert!(db.execute(text, ()).is_ok(), "{text}");
+    schema.iter().for_each(run);
+    tracked.iter().for_each(|name| db.track_table(name, TrackOptions::new()).unwrap());
+    let mut archive = Archive::open(&db, folder.join("changes")).unwrap();
+    db.backup(folder.join("backup.db"), &BackupOptions::new(), |_| Ok(())).unwrap();
+    live.iter().for_each(run);
+    ship(&mut archive);
+    let options = RestoreOptions::new().changes(folder.join("changes"), Until::End);
+    Db::restore(folder.join("backup.db"), &url("restored.db"), &options).unwrap();
+    let again = Db::open(&url("restored.db")).unwrap();
+    (db, again)
+}
+
+const TRIGGERS: [&str; 5] = [
+    "CREATE TABLE a (id INTEGER PRIMARY KEY, n TEXT)",
+    "CREATE TABLE log (id INTEGER PRIMARY KEY, w TEXT)",
+    "INSERT INTO a VALUES (1, 'old')",
+    "CREATE TRIGGER \"in \"\"a\" AFTER INSERT ON a BEGIN INSERT INTO log (w) VALUES ('in ' || new.n); END",
+    "CREATE TRIGGER IF NOT EXISTS main.up BEFORE UPDATE ON a BEGIN INSERT INTO log (w) VALUES ('up'); END",
+];
+
+#[test]
+fn triggers_keep_still_while_changes_are_made_again() {
+    let live = ["UPDATE a SET n = 'changed' WHERE id = 1", "INSERT INTO a VALUES (2, 'new')"];
+    let log = |db: &Db| db.sql::<String>("SELECT w FROM log ORDER BY id", ()).unwrap();
+    let triggers = |db: &Db| -> Vec<String> {
+        db.sql("SELECT sql FROM sqlite_master WHERE type = 'trigger' ORDER BY sql", ()).unwrap()
+    };
+    for (tracked, expected) in [(&["a", "log"][..], &["up", "in new"][..]), (&["a"], &[])] {
+        let folder = tempfile::tempdir().unwrap();
+        let (db, again) = restored(folder.path(), &TRIGGERS, tracked, &live);
+        assert_eq!(log(&db), ["up", "in new"]);
+        // What is not tracked stays as it is in the backup.
+        assert_eq!(log(&again), expected);
+        assert_eq!(triggers(&again), triggers(&db));
+        let count = |db: &Db| db.changes().unwrap().iter().count();
+        assert_eq!(count(&again), count(&db));
+        // They act again from then on.
+        again.execute("INSERT INTO a VALUES (3, 'later')", ()).unwrap();
+        assert_eq!(log(&again).last().map(String::as_str), Some("in later"));
+    }
+}
+
+#[test]
+fn no_key_is_given_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = ["CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, n TEXT UNIQUE)"];
+    let live = [
+        "INSERT INTO t (n) VALUES ('one'), ('two'), ('three')",
+        "DELETE FROM t WHERE id > 1",
+        "UPDATE t SET n = 'three'",
+    ];
+    let (db, again) = restored(folder.path(), &schema, &["t"], &live);
+    for db in [&db, &again] {
+        let rows: Vec<(i64, String)> = db.sql("SELECT id, n FROM t", ()).unwrap();
+        assert_eq!(rows, [(1, "three".to_owned())]);
+        db.execute("INSERT INTO t (n) VALUES ('next')", ()).unwrap();
+        assert_eq!(db.sql::<i64>("SELECT max(id) FROM t", ()).unwrap(), [4]);
+    }
+}
+
+#[test]
+fn a_number_beyond_the_folder_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = ["CREATE TABLE t (id INTEGER PRIMARY KEY, n TEXT)"];
+    let live = ["INSERT INTO t (n) VALUES ('one'), ('two')"];
+    let (_db, _again) = restored(folder.path(), &schema, &["t"], &live);
+    let url = format!("sqlite:{}", folder.path().join("beyond.db").display());
+    let restore = |until: Until| {
+        let options =
+            RestoreOptions::new().overwrite(true).changes(folder.path().join("changes"), until);
+        Db::restore(folder.path().join("backup.db"), &url, &options)
+    };
+    let error = restore(Until::Change(3)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+    assert!(error.message().contains("ends with change 2"), "{error}");
+    assert!(!folder.path().join("beyond.db").exists());
+    let made = |until| restore(until).unwrap().replayed.unwrap();
+    assert!(made(Until::Change(2)).is_end && made(Until::End).is_end);
+    assert!(!made(Until::Change(1)).is_end);
+    assert!(made(Until::Moment(Timestamp::now())).is_end);
+}
