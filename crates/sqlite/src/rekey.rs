@@ -27,7 +27,8 @@ pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) ->
         .fitting(|settings| take_over(&settings).map(|holder| (settings, holder)))?;
     let mut holder = Connection::boxed(holder, true);
     let before = count_rows(&mut holder).map_err(|error| open::name_file(error, &old))?;
-    let page_size = copy(&mut holder, &aside, new.as_ref())?;
+    let page_size =
+        copy(&mut holder, &aside, new.as_ref()).map_err(|error| name_place(error, &path))?;
     let written = Settings { key: new, page_size: Some(page_size), ..target };
     let after = check_file(aside.path(), &written, false)?;
     if after.tables != before {
@@ -35,6 +36,12 @@ pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) ->
         return Err(Error::new(ErrorKind::Corrupt, message));
     }
     put_over(aside, holder)
+}
+
+/// The error, with the file that is written: what is beside it means nothing to anybody.
+fn name_place(error: Error, path: &Path) -> Error {
+    let message = format!("could not write {} anew: {}", path.display(), error.message());
+    Error::new(error.kind(), message).with_source(error)
 }
 
 /// Writes the whole database to a new file; gives its page size.
@@ -62,6 +69,9 @@ fn fill(holder: &mut Connection, new: Option<&Key>) -> Result<u32> {
     // Nothing of it is worth a journal: it is whole, or thrown away.
     holder.db.exec("PRAGMA bobak_new.journal_mode = off").map_err(failed)?;
     holder.db.exec("PRAGMA bobak_new.synchronous = full").map_err(failed)?;
+    // Before there is a table, or never.
+    let vacuum = holder.first_integer("PRAGMA main.auto_vacuum")?;
+    holder.run_owned(&format!("PRAGMA bobak_new.auto_vacuum = {vacuum}"))?;
     holder.db.exec("SELECT sqlcipher_export('bobak_new')").map_err(failed)?;
     for name in ["user_version", "application_id"] {
         let value = holder.first_integer(&format!("PRAGMA main.{name}"))?;

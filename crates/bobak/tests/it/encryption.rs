@@ -210,10 +210,14 @@ fn keys_in_urls_are_named_and_not_shown() {
 fn files_get_other_keys() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
-    let engine = Sqlite::open(&path).unwrap();
+    let plain = Sqlite::builder().journal_mode(bobak::engine::sqlite::JournalMode::Delete);
+    let engine = plain.open(&path).unwrap();
     let db = Db::builder().record::<Secret>().open_engine(engine).unwrap();
+    db.execute("PRAGMA auto_vacuum = 2", ()).unwrap();
     fill(&db, 500);
     db.execute("PRAGMA user_version = 77", ()).unwrap();
+    let vacuum = |db: &Db| db.sql::<i64>("PRAGMA auto_vacuum", ()).unwrap();
+    assert_eq!(vacuum(&db), [2]);
     let busy = Sqlite::builder().busy_timeout(std::time::Duration::from_millis(50));
     assert_eq!(busy.change_key(&path, Some(&old())).unwrap_err().kind(), ErrorKind::Busy);
     drop(db);
@@ -221,6 +225,7 @@ fn files_get_other_keys() {
     is_nowhere(MARKER, folder.path());
     let db = open(&path, old()).unwrap();
     assert_eq!((count(&db), db.sql::<i64>("PRAGMA user_version", ()).unwrap()), (500, vec![77]));
+    assert_eq!(vacuum(&db), [2]);
     drop(db);
     Sqlite::builder().key(old()).change_key(&path, Some(&new())).unwrap();
     assert_eq!(open(&path, old()).err().unwrap().kind(), ErrorKind::Denied);
