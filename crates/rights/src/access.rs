@@ -15,6 +15,8 @@ use std::time::{Duration, Instant, SystemTime};
 const SHORTEST_TOKEN: usize = 16;
 /// How often a file is looked at, at most.
 const LOOK: Duration = Duration::from_secs(1);
+/// The stamp of a file that is not there.
+const GONE: (SystemTime, u64) = (SystemTime::UNIX_EPOCH, 0);
 
 /// All who may come in, and what they may do. Cheap to clone: clones are the same.
 #[derive(Clone, Default)]
@@ -65,7 +67,7 @@ impl Access {
     }
 
     /// Users, tokens and roles from a file, which is read again when it has changed: within a
-    /// second of the next request, or by [`reload`](Access::reload).
+    /// second, at the next request, or by itself where somebody [watches](Access::watch).
     ///
     /// # Errors
     /// `Config`, `Io`.
@@ -104,6 +106,24 @@ impl Access {
     /// Is told, in a line, when the file has changed, or can't be read any more.
     pub fn log(&self, log: impl Fn(&str) + Send + Sync + 'static) {
         *self.0.log.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(log));
+    }
+
+    /// Looks at the file every second from now on, whether anybody comes or not, so that a mistake
+    /// in it is logged while who made it still sits there. It ends with the last clone of this.
+    ///
+    /// # Errors
+    /// `Io` where there can be no thread.
+    pub fn watch(&self) -> Result<()> {
+        let shared = Arc::downgrade(&self.0);
+        let watch = move || {
+            while let Some(shared) = shared.upgrade() {
+                shared.look();
+                drop(shared);
+                std::thread::sleep(LOOK);
+            }
+        };
+        let thread = std::thread::Builder::new().name("rights".to_owned()).spawn(watch);
+        thread.map(drop).map_err(|error| Error::io("watch the access file", error))
     }
 
     /// Reads the file again. Where that fails all stays as it was.
@@ -234,8 +254,10 @@ impl Shared {
         let Some(file) = &mut *file else { return Ok(()) };
         let shown = file.path.display();
         let io = |error| Error::io(&format!("read {shown}"), error);
-        let found = fs::metadata(&file.path).map_err(io)?;
-        let stamp = found.modified().ok().map(|time| (time, found.len()));
+        let stamp = match fs::metadata(&file.path) {
+            Ok(found) => found.modified().ok().map(|time| (time, found.len())),
+            Err(_) => Some(GONE),
+        };
         if !always && stamp == file.stamp {
             return Ok(());
         }

@@ -158,7 +158,11 @@ impl Serve {
 
     fn access(&self) -> Result<Access> {
         let access = match &self.access_file {
-            Some(path) => Access::from_file(path)?,
+            Some(path) => {
+                let access = Access::from_file(path)?;
+                access.watch()?;
+                access
+            }
             None => Access::new(),
         };
         for token in lines(self.token_file.as_deref())? {

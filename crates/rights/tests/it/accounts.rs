@@ -118,6 +118,29 @@ fn the_file_is_read_again() {
 }
 
 #[test]
+fn a_mistake_is_logged_before_anybody_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("access.txt");
+    fs::write(&file, "role r\nread on orders\n").unwrap();
+    let access = Access::from_file(&file).unwrap();
+    let (sender, told) = std::sync::mpsc::channel();
+    access.log(move |line| drop(sender.send(line.to_owned())));
+    access.watch().unwrap();
+    // At one blow: half a file is another.
+    let new = folder.path().join("new.txt");
+    fs::write(&new, "role r\nread, nonsense on orders\n").unwrap();
+    fs::rename(&new, &file).unwrap();
+    let line = told.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert!(line.contains("the rights stay as they were") && line.contains("'nonsense'"), "{line}");
+    // Once, and once again where the file is gone.
+    fs::remove_file(&file).unwrap();
+    let line = told.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert!(line.contains("access.txt"), "{line}");
+    let again = told.recv_timeout(Duration::from_millis(2_500));
+    assert!(again.is_err(), "{again:?}");
+}
+
+#[test]
 fn who_has_another_secret_by_now_is_refused() {
     let shop = Shop::new(Arc::new(Memory::new()));
     let folder = tempfile::tempdir().unwrap();
