@@ -16,7 +16,7 @@ pub(crate) use {folder::Folder, replay::replay};
 
 use crate::Db;
 use crate::feed::{ChangePage, Changes};
-use bobak_core::{Engine, Error, ErrorKind, Result};
+use bobak_core::{Engine, Error, ErrorKind, Result, feed};
 use segment::Writer;
 use std::path::Path;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ impl Archive {
     /// As [`open_plain`](Self::open_plain).
     pub fn of_plain(engine: Arc<dyn Engine>, folder: impl AsRef<Path>) -> Result<Self> {
         refuse_file(folder.as_ref())?;
-        let mut changes = Changes::of(engine).limit(PAGE);
+        let mut changes = Changes::of(Arc::clone(&engine)).limit(PAGE);
         let (last, first) = (changes.last_id()?, changes.first_id()?);
         let folder = Folder::to_write(folder.as_ref())?;
         let mut writer = match folder.last()? {
@@ -140,6 +140,7 @@ impl Archive {
             );
             return Err(Error::new(ErrorKind::NotFound, message));
         }
+        must_be_same(&*engine, place, writer.last())?;
         // Not before it is known to be this database's.
         writer.cut()?;
         Ok(Self { changes: changes.since(place), folder, writer, segment_bytes: SEGMENT_BYTES })
@@ -187,6 +188,23 @@ impl Archive {
         refuse_file(folder.as_ref())?;
         Folder::to_read(folder.as_ref()).check()
     }
+}
+
+/// Refuses a database whose change with the number of the folder's last one is another, or that has
+/// changes before the folder's place which the folder has not.
+fn must_be_same(engine: &dyn Engine, place: u64, last: Option<(u64, i64)>) -> Result<()> {
+    let Some((number, at)) = last else { return Ok(()) };
+    let found = feed::last_up_to(&*engine.session()?, &feed::logs(engine)?, place)?;
+    // Of a table that is tracked no longer it may be gone, and so may old ones.
+    let is_same = found.is_none_or(|found| found.0 < number || found == (number, at));
+    if is_same {
+        return Ok(());
+    }
+    let message = format!(
+        "the folder's change {number} is another than the database's: it is another database, or a \
+         backup was restored over it; begin another folder, with a new backup"
+    );
+    Err(Error::new(ErrorKind::Conflict, message))
 }
 
 fn refuse_file(folder: &Path) -> Result<()> {

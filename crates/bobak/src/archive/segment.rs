@@ -1,7 +1,9 @@
 //! One file of changes: read frame by frame, and appended to.
 
 use super::folder::Folder;
-use super::frame::{self, FRAME, Frame, HEAD, Table, damaged, is_frame, read_frame, read_head};
+use super::frame::{
+    self, FRAME, Frame, HEAD, Logged, Table, damaged, is_frame, read_frame, read_head,
+};
 use crate::feed::ChangePage;
 use bobak_core::durable::{sync_content, sync_file};
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
@@ -131,6 +133,8 @@ pub(super) struct Writer {
     out: Vec<u8>,
     /// Whether something unfinished may stand at its end.
     is_torn: bool,
+    /// The number and the time of its last change.
+    last: Option<(u64, i64)>,
 }
 
 /// A table that the file has named.
@@ -150,16 +154,25 @@ impl Writer {
             return Err(in_file(damaged(message), path));
         };
         check_name(&reader)?;
+        let mut last = None;
         while let Some(frame) = reader.next()? {
-            if let Frame::Table(Table { number, name, columns }) = frame {
-                tables.insert(name, Known { number, columns });
+            match frame {
+                Frame::Table(Table { number, name, columns }) => {
+                    tables.insert(name, Known { number, columns });
+                }
+                Frame::Page { changes, .. } => {
+                    if let Some(change) = changes.last() {
+                        let change = Logged::of(*change)?;
+                        last = Some((change.id, change.at));
+                    }
+                }
             }
         }
         let mut file = OpenOptions::new().write(true).open(path).map_err(doing)?;
         file.seek(SeekFrom::Start(reader.bytes)).map_err(doing)?;
         let (path, bytes, place) = (path.to_owned(), reader.bytes, reader.place);
         let is_torn = reader.unfinished() > 0;
-        Ok(Self { path, file, bytes, place, tables, out: Vec::new(), is_torn })
+        Ok(Self { path, file, bytes, place, tables, out: Vec::new(), is_torn, last })
     }
 
     /// Cuts off what is unfinished at the end. To be called before anything is written.
@@ -181,12 +194,26 @@ impl Writer {
         file.write_all(&frame::head(from)).and_then(|()| sync_file(&file, &path)).map_err(doing)?;
         folder.sync()?;
         let (tables, out) = (HashMap::new(), Vec::new());
-        Ok(Self { path, file, bytes: HEAD as u64, place: from, tables, out, is_torn: false })
+        Ok(Self {
+            path,
+            file,
+            bytes: HEAD as u64,
+            place: from,
+            tables,
+            out,
+            is_torn: false,
+            last: None,
+        })
     }
 
     /// The place behind what was written.
     pub const fn place(&self) -> u64 {
         self.place
+    }
+
+    /// The number of the last change that was found in the file, and its time in microseconds.
+    pub const fn last(&self) -> Option<(u64, i64)> {
+        self.last
     }
 
     /// How large the file is.

@@ -30,7 +30,7 @@ pub(super) fn apply(
     to: &dyn Engine,
     pairs: &[Pair],
     page: &ChangePage,
-    filled: bool,
+    filled: Option<Option<i64>>,
 ) -> Result<()> {
     wholly(to, |session| {
         make(session, pairs, &page.changes)?;

@@ -1,7 +1,7 @@
 //! Whether a follower has what its source has.
 
 use super::pair::Pair;
-use super::{Follower, PAGE};
+use super::{Follower, PAGE, last_made};
 use crate::copy::{sum_row, walk};
 use crate::feed::ChangePage;
 use bobak_core::{Control, Error, ErrorKind, Result, Select, Session, feed};
@@ -56,7 +56,9 @@ impl Follower {
             if next == place {
                 break;
             }
-            super::apply::apply(&*self.to, &self.pairs, &ChangePage { changes, next }, true)?;
+            let page = ChangePage { changes, next };
+            self.made = last_made(&page).or(self.made);
+            super::apply::apply(&*self.to, &self.pairs, &page, Some(self.made))?;
             (place, self.place) = (next, Some(next));
         }
         let target = self.to.session()?;

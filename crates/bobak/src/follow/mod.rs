@@ -9,7 +9,7 @@ mod place;
 
 pub use check::{CheckedTable, FollowCheck};
 
-use crate::feed::Changes;
+use crate::feed::{ChangePage, Changes};
 use crate::{CopyProgress, Db};
 pub(crate) use apply::{make, wholly};
 use bobak_core::{Engine, Error, ErrorKind, Result, feed};
@@ -58,6 +58,8 @@ pub struct Follower {
     pairs: Vec<Pair>,
     /// Up to where the target has what the source had; `None` before its first copy is whole.
     place: Option<u64>,
+    /// The time of the last change that was made, in microseconds.
+    made: Option<i64>,
 }
 
 /// What a step did.
@@ -80,11 +82,12 @@ impl Follower {
     pub fn new(source: &Db, target: &Db, tables: &[&str]) -> Result<Self> {
         let (from, to) = (source.main_engine()?, target.main_engine()?);
         let names = tables.iter().map(|name| (*name).to_owned()).collect();
-        let mut follower = Self { from, to, names, pairs: Vec::new(), place: None };
+        let mut follower = Self { from, to, names, pairs: Vec::new(), place: None, made: None };
         if let Some(place) = place::read(&*follower.to)? {
             follower.must_follow(&place.tables)?;
             follower.names = place.tables;
             follower.place = place.filled.then_some(place.at);
+            follower.made = place.made;
         }
         follower.pair()?;
         Ok(follower)
@@ -121,7 +124,8 @@ impl Follower {
         while at < last {
             at = self.advance(at, Duration::ZERO, false)?.place;
         }
-        place::finish(&*self.to)?;
+        self.made = self.last_of_source(at)?;
+        place::finish(&*self.to, self.made)?;
         self.to.flush()?;
         self.names = self.tables().into_iter().map(str::to_owned).collect();
         self.place = Some(at);
@@ -137,8 +141,8 @@ impl Follower {
     /// # Errors
     /// `Misuse` before [`begin`](Self::begin); `Schema` where a column was added in the source: add
     /// it in the target, then go on; `NotFound` where changes that were not read yet were taken out
-    /// of the feed; `Conflict` where the source ends before the follower's place, since an older
-    /// state of it was restored: begin again with an empty target; those of both engines.
+    /// of the feed; `Conflict` where the source ends before the follower's place, or its change there is
+    /// another, since an older state of it was restored: begin again with an empty target; those of both engines.
     pub fn step(&mut self, wait: Duration) -> Result<Followed> {
         let Some(place) = self.place else {
             let message = "the follower has made no copy yet: call begin first";
@@ -174,9 +178,41 @@ impl Follower {
         let page = changes.wait(wait)?;
         if page.next > from {
             self.pair()?;
-            apply::apply(&*self.to, &self.pairs, &page, filled)?;
+            if filled {
+                self.must_be_same(from)?;
+                self.made = last_made(&page).or(self.made);
+            }
+            apply::apply(&*self.to, &self.pairs, &page, filled.then_some(self.made))?;
         }
         Ok(Followed { changes: page.changes.len(), place: page.next })
+    }
+
+    /// Refuses a source whose last change up to the follower's place is another than the one that was
+    /// made: it is another database, or a backup was restored over it.
+    fn must_be_same(&self, place: u64) -> Result<()> {
+        let Some(made) = self.made else { return Ok(()) };
+        match self.last_of_source(place)? {
+            Some(found) if found != made => {
+                let message = format!(
+                    "the source's changes up to {place} are others than those that were followed: it \
+                     is another database, or a backup was restored over it; begin again with an \
+                     empty target"
+                );
+                Err(Error::new(ErrorKind::Conflict, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The time of the last change of the followed tables up to a place.
+    fn last_of_source(&self, place: u64) -> Result<Option<i64>> {
+        let mut logs = feed::logs(&*self.from)?;
+        let is = |log: &feed::Log, pair: &Pair| {
+            log.table.name().eq_ignore_ascii_case(pair.source.name())
+        };
+        logs.retain(|log| self.pairs.iter().any(|pair| is(log, pair)));
+        let last = feed::last_up_to(&*self.from.session()?, &logs, place)?;
+        Ok(last.map(|(_, at)| at))
     }
 
     fn changes(&self) -> Changes {
@@ -210,6 +246,10 @@ impl Follower {
         self.pairs = Pair::all(tables, &self.names, &there, &triggers)?;
         Ok(())
     }
+}
+
+fn last_made(page: &ChangePage) -> Option<i64> {
+    page.changes.last().map(|change| change.at.as_microsecond())
 }
 
 impl std::fmt::Debug for Follower {

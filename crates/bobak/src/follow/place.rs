@@ -12,6 +12,9 @@ pub(super) struct Place {
     pub at: u64,
     /// Whether the first copy is whole.
     pub filled: bool,
+    /// The time of the last change that was made, in microseconds since 1970; `None` where an older
+    /// version noted none, or there was none.
+    pub made: Option<i64>,
     /// The followed tables' names.
     pub tables: Vec<String>,
 }
@@ -25,7 +28,12 @@ pub(super) fn read(to: &dyn Engine) -> Result<Option<Place>> {
             (row.get(1), row.get(2), row.get(3))
         {
             let tables = names.lines().map(str::to_owned).collect();
-            place = Some(Place { at: at.unsigned_abs(), filled: filled != 0, tables });
+            place = Some(Place {
+                at: at.unsigned_abs(),
+                filled: filled != 0,
+                made: (filled > 1).then_some(filled),
+                tables,
+            });
         }
         Ok(true)
     });
@@ -56,15 +64,16 @@ pub(super) fn begin(to: &dyn Engine, at: u64, tables: &[&str]) -> Result<()> {
 }
 
 /// Notes that the copy is whole.
-pub(super) fn finish(to: &dyn Engine) -> Result<()> {
+pub(super) fn finish(to: &dyn Engine, made: Option<i64>) -> Result<()> {
     let at = read(to)?.map_or(0, |place| place.at);
-    write(&*to.session()?, at, true)
+    write(&*to.session()?, at, Some(made))
 }
 
-pub(super) fn write(session: &dyn Session, at: u64, filled: bool) -> Result<()> {
+/// Notes how far the target is; where the first copy is whole, with the time of the last change.
+pub(super) fn write(session: &dyn Session, at: u64, filled: Option<Option<i64>>) -> Result<()> {
     let assign = [
         Assign::Set { column: 1, value: number(at) },
-        Assign::Set { column: 2, value: Value::Int(i64::from(filled)) },
+        Assign::Set { column: 2, value: Value::Int(filled.map_or(0, |made| made.unwrap_or(1))) },
     ];
     let change = Change { table: follow_schema(), condition: None, assign: Some(&assign) };
     session.change(&change).map(|_| ())

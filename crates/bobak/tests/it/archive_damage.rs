@@ -4,7 +4,7 @@ use crate::archive::{last_file, ship};
 use crate::engines::{Person, person};
 use bobak::feed::TrackOptions;
 use bobak::prelude::*;
-use bobak::{Archive, Until};
+use bobak::{Archive, BackupOptions, Follower, RestoreOptions, Until};
 use std::fs;
 use std::path::Path;
 
@@ -98,5 +98,47 @@ fn a_file_is_no_folder() {
     for error in [Archive::open(&db, &file).unwrap_err(), Archive::check(&file).unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::Misuse, "{error}");
         assert!(error.message().contains("app.db is a file: name a folder"), "{error}");
+    }
+}
+
+/// Two databases that were one, each of which went on by itself: their numbers are the same.
+#[test]
+fn another_history_is_no_way_to_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = source(folder.path());
+    let url = format!("sqlite:{}", folder.path().join("app.db").display());
+    let backup = folder.path().join("backup.db");
+    db.table().unwrap().insert(&person("both", 1)).unwrap();
+    db.backup(&backup, &BackupOptions::new(), |_| Ok(())).unwrap();
+    let changes = folder.path().join("changes");
+    let target = Db::open("memory:").unwrap();
+    db.table().unwrap().insert(&person("first", 1)).unwrap();
+    ship(&mut Archive::open(&db, &changes).unwrap());
+    Follower::new(&db, &target, &[]).unwrap().begin(|_| {}).unwrap();
+    drop(db);
+    let restore = |options: &RestoreOptions| {
+        Db::restore(&backup, &url, &options.clone().overwrite(true)).unwrap();
+        Db::open(&url).unwrap()
+    };
+    // With all of the changes it is the same one, and goes on.
+    let db = restore(&RestoreOptions::new().changes(&changes, Until::End));
+    db.table().unwrap().insert(&person("goes on", 1)).unwrap();
+    ship(&mut Archive::open(&db, &changes).unwrap());
+    Follower::new(&db, &target, &[]).unwrap().check().unwrap();
+    drop(db);
+    let db = restore(&RestoreOptions::new());
+    for name in ["second", "third", "fourth"] {
+        // Later than what the folder has.
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        db.table().unwrap().insert(&person(name, 1)).unwrap();
+    }
+    let mut follower = Follower::new(&db, &target, &[]).unwrap();
+    let errors = [
+        Archive::open(&db, &changes).unwrap_err(),
+        follower.step(std::time::Duration::ZERO).unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        assert!(error.message().contains("a backup was restored over it"), "{error}");
     }
 }

@@ -19,8 +19,8 @@ pub use change::{Change, ChangeKind};
 pub use changes::{ChangePage, Changes, ChangesIter};
 pub use named::Named;
 pub use read::{
-    Log, Tracked, compare_number, is_tracked, last_id, logs, logs_in, must_be_watched, page,
-    tracked,
+    Log, Tracked, compare_number, is_tracked, last_id, last_up_to, logs, logs_in, must_be_watched,
+    page, tracked,
 };
 pub use trigger::{Trigger, is_own_trigger, is_watched};
 
@@ -196,8 +196,8 @@ pub fn tracked_schema() -> &'static Arc<TableSchema> {
     })
 }
 
-/// The table [`FOLLOW`]: its one row has the `id` 1. `filled` is 0 while the first copy is made;
-/// `tables` are the names of the followed tables, a line each.
+/// The table [`FOLLOW`]: its one row has the `id` 1. `filled` is 0 while the first copy is made,
+/// then the time of the last change that was made, or 1 where that is not known; `tables` are the names of the followed tables, a line each.
 #[must_use]
 pub fn follow_schema() -> &'static Arc<TableSchema> {
     static SCHEMA: OnceLock<Arc<TableSchema>> = OnceLock::new();

@@ -245,6 +245,25 @@ pub fn last_id(session: &dyn Session, logs: &[Log]) -> Result<u64> {
     logs.iter().try_fold(pruned.unwrap_or(0), |last, log| Ok(last.max(log.last(session, None)?)))
 }
 
+/// The number and the time, in microseconds since 1970, of the last change up to a number; `None` where
+/// there is none left. By these two one knows whether a feed is the one that was read before.
+///
+/// # Errors
+/// Those of the engine.
+pub fn last_up_to(session: &dyn Session, logs: &[Log], number: u64) -> Result<Option<(u64, i64)>> {
+    let up_to = compare_number(SEQ, Comparison::LessOrEqual, number);
+    let mut last: Option<(u64, &Log)> = None;
+    for log in logs {
+        let found = log.last(session, Some(up_to.clone()))?;
+        if found > last.map_or(0, |(number, _)| number) {
+            last = Some((found, log));
+        }
+    }
+    let Some((number, log)) = last else { return Ok(None) };
+    let found = log.list(session, compare_number(SEQ, Comparison::Equal, number), Some(1))?;
+    Ok(found.first().map(|change| (number, change.at.as_microsecond())))
+}
+
 /// The largest number that was taken out of some logs.
 pub(super) fn pruned(session: &dyn Session, wanted: &[Log]) -> Result<u64> {
     let is_wanted = |tracked: &Tracked| {
