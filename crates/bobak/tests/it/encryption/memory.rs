@@ -36,7 +36,10 @@ fn find(masked: &[u8]) -> Option<String> {
         memory.seek(SeekFrom::Start(from)).unwrap();
         // What is not there any more has no content.
         memory.read_exact(&mut content).ok()?;
-        is_in(masked, &content).then(|| line.to_owned())
+        let found = is_in(masked, &content);
+        // A key that is in use is in this copy too, which the next look would find.
+        std::hint::black_box(&mut content).fill(0);
+        found.then(|| line.to_owned())
     })
 }
 
