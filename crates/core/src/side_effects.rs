@@ -1,5 +1,6 @@
 //! What writes change beside the rows that they name.
 
+use crate::feed::is_own_trigger;
 use crate::{OnDelete, Result, Session, Source, TableSchema, ValueRef, Verb};
 
 /// Tables of a database whose rows change with writes to others: by triggers, and by what foreign
@@ -23,13 +24,16 @@ enum When {
 }
 
 impl SideEffects {
-    /// Reads them by a statement whose rows are a name, and one of `written`, `deleted` and
-    /// `updated`.
+    /// Those of the session's [triggers](Session::triggers), and what a statement tells besides, whose
+    /// rows are a name, and one of `written`, `deleted` and `updated`.
     ///
     /// # Errors
     /// Those of the session.
     pub fn read(session: &dyn Session, text: &str) -> Result<Self> {
         let mut effects = Self::default();
+        let triggers = session.triggers()?.unwrap_or_default();
+        let others = triggers.iter().filter(|trigger| !is_own_trigger(&trigger.name));
+        others.for_each(|trigger| effects.add(&trigger.table, "written"));
         session.query(&Source::Sql { text, parameters: &[] }, &mut |row| {
             if let (ValueRef::Text(name), ValueRef::Text(what)) = (row.get(0), row.get(1)) {
                 effects.add(name, what);

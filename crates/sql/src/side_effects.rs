@@ -1,9 +1,9 @@
-//! Which tables' writes change other rows, asked of the database.
+//! Which tables' writes change other rows without a trigger, asked of the database.
 
 use crate::Dialect;
 
 /// A statement whose rows are a table's name and `written`, `deleted` or `updated`, where such
-/// writes to it change other rows: by triggers that are not Bobak's, and by foreign keys.
+/// writes to it change other rows: by foreign keys, and by other rules than triggers.
 #[must_use]
 pub const fn side_effects(dialect: Dialect) -> &'static str {
     match dialect {
@@ -14,9 +14,7 @@ pub const fn side_effects(dialect: Dialect) -> &'static str {
 }
 
 /// A unique rule may say that the row in the way goes.
-const SQLITE: &str = "SELECT tbl_name, 'written' FROM main.sqlite_schema \
-     WHERE type = 'trigger' AND lower(substr(name, 1, 10)) <> 'bobak_log_' \
-     UNION SELECT name, 'written' FROM main.sqlite_schema \
+const SQLITE: &str = "SELECT name, 'written' FROM main.sqlite_schema \
      WHERE type = 'table' AND sql LIKE '%conflict%replace%' \
      UNION SELECT f.\"table\", 'deleted' FROM main.sqlite_schema AS s, \
      pragma_foreign_key_list(s.name, 'main') AS f \
@@ -25,11 +23,8 @@ const SQLITE: &str = "SELECT tbl_name, 'written' FROM main.sqlite_schema \
      pragma_foreign_key_list(s.name, 'main') AS f \
      WHERE s.type = 'table' AND f.on_update IN ('CASCADE', 'SET NULL', 'SET DEFAULT')";
 
-/// Rules do what triggers do; and a table has the rows of those that inherit from it.
-const POSTGRES: &str = "SELECT c.relname::text, 'written'::text FROM pg_trigger t \
-     JOIN pg_class c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal \
-     AND t.tgname::text NOT IN ('bobak_lock', 'bobak_whole', 'bobak_log') \
-     UNION SELECT tablename::text, 'written' FROM pg_rules WHERE schemaname <> 'pg_catalog' \
+/// Rules do what triggers do, and a table has the rows of those that inherit from it.
+const POSTGRES: &str = "SELECT tablename::text, 'written'::text FROM pg_rules WHERE schemaname <> 'pg_catalog' \
      UNION SELECT c.relname::text, 'written' FROM pg_inherits i \
      JOIN pg_class c ON c.oid IN (i.inhparent, i.inhrelid) \
      UNION SELECT c.relname::text, 'deleted' FROM pg_constraint k \
@@ -39,9 +34,7 @@ const POSTGRES: &str = "SELECT c.relname::text, 'written'::text FROM pg_trigger 
      JOIN pg_class c ON c.oid = k.confrelid \
      WHERE k.contype = 'f' AND k.confupdtype IN ('c', 'n', 'd')";
 
-const MYSQL: &str = "SELECT event_object_table, 'written' FROM information_schema.triggers \
-     WHERE trigger_schema = DATABASE() \
-     UNION SELECT referenced_table_name, 'deleted' FROM information_schema.referential_constraints \
+const MYSQL: &str = "SELECT referenced_table_name, 'deleted' FROM information_schema.referential_constraints \
      WHERE unique_constraint_schema = DATABASE() AND delete_rule IN ('CASCADE', 'SET NULL', 'SET DEFAULT') \
      UNION SELECT referenced_table_name, 'updated' FROM information_schema.referential_constraints \
      WHERE unique_constraint_schema = DATABASE() AND update_rule IN ('CASCADE', 'SET NULL', 'SET DEFAULT')";

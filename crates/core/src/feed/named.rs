@@ -88,7 +88,7 @@ impl NamedSession<'_> {
 }
 
 impl Session for NamedSession<'_> {
-    crate::forward!(inner: get, fetch, close, tables, triggers, alter, guard_sql);
+    crate::forward!(inner: get, fetch, close, tables, triggers, side_effects, alter, guard_sql);
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         if step == Control::Begin && !self.inside.get() {
