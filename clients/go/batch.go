@@ -169,9 +169,11 @@ func (t *Table[T]) InsertMany(ctx context.Context, records []T) (*Report, error)
 		return nil, err
 	}
 	report.EachKey(func(row, key int64) {
-		t.plan.setKey(reflect.ValueOf(&records[row]).Elem(), key)
+		if one := t.plan.setKey(reflect.ValueOf(&records[row]).Elem(), key); err == nil {
+			err = one
+		}
 	})
-	return report, nil
+	return report, err
 }
 
 func (b *Batch) add(p *plan, verb uint8, sets wire.Set, put func([]byte) ([]byte, error)) error {

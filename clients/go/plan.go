@@ -203,6 +203,10 @@ func describe(t reflect.Type) (*wire.Table, error) {
 			table.Key = []int{place}
 		}
 	}
+	for _, place := range table.Key {
+		// A key that is to be made is nil in a record that is new; in the table it never is NULL.
+		table.Columns[place].Nullable = false
+	}
 	if len(table.Key) == 0 {
 		return nil, wire.Errorf(Schema, "%s has no key: name a field ID, or tag one with key", t)
 	}
@@ -336,8 +340,15 @@ func (p *plan) makeKey(record reflect.Value) {
 		return
 	}
 	field := record.FieldByIndex(key.index)
-	if field.Type() == uuidType && field.IsZero() {
-		field.Set(reflect.ValueOf(NewUUID()))
+	if !field.IsZero() {
+		return
+	}
+	made := NewUUID()
+	switch field.Type() {
+	case uuidType, anyType:
+		field.Set(reflect.ValueOf(made))
+	case reflect.PointerTo(uuidType):
+		field.Set(reflect.ValueOf(&made))
 	}
 }
 
@@ -355,6 +366,7 @@ func (p *plan) appendRow(out []byte, record reflect.Value, isNew bool) ([]byte, 
 			continue
 		}
 		from := record.FieldByIndex(field.index)
+		// A pointer is zero where it is nil: the key 0 behind one is a key like others.
 		if isNew && p.schema.KeysBy == wire.KeysByEngine && p.isKey(place) && from.IsZero() {
 			w.Null()
 			continue
@@ -373,6 +385,9 @@ func (p *plan) appendMissing(w *wire.RowWriter, place int) {
 		stamp(w, column)
 	case place == p.version:
 		w.Int(0)
+	case p.schema.KeysBy != wire.KeysByUser && p.isKey(place):
+		// A key that is made is not that of a default.
+		w.Null()
 	default:
 		w.Value(column.Default)
 	}
@@ -427,11 +442,22 @@ func (p *plan) read(row wire.Row, record reflect.Value) error {
 }
 
 // setKey tells a record the key that the engine has given.
-func (p *plan) setKey(record reflect.Value, key int64) {
+func (p *plan) setKey(record reflect.Value, key int64) error {
 	field := p.byPlace[p.schema.Key[0]]
-	if field != nil && p.schema.KeysBy == wire.KeysByEngine {
-		record.FieldByIndex(field.index).SetInt(key)
+	if field == nil || p.schema.KeysBy != wire.KeysByEngine {
+		return nil
 	}
+	into := record.FieldByIndex(field.index)
+	if into.Kind() == reflect.Int64 {
+		into.SetInt(key)
+		return nil
+	}
+	// A pointer, or a type that the key may not fit.
+	row, _, err := wire.NextRow(wire.AppendRow(nil, []any{key}))
+	if err != nil {
+		return err
+	}
+	return p.in(field.codec.get(row, 0, into), field.column)
 }
 
 func tableName(t reflect.Type) string {

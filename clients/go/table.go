@@ -36,8 +36,9 @@ func (t *Table[T]) In(session Session) *Table[T] { return &Table[T]{session, t.p
 // Schema is the table as the server describes it.
 func (t *Table[T]) Schema() *TableSchema { return t.plan.schema }
 
-// Insert inserts a record. A key of 0, or a nil UUID, is made, and set in the record. Creation and
-// modification times are filled in the row.
+// Insert inserts a record. A key of 0, or a nil UUID, is made, and set in the record; where the field
+// is a pointer one that is nil is made, and 0 is a key like others. So it is by each call that may
+// insert, Upsert too. Creation and modification times are filled in the row.
 func (t *Table[T]) Insert(ctx context.Context, record *T) error {
 	_, err := t.insert(ctx, record, wire.Insert)
 	return err
@@ -69,7 +70,7 @@ func (t *Table[T]) insert(ctx context.Context, record *T, verb uint8) (wire.Grou
 	}
 	group, err := t.write(ctx, verb, t.setsOf(verb), row)
 	if err == nil && group.Tag == wire.IntegerKeys {
-		t.plan.setKey(rv, group.Value)
+		err = t.plan.setKey(rv, group.Value)
 	}
 	return group, err
 }

@@ -22,6 +22,14 @@ class Person:
 
 
 @dataclass
+class Log:
+    """A table whose key says by None that it is to be made."""
+
+    id: int | None
+    line: str = ""
+
+
+@dataclass
 class Note:
     """A table whose keys the client makes, with everything that Bobak fills."""
 

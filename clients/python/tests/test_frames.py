@@ -74,8 +74,7 @@ def test_pandas(socket_url: str) -> None:
         frame = table.where().to_pandas()
         assert str(frame.dtypes["age"]) == "Int64" and frame["age"].isna().sum() == 12
         assert frame["balance"].sum() == sum(one.balance for one in people(1_000))
-        frame["id"] = 0
-        assert table.insert_frame(frame).inserted == 1_000
+        assert table.insert_frame(frame.drop(columns="id")).inserted == 1_000
         assert table.count() == 2_000
         mixed.insert_many(kinds())
         both = mixed.where().to_pandas()
@@ -89,6 +88,29 @@ def test_pandas(socket_url: str) -> None:
         assert list(grouped.columns) == ["age", "count"] and len(grouped) == 90
         assert list(db.sql("SELECT 1 AS one").to_pandas()["one"]) == [1]
         assert len(table.where(col.id < 0).to_pandas()) == 0
+
+
+def test_columns_of_one_name(socket_url: str) -> None:
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    with bobak.connect(socket_url) as db:
+        db.create(Person)
+        table = db.table(Person)
+        for names in (["name", "name"], ["Name", "name"]):
+            columns = [arrow.array(["a"]), arrow.array(["b"])]
+            frames = [
+                pandas.DataFrame([["a", "b"]], columns=names),
+                arrow.Table.from_arrays(columns, names=names),
+                pandas.DataFrame([], columns=names),
+            ]
+            for frame in frames:
+                with pytest.raises(bobak.Error, match="two columns 'name'") as caught:
+                    table.insert_frame(frame)
+                assert caught.value.kind is bobak.ErrorKind.SCHEMA
+        assert table.count() == 0
+        # In a frame 0 is a key like others: what is missing is made.
+        frame = pandas.DataFrame({"id": [0, None], "name": ["a", "b"], "balance": [0, 0]})
+        table.insert_frame(frame.astype({"id": "Int64"}))
+        assert [one.id for one in table.all()] == [0, 1]
 
 
 def test_what_is_no_frame(socket_url: str) -> None:

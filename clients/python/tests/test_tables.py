@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from records import Kinds, Note, Person, Seat, people
+from records import Kinds, Log, Note, Person, Seat, people
 
 import bobak
 from bobak import ErrorKind, add, col, count
@@ -44,6 +44,60 @@ def test_records(url: str) -> None:
         assert table.delete(1) is True and table.delete(1) is False
         assert kind_of(table.update, ada) is ErrorKind.NOT_FOUND
         assert table.count() == 0
+
+
+def test_keys_of_0(url: str) -> None:
+    """What can say by its absence that a key is to be made has 0 for a key like others."""
+    with bobak.connect(url) as db:
+        db.create(Log, Person, Note)
+        logs = db.table(Log)
+        assert logs.insert(Log(0, "a")) == 0
+        found = logs.require(0)
+        assert logs.upsert(replace(found, line="b")) == 0 and logs.all() == [Log(0, "b")]
+        assert logs.upsert(Log(None, "c")) == 1
+        logs.insert_many([Log(0, "d"), Log(None, "e")], on_conflict="update")
+        assert [(one.id, one.line) for one in logs.all()] == [(0, "d"), (1, "c"), (2, "e")]
+        rows = db.table("log")
+        assert rows.upsert({"id": 0, "line": "f"}) == 0 and rows.upsert({"line": "g"}) == 3
+        assert rows.insert({"id": None, "line": "h"}) == 4
+        with db.batch() as batch:
+            batch.upsert(logs, Log(0, "i"))
+        assert [one.line for one in logs.all()] == ["i", "c", "e", "g", "h"]
+        # An int can't be absent: 0 says that there is none yet, by each call that may insert.
+        people = db.table(Person)
+        assert people.insert(Person(0, "a")) == 1 and people.upsert(Person(0, "b")) == 2
+        assert db.table("person").insert({"id": 0, "name": "c", "balance": 0}) == 0
+        people.update(replace(people.require(0), name="d"))
+        assert [one.id for one in people.all()] == [0, 1, 2] and people.require(0).name == "d"
+        nil = uuid.UUID(int=0)
+        assert db.table(Note).insert(Note(nil, "a")) == nil
+        assert db.table(Note).insert(Note(None, "b")) != nil
+
+
+def test_a_dict_updates_what_it_has(url: str) -> None:
+    with bobak.connect(url) as db:
+        db.create(Person, Note)
+        table = db.table("person")
+        key = table.insert({"name": "a", "age": 7, "balance": Decimal(3)})
+        table.update({"id": key, "NAME": "b"})
+        rows = [{"id": key, "age": 8}, {"id": key, "balance": Decimal(4)}, {"id": key, "name": "c"}]
+        assert table.update_many(rows).changed == 3
+        assert db.table(Person).require(key) == Person(key, "c", 8, Decimal(4))
+        table.update({"id": key, "age": None})
+        assert table.require(key)["age"] is None
+        table.update({"id": key})
+        assert kind_of(table.update, {"id": 9}) is ErrorKind.NOT_FOUND
+        assert kind_of(table.update, {"id": key, "nothing": 1}) is ErrorKind.SCHEMA
+        assert kind_of(table.update, Person(key, "x")) is ErrorKind.MISMATCH
+        notes = db.table("note")
+        note = notes.require(notes.insert({"text": "a"}))
+        notes.update({"id": note["id"], "version": 0, "text": "b"})
+        later = notes.require(note["id"])
+        assert (later["text"], later["version"], later["made"]) == ("b", 1, note["made"])
+        assert later["changed"] > note["changed"]
+        assert kind_of(notes.update, note) is ErrorKind.CONFLICT
+        # Without the version that was read, nobody knows whether the row was changed since.
+        assert kind_of(notes.update, {"id": note["id"], "text": "c"}) is ErrorKind.CONFLICT
 
 
 def test_a_wrong_row_says_where(url: str) -> None:

@@ -13,7 +13,9 @@ import type { Column, TableSchema } from "./wire/schema.js";
 export class Rows {
   readonly #places: Map<string, number>;
   readonly fixed: number[];
+  /** What an upsert sets where the row is there: a row is given whole. */
   readonly updated: number[];
+  readonly #updatedBy = new Map<string, number[]>();
   constructor(readonly schema: TableSchema) {
     this.#places = new Map(schema.columns.map((column, place) => [column.name.toLowerCase(), place]));
     const versions = schema.columns.flatMap((column, place) => (column.role === 3 ? [place] : []));
@@ -42,19 +44,33 @@ export class Rows {
   /** All columns of a new row: the key made, or left to the engine; stamps filled. */
   made(record: object, isNew: boolean): Stored[] {
     const { columns, key, keysBy } = this.schema;
-    const values = columns.map((column: Column): Stored => (column.role === 3 ? 0n : isNew ? column.default : null));
+    const values = columns.map((column: Column): Stored => (!isNew ? null : column.role === 3 ? 0n : column.default));
+    // A key that is made is not that of a default.
+    if (isNew && keysBy !== 2) for (const place of key) values[place] = null;
     for (const [name, value] of Object.entries(record)) {
       if (value === undefined) continue;
       const place = this.place(name);
       values[place] = this.store(place, value);
     }
     const only = key.length === 1 ? key[0]! : -1;
-    if (isNew && keysBy === 0 && values[only] === 0n) values[only] = null;
     if (isNew && keysBy === 1 && values[only] === null) values[only] = this.store(only, newUuid());
     columns.forEach((column, place) => {
       if (column.role === 2 || (column.role === 1 && (isNew || values[place] === null))) values[place] = now(column);
     });
     return values;
+  }
+  /** What an update by this record sets: the columns that it has, but for what no update sets. The same array each time. */
+  updatedBy(record: object): number[] {
+    const names = Object.entries(record).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+    const joined = names.join("\0");
+    let sets = this.#updatedBy.get(joined);
+    if (!sets) {
+      const places = names.map((name) => this.place(name));
+      // A stamp of the modification is filled in any case.
+      sets = this.updated.filter((place) => this.schema.columns[place]!.role === 2 || places.includes(place));
+      this.#updatedBy.set(joined, sets);
+    }
+    return sets;
   }
   key(key: unknown): Stored[] {
     const parts = Array.isArray(key) ? key : [key];
@@ -72,9 +88,11 @@ export class Rows {
     return record as T;
   }
   assigns(values: object): request.Assign[] {
-    const assigns = Object.entries(values).map(([name, value]) => {
+    const assigns = Object.entries(values).flatMap(([name, value]) => {
+      // As JSON has it: undefined is not there, and NULL is null.
+      if (value === undefined) return [];
       const place = this.settable(name);
-      return { place, value: this.store(place, value instanceof Added ? value.value : value), adds: value instanceof Added };
+      return [{ place, value: this.store(place, value instanceof Added ? value.value : value), adds: value instanceof Added }];
     });
     const stamp = this.schema.columns.findIndex((column) => column.role === 2);
     if (stamp >= 0 && assigns.every((one) => one.place !== stamp)) {

@@ -15,6 +15,9 @@ import type { TableSchema, Type } from "./wire/schema.js";
 /** Bytes of rows in one part of a batch, about. */
 const part = 1 << 19;
 
+/** The values of a row for a batch, and the columns that it sets. */
+type NewRow = [values: Stored[], sets: number[]];
+
 /** What became of a batch's rows. */
 export interface Report {
   rows: number;
@@ -106,7 +109,7 @@ export class Selection<T> implements AsyncIterable<T> {
     return Number((await this.select([count()]))[0]![0]);
   }
   /** Assigns columns of all rows; gives their number. */
-  async update(values: { [Name in keyof T]?: T[Name] | Added }): Promise<number> {
+  async update(values: { [Name in keyof T]?: T[Name] | Added | undefined }): Promise<number> {
     this.#unlimited();
     return this.rows.changed(this.session, this.#condition(), this.rows.assigns(values));
   }
@@ -161,7 +164,10 @@ export class Table<T> {
   in(session: { run: Session["run"] }): Table<T> {
     return new Table<T>(session as Session, this.schema);
   }
-  /** Inserts a record; gives its key, made where it is missing or 0. Stamps are filled. */
+  /**
+   * Inserts a record; gives its key, which is made where it is missing, undefined or null: 0 is a key like others, here
+   * and in each call that may insert. Stamps are filled.
+   */
   insert(record: Partial<T>): Promise<any> {
     return this.#insert(record, "insert");
   }
@@ -183,18 +189,22 @@ export class Table<T> {
     if (group.tag === "keys") return group.value;
     return group.tag === "ignored" ? undefined : this.#rows.keyIn(values);
   }
-  /** Overwrites the row with this record's key: all columns, or the named ones. NotFound, or Conflict for its version. */
+  /**
+   * Overwrites the row with this record's key: the columns that it has, or the named ones. `undefined` is as if it were
+   * not there; `null` writes NULL. NotFound, or Conflict for its version.
+   */
   async update(record: Partial<T>, ...columns: (keyof T & string)[]): Promise<void> {
     const stamp = this.schema.columns.findIndex((column) => column.role === 2);
     const named = columns.map((name) => this.#rows.settable(name)).concat(stamp >= 0 ? [stamp] : []);
-    await this.#write("update", columns.length ? named : this.#rows.updated, this.#rows.made(record as object, false));
+    const values = this.#rows.made(record as object, false);
+    await this.#write("update", columns.length ? named : this.#rows.updatedBy(record as object), values);
   }
   /** Deletes the row with this key, an array where it has several columns; whether it was there. */
   async delete(key: unknown): Promise<boolean> {
     return (await this.#write("delete", [], this.#rows.key(key))).value === 1n;
   }
-  /** Assigns columns of the row with this key, `add(…)` adding; whether it is there. */
-  async set(key: unknown, values: { [Name in keyof T]?: T[Name] | Added }): Promise<boolean> {
+  /** Assigns columns of the row with this key, `add(…)` adding; whether it is there. What is undefined stays. */
+  async set(key: unknown, values: { [Name in keyof T]?: T[Name] | Added | undefined }): Promise<boolean> {
     const stored = this.#rows.key(key);
     const parts = this.schema.key.map((place, number): request.Placed => ({ is: "compare", place, comparison: "=", value: stored[number]! }));
     return (await this.#rows.changed(this.session, { is: "and", parts }, this.#rows.assigns(values))) > 0;
@@ -255,26 +265,29 @@ export class Table<T> {
   insertMany(records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>, options: { skipErrors?: boolean; upsert?: boolean } = {}): Promise<Report> {
     const verb = options.upsert ? "upsert" : "insert";
     const sets = options.upsert ? this.#rows.updated : [];
-    return this.#batch(records, verb, sets, options.skipErrors ?? false, (record) => this.#rows.made(record as object, true));
+    return this.#batch(records, verb, options.skipErrors ?? false, (record) => [this.#rows.made(record as object, true), sets]);
   }
-  /** Overwrites the rows with these records' keys, or none. */
+  /** Overwrites the rows with these records' keys, or none: of each the columns that its record has. */
   updateMany(records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>): Promise<Report> {
-    return this.#batch(records, "update", this.#rows.updated, false, (record) => this.#rows.made(record as object, false));
+    const row = (record: Partial<T>): NewRow => [this.#rows.made(record as object, false), this.#rows.updatedBy(record as object)];
+    return this.#batch(records, "update", false, row);
   }
   /** Deletes the rows with these keys. */
   deleteMany(keys: Iterable<unknown> | AsyncIterable<unknown>): Promise<Report> {
-    return this.#batch(keys, "delete", [], false, (key) => this.#rows.key(key));
+    const none: number[] = [];
+    return this.#batch(keys, "delete", false, (key) => [this.#rows.key(key), none]);
   }
   #batch<R>(
-    records: Iterable<R> | AsyncIterable<R>, verb: request.Verb, sets: number[], skip: boolean, row: (record: R) => Stored[],
+    records: Iterable<R> | AsyncIterable<R>, verb: request.Verb, skip: boolean, row: (record: R) => NewRow,
   ): Promise<Report> {
     return this.session.exclusive((session) => session.run(true, undefined, async (c) => {
       const table = c.table(this.schema);
       const report: Report = { rows: 0, inserted: 0, changed: 0, ignored: 0, errors: [] };
       const full = Math.min(part, c.welcome.frame >> 1);
       const waiting: { rows: number; size: number }[] = [];
-      let rows = new Writer();
-      let [added, id, open, more] = [0, 0, false, true];
+      // Rows that follow each other and set the same columns.
+      let runs: { sets: number[]; rows: Writer }[] = [];
+      let [size, added, id, open, more] = [0, 0, 0, false, true];
       const receive = async () => {
         const frame = await c.receive(id, Kind.outcomes);
         take(report, answer.outcomes(frame.body));
@@ -283,32 +296,38 @@ export class Table<T> {
       };
       const send = async (last: boolean) => {
         // The server takes no more than its window while nobody reads what it says.
-        while (waiting.length && waiting.reduce((sum, one) => sum + one.size, rows.length) > c.welcome.window) await receive();
+        while (waiting.length && waiting.reduce((sum, one) => sum + one.size, size) > c.welcome.window) await receive();
         const put = (w: Writer) => {
           w.bool(skip);
-          if (rows.length === 0) return;
-          request.run(w, table, verb, sets);
-          w.sized(rows.bytes);
+          for (const { sets, rows } of runs) {
+            request.run(w, table, verb, sets);
+            w.sized(rows.bytes);
+          }
         };
         if (id) c.send(Kind.batch, !last, id, put);
         else id = c.put(Kind.batch, put, !last);
         open = !last;
-        waiting.push({ rows: added, size: rows.length });
-        rows = new Writer();
+        waiting.push({ rows: added, size });
+        [runs, size] = [[], 0];
         await c.drain();
       };
       try {
         const add = (record: R): boolean => {
-          const before = rows.length;
           try {
-            rows.row(row(record));
-            if (rows.length - before - 4 > c.welcome.row) throw new BobakError("OutOfRange", "the row is larger than the server takes");
+            const [values, sets] = row(record);
+            let run = runs.at(-1);
+            if (run?.sets !== sets) runs.push((run = { sets, rows: new Writer() }));
+            const before = run.rows.length;
+            run.rows.row(values);
+            const taken = run.rows.length - before;
+            if (taken - 4 > c.welcome.row) throw new BobakError("OutOfRange", "the row is larger than the server takes");
+            size += taken;
           } catch (error) {
             if (error instanceof BobakError) error.row ??= added;
             throw error;
           }
           added++;
-          return rows.length >= full;
+          return size >= full;
         };
         // A turn of the event loop's for each row would cost as much as the row.
         if (Symbol.iterator in records) {

@@ -56,6 +56,46 @@ async function records(db: Db): Promise<void> {
   assert.match(text, /export interface Person \{\n  "id": bigint;\n  "name": string;\n  "age": number \| null;\n  "balance": Money;/);
 }
 
+/** What is undefined is as if it were not there; a key that is missing is made, and 0 is one like others. */
+behindEachDoor("what is not there", async (db) => {
+  await db.create(person, note);
+  const kept = await db.table("person");
+  assert.equal(await kept.insert({ id: 0n, name: "a", age: 7 }), 0n);
+  assert.equal(await kept.upsert({ ...(await kept.get(0))!, name: "b" }), 0n);
+  assert.deepEqual((await kept.where().all()).map((one) => [one.id, one.name]), [[0n, "b"]]);
+  assert.equal(await kept.upsert({ name: "c" }), 1n);
+  assert.equal(await kept.insert({ id: undefined as never, name: "d", age: undefined as never }), 2n);
+  assert.equal(await kept.insert({ id: null as never, name: "e" }), 3n);
+  await kept.insertMany([{ id: 0n, name: "f" }, { name: "g" }], { upsert: true });
+  assert.deepEqual((await kept.where().all()).map((one) => one.name), ["f", "c", "d", "e", "g"]);
+
+  const untouched = { id: 0n, name: "h", age: 7, balance: new Money(5n) };
+  await kept.update({ ...untouched });
+  assert.ok(await kept.set(0, { age: undefined, name: "i" }));
+  assert.ok(await kept.set(0, { age: undefined }));
+  assert.ok(!(await kept.set(9, { age: undefined })));
+  assert.equal(await kept.where(col("id").eq(0)).update({ age: undefined }), 1);
+  await kept.update({ id: 0n, balance: undefined as never });
+  assert.deepEqual(await kept.get(0), { ...untouched, name: "i" });
+  await kept.update({ id: 0n, age: null });
+  const rows = [{ id: 0n, name: "j" }, { id: 1n, age: 9, name: undefined as never }, { id: 2n, age: 9 }, { id: 0n, age: 8 }];
+  assert.equal((await kept.updateMany(rows)).changed, 4);
+  assert.deepEqual(await kept.get(0), { ...untouched, name: "j", age: 8 });
+  assert.deepEqual((await kept.getMany([1, 2])).map((one) => [one!.name, one!.age]), [["c", 9], ["d", 9]]);
+  await assert.rejects(kept.updateMany([...rows, { id: 0n, nothing: 1 } as never]), fails("Schema", 4));
+  await assert.rejects(kept.update({ id: 9n, name: "" }), fails("NotFound"));
+
+  const notes = await db.table("note");
+  const id = await notes.insert({ text: "a" });
+  const made = (await notes.get(id))!;
+  await notes.update({ id, version: 0n, text: "b" });
+  const later = (await notes.get(id))!;
+  assert.deepEqual([later.text, later.version, later.made], ["b", 1n, made.made]);
+  assert.ok(later.changed > made.changed);
+  // Without the version that was read, nobody knows whether the row was changed since.
+  await assert.rejects(notes.update({ id, text: "c" }), fails("Conflict"));
+});
+
 async function queries(db: Db): Promise<void> {
   const table = await db.table("person");
   assert.equal((await table.insertMany(people(1_000))).inserted, 1_000);

@@ -123,8 +123,10 @@ class AsyncTable(Generic[T]):
     async def insert(self, record: T) -> Any:
         """Inserts a record, and gives its key.
 
-        A key of 0 or None is made: by the engine, or as a UUID of version 7. Creation and
-        modification times are filled; the record is not touched.
+        A key that is None, or that a dict leaves out, is made: by the engine, or as a UUID of
+        version 7. Where the class says that its key can't be None (``id: int``), one of 0, or nil,
+        is made. So it is by each call that may insert, ``upsert`` too. Creation and modification
+        times are filled; the record is not touched.
         """
         return await self._run(ops.insert(self._plan, record, "insert"))
 
@@ -141,7 +143,8 @@ class AsyncTable(Generic[T]):
         return await self._run(ops.insert(self._plan, record, "upsert"))
 
     async def update(self, record: T, *fields: str) -> None:
-        """Overwrites the record with this one's key: all fields, or the named ones.
+        """Overwrites the record with this one's key: all fields, or the named ones; by a dict
+        those that it has.
 
         Raises ``NOT_FOUND`` where there is none, ``CONFLICT`` where its version differs.
         """
@@ -222,7 +225,7 @@ class AsyncTable(Generic[T]):
 
     async def insert_frame(self, frame: Any, *, on_conflict: str = "fail") -> Report:
         """Inserts the rows of a frame of pandas, or of a table of pyarrow, by the names of their
-        columns. A missing value is NULL."""
+        columns. A missing value is NULL, a key that is missing is made."""
         table = AsyncTable[Any](self._session, Plan(self._plan.schema, None))
         return await table.insert_many(frames.rows_of(frame), on_conflict=on_conflict)
 

@@ -69,6 +69,7 @@ def _array(arrow: Any, name: str, kind: Type | None, values: Sequence[Any]) -> A
 def rows_of(frame: Any) -> Iterator[dict[str, Any]]:
     """The rows of a frame or of a table, as dicts of Python's values."""
     if hasattr(frame, "to_batches"):
+        _refuse_twins(frame.schema.names)
         for batch in frame.to_batches(max_chunksize=_CHUNK):
             yield from batch.to_pylist()
         return
@@ -76,11 +77,22 @@ def rows_of(frame: Any) -> Iterator[dict[str, Any]]:
         raise Error(ErrorKind.MISMATCH, f"{type(frame).__name__} where a frame is expected")
     pandas = _module("pandas")
     names = [str(name) for name in frame.columns]
+    _refuse_twins(names)
     for start in range(0, len(frame), _CHUNK):
         part = frame.iloc[start : start + _CHUNK]
         columns = [_values(pandas, part.iloc[:, place]) for place in range(len(names))]
         for row in zip(*columns):
             yield dict(zip(names, row))
+
+
+def _refuse_twins(names: Sequence[str]) -> None:
+    """A row has one value for a column: of two, one would be lost."""
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            message = f"the frame has two columns '{name}': rename one, or leave it out"
+            raise Error(ErrorKind.SCHEMA, message, column=name)
+        seen.add(name.lower())
 
 
 def _values(pandas: Any, series: Any) -> list[Any]:

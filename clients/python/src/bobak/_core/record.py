@@ -127,6 +127,8 @@ class Shape:
     columns: list[str]
     #: None for a field of any type.
     types: list[Type | None]
+    #: Whether a field may be None, as its annotation says.
+    optional: list[bool]
     by_keyword: bool
     values: Callable[[Any], Sequence[Any]]
 
@@ -148,6 +150,7 @@ def shape_of(cls: Any) -> Shape:
         fields=names,
         columns=[column.name for _, column, _ in parts],
         types=[None if column.type is Type.ANY else column.type for _, column, _ in parts],
+        optional=[column.nullable for _, column, _ in parts],
         by_keyword=any(field.kw_only for field, _, _ in parts),
         values=(lambda record: (get(record),)) if single else get,
     )

@@ -79,8 +79,8 @@ def insert(plan: Plan, record: Any, verb: str) -> Call[Any]:
 
 
 def update(plan: Plan, record: Any, fields: Sequence[str] | None) -> Call[None]:
-    sets = plan.updated if fields is None else plan.sets(fields)
     values = plan.changed_row(record)
+    sets = plan.updated(record) if fields is None else plan.sets(fields)
     return calls.write(plan.schema, "update", sets, values).then(lambda _: None)
 
 
@@ -217,7 +217,8 @@ def add_new(plan: Plan, writer: BatchWriter, record: Any, verb: str) -> bool:
 
 
 def add_changed(plan: Plan, writer: BatchWriter, record: Any) -> bool:
-    return writer.add(plan.schema, "update", plan.updated, rows.encode(plan.changed_row(record)))
+    row = rows.encode(plan.changed_row(record))
+    return writer.add(plan.schema, "update", plan.updated(record), row)
 
 
 def add_deleted(plan: Plan, writer: BatchWriter, key: Any) -> bool:
@@ -263,7 +264,7 @@ def into_records(cls: Any, names: list[str]) -> Callable[[list[Row]], list[Any]]
 
 
 def _sets_of(plan: Plan, verb: str) -> bytes:
-    return plan.updated if verb == "upsert" else _NO_COLUMNS
+    return plan.upserted if verb == "upsert" else _NO_COLUMNS
 
 
 def _refuse_limits(plan: Plan, query: Query) -> None:

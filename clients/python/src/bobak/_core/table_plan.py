@@ -38,16 +38,24 @@ class Plan:
         ]
         self.created = self._role(Role.CREATED_AT)
         self.modified = self._role(Role.MODIFIED_AT)
-        version = self._role(Role.VERSION)
+        self.version = self._role(Role.VERSION)
         #: What no update sets.
-        self.fixed = {*schema.key, *(place for place in (version,) if place is not None)}
+        self.fixed = {*schema.key} if self.version is None else {*schema.key, self.version}
         known = range(len(columns)) if shape is None else self._known(shape)
+        #: The key's place where it is made, and by which values a new row asks for that.
+        self._made_key, self._unmade = self._made(shape)
         updated = [place for place in known if place not in self.fixed and place != self.created]
         if self.modified is not None and self.modified not in updated:
             updated.append(self.modified)
-        self.updated = request.columns(updated)
+        self._updated = request.columns(updated)
+        #: For the names that dicts have: what an update by such a one sets.
+        self._updated_by: dict[tuple[str, ...], bytes] = {}
         self._loads = [(place, load) for place, load in enumerate(self._load) if load is not None]
-        self._defaults = self._make_defaults(set(known))
+        #: What columns get that a record does not have; a key that is made is not a default's.
+        made = () if schema.keys_by is KeysBy.USER else schema.key
+        self._defaults: list[Stored] = [
+            None if place in made else column.default for place, column in enumerate(columns)
+        ]
         self.get_values = self._getter()
         self.make = self._maker()
 
@@ -89,12 +97,12 @@ class Plan:
     def new_row(self, record: Any) -> list[Stored]:
         """The values of a new row: the key made, or left to the engine; stamps filled."""
         values = self._values(record)
-        if len(self.schema.key) == 1:
-            place = self.schema.key[0]
-            if self.schema.keys_by is KeysBy.ENGINE and values[place] == 0:
-                values[place] = None
-            elif self.schema.keys_by is KeysBy.CLIENT and self._is_nil(values[place]):
-                values[place] = self.store(place, new_uuid())
+        if self.version is not None and values[self.version] is None:
+            values[self.version] = 0
+        place = self._made_key
+        if place is not None and values[place] in self._unmade:
+            client = self.schema.keys_by is KeysBy.CLIENT
+            values[place] = self.store(place, new_uuid()) if client else None
         if self.created is not None or self.modified is not None:
             now = time.time_ns() // 1000
             for stamped in (self.created, self.modified):
@@ -111,6 +119,23 @@ class Plan:
         if self.created is not None and values[self.created] is None:
             values[self.created] = self.stamp(self.created)
         return values
+
+    @property
+    def upserted(self) -> bytes:
+        """The columns that an upsert sets where the row is there: a row is given whole."""
+        return self._updated
+
+    def updated(self, record: Any) -> bytes:
+        """The columns that an update by this record sets: of a dict, those that it names."""
+        if self.shape is not None:
+            return self._updated
+        names = tuple(record)
+        sets = self._updated_by.get(names)
+        if sets is None:
+            free = (name for name in names if self.place(name) not in self.fixed)
+            sets = self.sets([name for name in free if self.place(name) != self.created])
+            self._updated_by[names] = sets
+        return sets
 
     def sets(self, names: Sequence[str]) -> bytes:
         """The columns that an update of these sets."""
@@ -157,8 +182,17 @@ class Plan:
         found = (place for place, column in enumerate(self.schema.columns) if column.role is role)
         return next(found, None)
 
-    def _is_nil(self, key: Stored) -> bool:
-        return key is None or key == bytes(16) or key == "00000000-0000-0000-0000-000000000000"
+    def _made(self, shape: Shape | None) -> tuple[int | None, tuple[Stored, ...]]:
+        if len(self.schema.key) != 1 or self.schema.keys_by is KeysBy.USER:
+            return None, ()
+        place = self.schema.key[0]
+        fields = [] if shape is None else list(zip(shape.columns, shape.optional))
+        if all(is_optional or self.place(name) != place for name, is_optional in fields):
+            # What can be left out, or be None, is a key like others where it is 0.
+            return place, (None,)
+        if self.schema.keys_by is KeysBy.ENGINE:
+            return place, (None, 0)
+        return place, (None, self.store(place, uuid.UUID(int=0)))
 
     def _known(self, shape: Shape) -> list[int]:
         """The places of a record's fields."""
@@ -176,15 +210,6 @@ class Plan:
                 message += kind.name.lower()
                 raise Error(ErrorKind.SCHEMA, message, table=self.schema.name, column=column.name)
         return places
-
-    def _make_defaults(self, known: set[int]) -> list[Stored]:
-        """What columns get that the record does not have."""
-        columns = self.schema.columns
-        versions = [0 if column.role is Role.VERSION else None for column in columns]
-        return [
-            column.default if place not in known or self.shape is None else versions[place]
-            for place, column in enumerate(columns)
-        ]
 
     def _values(self, record: Any) -> list[Stored]:
         given = self.get_values(record)
