@@ -7,9 +7,8 @@ use crate::key::write_key;
 use crate::model::Table;
 use crate::problem::Problem;
 use crate::row::{self, Found};
-use crate::work;
-use bobak_core::{Engine, FieldSet, GivenKey, Outcome, Value, Verb, Write, prepare_row};
-use bytes::Bytes;
+use crate::write::{self, RowWrite};
+use bobak_core::{FieldSet, GivenKey, Outcome, Value, Verb, prepare_row};
 use hyper::StatusCode;
 use hyper::header::LOCATION;
 use std::sync::Arc;
@@ -21,13 +20,18 @@ pub(crate) async fn create(call: &mut Call, name: &str) -> Result<Answer, Proble
     call.parameters.finish()?;
     let minimal = call.wants_minimal();
     let body = call.body(&["application/json"]).await?;
-    let (base, theirs) = (Arc::clone(&call.base), Arc::clone(&table));
-    let (key, row) = work::run(move || {
-        let key = insert(&*base.engine, &theirs, &body)?;
+    let theirs = Arc::clone(&table);
+    let (row, given) = write::prepare(body.len(), move || new_row(theirs, &body)).await?;
+    let theirs = Arc::clone(&table);
+    let (key, row) = write::write(&call.base, row, move |engine, outcome| {
+        let key = match outcome {
+            Outcome::Inserted(Some(GivenKey::Int(key))) => vec![Value::Int(key)],
+            _ => given,
+        };
         let row = match minimal {
             true => None,
             // It is made: that it can't be read is no reason to say otherwise.
-            false => row::find(&*base.engine, &theirs, &key, numbers).unwrap_or(None),
+            false => row::find(engine, &theirs, &key, numbers).unwrap_or(None),
         };
         Ok((key, row))
     })
@@ -49,24 +53,12 @@ pub(crate) fn created(call: &Call, table: &Table, key: &[Value<'_>], row: Option
     answer.with(LOCATION, &format!("{rows}/{}", write_key(table, key)))
 }
 
-/// Inserts a row, and gives its key.
-fn insert(
-    engine: &dyn Engine,
-    table: &Table,
-    json: &Bytes,
-) -> Result<Vec<Value<'static>>, Problem> {
-    let mut cells = read_row(table, json)?;
-    cells.complete(table)?;
+/// A row to insert, from an object, and its key.
+fn new_row(table: Arc<Table>, json: &[u8]) -> Result<(RowWrite, Vec<Value<'static>>), Problem> {
+    let mut cells = read_row(&table, json)?;
+    cells.complete(&table)?;
     prepare_row(&table.schema, &mut cells.values)?;
-    let write = Write {
-        table: &table.schema,
-        verb: Verb::Insert,
-        fields: FieldSet::EMPTY,
-        values: &cells.values,
-    };
-    let outcome = engine.write(&write).map_err(|error| table.name_error(error))?;
-    if let Outcome::Inserted(Some(GivenKey::Int(key))) = outcome {
-        return Ok(vec![Value::Int(key)]);
-    }
-    Ok(cells.key(table).into_iter().map(Value::into_owned).collect())
+    let key = cells.key(&table).into_iter().map(Value::into_owned).collect();
+    let values = cells.values.into_iter().map(Value::into_owned).collect();
+    Ok((RowWrite { table, verb: Verb::Insert, fields: FieldSet::EMPTY, values }, key))
 }

@@ -14,6 +14,7 @@ use crate::problem::Problem;
 use crate::route::{Resource, Route};
 use crate::selection::Selection;
 use crate::stream::Inflow;
+use bobak::aio::Workers;
 use bobak_core::{Engine, Error, OnError, Result, TableSchema, Value};
 use hyper::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_MATCH};
 use std::num::NonZeroU64;
@@ -79,7 +80,7 @@ pub fn import(
     parts: Vec<Vec<u8>>,
 ) -> Result<String> {
     let feed = Feed::new(&engine);
-    let base = Base::new("main", engine, feed);
+    let base = Base::new("main", engine, feed, &Workers::new(1)?);
     let commit = NonZeroU64::new(3).map_or(Commit::End, Commit::Rows);
     let options = LoadOptions { on_error, commit, outcomes: true, longest: LONGEST };
     let body = Inflow::of_parts(parts);

@@ -6,6 +6,7 @@ use crate::problem::Problem;
 use crate::settings::{Settings, SqlAccess};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use bobak::aio::Workers;
 use bobak_core::{Engine, Error, ErrorKind, Result};
 use bobak_server::{Access, Buckets, Caller, Credentials, Holder, Login, Logins, Protected};
 use hyper::StatusCode;
@@ -39,6 +40,8 @@ pub(crate) struct Guests {
     databases: Vec<Arc<Protected>>,
     /// The same as the operator sees them.
     bases: Vec<Arc<Base>>,
+    /// The threads of single writes, one at a time for each guest's database.
+    writers: Workers,
     sql: SqlAccess,
     operator: Arc<Guest>,
     /// By the hash of what they showed, under keys that nobody knows.
@@ -54,12 +57,15 @@ pub(crate) struct Guests {
 }
 
 impl Guests {
+    /// # Errors
+    /// `Io` where no thread can be started.
     pub fn new(
         access: Access,
         databases: &[(String, Arc<dyn Engine>)],
         settings: &Settings,
-    ) -> Self {
+    ) -> Result<Self> {
         let sql = settings.sql;
+        let writers = Workers::new(settings.workers)?;
         let caller = Caller::operator();
         let databases: Vec<_> = databases
             .iter()
@@ -67,16 +73,17 @@ impl Guests {
             .collect();
         let base = |database: &Arc<Protected>| {
             let feed = Feed::new(database.engine());
-            Arc::new(Base::new(database.name(), database.engine_for(&caller), feed))
+            Arc::new(Base::new(database.name(), database.engine_for(&caller), feed, &writers))
         };
         let bases: Vec<_> = databases.iter().map(base).collect();
         let name = caller.name().to_owned();
         let operator = Guest { caller, name, bases: bases.clone(), sql };
         let keys = (RandomState::new(), RandomState::new());
-        Self {
+        Ok(Self {
             access,
             databases,
             bases,
+            writers,
             sql,
             operator: Arc::new(operator),
             known: Mutex::default(),
@@ -85,7 +92,7 @@ impl Guests {
             logins: Logins::new(settings.refusals),
             turn: Arc::new(Semaphore::new(1)),
             requests: settings.rate.map(|rate| Buckets::new(rate, Duration::from_secs(1))),
-        }
+        })
     }
 
     /// The guest of a request's head; `None` where it must be looked at by [`admit`](Self::admit).
@@ -175,7 +182,7 @@ impl Guests {
         let seen = all.filter(|(database, _)| caller.sees(database.name()));
         let base = |(database, base): (&Arc<Protected>, &Arc<Base>)| {
             let feed = base.feed.for_caller(database, caller);
-            Arc::new(base.seen_through(database.engine_for(caller), feed))
+            Arc::new(base.seen_through(database.engine_for(caller), feed, &self.writers))
         };
         seen.map(base).collect()
     }

@@ -71,6 +71,7 @@ mod turns;
 mod upload;
 mod visitor;
 mod work;
+mod write;
 
 pub use server::HttpServer;
 pub use settings::{Settings, SqlAccess};

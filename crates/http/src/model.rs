@@ -4,6 +4,7 @@ use crate::feed::Feed;
 use crate::names;
 use crate::problem::Problem;
 use crate::work;
+use bobak::aio::{RowWriter, Workers};
 use bobak::feed::Change;
 use bobak_core::{Engine, Error, ErrorKind, FieldSet, Result, TableSchema, Value};
 use bobak_text::json::write_string;
@@ -23,7 +24,9 @@ pub(crate) struct Base {
     pub name: String,
     pub engine: Arc<dyn Engine>,
     /// Whether a row of it is read quicker than another thread is woken.
-    pub is_near: bool,
+    is_near: bool,
+    /// The line of single writes, where the engine takes one writer at a time anyhow.
+    pub writer: Option<RowWriter>,
     pub feed: Feed,
     known: RwLock<Known>,
     /// Held by who looks tables up, so that others wait for what is found.
@@ -69,13 +72,16 @@ pub(crate) enum Absent {
 }
 
 impl Base {
-    pub fn new(name: &str, engine: Arc<dyn Engine>, feed: Feed) -> Self {
+    pub fn new(name: &str, engine: Arc<dyn Engine>, feed: Feed, writers: &Workers) -> Self {
         let known = Known { model: Arc::default(), looked: None, turn: 0 };
         let is_near = matches!(engine.name(), "memory" | "sqlite");
+        let alone = !engine.capabilities().concurrent_writers;
+        let writer = alone.then(|| RowWriter::new(Arc::clone(&engine), writers));
         Self {
             name: name.to_owned(),
             engine,
             is_near,
+            writer,
             feed,
             known: RwLock::new(known),
             look_up: tokio::sync::Mutex::default(),
@@ -85,8 +91,23 @@ impl Base {
     }
 
     /// The same database as another guest sees it.
-    pub fn seen_through(&self, engine: Arc<dyn Engine>, feed: Feed) -> Self {
-        Self { turns: Arc::clone(&self.turns), ..Self::new(&self.name, engine, feed) }
+    pub fn seen_through(&self, engine: Arc<dyn Engine>, feed: Feed, writers: &Workers) -> Self {
+        Self { turns: Arc::clone(&self.turns), ..Self::new(&self.name, engine, feed, writers) }
+    }
+
+    /// Reads a row or two: here where they are near, else on a worker.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub async fn read<R: Send + 'static>(
+        self: &Arc<Self>,
+        read: impl FnOnce(&dyn Engine) -> Result<R, Problem> + Send + 'static,
+    ) -> Result<R, Problem> {
+        if self.is_near {
+            return read(&*self.engine);
+        }
+        let base = Arc::clone(self);
+        work::run(move || read(&*base.engine)).await
     }
 
     /// The table with this name.

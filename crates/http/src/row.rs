@@ -10,6 +10,7 @@ use crate::key::read_key;
 use crate::model::Table;
 use crate::problem::Problem;
 use crate::work;
+use crate::write::{self, RowWrite};
 use bobak_core::{
     Assign, Change, Comparison, Condition, Control, Engine, Error, ErrorKind, FieldSet, Outcome,
     Result, Row, Session, Value, Verb, Write, prepare_row, prepare_update, stamp_assignments,
@@ -43,13 +44,10 @@ pub(crate) async fn get(call: &mut Call, name: &str, key: &str) -> Result<Answer
     let numbers = call.numbers()?;
     call.parameters.finish()?;
     let places = columns.map(|names| table.places(&names)).transpose()?;
-    let base = Arc::clone(&call.base);
-    let search = move || {
-        find_columns(&*base.engine, &table, &key, places.as_deref(), numbers).map_err(Problem::from)
+    let search = move |engine: &dyn Engine| {
+        find_columns(engine, &table, &key, places.as_deref(), numbers).map_err(Problem::from)
     };
-    // A page that is in memory is read quicker than another thread is woken.
-    let found = if call.base.is_near { search()? } else { work::run(search).await? };
-    let found = found.ok_or_else(Problem::not_found)?;
+    let found = call.base.read(search).await?.ok_or_else(Problem::not_found)?;
     if found.tag.is_in(call.headers(), &IF_NONE_MATCH) == Some(true) {
         return Ok(Answer::empty(StatusCode::NOT_MODIFIED).with(ETAG, found.tag.as_str()));
     }
@@ -58,15 +56,20 @@ pub(crate) async fn get(call: &mut Call, name: &str, key: &str) -> Result<Answer
 
 /// `PUT /tables/{table}/rows/{key}`: the whole row, which is made where it is not there.
 pub(crate) async fn replace(call: &mut Call, name: &str, key: &str) -> Result<Answer, Problem> {
-    let work = Writing::of(call, name, key, &["application/json"]).await?;
+    let work = Arc::new(Writing::of(call, name, key, &["application/json"]).await?);
     let table = Arc::clone(&work.table);
-    let (key, new, row) = work::run(move || {
-        let (new, row) = work.run(|session, cells| put(session, &work, cells))?;
-        Ok((work.key, new, row))
-    })
-    .await?;
+    let theirs = Arc::clone(&work);
+    let (new, row) = if work.belief.is_empty() {
+        let row = write::prepare(work.body.len(), move || whole_row(&theirs)).await?;
+        let theirs = Arc::clone(&work);
+        write::write(&call.base, row, move |_, outcome| Ok((is_new(outcome), theirs.find())))
+            .await?
+    } else {
+        let write = move || theirs.run(|session, cells| put(session, &theirs, cells));
+        work::run(write).await?
+    };
     if new {
-        return Ok(created(call, &table, &key, row));
+        return Ok(created(call, &table, &work.key, row));
     }
     Ok(answer(row))
 }
@@ -89,26 +92,23 @@ pub(crate) async fn delete(call: &mut Call, name: &str, key: &str) -> Result<Ans
     let key = read_key(&table, key)?;
     call.parameters.finish()?;
     let belief = Belief { headers: call.headers().clone() };
-    let base = Arc::clone(&call.base);
-    work::run(move || {
-        let write = Write {
-            table: &table.schema,
-            verb: Verb::Delete,
-            fields: FieldSet::EMPTY,
-            values: &key,
-        };
-        let outcome = if belief.is_empty() {
-            base.engine.write(&write)?
-        } else {
+    let (verb, fields) = (Verb::Delete, FieldSet::EMPTY);
+    let outcome = if belief.is_empty() {
+        let row = RowWrite { table, verb, fields, values: key };
+        write::write(&call.base, row, |_, outcome| Ok(outcome)).await?
+    } else {
+        let base = Arc::clone(&call.base);
+        work::run(move || {
             let session = base.engine.session()?;
-            believing(&*session, &belief, &table, &key, || Ok(session.write(&write)?))?
-        };
-        match outcome {
-            Outcome::Changed(0) => Err(Problem::not_found()),
-            _ => Ok(Answer::empty(StatusCode::NO_CONTENT)),
-        }
-    })
-    .await
+            let write = Write { table: &table.schema, verb, fields, values: &key };
+            believing(&*session, &belief, &table, &key, || Ok(session.write(&write)?))
+        })
+        .await?
+    };
+    match outcome {
+        Outcome::Changed(0) => Err(Problem::not_found()),
+        _ => Ok(Answer::empty(StatusCode::NO_CONTENT)),
+    }
 }
 
 /// The row with this key.
@@ -185,11 +185,16 @@ impl Writing {
         let session = self.base.engine.session()?;
         let (belief, table) = (&self.belief, &self.table);
         let written = believing(&*session, belief, table, &self.key, || write(&*session, cells))?;
+        Ok((written, self.find()))
+    }
+
+    /// The row as it is now, unless nobody wants it.
+    fn find(&self) -> Option<Found> {
         if self.minimal {
-            return Ok((written, None));
+            return None;
         }
         // It is written: that it can't be read is no reason to say otherwise.
-        Ok((written, find(&*self.base.engine, table, &self.key, self.numbers).unwrap_or(None)))
+        find(&*self.base.engine, &self.table, &self.key, self.numbers).unwrap_or(None)
     }
 
     /// The key is that of the path, whether the body names it too or not.
@@ -210,20 +215,37 @@ impl Writing {
 }
 
 /// Puts a whole row in its place; whether it is new.
-fn put(session: &dyn Session, work: &Writing, mut cells: Cells<'_>) -> Result<bool, Problem> {
-    let table = &work.table;
+fn put(session: &dyn Session, work: &Writing, cells: Cells<'_>) -> Result<bool, Problem> {
+    let row = whole_row_of(work, cells)?;
+    let RowWrite { table, verb, fields, values } = &row;
+    let write = Write { table: &table.schema, verb: *verb, fields: *fields, values };
+    Ok(is_new(session.write(&write).map_err(|error| table.name_error(error))?))
+}
+
+/// Reads the body as a whole row to put in its place.
+fn whole_row(work: &Writing) -> Result<RowWrite, Problem> {
+    let mut cells = read_row(&work.table, &work.body)?;
+    work.name_key(&mut cells)?;
+    whole_row_of(work, cells)
+}
+
+fn whole_row_of(work: &Writing, mut cells: Cells<'_>) -> Result<RowWrite, Problem> {
+    let table = Arc::clone(&work.table);
     let versioned = table.schema.version().is_some_and(|place| cells.given.contains(place));
-    cells.complete(table)?;
-    let (verb, fields) = if versioned {
+    cells.complete(&table)?;
+    let verb = if versioned {
         prepare_update(&table.schema, &mut cells.values)?;
-        (Verb::Update, table.updated)
+        Verb::Update
     } else {
         prepare_row(&table.schema, &mut cells.values)?;
-        (Verb::Upsert, table.updated)
+        Verb::Upsert
     };
-    let write = Write { table: &table.schema, verb, fields, values: &cells.values };
-    let outcome = session.write(&write).map_err(|error| table.name_error(error))?;
-    Ok(matches!(outcome, Outcome::Inserted(_)))
+    let values = cells.values.into_iter().map(Value::into_owned).collect();
+    Ok(RowWrite { fields: table.updated, table, verb, values })
+}
+
+const fn is_new(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Inserted(_))
 }
 
 /// Updates the columns that are named.

@@ -109,7 +109,7 @@ impl Serve for HttpServer {
 
     fn serve(parts: Parts<Settings>) -> Result<Self> {
         let Parts { databases, access, settings, log, listeners } = parts;
-        let guests = Guests::new(access, &databases, &settings);
+        let guests = Guests::new(access, &databases, &settings)?;
         let io = |error| Error::io("start the server", error);
         let runtime = runtime::Builder::new_multi_thread()
             .thread_name("bobak http")

@@ -11,7 +11,8 @@ pub struct Settings {
     /// this machine's own, there may be half and half of `share` percent of them. Default: 16,384.
     pub connections: usize,
     /// The most requests at a time that have a thread to work on a database; a further one waits.
-    /// Default: 64.
+    /// Writes of single rows need none, but where an engine has several writers at a time: those of
+    /// a caller go together, on one thread for each of its databases. Default: 64.
     pub workers: usize,
     /// The most imports, exports and batches at a time, each of which has a thread while it lasts,
     /// besides the workers; a further one is told 503. Default: 32.

@@ -88,10 +88,16 @@ enum Next {
 
 impl Job for Lane {
     fn run(self: Arc<Self>, pool: &Arc<Pool>) {
-        let _again = Again { lane: &self, pool };
-        match self.take() {
-            Next::Together(writes) => group::write(&*self.engine, writes),
-            Next::Alone(job) => job.run(pool),
+        let again = Again { lane: &self, pool };
+        loop {
+            match self.take() {
+                Next::Together(writes) => group::write(&*self.engine, writes),
+                Next::Alone(job) => job.run(pool),
+            }
+            // Where nobody waits for this thread it need not get in line, nor wake another.
+            if again.is_over() {
+                return;
+            }
         }
     }
 }
@@ -100,6 +106,13 @@ impl Job for Lane {
 struct Again<'a> {
     lane: &'a Arc<Lane>,
     pool: &'a Arc<Pool>,
+}
+
+impl Again<'_> {
+    /// Whether nothing waits any more, or this thread is wanted elsewhere.
+    fn is_over(&self) -> bool {
+        lock(&self.lane.line).waiting.is_empty() || self.pool.is_wanted()
+    }
 }
 
 impl Drop for Again<'_> {

@@ -57,6 +57,7 @@ mod answer;
 mod db;
 mod group;
 mod lane;
+mod row_writer;
 mod stream;
 mod table;
 mod workers;
@@ -64,6 +65,7 @@ mod write;
 
 pub use answer::Answer;
 pub use db::AsyncDb;
+pub use row_writer::RowWriter;
 pub use stream::AsyncRows;
 pub use table::AsyncTable;
 pub use workers::Workers;

@@ -114,6 +114,11 @@ impl Pool {
         }
     }
 
+    /// Whether work waits for a thread.
+    pub(super) fn is_wanted(&self) -> bool {
+        !self.lock().jobs.is_empty()
+    }
+
     fn serve(self: &Arc<Self>) {
         while let Some(job) = self.next() {
             // A task hands its panic to who awaits it; what is left over is the job's own.

@@ -37,6 +37,38 @@ fn a_row_is_made_read_replaced_patched_and_deleted() {
 }
 
 #[test]
+fn writes_that_come_together_have_each_their_own_answer() {
+    for engine in [sqlite(), memory()] {
+        let door = Door::with(Settings::default(), engine);
+        let send = |client: u32| {
+            for number in 0..20 {
+                let key = 1 + client * 20 + number;
+                let row = format!(r#"{{"id":{key},"name":"n{key}"}}"#);
+                let made = door.send("POST", "/tables/person/rows", &row);
+                assert_eq!(made.ok(201).json()["id"], key);
+                assert_eq!(made.json()["name"], format!("n{key}"));
+                let place = format!("/tables/person/rows/{key}");
+                door.send("POST", "/tables/person/rows", &row).is(409, "Duplicate");
+                door.send("POST", "/tables/person/rows", r#"{"name":null}"#).is(422, "Constraint");
+                door.send("PUT", &place, r#"{"name":"new"}"#).ok(200);
+                if number % 2 == 0 {
+                    door.ask("DELETE", &place, &[], "").ok(204);
+                    door.ask("DELETE", &place, &[], "").is(404, "NotFound");
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..12).map(|client| scope.spawn(move || send(client))).collect();
+            clients.into_iter().for_each(|client| client.join().unwrap());
+        });
+        let left = door.get("/tables/person/rows?limit=1000&columns=name").json();
+        let names: Vec<_> = left["rows"].as_array().unwrap().iter().collect();
+        assert_eq!(names.len(), 120);
+        assert!(names.iter().all(|row| row["name"] == "new"), "{left}");
+    }
+}
+
+#[test]
 fn values_are_exact() {
     let door = Door::open();
     let row = r#"{"id":9223372036854775807,"name":"a\u0000b","born":"0001-01-01","balance":-922337203685477.5808,"rate":0.30000000000000004,"active":true,"photo":"AAH/","tags":{"a":[12345678901234567890, 1.50]},"seen":"2024-02-29T23:59:59.123456Z","email":null}"#;
