@@ -46,7 +46,7 @@ mod table;
 mod transaction;
 mod url;
 
-pub use archive::{Archive, ArchiveSpan, Replayed, Shipped, Until};
+pub use archive::{Archive, ArchiveSpan, ReplayOptions, Replayed, Shipped, Until};
 pub use backup::{BackupOptions, BackupReport, Checksum, Compression, RestoreOptions};
 pub use batch::{Batch, BatchOptions, BatchReport, OnConflict};
 pub use bobak_core::{

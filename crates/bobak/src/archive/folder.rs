@@ -25,7 +25,8 @@ pub(crate) struct Folder {
 }
 
 /// What a folder has. See [`Archive::check`](crate::Archive::check).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ArchiveSpan {
     /// The place that it begins behind: a backup that is older can't be carried on.
     pub from: u64,
@@ -35,6 +36,12 @@ pub struct ArchiveSpan {
     pub changes: u64,
     /// When the last one was made; `None` where there is none.
     pub last: Option<Timestamp>,
+    /// The last number with which a transaction is known to end. Smaller than `to` where the archive
+    /// was broken off while it was behind; `from` where no border is known.
+    pub whole: u64,
+    /// When it was read: what was committed before is not behind it. `None` for no border, and for the
+    /// changes of earlier versions, each of which counts as one.
+    pub read: Option<Timestamp>,
     /// How many files.
     pub files: usize,
     /// How many bytes at the end are of a change that was not written whole: what a kill or a power
@@ -144,29 +151,40 @@ impl Folder {
         }
         match end {
             Some(_) => Ok(()),
-            None => {
-                let message = format!("there are no changes in {}", self.path.display());
-                Err(Error::new(ErrorKind::NotFound, message))
-            }
+            None => Err(self.has_none()),
         }
+    }
+
+    /// Refuses a folder without files.
+    pub fn must_have_some(&self) -> Result<()> {
+        self.last()?.map(|_| ()).ok_or_else(|| self.has_none())
+    }
+
+    #[cold]
+    fn has_none(&self) -> Error {
+        let message = format!("there are no changes in {}", self.path.display());
+        Error::new(ErrorKind::NotFound, message)
     }
 
     /// See [`Archive::check`](crate::Archive::check).
     pub fn check(&self) -> Result<ArchiveSpan> {
-        let mut span =
-            ArchiveSpan { from: 0, to: 0, changes: 0, last: None, files: 0, unfinished: 0 };
+        let mut span = ArchiveSpan::default();
         let mut at = None;
         self.each(|reader| {
             if span.files == 0 {
-                span.from = reader.from;
+                (span.from, span.whole) = (reader.from, reader.from);
             }
             span.files += 1;
             while let Some(frame) = reader.next()? {
-                if let Frame::Page { changes, .. } = frame {
-                    for change in changes {
-                        at = Some(Logged::of(change)?.at);
-                        span.changes += 1;
-                    }
+                let Frame::Page(page) = frame else { continue };
+                match page.borders.as_ref().map(|borders| borders.last()) {
+                    Some(Some(last)) => (span.whole, span.read) = (last.id, Some(last.read)),
+                    Some(None) => {}
+                    None => (span.whole, span.read) = (page.next, None),
+                }
+                for change in page.changes {
+                    at = Some(Logged::of(change)?.at);
+                    span.changes += 1;
                 }
             }
             (span.to, span.unfinished) = (reader.place, reader.unfinished());

@@ -7,14 +7,17 @@
 //! codec, each framed as the codec does it. The first row says what it is:
 //!
 //! * a *table*: 1, the table's number in this file, its name, its columns' names;
-//! * a *page*: 2, the place behind it, how many changes follow; then for each a row: the number of its
-//!   table, its own number, the time in microseconds since 1970, who or NULL, the verb (1 inserted,
+//! * a *page*: 2, the place behind it, how many changes follow, how many borders it has, and for each of
+//!   these its number and the time of reading in microseconds since 1970; then for each change a row:
+//!   the number of its table, its own number, the time, who or NULL, the verb (1 inserted,
 //!   2 updated, 3 deleted), and for each column of the table the value before and the value after.
+//!
+//! A page of an earlier version has nothing behind the number of its changes: it does not tell borders.
 
-use crate::feed::Change;
+use crate::feed::{Border, Change};
 use bobak_core::codec::{EncodedRow, encode_slice, split_first};
 use bobak_core::feed::LOG_HEAD;
-use bobak_core::{Error, ErrorKind, Result, Row, TableSchema, Value, ValueRef};
+use bobak_core::{Error, ErrorKind, Field, Result, Row, TableSchema, Timestamp, Value, ValueRef};
 use std::sync::Arc;
 
 const MAGIC: &[u8; 8] = b"BOBAKCHG";
@@ -26,11 +29,22 @@ pub(super) const FRAME: usize = 8;
 
 const TABLE: i64 = 1;
 const PAGE: i64 = 2;
+/// How many values a page's first row has before its borders.
+const HEAD_VALUES: usize = 3;
 
 /// What a frame says.
 pub(super) enum Frame<'a> {
     Table(Table),
-    Page { next: u64, changes: Vec<EncodedRow<'a>> },
+    Page(Page<'a>),
+}
+
+/// Changes of a file.
+pub(super) struct Page<'a> {
+    /// The place behind it.
+    pub next: u64,
+    /// In ascending order; `None` where an earlier version wrote it, so that any change may be one.
+    pub borders: Option<Vec<Border>>,
+    pub changes: Vec<EncodedRow<'a>>,
 }
 
 /// A table of a file.
@@ -89,11 +103,21 @@ pub(super) fn put_table(out: &mut Vec<u8>, number: i64, table: &TableSchema) -> 
     })
 }
 
-/// Appends a frame with changes, each with its table's number.
-pub(super) fn put_page(out: &mut Vec<u8>, next: u64, changes: &[(i64, &Change)]) -> Result<()> {
+/// Appends a frame with changes, each with its table's number, and the borders among them.
+pub(super) fn put_page(
+    out: &mut Vec<u8>,
+    next: u64,
+    borders: &[Border],
+    changes: &[(i64, &Change)],
+) -> Result<()> {
     put(out, |content| {
-        let count = i64::try_from(changes.len()).unwrap_or(i64::MAX);
-        encode_slice(content, &[Value::Int(PAGE), number(next), Value::Int(count)])?;
+        let count = |length| Value::Int(i64::try_from(length).unwrap_or(i64::MAX));
+        let mut head = vec![Value::Int(PAGE), number(next), count(changes.len())];
+        head.push(count(borders.len()));
+        for border in borders {
+            head.extend([number(border.id), Value::Int(border.read.as_microsecond())]);
+        }
+        encode_slice(content, &head)?;
         changes.iter().try_for_each(|(table, change)| {
             let mut row = vec![Value::Int(*table)];
             row.extend(change.log_values());
@@ -133,7 +157,7 @@ pub(super) fn is_frame(bytes: &[u8], place: u64) -> bool {
     }
     match read(content) {
         Ok(Frame::Table(_)) => true,
-        Ok(Frame::Page { next, .. }) => next > place,
+        Ok(Frame::Page(page)) => page.next > place,
         Err(_) => false,
     }
 }
@@ -161,10 +185,34 @@ pub(super) fn read(content: &[u8]) -> Result<Frame<'_>> {
             if usize::try_from(integer(&row, 2)?).ok() != Some(changes.len()) {
                 return Err(damaged("a page has another number of changes than it says"));
             }
-            Ok(Frame::Page { next: integer(&row, 1)?.unsigned_abs(), changes })
+            let (next, borders) = (integer(&row, 1)?.unsigned_abs(), borders(&row)?);
+            Ok(Frame::Page(Page { next, borders, changes }))
         }
         other => Err(damaged(&format!("a frame is of kind {other}, and there are 1 and 2"))),
     }
+}
+
+/// The borders that a page's first row tells.
+fn borders(row: &EncodedRow<'_>) -> Result<Option<Vec<Border>>> {
+    if row.len() <= HEAD_VALUES {
+        return Ok(None);
+    }
+    let count = usize::try_from(integer(row, HEAD_VALUES)?).ok();
+    if count.and_then(|count| (HEAD_VALUES + 1).checked_add(count.checked_mul(2)?))
+        != Some(row.len())
+    {
+        return Err(damaged("a page has another number of borders than it says"));
+    }
+    let mut borders: Vec<Border> = Vec::new();
+    for place in (HEAD_VALUES + 1..row.len()).step_by(2) {
+        let id = integer(row, place)?.unsigned_abs();
+        if borders.last().is_some_and(|last| last.id >= id) || id > integer(row, 1)?.unsigned_abs()
+        {
+            return Err(damaged("a page has a border that is not among its changes"));
+        }
+        borders.push(Border { id, read: Timestamp::from_value(row.value(place + 1))? });
+    }
+    Ok(Some(borders))
 }
 
 impl<'a> Logged<'a> {

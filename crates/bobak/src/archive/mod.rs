@@ -1,23 +1,27 @@
 //! Changes since a backup, shipped to a folder as they commit, and made again behind the backup: up
 //! to the last, or to a moment in time.
 //!
-//! `frame` is the form of a file, `segment` one file and `folder` all of them; `replay` makes the
-//! changes again, while `quiet` keeps still what would act on them. `docs/changes.md` is the contract, and describes the files byte by byte.
+//! `frame` is the form of a file, `segment` one file and `folder` all of them; `plan` finds where a
+//! replay ends, `replay` makes the changes again, while `quiet` keeps still what would act on them. `docs/changes.md` is the contract, and describes the files byte by byte.
 
 mod folder;
 mod frame;
+mod plan;
 mod quiet;
 mod replay;
 mod segment;
+mod until;
 
 pub use folder::ArchiveSpan;
-pub use replay::{Replayed, Until};
+pub use replay::Replayed;
+pub use until::{ReplayOptions, Until};
 pub(crate) use {folder::Folder, replay::replay};
 
 use crate::Db;
-use crate::feed::{ChangePage, Changes};
+use crate::feed::{Border, ChangePage, Changes};
 use bobak_core::{Engine, Error, ErrorKind, Result, feed};
 use segment::Writer;
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +30,8 @@ use std::time::Duration;
 const PAGE: usize = 1_000;
 /// Unless it is set.
 const SEGMENT_BYTES: u64 = 64 << 20;
+/// How many borders are kept that pages have not reached yet. Where it is further behind it knows fewer.
+const BORDERS: usize = 1_000;
 
 /// A folder to which the changes of a database's tracked tables go as they commit. With any backup
 /// that was taken since the folder was begun it gives the database as it was at any moment after
@@ -48,8 +54,8 @@ const SEGMENT_BYTES: u64 = 64 << 20;
 /// let mut archive = Archive::open(&db, &folder)?;
 /// for name in ["Bern", "Thun", "Biel"] {
 ///     db.table()?.insert(&City { id: 0, name: name.into() })?;
+///     archive.step(std::time::Duration::ZERO)?;
 /// }
-/// while archive.step(std::time::Duration::ZERO)?.changes > 0 {}
 ///
 /// // Without the last change.
 /// let restored = open()?;
@@ -63,6 +69,8 @@ pub struct Archive {
     folder: Folder,
     writer: Writer,
     segment_bytes: u64,
+    /// Those that were seen, and that the folder does not reach yet, in ascending order.
+    borders: VecDeque<Border>,
 }
 
 /// What a step did.
@@ -143,7 +151,8 @@ impl Archive {
         must_be_same(&*engine, place, writer.last())?;
         // Not before it is known to be this database's.
         writer.cut()?;
-        Ok(Self { changes: changes.since(place), folder, writer, segment_bytes: SEGMENT_BYTES })
+        let (changes, segment_bytes) = (changes.since(place), SEGMENT_BYTES);
+        Ok(Self { changes, folder, writer, segment_bytes, borders: VecDeque::new() })
     }
 
     /// How large a file may grow before another is begun. Default: 64 MiB.
@@ -167,10 +176,25 @@ impl Archive {
         let mut changes = self.changes.clone().since(from);
         let page: ChangePage = changes.wait(wait)?;
         self.changes = changes;
+        if let Some(border) = page.border.filter(|border| border.id > from) {
+            self.note(border);
+        }
         if page.next > from {
-            self.writer.write(&page)?;
+            let reached = self.borders.partition_point(|border| border.id <= page.next);
+            let borders: Vec<_> = self.borders.range(..reached).copied().collect();
+            self.writer.write(&page, &borders)?;
+            self.borders.drain(..reached);
         }
         Ok(Shipped { changes: page.changes.len(), place: self.writer.place() })
+    }
+
+    /// Keeps a border until a page reaches it: so one is known of each step, though the steps are behind.
+    fn note(&mut self, border: Border) {
+        self.borders.truncate(BORDERS - 1);
+        while self.borders.back().is_some_and(|last| last.id >= border.id) {
+            self.borders.pop_back();
+        }
+        self.borders.push_back(border);
     }
 
     /// Up to which change the folder has all of them.

@@ -4,35 +4,26 @@
 //! last state page by page; what the triggers write down meanwhile is replaced by what is in the
 //! folder: the history, with its times and names, is then as it was.
 
-use super::folder::{ArchiveSpan, Folder};
-use super::frame::{Frame, Logged, Table};
+use super::folder::Folder;
+use super::frame::{Frame, Logged, Page, Table};
+use super::plan::Plan;
 use super::quiet::{self, ForeignKeys};
+use super::until::{ReplayOptions, Until};
 use crate::Db;
 use crate::feed::Change;
-use crate::follow::{Pair, make, wholly};
+use crate::follow::{LONGEST, Pair, make};
 use bobak_core::feed::{Log, SEQ, compare_number, feed_schema, last_id, logs_in};
 use bobak_core::{
-    Assign, Batch, Comparison, Engine, Error, ErrorKind, FieldSet, OnError, Result, Session,
-    Timestamp, Value, Verb, Write,
+    Assign, Batch, Comparison, Control, Engine, Error, ErrorKind, FieldSet, OnError, Result,
+    Session, Timestamp, Value, Verb, Write,
 };
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How far changes are made again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// All of them.
-    End,
-    /// Up to this change, and with it.
-    Change(u64),
-    /// Those that were made before this moment, or at it. Changes have the time of their statement, not
-    /// of the commit: a moment, as a number, may lie inside a transaction, whose first part is then made.
-    Moment(Timestamp),
-}
-
 /// What was made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Replayed {
     /// How many changes.
     pub changes: u64,
@@ -40,8 +31,17 @@ pub struct Replayed {
     pub place: u64,
     /// When the last of them was made; `None` where there was none.
     pub at: Option<Timestamp>,
-    /// Whether those were all that the folder has: none of them is of a later moment.
+    /// Whether the folder has no change beyond the moment or the number.
     pub is_end: bool,
+    /// Whether a transaction is known to end with `place`: not where a part was
+    /// [asked for](ReplayOptions::partial), or an earlier version wrote the folder.
+    pub whole: bool,
+    /// When the feed was seen to end there: as it is now, the database was at that moment. `None` where
+    /// the folder does not say it.
+    pub read: Option<Timestamp>,
+    /// How many changes behind `place` were left out though they are not beyond the moment: nothing tells
+    /// whether their transactions had ended by then. Many, where no archive ran for a while.
+    pub left_out: u64,
 }
 
 impl Db {
@@ -50,56 +50,45 @@ impl Db {
     /// were not tracked stay as they are, and the database's own triggers keep still: what they wrote to
     /// tracked tables is among the changes.
     ///
-    /// The folder is read wholly before anything is changed. Changes are made a page at a time, each
-    /// in a transaction: where it breaks off, the database is as it was at some moment before, and a
+    /// The folder is read wholly before anything is changed. Changes are made some thousand at a time, each
+    /// time in a transaction: where it breaks off, the database is as it was at some moment before, and a
     /// further call goes on. Nobody else may write meanwhile.
     ///
     /// # Errors
     /// `NotFound` where the folder begins after the backup, or is empty; `Corrupt` for a damaged
     /// file; `Schema` where a table was altered since the backup: restore a later one; `OutOfRange`
-    /// where the database is behind the moment already, or the folder ends before the number; `Unsupported` for an engine that can't: those
+    /// where the database is behind the moment already, the folder ends before the number, or the number
+    /// may lie inside a transaction; `Unsupported` for an engine that can't: those
     /// on servers, and the memory engine where tables have foreign keys.
-    pub fn replay(&self, folder: impl AsRef<Path>, until: Until) -> Result<Replayed> {
-        let folder = Folder::to_read(folder.as_ref());
-        let span = folder.check()?;
-        replay(&*self.main_engine()?, &folder, &span, until)
+    pub fn replay(
+        &self,
+        folder: impl AsRef<Path>,
+        options: impl Into<ReplayOptions>,
+    ) -> Result<Replayed> {
+        replay(&*self.main_engine()?, &Folder::to_read(folder.as_ref()), options.into())
     }
 }
 
-/// Makes the changes of a folder again that was checked, and had this in it.
+/// Makes the changes of a folder again.
 ///
 /// # Errors
 /// As [`Db::replay`].
 pub(crate) fn replay(
     engine: &dyn Engine,
     folder: &Folder,
-    span: &ArchiveSpan,
-    until: Until,
+    options: ReplayOptions,
 ) -> Result<Replayed> {
-    let mut replay = Replay::new(engine, until)?;
-    if let Until::Change(id) = until
-        && id > span.to.max(replay.place)
-    {
-        let message = format!("the folder ends with change {}, before {id}", span.to);
-        return Err(Error::new(ErrorKind::OutOfRange, message));
-    }
+    let (logs, place) = Replay::begins(engine, options.until)?;
+    let plan = Plan::new(folder, place, options)?;
+    let mut replay = Replay::new(engine, logs, place, plan)?;
     let off = ForeignKeys::off(engine, &replay.logs)?;
     let done = folder.each(|reader| {
         let mut tables = HashMap::new();
-        if reader.from > replay.place {
-            let (from, place) = (reader.from, replay.place);
-            let message = format!(
-                "the changes begin behind {from}, and the backup ends with {place}: those in \
-                 between are missing"
-            );
-            return Err(Error::new(ErrorKind::NotFound, message));
-        }
         while let Some(frame) = reader.next()? {
             match frame {
                 Frame::Table(table) => drop(tables.insert(table.number, table)),
-                Frame::Page { next, changes } => {
-                    if !replay.page(&tables, &changes, next)? {
-                        replay.done.is_end = false;
+                Frame::Page(page) => {
+                    if !replay.page(&tables, &page)? {
                         return Ok(false);
                     }
                 }
@@ -107,21 +96,36 @@ pub(crate) fn replay(
         }
         Ok(true)
     });
+    let done = done.and_then(|()| replay.end());
+    // What is left open is undone before others are on the connection.
+    drop(replay);
     off.on(engine)?;
-    done.map(|()| replay.done)
+    done
 }
 
 struct Replay<'e> {
     engine: &'e dyn Engine,
-    until: Until,
     logs: Vec<Log>,
     pairs: Vec<Pair>,
+    plan: Plan,
+    /// Up to where changes are made, committed or not.
     place: u64,
+    /// What the database's counter says of it.
+    counted: u64,
+    open: Option<Open<'e>>,
     done: Replayed,
 }
 
+/// A transaction in which changes are made.
+struct Open<'e> {
+    session: Box<dyn Session + 'e>,
+    still: quiet::Triggers,
+    changes: usize,
+}
+
 impl<'e> Replay<'e> {
-    fn new(engine: &'e dyn Engine, until: Until) -> Result<Self> {
+    /// The logs of a database, and the change that it ends with.
+    fn begins(engine: &dyn Engine, until: Until) -> Result<(Vec<Log>, u64)> {
         if !matches!(engine.name(), "sqlite" | "memory") {
             let message = format!("the {} engine takes no changes behind a backup", engine.name());
             return Err(Error::new(ErrorKind::Unsupported, message));
@@ -146,55 +150,65 @@ impl<'e> Replay<'e> {
             );
             return Err(Error::new(ErrorKind::OutOfRange, message));
         }
-        let pairs = logs.iter().map(|log| Pair::same(&log.table)).collect::<Result<_>>()?;
-        let done = Replayed { changes: 0, place, at: None, is_end: true };
-        Ok(Self { engine, until, logs, pairs, place, done })
+        Ok((logs, place))
     }
 
-    /// Makes a page's changes that are wanted; `false` where it was the last.
-    fn page(
-        &mut self,
-        tables: &HashMap<i64, Table>,
-        rows: &[bobak_core::codec::EncodedRow<'_>],
-        next: u64,
-    ) -> Result<bool> {
+    fn new(engine: &'e dyn Engine, logs: Vec<Log>, place: u64, plan: Plan) -> Result<Self> {
+        let pairs = logs.iter().map(|log| Pair::same(&log.table)).collect::<Result<_>>()?;
+        let Plan { whole, read, left_out, is_end, .. } = plan;
+        let done = Replayed { changes: 0, place, at: None, is_end, whole, read, left_out };
+        Ok(Self { engine, logs, pairs, plan, place, counted: place, open: None, done })
+    }
+
+    /// Makes a page's changes, up to the plan's end; `false` where that is reached.
+    fn page(&mut self, tables: &HashMap<i64, Table>, page: &Page<'_>) -> Result<bool> {
         let mut changes = Vec::new();
-        let mut goes_on = true;
-        for row in rows {
+        for row in &page.changes {
             let logged = Logged::of(*row)?;
-            if logged.id <= self.place {
-                continue;
+            if logged.id > self.place && logged.id <= self.plan.to {
+                changes.push(self.change(tables, &logged)?);
             }
-            goes_on = match self.until {
-                Until::End => true,
-                Until::Change(id) => logged.id <= id,
-                Until::Moment(at) => logged.at <= at.as_microsecond(),
-            };
-            if !goes_on {
-                break;
-            }
-            changes.push(self.change(tables, &logged)?);
         }
-        let place = match changes.last() {
-            Some(change) if !goes_on => change.id,
-            _ if !goes_on => self.place,
-            _ => next.max(self.place),
-        };
+        let place = page.next.min(self.plan.to).max(self.place);
         if let Some(last) = changes.last() {
-            let (logs, pairs) = (&self.logs, &self.pairs);
-            wholly(self.engine, |session| {
-                let still = quiet::Triggers::drop(session, logs)?;
-                quiet::give_keys(session, pairs, &changes)?;
-                make(session, pairs, &changes)?;
-                still.create(session)?;
-                write_down(session, logs, self.place, &changes)?;
-                count(session, place, last.at.as_microsecond())
-            })?;
+            let at = last.at;
+            let mut open = match self.open.take() {
+                Some(open) => open,
+                None => Open::begin(self.engine, &self.logs)?,
+            };
+            let session = &*open.session;
+            quiet::give_keys(session, &self.pairs, &changes)?;
+            make(session, &self.pairs, &changes)?;
+            write_down(session, &self.logs, self.place, &changes)?;
+            count(session, place, Some(at.as_microsecond()))?;
+            open.changes += changes.len();
+            (self.counted, self.open) = (place, Some(open));
             self.done.changes += changes.len() as u64;
-            self.done.at = Some(last.at);
+            self.done.at = Some(at);
         }
-        (self.place, self.done.place) = (place, place);
-        Ok(goes_on)
+        self.place = place;
+        let is_border = page
+            .borders
+            .as_ref()
+            .is_none_or(|borders| borders.last().is_some_and(|border| border.id == page.next));
+        if let Some(open) = self.open.take_if(|open| is_border || open.changes >= LONGEST) {
+            open.commit()?;
+        }
+        Ok(page.next < self.plan.to)
+    }
+
+    fn end(&mut self) -> Result<Replayed> {
+        if self.counted < self.place {
+            // Numbers that no change has are not given again.
+            let open = match self.open.take() {
+                Some(open) => open,
+                None => Open::begin(self.engine, &self.logs)?,
+            };
+            count(&*open.session, self.place, None)?;
+            self.open = Some(open);
+        }
+        self.open.take().map_or(Ok(()), Open::commit)?;
+        Ok(Replayed { place: self.place, ..self.done })
     }
 
     fn change(&self, tables: &HashMap<i64, Table>, logged: &Logged<'_>) -> Result<Change> {
@@ -216,6 +230,20 @@ impl<'e> Replay<'e> {
     }
 }
 
+impl<'e> Open<'e> {
+    fn begin(engine: &'e dyn Engine, logs: &[Log]) -> Result<Self> {
+        let session = engine.session()?;
+        session.control(Control::Begin)?;
+        let still = quiet::Triggers::drop(&*session, logs)?;
+        Ok(Self { session, still, changes: 0 })
+    }
+
+    fn commit(self) -> Result<()> {
+        self.still.create(&*self.session)?;
+        self.session.control(Control::Commit)
+    }
+}
+
 /// Puts these changes in the place of what was written down since `place`.
 fn write_down(session: &dyn Session, logs: &[Log], place: u64, changes: &[Change]) -> Result<()> {
     let mut batch = Batch::new();
@@ -233,12 +261,10 @@ fn write_down(session: &dyn Session, logs: &[Log], place: u64, changes: &[Change
     if batch.is_empty() { Ok(()) } else { session.batch(&batch, OnError::Stop, &mut |_| {}) }
 }
 
-/// Has the counter go on behind a place.
-fn count(session: &dyn Session, place: u64, at: i64) -> Result<()> {
-    let assign = [
-        Assign::Set { column: 1, value: number(place) },
-        Assign::Set { column: 2, value: Value::Int(at) },
-    ];
+/// Has the counter go on behind a place, and its time behind that of the last change.
+fn count(session: &dyn Session, place: u64, at: Option<i64>) -> Result<()> {
+    let mut assign = vec![Assign::Set { column: 1, value: number(place) }];
+    assign.extend(at.map(|at| Assign::Set { column: 2, value: Value::Int(at) }));
     let change =
         bobak_core::Change { table: feed_schema(), condition: None, assign: Some(&assign) };
     session.change(&change).map(|_| ())

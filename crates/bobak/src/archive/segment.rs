@@ -4,7 +4,7 @@ use super::folder::Folder;
 use super::frame::{
     self, FRAME, Frame, HEAD, Logged, Table, damaged, is_frame, read_frame, read_head,
 };
-use crate::feed::ChangePage;
+use crate::feed::{Border, ChangePage};
 use bobak_core::durable::{sync_content, sync_file};
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
 use std::collections::HashMap;
@@ -78,11 +78,12 @@ impl Reader {
         }
         let frame = frame::read(&self.content).map_err(|error| in_file(error, &self.path))?;
         self.bytes += whole;
-        if let Frame::Page { next, .. } = frame {
-            if next <= self.place {
+        if let Frame::Page(page) = &frame {
+            let first = page.borders.iter().flatten().next();
+            if page.next <= self.place || first.is_some_and(|border| border.id <= self.place) {
                 return Err(in_file(damaged("a page does not go on"), &self.path));
             }
-            self.place = next;
+            self.place = page.next;
         }
         Ok(Some(frame))
     }
@@ -160,8 +161,8 @@ impl Writer {
                 Frame::Table(Table { number, name, columns }) => {
                     tables.insert(name, Known { number, columns });
                 }
-                Frame::Page { changes, .. } => {
-                    if let Some(change) = changes.last() {
+                Frame::Page(page) => {
+                    if let Some(change) = page.changes.last() {
                         let change = Logged::of(*change)?;
                         last = Some((change.id, change.at));
                     }
@@ -221,14 +222,15 @@ impl Writer {
         self.bytes
     }
 
-    /// Appends a page and syncs the file. Where that fails the file is as before.
-    pub fn write(&mut self, page: &ChangePage) -> Result<()> {
+    /// Appends a page with the borders that are known among its changes, and syncs the file. Where
+    /// that fails the file is as before.
+    pub fn write(&mut self, page: &ChangePage, borders: &[Border]) -> Result<()> {
         let mut changes = Vec::with_capacity(page.changes.len());
         for change in &page.changes {
             changes.push((self.number(&change.table)?, change));
         }
         self.out.clear();
-        frame::put_page(&mut self.out, page.next, &changes)?;
+        frame::put_page(&mut self.out, page.next, borders, &changes)?;
         self.append_frame()?;
         self.place = page.next;
         Ok(())

@@ -4,7 +4,7 @@ use super::kind::Kind;
 use super::plain;
 use super::{BackupReport, Checksum, Compression, can_be_built, refuse_existing};
 use crate::archive::{Folder, replay};
-use crate::{Db, Until, url};
+use crate::{Db, ReplayOptions, url};
 use bobak_core::memory::Memory;
 use bobak_core::{Aside, BackupContent, Error, ErrorKind, Result};
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct RestoreOptions {
     overwrite: bool,
-    changes: Option<(PathBuf, Until)>,
+    changes: Option<(PathBuf, ReplayOptions)>,
 }
 
 impl RestoreOptions {
@@ -34,8 +34,12 @@ impl RestoreOptions {
     /// Makes the changes of an [`Archive`](crate::Archive)'s folder again, before the database is put in its place: see
     /// [`Db::replay`].
     #[must_use]
-    pub fn changes(mut self, folder: impl Into<PathBuf>, until: Until) -> Self {
-        self.changes = Some((folder.into(), until));
+    pub fn changes(
+        mut self,
+        folder: impl Into<PathBuf>,
+        options: impl Into<ReplayOptions>,
+    ) -> Self {
+        self.changes = Some((folder.into(), options.into()));
         self
     }
 }
@@ -65,14 +69,16 @@ impl Db {
         }
         refuse_existing(place, options.overwrite)?;
         let changes =
-            options.changes.as_ref().map(|(folder, until)| (Folder::to_read(folder), *until));
-        let span = changes.as_ref().map(|(folder, _)| folder.check()).transpose()?;
+            options.changes.as_ref().map(|(folder, replay)| (Folder::to_read(folder), *replay));
+        if let Some((folder, _)) = &changes {
+            folder.must_have_some()?;
+        }
         let aside = Aside::one_of_many(place)?;
         let mut report = unpack(backup, aside.path(), Some(&target))?;
         fits(backup, Kind::of(aside.path())?, &target)?;
-        if let (Some((folder, until)), Some(span)) = (&changes, &span) {
+        if let Some((folder, options)) = &changes {
             let engine = target.open_aside(aside.path())?;
-            report.replayed = Some(replay(&*engine, folder, span, *until)?);
+            report.replayed = Some(replay(&*engine, folder, *options)?);
             engine.flush()?;
         }
         match target {

@@ -21,7 +21,7 @@ mod history;
 mod prune;
 mod track;
 
-pub use bobak_core::feed::{Change, ChangeKind, ChangePage, Changes, ChangesIter};
+pub use bobak_core::feed::{Border, Change, ChangeKind, ChangePage, Changes, ChangesIter};
 pub use history::Revision;
 pub use prune::Keep;
 pub use track::TrackOptions;

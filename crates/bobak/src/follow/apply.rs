@@ -5,14 +5,18 @@
 //! they have others by the end of the page, or of the first copy. So it does not matter whether some
 //! of the changes were made before.
 
+use super::Followed;
 use super::pair::Pair;
-use super::place::{self, NO_FIELDS};
+use super::place::{self, Filled, NO_FIELDS};
 use crate::feed::{Change, ChangePage};
 use bobak_core::{
     Batch, Control, DynRow, Engine, Error, ErrorKind, OnError, Result, Session, Value, Verb, Write,
     codec,
 };
 use std::collections::HashMap;
+
+/// Where so many changes are made without a known end of their transactions, they are committed even so.
+pub(crate) const LONGEST: usize = 100_000;
 
 /// What is to become of rows.
 struct States<'c> {
@@ -25,17 +29,42 @@ struct State<'c> {
     row: Option<&'c DynRow>,
 }
 
-/// Makes a page's changes, and notes its end, in one transaction.
+/// Makes a page's changes and those behind it, up to the border that was seen with it, and notes their
+/// end, in one transaction: whoever reads the target sees whole transactions of the source. `made` is
+/// the time of the last change before, and becomes that of the last one of all; `more` reads the page
+/// behind a place.
 pub(super) fn apply(
     to: &dyn Engine,
     pairs: &[Pair],
-    page: &ChangePage,
-    filled: Option<Option<i64>>,
-) -> Result<()> {
-    wholly(to, |session| {
-        make(session, pairs, &page.changes)?;
-        place::write(session, page.next, filled)
-    })
+    first: ChangePage,
+    made: &mut Filled,
+    mut more: impl FnMut(u64) -> Result<ChangePage>,
+) -> Result<Followed> {
+    let border = first.border.map(|border| border.id);
+    let (mut page, mut changes, mut now) = (first, 0, *made);
+    let done = wholly(to, |session| {
+        loop {
+            // What came behind the border since may be the first part of a transaction.
+            page.changes.retain(|change| border.is_none_or(|border| change.id <= border));
+            let place = border.map_or(page.next, |border| border.min(page.next));
+            make(session, pairs, &page.changes)?;
+            changes += page.changes.len();
+            let last = page.changes.last().map(|change| change.at.as_microsecond());
+            now = now.map(|before| last.or(before));
+            let whole = border == Some(place);
+            let is_end = whole || border.is_none() || changes >= LONGEST;
+            let next = if is_end { None } else { Some(more(place)?) };
+            match next.filter(|next| next.next > place) {
+                Some(next) => page = next,
+                None => {
+                    place::write(session, place, now)?;
+                    return Ok(Followed { changes, place, whole });
+                }
+            }
+        }
+    })?;
+    *made = now;
+    Ok(done)
 }
 
 /// Runs `work` in a transaction.

@@ -1,9 +1,8 @@
 //! Whether a follower has what its source has.
 
 use super::pair::Pair;
-use super::{Follower, PAGE, last_made};
+use super::{Follower, PAGE};
 use crate::copy::{sum_row, walk};
-use crate::feed::ChangePage;
 use bobak_core::{Control, Error, ErrorKind, Result, Select, Session, feed};
 
 /// What a comparison found: it was the same.
@@ -51,15 +50,15 @@ impl Follower {
         let followed = logs.iter().filter(|log| self.follows(log.table.name()));
         let wanted: Vec<_> = followed.cloned().collect();
         let mut place = self.place.unwrap_or(0);
+        let more = |place| feed::page(source, &logs, &wanted, place, PAGE);
         loop {
-            let (changes, next) = feed::page(source, &logs, &wanted, place, PAGE)?;
-            if next == place {
+            let page = more(place)?;
+            if page.next == place {
                 break;
             }
-            let page = ChangePage { changes, next };
-            self.made = last_made(&page).or(self.made);
-            super::apply::apply(&*self.to, &self.pairs, &page, Some(self.made))?;
-            (place, self.place) = (next, Some(next));
+            let mut made = Some(self.made);
+            let done = super::apply::apply(&*self.to, &self.pairs, page, &mut made, more)?;
+            (place, self.place, self.made) = (done.place, Some(done.place), made.flatten());
         }
         let target = self.to.session()?;
         let mut tables = Vec::with_capacity(self.pairs.len());

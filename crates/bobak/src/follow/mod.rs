@@ -9,15 +9,15 @@ mod place;
 
 pub use check::{CheckedTable, FollowCheck};
 
-use crate::feed::{ChangePage, Changes};
+use crate::feed::Changes;
 use crate::{CopyProgress, Db};
-pub(crate) use apply::{make, wholly};
+pub(crate) use apply::{LONGEST, make, wholly};
 use bobak_core::{Engine, Error, ErrorKind, Result, feed};
 pub(crate) use pair::Pair;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many changes are made in one transaction.
+/// How many changes are read at once.
 const PAGE: usize = 1_000;
 
 /// Keeps the tables of one database as those of another are.
@@ -64,11 +64,15 @@ pub struct Follower {
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Followed {
     /// How many changes were made; 0 where there was none in time.
     pub changes: usize,
     /// The number of the source's change up to which the target has all of them.
     pub place: u64,
+    /// Whether the target is as the source was between two transactions: not while more than 100,000
+    /// changes are left.
+    pub whole: bool,
 }
 
 impl Follower {
@@ -132,11 +136,13 @@ impl Follower {
         Ok(at)
     }
 
-    /// Makes the next changes, a thousand at most, in one transaction; where there is none it waits
-    /// for one, at most so long. A target that is killed in the middle has all of them, or none.
+    /// Makes the next changes in one transaction, up to the end that the feed has at its beginning; where
+    /// there is none it waits for one, at most so long. A target that is killed in the middle has all of
+    /// them, or none.
     ///
-    /// Whoever reads the target meanwhile may see a transaction of the source in part, where it has
-    /// more rows than a step.
+    /// Whoever reads the target meanwhile sees whole transactions of the source; but where it is more than
+    /// 100,000 changes behind, it makes about so many at a time, and the last transaction of these may
+    /// be seen in part until the next step: [`Followed::whole`].
     ///
     /// # Errors
     /// `Misuse` before [`begin`](Self::begin); `Schema` where a column was added in the source: add
@@ -176,15 +182,18 @@ impl Follower {
             return Err(Error::new(ErrorKind::Conflict, message));
         }
         let page = changes.wait(wait)?;
-        if page.next > from {
-            self.pair()?;
-            if filled {
-                self.must_be_same(from)?;
-                self.made = last_made(&page).or(self.made);
-            }
-            apply::apply(&*self.to, &self.pairs, &page, filled.then_some(self.made))?;
+        if page.next <= from {
+            return Ok(Followed { changes: 0, place: page.next, whole: page.is_whole() });
         }
-        Ok(Followed { changes: page.changes.len(), place: page.next })
+        self.pair()?;
+        if filled {
+            self.must_be_same(from)?;
+        }
+        let mut made = filled.then_some(self.made);
+        let more = |place| changes.clone().since(place).page();
+        let done = apply::apply(&*self.to, &self.pairs, page, &mut made, more)?;
+        self.made = made.unwrap_or(self.made);
+        Ok(done)
     }
 
     /// Refuses a source whose last change up to the follower's place is another than the one that was
@@ -246,10 +255,6 @@ impl Follower {
         self.pairs = Pair::all(tables, &self.names, &there, &triggers)?;
         Ok(())
     }
-}
-
-fn last_made(page: &ChangePage) -> Option<i64> {
-    page.changes.last().map(|change| change.at.as_microsecond())
 }
 
 impl std::fmt::Debug for Follower {

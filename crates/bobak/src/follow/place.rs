@@ -19,6 +19,9 @@ pub(super) struct Place {
     pub tables: Vec<String>,
 }
 
+/// Where the first copy is whole, the time of the last change that was made, where there was one.
+pub(super) type Filled = Option<Option<i64>>;
+
 /// The row; `None` in a database that follows nobody yet.
 pub(super) fn read(to: &dyn Engine) -> Result<Option<Place>> {
     let mut place = None;
@@ -70,7 +73,7 @@ pub(super) fn finish(to: &dyn Engine, made: Option<i64>) -> Result<()> {
 }
 
 /// Notes how far the target is; where the first copy is whole, with the time of the last change.
-pub(super) fn write(session: &dyn Session, at: u64, filled: Option<Option<i64>>) -> Result<()> {
+pub(super) fn write(session: &dyn Session, at: u64, filled: Filled) -> Result<()> {
     let assign = [
         Assign::Set { column: 1, value: number(at) },
         Assign::Set { column: 2, value: Value::Int(filled.map_or(0, |made| made.unwrap_or(1))) },

@@ -9,6 +9,7 @@ mod archive_damage; // and what is wrong with them
 mod backup;
 mod bad_input;
 mod batches;
+mod borders; // replays end between transactions
 #[cfg(feature = "cache")]
 mod cache;
 mod copy;

@@ -89,6 +89,7 @@ fn a_number_beyond_the_folder_is_refused() {
     assert!(!folder.path().join("beyond.db").exists());
     let made = |until| restore(until).unwrap().replayed.unwrap();
     assert!(made(Until::Change(2)).is_end && made(Until::End).is_end);
-    assert!(!made(Until::Change(1)).is_end);
+    let error = restore(Until::Change(1)).unwrap_err();
+    assert!(error.message().contains("name 0 before it, or 2 behind it"), "{error}");
     assert!(made(Until::Moment(Timestamp::now())).is_end);
 }

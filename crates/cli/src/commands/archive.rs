@@ -68,9 +68,13 @@ impl ArchiveChanges {
                 0 => String::new(),
                 bytes => format!("; {bytes} unfinished bytes at the end"),
             };
+            let whole = match span.whole {
+                whole if whole == span.to => String::new(),
+                whole => format!("; transactions are whole up to {whole}"),
+            };
             let (changes, from, to) = (span.changes, span.from, span.to);
             screen.note(format_args!(
-                "sound: {changes} changes, behind {from} up to {to}{last}{unfinished}"
+                "sound: {changes} changes, behind {from} up to {to}{last}{whole}{unfinished}"
             ));
             return Ok(());
         }

@@ -4,7 +4,7 @@ use super::backup::{explain, sentence};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Screen;
-use bobak::{BackupReport, Checksum, Db, RestoreOptions, Until};
+use bobak::{BackupReport, Checksum, Db, ReplayOptions, Replayed, RestoreOptions, Until};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -34,6 +34,10 @@ pub struct Restore {
     /// Only those up to a moment, such as 2026-11-22T04:00:00Z, or up to a change's number
     #[arg(long, value_name = "MOMENT", requires = "changes", value_parser = until)]
     until: Option<Until>,
+
+    /// Make every change up to there, be it the first part of a transaction
+    #[arg(long, requires = "changes")]
+    partial: bool,
 
     /// Only check the backup
     #[arg(long, conflicts_with = "overwrite")]
@@ -70,7 +74,8 @@ impl Restore {
         };
         let mut options = RestoreOptions::new().overwrite(self.overwrite);
         if let Some(folder) = &self.changes {
-            options = options.changes(folder, self.until.unwrap_or(Until::End));
+            let until = ReplayOptions::new(self.until.unwrap_or(Until::End));
+            options = options.changes(folder, until.partial(self.partial));
         }
         let report =
             Db::restore(&self.backup, url, &options).map_err(|error| match error.kind() {
@@ -79,17 +84,31 @@ impl Restore {
             })?;
         screen.note(format_args!("restored {}{}", sentence(&report), summed(&report)));
         if let Some(made) = &report.replayed {
-            let when = made.at.map(|at| format!(", made at {at}")).unwrap_or_default();
-            let (changes, place) = (made.changes, made.place);
-            screen.note(format_args!("made {changes} changes again, up to {place}{when}"));
-            if let (Some(Until::Moment(moment)), true) = (self.until, made.is_end)
-                && made.at.is_none_or(|at| at < moment)
-            {
-                let end = format!("with change {place}{when}");
-                screen.note(format_args!("the folder ends before {moment}, {end}"));
-            }
+            self.note_replayed(made, screen);
         }
         Ok(())
+    }
+
+    fn note_replayed(&self, made: &Replayed, screen: &Screen) {
+        let when = made.at.map(|at| format!(", made at {at}")).unwrap_or_default();
+        let (changes, place) = (made.changes, made.place);
+        screen.note(format_args!("made {changes} changes again, up to {place}{when}"));
+        if made.left_out > 0 {
+            let left_out = made.left_out;
+            let those = match self.until {
+                Some(Until::Moment(moment)) => format!("that were made by {moment}"),
+                _ => "at the folder's end".to_owned(),
+            };
+            screen.note(format_args!(
+                "left out the next {left_out} changes {those}: nothing tells that their transactions \
+                 had ended by then; --partial makes them too"
+            ));
+        } else if let (Some(Until::Moment(moment)), true) = (self.until, made.is_end)
+            && made.read.max(made.at).is_none_or(|known| known < moment)
+        {
+            let end = format!("with change {place}{when}");
+            screen.note(format_args!("the folder ends before {moment}, {end}"));
+        }
     }
 }
 

@@ -56,7 +56,10 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
     let run = program.run(&["archive", "--check", "changes"]);
     assert!(run.err.contains("sound: 32 changes, behind 0 up to 32"), "{}", run.err);
     let restore = ["restore", "backup.db", "sqlite:restored.db", "--changes", "changes"];
-    let run = program.run(&[&restore[..], &["--until", "16"]].concat());
+    // Both statements were committed while no archive ran: nothing tells where the first ended.
+    let middle = "name 0 before it, or 32 behind it";
+    program.fails(1, middle, &[&restore[..], &["--until", "16"]].concat());
+    let run = program.run(&[&restore[..], &["--until", "16", "--partial"]].concat());
     assert!(run.code == 0 && run.err.contains("made 16 changes again, up to 16"), "{}", run.err);
     let count = "SELECT count(*) FROM airlines WHERE name = 'first'";
     let count = |file: &str| program.ok(&["query", file, count, "--format", "csv"]);
@@ -74,6 +77,13 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
     assert!(run.code == 0, "{}", run.err);
     let said = "the folder ends before 2999-01-01T00:00:00Z, with change 32, made at ";
     assert!(run.err.contains(said), "{}", run.err);
+    let history = "SELECT at FROM bobak_log_airlines WHERE seq = 16";
+    let at = program.ok(&["query", "sqlite:app.db", history, "--format", "csv"]);
+    let micros: i64 = at.lines().last().and_then(|line| line.trim().parse().ok()).expect("a time");
+    let at = bobak::Timestamp::from_microsecond(micros).expect("a moment").to_string();
+    let run = program.run(&[&restore[..], &["--overwrite", "--until", &at]].concat());
+    let said = "left out the next 16 changes that were made by ";
+    assert!(run.code == 0 && run.err.contains(said), "{}", run.err);
     let file = ["archive", "sqlite:app.db", "backup.db", "--once"];
     program.fails(1, "backup.db is a file: name a folder", &file);
     let nowhere = ["restore", "backup.db", "sqlite:x.db", "--changes", "nowhere"];

@@ -2,7 +2,7 @@
 
 use super::Change;
 use super::read::{self, Log};
-use crate::{Engine, Error, ErrorKind, Record, Result};
+use crate::{Engine, Error, ErrorKind, Record, Result, Timestamp};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,12 +34,34 @@ pub struct Changes {
 
 /// Some changes, and where to go on.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ChangePage {
     /// The changes, by their numbers.
     pub changes: Vec<Change>,
     /// What [`Changes::since`] is to be given for the next page. Larger than the last change's
     /// number where others follow, of tables that were not asked for.
     pub next: u64,
+    /// The feed's end when the page was read: its number is `next`, or larger where the page does not
+    /// reach it. `None` where the engine can't tell: on PostgreSQL for a caller who may run no SQL.
+    pub border: Option<Border>,
+}
+
+/// A number with which a transaction ends: all changes up to it are of transactions that were
+/// committed, and all of those are among them. Such is the end of the feed for whoever reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Border {
+    /// The number.
+    pub id: u64,
+    /// When that was seen, by the clock of this machine: what was committed before is not above it.
+    pub read: Timestamp,
+}
+
+impl ChangePage {
+    /// Whether the page ends with a transaction's end, and the next one begins with a transaction.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.border.is_some_and(|border| border.id == self.next)
+    }
 }
 
 impl Changes {
@@ -158,8 +180,7 @@ impl Changes {
     fn look(&mut self) -> Result<ChangePage> {
         let (engine, since, limit) = (Arc::clone(&self.engine), self.since, self.limit);
         let (all, wanted) = self.logs()?;
-        let (changes, next) = read::page(&*engine.session()?, all, wanted, since, limit)?;
-        Ok(ChangePage { changes, next })
+        read::page(&*engine.session()?, all, wanted, since, limit)
     }
 
     fn logs(&mut self) -> Result<&(Vec<Log>, Vec<Log>)> {

@@ -16,7 +16,7 @@ mod read;
 mod trigger;
 
 pub use change::{Change, ChangeKind};
-pub use changes::{ChangePage, Changes, ChangesIter};
+pub use changes::{Border, ChangePage, Changes, ChangesIter};
 pub use named::Named;
 pub use read::{
     Log, Tracked, compare_number, is_tracked, last_id, last_up_to, logs, logs_in, must_be_watched,

@@ -1,0 +1,237 @@
+//! Replays end between transactions, whatever moment or number they are given.
+
+use crate::archive::{last_file, ship};
+use bobak::feed::TrackOptions;
+use bobak::prelude::*;
+use bobak::{Archive, BackupOptions, Follower, ReplayOptions, Replayed, RestoreOptions, Until};
+use std::path::PathBuf;
+use std::time::Duration;
+
+struct Place {
+    folder: tempfile::TempDir,
+    db: Db,
+}
+
+/// Two tables, so that no log alone is the feed.
+const TABLES: [&str; 2] = ["account", "booking"];
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", folder.path().join("app.db").display());
+        let db = Db::open(&url).unwrap();
+        for table in TABLES {
+            let text = format!("CREATE TABLE {table} (id INTEGER PRIMARY KEY, n INTEGER)");
+            db.execute(&text, ()).unwrap();
+            db.track_table(table, TrackOptions::new()).unwrap();
+        }
+        db.backup(folder.path().join("backup.db"), &BackupOptions::new(), |_| Ok(())).unwrap();
+        Self { folder, db }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn archive(&self) -> Archive {
+        Archive::open(&self.db, self.path("changes")).unwrap()
+    }
+
+    /// A transaction that inserts a pair of rows, as many times, with a pause before each.
+    fn pairs(&self, pairs: i64, pause: Duration) {
+        self.db
+            .transaction(|db| {
+                for n in 0..pairs {
+                    std::thread::sleep(pause);
+                    for table in TABLES {
+                        db.execute(&format!("INSERT INTO {table} (n) VALUES (?)"), (n,))?;
+                    }
+                }
+                Ok(())
+            })
+            .unwrap();
+    }
+
+    fn now(&self) -> Timestamp {
+        let now = Timestamp::now();
+        std::thread::sleep(Duration::from_millis(3));
+        now
+    }
+
+    fn try_replay(&self, options: impl Into<ReplayOptions>) -> Result<(Replayed, Db), Error> {
+        let url = format!("sqlite:{}", self.path("again.db").display());
+        let options =
+            RestoreOptions::new().overwrite(true).changes(self.path("changes"), options.into());
+        let report = Db::restore(self.path("backup.db"), &url, &options)?;
+        Ok((report.replayed.unwrap(), Db::open(&url)?))
+    }
+
+    /// What was made again, and how many rows each table has then.
+    fn replay(&self, options: impl Into<ReplayOptions>) -> (Replayed, [i64; 2]) {
+        let (made, again) = self.try_replay(options).unwrap();
+        assert_eq!(again.changes().unwrap().last_id().unwrap(), made.place);
+        (made, counts(&again))
+    }
+}
+
+fn counts(db: &Db) -> [i64; 2] {
+    TABLES.map(|table| db.sql(&format!("SELECT count(*) FROM {table}"), ()).unwrap()[0])
+}
+
+#[test]
+fn a_transaction_under_way_at_the_moment_is_whole_or_absent() {
+    let place = Place::new();
+    let mut archive = place.archive();
+    place.pairs(1, Duration::ZERO);
+    ship(&mut archive);
+    let mut moments = vec![place.now()];
+    place.pairs(4, Duration::from_millis(5));
+    ship(&mut archive);
+    moments.push(place.now());
+    place.pairs(1, Duration::ZERO);
+    ship(&mut archive);
+    let inside: Vec<_> = place.db.changes().unwrap().since(2).iter().map(|c| c.unwrap()).collect();
+    assert_eq!(inside.len(), 10);
+    // Each moment of a change, but for the last pair, whose two have the same.
+    for change in &inside[..6] {
+        let (made, rows) = place.replay(Until::Moment(change.at));
+        assert_eq!((rows, made.place, made.whole, made.is_end), ([1, 1], 2, true, false));
+        assert!(made.left_out > 0 && made.at.is_some_and(|at| at <= moments[0]), "{made:?}");
+        assert!(made.read.is_some_and(|read| read < moments[0]), "{made:?}");
+    }
+    for (moment, expected) in moments.iter().zip([2, 10]) {
+        let (made, rows) = place.replay(Until::Moment(*moment));
+        assert_eq!((made.place, made.left_out, made.whole), (expected, 0, true));
+        assert_eq!(rows, [expected as i64 / 2; 2]);
+        assert!(made.at.is_some_and(|at| at <= *moment));
+    }
+    // Where that is asked for, a part.
+    let (made, rows) = place.replay(ReplayOptions::new(Until::Moment(inside[2].at)).partial(true));
+    assert_eq!((rows, made.place, made.whole, made.left_out), ([3, 3], 6, false, 0));
+    // A number is a border, or refused with those beside it.
+    let refused = place.try_replay(Until::Change(5)).err().unwrap();
+    assert_eq!(refused.kind(), ErrorKind::OutOfRange, "{refused}");
+    assert!(refused.message().contains("name 2 before it, or 10 behind it"), "{refused}");
+    assert_eq!(place.replay(Until::Change(10)).1, [5, 5]);
+    let (made, rows) = place.replay(ReplayOptions::new(Until::Change(5)).partial(true));
+    assert_eq!((rows, made.place, made.whole), ([3, 2], 5, false));
+    let (made, rows) = place.replay(Until::End);
+    assert_eq!((rows, made.whole, made.is_end, made.left_out), ([6, 6], true, true, 0));
+}
+
+/// What was committed while no archive ran has no borders inside; one that runs and is behind sees some.
+#[test]
+fn a_backlog_has_the_borders_that_were_seen() {
+    let place = Place::new();
+    let mut archive = place.archive();
+    for _ in 0..700 {
+        place.pairs(1, Duration::ZERO);
+    }
+    let middle = place.now();
+    place.pairs(1, Duration::ZERO);
+    // This step writes 1,000 changes, and has seen the border at 1,402.
+    assert_eq!(archive.step(Duration::ZERO).unwrap().place, 1_000);
+    place.pairs(800, Duration::ZERO);
+    assert_eq!(archive.step(Duration::ZERO).unwrap().place, 2_000);
+    let span = Archive::check(place.path("changes")).unwrap();
+    assert_eq!((span.to, span.whole), (2_000, 1_402), "killed here: the last frame is no border");
+    let (made, rows) = place.replay(Until::End);
+    assert_eq!((rows, made.left_out, made.whole), ([701, 701], 598, true));
+    let (made, rows) = place.replay(ReplayOptions::new(Until::End).partial(true));
+    assert_eq!((rows, made.whole, made.place), ([1_000, 1_000], false, 2_000));
+    // Another process goes on: it has not seen what this one saw.
+    drop(archive);
+    let mut archive = place.archive();
+    ship(&mut archive);
+    let span = Archive::check(place.path("changes")).unwrap();
+    assert_eq!((span.to, span.whole), (3_002, 3_002));
+    assert_eq!(place.replay(Until::End).1, [1_501, 1_501]);
+    assert_eq!(place.replay(Until::Change(1_402)).1, [701, 701]);
+    // The moment lies in the stretch that had no archive: far before it, and that is said.
+    let (made, rows) = place.replay(Until::Moment(middle));
+    assert_eq!((rows, made.place, made.left_out, made.is_end), ([0, 0], 0, 1_400, false));
+    assert_eq!((made.at, made.whole), (None, true));
+}
+
+/// Replays to moments of a database that is written all the time, transactions of more than a page among
+/// them: no part of any is ever there.
+#[test]
+fn no_moment_shows_a_part() {
+    let place = Place::new();
+    let mut archive = place.archive();
+    let mut moments = Vec::new();
+    for round in 0..12 {
+        place.pairs(if round % 4 == 3 { 700 } else { 3 }, Duration::ZERO);
+        if round % 3 != 0 {
+            archive.step(Duration::ZERO).unwrap();
+        }
+        moments.push(place.now());
+    }
+    ship(&mut archive);
+    let sizes = [0, 3, 6, 9, 709, 712, 715, 718, 1418, 1421, 1424, 1427, 2127];
+    for (moment, size) in moments.iter().zip(&sizes[1..]) {
+        let (made, [accounts, bookings]) = place.replay(Until::Moment(*moment));
+        assert!(accounts == bookings && sizes.contains(&accounts), "{accounts} and {bookings}");
+        assert!(accounts <= *size, "{accounts} at a moment with {size}");
+        assert_eq!(made.left_out, 2 * (size - accounts).cast_unsigned());
+    }
+}
+
+/// A killed archiver's torn frame, in the middle of one transaction of several pages.
+#[test]
+fn what_a_kill_leaves_of_a_long_transaction_is_left_out() {
+    let place = Place::new();
+    let mut archive = place.archive();
+    place.pairs(2, Duration::ZERO);
+    ship(&mut archive);
+    place.pairs(1_200, Duration::ZERO);
+    archive.step(Duration::ZERO).unwrap();
+    archive.step(Duration::ZERO).unwrap();
+    drop(archive);
+    let file = last_file(&place.path("changes"));
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() - 7]).unwrap();
+    let (made, rows) = place.replay(Until::End);
+    assert_eq!((rows, made.place, made.left_out), ([2, 2], 4, 1_000));
+    assert_eq!(place.replay(ReplayOptions::new(Until::End).partial(true)).1, [502, 502]);
+    ship(&mut place.archive());
+    let (made, rows) = place.replay(Until::End);
+    assert_eq!((rows, made.left_out, made.whole), ([1_202, 1_202], 0, true));
+}
+
+/// A backup that was taken while the archive was behind ends with a transaction, of which the folder knows
+/// nothing.
+#[test]
+fn a_backup_s_own_end_is_a_border() {
+    let place = Place::new();
+    let mut archive = place.archive();
+    place.pairs(1, Duration::ZERO);
+    place.db.backup(place.path("later.db"), &BackupOptions::new(), |_| Ok(())).unwrap();
+    let moment = place.now();
+    place.pairs(1, Duration::ZERO);
+    ship(&mut archive);
+    std::fs::rename(place.path("later.db"), place.path("backup.db")).unwrap();
+    for until in [Until::Moment(moment), Until::Change(2)] {
+        let (made, rows) = place.replay(until);
+        assert_eq!((rows, made.changes, made.left_out, made.whole), ([1, 1], 0, 0, true));
+    }
+    assert_eq!(place.replay(Until::End).1, [2, 2]);
+}
+
+#[test]
+fn a_follower_shows_no_part_of_a_long_transaction() {
+    let place = Place::new();
+    for url in ["memory:", "sqlite::memory:"] {
+        let target = Db::open(url).unwrap();
+        let mut follower = Follower::new(&place.db, &target, &[]).unwrap();
+        follower.begin(|_| {}).unwrap();
+        place.pairs(1_200, Duration::ZERO);
+        place.pairs(1, Duration::ZERO);
+        let step = follower.step(Duration::ZERO).unwrap();
+        assert_eq!((step.changes, step.whole), (2_402, true));
+        let step = follower.step(Duration::ZERO).unwrap();
+        assert_eq!((step.changes, step.whole), (0, true));
+        let rows: u64 = follower.check().unwrap().tables.iter().map(|table| table.rows).sum();
+        assert_eq!(rows, place.db.changes().unwrap().last_id().unwrap());
+    }
+}
