@@ -2,6 +2,7 @@ package bobak
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"os"
@@ -65,6 +66,10 @@ func connect(ctx context.Context, t *target) (*conn, error) {
 		if known := (*Error)(nil); errors.As(err, &known) {
 			return nil, known
 		}
+		if notTLS := (tls.RecordHeaderError{}); errors.As(err, &notTLS) {
+			return nil, wire.Errorf(Config, "%s does not speak TLS: leave tls=on out, or start the "+
+				"server with a certificate", t.place()).Because(err)
+		}
 		kind := Unreachable
 		if cause := ctx.Err(); cause != nil {
 			kind, err = kindOf(cause), cause
@@ -93,6 +98,9 @@ func connect(ctx context.Context, t *target) (*conn, error) {
 	})
 	if err != nil {
 		c.close()
+		if foreign := wire.Foreign(c.in[c.at:]); foreign != "" {
+			return nil, wire.Errorf(Config, "%s", foreign).Because(err)
+		}
 		return nil, err
 	}
 	return c, nil
@@ -393,8 +401,8 @@ func (c *conn) sql(text string, parameters []any) (func(*wire.Writer), error) {
 // tell is the error for the user.
 func (b *broke) tell(lost effect) *Error {
 	said := (*Error)(nil)
-	closed := errors.As(b.cause, &said)
-	if closed && lost == nothing {
+	refused := errors.As(b.cause, &said)
+	if refused && lost == nothing {
 		// Refused before anything was done: its own kind says more.
 		return said
 	}
@@ -403,9 +411,14 @@ func (b *broke) tell(lost effect) *Error {
 	switch {
 	case errors.Is(b.cause, os.ErrDeadlineExceeded):
 		kind, message = Timeout, "the server did not answer in time"
+	case errors.Is(b.cause, io.ErrUnexpectedEOF):
+		message = "the server closed the connection"
+		if known := (*closed)(nil); errors.As(b.cause, &known) {
+			message += ": " + known.why
+		}
 	case b.garbled:
 		message = "the server sent what the protocol does not know: " + b.cause.Error()
-	case closed:
+	case refused:
 		message = "the server closed the connection: " + said.Message
 	}
 	switch lost {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -119,12 +120,52 @@ func TestTLS(t *testing.T) {
 	url := "bobak://localhost:" + port + "/?token=" + testToken + "&tls=on"
 	_, err := Open(url)
 	fails(t, err, Unreachable)
+	_, err = Open(strings.TrimSuffix(url, "&tls=on"))
+	says(t, err, Config, "speaks TLS there: say tls=on")
+	_, err = Open("bobak://" + serveTCP(t, folder).place + "/?tls=on")
+	says(t, err, Config, "does not speak TLS: leave tls=on out")
 	table := tableOf[Person](t, open(t, url+"&ca="+folder+"/cert.pem", Person{}))
 	_, err = table.InsertMany(background, people(20_000))
 	ok(t, err)
 	found, err := table.All(background)
 	ok(t, err)
 	equal(t, len(found), 20_000)
+}
+
+// says holds an error to its kind, and its sentence to an expression.
+func says(t *testing.T, err error, kind Kind, pattern string) {
+	t.Helper()
+	said := fails(t, err, kind).Error()
+	if !regexp.MustCompile(pattern).MatchString(said) {
+		t.Fatalf("%s where %s is expected", said, pattern)
+	}
+}
+
+func TestAChildThatEndsSaysWhy(t *testing.T) {
+	folder := t.TempDir()
+	loop := "i=0; while [ $i -lt 2000 ]; do echo line $i >&2; i=$((i+1)); done"
+	for url, why := range map[string]string{
+		stdioURL(t, folder+"/none"):           `bobak ended \(exit status 1\), and said: bobak: could not open .*none/app\.db`,
+		shell("kill -9 $$"):                   `: sh ended \(signal: killed\)$`,
+		shell("echo hm; echo hm >&2; exit 3"): `: sh ended \(exit status 3\), and said: hm$`,
+		// It lives on, and takes no more than a moment of this end's.
+		shell("exec >&-; echo hm >&2; read x"):             `: sh closed its output, and said: hm$`,
+		shell(loop + "; printf '\\033[1mend' >&2; exit 3"): `line 1999 \| \[1mend$`,
+	} {
+		_, err := Open(url)
+		says(t, err, Unreachable, why)
+		equal(t, strings.Contains(err.Error(), "line 1900") || len(err.Error()) > 1_000, false)
+	}
+	db := open(t, shell(fmt.Sprintf("exec %s serve %s/app.db --stdio", program(t), folder)), Person{})
+	table := tableOf[Person](t, db)
+	err := db.InTx(background, func(tx *Tx) error {
+		ok(t, tx.conn.stream.(*pipes).command.Process.Kill())
+		return table.In(tx).Insert(background, &Person{Name: "lost"})
+	})
+	says(t, err, Unreachable, `sh ended \(signal: killed\); the transaction is undone`)
+	count, err := table.Count(background)
+	ok(t, err)
+	equal(t, count, 0)
 }
 
 func TestWrongURLs(t *testing.T) {
@@ -222,7 +263,12 @@ func TestGarbage(t *testing.T) {
 		head(wire.Welcomed, 1, 3) + "abc",
 	} {
 		_, err := Open(pretend(t, answer))
-		fails(t, err, Unreachable)
+		if strings.HasPrefix(answer, "HTTP") {
+			// Where a greeting was to come: the wrong door.
+			fails(t, err, Config)
+		} else {
+			fails(t, err, Unreachable)
+		}
 		db, err := Open(pretend(t, welcome(t), answer))
 		ok(t, err)
 		fails(t, db.Ping(background), Unreachable)

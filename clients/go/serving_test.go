@@ -87,6 +87,11 @@ func stdioURL(t testing.TB, folder string) string {
 	return fmt.Sprintf("bobak+stdio:%s serve %s --stdio", program(t), file)
 }
 
+// shell is the URL of a program of the shell's, which speaks no protocol.
+func shell(text string) string {
+	return "bobak+stdio:sh -c " + strings.NewReplacer("%", "%25", " ", "%20").Replace(text)
+}
+
 func (s *server) kill() {
 	// It may have ended already.
 	_ = s.command.Process.Kill()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import socket
@@ -90,6 +91,14 @@ def test_tls(tmp_path: Path) -> None:
     port = server.place.rsplit(":")[-1]
     url = f"bobak://localhost:{port}/?token={serving.TOKEN}&tls=on"
     assert failure(bobak.connect, url).kind is ErrorKind.UNREACHABLE
+    plain = serving.tcp(tmp_path)
+    for other, why in (
+        (url.removesuffix("&tls=on"), "the server speaks TLS there: say tls=on"),
+        (f"bobak://{plain.place}/?token={serving.TOKEN}&tls=on", "does not speak TLS: leave tls"),
+    ):
+        for error in both_faces(other):
+            assert error.kind is ErrorKind.CONFIG and why in str(error), error
+    plain.stop()
     with bobak.connect(f"{url}&ca={tmp_path}/cert.pem") as db:
         db.create(Person)
         db.table(Person).insert_many(people(20_000))
@@ -174,6 +183,60 @@ def test_a_killed_child_process(tmp_path: Path) -> None:
         assert table.count() == 1
 
 
+def shell(text: str) -> str:
+    """The URL of a program of the shell's, which speaks no protocol."""
+    return f"bobak+stdio:sh -c {text.replace('%', '%25').replace(' ', '%20')}"
+
+
+def both_faces(url: str) -> list[bobak.Error]:
+    """Why one can't connect, in either face."""
+
+    async def awaited() -> bobak.Error:
+        with pytest.raises(bobak.Error) as caught:
+            await bobak.connect_async(url)
+        return caught.value
+
+    return [failure(bobak.connect, url), asyncio.run(awaited())]
+
+
+def test_a_child_that_ends_says_why(tmp_path: Path) -> None:
+    loop = "i=0; while [ $i -lt 2000 ]; do echo line $i >&2; i=$((i+1)); done"
+    serve = serving.stdio_url(tmp_path / "none", "x.db")
+    for url, why in (
+        (serve, r"bobak ended \(exit status 1\), and said: bobak: could not open .*none/x\.db"),
+        (shell("kill -9 $$"), r": sh ended \(signal SIGKILL\)$"),
+        (shell("echo hm; echo hm >&2; exit 3"), r": sh ended \(exit status 3\), and said: hm$"),
+        # It lives on, and takes no more than a moment of this end's.
+        (shell("exec >&-; echo hm >&2; read x"), r": sh closed its output, and said: hm$"),
+        (shell(f"{loop}; printf '\\033[1mend' >&2; exit 3"), r"line 1999 \| \[1mend$"),
+    ):
+        for error in both_faces(url):
+            assert error.kind is ErrorKind.UNREACHABLE
+            assert re.search(why, str(error)), error
+            assert "line 1900" not in str(error) and len(str(error)) < 1000
+
+
+def test_a_child_that_is_killed_says_how(tmp_path: Path) -> None:
+    file, how = tmp_path / "pid", r"sh ended \(signal SIGKILL\); the transaction is undone"
+    url = shell(f"echo $$ >{file}; exec {serving.program()} serve {tmp_path}/app.db --stdio")
+    with bobak.connect(url) as db:
+        db.create(Person)
+        with pytest.raises(bobak.Error, match=how), db.transaction() as transaction:
+            os.kill(int(file.read_text()), signal.SIGKILL)
+            transaction.table(Person).insert(Person(0, "lost"))
+        assert db.table(Person).count() == 0
+
+    async def awaited() -> None:
+        async with await bobak.connect_async(url) as db:
+            with pytest.raises(bobak.Error, match=how):
+                async with db.transaction() as transaction:
+                    os.kill(int(file.read_text()), signal.SIGKILL)
+                    await (await transaction.table(Person)).insert(Person(0, "lost"))
+            assert await (await db.table(Person)).count() == 0
+
+    asyncio.run(awaited())
+
+
 def test_a_client_that_vanishes_in_a_transaction(tmp_path: Path) -> None:
     server = serving.unix(tmp_path)
     url = f"bobak+unix:{server.place}"
@@ -229,14 +292,17 @@ def test_garbage(tmp_path: Path, first: bytes, answer: bytes) -> None:
             bobak.connect(url).ping()
 
         error = failure(work)
-        assert error.kind is ErrorKind.UNREACHABLE, error
+        # HTTP, where a greeting was to come: the wrong door.
+        wrong = answer.startswith(b"HTTP") and not first
+        kind = ErrorKind.CONFIG if wrong else ErrorKind.UNREACHABLE
+        assert error.kind is kind, error
 
         async def awaited() -> None:
             async with await bobak.connect_async(url) as db:
                 await db.ping()
 
         error = failure(asyncio.run, awaited())
-        assert error.kind is ErrorKind.UNREACHABLE, error
+        assert error.kind is kind, error
 
 
 def test_silence(tmp_path: Path) -> None:

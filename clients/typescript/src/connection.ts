@@ -1,21 +1,24 @@
 // One connection: requests go out, answers come in, tables and texts have numbers.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { BobakError, Garbled } from "./errors.js";
+import { LastWords } from "./last-words.js";
 import type { Target } from "./url.js";
 import * as answer from "./wire/answer.js";
 import { Writer, type Stored } from "./wire/code.js";
-import { head, Inbox, Kind, unanswered, type Frame } from "./wire/frame.js";
+import { foreign, head, Inbox, Kind, unanswered, type Frame } from "./wire/frame.js";
 import * as request from "./wire/request.js";
 import { describe, type TableSchema } from "./wire/schema.js";
 
 export const version = "0.1.0";
 /** Texts that are remembered, to give those a number that come again. */
 const texts = 256;
+/** How long a child process may take to end after its input has ended, and to say why once its output has; in milliseconds. */
+const [patience, lastMoment] = [5_000, 500];
 
 /** What is lost with a connection that breaks under a call: nothing, the transaction, or nobody knows. */
 export type Lost = "nothing" | "transaction" | "unknown";
@@ -42,6 +45,8 @@ interface Stream {
   input: Writable;
   output: Readable;
   close(): Promise<void>;
+  /** Of a child process: why no more comes, as far as that is known soon. */
+  farewell?: () => Promise<string>;
 }
 
 export class Connection {
@@ -65,8 +70,13 @@ export class Connection {
       this.#inbox.feed(piece);
       this.#wake?.();
     });
-    const ended = (error?: Error) =>
-      this.break(new Broken(`the connection to the server broke${error ? `: ${error.message}` : ""}`, "io", error));
+    const ended = (error?: Error) => {
+      if (stream.farewell) {
+        const told = (why: string) => this.break(new Broken(`the server closed the connection: ${why}`, "io", error));
+        void stream.farewell().then(told);
+      } else if (error) this.break(new Broken(`the connection to the server broke: ${error.message}`, "io", error));
+      else this.break(new Broken("the server closed the connection", "io"));
+    };
     stream.output.on("error", ended).on("close", () => ended()).on("end", () => ended());
     stream.input.on("error", ended);
   }
@@ -83,7 +93,8 @@ export class Connection {
       return connection;
     } catch (error) {
       await connection.close();
-      throw error;
+      const other = foreign(connection.#inbox.first);
+      throw other === undefined ? error : new BobakError("Config", other, {}, error);
     }
   }
 
@@ -232,27 +243,13 @@ function certificates(file: string): Buffer {
   }
 }
 
+/** What OpenSSL calls an answer that is not TLS, from version to version. */
+const notTls = /wrong version number|packet length too long|record layer failure/i;
+
 async function dial(target: Target): Promise<Stream> {
   const { door } = target;
-  const reached = (error: unknown) => new BobakError("Unreachable", `the server could not be reached: ${error}`, {}, error);
-  if ("program" in door) {
-    // What it says on standard error goes to this process's.
-    const child = spawn(door.program[0]!, door.program.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
-    const gone = new Promise<void>((resolve) => child.once("close", () => resolve()).once("error", () => resolve()));
-    try {
-      await once(child, "spawn");
-    } catch (error) {
-      throw reached(error);
-    }
-    const close = async () => {
-      // The end of its input tells the program to end.
-      child.stdin.end();
-      const timer = setTimeout(() => child.kill("SIGKILL"), 5_000);
-      await gone;
-      clearTimeout(timer);
-    };
-    return { input: child.stdin, output: child.stdout, close };
-  }
+  if ("program" in door) return start(door.program);
+  const place = "path" in door ? door.path : `${door.host}:${door.port}`;
   const secured = "tls" in door && door.tls;
   const ca = target.ca === undefined ? {} : { ca: certificates(target.ca) };
   const socket = secured
@@ -262,9 +259,62 @@ async function dial(target: Target): Promise<Stream> {
   try {
     await once(socket, secured ? "secureConnect" : "connect");
   } catch (error) {
-    throw reached(error);
+    if (!secured || !notTls.test(String(error))) throw unreachable(place, error);
+    const message = `${place} does not speak TLS: leave tls=on out, or start the server with a certificate`;
+    throw new BobakError("Config", message, {}, error);
   } finally {
     clearTimeout(late);
   }
   return { input: socket, output: socket, close: async () => void socket.destroy() };
+}
+
+/** Starts a program. What it says on standard error goes to this process's. */
+async function start([program, ...words]: string[]): Promise<Stream> {
+  const child = spawn(program!, words, { stdio: ["pipe", "pipe", "pipe"] });
+  const last = new LastWords(program!);
+  child.stderr.on("data", (piece: Buffer) => {
+    last.add(piece);
+    try {
+      writeSync(2, piece);
+    } catch {
+      // Where nobody hears it, the program goes on all the same.
+    }
+  });
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()).once("error", () => resolve()));
+  const silent = new Promise<void>((resolve) => child.once("close", () => resolve()).once("error", () => resolve()));
+  try {
+    await once(child, "spawn");
+  } catch (error) {
+    throw unreachable(program!, error);
+  }
+  const close = async () => {
+    // The end of its input tells the program to end.
+    child.stdin.end();
+    await within(patience, gone, () => child.kill("SIGKILL"));
+    await gone;
+    // Another process may have it still.
+    child.stderr.destroy();
+  };
+  const farewell = async () => {
+    await within(lastMoment, silent);
+    return last.tell(child.exitCode, child.signalCode);
+  };
+  return { input: child.stdin, output: child.stdout, close, farewell };
+}
+
+/** Waits for so many milliseconds at most, and says when they are over. */
+async function within(milliseconds: number, event: Promise<void>, late?: () => void): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      late?.();
+      resolve();
+    }, milliseconds);
+  });
+  await Promise.race([event, over]);
+  clearTimeout(timer);
+}
+
+function unreachable(place: string, error: unknown): BobakError {
+  return new BobakError("Unreachable", `could not reach ${place}: ${error instanceof Error ? error.message : error}`, {}, error);
 }

@@ -9,7 +9,7 @@ import { add, and, avg, col, column, connect, count, max, Money, newUuid, not, o
 import { interfaces } from "../src/bobak-types.js";
 import { load, store } from "../src/values.js";
 import {
-  behindEachDoor, fails, here, inFolder, note, people, person, program, seat, tcp, token, unix, type Db, type Tables,
+  behindEachDoor, fails, here, inFolder, note, people, person, program, seat, shell, tcp, token, unix, type Db, type Tables,
 } from "./serving.js";
 
 behindEachDoor("everything", async (db) => {
@@ -205,6 +205,34 @@ test("who is not known, and what is no URL", () => inFolder(async (folder) => {
   }
 }));
 
+test("a child that ends says why", () => inFolder(async (folder) => {
+  const why = async (url: string) => {
+    const error = await connect(url).then(() => undefined, (error) => error);
+    fails("Unreachable")(error);
+    return String(error);
+  };
+  const serve = (words: string) => `bobak+stdio:${program()} serve ${words}`;
+  assert.match(await why(serve(`${folder}/none/x.db --stdio`)), /bobak ended \(exit status 1\), and said: bobak: could not open .*none\/x\.db/);
+  assert.match(await why(shell("kill -9 $$")), /: sh ended \(signal SIGKILL\)$/);
+  assert.match(await why(shell("echo hm; echo hm >&2; exit 3")), /: sh ended \(exit status 3\), and said: hm$/);
+  // It lives on, and takes no more than a moment of this end's.
+  assert.match(await why(shell("exec >&-; echo hm >&2; read x")), /: sh closed its output, and said: hm$/);
+  const long = await why(shell("i=0; while [ $i -lt 2000 ]; do echo 'line' $i >&2; i=$((i+1)); done; printf '\\033[1mend' >&2; exit 3"));
+  assert.match(long, /line 1999 \| \[1mend$/);
+  assert.ok(!long.includes("line 1900") && long.length < 1_000, long);
+
+  const url = shell(`echo $$ >${folder}/pid; exec ${program()} serve ${folder}/app.db --stdio`);
+  const db = await connect<Tables>(url);
+  await db.create(person);
+  const work = db.transaction(async (transaction) => {
+    process.kill(Number(readFileSync(`${folder}/pid`, "utf8")), "SIGKILL");
+    await (await transaction.table("person")).insert({ name: "lost" });
+  });
+  await assert.rejects(work, /sh ended \(signal SIGKILL\); the transaction is undone/);
+  assert.equal(await (await db.table("person")).count(), 0);
+  await db.close();
+}));
+
 test("TLS", async (t) => inFolder(async (folder) => {
   const make = "req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost " +
     "-addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE";
@@ -216,6 +244,11 @@ test("TLS", async (t) => inFolder(async (folder) => {
   const server = await tcp(folder, "--tls-cert", "cert.pem", "--tls-key", "key.pem");
   const url = `bobak://localhost:${server.place.split(":").at(-1)}/?token=${token}&tls=on`;
   await assert.rejects(connect(url), fails("Unreachable"));
+  await assert.rejects(connect(url.replace("&tls=on", "")), (error) => fails("Config")(error) && /speaks TLS there: say tls=on/.test(String(error)));
+  const plain = await tcp(folder);
+  const other = `bobak://${plain.place}/?token=${token}&tls=on`;
+  await assert.rejects(connect(other), (error) => fails("Config")(error) && /does not speak TLS: leave tls=on out/.test(String(error)));
+  await plain.kill();
   await assert.rejects(connect(`${url}&ca=${folder}/none.pem`), fails("Config"));
   const db = await connect<Tables>(`${url}&ca=${folder}/cert.pem`);
   await db.create(person);
@@ -279,7 +312,9 @@ test("garbage and silence", () => inFolder(async (folder) => {
         });
       }).listen(path);
       const work = connect(`bobak+unix:${path}?timeout=${answer ? 60_000 : 50}`).then((db) => db.ping().finally(() => db.close()));
-      await assert.rejects(work, fails(answer ? "Unreachable" : "Timeout"));
+      // HTTP, where a greeting was to come: the wrong door.
+      const wrong = answer === answers[0] && first.length === 0;
+      await assert.rejects(work, fails(wrong ? "Config" : answer ? "Unreachable" : "Timeout"));
       pretend.close();
     }
   }

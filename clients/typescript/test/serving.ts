@@ -61,6 +61,8 @@ export async function serve(folder: string, ...words: string[]): Promise<{ child
   };
   return { child, place: String(line).replace("listening at ", "").trim(), kill };
 }
+/** The URL of a program of the shell's, which speaks no protocol. */
+export const shell = (text: string) => `bobak+stdio:sh -c ${text.replaceAll("%", "%25").replaceAll(" ", "%20")}`;
 export const unix = (folder: string, ...more: string[]) => {
   rmSync(join(folder, "socket"), { force: true });
   return serve(folder, "app.db", "--unix", join(folder, "socket"), ...more);

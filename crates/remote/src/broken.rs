@@ -19,7 +19,7 @@ pub(crate) enum Broken {
     Io(io::Error),
     /// The other end said something that the protocol does not know.
     Garbled(Error),
-    /// The server closes the connection, and says why.
+    /// The server closes the connection, and says why; or what answers is no such server.
     Closed(Error),
 }
 
@@ -48,7 +48,8 @@ impl From<Broken> for Failed {
 
 impl From<io::Error> for Broken {
     fn from(error: io::Error) -> Self {
-        Self::Io(error)
+        // A stream that knows more than the operating system says so in Bobak's words.
+        error.downcast().map_or_else(Self::Io, Self::Closed)
     }
 }
 

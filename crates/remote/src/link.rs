@@ -3,7 +3,9 @@
 use crate::broken::{Broken, Failed};
 use crate::stream::{Second, Stream};
 use bobak_core::{Error, ErrorKind, Interrupt, Result, Stoppable, TableSchema, Value};
-use bobak_wire::{Answer, HEADER, Head, Hello, Inbox, Kind, Source, Vigil, Welcome, put_request};
+use bobak_wire::{
+    Answer, Foreign, HEADER, Head, Hello, Inbox, Kind, Source, Vigil, Welcome, put_request,
+};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,7 +68,10 @@ impl Link {
                 Ok(link)
             }
             Err(Failed::Said(error)) => Err(error),
-            Err(Failed::Broken(broken)) => Err(broken.into_error(crate::broken::Effect::Nothing)),
+            Err(Failed::Broken(broken)) => {
+                let broken = link.foreign().unwrap_or(broken);
+                Err(broken.into_error(crate::broken::Effect::Nothing))
+            }
         }
     }
 
@@ -78,6 +83,17 @@ impl Link {
             Answer::Welcome(welcome) => Ok(*welcome),
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// What has answered the greeting, where that is another protocol.
+    fn foreign(&self) -> Option<Broken> {
+        let message = match Foreign::of(self.inbox.waiting())? {
+            Foreign::Tls => "the server speaks TLS there: say tls=on",
+            Foreign::Http => {
+                "an HTTP server answers there: Bobak's own protocol has another door than HTTP"
+            }
+        };
+        Some(Broken::Closed(Error::new(ErrorKind::Config, message)))
     }
 
     pub const fn number(&self) -> u64 {

@@ -80,11 +80,21 @@ impl Sealed {
         if let Err(error) = self.connection.process_new_packets() {
             // The other end is told what is wrong, if it still listens.
             let _ = self.flush();
+            if self.connection.is_handshaking() && matches!(error, rustls::Error::InvalidMessage(_))
+            {
+                return Err(io::Error::other(not_tls(error)));
+            }
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
         }
         // Answers of the handshake.
         self.flush()
     }
+}
+
+fn not_tls(error: rustls::Error) -> Error {
+    let message =
+        "the server does not speak TLS there: leave tls=on out, or start it with a certificate";
+    Error::new(ErrorKind::Config, message).with_source(error)
 }
 
 impl Write for Sealed {

@@ -3,7 +3,7 @@
 use crate::connection::{Connection, Gone, Guest};
 use crate::server::Shared;
 use bobak_core::{Error, ErrorKind, Result};
-use bobak_wire::{Credentials, Head, Hello, Request, VERSION, Welcome, put_answer};
+use bobak_wire::{Credentials, Foreign, Head, Hello, Request, VERSION, Welcome, put_answer};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +32,8 @@ pub(crate) fn greet(connection: &mut Connection, shared: &Shared) -> Result<Gree
         return Ok(Greeting::Known);
     }
     loop {
-        let Some(turn) = connection.input.next_frame()? else {
+        let next = connection.input.next_frame().map_err(|error| foreign(connection, error))?;
+        let Some(turn) = next else {
             if connection.fill()? {
                 continue;
             }
@@ -58,6 +59,19 @@ pub(crate) fn greet(connection: &mut Connection, shared: &Shared) -> Result<Gree
         check(connection, shared, &claim, || ())?;
         return Ok(Greeting::Done);
     }
+}
+
+/// Says which other protocol a stranger speaks, where that is what is wrong.
+fn foreign(connection: &Connection, error: Error) -> Error {
+    let message = match Foreign::of(connection.input.inbox.waiting()) {
+        Some(Foreign::Tls) => {
+            "TLS at a door without it: start the server with a certificate, or leave tls=on out \
+             of the client's URL"
+        }
+        Some(Foreign::Http) => "HTTP at a door of Bobak's own protocol: HTTP has another door",
+        None => return error,
+    };
+    Error::new(error.kind(), message).with_source(error)
 }
 
 /// Lets the client in, or not: it is told, after `refused` was called.

@@ -83,6 +83,12 @@ impl Read for TlsStream {
                 Err(error) => {
                     // The other end is told what is wrong, if it still listens.
                     let _ = self.flush();
+                    if self.connection.is_handshaking()
+                        && matches!(error, rustls::Error::InvalidMessage(_))
+                    {
+                        let what = "no TLS at a door with it: say tls=on in the client's URL";
+                        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+                    }
                     return Err(io::Error::new(io::ErrorKind::InvalidData, error));
                 }
             }

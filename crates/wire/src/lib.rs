@@ -23,6 +23,7 @@
 mod answer;
 mod condition;
 mod error;
+mod foreign;
 mod frame;
 mod handles;
 mod hello;
@@ -40,6 +41,7 @@ mod vigil;
 mod writer;
 
 pub use answer::{Answer, Column, Rows};
+pub use foreign::Foreign;
 pub use frame::{HEADER, Head, Kind};
 pub use handles::Handles;
 pub use hello::{Credentials, Hello, Welcome};

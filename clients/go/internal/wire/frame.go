@@ -1,5 +1,7 @@
 package wire
 
+import "bytes"
+
 // FrameKind is the kind of a frame.
 type FrameKind uint8
 
@@ -55,6 +57,18 @@ type Head struct {
 	// More says that further frames of the same message follow.
 	More bool
 	ID   uint32
+}
+
+// Foreign says what is wrong where another protocol has answered a greeting; "" where none has. No
+// first frame begins so: it would be longer than one may be.
+func Foreign(first []byte) string {
+	switch {
+	case len(first) > 2 && first[0] >= 0x14 && first[0] <= 0x17 && first[1] == 3 && first[2] >= 1 && first[2] <= 4:
+		return "the server speaks TLS there: say tls=on"
+	case bytes.HasPrefix(first, []byte("HTTP/")):
+		return "an HTTP server answers there: Bobak's own protocol has another door than HTTP"
+	}
+	return ""
 }
 
 // AppendHead appends a head.

@@ -30,6 +30,17 @@ export function head(kind: number, more: boolean, id: number, length: number): B
   return bytes;
 }
 
+/**
+ * What is wrong where another protocol has answered a greeting. No first frame begins so: it would be longer than one may
+ * be.
+ */
+export function foreign(first: Buffer): string | undefined {
+  const [kind = 0, major, minor = 0] = first;
+  if (kind >= 0x14 && kind <= 0x17 && major === 3 && minor >= 1 && minor <= 4) return "the server speaks TLS there: say tls=on";
+  if (!first.subarray(0, 5).equals(Buffer.from("HTTP/"))) return undefined;
+  return "an HTTP server answers there: Bobak's own protocol has another door than HTTP";
+}
+
 /** Collects bytes, and gives out the frames in them. */
 export class Inbox {
   #pieces: Buffer[] = [];
@@ -38,6 +49,12 @@ export class Inbox {
   feed(piece: Buffer): void {
     this.#pieces.push(piece);
     this.#length += piece.length;
+  }
+
+  /** The first bytes that wait. */
+  get first(): Buffer {
+    if (this.#length) this.#join();
+    return this.#pieces[0]?.subarray(0, 12) ?? Buffer.alloc(0);
   }
 
   get isEmpty(): boolean {

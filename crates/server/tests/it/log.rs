@@ -1,6 +1,6 @@
 //! What the log hears of clients: each row of the table in `docs/bad-input.md`, with who and where.
 
-use crate::doors::{TOKEN, file, folder, memory, serving, tcp_server};
+use crate::doors::{TOKEN, certificate, file, folder, memory, serving, tcp_server};
 use crate::raw::Raw;
 use bobak_core::{Control, Engine, ErrorKind};
 use bobak_remote::Remote;
@@ -52,11 +52,52 @@ fn strangers_are_told_of_by_their_address() {
     let mut raw = Raw::connect(&address);
     raw.stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     assert!(raw.answer().1.is_err());
-    lines.hear("a stranger at 127.0.0.1 was cut off: ");
+    lines.hear("a stranger at 127.0.0.1 was cut off: HTTP at a door of Bobak's own protocol");
     let mut first = Raw::connect(&address);
     first.put(|out| put_request::tables(out, 3));
     assert!(first.answer().1.is_err());
     lines.hear("a stranger at 127.0.0.1 was refused: the first request is a hello");
+}
+
+#[test]
+fn who_takes_the_wrong_door_is_told_which() {
+    let folder = folder().unwrap();
+    let [chain, key] = certificate(folder.path());
+    let plain_lines = Lines::default();
+    let builder = serving(memory().unwrap()).log(plain_lines.add());
+    let (_plain, plain) = tcp_server(builder).unwrap();
+    let builder = Remote::builder().token(TOKEN).trust(&chain);
+    let error = builder.open_tls(plain.replace("127.0.0.1", "localhost")).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Config);
+    assert!(error.to_string().contains("does not speak TLS there"), "{error}");
+    plain_lines.hear("a stranger at 127.0.0.1 was cut off: TLS at a door without it");
+
+    let tls_lines = Lines::default();
+    let builder = serving(memory().unwrap()).tls(&chain, &key).log(tls_lines.add());
+    let (_tls, tls) = tcp_server(builder).unwrap();
+    let error = Remote::builder().token(TOKEN).open_tcp(&tls).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Config);
+    assert!(error.to_string().contains("speaks TLS there: say tls=on"), "{error}");
+    tls_lines.hear("a stranger at 127.0.0.1 was cut off: no TLS at a door with it");
+    // Whom the client does not trust is another matter.
+    let other = crate::doors::folder().unwrap();
+    let [stranger, _] = certificate(other.path());
+    let builder = Remote::builder().token(TOKEN).trust(&stranger);
+    let error = builder.open_tls(tls.replace("127.0.0.1", "localhost")).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
+
+    let web = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = web.local_addr().unwrap().to_string();
+    let serving = std::thread::spawn(move || {
+        let (mut stream, _) = web.accept().unwrap();
+        let mut room = [0; 1_024];
+        assert!(std::io::Read::read(&mut stream, &mut room).unwrap() > 0);
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+    });
+    let error = Remote::builder().token(TOKEN).open_tcp(&address).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Config);
+    assert!(error.to_string().contains("an HTTP server answers there"), "{error}");
+    serving.join().unwrap();
 }
 
 #[test]

@@ -27,6 +27,9 @@ class Connection:
         self._stream = await Stream.connect(self._target, self.link)
         try:
             await self.run(self.link.greet(self._target.hello()))
+        except Broken as broken:
+            await self.close()
+            raise self.link.explain(broken) from broken
         except BaseException:
             await self.close()
             raise

@@ -4,15 +4,20 @@ sends no more than it has credit for, so nothing needs to be held back."""
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
+from contextlib import suppress
 from typing import Any, cast
 
-from .._core.broken import Broken, ended, timed_out
+from .._core.broken import Broken, ended, timed_out, unreachable
+from .._core.last_words import LastWords
 from .._core.link import Link
 from .._core.url import Target, Tcp, Unix
 
 #: How long a child process may take to end after its input has ended, before it is killed.
 _PATIENCE = 5.0
+#: How long one that has closed its output may take to end, and to say why.
+_FAREWELL = 0.5
 
 
 async def nap(seconds: float) -> None:
@@ -23,8 +28,10 @@ async def nap(seconds: float) -> None:
 class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
     """A connected stream of bytes, or the pipes of a child process."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, words: LastWords | None = None) -> None:
         self._link = link
+        #: Those of a child process.
+        self._words = words
         self._transport: Any = None
         self._output: Any = None
         self._broken: Broken | None = None
@@ -51,7 +58,7 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
         try:
             return making.result()
         except OSError as error:
-            raise Broken(f"could not reach {target.place}: {error}") from error
+            raise unreachable(target.place, error) from error
 
     @classmethod
     async def _connect(cls, target: Target, link: Link) -> Stream:
@@ -62,8 +69,7 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
             return made[1]
         if isinstance(door, Unix):
             return (await loop.create_unix_connection(lambda: cls(link), door.path))[1]
-        # What it says on standard error goes to this process's.
-        child = await loop.subprocess_exec(lambda: cls(link), *door.words, stderr=None)
+        child = await loop.subprocess_exec(lambda: cls(link, LastWords(door.words[0])), *door.words)
         return child[1]
 
     # What a connection does.
@@ -131,16 +137,29 @@ class Stream(asyncio.SubprocessProtocol, asyncio.Protocol):
             self._arrived.set_result(None)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self.data_received(data)
+        if fd != 2 or self._words is None:
+            self.data_received(data)
+            return
+        # It goes on to this process's standard error, and the end of it is kept.
+        self._words.add(data)
+        with suppress(OSError):
+            os.write(2, data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        self._break(ended())
+        # Once all pipes are lost and its status is known, the connection is.
+        if fd != 2:
+            asyncio.get_running_loop().call_later(_FAREWELL, self._say_farewell)
 
     def process_exited(self) -> None:
         if not self._gone.done():
             self._gone.set_result(None)
 
+    def _say_farewell(self) -> None:
+        if self._broken is None and self._words is not None:
+            self._break(ended(self._words.tell(self._transport.get_returncode())))
+
     def connection_lost(self, exc: Exception | None) -> None:
+        self._say_farewell()
         broken = ended() if exc is None else Broken(f"the connection to the server broke: {exc}")
         broken.__cause__ = exc
         self._break(broken)

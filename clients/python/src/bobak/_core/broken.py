@@ -50,8 +50,26 @@ def timed_out() -> Broken:
     return Broken("the server did not answer in time", timeout=True)
 
 
-def ended() -> Broken:
-    return Broken("the server closed the connection")
+def ended(why: str = "") -> Broken:
+    return Broken(f"the server closed the connection{': ' if why else ''}{why}")
+
+
+#: What OpenSSL calls an answer that is not TLS, from version to version.
+_NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
+
+
+def unreachable(place: str, error: OSError) -> Broken:
+    message = f"could not reach {place}: {error}"
+    if getattr(error, "reason", None) not in _NOT_TLS:
+        return Broken(message)
+    return wrong_door(
+        f"{place} does not speak TLS: leave tls=on out, or start the server with a certificate"
+    )
+
+
+def wrong_door(message: str) -> Broken:
+    """What was reached speaks something else than the URL says: no second try helps."""
+    return Broken(message, closed=Error(ErrorKind.CONFIG, message))
 
 
 def lost() -> Error:

@@ -15,7 +15,7 @@ from .._wire import answer, frame, request
 from .._wire.code import Garbled, Stored
 from .._wire.frame import Frame, Kind
 from .._wire.schema import TableSchema
-from .broken import Broken
+from .broken import Broken, wrong_door
 
 R = TypeVar("R")
 #: An operation under way.
@@ -71,6 +71,17 @@ class Link:
         """As :attr:`is_idle`, but for answers that were given up, and will be passed over."""
         busy = self._pending - self._abandoned or self._out or self._is_broken
         return not busy and (bool(self._pending) or self._inbox.is_empty)
+
+    def explain(self, broken: Broken) -> Broken:
+        """Why a greeting failed: what has answered it may speak another protocol."""
+        first = self._inbox.first
+        if frame.is_tls(first):
+            return wrong_door("the server speaks TLS there: say tls=on")
+        if first.startswith(b"HTTP/"):
+            return wrong_door(
+                "an HTTP server answers there: Bobak's own protocol has another door than HTTP"
+            )
+        return broken
 
     def break_off(self) -> None:
         """Notes that the connection is of no use any more."""

@@ -27,6 +27,9 @@ class Connection:
         self._used = time.monotonic()
         try:
             self.run(self.link.greet(target.hello()))
+        except Broken as broken:
+            self.close()
+            raise self.link.explain(broken) from broken
         except BaseException:
             self.close()
             raise

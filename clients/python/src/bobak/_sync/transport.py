@@ -7,16 +7,21 @@ import select
 import socket
 import ssl
 import subprocess
+import threading
 import time
+from contextlib import suppress
 from typing import Protocol
 
-from .._core.broken import Broken, ended, timed_out
+from .._core.broken import Broken, ended, timed_out, unreachable
+from .._core.last_words import LastWords
 from .._core.link import Link
 from .._core.url import Program, Target, Tcp, Unix
 
 _BUFFER = 1 << 18
 #: How long a child process may take to end after its input has ended, before it is killed.
 _PATIENCE = 5.0
+#: How long one that has closed its output may take to end, and to say why.
+_FAREWELL = 0.5
 
 
 class Transport(Protocol):
@@ -59,7 +64,7 @@ def connect(target: Target) -> Transport:
             return _Socket(stream, target.timeout)
         return _Pipes(door, target.timeout)
     except OSError as error:
-        raise Broken(f"could not reach {target.place}: {error}") from error
+        raise unreachable(target.place, error) from error
 
 
 def _tcp(door: Tcp, target: Target) -> socket.socket:
@@ -119,19 +124,24 @@ class _Socket:
 
 class _Pipes:
     def __init__(self, program: Program, timeout: float | None) -> None:
-        # What it says on standard error goes to this process's.
+        pipe = subprocess.PIPE
         self._child = subprocess.Popen(
-            program.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+            program.words, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0
         )
         assert self._child.stdin is not None and self._child.stdout is not None
         self._input, self._output = self._child.stdin, self._child.stdout
         self._timeout = timeout
+        self._words = LastWords(program.words[0])
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def send(self, data: bytes) -> None:
         rest = memoryview(data)
         try:
             while rest:
                 rest = rest[self._input.write(rest) :]
+        except BrokenPipeError as error:
+            raise self._farewell() from error
         except (OSError, ValueError) as error:
             raise Broken(f"the connection to the server broke: {error}") from error
 
@@ -143,8 +153,25 @@ class _Pipes:
         except (OSError, ValueError) as error:
             raise Broken(f"the connection to the server broke: {error}") from error
         if not data:
-            raise ended()
+            raise self._farewell()
         link.feed(data)
+
+    def _listen(self) -> None:
+        """Hands on what it says on standard error to this process's, and keeps the end of it."""
+        assert self._child.stderr is not None
+        with self._child.stderr as said:
+            while data := said.read(_BUFFER):
+                self._words.add(data)
+                with suppress(OSError):
+                    os.write(2, data)
+
+    def _farewell(self) -> Broken:
+        try:
+            self._child.wait(_FAREWELL)
+        except subprocess.TimeoutExpired:
+            return ended(self._words.tell(None))
+        self._listener.join(_FAREWELL)
+        return ended(self._words.tell(self._child.returncode))
 
     def _is_readable(self, timeout: float) -> bool:
         if not hasattr(select, "poll"):

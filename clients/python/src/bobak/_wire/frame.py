@@ -65,6 +65,12 @@ def head(kind: Kind, more: bool, number: int, length: int) -> bytes:
     return HEAD.pack(length, kind, 1 if more else 0, 0, number)
 
 
+def is_tls(first: bytes) -> bool:
+    """Whether a connection's first bytes are an alert of TLS, or a greeting. No first frame begins
+    so: it would be longer than one may be."""
+    return len(first) > 2 and 0x14 <= first[0] <= 0x17 and first[1] == 3 and 1 <= first[2] <= 4
+
+
 class Inbox:
     """Collects bytes, and gives out the frames in them."""
 
@@ -97,6 +103,11 @@ class Inbox:
             body = bytes(view[start:end])
         self._at = end
         return Frame(known, flags == 1, number, body)
+
+    @property
+    def first(self) -> bytes:
+        """The first bytes that wait."""
+        return bytes(self._buffer[self._at : self._at + HEAD.size])
 
     @property
     def is_empty(self) -> bool:

@@ -1,0 +1,34 @@
+// What a child process said last on its standard error, and how it ended.
+
+/** Bytes that are kept, and lines and characters of them that an error shows. */
+const [kept, shownLines, shownCharacters] = [4096, 8, 800];
+
+export class LastWords {
+  #said = Buffer.alloc(0);
+  #cut = false;
+  constructor(readonly program: string) {}
+
+  /** Takes in what it says now. */
+  add(piece: Buffer): void {
+    const all = Buffer.concat([this.#said, piece]);
+    this.#cut ||= all.length > kept;
+    this.#said = Buffer.from(all.subarray(-kept));
+  }
+
+  /** How it ended, and its last words. */
+  tell(status: number | null, signal: NodeJS.Signals | null): string {
+    const how = signal === null ? `exit status ${status}` : `signal ${signal}`;
+    const end = status === null && signal === null ? "closed its output" : `ended (${how})`;
+    const said = this.#lines();
+    return `${this.program} ${end}${said && `, and said: ${said}`}`;
+  }
+
+  #lines(): string {
+    const lines = this.#said.toString().split(/\r?\n/);
+    // Of the first there is but a part.
+    if (this.#cut && lines.length > 1) lines.shift();
+    const shown = lines.map((line) => line.replace(/[\p{C}\p{Z}]+/gu, " ").trim()).filter((line) => line !== "");
+    const text = shown.slice(-shownLines).join(" | ");
+    return text.length > shownCharacters ? `…${text.slice(-shownCharacters)}` : text;
+  }
+}
