@@ -51,10 +51,11 @@ pub use backup::{BackupOptions, BackupReport, Checksum, Compression, RestoreOpti
 pub use batch::{Batch, BatchOptions, BatchReport, OnConflict};
 pub use bobak_core::{
     AnyColumn, Assignment, BackupPhase, BackupStep, Collation, Column, ColumnSchema, Currency,
-    Date, DateTime, DynRow, Error, ErrorKind, Expression, Field, Filter, FromRow, GivenKey,
-    IndexSchema, Interrupt, IntoStored, Json, Key, KeyGeneration, OnDelete, OnError, Operand,
-    Order, Outcome, Query, Record, Reference, Result, Role, Row, Selection, SelectionPart, Storage,
-    Summable, TableSchema, TableSchemaBuilder, Time, Timestamp, Type, Uuid, Value, ValueRef, count,
+    Date, DateTime, DynRow, Error, ErrorKind, Expression, Field, Filter, Foreign, FromRow,
+    GivenKey, IndexSchema, Interrupt, IntoStored, Json, Key, KeyGeneration, OnDelete, OnError,
+    Operand, Order, Outcome, Query, Record, Reference, Result, Role, Row, Selection, SelectionPart,
+    Storage, Summable, TableSchema, TableSchemaBuilder, Time, Timestamp, Type, Unverified, Uuid,
+    Value, ValueRef, count,
 };
 pub use bobak_derive::{Field, FromRow, Record};
 pub use builder::DbBuilder;

@@ -93,6 +93,12 @@ impl Aside {
         &self.place
     }
 
+    /// An error that says its path, which means nothing to anybody, with its place instead.
+    #[must_use]
+    pub fn naming(&self, error: Error) -> Error {
+        error.renaming(&self.path.display().to_string(), &self.place.display().to_string())
+    }
+
     /// Has it keep no more rights than it has when it is put in its place, whatever the file there has:
     /// for what was copied from a file with those rights. Its owner is then who made it.
     #[must_use]

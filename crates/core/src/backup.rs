@@ -1,6 +1,7 @@
 //! What an engine's backup takes and gives.
 
 use crate::Result;
+use std::fmt;
 use std::path::Path;
 
 /// A backup that is asked for. See [`Engine::backup`](crate::Engine::backup).
@@ -47,6 +48,47 @@ pub struct BackupContent {
     pub compared: bool,
     /// The size of the file.
     pub bytes: u64,
+    /// The tables that could not be verified wholly; none but where other programs' collations or functions are used.
+    pub unverified: Vec<Unverified>,
+}
+
+/// A table that was verified in part only. Its pages and the numbers of its rows and of its indexes' entries were; not
+/// that each row is found in each index, nor that its computed columns have values that they may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unverified {
+    /// The table's name.
+    pub table: String,
+    /// What it would have taken.
+    pub needs: Foreign,
+}
+
+/// What a table's definition uses, and only another program has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Foreign {
+    /// A collation, by its name.
+    Collation(String),
+    /// A function, by its name.
+    Function(String),
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Collation(name) => write!(f, "the collation {name}"),
+            Self::Function(name) => write!(f, "the function {name}"),
+        }
+    }
+}
+
+impl fmt::Display for Unverified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { table, needs } = self;
+        write!(
+            f,
+            "whether the indexes and computed columns of table {table} fit its rows, which takes {needs} of another program"
+        )
+    }
 }
 
 impl BackupContent {

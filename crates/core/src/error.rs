@@ -212,6 +212,13 @@ impl Error {
         Self::new(self.kind(), self.message())
     }
 
+    /// Says another name wherever the sentence says this one: of a file that the caller knows, for one that he does not.
+    #[must_use]
+    pub fn renaming(mut self, name: &str, other: &str) -> Self {
+        self.0.message = self.0.message.replace(name, other);
+        self
+    }
+
     /// Forgets the row: for who wrote one record, which then went with others.
     #[must_use]
     pub fn without_row(mut self) -> Self {

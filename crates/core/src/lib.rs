@@ -39,7 +39,7 @@ pub mod url;
 
 pub use aside::Aside;
 pub use assign::{Assign, Assignment};
-pub use backup::{BackupContent, BackupJob, BackupPhase, BackupStep};
+pub use backup::{BackupContent, BackupJob, BackupPhase, BackupStep, Foreign, Unverified};
 pub use batch::{Batch, GivenKey, OnError, Outcome, Run};
 pub use column::{AnyColumn, Column, Operand};
 pub use condition::{Comparison, Condition, Filter, like};

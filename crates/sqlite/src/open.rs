@@ -97,7 +97,11 @@ pub(crate) fn reader(settings: &Settings) -> Result<Box<Connection>> {
 }
 
 /// The connection, with the functions that it is to know.
-fn finish(db: ffi::Connection, atomic: bool, settings: &Settings) -> Result<Box<Connection>> {
+pub(crate) fn finish(
+    db: ffi::Connection,
+    atomic: bool,
+    settings: &Settings,
+) -> Result<Box<Connection>> {
     let mut connection = Connection::boxed(db, atomic);
     settings.functions.iter().try_for_each(|function| function.register(&mut connection))?;
     Ok(connection)

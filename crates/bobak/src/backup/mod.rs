@@ -4,6 +4,7 @@
 //! place whole, and is put back. `docs/backup.md` is the contract, and says what the compressed form is, byte by byte.
 
 mod kind;
+mod laid;
 #[cfg(feature = "compress")]
 mod packed;
 mod plain;
@@ -16,6 +17,7 @@ use crate::{Db, Replayed};
 use bobak_core::feed::{FEED, FOLLOW, LOG, TRACKED};
 use bobak_core::{
     Aside, BackupContent, BackupJob, BackupPhase, BackupStep, Engine, Error, ErrorKind, Result,
+    Unverified,
 };
 #[cfg(feature = "sqlite")]
 use bobak_sqlite::Sqlite;
@@ -66,6 +68,9 @@ pub struct BackupReport {
     pub compression: Compression,
     /// What its checksum says.
     pub checksum: Checksum,
+    /// The tables that could not be verified wholly, since they use collations or functions that only another program
+    /// has: their pages and numbers of rows were looked at, and not whether their indexes have what their rows have.
+    pub unverified: Vec<Unverified>,
     /// The changes that were made again behind it, where that was asked for.
     pub replayed: Option<Replayed>,
 }
@@ -139,9 +144,17 @@ impl BackupReport {
     }
 
     fn new(content: BackupContent, stored: u64, compression: Compression) -> Self {
-        let BackupContent { tables, compared, bytes } = content;
-        let checksum = Checksum::Same;
-        Self { tables, compared, bytes, stored, compression, checksum, replayed: None }
+        let BackupContent { tables, compared, bytes, unverified } = content;
+        Self {
+            tables,
+            compared,
+            bytes,
+            stored,
+            compression,
+            checksum: Checksum::Same,
+            unverified,
+            replayed: None,
+        }
     }
 }
 
@@ -205,9 +218,11 @@ impl Db {
         can(&*engine, options.compression)?;
         let scratch = Scratch::new()?;
         let file = scratch.file("backup");
-        let content = take(&*engine, &file, &file, options, &mut progress)?;
+        let content = take(&*engine, &file, &file, options, &mut progress)
+            .map_err(|error| scratch.naming(error, "backup"))?;
         let doing = "write the backup";
-        let stored = write_out(&file, writer, doing, &content, options, &mut progress)?;
+        let stored = write_out(&file, writer, doing, &content, options, &mut progress)
+            .map_err(|error| scratch.naming(error, "backup"))?;
         Ok(BackupReport::new(content, stored, options.compression))
     }
 
@@ -232,29 +247,43 @@ pub fn backup(
     can(engine, options.compression)?;
     refuse_existing(file, options.overwrite)?;
     let plain = Aside::one_of_many(file)?.narrow();
-    let content = take(engine, plain.path(), plain.place(), options, progress)?;
-    let doing = format!("write the backup {}", file.display());
-    if options.compression == Compression::None {
-        let sealed = fs::metadata(plain.path()).map_err(|error| Error::io(&doing, error))?;
-        let stored = sealed.len();
-        refuse_existing(file, options.overwrite)?;
-        match engine.name() {
-            // Beside an older one may be its log, which is not the new one's.
-            #[cfg(feature = "sqlite")]
-            "sqlite" => Sqlite::builder().replace_backup(plain, options.overwrite)?,
-            _ => put(plain, options.overwrite)?,
-        }
-        return Ok(BackupReport::new(content, stored, options.compression));
+    let content = take(engine, plain.path(), plain.place(), options, progress)
+        .map_err(|error| plain.naming(error))?;
+    if options.compression != Compression::None {
+        return pack(plain, file, content, options, progress);
     }
+    let doing = format!("write the backup {}", file.display());
+    let stored = fs::metadata(plain.path()).map_err(|error| Error::io(&doing, error))?.len();
+    refuse_existing(file, options.overwrite)?;
+    match engine.name() {
+        // Beside an older one may be its log, which is not the new one's.
+        #[cfg(feature = "sqlite")]
+        "sqlite" => Sqlite::builder().replace_backup(plain, options.overwrite)?,
+        _ => put(plain, options.overwrite)?,
+    }
+    Ok(BackupReport::new(content, stored, options.compression))
+}
+
+/// Compresses a backup, and puts it in its place.
+fn pack(
+    plain: Aside,
+    file: &Path,
+    content: BackupContent,
+    options: &BackupOptions,
+    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+) -> Result<BackupReport> {
+    let doing = format!("write the backup {}", file.display());
     let packed = Aside::one_of_many(file)?.narrow();
     let out = File::create(packed.path()).map_err(|error| Error::io(&doing, error))?;
     let same_rights = fs::metadata(plain.path())
         .and_then(|plain| out.set_permissions(plain.permissions()))
         .and_then(|()| out.try_clone());
     let writer = same_rights.map_err(|error| Error::io(&doing, error))?;
-    let stored = write_out(plain.path(), writer, &doing, &content, options, progress)?;
+    let stored = write_out(plain.path(), writer, &doing, &content, options, progress)
+        .map_err(|error| plain.naming(error))?;
     drop((plain, out));
-    check_packed(packed.path(), &content, options, progress)?;
+    check_packed(packed.path(), &content, options, progress)
+        .map_err(|error| packed.naming(error))?;
     put(packed, options.overwrite)?;
     Ok(BackupReport::new(content, stored, options.compression))
 }
@@ -310,7 +339,10 @@ fn check_packed(
 ) -> Result<()> {
     progress(BackupStep { phase: BackupPhase::Check, done: 0, of: content.bytes })?;
     #[cfg(feature = "compress")]
-    packed::read(file, std::io::sink(), "check the backup", sum::Rests::new(options.pauses, 2))?;
+    {
+        let rests = sum::Rests::new(options.pauses, 2);
+        packed::read(file, std::io::sink(), |error| Error::io("check the backup", error), rests)?;
+    }
     let _ = (file, options);
     Ok(())
 }

@@ -63,7 +63,7 @@ pub(super) fn write(
     Ok(out.bytes)
 }
 
-/// Decompresses a file to a writer, which `doing` names, and says what is in it.
+/// Decompresses a file to a writer, for whose errors there is `writing`, and says what is in it.
 ///
 /// # Errors
 /// `Corrupt` where it was cut off, is damaged, or is no backup; `Unsupported` for a newer version; `Io`; `Full` and
@@ -71,7 +71,7 @@ pub(super) fn write(
 pub(super) fn read(
     file: &Path,
     mut writer: impl Write,
-    doing: &str,
+    writing: impl Fn(io::Error) -> Error,
     mut rests: Rests,
 ) -> Result<BackupContent> {
     let kind = Kind::of(file)?;
@@ -85,7 +85,6 @@ pub(super) fn read(
         }
         _ => Error::io(&format!("read {}", file.display()), error),
     };
-    let writing = |error| Error::io(doing, error);
     let mut packed = File::open(file).map_err(reading)?;
     let (trailer, length) = read_trailer(&mut packed, kind)
         .map_err(|error| Error::new(error.kind(), format!("{}: {error}", file.display())))?;
@@ -194,10 +193,12 @@ mod tests {
         std::fs::write(&plain, [7; 5_000]).unwrap();
         for compression in [Compression::Zstd, Compression::Gzip] {
             let options = BackupOptions::new().compression(compression).pauses(false);
-            let content = BackupContent { tables: Vec::new(), compared: false, bytes: 5_000 };
+            let (tables, unverified) = (Vec::new(), Vec::new());
+            let content = BackupContent { tables, compared: false, bytes: 5_000, unverified };
             let out = File::create(&file).unwrap();
             write(&plain, out, "write it", &content, &options, &mut |_| Ok(())).unwrap();
-            let error = read(&file, Full, "write app.db", Rests::new(false, 0)).unwrap_err();
+            let writing = |error| Error::io("write app.db", error);
+            let error = read(&file, Full, writing, Rests::new(false, 0)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Full);
             assert!(error.message().starts_with("could not write app.db"), "{error}");
             let error = write(&plain, Full, "write b.zst", &content, &options, &mut |_| Ok(()));

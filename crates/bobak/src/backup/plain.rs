@@ -4,10 +4,11 @@
 //! there, and takes the trailer off when the file grows or is cut. It is of whole pages, since with a log SQLite lengthens
 //! a file to such.
 
+use super::Checksum;
 use super::kind::Kind;
+use super::laid::Laid;
 use super::sum::{Rests, Sum, copy};
 use super::trailer::{Behind, FOOTER, Trailer};
-use super::{Checksum, restore};
 use bobak_core::{BackupContent, BackupPhase, BackupStep, Error, ErrorKind, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -60,15 +61,14 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// `Corrupt` where a byte is wrong or missing; `Busy` where somebody writes to it; `Io`, `Full`.
-pub(super) fn read(backup: &Path, to: &Path, writer: &mut File) -> Result<Found> {
+pub(super) fn read(laid: Laid<'_>, writer: &mut File) -> Result<Found> {
+    let backup = laid.backup;
     let reading = |error| Error::io(&format!("read {}", backup.display()), error);
-    let writing = |error| Error::io(&format!("write {}", to.display()), error);
+    let writing = |error| laid.failed(error);
     let mut file = File::open(backup).map_err(reading)?;
     let kind = Kind::of(backup)?;
     let trailer = match kind {
-        Kind::Sqlite | Kind::Unknown => {
-            trailer(&mut file).map_err(|error| restore::in_backup(error, backup, to))?
-        }
+        Kind::Sqlite | Kind::Unknown => trailer(&mut file).map_err(|error| laid.wrong(error))?,
         _ => None,
     };
     let head = Head::read(&mut file).map_err(reading)?;

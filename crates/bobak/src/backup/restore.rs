@@ -1,6 +1,7 @@
 //! Putting a backup back.
 
 use super::kind::Kind;
+use super::laid::Laid;
 use super::plain;
 use super::{BackupReport, Checksum, Compression, can_be_built, refuse_existing};
 use crate::archive::{Folder, replay};
@@ -74,12 +75,15 @@ impl Db {
             folder.must_have_some()?;
         }
         let aside = Aside::one_of_many(place)?;
-        let mut report = unpack(backup, aside.path(), Some(&target))?;
-        fits(backup, Kind::of(aside.path())?, &target)?;
+        let laid = Laid { backup, path: aside.path(), place: Some(aside.place()) };
+        let mut report = unpack(laid, Some(&target))?;
+        fits(backup, Kind::of(aside.path()).map_err(|error| laid.wrong(error))?, &target)?;
         if let Some((folder, options)) = &changes {
-            let engine = target.open_aside(aside.path())?;
-            report.replayed = Some(replay(&*engine, folder, *options)?);
-            engine.flush()?;
+            let replayed = target.open_aside(aside.path()).and_then(|engine| {
+                let replayed = replay(&*engine, folder, *options)?;
+                engine.flush().map(|()| replayed)
+            });
+            report.replayed = Some(replayed.map_err(|error| laid.naming(error))?);
         }
         match target {
             url::Target::Memory { .. } => put(aside)?,
@@ -96,8 +100,7 @@ impl Db {
     /// for a compression that this program was built without; `Io`; `Full` where a compressed one can't be laid out
     /// among the system's temporary files.
     pub fn check_backup(backup: impl AsRef<Path>) -> Result<BackupReport> {
-        let scratch = super::Scratch::new()?;
-        unpack(backup.as_ref(), &scratch.file("backup"), None)
+        check_only(backup.as_ref(), None)
     }
 
     /// As [`check_backup`](Db::check_backup), with the key of the database at this URL, which need not be there.
@@ -105,9 +108,7 @@ impl Db {
     /// # Errors
     /// As [`check_backup`](Db::check_backup); `Denied` for a wrong key; `Config` for a malformed URL.
     pub fn check_backup_for(backup: impl AsRef<Path>, url: &str) -> Result<BackupReport> {
-        let target = url::Target::of(url)?;
-        let scratch = super::Scratch::new()?;
-        unpack(backup.as_ref(), &scratch.file("backup"), Some(&target))
+        check_only(backup.as_ref(), Some(&url::Target::of(url)?))
     }
 
     /// Gives an SQLite file that nobody has open another key: encrypts a plain one, and makes one plain where `new` is
@@ -152,16 +153,21 @@ fn fits(backup: &Path, kind: Kind, target: &url::Target) -> Result<()> {
     }
 }
 
+/// Lays a backup out among the system's temporary files, and checks it there.
+fn check_only(backup: &Path, target: Option<&url::Target>) -> Result<BackupReport> {
+    let scratch = super::Scratch::new()?;
+    unpack(Laid { backup, path: &scratch.file("backup"), place: None }, target)
+}
+
 /// Copies a backup to a new file, decompressed, and checks it there.
-fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<BackupReport> {
+fn unpack(laid: Laid<'_>, target: Option<&url::Target>) -> Result<BackupReport> {
+    let backup = laid.backup;
     let kind = Kind::of(backup)?;
-    let doing = |error| Error::io(&format!("write {}", to.display()), error);
+    let writing = |error| laid.failed(error);
     let read = |error| Error::io(&format!("read {}", backup.display()), error);
-    let stored = fs::metadata(backup).map_err(read)?.len();
-    let mut file = File::create(to).map_err(doing)?;
-    if let Ok(rights) = fs::metadata(backup) {
-        restrict(&file, &rights).map_err(doing)?;
-    }
+    let rights = fs::metadata(backup).map_err(read)?;
+    let mut file = File::create(laid.path).map_err(writing)?;
+    restrict(&file, &rights).map_err(writing)?;
     let compression = match kind {
         Kind::Zstd => Compression::Zstd,
         Kind::Gzip => Compression::Gzip,
@@ -171,21 +177,20 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
     let found = match compression {
         #[cfg(feature = "compress")]
         Compression::Zstd | Compression::Gzip => {
-            let writing = format!("write {}", to.display());
             let rests = super::sum::Rests::new(false, 0);
-            let noted = super::packed::read(backup, &mut file, &writing, rests)?;
+            let noted = super::packed::read(backup, &mut file, writing, rests)?;
             plain::Found { checksum: Checksum::Same, bytes: noted.bytes, noted: Some(noted) }
         }
-        _ => plain::read(backup, to, &mut file)?,
+        _ => plain::read(laid, &mut file)?,
     };
     drop(file);
-    let checked = check(to, target).map_err(|error| match error.kind() {
+    let checked = check(laid.path, target).map_err(|error| match error.kind() {
         // A wrong key gives pages that can't be read, as wrong bytes do.
         ErrorKind::Denied if found.checksum == Checksum::Outdated => {
             let message = "its first page is damaged, or was written with another key";
-            in_backup(Error::new(ErrorKind::Corrupt, message).with_source(error), backup, to)
+            laid.wrong(Error::new(ErrorKind::Corrupt, message).with_source(error))
         }
-        _ => in_backup(error, backup, to),
+        _ => laid.wrong(error),
     })?;
     let wrong = |what: &str| {
         let message = format!("the backup {} {what}", backup.display());
@@ -200,7 +205,8 @@ fn unpack(backup: &Path, to: &Path, target: Option<&url::Target>) -> Result<Back
     if found.noted.is_some_and(|noted| noted.tables != checked.tables) {
         return Err(wrong("has other rows than are noted in it"));
     }
-    let report = BackupReport::new(BackupContent { compared, ..checked }, stored, compression);
+    let content = BackupContent { compared, ..checked };
+    let report = BackupReport::new(content, rights.len(), compression);
     Ok(BackupReport { checksum: found.checksum, ..report })
 }
 
@@ -237,15 +243,6 @@ fn check_database(builder: bobak_sqlite::SqliteBuilder, file: &Path) -> Result<B
 fn foreign() -> Error {
     let message = "it is no backup that Bobak knows, or an encrypted one without its key";
     Error::new(ErrorKind::Corrupt, message)
-}
-
-/// The copy has a name that nobody knows: the error names the backup.
-pub(super) fn in_backup(error: Error, backup: &Path, copy: &Path) -> Error {
-    let copy = copy.display().to_string();
-    let said = error.message().strip_prefix(&copy).and_then(|said| said.strip_prefix(": "));
-    let said = said.unwrap_or(error.message()).replace(&copy, &backup.display().to_string());
-    let message = format!("the backup {} can't be used: {said}", backup.display());
-    Error::new(error.kind(), message).with_source(error)
 }
 
 #[cfg(unix)]

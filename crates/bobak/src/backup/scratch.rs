@@ -36,6 +36,13 @@ impl Scratch {
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
+
+    /// An error that names such a file, which nobody knows: with what it is, and where.
+    pub(super) fn naming(&self, error: Error, name: &str) -> Error {
+        let file = self.file(name).display().to_string();
+        let copy = format!("the copy in {}", std::env::temp_dir().display());
+        error.renaming(&format!("the backup {file}"), &copy).renaming(&file, &copy)
+    }
 }
 
 impl Drop for Scratch {

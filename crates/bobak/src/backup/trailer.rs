@@ -112,7 +112,8 @@ impl Trailer {
             let name = std::str::from_utf8(name).map_err(|_| damaged())?;
             tables.push((name.to_owned(), u64::from_le_bytes(take(&mut rest)?)));
         }
-        let content = BackupContent { tables, compared: flags & COMPARED != 0, bytes };
+        let compared = flags & COMPARED != 0;
+        let content = BackupContent { tables, compared, bytes, unverified: Vec::new() };
         Ok(Self { content, checksum, behind })
     }
 }
@@ -141,7 +142,8 @@ mod tests {
         let tables = vec![("a".to_owned(), 7), ("ü".to_owned(), u64::MAX)];
         for behind in [Behind::Packed, Behind::Plain { changes: 77 }, Behind::Encrypted] {
             let tables = if behind == Behind::Encrypted { Vec::new() } else { tables.clone() };
-            let content = BackupContent { tables, compared: true, bytes: 4096 };
+            let unverified = Vec::new();
+            let content = BackupContent { tables, compared: true, bytes: 4096, unverified };
             let trailer = Trailer { content, checksum: 0xdead_beef, behind };
             let bytes = trailer.encode(if behind == Behind::Packed { 1 } else { 512 });
             assert_eq!(bytes.len() == 512, behind != Behind::Packed);
@@ -161,7 +163,8 @@ mod tests {
 
     #[test]
     fn names_of_an_encrypted_database_are_left_out() {
-        let content = BackupContent { tables: vec![("a".into(), 7)], compared: true, bytes: 1 };
+        let tables = vec![("a".into(), 7)];
+        let content = BackupContent { tables, compared: true, bytes: 1, unverified: Vec::new() };
         let trailer = Trailer { content, checksum: 1, behind: Behind::Encrypted };
         assert_eq!(Trailer::decode(&trailer.encode(1)).unwrap().content.tables, []);
     }

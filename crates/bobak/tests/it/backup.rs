@@ -16,13 +16,13 @@ struct Account {
 
 const ACCOUNTS: i64 = 2_000;
 
-fn open(url: &str) -> Db {
+pub(crate) fn open(url: &str) -> Db {
     let db = Db::builder().record::<Account>().open(url).unwrap();
     db.create_missing_tables().unwrap();
     db
 }
 
-fn fill(db: &Db) {
+pub(crate) fn fill(db: &Db) {
     let mut batch = db.batch(BatchOptions::new());
     for id in 1..=ACCOUNTS {
         batch.insert(&Account { id: 0, balance: 100, name: format!("{id:060}") }).unwrap();
@@ -30,7 +30,7 @@ fn fill(db: &Db) {
     batch.finish().unwrap();
 }
 
-fn url(path: &Path, settings: &str) -> String {
+pub(crate) fn url(path: &Path, settings: &str) -> String {
     format!("sqlite:{}{settings}", path.display())
 }
 

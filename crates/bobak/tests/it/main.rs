@@ -20,7 +20,9 @@ mod engines;
 mod feed; // every change of tracked tables
 mod fields;
 mod follow; // databases that follow others
+mod foreign; // what only other programs have: collations, functions
 mod front_page;
+mod full_disk; // and what is said then
 #[cfg(feature = "mysql")]
 mod galera; // three MariaDB nodes, one of them killed
 mod host;

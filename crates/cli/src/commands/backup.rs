@@ -79,7 +79,7 @@ impl Backup {
         };
         drop(bar);
         let report = report.map_err(explain)?;
-        screen.note(format_args!("backed up {}", sentence(&report)));
+        screen.note(format_args!("backed up {}{}", sentence(&report), left_open(&report)));
         Ok(())
     }
 }
@@ -107,6 +107,11 @@ pub fn sentence(report: &BackupReport) -> String {
         all => format!("{} tables", all.len()),
     };
     format!("{rows} rows of {named}: {bytes}")
+}
+
+/// What could not be verified, in words that go on after others; nothing where all was.
+pub fn left_open(report: &BackupReport) -> String {
+    report.unverified.iter().map(|table| format!("; not verified: {table}")).collect()
 }
 
 /// The library's error, with the flag that helps.

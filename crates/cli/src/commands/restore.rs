@@ -1,6 +1,6 @@
 //! `bobak restore`: a backup put back.
 
-use super::backup::{explain, sentence};
+use super::backup::{explain, left_open, sentence};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Screen;
@@ -112,13 +112,14 @@ impl Restore {
     }
 }
 
-/// What is to be said where no checksum was compared.
-fn summed(report: &BackupReport) -> &'static str {
-    match report.checksum {
+/// What is to be said where no checksum was compared, or not all was verified.
+fn summed(report: &BackupReport) -> String {
+    let summed = match report.checksum {
         Checksum::Same => "",
         Checksum::Outdated => "; not summed: it was written to after it was made",
         _ => "; not summed: an older version made it, or it was written to since",
-    }
+    };
+    format!("{summed}{}", left_open(report))
 }
 
 /// A change's number, or a moment.

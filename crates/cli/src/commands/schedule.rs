@@ -1,6 +1,6 @@
 //! Backups that `bobak serve` takes by itself.
 
-use super::backup::{Compress, sentence};
+use super::backup::{Compress, left_open, sentence};
 use super::stop::Stop;
 use crate::commands::parse::duration;
 use crate::error::{Error, Result};
@@ -158,7 +158,7 @@ impl Work {
         })?;
         self.clear(name, &file)?;
         self.clear_abandoned();
-        Ok(format!("{}: {}", file.display(), sentence(&report)))
+        Ok(format!("{}: {}{}", file.display(), sentence(&report), left_open(&report)))
     }
 
     /// Removes the oldest backups of a database beyond those that are kept; never the one just made.

@@ -119,7 +119,12 @@ impl Memory {
         let doing = || format!("read {}", path.display());
         let file = std::fs::metadata(path).map_err(|error| Error::io(&doing(), error))?;
         let state = snapshot::load(path)?.unwrap_or_default();
-        Ok(BackupContent { tables: count(&state), compared: false, bytes: file.len() })
+        Ok(BackupContent {
+            tables: count(&state),
+            compared: false,
+            bytes: file.len(),
+            unverified: Vec::new(),
+        })
     }
 
     fn with(state: State, settings: MemoryBuilder) -> Self {

@@ -1,6 +1,7 @@
 //! Whether a file is a sound database, and what is in it.
 
 use super::Counts;
+use super::foreign::{check_in_part, missing};
 use super::pace::STEP;
 use crate::connection::Connection;
 use crate::ffi::OpenFlags;
@@ -29,41 +30,54 @@ fn check(settings: &Settings, pauses: bool) -> Result<BackupContent> {
         db.rest_after(STEP);
     }
     let mut connection = Connection::boxed(db, true);
-    let found = connection.all_rows("PRAGMA integrity_check(1)", &[])?;
-    match found.first().and_then(|row| row.first()) {
-        Some(Value::Text(text)) if text == "ok" => {}
-        Some(Value::Text(text)) => return Err(finding(text)),
-        _ => return Err(Error::new(ErrorKind::Corrupt, "the database can't be checked")),
-    }
+    let unverified = match texts(&mut connection, "PRAGMA main.integrity_check(1)") {
+        Ok(found) => judge(&found).map(|()| Vec::new())?,
+        Err(error) if missing(&error).is_some() => check_in_part(&mut connection)?,
+        Err(error) => return Err(error),
+    };
     let pages = connection.first_integer("PRAGMA page_count")?;
     let page_size = connection.first_integer("PRAGMA page_size")?;
     let tables = count_rows(&mut connection)?;
     let bytes = u64::try_from(pages * page_size).unwrap_or(0);
-    Ok(BackupContent { tables, compared: false, bytes })
+    Ok(BackupContent { tables, compared: false, bytes, unverified })
 }
 
-/// What SQLite's check found, which may be that the disk has failed.
-fn finding(text: &str) -> Error {
+/// The texts in the first column.
+pub(super) fn texts(connection: &mut Connection, sql: &str) -> Result<Vec<String>> {
+    let rows = connection.all_rows(sql, &[])?;
+    let first = rows.into_iter().filter_map(|row| row.into_iter().next());
+    Ok(first
+        .filter_map(|value| if let Value::Text(text) = value { Some(text.into()) } else { None })
+        .collect())
+}
+
+/// An error for what one of SQLite's checks has found, which may be that the disk has failed.
+pub(super) fn judge(found: &[String]) -> Result<()> {
+    let Some(text) = found.first().filter(|text| *text != "ok") else { return Ok(()) };
     let text = text.trim_start_matches("*** in database main ***").trim().replace('\n', "; ");
     if text.contains("error code=") {
-        return Error::new(ErrorKind::Io, format!("the database can't be read: {text}"));
+        return Err(Error::new(ErrorKind::Io, format!("the database can't be read: {text}")));
     }
-    Error::new(ErrorKind::Corrupt, format!("the database is damaged: {text}"))
+    Err(Error::new(ErrorKind::Corrupt, format!("the database is damaged: {text}")))
 }
 
-/// The tables of the main database, without virtual ones, with the numbers of their rows, by name.
-pub(crate) fn count_rows(connection: &mut Connection) -> Result<Counts> {
-    let names = connection.all_rows(
+/// The tables of the main database, without virtual ones and SQLite's own, by name.
+pub(super) fn names(connection: &mut Connection) -> Result<Vec<String>> {
+    texts(
+        connection,
         "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0 \
          AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name",
-        &[],
-    )?;
+    )
+}
+
+/// The [tables](names) with the numbers of their rows.
+pub(crate) fn count_rows(connection: &mut Connection) -> Result<Counts> {
+    let names = names(connection)?;
     let mut counts = Vec::with_capacity(names.len());
     for name in names {
-        let Some(Value::Text(name)) = name.into_iter().next() else { continue };
         let text = format!("SELECT count(*) FROM main.{}", quote(Dialect::Sqlite, &name));
         let rows = connection.first_integer(&text)?;
-        counts.push((name.into_owned(), u64::try_from(rows).unwrap_or(0)));
+        counts.push((name, u64::try_from(rows).unwrap_or(0)));
     }
     Ok(counts)
 }

@@ -8,6 +8,7 @@
 //! it keeps them waiting.
 
 mod check;
+mod foreign;
 mod holders;
 mod pace;
 mod replace;
@@ -54,16 +55,19 @@ impl Inner {
         let settings = self.settings();
         refuse_own(place, settings)?;
         let source = Source::open(self)?;
-        let target = open_target(file, settings)?;
+        // What it is called until it is whole means nothing to anybody.
+        let (inner, outer) = (file.display().to_string(), place.display().to_string());
+        let named = |error: Error| error.renaming(&inner, &outer);
+        let target = open_target(file, settings).map_err(named)?;
         let copying = Copying::begin(source, target, settings.busy_timeout)?;
         let smooth = settings.vfs.is_none().then_some(file);
         let copied = copying.run(Pace::new(pauses), smooth, watch);
-        let (counts, page_size) = copied.map_err(|error| full(error, place))?;
+        let (counts, page_size) = copied.map_err(|error| named(in_copy(error, place)))?;
         watch(BackupStep { phase: BackupPhase::Check, done: 0, of: page_size })?;
-        let content = check_file(file, settings, pauses)?;
+        let content = check_file(file, settings, pauses).map_err(named)?;
         match counts {
             Some(counts) if counts != content.tables => {
-                let message = format!("the backup {} has other rows", file.display());
+                let message = format!("the backup {} has other rows", place.display());
                 Err(Error::new(ErrorKind::Corrupt, message))
             }
             counts => Ok(BackupContent { compared: counts.is_some(), ..content }),
@@ -71,13 +75,25 @@ impl Inner {
     }
 }
 
-/// Only what is written gets full, and that is the backup.
-fn full(error: Error, place: &Path) -> Error {
-    if error.kind() != ErrorKind::Full {
-        return error;
-    }
-    let message = format!("could not write the backup {}: {}", place.display(), error.message());
-    Error::new(ErrorKind::Full, message).with_source(error)
+/// The error of a copy, with the backup that it was for. Where the disk failed at the end of a commit that was
+/// the backup's: nobody has to ask himself whether it stands.
+fn in_copy(error: Error, place: &Path) -> Error {
+    let place = place.display();
+    let Some(code) = error.code() else { return error };
+    let message = match (error.kind(), code) {
+        (ErrorKind::Io, codes::SQLITE_IOERR_READ | codes::SQLITE_IOERR_SHORT_READ) => {
+            format!("could not read the database for the backup {place}: {}", error.message())
+        }
+        (ErrorKind::Unknown, _) => {
+            format!("could not write the backup {place}: the disk failed at a sync (code {code})")
+        }
+        (ErrorKind::Io | ErrorKind::Full, _) => {
+            format!("could not write the backup {place}: {}", error.message())
+        }
+        _ => return error,
+    };
+    let kind = if error.kind() == ErrorKind::Unknown { ErrorKind::Io } else { error.kind() };
+    Error::new(kind, message).with_code(code).with_source(error)
 }
 
 /// Refuses to put a backup where the database itself is.
@@ -164,7 +180,7 @@ impl<'e> Copying<'e> {
             let state = self.step(pace.pages(), |connection, state| {
                 // Nobody writes before this is over: the numbers are those of the backup.
                 if state.done && counting && state.pages * page_size <= COUNTED_IN_STEP {
-                    counts = Some(count_rows(connection)?);
+                    counts = counted(connection)?;
                 }
                 Ok(())
             })?;
@@ -246,6 +262,14 @@ impl Drop for Copying<'_> {
                 backup.finish(&mut connection.db).map(drop).map_err(|f| translate(f, None))
             });
         }
+    }
+}
+
+/// The numbers of rows; `None` where SQLite can't count them without a collation of another program's.
+fn counted(connection: &mut crate::connection::Connection) -> Result<Option<Counts>> {
+    match count_rows(connection) {
+        Err(error) if foreign::missing(&error).is_some() => Ok(None),
+        counts => counts.map(Some),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::connection::Connection;
 use crate::engine::Inner;
+use crate::error::translate;
 use crate::log::{Held, Stretch};
 use crate::open;
 use bobak_core::{Result, Value};
@@ -41,6 +42,8 @@ impl<'e> Source<'e> {
             return Ok(Self::Shared(inner));
         }
         let page_size = connection.first_integer("PRAGMA page_size")?;
+        // What others' collations order is only counted here.
+        connection.db.stand_in_for_collations().map_err(|failure| translate(failure, None))?;
         connection.run("BEGIN")?;
         // The transaction begins with the first read.
         connection.first_integer("SELECT count(*) FROM sqlite_schema")?;

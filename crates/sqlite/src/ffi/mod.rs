@@ -43,6 +43,7 @@ mod pending;
 mod rests;
 mod row;
 mod running;
+mod stand_in;
 mod statement;
 mod values;
 #[cfg(feature = "faults")]
