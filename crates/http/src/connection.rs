@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
-/// The most bytes of a request's head.
+/// The most bytes of a request's head that are read; `head.rs` refuses what is much shorter, with a
+/// document.
 const LONGEST_HEAD: usize = 64 << 10;
 /// How long, and for how many bytes, a client that was told that it speaks no HTTP is heard out.
 const LAST: Duration = Duration::from_secs(2);

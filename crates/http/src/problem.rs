@@ -83,7 +83,7 @@ impl Problem {
         match &self.note {
             Some(note) => Some(note.clone()),
             None if self.is_internal() => Some(format!("{:?}", self.error)),
-            None if matches!(status, 400 | 401 | 403 | 408 | 413 | 429 | 502..) => {
+            None if matches!(status, 400 | 401 | 403 | 408 | 413 | 414 | 429 | 431 | 502..) => {
                 Some(self.error.to_string())
             }
             None => None,

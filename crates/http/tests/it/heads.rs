@@ -42,6 +42,40 @@ fn heads_that_are_wrong_are_told_so() {
 }
 
 #[test]
+fn what_is_too_long_is_told_with_a_document() {
+    let door = Door::with(Settings::default(), memory());
+    let get = |path: usize, field: usize| {
+        told(
+            &door,
+            &format!(
+                "GET /health?{} HTTP/1.1\r\nhost: x\r\nx: {}\r\nconnection: close\r\n\r\n",
+                "y".repeat(path),
+                "z".repeat(field)
+            ),
+        )
+    };
+    for (path, field, status) in [
+        (32_000, 24_000, 200),
+        (33_000, 0, 414),
+        (60_000, 0, 414),
+        (0, 25_000, 431),
+        (10, 60_000, 431),
+        (30_000, 30_000, 431),
+    ] {
+        let answer = get(path, field);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path} {field}: {answer}");
+        let document = format!("\"status\":{status},\"kind\":\"OutOfRange\"");
+        assert_eq!(answer.contains(&document), status != 200, "{answer}");
+        assert_eq!(answer.contains("application/problem+json"), status != 200, "{answer}");
+    }
+    // The connection goes on behind such a request.
+    let long = format!("GET /health?{} HTTP/1.1\r\nhost: x\r\n\r\n", "y".repeat(40_000));
+    let all =
+        told(&door, &format!("{long}GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"));
+    assert!(all.starts_with("HTTP/1.1 414") && all.contains("HTTP/1.1 200"), "{all}");
+}
+
+#[test]
 fn a_head_that_two_servers_may_read_in_two_ways_is_refused() {
     let door = Door::with(Settings::default(), memory());
     for (head, status) in [
