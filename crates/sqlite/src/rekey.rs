@@ -2,40 +2,102 @@
 //! file opens at every moment with the old key or with the new one, whatever happens; SQLCipher's
 //! own way, in place, has a moment when its journal has both.
 
-use crate::backup::{check_file, count_rows, make, put_over, take_over};
+use crate::backup::{check_file, count_rows, make, missing, put_over, take_over};
 use crate::connection::Connection;
 use crate::error::{misuse, translate};
+use crate::ffi::OpenFlags;
 use crate::key::Key;
 use crate::open;
 use crate::page_size;
 use crate::settings::Settings;
-use bobak_core::{Aside, Error, ErrorKind, Result};
+use bobak_core::{Aside, Error, ErrorKind, Result, Value};
 use std::path::Path;
 
 /// Gives a file another key; none makes it plain.
 ///
 /// # Errors
-/// `Denied` for a wrong key; `Busy` where somebody has it open; `Full`, `Io`.
+/// `Denied` for a wrong key; `Busy` where somebody has it open; `Unsupported` where its tables use what
+/// only another program has; `Full`, `Io`.
 pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) -> Result<()> {
     let file = |error| Error::io(&format!("open {}", path.display()), error);
     let path = path.canonicalize().map_err(file)?;
-    let aside = Aside::one_of_many(&path)?;
-    let target = Settings { path: Some(aside.path().to_owned()), ..settings.clone() };
-    let new = new.map(|key| key.for_file(&target)).transpose()?;
     let (old, holder) = settings
         .for_file(&path)?
         .fitting(|settings| take_over(&settings).map(|holder| (settings, holder)))?;
+    // Checks of the program's own are made when the rows are written.
     let mut holder = Connection::boxed(holder, true);
-    let before = count_rows(&mut holder).map_err(|error| open::name_file(error, &old))?;
+    settings.functions.iter().try_for_each(|function| function.register(&mut holder))?;
+    refuse_foreign(&mut holder, &path, settings)?;
+    let aside = Aside::one_of_many(&path)?;
+    write_anew(&mut holder, &old, &aside, new).map_err(|error| aside.naming(error))?;
+    put_over(aside, holder.db)
+}
+
+/// Writes the whole database to the new file, with the new key, and checks it there.
+fn write_anew(
+    holder: &mut Connection,
+    old: &Settings,
+    aside: &Aside,
+    new: Option<&Key>,
+) -> Result<()> {
+    let target = Settings { path: Some(aside.path().to_owned()), ..old.clone() };
+    let new = new.map(|key| key.for_file(&target)).transpose()?;
+    let before = count_rows(holder).map_err(|error| open::name_file(error, old))?;
     let page_size =
-        copy(&mut holder, &aside, new.as_ref()).map_err(|error| name_place(error, &path))?;
+        copy(holder, aside, new.as_ref()).map_err(|error| name_place(error, aside.place()))?;
     let written = Settings { key: new, page_size: Some(page_size), ..target };
     let after = check_file(aside.path(), &written, false)?;
     if after.tables != before {
-        let message = format!("the new {} has other rows: nothing was done", path.display());
+        let message =
+            format!("the new {} has other rows: nothing was done", aside.place().display());
         return Err(Error::new(ErrorKind::Corrupt, message));
     }
-    put_over(aside, holder)
+    if has_log(holder)? {
+        keep_log(&written)?;
+    }
+    Ok(())
+}
+
+/// Whether the database is one with a log, which its first page says.
+fn has_log(holder: &mut Connection) -> Result<bool> {
+    let mode = holder.all_rows("PRAGMA main.journal_mode", &[])?;
+    Ok(mode.first().and_then(|row| row.first()) == Some(&Value::from("wal")))
+}
+
+/// Makes the new file one with a log, which is empty, and gone when this returns.
+fn keep_log(settings: &Settings) -> Result<()> {
+    let flags = OpenFlags { read_only: false, create: false };
+    let mut file = open::connect(settings, flags)?;
+    open::read_schema(&mut file, settings)?;
+    let set = file.exec("PRAGMA journal_mode = wal");
+    set.map_err(|failure| open::name_file(translate(failure, None), settings))
+}
+
+/// Refuses a database with tables that can't be made anew: they are made, empty, in memory.
+fn refuse_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> Result<()> {
+    let rows = holder.all_rows(
+        "SELECT tbl_name, sql FROM main.sqlite_schema WHERE type IN ('table', 'index') \
+         AND rootpage > 0 AND sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_' \
+         ORDER BY type = 'index'",
+        &[],
+    )?;
+    let nowhere = Settings { path: None, ..settings.without_key(path) };
+    let memory = open::connect(&nowhere, OpenFlags { read_only: false, create: true })?;
+    let mut memory = Connection::boxed(memory, true);
+    settings.functions.iter().try_for_each(|function| function.register(&mut memory))?;
+    for row in rows {
+        let [Value::Text(table), Value::Text(sql)] = &row[..] else { continue };
+        // What else is wrong shows when the file is written.
+        let Err(error) = memory.run_owned(sql) else { continue };
+        let Some(needs) = missing(&error) else { continue };
+        let message = format!(
+            "{} can't be written anew: table {table} uses {needs}, which only another program has; \
+             change the key there",
+            path.display()
+        );
+        return Err(Error::new(ErrorKind::Unsupported, message).with_source(error));
+    }
+    Ok(())
 }
 
 /// The error, with the file that is written: what is beside it means nothing to anybody.
@@ -48,7 +110,7 @@ fn name_place(error: Error, path: &Path) -> Error {
 fn copy(holder: &mut Connection, aside: &Aside, new: Option<&Key>) -> Result<u32> {
     let target = aside.path().to_str().ok_or_else(|| misuse("the path must be UTF-8"))?;
     make(aside.path(), Some(aside.place()))
-        .map_err(|error| Error::io(&format!("make {target}"), error))?;
+        .map_err(|error| Error::io(&format!("write {}", aside.place().display()), error))?;
     // That of a plain file. Its own is not given here: what a statement is given is not cleared from
     // memory.
     holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ''", &[target.into()])?;

@@ -274,6 +274,70 @@ fn a_backup_takes_the_place_of_one_with_a_log() {
     assert_eq!(new.sql::<i64>(balances, ()).unwrap(), [8]);
 }
 
+/// The log of an older backup, with commits that are nowhere else, is never parted from it: killed at any step, there is
+/// the older one with them, or the new one.
+#[test]
+#[cfg(unix)]
+fn an_older_backup_keeps_its_log_until_it_is_replaced() {
+    use bobak_testkit::crash::files::cut_at_each_step;
+    let folder = tempfile::tempdir().unwrap();
+    let db = open("sqlite::memory:");
+    fill(&db);
+    let killed = tempfile::tempdir().unwrap();
+    let older = killed.path().join("backup.db");
+    db.backup(&older, &BackupOptions::new(), |_| Ok(())).unwrap();
+    let other = Db::open(&url(&older, "?journal=wal")).unwrap();
+    other.execute("UPDATE account SET balance = 7", ()).unwrap();
+    for name in ["backup.db", "backup.db-wal"] {
+        fs::copy(killed.path().join(name), folder.path().join(name)).unwrap();
+    }
+    db.execute("UPDATE account SET balance = 8", ()).unwrap();
+    let file = folder.path().join("backup.db");
+    let over = BackupOptions::new().overwrite(true).pauses(false);
+    let states = cut_at_each_step(folder.path(), || {
+        db.backup(&file, &over, |_| Ok(())).unwrap();
+    });
+    let killed = states.unwrap().into_iter().filter(|left| left.what.ends_with("nothing is lost"));
+    let mut found = Vec::new();
+    for left in killed {
+        let after = tempfile::tempdir().unwrap();
+        left.lay_out(after.path()).unwrap();
+        let db = Db::open(&url(&after.path().join("backup.db"), "")).unwrap();
+        let balances: Vec<i64> = db.sql("SELECT DISTINCT balance FROM account", ()).unwrap();
+        assert_eq!(db.sql::<String>("PRAGMA integrity_check", ()).unwrap(), ["ok"]);
+        assert!(balances == [8] || !left.done && balances == [7], "{balances:?}, {}", left.what);
+        found.extend(balances);
+    }
+    assert!(found.contains(&7) && found.len() >= 4, "{found:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside");
+}
+
+/// What fails leaves the old database as it was: with its log too.
+#[test]
+fn a_restore_that_fails_leaves_the_old_ones_mode() {
+    use bobak_testkit::crash::files::fail_step;
+    let folder = tempfile::tempdir().unwrap();
+    let (place, file) = (folder.path().join("app.db"), folder.path().join("backup.db"));
+    let db = open(&url(&place, ""));
+    fill(&db);
+    db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
+    db.execute("UPDATE account SET balance = 3", ()).unwrap();
+    drop(db);
+    let over = RestoreOptions::new().overwrite(true);
+    for step in 0..3 {
+        assert!(fail_step(step, std::io::ErrorKind::StorageFull, || {
+            let error = Db::restore(&file, &url(&place, ""), &over).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Full, "{error}");
+            assert!(error.message().contains("app.db") && !error.message().contains(".new"));
+        }));
+        assert_eq!(fs::read(&place).unwrap()[18..20], [2, 2], "its mode is that with a log");
+        let db = Db::open(&url(&place, "?mode=ro")).unwrap();
+        assert_eq!(db.sql::<i64>("SELECT DISTINCT balance FROM account", ()).unwrap(), [3]);
+    }
+    Db::restore(&file, &url(&place, ""), &over).unwrap();
+    check(&url(&place, ""));
+}
+
 #[test]
 fn a_plain_backup_stays_a_database() {
     for settings in ["", "?journal=delete", "?journal=persist", "?journal=off&locking=exclusive"] {

@@ -1,5 +1,6 @@
 //! Encrypted files: nothing of their content is to be found, whatever happens.
 
+mod kept; // by a file that gets another key
 #[cfg(target_os = "linux")]
 mod memory;
 mod others;
@@ -296,6 +297,9 @@ fn a_killed_change_of_keys() {
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
                     with_old += 1;
+                    if what == "encrypt" {
+                        assert_eq!(fs::read(&path).unwrap()[18..20], [2, 2], "it keeps its mode");
+                    }
                     let engine = match what {
                         "rekey" => Sqlite::builder().key(old()).open(&path),
                         _ => Sqlite::open(&path),

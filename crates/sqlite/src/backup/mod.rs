@@ -13,11 +13,14 @@ mod holders;
 mod pace;
 mod replace;
 mod source;
+mod take;
 
 pub(crate) use check::{check_file, count_rows};
+#[cfg(feature = "encryption")]
+pub(crate) use foreign::missing;
 pub(crate) use replace::{beside, replace};
 #[cfg(feature = "encryption")]
-pub(crate) use replace::{put_over, take_over};
+pub(crate) use {replace::put_over, take::take_over};
 
 use crate::engine::Inner;
 use crate::error::translate;

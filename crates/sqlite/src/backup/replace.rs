@@ -1,32 +1,26 @@
 //! A new file in the place of a database that nobody has open.
 
-use super::holders;
-use crate::error::translate;
-use crate::ffi::{self, OpenFlags};
-use crate::open;
+use super::take::{Taken, take, take_unread};
+use crate::ffi;
 use crate::settings::Settings;
 use bobak_core::durable::{rename, sync_folder};
 use bobak_core::{Aside, Error, ErrorKind, Result};
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// What SQLite keeps beside a file. It would take it for the new one's.
 const BESIDE: [&str; 3] = ["-wal", "-journal", "-shm"];
 
-/// For who has a file open for a moment only: a process that is just being started has all of its
-/// parent's.
-const PATIENCE: Duration = Duration::from_millis(500);
-
 /// Puts a new file in its place, where a database may be that is closed then.
 ///
-/// The old one's log is written into it first, so that at every moment there is the old database or
-/// the new one, whole; but where the old one is left `unread`.
+/// What the old one has beside it is first written into it, so that at every moment there is the old
+/// database or the new one, whole. With `unread` nobody looks at what is in its pages.
 ///
 /// # Errors
 /// `Conflict` where there is one and it is not to be overwritten; `Busy` where somebody has it open;
-/// `ReadOnly`, `Io`.
+/// `Full`, `ReadOnly`, `Io`.
 pub(crate) fn replace(
     new: Aside,
     settings: &Settings,
@@ -34,124 +28,70 @@ pub(crate) fn replace(
     unread: bool,
 ) -> Result<()> {
     let place = new.place().to_owned();
-    let doing = |error| Error::io(&format!("write {}", place.display()), error);
     let logs = logs(&place);
     let there = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
     if !overwrite && let Some(file) = [place.clone()].iter().chain(&logs).find(there) {
         let message = format!("there is a file {} already: nothing was done", file.display());
         return Err(Error::new(ErrorKind::Conflict, message));
     }
-    let old = match place.exists() {
-        true if unread => Some(Old::Locked(lock(&place, settings)?)),
-        true => Some(retire(&place, settings)?),
-        false => None,
-    };
-    let mut kept = Vec::new();
-    if !matches!(old, Some(Old::Ended(_))) {
-        // What it left is kept until the new one is there.
-        for log in logs.iter().filter(|log| log.exists()) {
-            let away = beside(log, &format!(".{}.old", std::process::id()));
-            rename(log, &away).map_err(doing)?;
-            kept.push((log, away));
+    if !place.exists() {
+        return put_beside_logs(new, &logs);
+    }
+    match if unread { take_unread(&place, settings)? } else { take(&place, settings)? } {
+        Taken::Read(old) => put_over(new, old),
+        Taken::Unread(old) => {
+            clear(&place)?;
+            put(new, old)
         }
-        sync_folder(&place).map_err(doing)?;
     }
-    let put = new.put().map_err(doing);
-    for (log, away) in kept {
-        let _ = match &put {
-            Ok(()) => fs::remove_file(away),
-            // The old one is there still.
-            Err(_) => rename(&away, log),
-        };
-    }
-    // Nobody else had it until the new one was there.
-    drop(old);
+}
+
+/// Puts a new file in the place of a database that was [taken over](super::take_over).
+pub(crate) fn put_over(new: Aside, mut old: ffi::Connection) -> Result<()> {
+    old.leave_log();
+    clear(new.place())?;
+    put(new, old)
+}
+
+/// Puts a new file in its place, which nobody else has until then.
+fn put<L>(new: Aside, lock: L) -> Result<()> {
+    let doing = format!("write {}", new.place().display());
+    let put = new.put().map_err(|error| Error::io(&doing, error));
+    drop(lock);
     put
 }
 
-/// A database that nobody else has.
-enum Old {
-    /// Its log is written into it.
-    Ended(#[allow(dead_code, reason = "it is kept for its lock")] ffi::Connection),
-    /// What is in it is not read, or can't be: it is damaged, or encrypted with another key.
-    Locked(#[allow(dead_code, reason = "it is kept for its lock")] ffi::LockedFile),
-}
-
-/// Takes the old database from everybody else.
-fn retire(place: &Path, settings: &Settings) -> Result<Old> {
-    match settings.for_file(place)?.fitting(|settings| take_over(&settings)) {
-        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Denied) => {
-            lock(place, settings).map(Old::Locked)
+/// Removes what is beside a database that was taken from everybody, and is empty. It must be gone for
+/// good before another file is there.
+fn clear(place: &Path) -> Result<()> {
+    let doing = |error| Error::io(&format!("write {}", place.display()), error);
+    for log in logs(place) {
+        match fs::remove_file(log) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(doing(error)),
+            _ => {}
         }
-        taken => taken.map(Old::Ended),
     }
+    sync_folder(place).map_err(doing)
 }
 
-/// Takes a database from everybody else until it is closed, and ends its log.
-///
-/// # Errors
-/// `Busy` where somebody has it open; `Corrupt` where it is no database, `Denied` for a wrong key.
-pub(crate) fn take_over(settings: &Settings) -> Result<ffi::Connection> {
-    let flags = OpenFlags { read_only: false, create: false };
-    let taken = || -> Result<ffi::Connection> {
-        let mut old = open::connect(settings, flags)?;
-        open::read_schema(&mut old, settings)?;
-        for step in [
-            "PRAGMA locking_mode = exclusive",
-            "PRAGMA journal_mode = delete",
-            // The lock stays when the transaction has ended.
-            "BEGIN EXCLUSIVE",
-            "COMMIT",
-        ] {
-            old.exec(step).map_err(|failure| translate(failure, None))?;
-        }
-        Ok(old)
-    };
-    alone(settings, || match taken() {
-        Ok(old) => Ok(Some(old)),
-        Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
-        Err(error) => Err(open::name_file(error, settings)),
-    })
-}
-
-/// Takes a file from everybody else without looking at what is in it.
-fn lock(place: &Path, settings: &Settings) -> Result<ffi::LockedFile> {
-    let settings = settings.without_key(place);
-    let flags = OpenFlags { read_only: false, create: false };
-    alone(&settings, || {
-        let file = open::connect(&settings, flags)?;
-        ffi::LockedFile::lock(file)
-            .map_err(|failure| open::name_file(translate(failure, None), &settings))
-    })
-}
-
-/// Takes a file by `take`, which gives `None` where others are in the way, and sees that nobody else has
-/// it open.
-fn alone<R>(settings: &Settings, take: impl Fn() -> Result<Option<R>>) -> Result<R> {
-    let file = settings.path.as_deref().unwrap_or(Path::new(""));
-    let deadline = Instant::now() + settings.busy_timeout.min(PATIENCE);
-    loop {
-        // Before, since taking it changes it; and since then, but for the handle of what was taken.
-        if !holders::is_held(file, 0)
-            && let Some(taken) = take()?
-            && !holders::is_held(file, 1)
-        {
-            return Ok(taken);
-        }
-        if Instant::now() >= deadline {
-            let message = format!("somebody has {} open: nothing was done", file.display());
-            return Err(Error::new(ErrorKind::Busy, message));
-        }
-        std::thread::sleep(PATIENCE / 25);
+/// Puts a new file where no database is, but perhaps what one that is gone has left: that is kept until
+/// the new one is there.
+fn put_beside_logs(new: Aside, logs: &[PathBuf]) -> Result<()> {
+    let place = new.place().to_owned();
+    let doing = |error| Error::io(&format!("write {}", place.display()), error);
+    let mut kept = Vec::new();
+    for log in logs.iter().filter(|log| log.exists()) {
+        let away = beside(log, &format!(".{}.old", std::process::id()));
+        rename(log, &away).map_err(doing)?;
+        kept.push((log, away));
     }
-}
-
-/// Puts a new file in the place of a database that was [taken over](take_over).
-#[cfg(feature = "encryption")]
-pub(crate) fn put_over(new: Aside, old: Box<crate::connection::Connection>) -> Result<()> {
-    let doing = format!("write {}", new.place().display());
-    let put = new.put().map_err(|error| Error::io(&doing, error));
-    drop(old);
+    if !kept.is_empty() {
+        sync_folder(&place).map_err(doing)?;
+    }
+    let put = put(new, ());
+    for (log, away) in kept {
+        let _ = if put.is_ok() { fs::remove_file(away) } else { rename(&away, log) };
+    }
     put
 }
 

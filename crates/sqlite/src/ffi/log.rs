@@ -1,9 +1,10 @@
-//! What happens to the log after a commit.
+//! What happens to the log: after a commit, and where a file is taken from everybody.
 
-use super::connection::Connection;
+use super::connection::{Connection, Failure};
 use crate::log::Log;
 use libsqlite3_sys as sys;
 use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
 use std::sync::Arc;
 
 impl Connection {
@@ -15,6 +16,32 @@ impl Connection {
         // until it is closed, or until another takes its place here.
         unsafe { sys::sqlite3_wal_hook(self.raw.as_ptr(), Some(committed), state) };
         self.log = Some(Arc::clone(log));
+    }
+
+    /// Moves all of the log to the main database's file, syncs that, and empties the log. Nothing where
+    /// there is none. What is in the pages is not looked at.
+    ///
+    /// # Errors
+    /// `SQLITE_BUSY` where others use it; those of the system's.
+    pub(crate) fn empty_log(&mut self) -> Result<(), Failure> {
+        let nothing = ptr::null_mut::<c_int>;
+        let (main, mode) = (c"main".as_ptr(), sys::SQLITE_CHECKPOINT_TRUNCATE);
+        // SAFETY: the handle is open, the name ends with NUL, the numbers are not wanted.
+        let code = unsafe {
+            sys::sqlite3_wal_checkpoint_v2(self.raw.as_ptr(), main, mode, nothing(), nothing())
+        };
+        self.check(code)
+    }
+
+    /// Has it not remove the log of the main database when it is closed: by then that may be another
+    /// file's.
+    pub(crate) fn leave_log(&mut self) {
+        let mut yes: c_int = 1;
+        let (main, option) = (c"main".as_ptr(), sys::SQLITE_FCNTL_PERSIST_WAL);
+        // SAFETY: the handle is open, the name ends with NUL, and this call takes a pointer to an int.
+        unsafe {
+            sys::sqlite3_file_control(self.raw.as_ptr(), main, option, (&raw mut yes).cast())
+        };
     }
 }
 
