@@ -10,7 +10,7 @@ use crate::key::Key;
 use crate::open;
 use crate::page_size;
 use crate::settings::Settings;
-use bobak_core::{Aside, Error, ErrorKind, Result, Value};
+use bobak_core::{Aside, Error, ErrorKind, Result, TableSchema, Value, feed};
 use std::path::Path;
 
 /// Gives a file another key; none makes it plain.
@@ -28,6 +28,7 @@ pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) ->
     let mut holder = Connection::boxed(holder, true);
     settings.functions.iter().try_for_each(|function| function.register(&mut holder))?;
     refuse_foreign(&mut holder, &path, settings)?;
+    must_not_track_hidden_keys(&mut holder)?;
     let aside = Aside::one_of_many(&path)?;
     write_anew(&mut holder, &old, &aside, new).map_err(|error| aside.naming(error))?;
     put_over(aside, holder.db)
@@ -98,6 +99,20 @@ fn refuse_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> 
         return Err(Error::new(ErrorKind::Unsupported, message).with_source(error));
     }
     Ok(())
+}
+
+/// Refuses a file whose feed would name other rows: an earlier version tracked tables without a key of
+/// their own, and their rows may have other numbers in the new file.
+fn must_not_track_hidden_keys(holder: &mut Connection) -> Result<()> {
+    let tables = crate::tables::read_with_logs(holder)?;
+    let log = |table: &TableSchema| format!("{}{}", feed::LOG, table.name());
+    let is_tracked = |table: &&TableSchema| {
+        tables.iter().any(|other| other.name().eq_ignore_ascii_case(&log(table)))
+    };
+    match tables.iter().filter(|table| table.has_hidden_key()).find(is_tracked) {
+        Some(table) => feed::log_schema(table, false).map(|_| ()),
+        None => Ok(()),
+    }
 }
 
 /// The error, with the file that is written: what is beside it means nothing to anybody.

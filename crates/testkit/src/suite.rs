@@ -287,6 +287,7 @@ suite! { $
         the_feed_keeps_to_itself,
         a_table_whose_triggers_are_gone_is_refused,
         sql_is_written_down,
+        a_page_knows_where_the_last_transaction_ends,
         it_goes_on_after_reopening,
     }
 }

@@ -99,3 +99,59 @@ fn a_target_with_triggers_is_refused() {
     Follower::new(&source, &target, &[]).unwrap().begin(|_| {}).unwrap();
     assert_eq!(target.changes().unwrap().iter().count(), 1);
 }
+
+/// A table without a key, tracked as earlier versions did it.
+pub fn track_hidden(db: &Db) {
+    for text in [
+        "CREATE TABLE keyed (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE loose (n INTEGER)",
+        "CREATE TABLE bobak_log_loose (seq INTEGER PRIMARY KEY, at INTEGER, who TEXT, verb INTEGER, \
+         old_rowid INTEGER, new_rowid INTEGER, old_n INTEGER, new_n INTEGER)",
+    ] {
+        db.execute(text, ()).unwrap();
+    }
+    db.track_table("keyed", TrackOptions::new()).unwrap();
+    db.execute("INSERT INTO bobak_tracked (name, pruned) VALUES ('loose', 0)", ()).unwrap();
+    for verb in ["insert", "update", "delete"] {
+        let text = format!(
+            "CREATE TRIGGER bobak_log_{verb}_loose AFTER {verb} ON loose BEGIN SELECT 1; END"
+        );
+        db.execute(&text, ()).unwrap();
+    }
+}
+
+#[test]
+fn a_table_whose_rows_have_no_key_is_not_tracked() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |error: Error| {
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        let message = error.to_string();
+        assert!(
+            message.contains("loose") && message.contains("id INTEGER PRIMARY KEY"),
+            "{message}"
+        );
+    };
+    let db = Db::open("sqlite::memory:").unwrap();
+    db.execute("CREATE TABLE loose (n INTEGER)", ()).unwrap();
+    refused(db.track_table("loose", TrackOptions::new()).unwrap_err());
+    assert!(db.tracked_tables().unwrap().is_empty());
+    // Keys that are declared are, by whatever name.
+    for table in [
+        "a (rowid INTEGER PRIMARY KEY)",
+        "b (n TEXT PRIMARY KEY)",
+        "c (a INTEGER NOT NULL, b INTEGER NOT NULL, PRIMARY KEY (a, b))",
+    ] {
+        db.execute(&format!("CREATE TABLE {table}"), ()).unwrap();
+        db.track_table(&table[..1], TrackOptions::new()).unwrap();
+    }
+
+    let db = Db::open("sqlite::memory:").unwrap();
+    track_hidden(&db);
+    refused(db.changes().unwrap().page().unwrap_err());
+    refused(Archive::open(&db, folder.path()).unwrap_err());
+    refused(Follower::new(&db, &Db::open("memory:").unwrap(), &[]).err().unwrap());
+    refused(db.track_table("loose", TrackOptions::new()).unwrap_err());
+    db.untrack_table("loose").unwrap();
+    db.execute("INSERT INTO keyed DEFAULT VALUES", ()).unwrap();
+    assert_eq!(db.changes().unwrap().page().unwrap().changes.len(), 1);
+}

@@ -105,13 +105,20 @@ pub fn is_own(table: &str) -> bool {
 ///
 /// # Errors
 /// `Unsupported` for a table with more than 126 columns: its log would have too many; for one that
-/// is the feed's own.
+/// is the feed's own; for one without a key of its own, whose rows could not be told apart.
 pub fn log_schema(table: &TableSchema, history: bool) -> Result<TableSchema> {
     let refuse = |message: &str| {
         Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
     };
     if is_own(table.name()) {
         return refuse("the feed's own tables can't be tracked");
+    }
+    if table.has_hidden_key() {
+        return refuse(
+            "the table has no primary key: SQLite may number its rows anew, at a VACUUM or with another \
+             key of the file, and the feed would name others. Declare one, such as id INTEGER PRIMARY \
+             KEY; where the table was tracked by an earlier version, untrack it first",
+        );
     }
     if old_place(table.columns().len()) > crate::FieldSet::MAX {
         return refuse("a table with more than 126 columns can't be tracked");

@@ -26,12 +26,20 @@ pub struct TableSchemaBuilder {
     columns: Vec<ColumnSchema>,
     key: Vec<Cow<'static, str>>,
     given: bool,
+    hidden: bool,
     indexes: Vec<(Cow<'static, str>, Vec<Cow<'static, str>>, bool)>,
 }
 
 impl TableSchemaBuilder {
     pub(super) const fn new(name: Cow<'static, str>) -> Self {
-        Self { name, columns: Vec::new(), key: Vec::new(), given: false, indexes: Vec::new() }
+        Self {
+            name,
+            columns: Vec::new(),
+            key: Vec::new(),
+            given: false,
+            hidden: false,
+            indexes: Vec::new(),
+        }
     }
 
     /// Adds a column, after those before.
@@ -53,6 +61,13 @@ impl TableSchemaBuilder {
     #[must_use]
     pub fn given_key(mut self) -> Self {
         self.given = true;
+        self
+    }
+
+    /// Says that the table has no key of its own, and that this one is the engine's number of each row.
+    #[must_use]
+    pub const fn hidden_key(mut self) -> Self {
+        self.hidden = true;
         self
     }
 
@@ -126,7 +141,20 @@ impl TableSchemaBuilder {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (name, columns) = (self.name, self.columns);
         let fits = columns.iter().map(Fit::of).collect();
-        Ok(TableSchema { id, name, columns, key, generation, indexes, roles, checked, plain, fits })
+        let hidden_key = self.hidden;
+        Ok(TableSchema {
+            id,
+            name,
+            columns,
+            key,
+            generation,
+            indexes,
+            roles,
+            checked,
+            plain,
+            fits,
+            hidden_key,
+        })
     }
 }
 

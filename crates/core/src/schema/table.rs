@@ -24,6 +24,8 @@ pub struct TableSchema {
     pub(super) plain: bool,
     /// What each column takes.
     pub(super) fits: Vec<Fit>,
+    /// See [`has_hidden_key`](TableSchema::has_hidden_key).
+    pub(super) hidden_key: bool,
 }
 
 /// A column whose values are looked at before each write.
@@ -106,6 +108,13 @@ impl TableSchema {
         self.generation
     }
 
+    /// Whether the key is none that the table declares: SQLite's own number of each row, which it may
+    /// give anew.
+    #[must_use]
+    pub const fn has_hidden_key(&self) -> bool {
+        self.hidden_key
+    }
+
     /// The indexes, those of unique columns included; the key's own is not among them.
     #[must_use]
     pub fn indexes(&self) -> &[IndexSchema] {
@@ -165,6 +174,9 @@ impl TableSchema {
         let mut builder = Self::builder(self.name.clone()).key(self.key.iter().filter_map(name));
         if self.generation == KeyGeneration::Given {
             builder = builder.given_key();
+        }
+        if self.hidden_key {
+            builder = builder.hidden_key();
         }
         for index in &self.indexes {
             let columns = index.columns.iter().filter_map(name);

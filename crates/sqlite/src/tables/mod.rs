@@ -94,7 +94,7 @@ fn read_table(
         let Some(rowid) = rowid_name(&columns) else {
             return Ok(None);
         };
-        builder = builder.column(ColumnSchema::new(rowid, Type::I64)).key([rowid]);
+        builder = builder.column(ColumnSchema::new(rowid, Type::I64)).key([rowid]).hidden_key();
     } else {
         builder = builder.key(key);
     }

@@ -279,6 +279,44 @@ pub fn sql_is_written_down(harness: &dyn Harness) -> Check {
     })
 }
 
+/// A page knows with which number the last transaction ends, over all logs; one that is under way has
+/// none yet.
+pub fn a_page_knows_where_the_last_transaction_ends(harness: &dyn Harness) -> Check {
+    let (person, tag) = (tables::person()?, tables::tag()?);
+    let store = harness.fresh()?;
+    create(store.engine(), &[&person, &tag])?;
+    let probe = Probe::new(store.engine())?;
+    if !track(&probe, &person)? || !track(&probe, &tag)? {
+        return Ok(());
+    }
+    let reader = store.engine().session()?;
+    let logs = feed::logs_in(&*reader)?;
+    let page = |since: u64, limit: usize| feed::page(&*reader, &logs, &logs, since, limit);
+    let none = page(0, 10)?;
+    same("at first", (none.next, none.is_whole()), (0, true))?;
+    let mut ends = Vec::new();
+    for round in 0..3 {
+        probe.session.control(Control::Begin)?;
+        probe.insert(&person, row![round, "Ada", NULL, 1])?;
+        probe.insert(&tag, row![format!("{round}"), 1.5])?;
+        probe.insert(&person, row![round + 10, "Bob", NULL, 1])?;
+        if probe.capabilities.concurrent_readers {
+            let before = page(0, 100)?;
+            let seen = before.border.map(|border| border.id);
+            same("while it is under way", seen, Some(ends.last().copied().unwrap_or(0)))?;
+        }
+        probe.session.control(Control::Commit)?;
+        ends.push(page(0, 100)?.next);
+    }
+    let all = page(0, 100)?;
+    same("changes", (all.changes.len(), all.is_whole()), (9, true))?;
+    let part = page(0, 4)?;
+    let seen = part.border.map(|border| border.id);
+    same("a part", (part.changes.len(), part.is_whole(), seen), (4, false, ends.last().copied()))?;
+    let third = all.changes.get(2).map(|change| change.id);
+    same("where the first transaction ends", third, ends.first().copied())
+}
+
 /// After the store is opened again the log goes on.
 pub fn it_goes_on_after_reopening(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
