@@ -1,6 +1,6 @@
 //! What writes change beside the rows that they name.
 
-use crate::feed::is_own_trigger;
+use crate::feed::{Trigger, is_own_trigger};
 use crate::{OnDelete, Result, Session, Source, TableSchema, ValueRef, Verb};
 
 /// Tables of a database whose rows change with writes to others: by triggers, and by what foreign
@@ -30,10 +30,7 @@ impl SideEffects {
     /// # Errors
     /// Those of the session.
     pub fn read(session: &dyn Session, text: &str) -> Result<Self> {
-        let mut effects = Self::default();
-        let triggers = session.triggers()?.unwrap_or_default();
-        let others = triggers.iter().filter(|trigger| !is_own_trigger(&trigger.name));
-        others.for_each(|trigger| effects.add(&trigger.table, "written"));
+        let mut effects = Self::of_triggers(&session.triggers()?.unwrap_or_default());
         session.query(&Source::Sql { text, parameters: &[] }, &mut |row| {
             if let (ValueRef::Text(name), ValueRef::Text(what)) = (row.get(0), row.get(1)) {
                 effects.add(name, what);
@@ -41,6 +38,22 @@ impl SideEffects {
             Ok(true)
         })?;
         Ok(effects)
+    }
+
+    /// Those of triggers, but for the feed's own.
+    #[must_use]
+    pub fn of_triggers(triggers: &[Trigger]) -> Self {
+        let mut effects = Self::default();
+        let others = triggers.iter().filter(|trigger| !is_own_trigger(&trigger.name));
+        others.for_each(|trigger| effects.add(&trigger.table, "written"));
+        effects
+    }
+
+    /// Leaves out what writes to other tables do than those with a name that `keep` takes.
+    #[must_use]
+    pub fn only(mut self, keep: impl Fn(&str) -> bool) -> Self {
+        self.tables.retain(|(name, _)| keep(name));
+        self
     }
 
     /// What the references of tables do.
@@ -65,7 +78,8 @@ impl SideEffects {
         self.tables.iter().any(here)
     }
 
-    fn add(&mut self, name: &str, what: &str) {
+    /// Adds a table, and when writes to it change other rows: `written`, `deleted` or `updated`.
+    pub fn add(&mut self, name: &str, what: &str) {
         let when = match what {
             "deleted" => When::Deleted,
             "updated" => When::Updated,

@@ -2,6 +2,7 @@
 
 use crate::cache::Mixer;
 use crate::connection::Connection;
+use bobak_core::feed::is_own_trigger;
 use bobak_core::{Result, TableSchema, Value};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -64,10 +65,7 @@ impl Connection {
     fn ask(&mut self, table: &str) -> Result<Facts> {
         let sql = "SELECT \
              (SELECT wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?1)), \
-             EXISTS (SELECT 1 FROM main.sqlite_schema \
-                     WHERE type = 'trigger' AND lower(tbl_name) = lower(?1) \
-                     AND substr(name, 1, 10) <> 'bobak_log_' \
-                     UNION ALL SELECT 1 FROM temp.sqlite_schema \
+             EXISTS (SELECT 1 FROM temp.sqlite_schema \
                      WHERE type = 'trigger' AND lower(tbl_name) = lower(?1)), \
              EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' \
                      AND lower(name) = lower(?1) AND instr(upper(sql), 'AUTOINCREMENT')), \
@@ -78,12 +76,16 @@ impl Connection {
              FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f \
              WHERE s.type = 'table' \
              AND (lower(s.name) = lower(?1) OR lower(f.\"table\") = lower(?1))";
+        let mut triggers = crate::tables::triggers(self)?.into_iter();
+        let has_triggers = triggers.any(|trigger| {
+            trigger.table.eq_ignore_ascii_case(table) && !is_own_trigger(&trigger.name)
+        });
         let row = self.all_rows(sql, &[Value::from(table)])?.into_iter().next();
         let mut cells = row.unwrap_or_default().into_iter();
         let mut is_some = || matches!(cells.next(), Some(Value::Int(number)) if number != 0);
         Ok(Facts {
             rowids: !is_some(),
-            has_triggers: is_some(),
+            has_triggers: is_some() || has_triggers,
             counts_keys: is_some(),
             resolves_conflicts: is_some(),
             refers_to_itself: is_some(),

@@ -308,7 +308,8 @@ impl Session for SqliteSession<'_> {
     }
 
     fn side_effects(&self) -> Result<SideEffects> {
-        SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::Sqlite))
+        // Not as SQL of the session, about which a guard is asked.
+        tables::side_effects(self.connection(Wants::Read)?.get())
     }
 
     fn triggers(&self) -> Result<Option<Vec<bobak_core::feed::Trigger>>> {

@@ -188,7 +188,7 @@ impl FaultySession<'_> {
 
 impl Session for FaultySession<'_> {
     bobak_core::forward!(inner after operation: tables, triggers, get, query, open, fetch);
-    bobak_core::forward!(inner: close);
+    bobak_core::forward!(inner: close, name_caller, side_effects, guard_sql);
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.committing(|| self.inner.alter(changes))
@@ -214,6 +214,13 @@ impl Session for FaultySession<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn begin_reading(&self) -> Result<()> {
+        self.faults.operation()?;
+        self.inner.begin_reading()?;
+        self.inside.set(true);
+        Ok(())
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {

@@ -58,6 +58,7 @@ impl LoneSession<'_> {
 
 impl Session for LoneSession<'_> {
     bobak_core::forward!(inner: tables, triggers, alter, change, batch, open, fetch, close, execute);
+    bobak_core::forward!(inner: name_caller, side_effects, guard_sql);
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         let done = self.inner.control(step);
@@ -67,6 +68,12 @@ impl Session for LoneSession<'_> {
             _ => {}
         }
         done
+    }
+
+    fn begin_reading(&self) -> Result<()> {
+        self.inner.begin_reading()?;
+        self.inside.set(true);
+        Ok(())
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {

@@ -57,6 +57,7 @@ impl SlowSession<'_> {
 
 impl Session for SlowSession<'_> {
     bobak_core::forward!(inner: tables, triggers, alter, write, change, get, query, open, fetch, close, execute);
+    bobak_core::forward!(inner: name_caller, side_effects, guard_sql);
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         let done = self.inner.control(step);
@@ -66,6 +67,12 @@ impl Session for SlowSession<'_> {
             _ => {}
         }
         done
+    }
+
+    fn begin_reading(&self) -> Result<()> {
+        self.inner.begin_reading()?;
+        self.inside.set(true);
+        Ok(())
     }
 
     fn batch(

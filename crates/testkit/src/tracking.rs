@@ -3,9 +3,9 @@
 
 use crate::cases::feed::agrees;
 use crate::{Check, Probe, Values};
-use bobak_core::{Batch, Change, Control, Cursor, CursorId, OnError, RowBuffer, Select};
+use bobak_core::Select;
 use bobak_core::{
-    Capabilities, Engine, ErrorKind, Estimate, Outcome, Result, Row, SchemaChange, Session, Source,
+    Capabilities, Engine, ErrorKind, Estimate, Outcome, Result, Row, SchemaChange, Session,
     TableSchema, Value, Write, feed,
 };
 use std::sync::Arc;
@@ -115,73 +115,10 @@ impl Engine for Tracking {
 struct TrackingSession<'e>(Box<dyn Session + 'e>);
 
 impl Session for TrackingSession<'_> {
-    fn control(&self, step: Control<'_>) -> Result<()> {
-        self.0.control(step)
-    }
-
-    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        self.0.write(write)
-    }
-
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
-        self.0.change(change)
-    }
-
-    fn batch(
-        &self,
-        batch: &Batch,
-        on_error: OnError,
-        each: &mut dyn FnMut(Result<Outcome>),
-    ) -> Result<()> {
-        self.0.batch(batch, on_error, each)
-    }
-
-    fn get(
-        &self,
-        table: &Arc<TableSchema>,
-        key: &[Value<'_>],
-        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
-    ) -> Result<bool> {
-        self.0.get(table, key, row)
-    }
-
-    fn query(
-        &self,
-        source: &Source<'_>,
-        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
-    ) -> Result<()> {
-        self.0.query(source, row)
-    }
-
-    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
-        self.0.open(source)
-    }
-
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
-        self.0.fetch(cursor, rows)
-    }
-
-    fn close(&self, cursor: CursorId) {
-        self.0.close(cursor);
-    }
-
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.0.tables()
-    }
-
-    fn triggers(&self) -> Result<Option<Vec<feed::Trigger>>> {
-        self.0.triggers()
-    }
+    bobak_core::forward!(0: control, write, change, batch, get, query, open, fetch, close, tables, triggers);
+    bobak_core::forward!(0: execute, name_caller, begin_reading, side_effects, guard_sql);
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         alter(changes, |changes| self.0.alter(changes))
-    }
-
-    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
-        self.0.execute(sql, parameters)
-    }
-
-    fn name_caller(&self, who: Option<&str>) -> Result<()> {
-        self.0.name_caller(who)
     }
 }

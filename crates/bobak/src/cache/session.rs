@@ -98,6 +98,12 @@ impl Session for CachedSession<'_> {
         done
     }
 
+    fn begin_reading(&self) -> Result<()> {
+        self.inner.begin_reading()?;
+        self.inside.set(true);
+        Ok(())
+    }
+
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         self.writing(
             |touch, touched| touch.by_write(write, touched),

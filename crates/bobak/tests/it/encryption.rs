@@ -207,6 +207,19 @@ fn keys_in_urls_are_named_and_not_shown() {
     }
 }
 
+/// Its rows may have other numbers in the new file, and its log has the old ones.
+#[test]
+fn a_file_that_tracks_rows_without_a_key_keeps_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.db");
+    let open = || Db::open(&format!("sqlite:{}", path.display())).unwrap();
+    crate::rebuilt::track_hidden(&open());
+    let error = Sqlite::builder().change_key(&path, Some(&old())).unwrap_err();
+    assert_eq!((error.kind(), error.table()), (ErrorKind::Unsupported, Some("loose")), "{error}");
+    open().untrack_table("loose").unwrap();
+    Sqlite::builder().change_key(&path, Some(&old())).unwrap();
+}
+
 #[test]
 fn files_get_other_keys() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,10 +3,11 @@
 use super::engine::{Guarded, View, get};
 use super::table::TableRights;
 use crate::right::Right;
+use bobak_core::feed::Trigger;
 use bobak_core::{
     Batch, Change, Condition, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Select, Session, Source, SqlGuard, TableSchema, Value,
-    Write,
+    Result, Row, RowBuffer, SchemaChange, Select, Session, SideEffects, Source, SqlGuard,
+    TableSchema, Value, Write,
 };
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -153,6 +154,23 @@ impl Session for GuardedSession<'_> {
 
     fn tables(&self) -> Result<Vec<TableSchema>> {
         self.guard.visible(self.inner.tables()?)
+    }
+
+    fn triggers(&self) -> Result<Option<Vec<Trigger>>> {
+        let view = self.guard.view()?;
+        let mut triggers = self.inner.triggers()?;
+        // Whoever sees a table may know what writes to it set off, as he sees it happen; of others he
+        // is not to know that they are there.
+        if let Some(triggers) = &mut triggers {
+            triggers.retain(|trigger| view.sees(self.guard.database(), &trigger.table));
+        }
+        Ok(triggers)
+    }
+
+    fn side_effects(&self) -> Result<SideEffects> {
+        let view = self.guard.view()?;
+        let effects = self.inner.side_effects()?;
+        Ok(effects.only(|table| view.sees(self.guard.database(), table)))
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {

@@ -1,7 +1,7 @@
 //! SQL, as far as it is granted.
 
 use crate::world::{Shop, ada, order, refused, shown, text};
-use bobak_core::{Control, Engine, ErrorKind, Select, Source, memory::Memory};
+use bobak_core::{Control, Engine, ErrorKind, Select, Source, Verb, memory::Memory};
 use bobak_rights::{Caller, reads_only};
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
@@ -353,4 +353,36 @@ fn who_may_write_nothing_keeps_nobody_waiting() {
             shop.with(grants).engine.session().unwrap().control(Control::Begin).unwrap();
         }
     }
+}
+
+/// What writes set off is told of tables that the caller sees, whatever SQL was asked about before.
+#[test]
+fn side_effects_and_triggers_of_visible_tables_are_told() {
+    let shop = shop();
+    let operator = shop.by(&Caller::operator());
+    for table in ["orders", "secret"] {
+        let text = format!(
+            "CREATE TRIGGER on_{table} AFTER INSERT ON {table} BEGIN \
+             UPDATE {table} SET owner = owner; END"
+        );
+        operator.execute(&text).unwrap();
+    }
+    let told = |rights: &str| {
+        let caller = shop.with(rights);
+        let session = caller.engine.session().unwrap();
+        if caller.engine.capabilities().sql {
+            let source = Source::Sql { text: "SELECT 1", parameters: &[] };
+            session.query(&source, &mut |_| Ok(true)).unwrap();
+        }
+        let (triggers, effects) = (session.triggers().unwrap(), session.side_effects().unwrap());
+        ["orders", "secret"].map(|table| {
+            let has = triggers.as_ref().unwrap().iter().any(|trigger| trigger.table == table);
+            assert_eq!(has, effects.has(table, Verb::Insert), "{table} with {rights}");
+            has
+        })
+    };
+    assert_eq!(told("read on orders"), [true, false]);
+    assert_eq!(told("read, sql on orders"), [true, false]);
+    assert_eq!(told("insert on secret"), [false, true]);
+    assert_eq!(told("read on *"), [true, true]);
 }

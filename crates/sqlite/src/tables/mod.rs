@@ -10,7 +10,7 @@ mod text;
 
 use crate::connection::Connection;
 use bobak_core::feed::Trigger;
-use bobak_core::{ColumnSchema, ErrorKind, Result, TableSchema, Type, Value};
+use bobak_core::{ColumnSchema, ErrorKind, Result, SideEffects, TableSchema, Type, Value};
 use bobak_sql::{Dialect, list_triggers};
 use column::Column;
 
@@ -41,6 +41,16 @@ pub(crate) fn triggers(connection: &mut Connection) -> Result<Vec<Trigger>> {
         Trigger { table: column::text(row.next()), name: column::text(row.next()) }
     };
     Ok(rows.into_iter().map(trigger).collect())
+}
+
+/// What writes set off, in the main database.
+pub(crate) fn side_effects(connection: &mut Connection) -> Result<SideEffects> {
+    let mut effects = SideEffects::of_triggers(&triggers(connection)?);
+    for row in connection.all_rows(bobak_sql::side_effects(Dialect::Sqlite), &[])? {
+        let mut row = row.into_iter();
+        effects.add(&column::text(row.next()), &column::text(row.next()));
+    }
+    Ok(effects)
 }
 
 fn read_all(connection: &mut Connection) -> Result<Vec<TableSchema>> {
