@@ -210,7 +210,9 @@ fn borders(row: &EncodedRow<'_>) -> Result<Option<Vec<Border>>> {
         {
             return Err(damaged("a page has a border that is not among its changes"));
         }
-        borders.push(Border { id, read: Timestamp::from_value(row.value(place + 1))? });
+        let read = Timestamp::from_value(row.value(place + 1));
+        let read = read.map_err(|_| damaged("a border was read at no time"))?;
+        borders.push(Border { id, read });
     }
     Ok(Some(borders))
 }

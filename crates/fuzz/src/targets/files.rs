@@ -5,7 +5,7 @@ use bobak::feed::TrackOptions;
 use bobak::{Archive, Db, Record, Until};
 use bobak_core::memory::{Memory, SnapshotFormat};
 use bobak_core::{
-    ColumnSchema, Engine, FieldSet, SchemaChange, TableSchema, Type, Value, Verb, Write,
+    ColumnSchema, Engine, FieldSet, SchemaChange, TableSchema, Timestamp, Type, Value, Verb, Write,
 };
 use bobak_sqlite::Sqlite;
 use std::fs;
@@ -107,8 +107,10 @@ pub(crate) const ARCHIVE: Target = Target {
             let file = sub.join("00000000000000000000.changes");
             fs::write(file, bytes).expect("a file is written");
             let checked = Archive::check(&sub);
-            let replayed = tracked().replay(&sub, Until::End);
-            assert!(checked.is_ok() || replayed.is_err(), "made again, and damaged: {checked:?}");
+            for until in [Until::End, Until::Change(2), Until::Moment(Timestamp::UNIX_EPOCH)] {
+                let replayed = tracked().replay(&sub, until);
+                assert!(checked.is_ok() || replayed.is_err(), "made, and damaged: {checked:?}");
+            }
         }
     },
     seeds: || {
