@@ -100,6 +100,15 @@ def test_a_dict_updates_what_it_has(url: str) -> None:
         assert kind_of(notes.update, {"id": note["id"], "text": "c"}) is ErrorKind.CONFLICT
 
 
+def test_parameters_come_in_order(socket_url: str) -> None:
+    with bobak.connect(socket_url) as db:
+        for wrong in ({"a": 1}, "x", b"x", {1}):
+            assert kind_of(db.sql, "SELECT :a", wrong) is ErrorKind.MISUSE
+            assert kind_of(db.execute, "SELECT :a", wrong) is ErrorKind.MISUSE
+            assert kind_of(db.execute_many, "SELECT :a", [wrong]) is ErrorKind.MISUSE
+        assert db.sql("SELECT ?1, ?2, ?1", ("a", 2)) == [("a", 2, "a")]
+
+
 def test_a_wrong_row_says_where(url: str) -> None:
     with bobak.connect(url) as db:
         db.create(Person)
@@ -122,8 +131,19 @@ def test_a_wrong_row_says_where(url: str) -> None:
             (Person(0, "\ud800"), ErrorKind.MISMATCH),
             (Person(0, None), ErrorKind.CONSTRAINT),  # type: ignore[arg-type]
         ]
-        for record, kind in wrong:
-            assert kind_of(table.insert, record) is kind, record
+        places = ["age", "age", "balance", "balance", "name", "name"]
+        for (record, kind), column in zip(wrong, places):
+            with pytest.raises(bobak.Error) as caught:
+                table.insert(record)
+            error = caught.value
+            assert (error.kind, error.table, error.column) == (kind, "person", column), record
+            with pytest.raises(bobak.Error) as caught:
+                table.insert_many([Person(0, "a"), record])
+            error = caught.value
+            assert (error.kind, error.column, error.row) == (kind, column, 1), record
+        for other in ({"name": "a"}, Seat(1, "a"), None):
+            assert kind_of(table.insert, other) is ErrorKind.MISMATCH
+            assert kind_of(table.update_many, [other]) is ErrorKind.MISMATCH
         assert table.insert(Person(0, "still there")) == 1
 
 

@@ -135,7 +135,8 @@ def body(kind: Kind, m: dict[str, Any]) -> bytes:
     if kind is Kind.CONTROL:
         return request.control(m["step"], m.get("name"))
     if kind is Kind.WRITE:
-        return request.write(m["table"], m["verb"], request.columns(m["columns"]), values(m["row"]))
+        head = request.run_head(m["table"], m["verb"], request.columns(m["columns"]))
+        return head + row.encode(values(m["row"]))
     if kind is Kind.CHANGE:
         where = None if m["condition"] is None else placed(m["condition"])
         assigns = None if m["assign"] is None else list(map(assign, m["assign"]))

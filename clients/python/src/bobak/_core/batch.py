@@ -107,6 +107,11 @@ class BatchWriter:
         self._added += 1
         return self._size >= self._full
 
+    def name_row(self, error: Error) -> None:
+        """Says of an error that it is of the row that was to be added next."""
+        if error.row is None:
+            error.row = self._added
+
     def note_key(self, key: object) -> None:
         """Says which key this end has made for the row that is added next."""
         self._report._made[self._added] = key

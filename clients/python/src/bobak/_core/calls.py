@@ -83,9 +83,11 @@ def control(step: str, name: str | None = None) -> Call[None]:
     return Call(steps, call.writes)
 
 
-def write(table: TableSchema, verb: str, sets: bytes, values: Sequence[Stored]) -> Call[Group]:
+def write(table: TableSchema, verb: str, sets: bytes, row: bytes) -> Call[Group]:
+    """A write of one framed row."""
+
     def steps(link: Link) -> Steps[Group]:
-        body = request.write(link.table(table), verb, sets, values)
+        body = request.run_head(link.table(table), verb, sets) + row
         found = yield from link.receive(link.put(Kind.WRITE, body), Kind.OUTCOMES)
         groups = link.read(answer.outcomes, found)
         if len(groups) != 1 or groups[0].rows != 1:

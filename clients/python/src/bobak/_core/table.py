@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from .._errors import Error, ErrorKind
 from .._wire import answer, request
 from .._wire import condition as wire
-from .._wire import row as rows
 from .._wire.answer import Group
 from .._wire.code import Stored
 from .._wire.frame import Kind
@@ -75,18 +74,17 @@ def insert(plan: Plan, record: Any, verb: str) -> Call[Any]:
             return uuid.UUID(bytes=group.value)
         return None if group.tag == answer.IGNORED else plan.key_in(values)
 
-    return calls.write(plan.schema, verb, _sets_of(plan, verb), values).then(key)
+    return calls.write(plan.schema, verb, _sets_of(plan, verb), plan.encode(values)).then(key)
 
 
 def update(plan: Plan, record: Any, fields: Sequence[str] | None) -> Call[None]:
     values = plan.changed_row(record)
     sets = plan.updated(record) if fields is None else plan.sets(fields)
-    return calls.write(plan.schema, "update", sets, values).then(lambda _: None)
+    return calls.write(plan.schema, "update", sets, plan.encode(values)).then(lambda _: None)
 
 
 def delete(plan: Plan, key: Any) -> Call[bool]:
-    values = plan.key_of(key)
-    call = calls.write(plan.schema, "delete", _NO_COLUMNS, values)
+    call = calls.write(plan.schema, "delete", _NO_COLUMNS, plan.delete_row(key))
     return call.then(lambda group: group.value == 1)
 
 
@@ -210,19 +208,33 @@ def result_names(plan: Plan, query: Query) -> list[str]:
 
 def add_new(plan: Plan, writer: BatchWriter, record: Any, verb: str) -> bool:
     """Adds a new row to a batch; whether a part is full."""
-    values = plan.new_row(record)
+    try:
+        values = plan.new_row(record)
+        row = plan.encode(values)
+    except Error as error:
+        writer.name_row(error)
+        raise
     if plan.schema.keys_by is KeysBy.CLIENT:
         writer.note_key(plan.key_in(values))
-    return writer.add(plan.schema, verb, _sets_of(plan, verb), rows.encode(values))
+    return writer.add(plan.schema, verb, _sets_of(plan, verb), row)
 
 
 def add_changed(plan: Plan, writer: BatchWriter, record: Any) -> bool:
-    row = rows.encode(plan.changed_row(record))
+    try:
+        row = plan.encode(plan.changed_row(record))
+    except Error as error:
+        writer.name_row(error)
+        raise
     return writer.add(plan.schema, "update", plan.updated(record), row)
 
 
 def add_deleted(plan: Plan, writer: BatchWriter, key: Any) -> bool:
-    return writer.add(plan.schema, "delete", _NO_COLUMNS, plan.delete_row(key))
+    try:
+        row = plan.delete_row(key)
+    except Error as error:
+        writer.name_row(error)
+        raise
+    return writer.add(plan.schema, "delete", _NO_COLUMNS, row)
 
 
 def verb_of(on_conflict: str) -> str:
@@ -235,6 +247,10 @@ def verb_of(on_conflict: str) -> str:
 
 def parameters(values: Sequence[Any]) -> list[Stored]:
     """The parameters of an SQL text."""
+    if isinstance(values, (str, bytes, Mapping, Set)):
+        kind = type(values).__name__
+        message = f"parameters are a list or a tuple, in the order of their marks, not a {kind}"
+        raise Error(ErrorKind.MISUSE, message)
     return [types.store_any(value) for value in values]
 
 

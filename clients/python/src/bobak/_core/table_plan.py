@@ -155,6 +155,20 @@ class Plan:
             parts.append(value if load is None or value is None else load(value))
         return parts[0] if len(parts) == 1 else tuple(parts)
 
+    def encode(self, values: Sequence[Stored]) -> bytes:
+        """A row of all columns; an error names the one whose value can't be kept."""
+        try:
+            return rows.encode(values)
+        except Error as error:
+            error.table = self.schema.name
+            for column, value in zip(self.schema.columns, values):
+                try:
+                    rows.encode([value])
+                except Error:
+                    error.column = column.name
+                    break
+            raise
+
     def delete_row(self, key: Any) -> bytes:
         return rows.encode(self.key_of(key))
 
@@ -212,7 +226,12 @@ class Plan:
         return places
 
     def _values(self, record: Any) -> list[Stored]:
-        given = self.get_values(record)
+        try:
+            given = self.get_values(record)
+        except AttributeError as error:
+            name = "a record" if self.shape is None else self.shape.name
+            message = f"{type(record).__name__} where {name} is expected: {error}"
+            raise self.error(ErrorKind.MISMATCH, message) from error
         store, same = self._store, self._same
         if self.shape is None:
             return list(given)

@@ -79,10 +79,6 @@ def run_head(table: int, verb: str, sets: bytes) -> bytes:
     return U32.pack(table) + bytes([VERBS.index(verb)]) + sets
 
 
-def write(table: int, verb: str, sets: bytes, values: Sequence[Stored]) -> bytes:
-    return run_head(table, verb, sets) + rows.encode(values)
-
-
 def change(table: int, condition: Placed | None, assign: Sequence[Assign] | None) -> bytes:
     writer = Writer()
     writer.u32(table)
