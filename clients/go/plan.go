@@ -58,6 +58,17 @@ func fieldsOf(t reflect.Type) ([]tagged, error) {
 	for number := 0; number < t.NumField(); number++ {
 		field := t.Field(number)
 		tag := field.Tag.Get("bobak")
+		if tag == "" && isEmbedded(field) {
+			inner, err := fieldsOf(field.Type)
+			if err != nil {
+				return nil, err
+			}
+			for _, one := range inner {
+				one.index = append(append([]int{}, field.Index...), one.index...)
+				fields = append(fields, one)
+			}
+			continue
+		}
 		if !field.IsExported() || tag == "-" {
 			continue
 		}
@@ -80,14 +91,32 @@ func fieldsOf(t reflect.Type) ([]tagged, error) {
 		if !found.typed {
 			kind, ok := defaultType(found.goType)
 			if !ok {
-				return nil, wire.Errorf(Schema, "a field of the type %s: no column has that; say "+
-					"type=json", field.Type).In("", found.column.Name)
+				return nil, wire.Errorf(Schema, "a field of the type %s: no column has that; a pointer "+
+					"is for what may be NULL, type=json for documents", field.Type).
+					In("", found.column.Name)
 			}
 			found.column.Type = kind
 		}
 		fields = append(fields, found)
 	}
-	return fields, nil
+	return fields, refuseTwins(t, fields)
+}
+
+// isEmbedded says whether a field's own fields are the struct's.
+func isEmbedded(field reflect.StructField) bool {
+	return field.Anonymous && field.Type.Kind() == reflect.Struct && field.Type != timeType
+}
+
+func refuseTwins(t reflect.Type, fields []tagged) error {
+	seen := map[string]bool{}
+	for _, field := range fields {
+		name := strings.ToLower(field.column.Name)
+		if seen[name] {
+			return wire.Errorf(Schema, "%s has two fields for it", t).In("", field.column.Name)
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 // read reads a tag: a column's name, and options, with commas between.

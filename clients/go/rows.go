@@ -185,7 +185,8 @@ func Exec(ctx context.Context, in Session, text string, arguments ...any) (count
 }
 
 // SQL gives all rows of an SQL statement, with ? for each argument: as structs, by the names of the
-// columns, or as single values. Amounts and times are read from their stored forms.
+// columns, whose amounts and times are read from their stored forms; as single values; or as
+// map[string]any with the stored ones: nil, int64, float64, string and []byte.
 func SQL[T any](ctx context.Context, in Session, text string, arguments ...any) ([]T, error) {
 	stored, err := parameters(arguments)
 	if err != nil {
@@ -215,6 +216,9 @@ func SQL[T any](ctx context.Context, in Session, text string, arguments ...any) 
 func readerOf(
 	t reflect.Type, columns []wire.ResultColumn,
 ) (func(wire.Row, reflect.Value) error, error) {
+	if t == reflect.TypeOf(map[string]any(nil)) {
+		return mapReader(columns)
+	}
 	base := t
 	if t.Kind() == reflect.Pointer {
 		base = t.Elem()
@@ -263,6 +267,26 @@ func readerOf(
 				return err
 			}
 		}
+		return nil
+	}, nil
+}
+
+// mapReader reads rows as stored values by the names of their columns, of which a map has each once.
+func mapReader(columns []wire.ResultColumn) (func(wire.Row, reflect.Value) error, error) {
+	seen := map[string]bool{}
+	for _, column := range columns {
+		if seen[column.Name] {
+			return nil, wire.Errorf(Schema, "the result has two such columns: give them names by AS").
+				In("", column.Name)
+		}
+		seen[column.Name] = true
+	}
+	return func(row wire.Row, into reflect.Value) error {
+		values := make(map[string]any, len(columns))
+		for place, column := range columns {
+			values[column.Name] = row.Value(place)
+		}
+		into.Set(reflect.ValueOf(values))
 		return nil
 	}, nil
 }

@@ -14,7 +14,8 @@ import (
 // (and date, datetime, json, …), text (dates and UUIDs kept as ISO texts), nocase, unicode_nocase,
 // created and modified (stamps that Bobak fills), version (compared and raised at each update),
 // check=SQL, index=NAME, unique_index=NAME, ref=table.column (ref_cascade, ref_set_null), and null: a
-// []byte may be NULL then, which is nil. A pointer may be NULL; "-" leaves a field out.
+// []byte may be NULL then, which is nil. A pointer may be NULL; "-" leaves a field out. The fields of
+// an embedded struct are the struct's own.
 type Table[T any] struct {
 	session Session
 	plan    *plan
