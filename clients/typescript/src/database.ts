@@ -130,7 +130,7 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
 
   /** All rows of an SQL statement, with ? for each parameter: objects of stored values, by the columns' names. */
   async sql<T = Record<string, Value>>(text: string, parameters: unknown[] = [], options: Options = {}): Promise<T[]> {
-    const stored = parameters.map(sqlParameter);
+    const stored = sqlParameters(parameters);
     return this.run(true, options.signal, async (c) => {
       const rows: T[] = [];
       let names: string[] = [];
@@ -143,7 +143,7 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
 
   /** Runs an SQL statement whose rows are not wanted; gives the number of rows changed. */
   async execute(text: string, parameters: unknown[] = [], options: Options = {}): Promise<number> {
-    const stored = parameters.map(sqlParameter);
+    const stored = sqlParameters(parameters);
     return this.run(true, options.signal, async (c) => {
       const id = c.put(Kind.execute, c.sql(text, stored));
       return Number(answer.count((await c.receive(id, Kind.count)).body));
@@ -170,7 +170,7 @@ export abstract class Session<Tables extends object = Record<string, Row>> {
       for (const values of parameters) {
         if (failed) break;
         let size = 0;
-        const put = c.sql(text, values.map(sqlParameter));
+        const put = c.sql(text, sqlParameters(values));
         const id = c.put(Kind.execute, (w) => {
           put(w);
           size = w.length;
@@ -191,6 +191,11 @@ function distinct(names: string[]): string[] {
   const twice = names.find((name, place) => names.indexOf(name) !== place);
   if (twice === undefined) return names;
   throw new BobakError("Misuse", `two columns are named '${twice}', and a row has one of them: give them names by AS`);
+}
+
+function sqlParameters(values: unknown[]): Stored[] {
+  if (Array.isArray(values)) return values.map(sqlParameter);
+  throw new BobakError("Misuse", "parameters are an array, in the order of their marks");
 }
 
 /** What is not there is no NULL: a misspelt field would be one. */

@@ -40,6 +40,9 @@ export class BobakError extends Error {
     this.row = place.row;
     this.code = place.code;
     this.detail = place.detail;
+    // The place is found out on the error's way, and who shows errors shows their messages.
+    const get = () => this.#said();
+    Object.defineProperty(this, "message", { get, configurable: true, enumerable: false });
   }
 
   /** Whether the same call, or the transaction from its beginning, may succeed when it is made again. */
@@ -48,6 +51,10 @@ export class BobakError extends Error {
   }
 
   override toString(): string {
+    return this.#said();
+  }
+
+  #said(): string {
     const places = [["table", this.table], ["column", this.column], ["row", this.row]];
     const where = places.filter(([, place]) => place !== undefined).map((pair) => pair.join(" "));
     return where.length ? `${this.words} (${where.join(", ")})` : this.words;

@@ -4,10 +4,19 @@ import { BobakError, Garbled } from "./errors.js";
 import { Added } from "./query.js";
 import { load, newUuid, now, store, type Value } from "./values.js";
 import * as answer from "./wire/answer.js";
-import type { Stored } from "./wire/code.js";
+import { Writer, type Stored } from "./wire/code.js";
 import { Kind } from "./wire/frame.js";
 import * as request from "./wire/request.js";
 import type { Column, TableSchema } from "./wire/schema.js";
+
+function canSend(value: Stored): boolean {
+  try {
+    new Writer().row([value]);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** How rows of one table are written and read. */
 export class Rows {
@@ -37,12 +46,29 @@ export class Rows {
     try {
       return store(value, this.schema.columns[place]!);
     } catch (error) {
-      if (error instanceof BobakError) error.table ??= this.schema.name;
+      if (error instanceof BobakError) [error.table, error.column] = [this.schema.name, this.schema.columns[place]!.name];
+      throw error;
+    }
+  }
+  /** Appends a row, or a key; an error names the column whose value can't be sent. */
+  put(w: Writer, values: Stored[]): void {
+    try {
+      w.row(values);
+    } catch (error) {
+      if (error instanceof BobakError) {
+        const places = values.length === this.schema.columns.length ? values.keys() : this.schema.key;
+        const wrong = [...places].find((_, number) => !canSend(values[number]!));
+        error.table ??= this.schema.name;
+        if (wrong !== undefined) error.column ??= this.schema.columns[wrong]!.name;
+      }
       throw error;
     }
   }
   /** All columns of a new row: the key made, or left to the engine; stamps filled. */
   made(record: object, isNew: boolean): Stored[] {
+    if (typeof record !== "object" || record === null) {
+      throw new BobakError("Mismatch", `${record === null ? "null" : typeof record} where an object is expected`, { table: this.schema.name });
+    }
     const { columns, key, keysBy } = this.schema;
     const values = columns.map((column: Column): Stored => (!isNew ? null : column.role === 3 ? 0n : column.default));
     // A key that is made is not that of a default.

@@ -214,7 +214,7 @@ export class Table<T> {
       const table = c.table(this.schema);
       const id = c.put(Kind.write, (w) => {
         request.run(w, table, verb, sets);
-        w.row(values);
+        this.#rows.put(w, values);
       });
       const groups = answer.outcomes((await c.receive(id, Kind.outcomes)).body);
       if (groups.length !== 1 || groups[0]!.rows !== 1) throw new Garbled("another number of outcomes than one");
@@ -318,7 +318,7 @@ export class Table<T> {
             let run = runs.at(-1);
             if (run?.sets !== sets) runs.push((run = { sets, rows: new Writer() }));
             const before = run.rows.length;
-            run.rows.row(values);
+            this.#rows.put(run.rows, values);
             const taken = run.rows.length - before;
             if (taken - 4 > c.welcome.row) throw new BobakError("OutOfRange", "the row is larger than the server takes");
             size += taken;

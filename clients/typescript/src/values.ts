@@ -62,8 +62,10 @@ export function store(value: unknown, column: Column): Stored {
       if (typeof value === "number") return value;
       throw wrong();
     case "text":
-    case "json":
       if (typeof value === "string") return value;
+      throw wrong();
+    case "json":
+      if (typeof value === "string" && isJson(value)) return value;
       throw wrong();
     case "bytes":
       if (value instanceof Uint8Array) return value;
@@ -78,7 +80,7 @@ export function store(value: unknown, column: Column): Stored {
     case "time":
     case "datetime":
     case "timestamp": {
-      const text = value instanceof Date ? value.toISOString() : value;
+      const text = value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : value;
       if (typeof text !== "string") throw wrong();
       const micros = parseTime(text, column.type);
       return column.asText ? timeText(micros, column.type) : micros;
@@ -89,6 +91,16 @@ export function store(value: unknown, column: Column): Stored {
       if (typeof value === "bigint") return value;
       if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
       throw wrong();
+  }
+}
+
+/** Whoever reads the column takes its texts apart. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -122,9 +134,9 @@ export function parameter(value: unknown): Stored {
   if (typeof value === "boolean") return value ? 1n : 0n;
   if (typeof value === "number") return Number.isSafeInteger(value) && !Object.is(value, -0) ? BigInt(value) : value;
   if (value instanceof Money) return value.scaled;
-  if (value instanceof Date) return BigInt(value.getTime()) * 1000n;
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return BigInt(value.getTime()) * 1000n;
   if (typeof value === "bigint" || typeof value === "string" || value instanceof Uint8Array) return value;
-  throw new BobakError("Mismatch", `a ${typeof value} can't be stored`);
+  throw new BobakError("Mismatch", `a value of the type ${typeof value} can't be stored`);
 }
 
 function uuidText(bytes: Uint8Array): string {

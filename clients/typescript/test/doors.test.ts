@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { add, and, avg, col, column, connect, count, max, Money, newUuid, not, or, sum } from "../src/index.js";
+import { add, and, avg, col, column, connect, count, max, Money, newUuid, not, or, sum, table, type Table } from "../src/index.js";
 import { interfaces } from "../src/bobak-types.js";
 import { load, store } from "../src/values.js";
 import {
@@ -55,6 +55,43 @@ async function records(db: Db): Promise<void> {
   const text = interfaces(await db.tables());
   assert.match(text, /export interface Person \{\n  "id": bigint;\n  "name": string;\n  "age": number \| null;\n  "balance": Money;/);
 }
+
+behindEachDoor("what can't be sent", async (db) => {
+  const it = table("thing", [
+    column("id", "i64"), column("real", "f64", { default: 0.5 }), column("ok", "bool", { default: false }),
+    column("price", "currency", { default: Money.parse("1.50") }), column("day", "date", { default: "2024-02-29" }),
+    column("at", "timestamp", { nullable: true }), column("doc", "json", { nullable: true }), column("text", "text", { nullable: true }),
+  ]);
+  await db.create(it);
+  const things = (await (db as any).table("thing")) as Table<any>;
+  await things.insert({});
+  assert.deepEqual(await things.get(1), {
+    id: 1n, real: 0.5, ok: false, price: Money.parse("1.50"), day: "2024-02-29", at: null, doc: null, text: null,
+  });
+  const wrong: [string, unknown, string][] = [
+    ["real", NaN, "OutOfRange"], ["text", "\ud800", "Mismatch"], ["id", 1n << 63n, "OutOfRange"], ["day", new Date(), "Mismatch"],
+    ["at", new Date("x"), "Mismatch"], ["doc", "{", "Mismatch"], ["doc", { a: 1 }, "Mismatch"], ["price", "1.00001", "Mismatch"],
+  ];
+  for (const [name, value, kind] of wrong) {
+    const where = (row?: number) => (error: unknown) => {
+      const told = `(table thing, column ${name}${row === undefined ? "" : `, row ${row}`})`;
+      return fails(kind, row)(error) && (error as Error).message.endsWith(told) && String(error).endsWith(told);
+    };
+    await assert.rejects(things.insert({ [name]: value }), where());
+    await assert.rejects(things.insertMany([{}, { [name]: value }]), where(1));
+    if (name !== "id") await assert.rejects(things.update({ id: 1n, [name]: value }), where());
+  }
+  for (const record of [null, "x", 5]) await assert.rejects(async () => things.insert(record as never), fails("Mismatch"));
+  for (const parameters of [{ a: 1 }, "x", new Set([1])]) {
+    await assert.rejects(async () => db.sql("SELECT :a", parameters as never), fails("Misuse"));
+    await assert.rejects(async () => db.executeMany("SELECT :a", [parameters] as never), fails("Misuse"));
+  }
+  await assert.rejects(async () => db.sql("SELECT ?", [new Date("x")]), fails("Mismatch"));
+  assert.equal(await things.count(), 1);
+  assert.throws(() => column("a", "string" as never), fails("Schema"));
+  assert.throws(() => column("a", "i64", { role: "x" as never }), fails("Schema"));
+  assert.throws(() => column("a", "currency", { default: 0n }), fails("Mismatch"));
+});
 
 /** What is undefined is as if it were not there; a key that is missing is made, and 0 is one like others. */
 behindEachDoor("what is not there", async (db) => {

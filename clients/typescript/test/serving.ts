@@ -21,7 +21,7 @@ export function program(): string {
 
 export const person = table("person", [
   column("id", "i64"), column("name", "text", { maxChars: 40 }), column("age", "i32", { nullable: true }),
-  column("balance", "currency", { default: 0n }),
+  column("balance", "currency", { default: Money.parse("0") }),
 ]);
 export const note = table("note", [
   column("id", "uuid"), column("text", "text"), column("made", "timestamp", { role: "created_at" }),

@@ -1,5 +1,6 @@
 // Descriptions of tables.
 import { BobakError, Garbled } from "../errors.js";
+import { store, type Value } from "../values.js";
 import { Reader, Writer, type Stored } from "./code.js";
 
 /** What a column holds, by the numbers of the protocol. */
@@ -50,7 +51,9 @@ const collations = ["bytes", "nocase", "unicode_nocase"] as const;
 const actions = ["restrict", "cascade", "set_null"] as const;
 
 /** What a column may be besides its name and its type. */
-export interface ColumnOptions extends Partial<Omit<Column, "name" | "type" | "collation" | "role" | "references">> {
+export interface ColumnOptions extends Partial<Omit<Column, "name" | "type" | "default" | "collation" | "role" | "references">> {
+  /** What a row has that does not name it: a value as in rows. */
+  default?: Value;
   /** What Bobak fills it with: the times of creation and change; a version is raised, and compared, at each update. */
   role?: (typeof roles)[number];
   /** How texts compare and sort: "nocase" folds ASCII only. */
@@ -61,12 +64,20 @@ export interface ColumnOptions extends Partial<Omit<Column, "name" | "type" | "c
 
 /** A column of a type; what `more` does not say is as plain as can be. */
 export function column(name: string, type: Type, more: ColumnOptions = {}): Column {
-  const { role = "none", collation = "bytes", references, ...rest } = more;
-  return {
-    name, type, nullable: false, unique: false, asText: false, maxChars: null, default: null, check: null, ...rest,
-    role: roles.indexOf(role), collation: collations.indexOf(collation),
-    references: references ? { ...references, onDelete: actions.indexOf(references.onDelete ?? "restrict") } : null,
+  const { role = "none", collation = "bytes", references, default: otherwise = null, ...rest } = more;
+  const among = (words: readonly string[], word: string) => {
+    const found = words.indexOf(word);
+    if (found < 0) throw new BobakError("Schema", `'${word}' is none of ${words.join(", ")}`, { column: name });
+    return found;
   };
+  among(types, type);
+  const made: Column = {
+    name, type, nullable: false, unique: false, asText: false, maxChars: null, default: null, check: null, ...rest,
+    role: among(roles, role), collation: among(collations, collation),
+    references: references ? { ...references, onDelete: among(actions, references.onDelete ?? "restrict") } : null,
+  };
+  made.default = store(otherwise, made);
+  return made;
 }
 
 /** A table for `create`: the key is its first column, unless `key` names others. */
