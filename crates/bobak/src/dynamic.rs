@@ -235,9 +235,9 @@ impl<'a> DynTable<'a> {
         let schema = &self.access.schema;
         let values = key.into_values()?;
         if values.len() != schema.key().len() {
-            let message =
-                format!("the key has {} columns, not {}", schema.key().len(), values.len());
-            return Err(self.access.name(Error::new(ErrorKind::Mismatch, message)));
+            let (given, wanted) = (values.len(), schema.key().len());
+            let error = Error::wrong_number(ErrorKind::Mismatch, given, wanted, "key column");
+            return Err(self.access.name(error));
         }
         let accept = |(&place, value): (&usize, Value<'static>)| match schema.columns().get(place) {
             Some(column) => column.accept(value),
@@ -288,9 +288,10 @@ pub(crate) fn arrange<'r>(schema: &TableSchema, row: &'r DynRow) -> Result<Vec<V
 /// # Errors
 /// `Mismatch`, `OutOfRange`, `TooLong`, `Constraint`, naming table and column.
 pub(crate) fn accept(schema: &TableSchema, values: Vec<Value<'_>>) -> Result<Vec<Value<'static>>> {
-    if values.len() != schema.columns().len() {
-        let message = format!("{} values for {} columns", values.len(), schema.columns().len());
-        return Err(Error::new(ErrorKind::Mismatch, message).in_table(schema.name()));
+    let (given, wanted) = (values.len(), schema.columns().len());
+    if given != wanted {
+        let error = Error::wrong_number(ErrorKind::Mismatch, given, wanted, "column");
+        return Err(error.in_table(schema.name()));
     }
     let made = schema.key_generation() != bobak_core::KeyGeneration::Given;
     let filled = |place: usize| {

@@ -142,6 +142,23 @@ impl Error {
         }))
     }
 
+    /// An error about a number of values that is not that of what they are for, whose name, in the singular, takes an s
+    /// in the plural.
+    ///
+    /// ```
+    /// use bobak_core::{Error, ErrorKind};
+    /// let error = Error::wrong_number(ErrorKind::Mismatch, 1, 2, "column");
+    /// assert_eq!(error.to_string(), "1 value was given for 2 columns");
+    /// let error = Error::wrong_number(ErrorKind::Mismatch, 0, 1, "parameter");
+    /// assert_eq!(error.to_string(), "0 values were given for 1 parameter");
+    /// ```
+    #[cold]
+    pub fn wrong_number(kind: ErrorKind, given: usize, wanted: usize, noun: &str) -> Self {
+        let values = if given == 1 { "value was" } else { "values were" };
+        let plural = if wanted == 1 { "" } else { "s" };
+        Self::new(kind, format!("{given} {values} given for {wanted} {noun}{plural}"))
+    }
+
     /// What kind of error it is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

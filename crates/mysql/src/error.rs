@@ -73,8 +73,7 @@ pub(crate) fn translate(
             place(error, server, table)
         }
         mysql::Error::DriverError(DriverError::MismatchedStmtParams(wanted, given)) => {
-            let message = format!("{given} values were given where {wanted} are needed");
-            Error::new(ErrorKind::Misuse, message)
+            Error::wrong_number(ErrorKind::Misuse, *given, usize::from(*wanted), "parameter")
         }
         mysql::Error::DriverError(DriverError::PacketTooLarge) => {
             let message = "the row is larger than the server's max_allowed_packet";

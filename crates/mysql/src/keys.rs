@@ -88,6 +88,6 @@ fn collation(table: &TableSchema, place: usize) -> Collation {
 
 #[cold]
 fn wrong_count(table: &TableSchema, wanted: usize, given: usize) -> Error {
-    let message = format!("{given} values were given where {wanted} are needed");
-    Error::new(ErrorKind::Misuse, message).in_table(table.name().to_owned())
+    Error::wrong_number(ErrorKind::Misuse, given, wanted, "column")
+        .in_table(table.name().to_owned())
 }

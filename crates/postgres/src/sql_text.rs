@@ -86,9 +86,8 @@ pub(crate) fn prepare(
 ) -> Result<Arc<Prepared>> {
     let (text, marks) = numbered(sql);
     if marks != parameters.len() {
-        let message =
-            format!("{} parameters where the statement has {marks} marks", parameters.len());
-        return Err(Error::new(ErrorKind::Syntax, message));
+        let given = parameters.len();
+        return Err(Error::wrong_number(ErrorKind::Syntax, given, marks, "parameter"));
     }
     let syntax = |error: Error| match crate::error::server(&error).map(|said| said.code.clone()) {
         // Here it is the text that is wrong, not a table.

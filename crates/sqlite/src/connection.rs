@@ -237,8 +237,7 @@ impl Connection {
         if wanted == given {
             return Ok(());
         }
-        let message = format!("the SQL has {wanted} parameters, and {given} values were given");
-        Err(Error::new(ErrorKind::Mismatch, message))
+        Err(Error::wrong_number(ErrorKind::Mismatch, given, wanted, "parameter"))
     }
 
     /// Notes a cursor whose statement runs on this connection.

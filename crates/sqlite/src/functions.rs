@@ -223,8 +223,7 @@ impl VirtualCursor for FunctionCursor {
         match &self.row {
             Some(row) if row.len() != self.rows.columns.len() => {
                 let (given, wanted) = (row.len(), self.rows.columns.len());
-                let message = format!("a row of {given} values where {wanted} are needed");
-                Err(Error::new(ErrorKind::Mismatch, message))
+                Err(Error::wrong_number(ErrorKind::Mismatch, given, wanted, "column"))
             }
             _ => Ok(()),
         }

@@ -150,6 +150,7 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
     db.heed_interrupts();
     db.refuse_quoted_strings();
     db.register_collations().map_err(|failure| translate(failure, None))?;
+    db.register_sum().map_err(|failure| translate(failure, None))?;
     Ok(db)
 }
 

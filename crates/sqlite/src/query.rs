@@ -97,9 +97,8 @@ fn first_word(sql: &str) -> &str {
 
 #[cold]
 fn wrong_key(table: &TableSchema, given: usize) -> Error {
-    let wanted = table.key().len();
-    let message = format!("{given} values were given for a key of {wanted} columns");
-    Error::new(ErrorKind::Misuse, message).in_table(table.name().to_owned())
+    let error = Error::wrong_number(ErrorKind::Misuse, given, table.key().len(), "key column");
+    error.in_table(table.name().to_owned())
 }
 
 #[cfg(test)]

@@ -129,8 +129,8 @@ pub(crate) fn check_count<'v>(table: &TableSchema, values: impl Values<'v>) -> R
 
 #[cold]
 fn wrong_count(table: &TableSchema, wanted: usize, given: usize) -> Error {
-    let message = format!("{given} values were given where {wanted} are needed");
-    Error::new(ErrorKind::Misuse, message).in_table(table.name().to_owned())
+    Error::wrong_number(ErrorKind::Misuse, given, wanted, "column")
+        .in_table(table.name().to_owned())
 }
 
 fn insert<'v>(

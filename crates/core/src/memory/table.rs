@@ -189,8 +189,8 @@ impl TableState {
         let columns = self.schema.columns();
         let (found, wanted) = (crate::Row::len(&row), columns.len());
         if found != wanted {
-            let message = format!("the row has {found} columns where the table has {wanted}");
-            return Error::new(ErrorKind::Mismatch, message).in_table(self.schema.name());
+            let error = Error::wrong_number(ErrorKind::Mismatch, found, wanted, "column");
+            return error.in_table(self.schema.name());
         }
         let wrong = columns.iter().enumerate().find_map(|(place, column)| {
             let value = row.value(place);

@@ -228,8 +228,9 @@ impl TableSchema {
     pub fn check_stored(&self, key_only: bool, row: &EncodedRow<'_>) -> Result<()> {
         let wanted = if key_only { self.key.len() } else { self.columns.len() };
         if row.len() != wanted {
-            let message = format!("{} values where {wanted} are wanted", row.len());
-            return Err(Error::new(ErrorKind::Mismatch, message).in_table(self.name.clone()));
+            let noun = if key_only { "key column" } else { "column" };
+            let error = Error::wrong_number(ErrorKind::Mismatch, row.len(), wanted, noun);
+            return Err(error.in_table(self.name.clone()));
         }
         for (place, value) in row.raw_values().enumerate() {
             let column = match self.key.get(place) {

@@ -45,6 +45,7 @@ mod row;
 mod running;
 mod stand_in;
 mod statement;
+mod sum;
 mod values;
 #[cfg(feature = "faults")]
 mod vfs;

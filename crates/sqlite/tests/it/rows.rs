@@ -199,3 +199,34 @@ fn a_statement_that_writes_may_hand_out_rows() {
     assert!(error.is_err());
     assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(1));
 }
+
+/// As SQLite's own of everything else: of texts that are numbers, of floats, over windows, of nothing.
+#[test]
+fn sums_are_those_of_sqlite_but_that_they_fit() {
+    let engine = bobak_sqlite::Sqlite::open_memory().unwrap();
+    let session = engine.session().unwrap();
+    session.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, g, x)", &[]).unwrap();
+    let most = i64::MAX;
+    let rows = format!(
+        "INSERT INTO t (g, x) VALUES (1, {most}), (1, 5), (1, -6), (2, '12'), (2, 'x'), (2, x'31'), \
+         (3, 0.1), (3, 0.2), (3, {most}), (3, -{most}), (4, NULL), (5, 1e308), (5, 1e308), (5, -1e308), \
+         (6, {most}), (6, 1), (7, {most}), (7, 1), (7, 0.0)"
+    );
+    session.execute(&rows, &[]).unwrap();
+    let sum = |group: i64| {
+        let found = query(&*session, "SELECT sum(x) FROM t WHERE g = ?", &[Value::Int(group)]);
+        found.map(|mut rows| rows.remove(0).remove(0))
+    };
+    assert_eq!(sum(1).unwrap(), Value::Int(most - 1));
+    assert_eq!(sum(2).unwrap(), Value::Float(13.0));
+    assert_eq!(sum(3).unwrap(), Value::Float(0.1 + 0.2));
+    assert_eq!((sum(4).unwrap(), sum(5).unwrap()), (Value::Null, Value::Float(f64::INFINITY)));
+    assert_eq!(sum(6).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(sum(7).unwrap(), Value::Float(9.223_372_036_854_776e18));
+    let frames = "SELECT sum(x) OVER (ORDER BY id ROWS 1 PRECEDING) FROM t WHERE g IN (4, 1, 3) \
+                  AND id <> 2 ORDER BY id";
+    let found = query(&*session, frames, &[]).unwrap();
+    let found: Vec<_> = found.into_iter().map(|mut row| row.remove(0)).collect();
+    assert_eq!(found[..2], [Value::Int(most), Value::Int(most - 6)]);
+    assert_eq!(found.last(), Some(&Value::Float(-(most as f64))));
+}
