@@ -1,7 +1,6 @@
 package bobak
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -64,24 +63,6 @@ func (c *Currency) UnmarshalJSON(data []byte) error {
 		*c, err = ParseCurrency(text)
 	}
 	return err
-}
-
-// UUID is 16 bytes.
-type UUID [16]byte
-
-// ParseUUID reads 32 digits, with or without hyphens.
-func ParseUUID(text string) (UUID, error) {
-	var id UUID
-	digits := strings.ReplaceAll(text, "-", "")
-	if count, err := hex.Decode(id[:], []byte(digits)); len(digits) != 32 || err != nil || count != 16 {
-		return UUID{}, wire.Errorf(Mismatch, "'%s' is not a UUID", text)
-	}
-	return id, nil
-}
-
-func (id UUID) String() string {
-	text := hex.EncodeToString(id[:])
-	return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-")
 }
 
 const (
