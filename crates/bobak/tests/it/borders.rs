@@ -258,3 +258,20 @@ fn a_follower_shows_no_part_of_a_long_transaction() {
         assert_eq!(rows, place.db.changes().unwrap().last_id().unwrap());
     }
 }
+
+/// Beyond so many changes the target is committed where nothing ends, and that is said.
+#[test]
+fn a_long_backlog_is_followed_in_parts() {
+    let place = Place::new();
+    let target = Db::open("sqlite::memory:").unwrap();
+    let mut follower = Follower::new(&place.db, &target, &[]).unwrap();
+    follower.begin(|_| {}).unwrap();
+    let rows = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100500) \
+                INSERT INTO account (n) SELECT i FROM n";
+    place.db.execute(rows, ()).unwrap();
+    for expected in [(100_000, false), (500, true), (0, true)] {
+        let step = follower.step(Duration::ZERO).unwrap();
+        assert_eq!((step.changes, step.whole), expected);
+    }
+    assert_eq!(counts(&target), counts(&place.db));
+}

@@ -1,6 +1,7 @@
 //! Reading the feed, and waiting for more.
 
 use super::Change;
+use super::end::last_id;
 use super::read::{self, Log};
 use crate::{Engine, Error, ErrorKind, Record, Result, Timestamp};
 use std::collections::VecDeque;
@@ -108,7 +109,7 @@ impl Changes {
     pub fn last_id(&mut self) -> Result<u64> {
         let engine = Arc::clone(&self.engine);
         let (all, _) = self.logs()?;
-        read::last_id(&*engine.session()?, all)
+        last_id(&*engine.session()?, all)
     }
 
     /// The number of the last change that was taken out of the feed, of the tables that are wanted; 0

@@ -11,16 +11,18 @@
 
 mod change;
 mod changes;
+mod end;
 mod named;
 mod read;
 mod trigger;
 
 pub use change::{Change, ChangeKind};
 pub use changes::{Border, ChangePage, Changes, ChangesIter};
+pub use end::last_id;
 pub use named::Named;
 pub use read::{
-    Log, Tracked, compare_number, is_tracked, last_id, last_up_to, logs, logs_in, must_be_watched,
-    page, tracked,
+    Log, Tracked, compare_number, is_tracked, last_up_to, logs, logs_in, must_be_watched, page,
+    tracked,
 };
 pub use trigger::{Trigger, is_own_trigger, is_watched};
 

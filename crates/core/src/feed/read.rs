@@ -2,12 +2,12 @@
 //!
 //! Whoever sees a change sees all those with smaller numbers, since numbers are in the order of
 //! commits. So the largest number is looked for first, and only what is not above it is read:
-//! reads of different logs then fit together though they are not of the same moment. It is read in
-//! one statement, which sees transactions wholly or not at all: so one ends with it.
+//! reads of different logs then fit together though they are not of the same moment.
 
 use super::change::{Change, integer};
 use super::changes::{Border, ChangePage};
-use super::{AT, SEQ, feed_schema, is_watched, log_schema, new_place, old_place, tracked_schema};
+use super::end::last_border;
+use super::{AT, SEQ, is_watched, log_schema, new_place, old_place, tracked_schema};
 use crate::{
     Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, Row, Select, Session, Source,
     TableSchema, Timestamp, Value, ValueRef,
@@ -236,73 +236,6 @@ pub fn must_be_watched<'t>(
                    it anew: changes since then were not written down. Track it again, and begin \
                    followers and archives anew";
     Err(Error::new(ErrorKind::Schema, message).in_table(table.name()))
-}
-
-/// The largest number of all, those taken out included.
-///
-/// # Errors
-/// Those of the engine.
-pub fn last_id(session: &dyn Session, logs: &[Log]) -> Result<u64> {
-    last_border(session, logs).map(|(last, _)| last)
-}
-
-/// The largest number of all, and whether a transaction ends with it for sure.
-fn last_border(session: &dyn Session, logs: &[Log]) -> Result<(u64, bool)> {
-    use ErrorKind::{Denied, Syntax, Unsupported};
-    let counted = counted(session)?;
-    if counted > 0 {
-        return Ok((counted, true));
-    }
-    // Nothing was changed yet, or numbers come from elsewhere, and the row stands still.
-    let pruned = tracked(session)?.iter().map(|tracked| tracked.pruned).max().unwrap_or(0);
-    let one_by_one = || {
-        logs.iter().try_fold(0, |last: u64, log| Ok::<_, Error>(last.max(log.last(session, None)?)))
-    };
-    if logs.len() < 2 {
-        return Ok((one_by_one()?.max(pruned), true));
-    }
-    match last_of_all(session, logs) {
-        Ok(last) => Ok((last.max(pruned), true)),
-        // No SQL, or none for this caller; or another one, whose counter does not stand still.
-        Err(error) if matches!(error.kind(), Unsupported | Denied | Syntax) => {
-            let last = one_by_one()?;
-            Ok((last.max(pruned), last == 0))
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// What the row says that counts changes; 0 where there is none.
-fn counted(session: &dyn Session) -> Result<u64> {
-    let mut counted = 0;
-    let select = Select { limit: Some(1), ..Select::all(feed_schema()) };
-    let read = session.query(&Source::Select(&select), &mut |row| {
-        counted = integer(row, 1)?.unsigned_abs();
-        Ok(true)
-    });
-    match read {
-        Err(error) if error.kind() == ErrorKind::Schema => Ok(0),
-        read => read.map(|()| counted),
-    }
-}
-
-/// The largest number of all logs, read in one statement of standard SQL.
-fn last_of_all(session: &dyn Session, logs: &[Log]) -> Result<u64> {
-    let of_log = |log: &Log| {
-        let (name, seq) = (log.schema.name(), log.schema.columns().first());
-        let seq = seq.map_or("", |column| column.name.as_ref());
-        format!("SELECT max({seq}) AS top FROM \"{}\"", name.replace('"', "\"\""))
-    };
-    let all: Vec<String> = logs.iter().map(of_log).collect();
-    let text = format!("SELECT max(top) FROM ({}) AS logs", all.join(" UNION ALL "));
-    let mut last = 0;
-    session.query(&Source::Sql { text: &text, parameters: &[] }, &mut |row| {
-        if let ValueRef::Int(number) = row.get(0) {
-            last = number.unsigned_abs();
-        }
-        Ok(true)
-    })?;
-    Ok(last)
 }
 
 /// The number and the time, in microseconds since 1970, of the last change up to a number; `None` where

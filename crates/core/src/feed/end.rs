@@ -1,0 +1,74 @@
+//! Where the feed ends: the largest number, read in one statement, which sees transactions wholly or not
+//! at all. So one ends with it.
+
+use super::change::integer;
+use super::feed_schema;
+use super::read::{Log, tracked};
+use crate::{Error, ErrorKind, Result, Select, Session, Source, ValueRef};
+
+/// The largest number of all, those taken out included.
+///
+/// # Errors
+/// Those of the engine.
+pub fn last_id(session: &dyn Session, logs: &[Log]) -> Result<u64> {
+    last_border(session, logs).map(|(last, _)| last)
+}
+
+/// The largest number of all, and whether a transaction ends with it for sure.
+pub(super) fn last_border(session: &dyn Session, logs: &[Log]) -> Result<(u64, bool)> {
+    use ErrorKind::{Denied, Syntax, Unsupported};
+    let counted = counted(session)?;
+    if counted > 0 {
+        return Ok((counted, true));
+    }
+    // Nothing was changed yet, or numbers come from elsewhere, and the row stands still.
+    let pruned = tracked(session)?.iter().map(|tracked| tracked.pruned).max().unwrap_or(0);
+    let one_by_one = || {
+        logs.iter().try_fold(0, |last: u64, log| Ok::<_, Error>(last.max(log.last(session, None)?)))
+    };
+    if logs.len() < 2 {
+        return Ok((one_by_one()?.max(pruned), true));
+    }
+    match last_of_all(session, logs) {
+        Ok(last) => Ok((last.max(pruned), true)),
+        // No SQL, or none for this caller; or another one, whose counter does not stand still.
+        Err(error) if matches!(error.kind(), Unsupported | Denied | Syntax) => {
+            let last = one_by_one()?;
+            Ok((last.max(pruned), last == 0))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What the row says that counts changes; 0 where there is none.
+fn counted(session: &dyn Session) -> Result<u64> {
+    let mut counted = 0;
+    let select = Select { limit: Some(1), ..Select::all(feed_schema()) };
+    let read = session.query(&Source::Select(&select), &mut |row| {
+        counted = integer(row, 1)?.unsigned_abs();
+        Ok(true)
+    });
+    match read {
+        Err(error) if error.kind() == ErrorKind::Schema => Ok(0),
+        read => read.map(|()| counted),
+    }
+}
+
+/// The largest number of all logs, read in one statement of standard SQL.
+fn last_of_all(session: &dyn Session, logs: &[Log]) -> Result<u64> {
+    let of_log = |log: &Log| {
+        let (name, seq) = (log.schema.name(), log.schema.columns().first());
+        let seq = seq.map_or("", |column| column.name.as_ref());
+        format!("SELECT max({seq}) AS top FROM \"{}\"", name.replace('"', "\"\""))
+    };
+    let all: Vec<String> = logs.iter().map(of_log).collect();
+    let text = format!("SELECT max(top) FROM ({}) AS logs", all.join(" UNION ALL "));
+    let mut last = 0;
+    session.query(&Source::Sql { text: &text, parameters: &[] }, &mut |row| {
+        if let ValueRef::Int(number) = row.get(0) {
+            last = number.unsigned_abs();
+        }
+        Ok(true)
+    })?;
+    Ok(last)
+}
