@@ -226,7 +226,18 @@ struct Counter {
     value: i64,
 }
 
-/// Writers on several threads, and a reader who must miss none: numbers are in the order of commits.
+#[derive(Record, Debug)]
+struct Mark {
+    id: i64,
+    writer: i64,
+}
+
+fn counted() -> bobak::DbBuilder {
+    Db::builder().track::<Counter>(TrackOptions::new()).track::<Mark>(TrackOptions::new())
+}
+
+/// Writers on several threads, and a reader who must miss none: numbers are in the order of commits, and
+/// each page ends with a transaction.
 #[test]
 fn a_reader_beside_writers_misses_nothing() {
     let servers = ["BOBAK_TEST_POSTGRES", "BOBAK_TEST_MARIADB"];
@@ -234,16 +245,13 @@ fn a_reader_beside_writers_misses_nothing() {
     if set.is_empty() {
         println!("without servers: BOBAK_TEST_POSTGRES and BOBAK_TEST_MARIADB are not set");
     }
-    on_each(|place| {
-        misses_nothing(&place.open(Db::builder().track::<Counter>(TrackOptions::new())))
-    });
+    on_each(|place| misses_nothing(&place.open(counted())));
     #[cfg(all(feature = "mysql", feature = "postgres"))]
     if set.len() == servers.len() {
         let postgres = bobak_servers::Postgres::start().unwrap();
         let mariadb = bobak_servers::MariaDb::start().unwrap();
         for url in [postgres.url(), mariadb.url()] {
-            let db = Db::builder().track::<Counter>(TrackOptions::new()).retries(1_000).open(&url);
-            let db = db.unwrap();
+            let db = counted().retries(1_000).open(&url).unwrap();
             db.create_missing_tables().unwrap();
             misses_nothing(&db);
         }
@@ -261,7 +269,8 @@ fn misses_nothing(db: &Db) {
                     let done = db.transaction(|transaction| {
                         let counters = transaction.table::<Counter>()?;
                         counters.set(shared, [Counter::VALUE.add(1)])?;
-                        counters.insert(&Counter { id: 0, value: writer * EACH + n })
+                        let id = writer * EACH + n + 1;
+                        transaction.table::<Mark>()?.insert(&Mark { id, writer })
                     });
                     done.unwrap();
                 }
@@ -282,6 +291,7 @@ fn misses_nothing(db: &Db) {
                 }
             }
             seen += page.changes.len() as i64;
+            assert!(page.is_whole() && seen % 2 == 1, "{seen} changes, of two each and a first");
             changes = changes.since(page.next);
         }
         assert_eq!(value, WRITERS * EACH);
