@@ -40,7 +40,12 @@ if (process.argv[1]?.match(/bobak-types(\.js)?$/)) {
     console.error("usage: bobak-types URL > tables.ts");
     process.exit(2);
   }
-  const db = await connect(url);
-  process.stdout.write(interfaces(await db.tables()));
-  await db.close();
+  try {
+    const db = await connect(url);
+    process.stdout.write(interfaces(await db.tables()));
+    await db.close();
+  } catch (error) {
+    console.error(`bobak-types: ${error instanceof Error ? error.message : error}`);
+    process.exitCode = 1;
+  }
 }

@@ -261,7 +261,10 @@ export class Table<T> {
   count(): Promise<number> {
     return this.where().count();
   }
-  /** Inserts all records, or none; they are sent in parts as they come. With `skipErrors` wrong rows are reported. */
+  /**
+   * Inserts all records, or none; they are sent in parts as they come. With `skipErrors` rows that the
+   * server refuses are left out and reported; a value that can't be sent throws all the same.
+   */
   insertMany(records: Iterable<Partial<T>> | AsyncIterable<Partial<T>>, options: { skipErrors?: boolean; upsert?: boolean } = {}): Promise<Report> {
     const verb = options.upsert ? "upsert" : "insert";
     const sets = options.upsert ? this.#rows.updated : [];

@@ -201,7 +201,8 @@ class Table(Generic[T]):
         """Inserts all records, or none; they are sent in parts as they come.
 
         ``on_conflict`` is ``fail``, ``ignore``, ``replace`` or ``update``; with
-        ``on_error="continue"`` wrong rows are left out, and reported.
+        ``on_error="continue"`` rows that the server refuses are left out, and reported; a value
+        that can't be sent, of another type than its column, raises all the same.
         """
         verb = ops.verb_of(on_conflict)
         with self._session.batch(on_error=on_error) as batch:
