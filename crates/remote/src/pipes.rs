@@ -1,19 +1,30 @@
 //! The pipes of a program that was started, or any other two streams.
 
 use crate::stream::{Second, Stream};
+use bobak_core::{Error, ErrorKind};
 use std::io::{self, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a program may take to end after its input has ended, before it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long one that has closed its output may take to end.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// How often it is looked whether it has.
+const GLANCE: Duration = Duration::from_millis(2);
 
 /// Two streams, and the program behind them where there is one.
 pub(crate) struct Pipes {
     reader: Box<dyn Read + Send>,
     writer: Arc<Mutex<Writer>>,
-    child: Option<Child>,
+    child: Option<Program>,
+}
+
+/// A program that was started.
+struct Program {
+    name: String,
+    child: Child,
 }
 
 /// The end that is written to, until it is closed.
@@ -38,7 +49,7 @@ impl Pipes {
         let pipes = input.zip(output).ok_or_else(|| io::Error::other("the program has no pipes"));
         let (writer, reader) = pipes?;
         let mut pipes = Self::new(Box::new(reader), Box::new(writer));
-        pipes.child = Some(child);
+        pipes.child = Some(Program { name: name.clone(), child });
         Ok(pipes)
     }
 
@@ -49,13 +60,47 @@ impl Pipes {
 
 impl Read for Pipes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reader.read(buffer)
+        match (self.reader.read(buffer), &mut self.child) {
+            (Ok(0), Some(program)) if !buffer.is_empty() => {
+                Err(io::Error::other(program.farewell()))
+            }
+            (read, _) => read,
+        }
+    }
+}
+
+impl Program {
+    /// How it ended, after `patience` at most; `None` where it has not.
+    fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let begun = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if begun.elapsed() < patience => std::thread::sleep(GLANCE),
+                ended => return ended.ok().flatten(),
+            }
+        }
+    }
+
+    /// Why no more comes. What it said on standard error, everybody could read.
+    fn farewell(&mut self) -> Error {
+        let end = match self.wait(FAREWELL) {
+            Some(status) => format!("ended ({status}); its standard error may say why"),
+            None => "closed its output".to_owned(),
+        };
+        let message = format!("the program {} {end}", self.name);
+        Error::new(ErrorKind::Unreachable, message)
     }
 }
 
 impl Write for Pipes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer().write(bytes)
+        let written = self.writer().write(bytes);
+        match (written, &mut self.child) {
+            (Err(error), Some(program)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                Err(io::Error::other(program.farewell()))
+            }
+            (written, _) => written,
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -78,7 +123,7 @@ impl Write for Writer {
 
 impl Stream for Pipes {
     fn is_alive(&mut self) -> bool {
-        self.child.as_mut().is_none_or(|child| matches!(child.try_wait(), Ok(None)))
+        self.child.as_mut().is_none_or(|child| matches!(child.child.try_wait(), Ok(None)))
     }
 
     fn second(&self) -> Option<Second> {
@@ -90,16 +135,11 @@ impl Drop for Pipes {
     fn drop(&mut self) {
         // The end of its input tells the program to end.
         self.writer().0 = None;
-        let Some(child) = &mut self.child else { return };
-        let begun = Instant::now();
-        while matches!(child.try_wait(), Ok(None)) {
-            if begun.elapsed() > PATIENCE {
-                // It may have ended this moment: either way it is gone.
-                let _ = child.kill();
-                let _ = child.wait();
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        let Some(program) = &mut self.child else { return };
+        if program.wait(PATIENCE).is_none() {
+            // It may have ended this moment: either way it is gone.
+            let _ = program.child.kill();
+            let _ = program.child.wait();
         }
     }
 }

@@ -36,6 +36,22 @@ fn a_server_that_can_not_be_reached_is_not_waited_for() {
     assert_eq!(open.err().map(|error| error.kind()), Some(ErrorKind::Unreachable));
 }
 
+#[test]
+fn a_program_that_ends_says_how() {
+    let told = |script: &str| {
+        let opened = Remote::builder().open_program("sh", ["-c", script]);
+        let error = opened.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Unreachable);
+        error.to_string()
+    };
+    let end = told("exit 3");
+    assert!(end.starts_with("the program sh ended (exit status: 3)"), "{end}");
+    let end = told("kill -9 $$");
+    assert!(end.starts_with("the program sh ended (signal: 9"), "{end}");
+    // It lives on, until its input ends.
+    assert_eq!(told("exec >&-; read x; read y"), "the program sh closed its output");
+}
+
 /// A listener whose queue is full, and what fills it.
 fn full() -> ((OwnedFd, Vec<TcpStream>), String) {
     use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
