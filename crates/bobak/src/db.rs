@@ -75,7 +75,7 @@ impl Db {
     /// Settings follow as `?name=value&…`; a `%` or `?` in a path is written `%25`, `%3F`, a space in a
     /// program's word `%20`: no shell reads it, and a word that begins with a quote is refused. For
     /// SQLite: `synchronous=full|normal|off`, `journal=wal|delete|truncate|persist|memory|off`,
-    /// `locking=normal|exclusive`, `page_size`, `cache_size`, `mmap_size` and `max_value` in bytes,
+    /// `locking=normal|exclusive`, `page_size`, `cache_size`, `mmap_size`, `max_value` and `max_ahead` in bytes,
     /// `busy_timeout` in milliseconds, `readers`, `mode=rwc|rw|ro`, `recover=on|off` (with
     /// `mode=ro`: what a killed program left is undone first); with the feature `encryption` one of
     /// `key_file`, `password_file` and `password_env`, which say where the key is. For servers: `token`, or `user`

@@ -239,6 +239,7 @@ fn sqlite_builder(settings: &[(String, String)]) -> Result<bobak_sqlite::SqliteB
             "cache_size" => builder.cache_bytes(number(name, value)?),
             "mmap_size" => builder.mmap_bytes(number(name, value)?),
             "max_value" => builder.max_value_bytes(number(name, value)?),
+            "max_ahead" => builder.max_ahead_bytes(number(name, value)?),
             "busy_timeout" => builder.busy_timeout(Duration::from_millis(number(name, value)?)),
             "readers" => builder.readers(number(name, value)?),
             "vfs" => builder.vfs(value),
@@ -260,7 +261,7 @@ fn sqlite_builder(settings: &[(String, String)]) -> Result<bobak_sqlite::SqliteB
                 return Err(unknown(
                     name,
                     "synchronous, journal, locking, page_size, cache_size, mmap_size, \
-                     max_value, busy_timeout, readers, vfs, mode, recover, key_file, password_file, password_env",
+                     max_value, max_ahead, busy_timeout, readers, vfs, mode, recover, key_file, password_file, password_env",
                 ));
             }
         };

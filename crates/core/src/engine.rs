@@ -144,6 +144,9 @@ pub struct Capabilities {
     pub persistent: bool,
     /// Several sessions read at the same time.
     pub concurrent_readers: bool,
+    /// A row is read by its key in this process, and without waiting for a writer: a thread that
+    /// must not block may do it, unless the row is long.
+    pub instant_reads: bool,
     /// Several sessions write at the same time: [`Control::Begin`] waits for nobody, and a clash
     /// shows at a write or at the commit, as `Serialization` or `Busy`. A row that was read in a
     /// transaction, and that another changed before it was written, is such a clash.
@@ -180,6 +183,7 @@ impl Capabilities {
         sql: false,
         persistent: false,
         concurrent_readers: false,
+        instant_reads: false,
         concurrent_writers: false,
         dense_keys: false,
         nul_in_texts: false,

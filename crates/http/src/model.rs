@@ -1,6 +1,7 @@
 //! The tables that are there, as somebody may see them.
 
 use crate::feed::Feed;
+use crate::memory::Memory;
 use crate::names;
 use crate::problem::Problem;
 use crate::work;
@@ -23,8 +24,8 @@ const RIPE: Duration = Duration::from_millis(500);
 pub(crate) struct Base {
     pub name: String,
     pub engine: Arc<dyn Engine>,
-    /// Whether a row of it is read quicker than another thread is woken.
-    is_near: bool,
+    /// Whether a short row is read quicker than another thread is woken.
+    reads_at_once: bool,
     /// The line of single writes, where the engine takes one writer at a time anyhow.
     pub writer: Option<RowWriter>,
     pub feed: Feed,
@@ -61,6 +62,8 @@ pub(crate) struct Table {
     pub absent: Vec<Absent>,
     /// The columns that a whole row replaces.
     pub updated: FieldSet,
+    /// Whether a row was seen that takes long to read and write.
+    has_long_rows: AtomicBool,
 }
 
 /// What a column holds where a new row does not name it.
@@ -74,13 +77,13 @@ pub(crate) enum Absent {
 impl Base {
     pub fn new(name: &str, engine: Arc<dyn Engine>, feed: Feed, writers: &Workers) -> Self {
         let known = Known { model: Arc::default(), looked: None, turn: 0 };
-        let is_near = matches!(engine.name(), "memory" | "sqlite");
-        let alone = !engine.capabilities().concurrent_writers;
-        let writer = alone.then(|| RowWriter::new(Arc::clone(&engine), writers));
+        let capabilities = engine.capabilities();
+        let writer = (!capabilities.concurrent_writers)
+            .then(|| RowWriter::new(Arc::clone(&engine), writers));
         Self {
             name: name.to_owned(),
             engine,
-            is_near,
+            reads_at_once: capabilities.instant_reads,
             writer,
             feed,
             known: RwLock::new(known),
@@ -95,15 +98,17 @@ impl Base {
         Self { turns: Arc::clone(&self.turns), ..Self::new(&self.name, engine, feed, writers) }
     }
 
-    /// Reads a row or two: here where they are near, else on a worker.
+    /// Reads a row of a table: here where that takes less than to wake another thread, else on a
+    /// worker.
     ///
     /// # Errors
     /// Those of `read`.
     pub async fn read<R: Send + 'static>(
         self: &Arc<Self>,
+        table: &Table,
         read: impl FnOnce(&dyn Engine) -> Result<R, Problem> + Send + 'static,
     ) -> Result<R, Problem> {
-        if self.is_near {
+        if self.reads_at_once && !table.has_long_rows() {
             return read(&*self.engine);
         }
         let base = Arc::clone(self);
@@ -231,7 +236,19 @@ impl Table {
         let labels = schema.columns().iter().map(|column| label(&column.name)).collect();
         let absent = (0..schema.columns().len()).map(|place| absent(&schema, place)).collect();
         let updated = schema.updated_fields();
-        Self { schema, labels, absent, updated }
+        let has_long_rows = AtomicBool::new(false);
+        Self { schema, labels, absent, updated, has_long_rows }
+    }
+
+    fn has_long_rows(&self) -> bool {
+        self.has_long_rows.load(Ordering::Relaxed)
+    }
+
+    /// Notes how long a row is as text: from the first long one on others are read by workers.
+    pub fn note_length(&self, bytes: usize) {
+        if !Memory::is_little(bytes) {
+            self.has_long_rows.store(true, Ordering::Relaxed);
+        }
     }
 
     /// The table as it was found when a change of it was read.

@@ -44,10 +44,11 @@ pub(crate) async fn get(call: &mut Call, name: &str, key: &str) -> Result<Answer
     let numbers = call.numbers()?;
     call.parameters.finish()?;
     let places = columns.map(|names| table.places(&names)).transpose()?;
+    let theirs = Arc::clone(&table);
     let search = move |engine: &dyn Engine| {
-        find_columns(engine, &table, &key, places.as_deref(), numbers).map_err(Problem::from)
+        find_columns(engine, &theirs, &key, places.as_deref(), numbers).map_err(Problem::from)
     };
-    let found = call.base.read(search).await?.ok_or_else(Problem::not_found)?;
+    let found = call.base.read(&table, search).await?.ok_or_else(Problem::not_found)?;
     if found.tag.is_in(call.headers(), &IF_NONE_MATCH) == Some(true) {
         return Ok(Answer::empty(StatusCode::NOT_MODIFIED).with(ETAG, found.tag.as_str()));
     }
@@ -140,6 +141,7 @@ fn written(table: &Table, row: &dyn Row, places: Option<&[usize]>, numbers: Numb
     let mut body = String::with_capacity(256);
     write_row(&mut body, table, 0..table.schema.columns().len(), Numbers::Exact, row);
     let tag = Etag::of(body.as_bytes());
+    table.note_length(body.len());
     if places.is_some() || numbers != Numbers::Exact {
         body.clear();
         let all: Vec<usize> = (0..table.schema.columns().len()).collect();

@@ -48,5 +48,5 @@ pub(crate) async fn write<R: Send + 'static>(
     };
     let written = writer.write(&table.schema, verb, fields, values).await;
     let outcome = written.map_err(|error| table.name_error(error))?;
-    base.read(move |engine| then(engine, outcome)).await
+    base.read(&table, move |engine| then(engine, outcome)).await
 }

@@ -2,7 +2,7 @@
 
 use crate::database::Database;
 use crate::greet::Claim;
-use crate::input::Input;
+use crate::input::{Input, Said};
 use crate::settings::Settings;
 use crate::shares::{Holder, Permit};
 use crate::transport::{Ready, Transport};
@@ -139,6 +139,13 @@ impl Connection {
                 _ => Err(error.into()),
             },
         }
+    }
+
+    /// Reads what has come, as far as the window goes, and takes out what it says about this request
+    /// and about those that wait.
+    pub fn look_ahead(&mut self, id: u32, limits: &Limits) -> Result<Said, Gone> {
+        while self.input.len() <= limits.window as usize && self.fill()? {}
+        Ok(self.input.look_ahead(id, limits)?)
     }
 
     /// Whether something is there that was not answered yet.

@@ -40,6 +40,8 @@ pub(crate) struct Serving<'s> {
     pub batch: Batch,
     pub outcomes: OutcomeWriter,
     pub rows: RowBuffer,
+    /// Whether a request was ended since this was looked at.
+    pub was_ended: bool,
 }
 
 /// What is left to do of a request when its bytes are read.
@@ -85,6 +87,7 @@ fn serve_guest(connection: &mut Connection, shared: &Shared) -> Result<(), Gone>
         batch: Batch::new(),
         outcomes: OutcomeWriter::default(),
         rows: RowBuffer::default(),
+        was_ended: false,
     };
     loop {
         while let Some(turn) = connection.input.next_frame()? {
@@ -92,6 +95,10 @@ fn serve_guest(connection: &mut Connection, shared: &Shared) -> Result<(), Gone>
                 put_answer::error(&mut connection.output, turn.head.id, &cancelled());
             } else {
                 serving.run(connection, turn.head)?;
+            }
+            if std::mem::take(&mut serving.was_ended) {
+                // What waits behind what the client took back may be taken back too.
+                connection.look_ahead(turn.head.id, &shared.settings.limits)?;
             }
             if connection.output.len() >= FULL {
                 connection.flush(&shared.settings)?;
@@ -137,7 +144,8 @@ impl Serving<'_> {
     /// comes back.
     fn run(&mut self, connection: &mut Connection, head: Head) -> Result<(), Gone> {
         let start = connection.output.len();
-        let started = if may_last(head.kind) {
+        // Before a write, and before a transaction's end, open cursors are read to theirs.
+        let started = if may_last(head.kind) || !self.cursors.is_empty() {
             let line = connection.line(head.id, self.shared.settings.request_timeout);
             let shared = self.shared;
             shared.watch.over(line, || self.start(connection, head))
@@ -168,7 +176,8 @@ impl Serving<'_> {
     }
 
     /// Tells the client what went wrong; the log hears of what it was not allowed to do.
-    pub fn refuse(&self, connection: &mut Connection, id: u32, error: &Error) {
+    pub fn refuse(&mut self, connection: &mut Connection, id: u32, error: &Error) {
+        self.was_ended |= error.kind() == ErrorKind::Interrupted;
         if error.kind() == ErrorKind::Denied {
             let line = format_args!("{connection} was refused: {error}");
             self.shared.journal.tell_of(connection.peer, line);

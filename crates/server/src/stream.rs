@@ -133,9 +133,7 @@ impl Serving<'_> {
         id: u32,
         allowance: &mut Allowance,
     ) -> Result<(), Gone> {
-        let limits = &self.shared.settings.limits;
-        while connection.input.len() <= limits.window as usize && connection.fill()? {}
-        let said = connection.input.look_ahead(id, limits)?;
+        let said = connection.look_ahead(id, &self.shared.settings.limits)?;
         if let Some(bytes) = &mut allowance.bytes {
             *bytes = bytes.saturating_add(said.credit);
         }

@@ -32,6 +32,9 @@ impl Database {
             .map_err(|error| format!("{}: {}", name.to_string_lossy(), error.message()))?;
         // As in SQLite's own builds, Sqinn's among them: a client asks for them if it wants them.
         connection.set_foreign_keys(false);
+        // Nobody would ever end it.
+        #[cfg(unix)]
+        connection.end_where(crate::eager::is_unread);
         Ok(Self { connection })
     }
 

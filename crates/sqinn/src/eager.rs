@@ -1,4 +1,5 @@
-//! Waiting for the next request without falling asleep at once.
+//! The client's ends of the pipes: waiting for the next request without falling asleep at once, and
+//! whether anybody is there still.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
@@ -54,6 +55,14 @@ impl Read for Eager {
         }
         Ok(count)
     }
+}
+
+/// Whether standard output is a pipe, or a socket, that nobody reads any more.
+pub(crate) fn is_unread() -> bool {
+    let output = rustix::stdio::stdout();
+    let mut ends = [PollFd::from_borrowed_fd(output, PollFlags::empty())];
+    let found = poll(&mut ends, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    found.is_ok() && ends.iter().any(|end| end.revents().contains(PollFlags::ERR))
 }
 
 #[cfg(test)]

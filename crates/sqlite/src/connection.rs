@@ -27,6 +27,8 @@ pub(crate) struct Connection {
     pub(crate) query_only: bool,
     /// How many parameters a statement may have.
     pub(crate) max_parameters: usize,
+    /// The most bytes of rows that are kept for one who does not fetch them.
+    pub(crate) max_ahead: usize,
     tables: Cache<TableKey>,
     /// The table statement used last: in a loop the next is the same.
     last: Option<(TableKey, StatementId)>,
@@ -46,6 +48,7 @@ impl Connection {
             atomic,
             query_only: false,
             max_parameters,
+            max_ahead: usize::MAX,
             tables: Cache::new(TABLE_STATEMENTS),
             last: None,
             texts: Cache::new(TEXT_STATEMENTS),

@@ -12,7 +12,7 @@ use crate::error::{misuse, translate};
 use crate::ffi::StatementId;
 use crate::gate::{Lease, Pool};
 use crate::standing::Standing;
-use bobak_core::{Result, RowBuffer, Value};
+use bobak_core::{Error, ErrorKind, Result, RowBuffer, Value};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -60,7 +60,7 @@ pub(crate) struct Shared {
 enum State {
     Running(StatementId),
     /// Read to its end, or to an error, which the last fetch gives.
-    Spilled(VecDeque<RowBuffer>, Option<bobak_core::Error>),
+    Spilled(VecDeque<RowBuffer>, Option<Error>),
     Closed,
 }
 
@@ -302,9 +302,21 @@ fn fill_all(
     statement: StatementId,
     parts: &mut VecDeque<RowBuffer>,
 ) -> Result<()> {
+    let mut bytes = 0;
     loop {
         let mut part = RowBuffer::default();
         let more = fill(connection, statement, &mut part)?;
+        bytes += part.bytes();
+        if bytes > connection.max_ahead {
+            let message = format!(
+                "over {} bytes of its rows were not fetched yet when they had to be kept in memory, \
+                 since the session wrote or its transaction ended: fetch them before, read in a \
+                 session of their own, or raise `max_ahead`",
+                connection.max_ahead
+            );
+            parts.clear();
+            return Err(Error::new(ErrorKind::OutOfRange, message));
+        }
         if part.rows() > 0 {
             parts.push_back(part);
         }
@@ -315,6 +327,6 @@ fn fill_all(
 }
 
 /// The error of a cursor that is not open.
-pub(crate) fn not_open() -> bobak_core::Error {
+pub(crate) fn not_open() -> Error {
     misuse("the cursor is not open")
 }

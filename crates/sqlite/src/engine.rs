@@ -285,6 +285,8 @@ impl Engine for Sqlite {
         capabilities.sql = true;
         capabilities.persistent = self.inner.settings.path.is_some();
         capabilities.concurrent_readers = !self.inner.is_single();
+        capabilities.instant_reads =
+            !self.inner.is_single() && self.inner.settings.journal == JournalMode::Wal;
         capabilities.encrypted = self.inner.settings.has_key();
         capabilities
     }

@@ -103,6 +103,7 @@ pub(crate) fn finish(
     settings: &Settings,
 ) -> Result<Box<Connection>> {
     let mut connection = Connection::boxed(db, atomic);
+    connection.max_ahead = settings.max_ahead;
     settings.functions.iter().try_for_each(|function| function.register(&mut connection))?;
     Ok(connection)
 }

@@ -78,6 +78,11 @@ impl Connection {
         self.db.set_foreign_keys(on);
     }
 
+    /// Ends statements that run where `is_over` says so: it is asked every some milliseconds.
+    pub fn end_where(&mut self, is_over: fn() -> bool) {
+        self.db.end_where(is_over);
+    }
+
     /// The largest number of parameters that a statement may have.
     #[must_use]
     pub fn max_parameters(&self) -> usize {

@@ -20,9 +20,10 @@ use std::sync::Arc;
 /// A session. It has no connection but in a transaction: each operation borrows one.
 pub(crate) struct SqliteSession<'e> {
     engine: &'e Inner,
-    state: Cell<State<'e>>,
-    /// A few at a time: found by looking through them.
+    /// A few at a time: found by looking through them. Before the transaction, so that they are
+    /// dropped first: its rollback would read to its end what somebody may fetch still.
     cursors: RefCell<Vec<(u64, OpenCursor<'e>)>>,
+    state: Cell<State<'e>>,
     next_cursor: Cell<u64>,
     /// Whom to ask about SQL text.
     guard: RefCell<Option<Arc<dyn SqlGuard>>>,

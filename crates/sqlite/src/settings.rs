@@ -90,6 +90,7 @@ pub(crate) struct Settings {
     pub cache: Option<i64>,
     pub mmap: Option<u64>,
     pub max_value: Option<u32>,
+    pub max_ahead: usize,
     pub busy_timeout: Duration,
     pub readers: usize,
     pub read_only: bool,
@@ -119,6 +120,7 @@ impl Default for SqliteBuilder {
                 cache: None,
                 mmap: None,
                 max_value: None,
+                max_ahead: 1 << 30,
                 busy_timeout: Duration::from_secs(5),
                 readers: cores.clamp(2, 8),
                 read_only: false,
@@ -186,6 +188,14 @@ impl SqliteBuilder {
     /// likes. Default: SQLite's own limit, a billion.
     pub const fn max_value_bytes(mut self, bytes: u32) -> Self {
         self.settings.max_value = Some(bytes);
+        self
+    }
+
+    /// The most bytes of rows that are kept in memory for one who has asked for them and not fetched
+    /// them yet: of an open cursor when its session writes, or ends its transaction; and of a statement
+    /// that writes and gives rows back. Beyond it the cursor ends with `OutOfRange`, and the statement fails. Default: 1 GiB.
+    pub const fn max_ahead_bytes(mut self, bytes: usize) -> Self {
+        self.settings.max_ahead = bytes;
         self
     }
 

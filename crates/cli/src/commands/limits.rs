@@ -55,8 +55,9 @@ struct WireLimits {
     #[arg(long, value_name = "BYTES")]
     max_frame: Option<u32>,
 
-    /// The most bytes of a row, and of a value that SQL makes or reads in an SQLite database, whose URL may say
-    /// another number as max_value [default: 67108864]
+    /// The most bytes of a row, of a value that SQL makes or reads in an SQLite database, and of what is left of an
+    /// open query there when its client writes or commits; its URL may say other numbers as max_value and max_ahead
+    /// [default: 67108864]
     #[arg(long, value_name = "BYTES")]
     max_row: Option<u32>,
 

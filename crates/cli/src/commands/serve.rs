@@ -250,6 +250,8 @@ fn open(url: &str, readers: usize, longest: u32) -> Result<Arc<dyn Engine>> {
     if is_sqlite {
         // What a row may have on the way: SQL of others makes larger ones out of nothing.
         set("max_value", &longest);
+        // So much may be left of a query whose client writes before it has fetched the rest.
+        set("max_ahead", &longest);
         // So many as there may be workers: a client that reads slowly keeps its own from nobody.
         if in_file {
             set("readers", &readers);

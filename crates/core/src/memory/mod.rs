@@ -194,6 +194,7 @@ impl Engine for Memory {
         Capabilities {
             persistent,
             concurrent_readers: true,
+            instant_reads: true,
             dense_keys: true,
             nul_in_texts: true,
             any_columns: true,

@@ -210,7 +210,13 @@ impl Engine for Guarded {
         let is_free = self.table(write.table, || engine.tables())?.writes_freely(write);
         // Beside others' if nobody wants to know whose it is.
         if is_free && self.database.tracks().known() == Some(false) {
-            return engine.write(write);
+            return engine.write(write).map_err(|error| match self.named.session() {
+                Ok(session) => {
+                    let session = GuardedSession::new(self, session);
+                    session.conceal(Some(write.table.name()), error)
+                }
+                Err(unable) => unable,
+            });
         }
         self.session()?.write(write)
     }

@@ -95,6 +95,17 @@ pub(super) fn first_words(sql: &str) -> impl Iterator<Item = String> {
     })
 }
 
+/// Whether rows may go because new ones clash with them: `REPLACE INTO`, `OR REPLACE`. A column of
+/// that name looks the same; not so the function, behind which a bracket opens.
+pub(super) fn replaces(sql: &str) -> bool {
+    let pieces = pieces(sql);
+    let mut pairs = pieces.iter().zip(pieces.iter().skip(1));
+    pairs.any(|(word, next)| {
+        matches!(word, Piece::Name(word, false) if word.eq_ignore_ascii_case("replace"))
+            && !matches!(next, Piece::Sign('('))
+    })
+}
+
 /// Whether the word can be a name in quotes only.
 fn is_reserved(word: &str) -> bool {
     const WORDS: [&str; 7] = ["or", "not", "case", "distinct", "exists", "null", "default"];

@@ -6,6 +6,7 @@
 
 mod batch;
 mod change;
+mod conceal;
 mod engine;
 mod lead;
 mod mention;

@@ -11,6 +11,7 @@ use bobak_core::{
 };
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A session that does what its caller may do.
 pub(super) struct GuardedSession<'e> {
@@ -21,6 +22,8 @@ pub(super) struct GuardedSession<'e> {
     pub(super) asked: RefCell<Option<Arc<View>>>,
     /// Who is asked about SQL besides.
     pub(super) besides: RefCell<Option<Arc<dyn SqlGuard>>>,
+    /// Whether the SQL under way may put rows in the place of others.
+    pub(super) replaces: Arc<AtomicBool>,
 }
 
 impl<'e> GuardedSession<'e> {
@@ -31,6 +34,7 @@ impl<'e> GuardedSession<'e> {
             inside: Cell::new(false),
             asked: RefCell::default(),
             besides: RefCell::default(),
+            replaces: Arc::default(),
         }
     }
 
@@ -83,6 +87,14 @@ impl Session for GuardedSession<'_> {
         if step == Control::Begin && !self.guard.view()?.writes(self.guard.database()) {
             return self.begin_reading();
         }
+        if step == Control::Commit
+            && let Err(error) = self.guard.view()
+        {
+            // Who is not let in any more makes nothing last.
+            let _ = self.inner.control(Control::Rollback);
+            self.inside.set(false);
+            return Err(error);
+        }
         let done = self.inner.control(step);
         match step {
             Control::Begin => self.inside.set(self.inside.get() || done.is_ok()),
@@ -94,14 +106,16 @@ impl Session for GuardedSession<'_> {
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         let rights = self.rights(write.table)?;
-        if rights.writes_freely(write) {
-            return self.inner.write(write);
-        }
-        self.write_by_rule(&rights, write)
+        let written = match rights.writes_freely(write) {
+            true => self.inner.write(write),
+            false => self.write_by_rule(&rights, write),
+        };
+        written.map_err(|error| self.conceal(Some(write.table.name()), error))
     }
 
     fn change(&self, change: &Change<'_>) -> Result<u64> {
-        self.change_by_rule(&*self.rights(change.table)?, change)
+        let changed = self.change_by_rule(&*self.rights(change.table)?, change);
+        changed.map_err(|error| self.conceal(Some(change.table.name()), error))
     }
 
     fn batch(
@@ -110,7 +124,18 @@ impl Session for GuardedSession<'_> {
         on_error: OnError,
         each: &mut dyn FnMut(Result<Outcome>),
     ) -> Result<()> {
-        self.batch_by_rule(batch, on_error, each)
+        let table = |row: u64| {
+            let mut runs = batch.runs().filter(|run| run.first <= row);
+            runs.by_ref().last().map(|run| run.table.name())
+        };
+        let conceal = |row: u64, error: Error| self.conceal(table(row), error);
+        let mut row = 0;
+        let mut each = |outcome: Result<Outcome>| {
+            each(outcome.map_err(|error| conceal(row, error)));
+            row += 1;
+        };
+        let done = self.batch_by_rule(batch, on_error, &mut each);
+        done.map_err(|error| conceal(error.row().unwrap_or_default(), error))
     }
 
     fn get(

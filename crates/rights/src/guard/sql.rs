@@ -1,7 +1,7 @@
 //! SQL text: what it touches must be granted, and what is not granted must not show.
 
 use super::engine::View;
-use super::mention::{first_words, tables};
+use super::mention::{first_words, replaces, tables};
 use super::protected::Protected;
 use super::screen;
 use super::session::GuardedSession;
@@ -10,6 +10,11 @@ use crate::right::{Right, RightSet};
 use bobak_core::feed::is_own;
 use bobak_core::{Error, ErrorKind, Result, SqlAction, SqlGuard};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The longest text of one who may not do everything. What SQLite does before a statement runs takes
+/// the square of its parts (of the names of a WITH), and can't be interrupted.
+const LONGEST: usize = 256 << 10;
 
 /// Asked by the engine what a statement may do.
 struct Gate {
@@ -17,6 +22,8 @@ struct Gate {
     /// `None` for everything.
     rights: Option<Arc<Rights>>,
     besides: Option<Arc<dyn SqlGuard>>,
+    /// Whether the text says that rows go where new ones clash with them: SQLite does not say so.
+    replaces: Arc<AtomicBool>,
 }
 
 /// SQLite's own functions that give rows, and tell nothing of other tables.
@@ -41,13 +48,20 @@ impl GuardedSession<'_> {
         if !view.rights().is_some_and(|rights| rights.has_sql(database.name())) {
             return Err(Error::new(ErrorKind::Denied, "you may not run SQL"));
         }
+        if sql.len() > LONGEST {
+            let message = format!(
+                "SQL of a caller with rights has at most {LONGEST} bytes: give long values as parameters"
+            );
+            return Err(Error::new(ErrorKind::TooLong, message));
+        }
         check_kind(sql)?;
         let mut named = tables(sql).into_iter().filter(|name| is_own(name));
         if let Some(name) = named.find(|name| !view.sees(database, name)) {
             return Err(wrong_or_missing(&name));
         }
+        self.replaces.store(replaces(sql), Ordering::Relaxed);
         self.ask_engine(&view)?;
-        run().map_err(|error| self.mask(&view, sql, error))
+        run().map_err(|error| self.conceal(None, self.mask(&view, sql, error)))
     }
 
     /// Has the engine ask about each statement, by the rights of this moment.
@@ -60,7 +74,8 @@ impl GuardedSession<'_> {
         let rights = view.rights().filter(|_| !view.is_whole()).cloned();
         let besides = self.besides.borrow().clone();
         let is_free = rights.is_none() && besides.is_none();
-        let gate = Gate { database: Arc::clone(self.guard.database()), rights, besides };
+        let (database, replaces) = (Arc::clone(self.guard.database()), Arc::clone(&self.replaces));
+        let gate = Gate { database, rights, besides, replaces };
         match self.inner.guard_sql(Arc::new(gate)) {
             // What it does is then for the engine's own rules to decide.
             Err(error) if error.kind() == ErrorKind::Unsupported && is_free => {}
@@ -140,7 +155,9 @@ impl SqlGuard for Gate {
             return Err(Error::new(ErrorKind::Denied, message));
         }
         let all = on.iter().fold(RightSet::NONE, |set, grant| set.and(grant.rights));
-        for wanted in [Right::Sql, right] {
+        let replaces =
+            matches!(right, Right::Insert | Right::Update) && self.replaces.load(Ordering::Relaxed);
+        for wanted in [Right::Sql, right, if replaces { Right::Delete } else { right }] {
             if !all.has(wanted) {
                 return Err(wanted.refusal(table));
             }

@@ -1,8 +1,8 @@
 //! Users, tokens and the file that they are in.
 
-use crate::world::{Shop, refused};
-use bobak_core::{ErrorKind, memory::Memory};
-use bobak_rights::{Access, Policy, hash_password, hash_token, new_token};
+use crate::world::{Shop, order, refused};
+use bobak_core::{Control, ErrorKind, FieldSet, Verb, Write, memory::Memory};
+use bobak_rights::{Access, Caller, Policy, hash_password, hash_token, new_token};
 use bobak_wire::Credentials;
 use std::fs;
 use std::sync::Arc;
@@ -56,8 +56,10 @@ fn tokens_end_when_they_should() {
     let shop = Shop::new(Arc::new(Memory::new()));
     let (till, hash) = new_token().unwrap();
     let with = |expires: &str| {
-        Access::from_text(&format!("role r\nread on *\ntoken till {hash} roles r {expires}"))
-            .unwrap()
+        Access::from_text(&format!(
+            "role r\nread, insert on *\ntoken till {hash} roles r {expires}"
+        ))
+        .unwrap()
     };
     for past in ["expires 2020-01-31", "expires 2020-01-31T12:00:00+02:00"] {
         refused(with(past).check(&token(&till), false), ErrorKind::Denied);
@@ -69,12 +71,20 @@ fn tokens_end_when_they_should() {
     let late = shop.by(&caller);
     let session = late.engine.session().unwrap();
     assert!(late.has(&shop.orders, 1).unwrap());
+    let begun = late.engine.session().unwrap();
+    begun.control(Control::Begin).unwrap();
+    let (table, verb, fields) = (&shop.orders, Verb::Insert, FieldSet::EMPTY);
+    begun.write(&Write { table, verb, fields, values: &order(10, "x", 1) }).unwrap();
     while jiff::Timestamp::now() < end {
         std::thread::sleep(Duration::from_millis(20));
     }
     refused(late.has(&shop.orders, 1), ErrorKind::Denied);
     refused(late.engine.tables(), ErrorKind::Denied);
-    refused(session.control(bobak_core::Control::Begin), ErrorKind::Denied);
+    refused(session.control(Control::Begin), ErrorKind::Denied);
+    // What it has begun does not last.
+    refused(begun.control(Control::Commit), ErrorKind::Denied);
+    drop((begun, session));
+    assert!(!shop.by(&Caller::operator()).has(&shop.orders, 10).unwrap());
     refused(late.engine.session().map(drop), ErrorKind::Denied);
     assert!(!caller.sees("shop"));
 }

@@ -1,7 +1,7 @@
 //! SQL, as far as it is granted.
 
 use crate::world::{Shop, ada, order, refused, shown, text};
-use bobak_core::{Control, Engine, ErrorKind, Select, Source, Verb, memory::Memory};
+use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Source, Verb, memory::Memory};
 use bobak_rights::{Caller, reads_only};
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
@@ -45,6 +45,73 @@ fn the_rights_on_a_table_hold_in_sql() {
     refused(shop.with("read on orders").sql("SELECT id FROM orders"), ErrorKind::Denied);
     refused(shop.with("read on orders").sql("SELECT 1"), ErrorKind::Denied);
     assert!(!shop.with("read on orders").engine.capabilities().sql);
+}
+
+#[test]
+fn a_text_of_a_caller_has_a_longest() {
+    let shop = shop();
+    let sql = |length: usize| format!("SELECT id FROM orders -- {}", "x".repeat(length));
+    let reader = shop.with("read, sql on orders");
+    refused(reader.sql(&sql(1 << 20)), ErrorKind::TooLong);
+    assert_eq!(reader.sql(&sql(200_000)).unwrap(), [1, 2, 3]);
+    assert_eq!(shop.by(&Caller::operator()).sql(&sql(1 << 20)).unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn what_replaces_rows_takes_the_right_to_delete_them() {
+    let shop = shop();
+    let most = "read, insert, update, sql on orders\nread, sql on secret";
+    let (writer, all) = (shop.with(most), shop.with(&format!("{most}\ndelete on orders")));
+    for sql in [
+        "REPLACE INTO orders (id, owner, total) VALUES (1, 'x', 1)",
+        "INSERT OR REPLACE INTO orders (id, owner, total) VALUES (1, 'x', 1)",
+        "insert or /* really */ replace into orders (id, owner, total) values (1, 'x', 1)",
+        "UPDATE OR REPLACE orders SET id = 2 WHERE id = 1",
+    ] {
+        refused(writer.execute(sql), ErrorKind::Denied);
+        refused(writer.sql(sql), ErrorKind::Denied);
+    }
+    writer.execute("UPDATE orders SET owner = replace(owner, 'ada', 'eve')").unwrap();
+    assert_eq!(writer.sql("SELECT id FROM orders WHERE owner <> 'bob'").unwrap(), [1, 3]);
+    all.execute("REPLACE INTO orders (id, owner, total) VALUES (1, 'x', 1)").unwrap();
+    refused(
+        writer.execute("REPLACE INTO orders (id, owner, total) VALUES (2, 'x', 1)"),
+        ErrorKind::Denied,
+    );
+}
+
+#[test]
+fn triggers_tell_nothing_of_tables_without_rights() {
+    let shop = shop();
+    let operator = shop.by(&Caller::operator());
+    for sql in [
+        "CREATE TABLE hidden (a INTEGER UNIQUE, b TEXT NOT NULL, CHECK (length(b) < 9))",
+        "CREATE TRIGGER audit AFTER INSERT ON orders BEGIN
+            INSERT INTO hidden VALUES (new.total, nullif(new.owner, 'nobody')); END",
+    ] {
+        operator.execute(sql).unwrap();
+    }
+    let writer = shop.with("read, insert, sql on orders\nread, sql on secret");
+    writer.insert_order(10, "ada", 7).unwrap();
+    let rows = [(11, "ada", 7), (12, "nobody", 8), (13, "much too long", 9)];
+    for (id, owner, total) in rows {
+        let (sent, outcomes) = writer
+            .batch(&[(&shop.orders, Verb::Insert, order(id, owner, total))], OnError::Continue);
+        sent.unwrap();
+        let [Err(in_batch)] = &outcomes[..] else { panic!("{outcomes:?}") };
+        let single = writer.insert_order(id, owner, total).unwrap_err();
+        for error in [in_batch, &single] {
+            assert_eq!((error.kind(), error.table()), (ErrorKind::Constraint, Some("orders")));
+            assert_eq!(error.column(), None);
+            assert!(error.message().contains("a trigger of the table"), "{error}");
+        }
+        // To who may know it, all is told.
+        let told = operator.insert_order(id, owner, total).unwrap_err();
+        assert!(!told.message().contains("a trigger of the table"), "{told}");
+    }
+    // What is wrong with the row itself is told.
+    let own = writer.insert_order(10, "ada", 20).unwrap_err();
+    assert_eq!((own.kind(), own.table()), (ErrorKind::Duplicate, Some("orders")));
 }
 
 #[test]

@@ -21,6 +21,9 @@ pub const FOR_EVER: &str =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
 const WRITES_FOR_EVER: &str =
     "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
+/// Some parts of rows, and then it runs for ever.
+const THEN_NOTHING: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+     SELECT i FROM n WHERE i < 50000";
 
 /// How long a request may run where it is ended by something else.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -125,6 +128,55 @@ fn a_statement_that_is_taken_back_ends_and_leaves_nothing() {
     raw.put(|out| execute(out, 6, "INSERT INTO t VALUES (1)"));
     assert!(matches!(raw.answer(), (6, Ok(()))));
     assert_eq!(rows(&*engine, "t"), 1);
+}
+
+#[test]
+fn what_waits_behind_a_request_is_taken_back_too() {
+    let (_folder, engine, _server, address) = server(PATIENCE);
+    let mut raw = Raw::known(&address);
+    raw.put(|out| {
+        execute(out, 2, WRITES_FOR_EVER);
+        execute(out, 3, "INSERT INTO t VALUES (1)");
+        execute(out, 4, "INSERT INTO t VALUES (2)");
+        put_request::cancel(out, 3);
+        put_request::cancel(out, 2);
+    });
+    ended(&mut raw, 2, ErrorKind::Interrupted);
+    ended(&mut raw, 3, ErrorKind::Interrupted);
+    assert!(matches!(raw.answer(), (4, Ok(()))));
+    assert_eq!(rows(&*engine, "t"), 1);
+}
+
+#[test]
+fn an_open_query_keeps_no_transaction_from_its_end() {
+    let (_folder, engine, _server, address) = server(Duration::from_millis(300));
+    let mut raw = Raw::known(&address);
+    raw.put(|out| {
+        put_request::control(out, 2, Control::Begin).unwrap();
+        execute(out, 3, "INSERT INTO t VALUES (1)");
+        // Its first part comes, and then nothing more.
+        put_request::open(out, 4, Source::Text(THEN_NOTHING, &[])).unwrap();
+        put_request::control(out, 5, Control::Commit).unwrap();
+    });
+    assert!(matches!((raw.answer(), raw.answer()), ((2, Ok(())), (3, Ok(())))));
+    assert!(matches!(raw.answer(), (4, Ok(()))));
+    assert!(matches!(raw.answer(), (5, Ok(()))));
+    assert_eq!(rows(&*engine, "t"), 1);
+    // And one who leaves in the middle.
+    raw.put(|out| {
+        put_request::control(out, 6, Control::Begin).unwrap();
+        execute(out, 7, "INSERT INTO t VALUES (2)");
+        put_request::open(out, 8, Source::Text(THEN_NOTHING, &[])).unwrap();
+    });
+    assert!(matches!(
+        (raw.answer(), raw.answer(), raw.answer()),
+        ((6, Ok(())), (7, Ok(())), (8, Ok(())))
+    ));
+    drop(raw);
+    let mut other = Raw::known(&address);
+    other.put(|out| execute(out, 2, "INSERT INTO t VALUES (3)"));
+    assert!(matches!(other.answer(), (2, Ok(()))));
+    assert_eq!(rows(&*engine, "t"), 2);
 }
 
 #[test]

@@ -162,3 +162,21 @@ fn words_are_answered() {
     assert_eq!((wrong.status.code(), wrong.stdout.len()), (Some(2), 0));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("there is no option -dv"));
 }
+
+#[test]
+fn a_statement_that_nobody_waits_for_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("left.db");
+    let mut program = Program::start(&["-db", file.to_str().unwrap()]);
+    assert_eq!(program.exec("CREATE TABLE t(a)"), None);
+    let endless = "INSERT INTO t WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n)
+                   SELECT max(i) FROM n";
+    program.send(&run(endless));
+    let Program { mut child, input, answers } = program;
+    drop((input, answers));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let mut next = Program::start(&["-db", file.to_str().unwrap()]);
+    assert_eq!(next.exec("INSERT INTO t VALUES(1)"), None, "nobody has it locked");
+    assert_eq!(next.query("SELECT count(*) FROM t", &[1]), [[V::Int32(1)]]);
+    assert_eq!(next.end().0, Some(0));
+}

@@ -130,6 +130,21 @@ impl Connection {
         unsafe { sys::sqlite3_progress_handler(self.raw.as_ptr(), STEPS, Some(look), nothing) };
     }
 
+    /// Ends a statement by `SQLITE_INTERRUPT` where `is_over` says so, which is asked now and then: by another number of
+    /// steps than interrupts, whose place this takes.
+    pub(crate) fn end_where(&mut self, is_over: fn() -> bool) {
+        /// Some milliseconds: it may ask the system.
+        const STEPS: c_int = 200_000;
+        extern "C" fn look(is_over: *mut c_void) -> c_int {
+            // SAFETY: it is the function that was given below.
+            let is_over = unsafe { std::mem::transmute::<*mut c_void, fn() -> bool>(is_over) };
+            c_int::from(is_over())
+        }
+        let is_over = is_over as *mut c_void;
+        // SAFETY: the handle is open; the callback does not touch the connection.
+        unsafe { sys::sqlite3_progress_handler(self.raw.as_ptr(), STEPS, Some(look), is_over) };
+    }
+
     /// Whether foreign keys are enforced.
     pub(crate) fn set_foreign_keys(&mut self, on: bool) {
         let nothing = ptr::null_mut::<c_int>();

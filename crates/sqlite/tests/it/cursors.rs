@@ -168,3 +168,45 @@ fn a_writing_cursor_has_written_when_it_is_open() {
         assert_eq!(session.open(&source).unwrap_err().kind(), ErrorKind::Misuse);
     }
 }
+
+#[test]
+fn what_is_kept_of_a_cursor_has_a_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let builder =
+        |name: &str| Sqlite::builder().max_ahead_bytes(100_000).open(folder.path().join(name));
+    let engine = builder("bound.db").unwrap();
+    create(&engine, &[&person()]);
+    let endless =
+        "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
+    for (id, step) in [(1, Control::Commit), (2, Control::Rollback)] {
+        let session = engine.session().unwrap();
+        session.control(Control::Begin).unwrap();
+        insert(&*session, &person(), &values(id, "ada", None));
+        let cursor = session.open(&Source::Sql { text: endless, parameters: &[] }).unwrap();
+        session.control(step).unwrap();
+        let mut rows = RowBuffer::default();
+        session.fetch(cursor.id, &mut rows).unwrap();
+        assert!(rows.rows() > 0, "the first part was read when it was opened");
+        let error = session.fetch(cursor.id, &mut rows).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange);
+        assert!(error.message().contains("100000 bytes"), "{error}");
+    }
+    let session = engine.session().unwrap();
+    assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(1), "it was committed");
+    // A statement that writes fails as a whole.
+    session.execute("CREATE TABLE many (a)", &[]).unwrap();
+    let sql = "INSERT INTO many SELECT i FROM (
+               WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT i FROM n
+               ) RETURNING a";
+    let error = session.open(&Source::Sql { text: sql, parameters: &[] }).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange);
+    assert_eq!(one(&*session, "SELECT count(*) FROM many"), Value::Int(0));
+    // Who goes away in the middle leaves nothing to read to its end.
+    session.control(Control::Begin).unwrap();
+    session.open(&Source::Sql { text: endless, parameters: &[] }).unwrap();
+    let unbound = Sqlite::open_memory().unwrap();
+    let theirs = unbound.session().unwrap();
+    theirs.control(Control::Begin).unwrap();
+    theirs.open(&Source::Sql { text: endless, parameters: &[] }).unwrap();
+    drop((session, theirs));
+}
