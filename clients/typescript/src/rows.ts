@@ -7,7 +7,7 @@ import * as answer from "./wire/answer.js";
 import { Writer, type Stored } from "./wire/code.js";
 import { Kind } from "./wire/frame.js";
 import * as request from "./wire/request.js";
-import type { Column, TableSchema } from "./wire/schema.js";
+import type { TableSchema } from "./wire/schema.js";
 
 function canSend(value: Stored): boolean {
   try {
@@ -24,11 +24,20 @@ export class Rows {
   readonly fixed: number[];
   /** What an upsert sets where the row is there: a row is given whole. */
   readonly updated: number[];
+  /** What rows begin as: new ones, and others. */
+  readonly #fresh: Stored[];
+  readonly #blank: Stored[];
+  readonly #stamps: number[];
   readonly #updatedBy = new Map<string, number[]>();
   constructor(readonly schema: TableSchema) {
     this.#places = new Map(schema.columns.map((column, place) => [column.name.toLowerCase(), place]));
     const versions = schema.columns.flatMap((column, place) => (column.role === 3 ? [place] : []));
     this.fixed = [...schema.key, ...versions];
+    // A key that is made is not that of a default.
+    const made = schema.keysBy === 2 ? [] : schema.key;
+    this.#fresh = schema.columns.map((column, place) => (made.includes(place) ? null : column.role === 3 ? 0n : column.default));
+    this.#blank = schema.columns.map(() => null);
+    this.#stamps = schema.columns.flatMap((column, place) => (column.role === 1 || column.role === 2 ? [place] : []));
     this.updated = schema.columns.flatMap((column, place) => (column.role === 1 || this.fixed.includes(place) ? [] : [place]));
   }
 
@@ -70,9 +79,7 @@ export class Rows {
       throw new BobakError("Mismatch", `${record === null ? "null" : typeof record} where an object is expected`, { table: this.schema.name });
     }
     const { columns, key, keysBy } = this.schema;
-    const values = columns.map((column: Column): Stored => (!isNew ? null : column.role === 3 ? 0n : column.default));
-    // A key that is made is not that of a default.
-    if (isNew && keysBy !== 2) for (const place of key) values[place] = null;
+    const values = (isNew ? this.#fresh : this.#blank).slice();
     for (const [name, value] of Object.entries(record)) {
       if (value === undefined) continue;
       const place = this.place(name);
@@ -80,9 +87,10 @@ export class Rows {
     }
     const only = key.length === 1 ? key[0]! : -1;
     if (isNew && keysBy === 1 && values[only] === null) values[only] = this.store(only, newUuid());
-    columns.forEach((column, place) => {
-      if (column.role === 2 || (column.role === 1 && (isNew || values[place] === null))) values[place] = now(column);
-    });
+    for (const place of this.#stamps) {
+      const column = columns[place]!;
+      if (column.role === 2 || isNew || values[place] === null) values[place] = now(column);
+    }
     return values;
   }
   /** What an update by this record sets: the columns that it has, but for what no update sets. The same array each time. */
