@@ -68,7 +68,14 @@ impl Aside {
         for _ in 0..TRIES {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let path = beside(&place, &format!(".{}.{number}.new", std::process::id()));
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
+            let mut options = OpenOptions::new();
+            #[cfg(unix)]
+            if let Some(old) = &old {
+                use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+                // Whoever has it open before it gets its rights could read what is written then.
+                options.mode(old.mode() & 0o777 | 0o600);
+            }
+            match options.write(true).create_new(true).open(&path) {
                 Ok(file) if matches!(hold(&file, &path), Held::Here) => {
                     return Ok(Self { place, path, old, narrow: false, held: file });
                 }
@@ -112,7 +119,8 @@ impl Aside {
     ///
     /// # Errors
     /// Of the system's; `PermissionDenied` where the file there has another owner, who can't be kept.
-    /// What was in its place then still is.
+    /// What was in its place then still is; but where the folder alone can't be synced, which the error
+    /// says, the new one is there.
     pub fn put(mut self) -> std::io::Result<()> {
         sync_file(&self.held, &self.path)?;
         if let Some(old) = self.old.take() {
@@ -121,7 +129,10 @@ impl Aside {
         rename(&self.path, &self.place)?;
         // Nothing is left to remove; the name may be another's soon.
         self.path.clear();
-        sync_folder(&self.place)
+        sync_folder(&self.place).map_err(|error| {
+            let message = format!("it is there, and may be gone again after a power cut: {error}");
+            std::io::Error::new(error.kind(), message)
+        })
     }
 
     /// Gives it the owner and the rights of the old file.

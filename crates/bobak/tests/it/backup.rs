@@ -312,6 +312,41 @@ fn an_older_backup_keeps_its_log_until_it_is_replaced() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside");
 }
 
+/// The log of a database that is gone is kept until the new one is there, and never put beside that.
+#[test]
+#[cfg(unix)]
+fn a_log_without_its_database_is_not_the_new_ones() {
+    use bobak_testkit::crash::files::fail_step;
+    let killed = tempfile::tempdir().unwrap();
+    let other = open(&url(&killed.path().join("app.db"), ""));
+    fill(&other);
+    other.execute("DELETE FROM account WHERE id > 10", ()).unwrap();
+    let backup = killed.path().join("backup.db");
+    let source = open("sqlite::memory:");
+    fill(&source);
+    source.backup(&backup, &BackupOptions::new(), |_| Ok(())).unwrap();
+    let over = RestoreOptions::new().overwrite(true);
+    let mut there = 0;
+    for step in 0.. {
+        let folder = tempfile::tempdir().unwrap();
+        let (place, log) = (folder.path().join("app.db"), folder.path().join("app.db-wal"));
+        fs::copy(killed.path().join("app.db-wal"), &log).unwrap();
+        let failed = fail_step(step, std::io::ErrorKind::Other, || {
+            let _ = Db::restore(&backup, &url(&place, ""), &over);
+        });
+        if place.exists() {
+            there += 1;
+            check(&url(&place, ""));
+        } else {
+            assert!(log.exists(), "step {step}");
+        }
+        if !failed {
+            assert!(there > 1, "a step fails behind the rename");
+            return;
+        }
+    }
+}
+
 /// What fails leaves the old database as it was: with its log too.
 #[test]
 fn a_restore_that_fails_leaves_the_old_ones_mode() {

@@ -23,9 +23,11 @@ fn handles(file: &Path) -> Option<usize> {
     use std::fs;
     use std::os::unix::fs::MetadataExt;
     let (name, wanted) = (file.file_name()?, fs::metadata(file).ok()?);
+    let may_have_other_names = wanted.nlink() > 1;
     let is_it = |handle: &Path| {
         // The name first: who asks about a file on a disk that does not answer waits for it.
-        fs::read_link(handle).is_ok_and(|target| target.file_name() == Some(name))
+        fs::read_link(handle)
+            .is_ok_and(|target| may_have_other_names || target.file_name() == Some(name))
             && fs::metadata(handle)
                 .is_ok_and(|it| (it.dev(), it.ino()) == (wanted.dev(), wanted.ino()))
     };
@@ -53,7 +55,9 @@ mod tests {
         std::fs::hard_link(&path, folder.path().join("c.db")).unwrap();
         let others = File::create(folder.path().join("d.db")).unwrap();
         assert!(is_held(&path, 1) && !is_held(&path, 2));
-        drop((first, others));
+        let linked = File::open(folder.path().join("c.db")).unwrap();
+        assert!(is_held(&path, 2) && !is_held(&path, 3));
+        drop((first, others, linked));
         assert!(is_held(&path, 0) && !is_held(&path, 1));
         drop(second);
         assert_eq!(handles(&path), Some(0));

@@ -80,17 +80,19 @@ fn put_beside_logs(new: Aside, logs: &[PathBuf]) -> Result<()> {
     let place = new.place().to_owned();
     let doing = |error| Error::io(&format!("write {}", place.display()), error);
     let mut kept = Vec::new();
-    for log in logs.iter().filter(|log| log.exists()) {
-        let away = beside(log, &format!(".{}.old", std::process::id()));
-        rename(log, &away).map_err(doing)?;
-        kept.push((log, away));
-    }
-    if !kept.is_empty() {
-        sync_folder(&place).map_err(doing)?;
-    }
-    let put = put(new, ());
+    let mut put_away = || {
+        for log in logs.iter().filter(|log| log.exists()) {
+            let away = beside(log, &format!(".{}.old", std::process::id()));
+            rename(log, &away)?;
+            kept.push((log, away));
+        }
+        if kept.is_empty() { Ok(()) } else { sync_folder(&place) }
+    };
+    let put = put_away().map_err(doing).and_then(|()| put(new, ()));
+    // It may be there though it failed.
+    let is_there = place.exists();
     for (log, away) in kept {
-        let _ = if put.is_ok() { fs::remove_file(away) } else { rename(&away, log) };
+        let _ = if is_there { fs::remove_file(away) } else { rename(&away, log) };
     }
     put
 }
