@@ -62,6 +62,19 @@ impl Aside {
     /// # Errors
     /// As [`of`](Aside::of).
     pub fn one_of_many(place: &Path) -> Result<Self> {
+        Self::one_with(place, None)
+    }
+
+    /// As [`one_of_many`](Aside::one_of_many), to be read by its owner only, from its first moment on, until the
+    /// caller or the file in its place gives it other rights: for a copy of what may be private.
+    ///
+    /// # Errors
+    /// As [`of`](Aside::of).
+    pub fn private(place: &Path) -> Result<Self> {
+        Self::one_with(place, Some(0o600))
+    }
+
+    fn one_with(place: &Path, rights: Option<u32>) -> Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let (place, old) = resolve(place)?;
         clear_for(&place);
@@ -70,11 +83,12 @@ impl Aside {
             let path = beside(&place, &format!(".{}.{number}.new", std::process::id()));
             let mut options = OpenOptions::new();
             #[cfg(unix)]
-            if let Some(old) = &old {
-                use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+            if let Some(rights) = rights {
                 // Whoever has it open before it gets its rights could read what is written then.
-                options.mode(old.mode() & 0o777 | 0o600);
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, rights);
             }
+            #[cfg(not(unix))]
+            let _ = rights;
             match options.write(true).create_new(true).open(&path) {
                 Ok(file) if matches!(hold(&file, &path), Held::Here) => {
                     return Ok(Self { place, path, old, narrow: false, held: file });
@@ -356,6 +370,8 @@ mod tests {
         let now = fs::metadata(&file).unwrap();
         assert_eq!((now.mode() & 0o777, now.len()), (0o640, 0));
         assert_eq!(now.uid() == 65_534 && now.gid() == 65_534, given);
+        let private = Aside::private(&folder.path().join("b.db")).unwrap();
+        assert_eq!(fs::metadata(private.path()).unwrap().mode() & 0o777, 0o600);
         // A copy of what is private stays so.
         set(0o644);
         let copy = Aside::one_of_many(&file).unwrap().narrow();

@@ -29,7 +29,7 @@ pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) ->
     settings.functions.iter().try_for_each(|function| function.register(&mut holder))?;
     refuse_foreign(&mut holder, &path, settings)?;
     must_not_track_hidden_keys(&mut holder)?;
-    let aside = Aside::one_of_many(&path)?;
+    let aside = Aside::private(&path)?;
     write_anew(&mut holder, &old, &aside, new).map_err(|error| aside.naming(error))?;
     put_over(aside, holder.db)
 }

@@ -246,7 +246,7 @@ pub fn backup(
 ) -> Result<BackupReport> {
     can(engine, options.compression)?;
     refuse_existing(file, options.overwrite)?;
-    let plain = Aside::one_of_many(file)?.narrow();
+    let plain = Aside::private(file)?.narrow();
     let content = take(engine, plain.path(), plain.place(), options, progress)
         .map_err(|error| plain.naming(error))?;
     if options.compression != Compression::None {
@@ -273,7 +273,7 @@ fn pack(
     progress: &mut dyn FnMut(BackupStep) -> Result<()>,
 ) -> Result<BackupReport> {
     let doing = format!("write the backup {}", file.display());
-    let packed = Aside::one_of_many(file)?.narrow();
+    let packed = Aside::private(file)?.narrow();
     let out = File::create(packed.path()).map_err(|error| Error::io(&doing, error))?;
     let same_rights = fs::metadata(plain.path())
         .and_then(|plain| out.set_permissions(plain.permissions()))

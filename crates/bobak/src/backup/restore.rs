@@ -74,7 +74,7 @@ impl Db {
         if let Some((folder, _)) = &changes {
             folder.must_have_some()?;
         }
-        let aside = Aside::one_of_many(place)?;
+        let aside = Aside::private(place)?;
         let laid = Laid { backup, path: aside.path(), place: Some(aside.place()) };
         let mut report = unpack(laid, Some(&target))?;
         fits(backup, Kind::of(aside.path()).map_err(|error| laid.wrong(error))?, &target)?;

@@ -312,6 +312,38 @@ fn an_older_backup_keeps_its_log_until_it_is_replaced() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside");
 }
 
+/// At no moment can others read what they may not read in the end.
+#[test]
+#[cfg(unix)]
+fn what_is_written_is_private_from_the_first() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let new_ones = |folder: &Path| {
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let files = files.filter(|file| file.extension().is_some_and(|end| end == "new"));
+        files.map(|file| mode(&file)).collect::<Vec<_>>()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let app = folder.path().join("app.db");
+    let db = open(&url(&app, "?journal=delete"));
+    fill(&db);
+    for rights in [0o600, 0o640] {
+        fs::set_permissions(&app, fs::Permissions::from_mode(rights)).unwrap();
+        let (file, place) = (folder.path().join("b"), folder.path().join("c.db"));
+        let mut seen = Vec::new();
+        let look = |_| {
+            seen.extend(new_ones(folder.path()));
+            Ok(())
+        };
+        db.backup(&file, &BackupOptions::new().overwrite(true), look).unwrap();
+        assert!(!seen.is_empty() && seen.iter().all(|seen| *seen == rights), "{seen:?}");
+        Db::restore(&file, &url(&place, ""), &RestoreOptions::new()).unwrap();
+        assert_eq!((mode(&file), mode(&place)), (rights, rights));
+        fs::remove_file(&file).unwrap();
+        fs::remove_file(&place).unwrap();
+    }
+}
+
 /// The log of a database that is gone is kept until the new one is there, and never put beside that.
 #[test]
 #[cfg(unix)]

@@ -248,6 +248,15 @@ impl Engine for Memory {
         let step = |phase, done, of| BackupStep { phase, done, of };
         (job.watch)(step(BackupPhase::Copy, 0, 1))?;
         snapshot::write_to(job.file, &state)?;
+        // To be read by nobody who could not read the database.
+        #[cfg(unix)]
+        if let Some(own) = self.path.as_ref().and_then(|own| std::fs::metadata(own).ok()) {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = own.permissions().mode() & 0o777 | 0o600;
+            let doing = |error| Error::io(&format!("write {}", job.file.display()), error);
+            let rights = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(job.file, rights).map_err(doing)?;
+        }
         (job.watch)(step(BackupPhase::Check, 1, 1))?;
         let content = Self::check_file(job.file)?;
         if content.tables != count(&state) {
