@@ -26,9 +26,10 @@ pub(crate) enum Route {
 }
 
 /// What caches have forgotten, and keep nothing of until this is dropped.
-struct Forgotten {
+#[derive(Default)]
+pub(crate) struct Forgotten {
     #[cfg(feature = "cache")]
-    _caches: crate::cache::Forgotten,
+    caches: crate::cache::Forgotten,
 }
 
 impl RunText for Inner {
@@ -40,7 +41,8 @@ impl RunText for Inner {
     ) -> Result<()> {
         let route = self.routes.find(self, text, parameters)?;
         let engine = self.engine_of(&route)?;
-        let _forgotten = self.forget(text);
+        let mut forgotten = Forgotten::default();
+        self.forget(text, &mut forgotten);
         route.query(&*engine.session()?, text, parameters, row)
     }
 }
@@ -49,7 +51,8 @@ impl Inner {
     /// Runs a statement that gives no rows.
     pub(crate) fn execute_text(&self, text: &str, parameters: &[Value<'_>]) -> Result<u64> {
         let route = self.routes.find(self, text, parameters)?;
-        let _forgotten = self.forget(text);
+        let mut forgotten = Forgotten::default();
+        self.forget(text, &mut forgotten);
         self.engine_of(&route)?.session()?.execute(text, parameters)
     }
 
@@ -107,15 +110,13 @@ impl Inner {
         }
     }
 
-    /// Makes caches forget what a statement may write, until the answer is dropped.
-    fn forget(&self, text: &str) -> Forgotten {
+    /// Makes caches forget what a statement may write, and keep nothing of it until the answer is dropped: when the
+    /// statement is done, or the transaction that it is in.
+    pub(crate) fn forget(&self, text: &str, forgotten: &mut Forgotten) {
         #[cfg(feature = "cache")]
-        return Forgotten { _caches: self.caches.before_sql(text) };
+        self.caches.before_sql(text, &mut forgotten.caches);
         #[cfg(not(feature = "cache"))]
-        {
-            let _ = text;
-            Forgotten {}
-        }
+        let _ = (text, forgotten);
     }
 
     fn engine_of(&self, route: &Route) -> Result<Arc<dyn Engine>> {

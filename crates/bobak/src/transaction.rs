@@ -2,11 +2,12 @@
 
 use crate::access::{Handle, Lend, Lent};
 use crate::db::{Inner, find_stored};
+use crate::route::Forgotten;
 use crate::sql::RunText;
 use crate::{Batch, BatchOptions, DynTable, Parameters, Table};
 use bobak_core::{Control, FromRow, Record, Result, Row, SchemaChange, TableSchema, Value};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Many operations as one: all of them happen at [`commit`](Transaction::commit), none of them
 /// where it is dropped before. Others see nothing of it until then.
@@ -35,6 +36,8 @@ pub struct Transaction<'db> {
     engine: usize,
     savepoints: AtomicU64,
     open: bool,
+    // Dropped after the session, which may roll back then: what SQL wrote to any engine is kept by no cache before.
+    forgotten: Mutex<Forgotten>,
 }
 
 impl<'db> Transaction<'db> {
@@ -47,6 +50,7 @@ impl<'db> Transaction<'db> {
             engine,
             savepoints: AtomicU64::new(0),
             open: true,
+            forgotten: Mutex::default(),
         })
     }
 
@@ -106,6 +110,7 @@ impl<'db> Transaction<'db> {
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
         let parameters = parameters.into_values()?;
         let inner = self.inner;
+        self.forget(text);
         inner.execute_in(self.engine, &self.session, text, &parameters)
     }
 
@@ -154,6 +159,12 @@ impl<'db> Transaction<'db> {
         self.handle().with(|session| session.control(step))
     }
 
+    /// Makes caches forget what a statement may write, until the transaction is over.
+    fn forget(&self, text: &str) {
+        let mut forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
+        self.inner.forget(text, &mut forgotten);
+    }
+
     fn handle(&self) -> Handle<'_> {
         Handle::Transaction(&self.session)
     }
@@ -166,6 +177,7 @@ impl RunText for Transaction<'_> {
         parameters: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
+        self.forget(text);
         self.inner.query_in(self.engine, &self.session, text, parameters, row)
     }
 }

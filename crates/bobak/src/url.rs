@@ -3,6 +3,7 @@
 #[cfg(feature = "remote")]
 mod remote;
 
+use crate::backup::Kind;
 use bobak_core::memory::{Memory, MemoryBuilder, SnapshotFormat};
 use bobak_core::url::{choice, config, decode, number};
 use bobak_core::{Engine, Error, ErrorKind, Result};
@@ -171,9 +172,28 @@ impl Target {
 fn memory(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
     let mut builder = memory_builder(settings)?;
     if !place.is_empty() {
+        must_be_no_database(Path::new(place))?;
         builder = builder.snapshot(place);
     }
     Ok(Arc::new(builder.open()?))
+}
+
+/// Refuses what is no snapshot by its beginning, before the memory engine opens it: closing a file that this process has
+/// open as an SQLite database would drop the locks of that.
+fn must_be_no_database(file: &Path) -> Result<()> {
+    if !file.is_file() {
+        return Ok(());
+    }
+    match Kind::of(file)? {
+        Kind::Sqlite | Kind::Unknown if file.metadata().is_ok_and(|file| file.len() > 0) => {
+            let message = format!(
+                "the snapshot {} can't be read: it begins as no snapshot does",
+                file.display()
+            );
+            Err(Error::new(ErrorKind::Corrupt, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn memory_builder(settings: &[(String, String)]) -> Result<MemoryBuilder> {

@@ -183,9 +183,9 @@ fn beginning(settings: &Settings) -> Result<Option<[u8; SALT_BYTES]>> {
         Err(error) => return Err(error),
     };
     let mut first = [0; SALT_BYTES];
-    let read = db.read_beginning(&mut first);
+    let read = db.read_file(0, &mut first);
     let read = read.map_err(|failure| open::name_file(translate(failure, None), &settings))?;
-    Ok(read.then_some(first))
+    Ok((read == first.len()).then_some(first))
 }
 
 fn new_salt() -> Result<[u8; SALT_BYTES]> {

@@ -18,6 +18,7 @@ mod facts;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod ffi;
+mod file;
 mod functions;
 mod gate;
 mod group;
@@ -42,6 +43,7 @@ mod write;
 
 pub use engine::Sqlite;
 pub use error::SqliteError;
+pub use file::SqliteFile;
 pub use functions::{Aggregate, Function, FunctionRows};
 pub use host::{Host, Simple, Touched};
 #[cfg(feature = "encryption")]

@@ -157,7 +157,7 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
 
 /// The name as SQLite takes it. It gives a meaning to `:memory:`, to the empty name and to `file:`:
 /// here a path is a path.
-fn file_name(path: Option<&Path>) -> Result<CString> {
+pub(crate) fn file_name(path: Option<&Path>) -> Result<CString> {
     let Some(path) = path else {
         return Ok(c":memory:".to_owned());
     };

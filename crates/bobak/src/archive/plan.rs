@@ -8,6 +8,15 @@ use super::frame::{Frame, Logged, Page};
 use super::until::{ReplayOptions, Until};
 use bobak_core::{Error, ErrorKind, Result, Timestamp};
 
+/// What a database has already.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begin {
+    /// The number of its last change.
+    pub place: u64,
+    /// The last change that is written down in it, and when it was made, in microseconds.
+    pub last: Option<(u64, i64)>,
+}
+
 /// What is made again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
@@ -21,12 +30,12 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Reads a folder wholly, for a database that has its changes up to `place`.
+    /// Reads a folder wholly, for a database that has the changes of its beginning.
     ///
     /// # Errors
     /// As [`Db::replay`](crate::Db::replay).
-    pub fn new(folder: &Folder, place: u64, options: ReplayOptions) -> Result<Self> {
-        let mut scan = Scan::new(options.until, place);
+    pub fn new(folder: &Folder, begin: Begin, options: ReplayOptions) -> Result<Self> {
+        let mut scan = Scan::new(options.until, begin);
         folder.each(|reader| {
             if reader.from > scan.end {
                 let (from, place) = (reader.from, scan.end);
@@ -52,7 +61,7 @@ impl Plan {
 struct Scan {
     until: Until,
     /// What the database has.
-    place: u64,
+    begin: Begin,
     /// The end of what was read.
     end: u64,
     /// The last border up to which no change is beyond `until`.
@@ -69,10 +78,11 @@ struct Scan {
 }
 
 impl Scan {
-    const fn new(until: Until, place: u64) -> Self {
+    const fn new(until: Until, begin: Begin) -> Self {
+        let place = begin.place;
         Self {
             until,
-            place,
+            begin,
             end: place,
             cut: place,
             read: None,
@@ -91,6 +101,7 @@ impl Scan {
             while let Some(border) = borders.next_if(|border| border.id < change.id) {
                 self.border(border.id, Some(border.read));
             }
+            self.must_be_same(&change)?;
             self.change(&change);
             if page.borders.is_none() {
                 self.border(change.id, None);
@@ -103,8 +114,22 @@ impl Scan {
         Ok(())
     }
 
+    /// Refuses the changes of another database, or of a state of it that was given up for an older one: the database's last
+    /// change was made at another time than the one with its number here.
+    fn must_be_same(&self, change: &Logged<'_>) -> Result<()> {
+        if self.begin.last.is_none_or(|(id, at)| change.id != id || change.at == at) {
+            return Ok(());
+        }
+        let message = format!(
+            "change {} of the folder is another than the backup's: the changes are those of another \
+             database, or of what it was before an older backup was restored",
+            change.id
+        );
+        Err(Error::new(ErrorKind::Conflict, message))
+    }
+
     fn change(&mut self, change: &Logged<'_>) {
-        if change.id <= self.place {
+        if change.id <= self.begin.place {
             return;
         }
         self.is_beyond |= match self.until {

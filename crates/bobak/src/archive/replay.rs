@@ -6,13 +6,13 @@
 
 use super::folder::Folder;
 use super::frame::{Frame, Logged, Page, Table};
-use super::plan::Plan;
+use super::plan::{Begin, Plan};
 use super::quiet::{self, ForeignKeys};
 use super::until::{ReplayOptions, Until};
 use crate::Db;
 use crate::feed::Change;
 use crate::follow::{LONGEST, Pair, make};
-use bobak_core::feed::{Log, SEQ, compare_number, feed_schema, last_id, logs_in};
+use bobak_core::feed::{Log, SEQ, compare_number, feed_schema, last_id, last_up_to, logs_in};
 use bobak_core::{
     Assign, Batch, Comparison, Control, Engine, Error, ErrorKind, FieldSet, OnError, Result,
     Session, Timestamp, Value, Verb, Write,
@@ -55,7 +55,8 @@ impl Db {
     /// further call goes on. Nobody else may write meanwhile.
     ///
     /// # Errors
-    /// `NotFound` where the folder begins after the backup, or is empty; `Corrupt` for a damaged
+    /// `NotFound` where the folder begins after the backup, or is empty; `Conflict` where its changes are another
+    /// database's, as far as that can be seen; `Corrupt` for a damaged
     /// file; `Schema` where a table was altered since the backup: restore a later one; `OutOfRange`
     /// where the database is behind the moment already, the folder ends before the number, or the number
     /// may lie inside a transaction; `Unsupported` for an engine that can't: those
@@ -78,9 +79,9 @@ pub(crate) fn replay(
     folder: &Folder,
     options: ReplayOptions,
 ) -> Result<Replayed> {
-    let (logs, place) = Replay::begins(engine, options.until)?;
-    let plan = Plan::new(folder, place, options)?;
-    let mut replay = Replay::new(engine, logs, place, plan)?;
+    let (logs, begin) = Replay::begins(engine, options.until)?;
+    let plan = Plan::new(folder, begin, options)?;
+    let mut replay = Replay::new(engine, logs, begin.place, plan)?;
     let off = ForeignKeys::off(engine, &replay.logs)?;
     let done = folder.each(|reader| {
         let mut tables = HashMap::new();
@@ -124,8 +125,8 @@ struct Open<'e> {
 }
 
 impl<'e> Replay<'e> {
-    /// The logs of a database, and the change that it ends with.
-    fn begins(engine: &dyn Engine, until: Until) -> Result<(Vec<Log>, u64)> {
+    /// The logs of a database, and what it ends with.
+    fn begins(engine: &dyn Engine, until: Until) -> Result<(Vec<Log>, Begin)> {
         if !matches!(engine.name(), "sqlite" | "memory") {
             let message = format!("the {} engine takes no changes behind a backup", engine.name());
             return Err(Error::new(ErrorKind::Unsupported, message));
@@ -150,7 +151,8 @@ impl<'e> Replay<'e> {
             );
             return Err(Error::new(ErrorKind::OutOfRange, message));
         }
-        Ok((logs, place))
+        let last = last_up_to(&*session, &logs, place)?;
+        Ok((logs, Begin { place, last }))
     }
 
     fn new(engine: &'e dyn Engine, logs: Vec<Log>, place: u64, plan: Plan) -> Result<Self> {

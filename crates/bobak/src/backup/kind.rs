@@ -1,13 +1,13 @@
 //! What a file is, by its first bytes.
 
+use super::bytes;
 use bobak_core::{Error, Result};
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 /// What a file seems to be. Nothing but its beginning is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// An SQLite database.
     Sqlite,
     /// A snapshot of the memory engine.
@@ -30,14 +30,14 @@ const BEGINNINGS: [(&[u8], Kind); 4] = [
 ];
 
 impl Kind {
-    /// Looks at a file.
+    /// Looks at a file, which may be a database that this process has open.
     ///
     /// # Errors
     /// `Io`.
-    pub(super) fn of(path: &Path) -> Result<Self> {
+    pub(crate) fn of(path: &Path) -> Result<Self> {
         let doing = |error| Error::io(&format!("read {}", path.display()), error);
         let mut first = Vec::new();
-        let file = File::open(path).map_err(doing)?;
+        let file = bytes::open(path).map_err(doing)?;
         file.take(64).read_to_end(&mut first).map_err(doing)?;
         Ok(Self::of_bytes(&first))
     }

@@ -3,6 +3,7 @@
 //! The engine writes its own form ([`Engine::backup`]); here that file is compressed where that is wanted, is put in its
 //! place whole, and is put back. `docs/backup.md` is the contract, and says what the compressed form is, byte by byte.
 
+mod bytes;
 mod kind;
 mod laid;
 #[cfg(feature = "compress")]
@@ -21,6 +22,7 @@ use bobak_core::{
 };
 #[cfg(feature = "sqlite")]
 use bobak_sqlite::Sqlite;
+pub(crate) use kind::Kind;
 use scratch::Scratch;
 use std::fs::{self, File};
 use std::io::Write;

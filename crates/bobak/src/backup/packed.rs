@@ -1,5 +1,6 @@
 //! Compressed backups: an ordinary `.zst` or `.gz` file, with a [`Trailer`] where their tools look past it.
 
+use super::bytes::{self, Bytes};
 use super::kind::Kind;
 use super::sum::{Rests, Sum, copy};
 use super::trailer::{Behind, FOOTER, Trailer, damaged};
@@ -85,7 +86,7 @@ pub(super) fn read(
         }
         _ => Error::io(&format!("read {}", file.display()), error),
     };
-    let mut packed = File::open(file).map_err(reading)?;
+    let mut packed = bytes::open(file).map_err(reading)?;
     let (trailer, length) = read_trailer(&mut packed, kind)
         .map_err(|error| Error::new(error.kind(), format!("{}: {error}", file.display())))?;
     packed.seek(SeekFrom::Start(0)).map_err(reading)?;
@@ -125,13 +126,13 @@ fn wrap(trailer: &[u8], compression: Compression) -> Result<Vec<u8>> {
 }
 
 /// The trailer, and the number of bytes before what it is wrapped in.
-fn read_trailer(file: &mut File, kind: Kind) -> Result<(Trailer, u64)> {
+fn read_trailer(file: &mut Bytes, kind: Kind) -> Result<(Trailer, u64)> {
     let doing = |error| Error::io("read its end", error);
     let (before, behind, compression) = match kind {
         Kind::Zstd => (SKIPPED_FRAME.len() + 4, 0, Compression::Zstd),
         _ => (EMPTY_MEMBER.len() + 6, EMPTY_MEMBER_END.len(), Compression::Gzip),
     };
-    let all = file.metadata().map_err(doing)?.len();
+    let all = file.seek(SeekFrom::End(0)).map_err(doing)?;
     let none = || {
         let message = "it has not the end of a backup: it was cut off, or Bobak did not make it";
         Error::new(ErrorKind::Corrupt, message)

@@ -5,6 +5,7 @@
 //! a file to such.
 
 use super::Checksum;
+use super::bytes::{self, Bytes};
 use super::kind::Kind;
 use super::laid::Laid;
 use super::sum::{Rests, Sum, copy};
@@ -65,7 +66,7 @@ pub(super) fn read(laid: Laid<'_>, writer: &mut File) -> Result<Found> {
     let backup = laid.backup;
     let reading = |error| Error::io(&format!("read {}", backup.display()), error);
     let writing = |error| laid.failed(error);
-    let mut file = File::open(backup).map_err(reading)?;
+    let mut file = bytes::open(backup).map_err(reading)?;
     let kind = Kind::of(backup)?;
     let trailer = match kind {
         Kind::Sqlite | Kind::Unknown => trailer(&mut file).map_err(|error| laid.wrong(error))?,
@@ -118,9 +119,9 @@ fn compare(trailer: &Trailer, head: Option<Head>, sum: Sum) -> Option<Checksum> 
 }
 
 /// The trailer, where there is one.
-fn trailer(file: &mut File) -> Result<Option<Trailer>> {
+fn trailer(file: &mut Bytes) -> Result<Option<Trailer>> {
     let doing = |error| Error::io("read its end", error);
-    let all = file.metadata().map_err(doing)?.len();
+    let all = file.seek(SeekFrom::End(0)).map_err(doing)?;
     let Some(start) = all.checked_sub(FOOTER as u64) else { return Ok(None) };
     let mut footer = [0; FOOTER];
     file.seek(SeekFrom::Start(start)).map_err(doing)?;
@@ -157,7 +158,7 @@ struct Head {
 
 impl Head {
     /// Reads it; `None` where it is none, or does not fit itself.
-    fn read(file: &mut File) -> io::Result<Option<Self>> {
+    fn read(file: &mut (impl Read + Seek)) -> io::Result<Option<Self>> {
         file.rewind()?;
         let mut first = Vec::new();
         file.take(100).read_to_end(&mut first)?;

@@ -131,7 +131,7 @@ pub(crate) struct All {
 pub(crate) struct Forgotten {
     /// Those to whom the schema is then unknown.
     altered: Vec<Arc<Watch>>,
-    _touched: Vec<Touched>,
+    touched: Vec<Touched>,
 }
 
 impl All {
@@ -147,13 +147,18 @@ impl All {
         self.stores.get(&id).map(|store| store.stats())
     }
 
-    /// To be called before SQL that goes past the engines, and held while it runs.
-    pub(crate) fn before_sql(&self, text: &str) -> Forgotten {
+    /// To be called before SQL that goes past the engines; what it may write is added to what is forgotten already, which
+    /// is to be held while the statement runs, or until its transaction is over.
+    pub(crate) fn before_sql(&self, text: &str, forgotten: &mut Forgotten) {
         if only_reads(text) {
-            return Forgotten::default();
+            return;
         }
-        let altered = if changes_rows(text) { Vec::new() } else { self.watches.clone() };
-        Forgotten { altered, _touched: self.stores.values().map(Touched::all).collect() }
+        if forgotten.touched.is_empty() {
+            forgotten.touched = self.stores.values().map(Touched::all).collect();
+        }
+        if forgotten.altered.is_empty() && !changes_rows(text) {
+            forgotten.altered.clone_from(&self.watches);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{CacheOptions, CacheStats};
 use bobak_core::codec::{self, EncodedRow};
-use bobak_core::{Collation, Row, TableSchema, Value};
+use bobak_core::{Collation, ColumnSchema, Row, Storage, TableSchema, Value};
 use quick_cache::{Weighter, sync::Cache};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ pub(crate) struct Store {
     pub watch: Duration,
     rows: Cache<Key, Kept, Weigh>,
     stripes: [Mutex<Writers>; STRIPES],
-    /// Whether keys that differ may be the same to the engine: those of texts without case.
+    /// Whether keys that differ may be the same to the engine: those of texts without case, and of any class.
     folds: bool,
     hasher: RandomState,
     time_to_live: Option<Duration>,
@@ -66,8 +66,11 @@ impl Store {
         let entries = usize::try_from(options.entries).unwrap_or(usize::MAX);
         let weigh = Weigh { least: (options.bytes / options.entries).max(1) };
         let folds = |&place: &usize| {
-            let column = table.columns().get(place);
-            column.is_some_and(|column| column.collation != Collation::Binary)
+            let same = |column: &ColumnSchema| {
+                // Where any class may be, 1 and 1.0 are one key.
+                column.collation != Collation::Binary || column.ty.storage() == Storage::Any
+            };
+            table.columns().get(place).is_some_and(same)
         };
         Self {
             folds: table.key().iter().any(folds),
@@ -108,7 +111,8 @@ impl Store {
 
     /// Keeps a row, unless somebody began to write it since the note was taken.
     pub(crate) fn keep(&self, key: Key, row: &[u8], note: Note) {
-        let until = self.time_to_live.map(|time| Instant::now() + time);
+        // A time beyond what the clock counts is for ever.
+        let until = self.time_to_live.and_then(|time| Instant::now().checked_add(time));
         let kept = Kept { row: Arc::from(row), until };
         // Locked until it is there: whoever begins to write later finds it, and takes it out; and
         // nobody sees it where a writer came before.
@@ -177,6 +181,11 @@ impl Writers {
     }
 }
 
+/// Whether it is a zero of either sign.
+fn is_zero(value: &Value<'_>) -> bool {
+    matches!(value, Value::Float(0.0))
+}
+
 fn lock(stripe: &Mutex<Writers>) -> MutexGuard<'_, Writers> {
     // Numbers are whole whatever panicked.
     stripe.lock().unwrap_or_else(PoisonError::into_inner)
@@ -190,7 +199,15 @@ impl Key {
             return Some(Self::Int(*key));
         }
         let mut bytes = Vec::new();
-        codec::encode_slice(&mut bytes, values).ok()?;
+        // The two zeros are one key to every engine.
+        if values.iter().any(is_zero) {
+            let zero = |value: &_| is_zero(value).then_some(Value::Float(0.0));
+            let values: Vec<Value<'_>> =
+                values.iter().map(|value| zero(value).unwrap_or_else(|| value.clone())).collect();
+            codec::encode_slice(&mut bytes, &values).ok()?;
+        } else {
+            codec::encode_slice(&mut bytes, values).ok()?;
+        }
         Some(Self::Encoded(bytes.into()))
     }
 

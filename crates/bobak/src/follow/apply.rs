@@ -30,12 +30,13 @@ struct State<'c> {
 }
 
 /// Makes a page's changes and those behind it, up to the border that was seen with it, and notes their
-/// end, in one transaction: whoever reads the target sees whole transactions of the source. `made` is
-/// the time of the last change before, and becomes that of the last one of all; `more` reads the page
+/// end, in one transaction: whoever reads the target sees whole transactions of the source. The target is at `from`;
+/// `made` is the time of the last change before, and becomes that of the last one of all; `more` reads the page
 /// behind a place.
 pub(super) fn apply(
     to: &dyn Engine,
     pairs: &[Pair],
+    from: u64,
     first: ChangePage,
     made: &mut Filled,
     mut more: impl FnMut(u64) -> Result<ChangePage>,
@@ -57,7 +58,7 @@ pub(super) fn apply(
             match next.filter(|next| next.next > place) {
                 Some(next) => page = next,
                 None => {
-                    place::write(session, place, now)?;
+                    place::write(session, (from, *made), (place, now))?;
                     return Ok(Followed { changes, place, whole });
                 }
             }

@@ -57,7 +57,7 @@ impl Follower {
                 break;
             }
             let mut made = Some(self.made);
-            let done = super::apply::apply(&*self.to, &self.pairs, page, &mut made, more)?;
+            let done = super::apply::apply(&*self.to, &self.pairs, place, page, &mut made, more)?;
             (place, self.place, self.made) = (done.place, Some(done.place), made.flatten());
         }
         let target = self.to.session()?;

@@ -14,8 +14,9 @@ use crate::{CopyProgress, Db};
 pub(crate) use apply::{LONGEST, make, wholly};
 use bobak_core::{Engine, Error, ErrorKind, Result, feed};
 pub(crate) use pair::Pair;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// How many changes are read at once.
 const PAGE: usize = 1_000;
@@ -104,8 +105,8 @@ impl Follower {
     /// then on the target is as the source was at one moment.
     ///
     /// # Errors
-    /// `Conflict` where a table has rows in the target that are not the follower's; as
-    /// [`step`](Self::step).
+    /// `Conflict` where a table has rows in the target that are not the follower's; `Misuse` where the target is the
+    /// source itself; as [`step`](Self::step).
     pub fn begin(&mut self, mut progress: impl FnMut(CopyProgress<'_>)) -> Result<u64> {
         if let Some(place) = self.place {
             return Ok(place);
@@ -115,6 +116,7 @@ impl Follower {
         if !begun_before {
             self.pairs.iter().try_for_each(|pair| pair.must_be_empty(&*self.to))?;
         }
+        self.must_be_another()?;
         place::begin(&*self.to, first, &self.tables())?;
         for pair in &mut self.pairs {
             pair.make_target(&*self.to)?;
@@ -129,7 +131,7 @@ impl Follower {
             at = self.advance(at, Duration::ZERO, false)?.place;
         }
         self.made = self.last_of_source(at)?;
-        place::finish(&*self.to, self.made)?;
+        place::finish(&*self.to, at, self.made)?;
         self.to.flush()?;
         self.names = self.tables().into_iter().map(str::to_owned).collect();
         self.place = Some(at);
@@ -148,7 +150,8 @@ impl Follower {
     /// `Misuse` before [`begin`](Self::begin); `Schema` where a column was added in the source: add
     /// it in the target, then go on; `NotFound` where changes that were not read yet were taken out
     /// of the feed; `Conflict` where the source ends before the follower's place, or its change there is
-    /// another, since an older state of it was restored: begin again with an empty target; those of both engines.
+    /// another, since an older state of it was restored: begin again with an empty target; `Conflict` too where another
+    /// follower writes to the target; those of both engines.
     pub fn step(&mut self, wait: Duration) -> Result<Followed> {
         let Some(place) = self.place else {
             let message = "the follower has made no copy yet: call begin first";
@@ -191,7 +194,7 @@ impl Follower {
         }
         let mut made = filled.then_some(self.made);
         let more = |place| changes.clone().since(place).page();
-        let done = apply::apply(&*self.to, &self.pairs, page, &mut made, more)?;
+        let done = apply::apply(&*self.to, &self.pairs, from, page, &mut made, more)?;
         self.made = made.unwrap_or(self.made);
         Ok(done)
     }
@@ -211,6 +214,26 @@ impl Follower {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a target that is the source by another name, before anything of it is changed: what is noted in it for a
+    /// moment is then found in the source.
+    fn must_be_another(&self) -> Result<()> {
+        let mark = RandomState::new().hash_one(SystemTime::now()) >> 2;
+        place::begin(&*self.to, mark, &self.tables())?;
+        let found = match place::read(&*self.from) {
+            // Whose tables may not be seen: nobody writes to those of his own.
+            Err(error) if matches!(error.kind(), ErrorKind::Denied | ErrorKind::Unsupported) => {
+                None
+            }
+            found => found?,
+        };
+        if found.is_none_or(|found| found.at != mark) {
+            return Ok(());
+        }
+        place::forget(&*self.to)?;
+        let message = "the target is the source itself, by another name: name another database";
+        Err(Error::new(ErrorKind::Misuse, message))
     }
 
     /// The time of the last change of the followed tables up to a place.

@@ -87,7 +87,7 @@ impl Pair {
         if empty {
             return Ok(());
         }
-        let message = "the target's table has rows that are not the follower's: empty it first";
+        let message = "the target's table has rows that are not the follower's: empty it first, unless it is the source itself";
         Err(Error::new(ErrorKind::Conflict, message).in_table(self.source.name()))
     }
 

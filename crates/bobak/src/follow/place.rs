@@ -2,8 +2,8 @@
 
 use bobak_core::feed::follow_schema;
 use bobak_core::{
-    Assign, Change, Engine, ErrorKind, FieldSet, Result, Row, SchemaChange, Select, Session,
-    Source, Value, ValueRef, Verb, Write,
+    Assign, Change, Comparison, Condition, Engine, Error, ErrorKind, FieldSet, Result, Row,
+    SchemaChange, Select, Session, Source, Value, ValueRef, Verb, Write,
 };
 use std::sync::Arc;
 
@@ -66,20 +66,53 @@ pub(super) fn begin(to: &dyn Engine, at: u64, tables: &[&str]) -> Result<()> {
     }
 }
 
-/// Notes that the copy is whole.
-pub(super) fn finish(to: &dyn Engine, made: Option<i64>) -> Result<()> {
-    let at = read(to)?.map_or(0, |place| place.at);
-    write(&*to.session()?, at, Some(made))
+/// Takes the row out.
+pub(super) fn forget(to: &dyn Engine) -> Result<()> {
+    let change = Change { table: follow_schema(), condition: None, assign: None };
+    to.session()?.change(&change).map(|_| ())
 }
 
-/// Notes how far the target is; where the first copy is whole, with the time of the last change.
-pub(super) fn write(session: &dyn Session, at: u64, filled: Filled) -> Result<()> {
+/// Notes that the copy, which ends at this place, is whole.
+///
+/// # Errors
+/// As [`write`].
+pub(super) fn finish(to: &dyn Engine, at: u64, made: Option<i64>) -> Result<()> {
+    write(&*to.session()?, (at, None), (at, Some(made)))
+}
+
+/// Notes how far the target is, which was here `before`; where the first copy is whole, with the time of the last change.
+///
+/// # Errors
+/// `Conflict` where it was not: another follower has gone on with it; those of the engine.
+pub(super) fn write(
+    session: &dyn Session,
+    before: (u64, Filled),
+    (at, filled): (u64, Filled),
+) -> Result<()> {
+    if before == (at, filled) {
+        return Ok(());
+    }
     let assign = [
         Assign::Set { column: 1, value: number(at) },
-        Assign::Set { column: 2, value: Value::Int(filled.map_or(0, |made| made.unwrap_or(1))) },
+        Assign::Set { column: 2, value: Value::Int(noted(filled)) },
     ];
-    let change = Change { table: follow_schema(), condition: None, assign: Some(&assign) };
-    session.change(&change).map(|_| ())
+    let was = |column, value| Condition::Compare { column, comparison: Comparison::Equal, value };
+    let here = Condition::And(vec![was(1, number(before.0)), was(2, Value::Int(noted(before.1)))]);
+    let change = Change { table: follow_schema(), condition: Some(&here), assign: Some(&assign) };
+    if session.change(&change)? == 1 {
+        return Ok(());
+    }
+    let message = format!(
+        "the target is no longer at change {}, where this follower left it: another one writes to it. Let \
+         only one do so, and make it anew",
+        before.0
+    );
+    Err(Error::new(ErrorKind::Conflict, message))
+}
+
+/// What is noted of the first copy.
+fn noted(filled: Filled) -> i64 {
+    filled.map_or(0, |made| made.unwrap_or(1))
 }
 
 fn number(at: u64) -> Value<'static> {

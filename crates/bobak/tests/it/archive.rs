@@ -145,7 +145,7 @@ fn a_database_is_replaced_when_the_changes_are_made() {
     refused(&changes, Until::Moment(Timestamp::UNIX_EPOCH), ErrorKind::OutOfRange);
     refused(&changes, Until::Change(1), ErrorKind::OutOfRange);
     refused(&place.path("nowhere"), Until::End, ErrorKind::Io);
-    // Another database's, in which a table has other columns.
+    // Another database's.
     let other = Db::open("sqlite::memory:").unwrap();
     other.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, other TEXT)", ()).unwrap();
     other.track_table("person", TrackOptions::new()).unwrap();
@@ -153,7 +153,7 @@ fn a_database_is_replaced_when_the_changes_are_made() {
                 INSERT INTO person (other) SELECT 'x' FROM n";
     other.execute(rows, ()).unwrap();
     ship(&mut Archive::open(&other, place.path("others")).unwrap());
-    refused(&place.path("others"), Until::End, ErrorKind::Schema);
+    refused(&place.path("others"), Until::End, ErrorKind::Conflict);
     // One that begins behind the backup, and a damaged one.
     let first = changes.join(FIRST);
     let bytes = fs::read(&first).unwrap();

@@ -142,3 +142,31 @@ fn another_history_is_no_way_to_go_on() {
         assert!(error.message().contains("a backup was restored over it"), "{error}");
     }
 }
+
+/// A backup of one database, and the changes of another one, or of what it was before an older state was restored.
+#[test]
+fn a_backup_is_not_carried_on_by_the_changes_of_another_history() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for (name, rows) in [("one", 3), ("two", 5)] {
+        fs::create_dir(path(name)).unwrap();
+        let db = source(&path(name));
+        for row in 0..rows {
+            db.table().unwrap().insert(&person(&format!("{name} {row}"), 1)).unwrap();
+            if row == 2 {
+                db.backup(path(&format!("{name}.bak")), &BackupOptions::new(), |_| Ok(())).unwrap();
+            }
+        }
+        ship(&mut Archive::open(&db, path(&format!("{name}.changes"))).unwrap());
+    }
+    let (url, place) = (format!("sqlite:{}", path("new.db").display()), path("new.db"));
+    let restore = |backup: &str, changes: &str| {
+        let options = RestoreOptions::new().changes(path(changes), Until::End);
+        Db::restore(path(backup), &url, &options)
+    };
+    let refused = restore("one.bak", "two.changes").unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Conflict, "{refused}");
+    assert!(!place.exists(), "nothing was put there");
+    restore("two.bak", "two.changes").unwrap();
+    assert_eq!(Db::open(&url).unwrap().sql::<i64>("SELECT count(*) FROM person", ()).unwrap(), [5]);
+}

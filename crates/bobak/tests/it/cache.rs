@@ -91,6 +91,58 @@ fn what_is_rolled_back_was_never_kept() {
     assert_eq!(people.require(id).unwrap().name, "ada");
 }
 
+/// What SQL writes to an attached engine inside a transaction is read from the engine until it is over.
+#[test]
+fn sql_of_an_open_transaction_is_not_kept_as_it_was() {
+    let (_folder, main) = file();
+    for attached in ["memory:", "sqlite::memory:"] {
+        let builder = Db::builder().attach("other", attached).record_on::<Person>("other");
+        let db = builder.cache::<Person>(CacheOptions::new()).open(&main).unwrap();
+        db.create_missing_tables().unwrap();
+        let people = db.table::<Person>().unwrap();
+        let id = people.insert(&person("ada", 1)).unwrap();
+        let age = || people.require(id).unwrap().age;
+        for (number, commits) in [(2, true), (3, false)] {
+            let transaction = db.begin().unwrap();
+            let sql = "UPDATE other.person SET age = ?";
+            assert_eq!(transaction.execute(sql, (number,)).unwrap(), 1);
+            // Whatever others see meanwhile, or whether they wait in vain, is not kept.
+            let _ = std::thread::scope(|scope| scope.spawn(|| people.get(id)).join()).unwrap();
+            if commits { transaction.commit() } else { transaction.rollback() }.unwrap();
+            assert_eq!(age(), 2, "{attached}");
+        }
+        let hits = stats(&db).hits;
+        assert_eq!((age(), stats(&db).hits), (2, hits + 1), "it is kept again");
+    }
+}
+
+/// The two zeros are one key to engines.
+#[test]
+fn zeros_of_both_signs_are_one_key() {
+    #[derive(Record, Debug, PartialEq)]
+    struct Spot {
+        #[record(key)]
+        x: f64,
+        #[record(key)]
+        y: i64,
+        count: i64,
+    }
+    for url in ["memory:", "sqlite::memory:"] {
+        let db = Db::builder().record::<Spot>().cache::<Spot>(CacheOptions::new());
+        let db = db.open(url).unwrap();
+        db.create_missing_tables().unwrap();
+        let spots = db.table::<Spot>().unwrap();
+        spots.insert(&Spot { x: 0.0, y: 1, count: 1 }).unwrap();
+        for x in [0.0, -0.0] {
+            assert_eq!(spots.require((x, 1)).unwrap().count, 1, "{url}");
+        }
+        spots.update(&Spot { x: 0.0, y: 1, count: 2 }).unwrap();
+        assert_eq!(spots.require((-0.0, 1)).unwrap().count, 2, "{url}");
+        assert!(spots.delete((-0.0, 1)).unwrap());
+        assert_eq!(spots.get((0.0, 1)).unwrap(), None, "{url}");
+    }
+}
+
 #[test]
 fn it_is_bounded_in_number_bytes_and_time() {
     let fill = |options: CacheOptions| {
@@ -113,6 +165,14 @@ fn it_is_bounded_in_number_bytes_and_time() {
         people.get(id).unwrap();
     }
     assert_eq!((stats(&db).hits, stats(&db).entries), (0, 1), "it is too old at once");
+
+    let db = open("memory:", CacheOptions::new().time_to_live(Duration::MAX));
+    let people = db.table::<Person>().unwrap();
+    let id = people.insert(&person("ada", 1)).unwrap();
+    for _ in 0..3 {
+        people.get(id).unwrap();
+    }
+    assert_eq!(stats(&db).hits, 2, "for ever");
 }
 
 /// What another handle wrote to a table that is not tracked is seen when the time is over.

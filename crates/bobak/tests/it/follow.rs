@@ -122,6 +122,48 @@ struct Counter {
 }
 
 #[test]
+fn a_follower_that_lags_behind_another_is_refused() {
+    for url in ["memory:", "sqlite::memory:"] {
+        let (source, target) = (source(), Db::open(url).unwrap());
+        disturb(&source, 1);
+        let mut lagging = Follower::new(&source, &target, &[]).unwrap();
+        lagging.begin(|_| {}).unwrap();
+        let mut quick = Follower::new(&source, &target, &[]).unwrap();
+        disturb(&source, 2);
+        catch_up(&mut quick);
+        let refused = lagging.step(Duration::ZERO).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Conflict, "{refused}");
+        disturb(&source, 3);
+        catch_up(&mut quick);
+        quick.check().unwrap();
+        // One that is made anew goes on.
+        disturb(&source, 4);
+        let mut anew = Follower::new(&source, &target, &[]).unwrap();
+        catch_up(&mut anew);
+        anew.check().unwrap();
+    }
+}
+
+#[test]
+fn a_database_does_not_follow_itself_by_another_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = |name: &str| format!("sqlite:{}/{name}", folder.path().display());
+    let open = || Db::builder().track::<Person>(TrackOptions::new());
+    let source = open().open(&url("app.db")).unwrap();
+    source.create_missing_tables().unwrap();
+    let itself = Db::open(&url("./app.db")).unwrap();
+    let refused = || {
+        let mut follower = Follower::new(&source, &itself, &[]).unwrap();
+        follower.begin(|_| {}).unwrap_err().kind()
+    };
+    assert_eq!([refused(), refused()], [ErrorKind::Misuse, ErrorKind::Misuse]);
+    let people = source.table::<Person>().unwrap();
+    people.insert(&person("ada", 1)).unwrap();
+    assert_eq!(refused(), ErrorKind::Conflict, "it has rows");
+    assert_eq!(people.count(Query::all()).unwrap(), 1);
+}
+
+#[test]
 fn writers_go_on_during_the_first_copy() {
     let db = source();
     (0..5).for_each(|seed| disturb(&db, seed));

@@ -114,8 +114,9 @@ impl Drop for Backups {
 impl Work {
     fn run(&self, stop: &Stop) {
         self.clear_abandoned();
-        let first = Instant::now() + self.first_wait();
-        let mut due = vec![first; self.databases.len()];
+        let begun = Instant::now();
+        let mut due: Vec<Instant> =
+            self.databases.iter().map(|(name, _)| begun + self.first_wait(name)).collect();
         while let Some(next) = due.iter().min() {
             if stop.wait(next.saturating_duration_since(Instant::now())) {
                 return;
@@ -156,18 +157,21 @@ impl Work {
             false => Ok(()),
             true => Err(bobak::Error::new(ErrorKind::Interrupted, "the server stops")),
         })?;
-        self.clear(name, &file)?;
+        self.clear(name, &file);
         self.clear_abandoned();
         Ok(format!("{}: {}{}", file.display(), sentence(&report), left_open(&report)))
     }
 
-    /// Removes the oldest backups of a database beyond those that are kept; never the one just made.
-    fn clear(&self, name: &str, made: &Path) -> Result<()> {
+    /// Removes the oldest backups of a database beyond those that are kept; never the one just made. Says which could not
+    /// be removed: the others go even so.
+    fn clear(&self, name: &str, made: &Path) {
         for file in surplus(self.backups_of(name), made, self.keep) {
-            fs::remove_file(&file)
-                .map_err(|error| Error::io(format_args!("remove {}", file.display()), &error))?;
+            if let Err(error) = fs::remove_file(&file) {
+                let error = Error::io(format_args!("remove {}", file.display()), &error);
+                self.screen
+                    .note(format_args!("a backup is kept longer than it should be: {error}"));
+            }
         }
-        Ok(())
     }
 
     /// Removes what a server that was killed has left of its backups.
@@ -183,21 +187,18 @@ impl Work {
             let file = path.file_name().and_then(|file| file.to_str());
             file.is_some_and(|file| is_backup_of(name, file))
         };
-        entries.map(|entry| entry.path()).filter(is_one).collect()
+        entries.map(|entry| entry.path()).filter(|path| is_one(path) && path.is_file()).collect()
     }
 
-    /// How long to wait for the first backup: until the oldest of the databases' last ones is as old as it may be.
-    fn first_wait(&self) -> Duration {
+    /// How long to wait for a database's first backup: until its last one is as old as it may be.
+    fn first_wait(&self, name: &str) -> Duration {
         let age = |file: &PathBuf| {
             let made = fs::metadata(file).and_then(|file| file.modified()).ok()?;
             // A file from the future says nothing.
             SystemTime::now().duration_since(made).ok()
         };
-        let left = self.databases.iter().map(|(name, _)| {
-            let last = self.backups_of(name).iter().filter_map(age).min();
-            last.map_or(Duration::ZERO, |age| self.every.saturating_sub(age))
-        });
-        left.min().unwrap_or_default()
+        let last = self.backups_of(name).iter().filter_map(age).min();
+        last.map_or(Duration::ZERO, |age| self.every.saturating_sub(age))
     }
 }
 
@@ -243,6 +244,46 @@ mod tests {
         let future = ["20300101T000000", "20261122T110000", "20300102T000000"];
         assert_eq!(go(&future, 2), [file(future[0]), file(future[2])]);
         assert_eq!(go(&future, 3), [file(future[0])]);
+    }
+
+    /// Backups of memory databases with these names to a folder, an hour apart, of which one is kept.
+    fn hourly(folder: &Path, names: &[&str]) -> Work {
+        let open = |name: &&str| ((*name).to_owned(), bobak::engine::open("memory:").unwrap());
+        Work {
+            databases: names.iter().map(open).collect(),
+            folder: folder.to_owned(),
+            every: Duration::from_secs(3_600),
+            keep: 1,
+            options: BackupOptions::new(),
+            ending: String::new(),
+            screen: Screen::new(true),
+        }
+    }
+
+    #[test]
+    fn a_database_waits_for_its_own_last_backup() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("old-20261122T043000Z.db"), "").unwrap();
+        let work = hourly(folder.path(), &["old", "new"]);
+        assert_eq!(work.first_wait("new"), Duration::ZERO);
+        assert!(work.first_wait("old") > Duration::ZERO, "it has one");
+    }
+
+    /// What is there under the name of a backup, and is none, neither counts nor keeps others from being removed.
+    #[test]
+    fn what_can_not_be_removed_is_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("app-20200101T000000Z.bobak/some")).unwrap();
+        for old in ["app-20200102T000000Z.bobak", "app-20200103T000000Z.bobak"] {
+            fs::write(path(old), "").unwrap();
+        }
+        let work = hourly(folder.path(), &["app"]);
+        let (name, engine) = &work.databases[0];
+        work.back_up(name, &**engine, &Stop::default()).unwrap();
+        let left = work.backups_of("app");
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert!(left[0].as_path() > path("app-2025").as_path(), "the new one");
     }
 
     #[test]

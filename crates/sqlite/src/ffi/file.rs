@@ -5,7 +5,11 @@
 
 use super::connection::{Connection, Failure};
 use libsqlite3_sys as sys;
+use std::ffi::c_int;
 use std::ptr;
+
+/// So much is read at once at most: more than anybody asks for, and a number that SQLite takes.
+const MOST: usize = 1 << 24;
 
 /// A file that nobody else reads or writes by SQLite until this is dropped.
 #[derive(Debug)]
@@ -38,23 +42,61 @@ impl LockedFile {
 }
 
 impl Connection {
-    /// Fills a buffer with what the main database's file begins with, as it is on the disk; `false`
-    /// where the file is shorter.
+    /// Reads what the main database's file has at a place, as it is on the disk, whatever it is; gives the
+    /// number of bytes, which is 0 at its end.
     ///
     /// # Errors
     /// Those of the system's.
-    #[cfg(feature = "encryption")]
-    pub(crate) fn read_beginning(&self, into: &mut [u8]) -> Result<bool, Failure> {
-        let bytes = into.len().try_into().unwrap_or(0);
+    pub(crate) fn read_file(&self, place: u64, into: &mut [u8]) -> Result<usize, Failure> {
+        let left = self.file_size()?.saturating_sub(place);
+        let wanted = into.len().min(usize::try_from(left).unwrap_or(usize::MAX)).min(MOST);
+        let into = &mut into[..wanted];
+        if into.is_empty() {
+            return Ok(0);
+        }
+        let (bytes, place) = (c_int::try_from(wanted), i64::try_from(place));
+        let (Ok(bytes), Ok(place)) = (bytes, place) else { return Ok(0) };
         // SAFETY: the file is open; there is room for so many bytes.
         let code = self.with_file(|file| unsafe {
             let read = (*(*file).pMethods).xRead;
-            read.map(|read| read(file, into.as_mut_ptr().cast(), bytes, 0))
+            read.map(|read| read(file, into.as_mut_ptr().cast(), bytes, place))
         });
         match code.flatten() {
-            Some(sys::SQLITE_OK) => Ok(true),
-            Some(sys::SQLITE_IOERR_SHORT_READ) | None => Ok(false),
-            Some(code) => Err(Failure::own(code, "the file can't be read")),
+            Some(sys::SQLITE_OK) => Ok(wanted),
+            // It became shorter since.
+            Some(sys::SQLITE_IOERR_SHORT_READ) | None => Ok(0),
+            Some(code) => Err(self.failed(code, "the file can't be read")),
+        }
+    }
+
+    /// How many bytes the main database's file has.
+    ///
+    /// # Errors
+    /// Those of the system's.
+    pub(crate) fn file_size(&self) -> Result<u64, Failure> {
+        let mut size = 0;
+        // SAFETY: the file is open; the number is there.
+        let code = self.with_file(|file| unsafe {
+            let ask = (*(*file).pMethods).xFileSize;
+            ask.map(|ask| ask(file, &raw mut size))
+        });
+        match code.flatten() {
+            Some(sys::SQLITE_OK) => Ok(size.try_into().unwrap_or(0)),
+            None => Ok(0),
+            Some(code) => Err(self.failed(code, "the file's size can't be read")),
+        }
+    }
+
+    /// A failure with what the system said.
+    fn failed(&self, code: c_int, message: &str) -> Failure {
+        let mut number: c_int = 0;
+        let (main, place) = (c"main".as_ptr(), (&raw mut number).cast());
+        let last = sys::SQLITE_FCNTL_LAST_ERRNO;
+        // SAFETY: the handle is open, the name ends with NUL, and this call gives an int.
+        unsafe { sys::sqlite3_file_control(self.raw.as_ptr(), main, last, place) };
+        Failure {
+            system: Some(number).filter(|number| *number != 0),
+            ..Failure::own(code, message)
         }
     }
 
