@@ -34,6 +34,7 @@ mod queries;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod reach; // tables of servers, of memory and of files in one SQL
 mod rebuilt; // tracked tables that SQL makes anew
+mod replaced; // files in whose place others are put
 mod replay; // what acts by itself, where changes are made again
 mod retries;
 mod schema;
