@@ -3,7 +3,7 @@
 //! Whoever writes one has it locked. So one that is left by a process that was killed is known by its
 //! lock, which nobody has: it is removed by the next who writes for the same place.
 
-use crate::durable::{rename, sync_file, sync_folder};
+use crate::durable::{is_at, rename, sync_file, sync_folder};
 use crate::{Error, ErrorKind, Result};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -220,20 +220,6 @@ fn hold(file: &File, path: &Path) -> Held {
         Ok(()) if is_at(file, path) => Held::Here,
         Ok(()) => Held::Gone,
     }
-}
-
-/// Whether an open file has this name still.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let place = |data: fs::Metadata| (data.dev(), data.ino());
-    let (own, there) = (file.metadata().map(place), fs::metadata(path).map(place));
-    own.is_ok_and(|own| there.is_ok_and(|there| own == there))
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
 }
 
 /// Removes a file that nobody has locked, or one that a database keeps beside such a file.

@@ -63,6 +63,24 @@ pub fn sync_folder(path: &Path) -> Result<()> {
     })
 }
 
+/// Whether an open file has this name still: not where it was removed or moved, or another is in its
+/// place. Where the system does not tell, whether there is a file of this name.
+#[must_use]
+pub fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let place = |data: fs::Metadata| (data.dev(), data.ino());
+        let (own, there) = (file.metadata().map(place), fs::metadata(path).map(place));
+        own.is_ok_and(|own| there.is_ok_and(|there| own == there))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
+    }
+}
+
 /// Runs `work` with something that does the steps of this thread: for tests.
 pub fn watch_durable<R>(watch: DurableWatch, work: impl FnOnce() -> R) -> R {
     struct Reset;

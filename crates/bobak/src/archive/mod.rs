@@ -167,8 +167,10 @@ impl Archive {
     ///
     /// # Errors
     /// `Full`, `Io`: nothing of the step stays, and the next one tries again; `NotFound` where
-    /// changes were taken out of the feed before they were written; those of the engine.
+    /// changes were taken out of the feed before they were written, and where the folder or its last
+    /// file was removed or moved away; those of the engine.
     pub fn step(&mut self, wait: Duration) -> Result<Shipped> {
+        self.writer.must_be_there()?;
         if self.writer.bytes() >= self.segment_bytes {
             self.writer = Writer::create(&self.folder, self.writer.place())?;
         }
@@ -184,6 +186,8 @@ impl Archive {
             let borders: Vec<_> = self.borders.range(..reached).copied().collect();
             self.writer.write(&page, &borders)?;
             self.borders.drain(..reached);
+            // Where it was moved meanwhile, what was written went with it.
+            self.writer.must_be_there()?;
         }
         Ok(Shipped { changes: page.changes.len(), place: self.writer.place() })
     }

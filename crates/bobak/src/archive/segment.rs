@@ -5,7 +5,7 @@ use super::frame::{
     self, FRAME, Frame, HEAD, Logged, Table, damaged, is_frame, read_frame, read_head,
 };
 use crate::feed::{Border, ChangePage};
-use bobak_core::durable::{sync_content, sync_file};
+use bobak_core::durable::{is_at, sync_content, sync_file};
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -220,6 +220,24 @@ impl Writer {
     /// How large the file is.
     pub const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Refuses a file that is no longer where it was begun: what is appended then is on no disk that
+    /// anybody looks at.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn must_be_there(&self) -> Result<()> {
+        if is_at(&self.file, &self.path) {
+            return Ok(());
+        }
+        let folder = self.path.parent().unwrap_or(&self.path);
+        let message = format!(
+            "the folder {}, or the last file in it, was removed or moved away: put it back, or open the \
+             archive anew, which begins with the first change that the feed still has",
+            folder.display()
+        );
+        Err(Error::new(ErrorKind::NotFound, message))
     }
 
     /// Appends a page with the borders that are known among its changes, and syncs the file. Where

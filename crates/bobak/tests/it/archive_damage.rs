@@ -101,6 +101,44 @@ fn a_file_is_no_folder() {
     }
 }
 
+/// Nobody would find what is written to a file without a name.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_is_gone_is_told_at_the_next_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, changes) = (source(folder.path()), folder.path().join("changes"));
+    let people = db.table().unwrap();
+    people.insert(&person("kept", 1)).unwrap();
+    let mut archive = Archive::open(&db, &changes).unwrap();
+    ship(&mut archive);
+    let is_told = |archive: &mut Archive| {
+        let error = archive.step(std::time::Duration::ZERO).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+        assert!(error.message().contains(changes.to_str().unwrap()), "{error}");
+    };
+    // Moved away, and put back.
+    let aside = folder.path().join("aside");
+    fs::rename(&changes, &aside).unwrap();
+    is_told(&mut archive);
+    people.insert(&person("later", 1)).unwrap();
+    is_told(&mut archive);
+    // Nor is another folder in its place the same.
+    fs::create_dir(&changes).unwrap();
+    fs::copy(last_file(&aside), changes.join(last_file(&aside).file_name().unwrap())).unwrap();
+    is_told(&mut archive);
+    fs::remove_dir_all(&changes).unwrap();
+    fs::rename(&aside, &changes).unwrap();
+    ship(&mut archive);
+    assert_eq!(Archive::check(&changes).unwrap().changes, 2);
+    // Removed, and begun anew with all that the feed has.
+    fs::remove_dir_all(&changes).unwrap();
+    is_told(&mut archive);
+    drop(archive);
+    ship(&mut Archive::open(&db, &changes).unwrap());
+    let span = Archive::check(&changes).unwrap();
+    assert_eq!((span.from, span.changes), (0, 2));
+}
+
 /// Two databases that were one, each of which went on by itself: their numbers are the same.
 #[test]
 fn another_history_is_no_way_to_go_on() {

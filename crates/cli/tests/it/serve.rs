@@ -21,12 +21,18 @@ pub struct Server {
 
 impl Server {
     pub fn start(program: &Program, arguments: &[&str]) -> Self {
+        Self::start_telling(program, arguments, Stdio::inherit())
+    }
+
+    /// As [`start`](Self::start), with a place for what it says on standard error.
+    fn start_telling(program: &Program, arguments: &[&str], errors: Stdio) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
             .arg("serve")
             .args(arguments)
             .current_dir(program.path(""))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(errors)
             .spawn()
             .expect("starts");
         let mut line = String::new();
@@ -303,4 +309,38 @@ fn changes_are_shipped_by_itself() {
     program.ok(&["restore", &file, "sqlite:new.db", "--changes", "kept/app.changes"]);
     let out = program.ok(&["query", "sqlite:new.db", "SELECT name FROM item", "--format", "csv"]);
     assert!(out.contains("spade") && out.contains("rake"), "{out}");
+}
+
+/// Nothing is shipped to a folder that is gone: that is said, and it is made again with all changes.
+#[test]
+fn a_folder_of_changes_that_is_gone_is_told_and_begun_anew() {
+    let program = Program::new();
+    let said = program.path("said");
+    let errors = std::fs::File::create(&said).unwrap();
+    let flags = ["app.db", "--unix", "socket", "--archive", "kept"];
+    let mut server = Server::start_telling(&program, &flags, errors.into());
+    let url = format!("bobak+unix:{}", program.path("socket").display());
+    let db = Db::builder().track::<Item>(TrackOptions::new()).open(&url).unwrap();
+    db.create_missing_tables().unwrap();
+    let items = db.table::<Item>().unwrap();
+    let span = || program.run(&["archive", "--check", "kept/app.changes"]).err;
+    let wait_for = |what: &str| {
+        let found = (0..600).any(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            span().contains(what)
+        });
+        assert!(found, "{what}: {} {}", span(), std::fs::read_to_string(&said).unwrap());
+    };
+    items.insert(&item("spade")).unwrap();
+    wait_for("sound: 1 changes");
+    std::fs::rename(program.path("kept"), program.path("aside")).unwrap();
+    items.insert(&item("rake")).unwrap();
+    wait_for("sound: 2 changes, behind 0 up to 2");
+    let said = std::fs::read_to_string(&said).unwrap();
+    assert!(
+        said.contains("app: the folder kept/app.changes, or the last file in it, was"),
+        "{said}"
+    );
+    server.signal("-TERM");
+    assert!(server.child.wait().unwrap().success());
 }
