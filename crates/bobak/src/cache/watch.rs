@@ -7,12 +7,14 @@
 
 use super::store::{Key, Store};
 use super::touch::Touched;
-use bobak_core::feed::{self, Log, SEQ, Tracked, compare_number, new_place, old_place};
+use bobak_core::feed::{
+    self, Log, SEQ, Tracked, compare_number, must_be_watched, new_place, old_place,
+};
 use bobak_core::{
     Comparison, Condition, Engine, ErrorKind, Expr, Result, Row, Select, Session, SideEffects,
     Source, TableSchema, Value,
 };
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -37,6 +39,8 @@ pub(crate) struct Watch {
     begin: Instant,
     /// When the next look is due, in nanoseconds since `begin`.
     due: AtomicU64,
+    /// Whether changes of a table go unseen, as the last look found: no cache may answer then.
+    blind: AtomicBool,
     state: Mutex<State>,
     known: Mutex<Known>,
 }
@@ -93,7 +97,8 @@ impl Watch {
     pub(super) fn new(stores: Vec<Arc<Store>>) -> Self {
         let interval = stores.iter().map(|store| store.watch).min().unwrap_or(Duration::MAX);
         let (state, known) = (Mutex::default(), Mutex::default());
-        Self { stores, interval, begin: Instant::now(), due: AtomicU64::new(0), state, known }
+        let (due, blind) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self { stores, interval, begin: Instant::now(), due, blind, state, known }
     }
 
     /// Whether caches may answer: all that others wrote an interval ago was seen. Looks at the feed
@@ -101,7 +106,12 @@ impl Watch {
     #[inline]
     pub(super) fn is_fresh(&self, asked: Asked<'_>) -> bool {
         let due = self.due.load(Ordering::Acquire);
-        due == NEVER || self.now() < due || self.look(asked)
+        due == NEVER || if self.now() < due { self.sees() } else { self.look(asked) }
+    }
+
+    #[inline]
+    fn sees(&self) -> bool {
+        !self.blind.load(Ordering::Acquire)
     }
 
     /// To be called when the schema was changed: a table may be tracked now, or have triggers. What
@@ -143,15 +153,21 @@ impl Watch {
         };
         let now = self.now();
         if now < self.due.load(Ordering::Acquire) {
-            return true;
+            return self.sees();
         }
+        let looked = asked.with_session(|session| self.ask(&mut state, session));
+        let blind = looked.as_ref().is_err_and(|error| error.kind() == ErrorKind::Schema);
         // Where it fails nobody knows what others wrote, and the engine says why when it is asked.
-        let Ok(watched) = asked.with_session(|session| self.ask(&mut state, session)) else {
+        if looked.is_err() && !blind {
             return false;
-        };
+        }
         let next = now.saturating_add(nanoseconds(self.interval)).min(NEVER - 1);
-        self.due.store(if watched { next } else { NEVER }, Ordering::Release);
-        true
+        self.blind.store(blind, Ordering::Release);
+        self.due.store(
+            if looked.is_ok_and(|watched| !watched) { NEVER } else { next },
+            Ordering::Release,
+        );
+        !blind
     }
 
     fn now(&self) -> u64 {
@@ -161,6 +177,10 @@ impl Watch {
 
 impl State {
     /// Has caches forget what changed since the last look; `false` where no table is tracked.
+    ///
+    /// # Errors
+    /// `Schema` where changes of a tracked table go unseen, as where SQL dropped it and made it anew;
+    /// the caches are empty then.
     fn look(&mut self, session: &dyn Session, stores: &[Arc<Store>]) -> Result<bool> {
         let tracked = feed::tracked(session)?;
         let fits = |logs: &Vec<Watched>| {
@@ -176,12 +196,13 @@ impl State {
         let Some(logs) = &self.logs else {
             return Ok(false);
         };
-        match forget_changes(session, logs, &tracked, self.since) {
+        let seen = must_all_be_watched(session, logs);
+        match seen.and_then(|()| forget_changes(session, logs, &tracked, self.since)) {
             Ok(last) => {
                 self.since = last;
                 Ok(!logs.is_empty())
             }
-            // A log was made anew, or has other columns now.
+            // A table or a log was made anew, or has other columns now.
             Err(error) if error.kind() == ErrorKind::Schema => {
                 self.logs = None;
                 self.begin(session, stores, &tracked)
@@ -208,9 +229,12 @@ impl State {
             let Some(table) = tables.iter().find(same) else { continue };
             logs.push(Watched::new(store, table)?);
         }
-        let last = last_id(session, &logs, tracked)?;
+        let seen = must_all_be_watched(session, &logs);
+        let last = last_id(session, &logs, tracked);
         // Also of tables that were tracked and are no longer.
         stores.iter().for_each(|store| drop(Touched::all(store)));
+        seen?;
+        let last = last?;
         let watches = !logs.is_empty();
         (self.since, self.logs) = (last, Some(logs));
         Ok(watches)
@@ -259,6 +283,14 @@ impl Watched {
             drop(Touched::all(&self.store));
         }
         Ok(())
+    }
+}
+
+/// Refuses tables whose changes are not written down any more.
+fn must_all_be_watched(session: &dyn Session, logs: &[Watched]) -> Result<()> {
+    match logs {
+        [] => Ok(()),
+        logs => must_be_watched(session, logs.iter().map(|watched| &*watched.log.table)),
     }
 }
 

@@ -418,6 +418,37 @@ fn tables_are_watched_from_when_they_are_tracked() {
     assert_eq!(age(), 5, "what ends it is seen, and all is forgotten");
 }
 
+/// A table that SQL drops and makes anew has no triggers: nobody writes down what is done to it.
+#[test]
+fn a_table_made_anew_by_another_is_not_answered_from_before() {
+    let (_folder, url) = file();
+    let (db, other) = two_handles(&url);
+    let people = db.table::<Person>().unwrap();
+    let ada = people.insert(&person("ada", 1)).unwrap();
+    let age = || people.require(ada).unwrap().age;
+    assert_eq!((age(), age()), (1, 1));
+    let plain = Db::builder().record::<Person>().open(&url).unwrap();
+    plain.execute("DROP TABLE person", ()).unwrap();
+    plain.create_missing_tables().unwrap();
+    assert_eq!(plain.table().unwrap().insert(&person("ada", 2)).unwrap(), ada);
+    assert_eq!(age(), 2);
+    other.execute("UPDATE person SET age = 3", ()).unwrap();
+    let hits = stats(&db).hits;
+    assert_eq!((age(), age()), (3, 3));
+    assert_eq!(stats(&db).hits, hits, "nothing is kept of what goes unseen");
+    // Another handle that begins only now sees as little.
+    let options = CacheOptions::new().watch(Duration::ZERO);
+    let late = Db::builder().cache::<Person>(options).open(&url).unwrap();
+    let theirs = late.table::<Person>().unwrap();
+    assert_eq!((theirs.require(ada).unwrap().age, theirs.require(ada).unwrap().age), (3, 3));
+    assert_eq!(stats(&late).hits, 0);
+    other.track_table("person", TrackOptions::new()).unwrap();
+    assert_eq!((age(), age()), (3, 3));
+    assert!(stats(&db).hits > hits, "it is kept again");
+    other.execute("UPDATE person SET age = 4", ()).unwrap();
+    assert_eq!((age(), theirs.require(ada).unwrap().age), (4, 4));
+}
+
 /// The cache's process reads while another handle counts up, with every look and with looks that
 /// collide: what was acknowledged before is never missed.
 #[test]
