@@ -10,8 +10,8 @@ use crate::problem::Problem;
 use crate::sight::{Sight, write_head};
 use crate::work;
 use bobak::feed::Change;
-use bobak_core::feed::{Log, SEQ, compare_number};
-use bobak_core::{Comparison, Condition, DynRow, Value};
+use bobak_core::feed::Log;
+use bobak_core::{DynRow, Value};
 use hyper::StatusCode;
 use std::sync::Arc;
 
@@ -47,17 +47,11 @@ pub(crate) async fn history(call: &mut Call, name: &str, key: &str) -> Result<An
     let body = work::run(move || {
         let sight = Sight { filter: None, readable: base.feed.readable(&asked.table.schema)? };
         let log = Log::of(Arc::clone(&asked.table.schema))?;
-        let condition = match asked.since {
-            None => log.of_row(&asked.key),
-            Some(since) => Condition::And(vec![
-                compare_number(SEQ, Comparison::Greater, since),
-                log.of_row(&asked.key),
-            ]),
-        };
         // One more shows whether there are more.
         let session = base.feed.engine.session()?;
         let limit = Some(asked.limit.saturating_add(1));
-        let changes = log.list_within(&*session, condition, limit, asked.longest);
+        let since = asked.since.unwrap_or(0);
+        let changes = log.list_row(&*session, &asked.key, since, limit, asked.longest);
         let (changes, more) = changes.map_err(gone)?;
         let body = page(&asked, &sight, &changes, more);
         // Who sees nothing of it may not learn that there is anything.

@@ -3,7 +3,7 @@
 use super::{Change, ChangeKind};
 use crate::Table;
 use bobak_core::feed::{Log, must_be_watched};
-use bobak_core::{Key, Record, Result, Timestamp, Value};
+use bobak_core::{DynRow, Key, Record, Result, Timestamp, Value};
 use std::sync::Arc;
 
 /// One change of a record, and who made it when. See [`Table::history`].
@@ -47,7 +47,8 @@ impl<T: Record> Table<'_, T> {
     /// # Errors
     /// `Schema` where the table is not tracked; those of the engine.
     pub fn history(&self, key: impl Into<T::Key>) -> Result<Vec<Revision<T>>> {
-        key.into().with_values(|key| self.changes_of(key))?.into_iter().map(revision).collect()
+        let (_, changes) = key.into().with_values(|key| self.changes_of(key))?;
+        changes.into_iter().map(revision).collect()
     }
 
     /// The record as it was at a moment; `None` where there was none. What was before the feed
@@ -57,34 +58,30 @@ impl<T: Record> Table<'_, T> {
     /// As [`history`](Table::history).
     pub fn as_of(&self, key: impl Into<T::Key>, at: Timestamp) -> Result<Option<T>> {
         let key = key.into();
-        let mut changes = key.with_values(|key| self.changes_of(key))?;
+        let (log, mut changes) = key.with_values(|key| self.changes_of(key))?;
         let until = changes.partition_point(|change| change.at <= at);
-        let own = |row: &bobak_core::DynRow, change: &Change| {
-            // The row had this key: one whose key was changed has left it, or comes from another.
-            let place = |&place: &usize| row.values().get(place).cloned().unwrap_or(Value::Null);
-            let found: Vec<_> = change.table.key().iter().map(place).collect();
-            key.with_values(|key| found.as_slice() == key)
+        // The row had this key: one whose key was changed has left it, or comes from another.
+        let is_own = |row: &Option<DynRow>| match row {
+            Some(row) => key.with_values(|key| log.is_row(key, row)),
+            None => Ok(false),
         };
         if let Some(change) = until.checked_sub(1).and_then(|last| changes.get(last)) {
-            let is_own = change.after.as_ref().is_some_and(|row| own(row, change));
-            return if is_own { change.after_as() } else { Ok(None) };
+            return if is_own(&change.after)? { change.after_as() } else { Ok(None) };
         }
         if changes.is_empty() {
             return key.with_values(|key| self.access.get(key, T::read));
         }
         let first = changes.swap_remove(0);
-        let is_own = first.before.as_ref().is_some_and(|row| own(row, &first));
-        if is_own { first.before_as() } else { Ok(None) }
+        if is_own(&first.before)? { first.before_as() } else { Ok(None) }
     }
 
-    fn changes_of(&self, key: &[Value<'_>]) -> Result<Vec<Change>> {
+    fn changes_of(&self, key: &[Value<'_>]) -> Result<(Log, Vec<Change>)> {
         let log = Log::of(Arc::clone(&self.access.schema))?;
-        let condition = log.of_row(key);
         let listed = self.access.handle.with(|session| {
-            let changes = log.list(session, condition, None)?;
+            let (changes, _) = log.list_row(session, key, 0, None, usize::MAX)?;
             must_be_watched(session, [&*log.table]).map(|()| changes)
         });
-        listed.map_err(|error| self.access.name(error))
+        listed.map_err(|error| self.access.name(error)).map(|changes| (log, changes))
     }
 }
 

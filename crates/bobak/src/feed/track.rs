@@ -20,7 +20,7 @@ impl TrackOptions {
 
     /// Whether what became of one record is asked for often: its key is then indexed in the log,
     /// which costs every write a little. Default no: [`Table::history`](crate::Table::history)
-    /// looks at the whole log. Counts for a table that is not tracked yet.
+    /// looks at the whole log, as it does for keys in which case does not count. Counts for a table that is not tracked yet.
     #[must_use]
     pub const fn history(mut self, history: bool) -> Self {
         self.history = history;

@@ -157,6 +157,52 @@ fn a_key_that_changes_is_in_both_histories() {
     assert_eq!(people.as_of(77, Timestamp::UNIX_EPOCH).unwrap(), None);
 }
 
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Word {
+    #[record(key, collation = "nocase")]
+    word: String,
+    #[record(key)]
+    book: i64,
+    count: i64,
+}
+
+#[derive(Record, Debug, Clone, PartialEq)]
+struct Name {
+    #[record(key, collation = "unicode_nocase")]
+    name: String,
+    count: i64,
+}
+
+#[test]
+fn history_is_of_the_keys_that_the_table_takes_as_equal() {
+    on_each(|place| {
+        let options = TrackOptions::new().history(true);
+        let db = place.open(Db::builder().track::<Word>(options).track::<Name>(options));
+        let before = Timestamp::now();
+        std::thread::sleep(Duration::from_millis(2));
+        let word = |word: &str, book, count| Word { word: word.into(), book, count };
+        let words = db.table::<Word>().unwrap();
+        words.insert(&word("Ann", 1, 1)).unwrap();
+        words.insert(&word("ann", 2, 9)).unwrap();
+        let of_key = |word: &str| (word.to_owned(), 1);
+        let mid = words.history(of_key("ann")).unwrap()[0].at;
+        std::thread::sleep(Duration::from_millis(2));
+        words.update(&word("ANN", 1, 2)).unwrap();
+        for key in ["Ann", "ann", "ANN"] {
+            let of = |at| words.as_of(of_key(key), at).unwrap().map(|word| word.count);
+            assert_eq!(words.get(of_key(key)).unwrap().unwrap().count, 2);
+            assert_eq!(words.history(of_key(key)).unwrap().len(), 2, "{key}");
+            assert_eq!((of(before), of(mid), of(Timestamp::now())), (None, Some(1), Some(2)));
+        }
+        assert_eq!(words.history(of_key("anna")).unwrap(), []);
+        let names = db.table::<Name>().unwrap();
+        names.insert(&Name { name: "ÄNN".into(), count: 1 }).unwrap();
+        names.delete("änn").unwrap();
+        assert_eq!(names.history("Änn").unwrap().len(), 2);
+        assert_eq!(names.as_of("Änn", Timestamp::now()).unwrap(), None);
+    });
+}
+
 #[test]
 fn pruned_changes_are_gone_and_who_needs_them_is_told() {
     on_each(|place| {

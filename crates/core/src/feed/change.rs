@@ -137,9 +137,9 @@ impl Change {
 }
 
 /// A row's columns at other places.
-struct Placed<'a> {
-    row: &'a dyn Row,
-    places: &'a [usize],
+pub(super) struct Placed<'a> {
+    pub row: &'a dyn Row,
+    pub places: &'a [usize],
 }
 
 impl Row for Placed<'_> {

@@ -14,6 +14,7 @@ mod changes;
 mod end;
 mod named;
 mod read;
+mod row;
 mod trigger;
 
 pub use change::{Change, ChangeKind};

@@ -7,15 +7,18 @@
 use super::change::{Change, integer};
 use super::changes::{Border, ChangePage};
 use super::end::last_border;
-use super::{AT, SEQ, is_watched, log_schema, new_place, old_place, tracked_schema};
+use super::{AT, SEQ, is_watched, log_schema, tracked_schema};
 use crate::{
     Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, Row, Select, Session, Source,
-    TableSchema, Timestamp, Value, ValueRef,
+    TableSchema, Timestamp, ValueRef,
 };
 use std::sync::Arc;
 
 /// About the most bytes of a page's rows, of each log.
 const PAGE_BYTES: usize = 8 << 20;
+
+/// Whether a row of a log is wanted.
+pub(super) type Keeps<'a> = &'a dyn Fn(&dyn Row) -> bool;
 
 /// The log of a tracked table.
 #[derive(Clone, Debug)]
@@ -72,39 +75,41 @@ impl Log {
         limit: Option<u64>,
         bytes: usize,
     ) -> Result<(Vec<Change>, bool)> {
+        self.list_kept(session, condition, None, limit, bytes)
+    }
+
+    /// As [`list_within`](Self::list_within), of the rows that are kept by `keeps` too.
+    pub(super) fn list_kept(
+        &self,
+        session: &dyn Session,
+        condition: Condition,
+        keeps: Option<Keeps<'_>>,
+        limit: Option<u64>,
+        bytes: usize,
+    ) -> Result<(Vec<Change>, bool)> {
         let select = Select {
             condition: Some(condition.resolve(&self.schema)?),
-            limit,
+            limit: limit.filter(|_| keeps.is_none()),
             ..Select::all(&self.schema)
         };
+        let most = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let (mut changes, mut taken, mut more) = (Vec::new(), 0_usize, false);
         let read = session.query(&Source::Select(&select), &mut |row| {
+            if keeps.is_some_and(|keeps| !keeps(row)) {
+                return Ok(true);
+            }
             if taken >= bytes {
                 more = true;
                 return Ok(false);
             }
             taken += bytes_of(row);
             changes.push(Change::from_log(&self.table, &self.names, row)?);
-            Ok(true)
+            Ok(changes.len() < most)
         });
         match read {
             Err(error) if error.kind() == ErrorKind::Schema => Err(self.misfit(error)),
             read => read.map(|()| (changes, more)),
         }
-    }
-
-    /// A condition for the changes of the row with a key, as it was before or after.
-    #[must_use]
-    pub fn of_row(&self, key: &[Value<'_>]) -> Condition {
-        let side = |place: fn(usize) -> usize| {
-            let equals = |(&column, value): (&usize, &Value<'_>)| Condition::Compare {
-                column: place(column),
-                comparison: Comparison::Equal,
-                value: value.clone().into_owned(),
-            };
-            Condition::And(self.table.key().iter().zip(key).map(equals).collect())
-        };
-        Condition::Or(vec![side(old_place), side(new_place)])
     }
 
     /// Whether it has a change that was made after a moment.
@@ -344,7 +349,7 @@ pub fn compare_number(column: usize, comparison: Comparison, number: u64) -> Con
 mod tests {
     use super::*;
     use crate::memory::Memory;
-    use crate::{ColumnSchema, FieldSet, SchemaChange, Verb, Write};
+    use crate::{ColumnSchema, FieldSet, SchemaChange, Value, Verb, Write};
 
     #[test]
     fn pages_of_long_rows_have_fewer_of_them_and_miss_none() {

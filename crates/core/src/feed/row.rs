@@ -1,0 +1,82 @@
+//! The changes of one row.
+
+use super::change::Placed;
+use super::read::Log;
+use super::{Change, SEQ, compare_number, new_place, old_place};
+use crate::{Collation, Comparison, Condition, Result, Row, Session, Value};
+
+impl Log {
+    /// The changes with numbers above `since` of the row with a key, as it was before or after; else as
+    /// [`list_within`](Self::list_within).
+    ///
+    /// Keys are compared as the table's columns do. A log keeps texts as they are, so where case does
+    /// not count it is read wholly.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list); as [`Condition::resolve`] for a key that is not the table's.
+    pub fn list_row(
+        &self,
+        session: &dyn Session,
+        key: &[Value<'_>],
+        since: u64,
+        limit: Option<u64>,
+        bytes: usize,
+    ) -> Result<(Vec<Change>, bool)> {
+        let exact = |column: &usize| !self.is_folded(*column);
+        let sides = [old_place, new_place].map(|place| self.equals(key, exact, place));
+        let mut condition = Vec::new();
+        if since > 0 || sides.iter().any(Vec::is_empty) {
+            condition.push(compare_number(SEQ, Comparison::Greater, since));
+        }
+        if !sides.iter().any(Vec::is_empty) {
+            condition.push(Condition::Or(sides.map(Condition::And).into()));
+        }
+        let condition = Condition::And(condition);
+        if self.table.key().iter().all(exact) {
+            return self.list_within(session, condition, limit, bytes);
+        }
+        let own = self.own(key)?;
+        let columns = 0..self.table.columns().len();
+        let places =
+            [old_place, new_place].map(|place| columns.clone().map(place).collect::<Vec<_>>());
+        let keeps = |row: &dyn Row| {
+            let is_own = |places| own.evaluate(&self.table, &Placed { row, places }) == Some(true);
+            places.iter().any(|places| is_own(places))
+        };
+        self.list_kept(session, condition, Some(&keeps), limit, bytes)
+    }
+
+    /// Whether a row of the table has this key, as its columns compare.
+    ///
+    /// # Errors
+    /// As [`Condition::resolve`] for a key that is not the table's.
+    pub fn is_row(&self, key: &[Value<'_>], row: &dyn Row) -> Result<bool> {
+        Ok(self.own(key)?.evaluate(&self.table, row) == Some(true))
+    }
+
+    fn own(&self, key: &[Value<'_>]) -> Result<Condition> {
+        Condition::And(self.equals(key, |_| true, |column| column)).resolve(&self.table)
+    }
+
+    /// That the key's columns which `takes` chooses are equal, each at its `place`.
+    fn equals(
+        &self,
+        key: &[Value<'_>],
+        takes: impl Fn(&usize) -> bool,
+        place: impl Fn(usize) -> usize,
+    ) -> Vec<Condition> {
+        let columns = self.table.key().iter().zip(key).filter(|(column, _)| takes(column));
+        let equal = |(&column, value): (&usize, &Value<'_>)| Condition::Compare {
+            column: place(column),
+            comparison: Comparison::Equal,
+            value: value.clone().into_owned(),
+        };
+        columns.map(equal).collect()
+    }
+
+    /// Whether a column takes texts as equal that are not the same.
+    fn is_folded(&self, column: usize) -> bool {
+        let column = self.table.columns().get(column);
+        column.is_some_and(|column| column.collation != Collation::Binary)
+    }
+}
