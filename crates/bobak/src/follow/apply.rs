@@ -105,6 +105,7 @@ impl<'c> States<'c> {
             }
             for (row, left) in [(&change.before, None), (&change.after, change.after.as_ref())] {
                 if let Some(row) = row {
+                    must_have_key(change, row)?;
                     let key = pair.columns.key(&pair.source, &pair.target, row)?;
                     let mut encoded = Vec::new();
                     codec::encode_slice(&mut encoded, &key)?;
@@ -114,6 +115,21 @@ impl<'c> States<'c> {
         }
         Ok(states)
     }
+}
+
+/// Refuses a row with NULL in its key, which SQLite allows: several may have the same, and nothing tells
+/// which of them was changed.
+fn must_have_key(change: &Change, row: &DynRow) -> Result<()> {
+    let is_null = |&&place: &&usize| row.values().get(place).is_none_or(|v| *v == Value::Null);
+    let Some(&place) = change.table.key().iter().find(is_null) else { return Ok(()) };
+    let message = format!(
+        "change {} is of a row with NULL in its key, so that nothing tells which row it is: give each \
+         row a key, and begin behind this change, with a later backup or a new copy",
+        change.id
+    );
+    let column = change.table.columns().get(place).map_or("", |column| &column.name);
+    let error = Error::new(ErrorKind::Constraint, message).in_table(change.table.name());
+    Err(error.in_column(column.to_owned()))
 }
 
 fn batch(pairs: &[Pair], states: &States<'_>) -> Result<Batch> {

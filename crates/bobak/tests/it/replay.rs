@@ -3,7 +3,7 @@
 use crate::archive::ship;
 use bobak::feed::TrackOptions;
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, RestoreOptions, Until};
+use bobak::{Archive, BackupOptions, Follower, RestoreOptions, Until};
 use std::path::Path;
 
 /// A database of this SQL, with these tables tracked, its backup, and a folder with what `live` does then.
@@ -69,6 +69,56 @@ fn no_key_is_given_twice() {
         db.execute("INSERT INTO t (n) VALUES ('next')", ()).unwrap();
         assert_eq!(db.sql::<i64>("SELECT max(id) FROM t", ()).unwrap(), [4]);
     }
+}
+
+/// SQLite allows NULL in a key, of several rows too.
+#[test]
+fn a_change_of_a_row_without_a_key_is_not_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+    let db = Db::open(&url("app.db")).unwrap();
+    let run = |text: &str| db.execute(text, ()).unwrap();
+    run("CREATE TABLE t (k TEXT, n INTEGER, v TEXT, PRIMARY KEY (k, n))");
+    run("INSERT INTO t VALUES ('a', NULL, 'one'), ('a', NULL, 'two'), ('b', 1, 'three')");
+    db.track_table("t", TrackOptions::new()).unwrap();
+    let changes = folder.path().join("changes");
+    let mut archive = Archive::open(&db, &changes).unwrap();
+    let back_up = |name: &str| {
+        let file = folder.path().join(name);
+        db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
+        file
+    };
+    let early = back_up("early.db");
+    run("UPDATE t SET v = 'THREE' WHERE k = 'b'");
+    ship(&mut archive);
+    run("UPDATE t SET v = 'TWO' WHERE v = 'two'");
+    let late = back_up("late.db");
+    run("INSERT INTO t VALUES ('c', 1, 'four')");
+    ship(&mut archive);
+    let restore = |backup: &Path, until: Until| {
+        let options = RestoreOptions::new().overwrite(true).changes(&changes, until);
+        Db::restore(backup, &url("restored.db"), &options)
+    };
+    let error = restore(&early, Until::End).unwrap_err();
+    let place = (error.kind(), error.table(), error.column());
+    assert_eq!(place, (ErrorKind::Constraint, Some("t"), Some("n")), "{error}");
+    assert!(error.message().contains("change 2 is of a row with NULL in its key"), "{error}");
+    assert!(!folder.path().join("restored.db").exists());
+    // Nothing hinders what is before it, nor what is behind.
+    for (backup, until, rows) in [(&early, Until::Change(1), 3), (&late, Until::End, 4)] {
+        restore(backup, until).unwrap();
+        let again = Db::open(&url("restored.db")).unwrap();
+        assert_eq!(again.sql::<i64>("SELECT count(*) FROM t", ()).unwrap(), [rows]);
+    }
+    // A follower refuses it likewise.
+    run("UPDATE t SET n = 0 WHERE n IS NULL AND v = 'one'");
+    run("DELETE FROM t WHERE n IS NULL");
+    let target = Db::open("memory:").unwrap();
+    let mut follower = Follower::new(&db, &target, &[]).unwrap();
+    follower.begin(|_| {}).unwrap();
+    run("INSERT INTO t VALUES ('d', NULL, 'five')");
+    let error = follower.step(std::time::Duration::ZERO).unwrap_err();
+    assert_eq!((error.kind(), error.table()), (ErrorKind::Constraint, Some("t")), "{error}");
 }
 
 #[test]
