@@ -1,6 +1,7 @@
 //! The engine: its connections, and the contract's calls that need no session.
 
 use crate::commit::Commits;
+use crate::file_id::FileId;
 use crate::gate::{Gate, Lease, Pool};
 use crate::hold::Hold;
 use crate::host::Guests;
@@ -55,6 +56,8 @@ pub(crate) struct Inner {
     commits: Option<Commits>,
     /// What is known of the log of a file that others read.
     log: Arc<Log>,
+    /// Which file it has open, where the system tells.
+    file: Option<FileId>,
 }
 
 impl Sqlite {
@@ -87,7 +90,9 @@ impl Sqlite {
         if logged && !settings.is_single() {
             connection.db.move_log_by(&log);
         }
+        let file = settings.path.as_deref().and_then(FileId::of);
         let inner = Inner {
+            file,
             readers: (!settings.is_single()).then(|| Pool::new(settings.clone())),
             writer: Gate::new(connection, settings.busy_timeout),
             readers_block: settings.journal != JournalMode::Wal && !settings.read_only,
@@ -260,6 +265,25 @@ impl Inner {
         }
         // A table may be missing since its engine can't be reached.
         Err(guests.catalog().first_error(guests).unwrap_or(error))
+    }
+
+    /// Refuses to open the file by its name once more, where another is in its place.
+    ///
+    /// # Errors
+    /// `Conflict`.
+    pub(crate) fn must_be_in_place(&self) -> Result<()> {
+        let Some((path, file)) = self.settings.path.as_deref().zip(self.file) else {
+            return Ok(());
+        };
+        if FileId::of(path) == Some(file) {
+            return Ok(());
+        }
+        let message = format!(
+            "the database that is open is no longer the file {}: it was removed, moved or replaced, so what \
+             is there now is another one. Put it back, or close the database and open it anew",
+            path.display()
+        );
+        Err(Error::new(ErrorKind::Conflict, message))
     }
 
     pub(crate) fn log(&self) -> &Arc<Log> {

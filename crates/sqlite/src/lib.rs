@@ -19,6 +19,7 @@ mod facts;
 pub mod faults;
 mod ffi;
 mod file;
+mod file_id;
 mod functions;
 mod gate;
 mod group;

@@ -325,6 +325,31 @@ fn what_is_refused() {
     db.execute("UPDATE account SET balance = 100", ()).unwrap();
 }
 
+/// A backup's own connection would open another's file by the name.
+#[test]
+#[cfg(unix)]
+fn a_file_that_was_replaced_is_not_backed_up_in_the_place_of_the_open_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let [place, aside, other, file] =
+        ["app.db", "aside.db", "other.db", "backup.db"].map(|name| folder.path().join(name));
+    drop(open(&url(&other, "?journal=delete")));
+    let db = open(&url(&place, ""));
+    fill(&db);
+    let refused = || {
+        let error = db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        assert!(error.message().contains(place.to_str().unwrap()), "{error}");
+        assert!(!file.exists());
+    };
+    fs::rename(&place, &aside).unwrap();
+    refused();
+    fs::rename(&other, &place).unwrap();
+    refused();
+    fs::rename(&aside, &place).unwrap();
+    db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
+    check(&url(&file, ""));
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_leaves_the_old_backup() {

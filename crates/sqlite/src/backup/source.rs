@@ -35,7 +35,10 @@ impl<'e> Source<'e> {
         if inner.is_single() {
             return Ok(Self::Shared(inner));
         }
+        // SQLite opens a file by its name: before and after, it is to be the one that the engine has.
+        inner.must_be_in_place()?;
         let mut connection = open::reader(inner.settings())?;
+        inner.must_be_in_place()?;
         // The file's own mode: where it is only read the settings do not change it.
         let mode = connection.all_rows("PRAGMA journal_mode", &[])?;
         if mode.first().and_then(|row| row.first()) != Some(&Value::from("wal")) {
