@@ -43,7 +43,7 @@ impl std::error::Error for SqliteError {}
 /// The error of a failed statement; `table` is the one that it was about, where that is known.
 #[cold]
 pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error {
-    let Failure { code, message, offset, cause, ends_commit, .. } = failure;
+    let Failure { code, message, offset, cause, system, ends_commit } = failure;
     if let Some(cause) = cause {
         // The error of another engine's table: as that engine gave it.
         return cause;
@@ -55,6 +55,10 @@ pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error 
             let what = "the disk failed at what may have been the end of a commit, which is done or \
                         undone as a whole";
             Error::new(ErrorKind::Unknown, format!("{what} (code {code})"))
+        }
+        codes::SQLITE_IOERR | codes::SQLITE_CANTOPEN if system.is_some_and(is_full) => {
+            // SQLite's own word for it is of the database and its journal alone, not of the log's index.
+            Error::new(ErrorKind::Full, format!("the disk is full (code {code})"))
         }
         primary => by_code(primary, code, &message),
     };
@@ -135,6 +139,11 @@ fn name_columns(error: Error, subject: &str) -> Error {
 #[cold]
 pub(crate) fn kept_waiting() -> Error {
     Error::new(ErrorKind::Busy, "another session wrote for the whole busy time-out")
+}
+
+/// Whether the system's number says that there is no room.
+fn is_full(system: i32) -> bool {
+    Error::io("write", std::io::Error::from_raw_os_error(system)).kind() == ErrorKind::Full
 }
 
 fn by_code(primary: i32, code: i32, message: &str) -> Error {

@@ -373,6 +373,10 @@ fn refuse_existing(file: &Path, overwrite: bool) -> Result<()> {
         let message = format!("{} is a folder: name a file in it", file.display());
         return Err(Error::new(ErrorKind::Config, message));
     }
+    if file.metadata().is_ok_and(|there| !there.is_file()) {
+        let message = format!("{} is no regular file: nothing was done", file.display());
+        return Err(Error::new(ErrorKind::Config, message));
+    }
     if overwrite || fs::symlink_metadata(file).is_err() {
         return Ok(());
     }

@@ -112,7 +112,8 @@ pub(super) fn write(
 
 /// What is noted of the first copy.
 fn noted(filled: Filled) -> i64 {
-    filled.map_or(0, |made| made.unwrap_or(1))
+    // A time that is none of the numbers that mean something else.
+    filled.map_or(0, |made| made.filter(|made| *made > 1).unwrap_or(1))
 }
 
 fn number(at: u64) -> Value<'static> {

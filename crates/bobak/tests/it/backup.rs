@@ -515,3 +515,19 @@ fn old_backups_are_restored() {
     }
     assert!(files > 0);
 }
+
+/// What others speak through is not taken away under them.
+#[test]
+#[cfg(unix)]
+fn what_is_no_regular_file_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let db = open("sqlite::memory:");
+    let options = BackupOptions::new().overwrite(true);
+    let refused = db.backup(&socket, &options, |_| Ok(())).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Config, "{refused}");
+    assert!(std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    let refused = Db::check_backup(&socket).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Io, "{refused}");
+}

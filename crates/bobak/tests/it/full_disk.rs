@@ -73,3 +73,29 @@ fn errors_name_what_the_caller_knows() {
     let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.into_iter().all(|name| name != "restored.db" && name != "again"));
 }
+
+/// The process that may write no more than a page to any file: a database with a log needs more to be read.
+#[test]
+#[ignore = "run by the test below, in a process of its own"]
+fn opens_without_room() {
+    let folder = std::path::PathBuf::from(std::env::var_os(FOLDER).unwrap());
+    let opened = Db::open(&url(&folder.join("app.db"), ""));
+    let counted = opened.and_then(|db| db.sql::<i64>("SELECT count(*) FROM item", ()));
+    println!("\ntold {:?}", counted.map_err(|error| error.kind()));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_database_that_has_no_room_to_be_opened_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(&url(&folder.path().join("app.db"), "")));
+    let said = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "full_disk::opens_without_room", "--ignored", "--nocapture"])
+        .env(FOLDER, folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&said.stdout);
+    assert!(said.contains("told Err(Full)"), "{said}");
+}

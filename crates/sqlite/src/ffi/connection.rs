@@ -57,7 +57,7 @@ pub(crate) struct Failure {
     pub offset: Option<usize>,
     /// The error of a function or virtual table of this crate, where that is the cause.
     pub cause: Option<Error>,
-    /// The system's number for what the matter was, where a file could not be opened.
+    /// The system's number for what the matter was, where a file could not be opened, read or written.
     pub system: Option<c_int>,
     /// Whether it may have been the last step of a commit, which then may stand.
     pub ends_commit: bool,
@@ -308,7 +308,9 @@ impl Connection {
         };
         let system = match code & 0xff {
             // SAFETY: the handle is open.
-            sys::SQLITE_CANTOPEN => Some(unsafe { sys::sqlite3_system_errno(raw) }),
+            sys::SQLITE_CANTOPEN | sys::SQLITE_IOERR => {
+                Some(unsafe { sys::sqlite3_system_errno(raw) })
+            }
             _ => None,
         };
         let system = system.filter(|&number| number != 0);
