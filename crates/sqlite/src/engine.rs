@@ -1,6 +1,7 @@
 //! The engine: its connections, and the contract's calls that need no session.
 
 use crate::commit::Commits;
+use crate::connection::Connection;
 use crate::file_id::FileId;
 use crate::gate::{Gate, Lease, Pool};
 use crate::hold::Hold;
@@ -93,7 +94,7 @@ impl Sqlite {
         let file = settings.path.as_deref().and_then(FileId::of);
         let inner = Inner {
             file,
-            readers: (!settings.is_single()).then(|| Pool::new(settings.clone())),
+            readers: (!settings.is_single()).then(|| Pool::new(settings.clone(), file)),
             writer: Gate::new(connection, settings.busy_timeout),
             readers_block: settings.journal != JournalMode::Wal && !settings.read_only,
             commits: settings.commits_wait().then(Commits::new),
@@ -267,23 +268,9 @@ impl Inner {
         Err(guests.catalog().first_error(guests).unwrap_or(error))
     }
 
-    /// Refuses to open the file by its name once more, where another is in its place.
-    ///
-    /// # Errors
-    /// `Conflict`.
-    pub(crate) fn must_be_in_place(&self) -> Result<()> {
-        let Some((path, file)) = self.settings.path.as_deref().zip(self.file) else {
-            return Ok(());
-        };
-        if FileId::of(path) == Some(file) {
-            return Ok(());
-        }
-        let message = format!(
-            "the database that is open is no longer the file {}: it was removed, moved or replaced, so what \
-             is there now is another one. Put it back, or close the database and open it anew",
-            path.display()
-        );
-        Err(Error::new(ErrorKind::Conflict, message))
+    /// Another connection for reading, besides those of the pool.
+    pub(crate) fn new_reader(&self) -> Result<Box<Connection>> {
+        open::reader(&self.settings, self.file)
     }
 
     pub(crate) fn log(&self) -> &Arc<Log> {

@@ -8,6 +8,7 @@
 use crate::connection::Connection;
 use crate::error::kept_waiting;
 use crate::ffi::AtomicBox;
+use crate::file_id::FileId;
 use crate::open;
 use crate::settings::Settings;
 use crate::standing::Standings;
@@ -42,6 +43,8 @@ pub(crate) struct Pool {
     state: Mutex<PoolState>,
     freed: Condvar,
     settings: Settings,
+    /// The database's file, as it was when it was opened.
+    file: Option<FileId>,
     /// What stands on rows: kept where that keeps commits waiting, else empty.
     pub(crate) standings: Standings,
 }
@@ -186,11 +189,12 @@ impl Gate {
 }
 
 impl Pool {
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings, file: Option<FileId>) -> Self {
         Self {
             state: Mutex::default(),
             freed: Condvar::new(),
             settings,
+            file,
             standings: Standings::default(),
         }
     }
@@ -212,7 +216,7 @@ impl Pool {
             if state.owners.len() < self.settings.readers || state.owners.contains(&me) {
                 state.owners.push(me);
                 drop(state);
-                return match open::reader(&self.settings) {
+                return match open::reader(&self.settings, self.file) {
                     Ok(connection) => Ok(self.lease(connection, me)),
                     Err(error) => {
                         self.leave(None, me);

@@ -3,6 +3,7 @@
 use crate::connection::Connection;
 use crate::error::translate;
 use crate::ffi::{self, Failure, OpenFlags, codes};
+use crate::file_id::FileId;
 use crate::settings::{JournalMode, Locking, Settings};
 use bobak_core::{Error, ErrorKind, Result, Row, ValueRef};
 use std::ffi::CString;
@@ -81,7 +82,18 @@ fn why_unreadable(error: Error) -> Error {
 
 /// Opens one of the connections that read. They may write to the file, but not by a statement: a
 /// process that was killed leaves a journal that the next reader has to roll back.
-pub(crate) fn reader(settings: &Settings) -> Result<Box<Connection>> {
+///
+/// # Errors
+/// What opening gives; `Conflict` where another file than `file` has the name.
+pub(crate) fn reader(settings: &Settings, file: Option<FileId>) -> Result<Box<Connection>> {
+    // SQLite opens it by its name: before and after, that is to be the file of the other connections.
+    must_be_in_place(settings, file)?;
+    let connection = new_reader(settings)?;
+    must_be_in_place(settings, file)?;
+    Ok(connection)
+}
+
+fn new_reader(settings: &Settings) -> Result<Box<Connection>> {
     let flags = OpenFlags { read_only: settings.read_only, create: settings.private };
     let mut db = connect(settings, flags)?;
     #[cfg(feature = "encryption")]
@@ -94,6 +106,19 @@ pub(crate) fn reader(settings: &Settings) -> Result<Box<Connection>> {
         connection.set_query_only(true)?;
     }
     Ok(connection)
+}
+
+fn must_be_in_place(settings: &Settings, file: Option<FileId>) -> Result<()> {
+    let Some((path, file)) = settings.path.as_deref().zip(file) else { return Ok(()) };
+    if FileId::of(path) == Some(file) {
+        return Ok(());
+    }
+    let message = format!(
+        "the database that is open is no longer the file {}: it was removed, moved or replaced, so what \
+         is there now is another one. Put it back, or close the database and open it anew",
+        path.display()
+    );
+    Err(Error::new(ErrorKind::Conflict, message))
 }
 
 /// The connection, with the functions that it is to know.

@@ -4,7 +4,6 @@ use crate::connection::Connection;
 use crate::engine::Inner;
 use crate::error::translate;
 use crate::log::{Held, Stretch};
-use crate::open;
 use bobak_core::{Result, Value};
 
 /// At its end a backup moves the log's pages to the file this many times at most: others write
@@ -35,10 +34,7 @@ impl<'e> Source<'e> {
         if inner.is_single() {
             return Ok(Self::Shared(inner));
         }
-        // SQLite opens a file by its name: before and after, it is to be the one that the engine has.
-        inner.must_be_in_place()?;
-        let mut connection = open::reader(inner.settings())?;
-        inner.must_be_in_place()?;
+        let mut connection = inner.new_reader()?;
         // The file's own mode: where it is only read the settings do not change it.
         let mode = connection.all_rows("PRAGMA journal_mode", &[])?;
         if mode.first().and_then(|row| row.first()) != Some(&Value::from("wal")) {

@@ -210,3 +210,25 @@ fn what_is_kept_of_a_cursor_has_a_bound() {
     theirs.open(&Source::Sql { text: endless, parameters: &[] }).unwrap();
     drop((session, theirs));
 }
+
+#[test]
+#[cfg(unix)]
+fn a_new_reader_is_of_the_file_that_is_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let [place, aside] = ["app.db", "aside.db"].map(|name| folder.path().join(name));
+    let engine = Sqlite::open(&place).unwrap();
+    create(&engine, &[&person()]);
+    // One reader is there; a second one is opened while that has a cursor.
+    let (first, second) = (engine.session().unwrap(), engine.session().unwrap());
+    for id in 1..=ROWS {
+        insert(&*first, &person(), &values(id, &format!("name {id}"), None));
+    }
+    let cursor = open(&*first);
+    std::fs::rename(&place, &aside).unwrap();
+    std::fs::write(&place, b"").unwrap();
+    let source = Source::Select(&Select::all(&person()));
+    let error = second.open(&source).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(error.message().contains("app.db"), "{error}");
+    assert_eq!(rest(&*first, cursor.id).len(), ROWS as usize);
+}
