@@ -118,7 +118,19 @@ impl<'a> Access<'a> {
         fields: FieldSet,
         values: &[Value<'_>],
     ) -> Result<Outcome> {
-        let write = Write { table: &self.schema, verb, fields, values };
+        self.write_as(&self.schema, verb, fields, values)
+    }
+
+    /// As [`write`](Self::write), under another description of the table.
+    #[inline]
+    pub(crate) fn write_as(
+        &self,
+        table: &Arc<TableSchema>,
+        verb: Verb,
+        fields: FieldSet,
+        values: &[Value<'_>],
+    ) -> Result<Outcome> {
+        let write = Write { table, verb, fields, values };
         self.handle.write(&write).map_err(|error| self.name(error))
     }
 

@@ -273,8 +273,8 @@ impl<'a> Batch<'a> {
     /// As [`insert`](Batch::insert); `Schema` for an unknown column, `Mismatch` for a value that
     /// is not of its column's type, `Constraint` for NULL where none may be.
     pub fn insert_row(&mut self, table: &DynTable<'_>, row: &DynRow) -> Result<()> {
-        let values = dynamic::arrange(table.schema(), row)?;
-        self.insert_values(table, values)
+        let (values, given) = dynamic::arrange(table.schema(), row)?;
+        self.insert_given(table, given, values)
     }
 
     /// As [`insert_row`](Batch::insert_row), from values in schema order.
@@ -282,6 +282,20 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// As [`insert_row`](Batch::insert_row).
     pub fn insert_values(&mut self, table: &DynTable<'_>, values: Vec<Value<'_>>) -> Result<()> {
+        self.insert_given(table, FieldSet::first(table.schema().columns().len()), values)
+    }
+
+    /// As [`insert_values`](Batch::insert_values), of which only those of the columns `given` are
+    /// the row's own: NULL elsewhere stands for a default that the engine makes, where there is one.
+    ///
+    /// # Errors
+    /// As [`insert_row`](Batch::insert_row).
+    pub fn insert_given(
+        &mut self,
+        table: &DynTable<'_>,
+        given: FieldSet,
+        values: Vec<Value<'_>>,
+    ) -> Result<()> {
         let schema = table.schema();
         if self.last.0 != schema.id() {
             match table.engine() {
@@ -291,14 +305,14 @@ impl<'a> Batch<'a> {
             }
             self.last = (schema.id(), schema.updated_fields());
         }
-        let mut values = dynamic::accept(schema, values)?;
+        let mut values = dynamic::accept(schema, given, values)?;
         let verb = match self.options.on_conflict {
             OnConflict::Fail => Verb::Insert,
             OnConflict::Ignore => Verb::InsertOrIgnore,
             OnConflict::Replace => Verb::InsertOrReplace,
         };
         prepare_waiting_row(schema, verb, &mut values)?;
-        self.push(schema, verb, &values)
+        self.push(&table.schema_for(given), verb, &values)
     }
 
     /// Sends what waits, and gives the results.

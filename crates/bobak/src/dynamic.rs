@@ -5,8 +5,8 @@ use crate::access::{Access, Handle};
 use crate::rows::Lines;
 use bobak_core::{
     Assignment, Column, DynRow, Engine, Error, ErrorKind, FieldSet, Filter, FromRow, GivenKey,
-    Outcome, Query, Result, Row, Selection, SelectionPart, TableSchema, Value, Verb, prepare_row,
-    prepare_update,
+    LackingRows, Outcome, Query, Result, Row, Selection, SelectionPart, TableSchema, Value, Verb,
+    prepare_row, prepare_update,
 };
 use std::sync::Arc;
 
@@ -35,12 +35,14 @@ use std::sync::Arc;
 pub struct DynTable<'a> {
     access: Access<'a>,
     names: Arc<Vec<String>>,
+    lacking: Arc<LackingRows>,
 }
 
 impl<'a> DynTable<'a> {
     pub(crate) fn new(handle: Handle<'a>, schema: Arc<TableSchema>) -> Self {
         let names = schema.columns().iter().map(|column| column.name.to_string()).collect();
-        Self { access: Access::new(handle, schema), names: Arc::new(names) }
+        let lacking = Arc::new(LackingRows::new(Arc::clone(&schema)));
+        Self { access: Access::new(handle, schema), names: Arc::new(names), lacking }
     }
 
     /// The engine, where the table was not opened in a transaction.
@@ -55,6 +57,11 @@ impl<'a> DynTable<'a> {
     #[must_use]
     pub fn schema(&self) -> &Arc<TableSchema> {
         &self.access.schema
+    }
+
+    /// The description under which a new row is written that has these columns.
+    pub(crate) fn schema_for(&self, given: FieldSet) -> Arc<TableSchema> {
+        self.lacking.table(given)
     }
 
     /// A column by its name, to make conditions and orders with.
@@ -86,9 +93,10 @@ impl<'a> DynTable<'a> {
 
     fn insert_as(&self, verb: Verb, fields: FieldSet, row: &DynRow) -> Result<Vec<Value<'static>>> {
         let schema = &self.access.schema;
-        let mut values = accept(schema, arrange(schema, row)?)?;
+        let (values, given) = arrange(schema, row)?;
+        let mut values = accept(schema, given, values)?;
         prepare_row(schema, &mut values)?;
-        let outcome = self.access.write(verb, fields, &values)?;
+        let outcome = self.access.write_as(&self.schema_for(given), verb, fields, &values)?;
         if let Outcome::Inserted(Some(GivenKey::Int(id))) = outcome {
             return Ok(vec![Value::Int(id)]);
         }
@@ -263,11 +271,15 @@ impl Iterator for DynRows<'_> {
     }
 }
 
-/// The values of a row by name in schema order; columns that it lacks get their defaults.
+/// The values of a row by name in schema order, and the columns that it has; those that it lacks get
+/// their defaults.
 ///
 /// # Errors
 /// `Schema` for a column that the table has not.
-pub(crate) fn arrange<'r>(schema: &TableSchema, row: &'r DynRow) -> Result<Vec<Value<'r>>> {
+pub(crate) fn arrange<'r>(
+    schema: &TableSchema,
+    row: &'r DynRow,
+) -> Result<(Vec<Value<'r>>, FieldSet)> {
     let made = schema.key_generation() != bobak_core::KeyGeneration::Given;
     let default = |(place, column): (usize, &bobak_core::ColumnSchema)| {
         // A key that is made is not that of a default.
@@ -275,22 +287,30 @@ pub(crate) fn arrange<'r>(schema: &TableSchema, row: &'r DynRow) -> Result<Vec<V
         default.unwrap_or_default()
     };
     let mut values: Vec<Value<'r>> = schema.columns().iter().enumerate().map(default).collect();
+    let mut given = FieldSet::EMPTY;
     for (name, value) in row.names().iter().zip(row.values()) {
-        if let Some(slot) = values.get_mut(schema.column(name)?) {
+        let place = schema.column(name)?;
+        if let Some(slot) = values.get_mut(place) {
             *slot = Value::from(value.as_ref());
         }
+        given.insert(place);
     }
-    Ok(values)
+    Ok((values, given))
 }
 
-/// Checks values in schema order against their columns. What Bobak or the engine fills may be NULL.
+/// Checks values in schema order against their columns. What Bobak or the engine fills may be NULL, as
+/// may what is not `given` and has a default that is made.
 ///
 /// # Errors
 /// `Mismatch`, `OutOfRange`, `TooLong`, `Constraint`, naming table and column.
-pub(crate) fn accept(schema: &TableSchema, values: Vec<Value<'_>>) -> Result<Vec<Value<'static>>> {
-    let (given, wanted) = (values.len(), schema.columns().len());
-    if given != wanted {
-        let error = Error::wrong_number(ErrorKind::Mismatch, given, wanted, "column");
+pub(crate) fn accept(
+    schema: &TableSchema,
+    given: FieldSet,
+    values: Vec<Value<'_>>,
+) -> Result<Vec<Value<'static>>> {
+    let (found, wanted) = (values.len(), schema.columns().len());
+    if found != wanted {
+        let error = Error::wrong_number(ErrorKind::Mismatch, found, wanted, "column");
         return Err(error.in_table(schema.name()));
     }
     let made = schema.key_generation() != bobak_core::KeyGeneration::Given;
@@ -300,7 +320,7 @@ pub(crate) fn accept(schema: &TableSchema, values: Vec<Value<'_>>) -> Result<Vec
     };
     let accept = |(place, (column, value)): (usize, (&bobak_core::ColumnSchema, Value<'_>))| {
         if value.is_null() {
-            if filled(place) {
+            if filled(place) || !given.contains(place) && column.default_sql.is_some() {
                 return Ok(Value::Null);
             }
             if schema.version() == Some(place) {

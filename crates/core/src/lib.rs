@@ -64,8 +64,8 @@ pub use record::named;
 pub use record::{FromRow, Key, Record, SchemaCell};
 pub use row::{Row, RowBuffer, read_field, read_field_into};
 pub use schema::{
-    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Reference, Role, TableSchema,
-    TableSchemaBuilder,
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, LackingRows, OnDelete, Reference, Role,
+    TableSchema, TableSchemaBuilder,
 };
 pub use side_effects::SideEffects;
 pub use types::{Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid};

@@ -61,11 +61,10 @@ pub(crate) async fn aggregate(call: &mut Call, name: &str) -> Result<Answer, Pro
     let body =
         work::run(move || Ok(groups(&*base.engine, &table, &select, numbers, bounds)?)).await?;
     let tag = Etag::of(body.as_bytes());
-    let answer = match tag.is_in(call.headers(), &IF_NONE_MATCH) {
-        Some(true) => Answer::empty(StatusCode::NOT_MODIFIED),
-        _ => Answer::json(StatusCode::OK, body),
-    };
-    Ok(answer.with(ETAG, tag.as_str()))
+    Ok(match tag.is_in(call.headers(), &IF_NONE_MATCH) {
+        Some(true) => tag.not_modified(call.headers(), body.len()),
+        _ => Answer::json(StatusCode::OK, body).with(ETAG, tag.as_str()),
+    })
 }
 
 /// Reads `count`, `count(x)`, `sum(x)`, `min(x)`, `max(x)`, `avg(x)`.

@@ -65,9 +65,22 @@ impl Coding {
 
     /// Says in an answer's head how its body is written, and that it depends on the client.
     pub fn name_in(self, headers: &mut HeaderMap) {
+        if let Some(name) = self.name() {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static(name));
+        }
+        self.tag_in(headers);
+    }
+
+    /// Says in the head of an answer that spares a body of so many bytes what it would say with it.
+    pub fn spared_in(self, headers: &mut HeaderMap, bytes: usize) {
+        if bytes >= SMALLEST {
+            self.tag_in(headers);
+        }
+    }
+
+    fn tag_in(self, headers: &mut HeaderMap) {
         headers.append(VARY, HeaderValue::from_name(ACCEPT_ENCODING));
         let Some(name) = self.name() else { return };
-        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(name));
         let tag = headers.get(ETAG).and_then(|tag| tag.to_str().ok());
         if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&with_coding(tag, name)).ok()) {
             headers.insert(ETAG, tag);

@@ -60,5 +60,7 @@ fn new_row(table: Arc<Table>, json: &[u8]) -> Result<(RowWrite, Vec<Value<'stati
     prepare_row(&table.schema, &mut cells.values)?;
     let key = cells.key(&table).into_iter().map(Value::into_owned).collect();
     let values = cells.values.into_iter().map(Value::into_owned).collect();
-    Ok((RowWrite { table, verb: Verb::Insert, fields: FieldSet::EMPTY, values }, key))
+    let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
+    let schema = table.schema_for(cells.given);
+    Ok((RowWrite { table, schema, verb, fields, values }, key))
 }

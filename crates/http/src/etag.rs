@@ -4,7 +4,10 @@
 //! row is written. An answer that is compressed has its coding behind the tag, since its bytes
 //! differ; it is left out again where tags are compared.
 
-use hyper::header::{HeaderMap, HeaderName, IF_MATCH};
+use crate::answer::Answer;
+use crate::coding::Coding;
+use hyper::StatusCode;
+use hyper::header::{ETAG, HeaderMap, HeaderName, IF_MATCH};
 use twox_hash::XxHash3_128;
 
 /// A tag, with its quotes.
@@ -18,6 +21,13 @@ impl Etag {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The answer to who has it: with the head, and without the so many bytes, of the full one.
+    pub fn not_modified(&self, asked: &HeaderMap, bytes: usize) -> Answer {
+        let mut answer = Answer::empty(StatusCode::NOT_MODIFIED).with(ETAG, self.as_str());
+        Coding::wanted(asked).spared_in(answer.headers_mut(), bytes);
+        answer
     }
 
     /// Whether a header of tags, or `*`, has it; `None` where there is no such header. For

@@ -4,14 +4,14 @@ use crate::answer::{Answer, Body, Part};
 use crate::call::Call;
 use crate::feed::Feed;
 use crate::json::{Numbers, write_row};
-use crate::model::Table;
-use crate::problem::Problem;
+use crate::model::{Base, Table};
+use crate::problem::{Problem, write_problem};
 use crate::selection::filter;
 use crate::server::Shared;
 use crate::sight::{Sight, write_head};
 use crate::work;
 use bobak::feed::{Change, ChangeKind, ChangePage, Changes};
-use bobak_core::{DynRow, ErrorKind};
+use bobak_core::{DynRow, Error, ErrorKind};
 use bobak_server::Permit;
 use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
@@ -26,6 +26,7 @@ const PAGE: usize = 500;
 
 /// Somebody who listens.
 struct Listener {
+    base: Arc<Base>,
     feed: Feed,
     table: Arc<Table>,
     /// What it sees: its rights are looked up with each page.
@@ -47,7 +48,8 @@ pub(crate) async fn events(call: &mut Call, name: &str) -> Result<Answer, Proble
     let permit = permit.map_err(|part| Problem::from(part.refusal("listeners")))?;
     let feed = call.base.feed.clone();
     let (changes, since) = begin(&feed, &table, since).await?;
-    let listener = Listener { feed, table, sight, numbers, since, _permit: permit };
+    let base = Arc::clone(&call.base);
+    let listener = Listener { base, feed, table, sight, numbers, since, _permit: permit };
     let (parts, body) = mpsc::channel(1);
     let (shared, visitor) = (Arc::clone(&call.shared), Arc::clone(&call.visitor));
     tokio::spawn(async move {
@@ -121,8 +123,13 @@ impl Listener {
         loop {
             pulse.borrow_and_update();
             let Some(page) = self.page(&mut changes).await else { break };
-            let more = !page.changes.is_empty();
             let mut text = String::new();
+            if !page.changes.is_empty() && self.table_has_changed().await {
+                write_end(&mut text, self.table.schema.name());
+                let _ = parts.send(Part::Bytes(text.into())).await;
+                break;
+            }
+            let more = !page.changes.is_empty();
             for change in &page.changes {
                 self.write(&mut text, change);
             }
@@ -147,6 +154,14 @@ impl Listener {
         }
         // The client comes again, and goes on where this has ended.
         let _ = parts.send(Part::End).await;
+    }
+
+    /// Whether the table has other columns by now, which the changes do not tell of.
+    async fn table_has_changed(&self) -> bool {
+        match self.base.table(self.table.schema.name()).await {
+            Ok(table) => !table.schema.same_as(&self.table.schema),
+            Err(problem) => problem.status() == StatusCode::NOT_FOUND,
+        }
     }
 
     /// The next changes; `None` where they can't be read any more.
@@ -188,4 +203,13 @@ impl Listener {
         }
         out.push_str("}\n\n");
     }
+}
+
+/// Writes the event that ends a stream whose table has changed.
+fn write_end(out: &mut String, table: &str) {
+    let message = "the table was changed: read it again, and listen anew";
+    let error = Error::new(ErrorKind::Schema, message).in_table(table.to_owned());
+    out.push_str("event: error\ndata: ");
+    write_problem(out, StatusCode::CONFLICT, &error, "");
+    out.push_str("\n\n");
 }

@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::coding::Coding;
-use crate::json::{Numbers, read_value, write_cell, write_row};
+use crate::json::{Numbers, read_cell, write_cell, write_row};
 use crate::model::Table;
 use crate::problem::Problem;
 use crate::selection::Selection;
@@ -134,8 +134,17 @@ impl Export {
         Ok(())
     }
 
+    /// Ends a line of CSV. Readers pass over an empty one, so a single field without a text is in quotes.
+    fn end_line(&self, out: &mut String, start: usize) {
+        if out.len() == start && !self.places.is_empty() {
+            out.push_str("\"\"");
+        }
+        out.push_str("\r\n");
+    }
+
     /// A line of CSV.
     fn line(&self, out: &mut String, row: &dyn Row) -> Result<()> {
+        let start = out.len();
         let mut cell = String::new();
         for (at, &place) in self.places.iter().enumerate() {
             out.push_str(if at > 0 { "," } else { "" });
@@ -161,27 +170,38 @@ impl Export {
             }
             push_field(out, &cell);
         }
-        out.push_str("\r\n");
+        self.end_line(out, start);
         Ok(())
     }
 }
 
 impl Export {
     /// Whether only a look at its text tells if a value comes back: in a column that takes
-    /// anything, and where SQLite holds what the column's type is not.
+    /// anything, where SQLite holds what the column's type is not, and of JSON's `null`.
     fn doubts(&self, column: &ColumnSchema, value: ValueRef<'_>) -> bool {
-        let is_odd = || column.ty == Type::Any || column.check_stored(value).is_err();
+        let is_odd = || {
+            column.ty == Type::Any
+                || is_null_document(column, value)
+                || column.check_stored(value).is_err()
+        };
         !self.lossy && !value.is_null() && is_odd()
     }
 
     /// The error for a value that another one would be when it is read again.
     #[cold]
     fn refuse(&self, column: &ColumnSchema) -> Error {
-        let message = "a value is of another kind than its column says, and would come back as \
-                       another one: leave the row or the column out, or ask for it with lossy";
+        let message = "a value would come back as another one: it is of another kind than its \
+                       column says, or JSON's null, which is read as NULL: leave the row or the column out, or ask for it with lossy";
         let error = Error::new(ErrorKind::Mismatch, message).in_column(column.name.clone());
         self.table.name_error(error)
     }
+}
+
+/// Whether it is JSON's `null` beside which there may be NULLs.
+fn is_null_document(column: &ColumnSchema, value: ValueRef<'_>) -> bool {
+    column.ty == Type::Json
+        && column.nullable
+        && matches!(value, ValueRef::Text(text) if text.trim() == "null")
 }
 
 /// Whether a text is read as the value, or not at all, which nobody overlooks.
@@ -192,7 +212,7 @@ fn comes_back(column: &ColumnSchema, value: ValueRef<'_>, text: &[u8]) -> bool {
 fn comes_back_from_json(column: &ColumnSchema, value: ValueRef<'_>) -> bool {
     let mut json = String::new();
     write_cell(&mut json, column.ty, Numbers::Exact, value);
-    same(column, value, read_value(column.ty, &json).ok())
+    same(column, value, read_cell(column, &json).ok())
 }
 
 fn same(column: &ColumnSchema, value: ValueRef<'_>, read: Option<Value<'_>>) -> bool {

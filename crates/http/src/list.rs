@@ -33,11 +33,10 @@ pub(crate) async fn list(call: &mut Call, table: &str) -> Result<Answer, Problem
     let base = Arc::clone(&call.base);
     let body = work::run(move || page(&*base.engine, &asked)).await?;
     let tag = Etag::of(body.as_bytes());
-    let answer = match tag.is_in(call.headers(), &IF_NONE_MATCH) {
-        Some(true) => Answer::empty(StatusCode::NOT_MODIFIED),
-        _ => Answer::json(StatusCode::OK, body),
-    };
-    Ok(answer.with(ETAG, tag.as_str()))
+    Ok(match tag.is_in(call.headers(), &IF_NONE_MATCH) {
+        Some(true) => tag.not_modified(call.headers(), body.len()),
+        _ => Answer::json(StatusCode::OK, body).with(ETAG, tag.as_str()),
+    })
 }
 
 async fn asked(call: &mut Call, table: &str) -> Result<Asked, Problem> {

@@ -139,7 +139,8 @@ impl<'e> Load<'e> {
         };
         cells.ready(table, verb)?;
         prepare_waiting_row(&table.schema, verb, &mut cells.values)?;
-        let write = Write { table: &table.schema, verb, fields, values: &cells.values };
+        let schema = table.schema_for(cells.given);
+        let write = Write { table: &schema, verb, fields, values: &cells.values };
         self.batch.push_waiting(&write)?;
         if self.options.outcomes && table.schema.key_generation() == KeyGeneration::Uuid {
             let key = cells.key(table).first().and_then(|key| Uuid::from_value(key.as_ref()).ok());

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::work;
 use bobak::aio::{RowWriter, Workers};
 use bobak::feed::Change;
-use bobak_core::{Engine, Error, ErrorKind, FieldSet, Result, TableSchema, Value};
+use bobak_core::{Engine, Error, ErrorKind, FieldSet, LackingRows, Result, TableSchema, Value};
 use bobak_text::json::write_string;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -64,6 +64,7 @@ pub(crate) struct Table {
     pub updated: FieldSet,
     /// Whether a row was seen that takes long to read and write.
     has_long_rows: AtomicBool,
+    lacking: LackingRows,
 }
 
 /// What a column holds where a new row does not name it.
@@ -237,7 +238,13 @@ impl Table {
         let absent = (0..schema.columns().len()).map(|place| absent(&schema, place)).collect();
         let updated = schema.updated_fields();
         let has_long_rows = AtomicBool::new(false);
-        Self { schema, labels, absent, updated, has_long_rows }
+        let lacking = LackingRows::new(Arc::clone(&schema));
+        Self { schema, labels, absent, updated, has_long_rows, lacking }
+    }
+
+    /// The description under which a new row is written that names these columns.
+    pub fn schema_for(&self, given: FieldSet) -> Arc<TableSchema> {
+        self.lacking.table(given)
     }
 
     fn has_long_rows(&self) -> bool {

@@ -93,6 +93,9 @@ impl Resource {
     /// The place in that list of what no route leads to.
     pub const OTHER: usize = 16;
 
+    /// The methods of all of them together.
+    pub const ANY: &'static str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
     /// Its place in that list.
     pub const fn place(&self) -> usize {
         match self {

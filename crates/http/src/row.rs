@@ -50,7 +50,7 @@ pub(crate) async fn get(call: &mut Call, name: &str, key: &str) -> Result<Answer
     };
     let found = call.base.read(&table, search).await?.ok_or_else(Problem::not_found)?;
     if found.tag.is_in(call.headers(), &IF_NONE_MATCH) == Some(true) {
-        return Ok(Answer::empty(StatusCode::NOT_MODIFIED).with(ETAG, found.tag.as_str()));
+        return Ok(found.tag.not_modified(call.headers(), found.body.len()));
     }
     Ok(found.into_answer(StatusCode::OK))
 }
@@ -95,7 +95,8 @@ pub(crate) async fn delete(call: &mut Call, name: &str, key: &str) -> Result<Ans
     let belief = Belief { headers: call.headers().clone() };
     let (verb, fields) = (Verb::Delete, FieldSet::EMPTY);
     let outcome = if belief.is_empty() {
-        let row = RowWrite { table, verb, fields, values: key };
+        let schema = Arc::clone(&table.schema);
+        let row = RowWrite { table, schema, verb, fields, values: key };
         write::write(&call.base, row, |_, outcome| Ok(outcome)).await?
     } else {
         let base = Arc::clone(&call.base);
@@ -219,8 +220,8 @@ impl Writing {
 /// Puts a whole row in its place; whether it is new.
 fn put(session: &dyn Session, work: &Writing, cells: Cells<'_>) -> Result<bool, Problem> {
     let row = whole_row_of(work, cells)?;
-    let RowWrite { table, verb, fields, values } = &row;
-    let write = Write { table: &table.schema, verb: *verb, fields: *fields, values };
+    let RowWrite { table, schema, verb, fields, values } = &row;
+    let write = Write { table: schema, verb: *verb, fields: *fields, values };
     Ok(is_new(session.write(&write).map_err(|error| table.name_error(error))?))
 }
 
@@ -243,7 +244,8 @@ fn whole_row_of(work: &Writing, mut cells: Cells<'_>) -> Result<RowWrite, Proble
         Verb::Upsert
     };
     let values = cells.values.into_iter().map(Value::into_owned).collect();
-    Ok(RowWrite { fields: table.updated, table, verb, values })
+    let schema = table.schema_for(cells.given);
+    Ok(RowWrite { fields: table.updated, table, schema, verb, values })
 }
 
 const fn is_new(outcome: Outcome) -> bool {

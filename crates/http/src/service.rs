@@ -41,6 +41,8 @@ pub(crate) async fn serve(
         let answer = match (head::check(&head), route) {
             (Err(problem), _) => Err(problem),
             (Ok(()), Ok(route)) => answer(shared, visitor, route, head, body).await,
+            // A page is to be told what is wrong by the request itself.
+            (Ok(()), Err(_)) if method == Method::OPTIONS => Ok(cors::options(Resource::ANY)),
             // Who is not let in does not learn which paths there are.
             (Ok(()), Err(problem)) => admit(shared, visitor, &head).await.and(Err(problem)),
         };

@@ -4,12 +4,14 @@ use crate::memory::Memory;
 use crate::model::{Base, Table};
 use crate::problem::Problem;
 use crate::work;
-use bobak_core::{Engine, FieldSet, Outcome, Result, Value, Verb, Write};
+use bobak_core::{Engine, FieldSet, Outcome, Result, TableSchema, Value, Verb, Write};
 use std::sync::Arc;
 
 /// A row to write, complete and stamped.
 pub(crate) struct RowWrite {
     pub table: Arc<Table>,
+    /// The table's description for this row.
+    pub schema: Arc<TableSchema>,
     pub verb: Verb,
     pub fields: FieldSet,
     /// As in [`Write`].
@@ -36,17 +38,17 @@ pub(crate) async fn write<R: Send + 'static>(
     row: RowWrite,
     then: impl FnOnce(&dyn Engine, Outcome) -> Result<R, Problem> + Send + 'static,
 ) -> Result<R, Problem> {
-    let RowWrite { table, verb, fields, values } = row;
+    let RowWrite { table, schema, verb, fields, values } = row;
     let Some(writer) = &base.writer else {
         let base = Arc::clone(base);
         return work::run(move || {
-            let write = Write { table: &table.schema, verb, fields, values: &values };
+            let write = Write { table: &schema, verb, fields, values: &values };
             let outcome = base.engine.write(&write).map_err(|error| table.name_error(error))?;
             then(&*base.engine, outcome)
         })
         .await;
     };
-    let written = writer.write(&table.schema, verb, fields, values).await;
+    let written = writer.write(&schema, verb, fields, values).await;
     let outcome = written.map_err(|error| table.name_error(error))?;
     base.read(&table, move |engine| then(engine, outcome)).await
 }

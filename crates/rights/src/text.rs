@@ -4,12 +4,13 @@ use crate::policy::{Policy, check_grant};
 use crate::tokens::Tokens;
 use bobak_core::{Aside, Error, ErrorKind, Result};
 use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind::{AlreadyExists, NotFound};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// The text of an access file. It is whole at every moment: a change that would make it wrong is
-/// refused.
+/// refused. Lines keep their ends, `\n` or `\r\n`; new ones end as the first does.
 ///
 /// ```
 /// let mut text = bobak_rights::AccessText::parse("role clerk\n    read on products\n")?;
@@ -20,6 +21,7 @@ use std::path::Path;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct AccessText {
+    /// Each without its `\n`.
     lines: Vec<String>,
     policy: Policy,
 }
@@ -38,7 +40,7 @@ impl AccessText {
     /// # Errors
     /// `Config`, with the number of the line.
     pub fn parse(text: &str) -> Result<Self> {
-        Self::of(text.lines().map(str::to_owned).collect())
+        Self::of(text.split_terminator('\n').map(str::to_owned).collect())
     }
 
     /// Reads a file.
@@ -51,6 +53,35 @@ impl AccessText {
         let text = text.map_err(|error| Error::io(&format!("read {shown}"), error))?;
         Self::parse(&text)
             .map_err(|error| Error::new(error.kind(), format!("{shown}: {}", error.message())))
+    }
+
+    /// Changes a file, and writes it where `change` says so, which is what this gives. On Unix
+    /// others who do the same wait meanwhile, so that no change is lost. Where `makes` is set, a file
+    /// that is not there is an empty one.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read) and [`write`](Self::write), and those of `change`.
+    pub fn edit(
+        path: &Path,
+        makes: bool,
+        change: impl FnOnce(&mut Self) -> Result<bool>,
+    ) -> Result<bool> {
+        let held = Held::take(path, makes)
+            .map_err(|error| Error::io(&format!("read {}", path.display()), error))?;
+        let edit = || {
+            let mut text = Self::read(path)?;
+            let changed = change(&mut text)?;
+            if changed {
+                text.write(path)?;
+            }
+            Ok(changed)
+        };
+        let edited = edit();
+        if held.made && !matches!(edited, Ok(true)) {
+            // It fails where somebody has removed it, who wanted the same.
+            let _ = fs::remove_file(path);
+        }
+        edited
     }
 
     /// Puts it in a file's place, whole: who reads the file meanwhile sees what was there, or this.
@@ -99,7 +130,8 @@ impl AccessText {
         }
         let grant = plain(grant);
         let mut lines = self.lines.clone();
-        let line = format!("    {grant}");
+        let end = self.end();
+        let line = format!("    {grant}{end}");
         match self.block(role) {
             Some((_, grants)) if grants.iter().any(|(_, other)| *other == grant) => {
                 return Ok(false);
@@ -108,7 +140,13 @@ impl AccessText {
                 let last = grants.last().map_or(place, |(place, _)| *place);
                 lines.insert(last + 1, line);
             }
-            None => lines.extend([format!("role {role}"), line]),
+            None => {
+                // The last line may have had no end.
+                if let Some(last) = lines.last_mut().filter(|last| !last.ends_with(end)) {
+                    last.push_str(end);
+                }
+                lines.extend([format!("role {role}{end}"), line]);
+            }
         }
         *self = Self::of(lines)?;
         Ok(true)
@@ -144,6 +182,11 @@ impl AccessText {
         Ok(())
     }
 
+    /// What stands before the `\n` of a new line.
+    fn end(&self) -> &'static str {
+        if self.lines.first().is_some_and(|line| line.ends_with('\r')) { "\r" } else { "" }
+    }
+
     /// Where a role's line is, and each of its grants: all that come before the next role.
     fn block(&self, role: &str) -> Option<(usize, Vec<(usize, String)>)> {
         let mut kinds = self.lines.iter().map(|line| kind(line)).enumerate();
@@ -162,6 +205,58 @@ impl fmt::Display for AccessText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
     }
+}
+
+/// A file that nobody else edits at the moment.
+struct Held {
+    /// Locked, on Unix: the lock of elsewhere would keep readers out too.
+    _file: File,
+    made: bool,
+}
+
+impl Held {
+    fn take(path: &Path, makes: bool) -> io::Result<Self> {
+        loop {
+            let (opened, made) = match File::open(path) {
+                Err(error) if makes && error.kind() == NotFound => (new_file(path), true),
+                opened => (opened, false),
+            };
+            match opened {
+                // Somebody else has made it just now.
+                Err(error) if made && error.kind() == AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(file) if lock_in_place(&file, path)? => return Ok(Self { _file: file, made }),
+                Ok(_) => {}
+            }
+        }
+    }
+}
+
+/// An empty file for its owner alone.
+fn new_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Waits for the lock of a file; whether it is in its place still, where another may have been put.
+#[cfg(unix)]
+fn lock_in_place(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    file.lock()?;
+    let mine = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (mine.dev(), mine.ino())),
+        Err(error) if error.kind() == NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn lock_in_place(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
 }
 
 /// What a line is, of a text that can be read.
@@ -229,6 +324,39 @@ mod tests {
         text.revoke("none", Some("read on a")).unwrap();
         text.revoke("clerk", Some("update  on orders  where a = '  x'")).unwrap();
         assert_eq!(text.to_string(), before);
+    }
+
+    #[test]
+    fn lines_keep_their_ends() {
+        let mut text = AccessText::parse("# ours\r\nrole a\r\n  read on x\nrole b\r\n").unwrap();
+        text.grant("b", "read on y").unwrap();
+        text.grant("c", "read on z").unwrap();
+        let more = "    read on y\r\nrole c\r\n    read on z\r\n";
+        let all = format!("# ours\r\nrole a\r\n  read on x\nrole b\r\n{more}");
+        assert_eq!(text.to_string(), all);
+        text.revoke("c", None).unwrap();
+        assert!(all.starts_with(&text.to_string()));
+    }
+
+    #[test]
+    fn edits_at_the_same_time_lose_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.txt");
+        std::thread::scope(|scope| {
+            for number in 0..20 {
+                let (path, role) = (&path, format!("r{number}"));
+                scope.spawn(move || {
+                    let grant = |text: &mut AccessText| text.grant(&role, "read on a");
+                    assert!(AccessText::edit(path, true, grant).unwrap());
+                });
+            }
+        });
+        let text = AccessText::read(&path).unwrap();
+        assert_eq!(text.policy().roles().count(), 20, "{text}");
+        let wrong = folder.path().join("other.txt");
+        let refused = AccessText::edit(&wrong, true, |text| text.grant("a", "raed on b"));
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Config);
+        assert!(!wrong.exists(), "what fails makes no file");
     }
 
     #[test]

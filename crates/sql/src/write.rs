@@ -45,7 +45,7 @@ pub fn insert(
                     Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => "NULL",
                     Dialect::Postgres => "DEFAULT",
                 });
-            } else if let Some(default) = &table.columns()[place].default_sql {
+            } else if let Some(default) = default_for_null(table, place) {
                 writer.raw("coalesce(").placeholder();
                 writer.raw(", ").raw(default).raw(")");
             } else {
@@ -57,6 +57,12 @@ pub fn insert(
     push_on_conflict(&mut writer, table, verb, fields);
     push_returning(&mut writer, table, verb, without_key);
     writer.into_text()
+}
+
+/// What makes a column's value where a new row has NULL there, which the column can't hold.
+fn default_for_null(table: &TableSchema, place: usize) -> Option<&str> {
+    let column = table.columns().get(place).filter(|column| !column.nullable)?;
+    column.default_sql.as_deref()
 }
 
 /// What happens to a row whose key or unique value is there.

@@ -90,7 +90,9 @@ fn boolean(text: &str) -> Option<bool> {
 
 /// Whether a date-time names a zone or an offset, which its type would drop.
 fn has_zone(text: &str) -> bool {
-    let clock = text.get(10..).unwrap_or_default();
+    // A year outside of 0000 to 9999 has a sign and six digits.
+    let date = if text.starts_with(['-', '+']) { "-000001-12-31" } else { "0001-12-31" };
+    let clock = text.get(date.len()..).unwrap_or_default();
     clock.contains(['Z', 'z', '+', '-', '['])
 }
 

@@ -121,6 +121,21 @@ mod tests {
     }
 
     #[test]
+    fn dates_of_all_years_come_back() {
+        for ty in [Type::Date, Type::DateTime, Type::Timestamp] {
+            let day = if ty == Type::Date { 1 } else { 86_400_000_000 };
+            let (least, most) = ty.integer_range().expect("a range");
+            for value in [least, -4_000_000 * day + 1, -719_529 * day, -719_528 * day, 0, most] {
+                let written = text(ty, ValueRef::Int(value));
+                let read = read::parse(ty, written.as_bytes());
+                assert_eq!(read, Ok(Value::Int(value)), "{ty:?} {written}");
+            }
+        }
+        let zoned = b"-000001-12-31T23:59:59-01:00";
+        assert!(read::parse(Type::DateTime, zoned).is_err(), "an offset would be lost");
+    }
+
+    #[test]
     fn what_a_type_cannot_mean_is_written_as_it_is() {
         assert_eq!(text(Type::Date, ValueRef::Int(i64::MAX)), "9223372036854775807");
         assert_eq!(text(Type::Bool, ValueRef::Int(2)), "2");

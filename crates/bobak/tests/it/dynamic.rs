@@ -2,7 +2,7 @@
 
 use crate::engines::on_each;
 use bobak::prelude::*;
-use bobak::{Collation, ColumnSchema, OnDelete, TableSchema, count};
+use bobak::{BatchOptions, Collation, ColumnSchema, OnDelete, TableSchema, count};
 
 fn planes() -> TableSchema {
     TableSchema::builder("plane")
@@ -128,6 +128,29 @@ fn tables_that_others_made() {
     assert_eq!(stored.get::<Value<'static>>("any").unwrap(), Value::from("seven"));
     let sum = books.value(Query::all(), books.column("price").unwrap().sum()).unwrap();
     assert_eq!(sum, Some(Value::Float(9.5)));
+}
+
+#[test]
+fn columns_that_a_row_lacks_get_defaults_that_are_computed() {
+    let db = Db::open("sqlite::memory:").unwrap();
+    let sql = "CREATE TABLE memo (id INTEGER PRIMARY KEY, made TEXT DEFAULT CURRENT_TIMESTAMP,
+               kept TEXT NOT NULL DEFAULT CURRENT_DATE)";
+    db.execute(sql, ()).unwrap();
+    let memos = db.dynamic("memo").unwrap();
+    let mut row = DynRow::new();
+    memos.insert(&row).unwrap();
+    let mut batch = db.batch(BatchOptions::new());
+    batch.insert_row(&memos, &row).unwrap();
+    row.set("made", None::<String>).unwrap();
+    batch.insert_row(&memos, &row).unwrap();
+    batch.finish().unwrap();
+    memos.upsert(&row).unwrap();
+    let rows = memos.list(Query::all()).unwrap();
+    let made = rows.iter().map(|row| row.get::<Option<String>>("made").unwrap());
+    let lengths: Vec<_> = made.map(|made| made.map_or(0, |made| made.len())).collect();
+    assert_eq!(lengths, [19, 19, 0, 0]);
+    row.set("kept", None::<String>).unwrap();
+    assert_eq!(memos.insert(&row).unwrap_err().kind(), ErrorKind::Constraint);
 }
 
 #[test]

@@ -75,20 +75,17 @@ impl Role {
         match &self.what {
             What::List { file } => list(&AccessText::read(file)?),
             What::Grant { file, role, grant } => {
-                let is_there = file.exists();
-                let mut text =
-                    if is_there { AccessText::read(file)? } else { AccessText::default() };
-                if text.grant(role, &grant.join(" "))? {
-                    return Ok(text.write(file)?);
+                let grant = grant.join(" ");
+                if !AccessText::edit(file, true, |text| text.grant(role, &grant))? {
+                    screen.note(format_args!("The role {role} has that grant already."));
                 }
-                screen.note(format_args!("The role {role} has that grant already."));
                 Ok(())
             }
             What::Revoke { file, role, grant } => {
-                let mut text = AccessText::read(file)?;
                 let grant = grant.join(" ");
-                text.revoke(role, (!grant.is_empty()).then_some(&*grant))?;
-                Ok(text.write(file)?)
+                let grant = (!grant.is_empty()).then_some(&*grant);
+                AccessText::edit(file, false, |text| text.revoke(role, grant).map(|()| true))?;
+                Ok(())
             }
         }
     }

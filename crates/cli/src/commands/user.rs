@@ -14,7 +14,7 @@ use std::io::Write;
 #[command(after_help = EXAMPLES)]
 pub struct User {
     /// The user's name
-    #[arg(value_name = "NAME", value_parser = name)]
+    #[arg(value_name = "NAME", value_parser = user_name)]
     name: String,
 
     /// A role of the access file, or `admin`, which may do everything; may be repeated
@@ -39,7 +39,15 @@ pub(super) fn name(text: &str) -> Result<String, String> {
     if is_plain {
         Ok(text.to_owned())
     } else {
-        Err("expected letters, digits, _ - . @ +".to_owned())
+        Err("expected letters, digits, _ - . : @ +".to_owned())
+    }
+}
+
+/// A user's name: over HTTP a colon parts it from the password.
+fn user_name(text: &str) -> Result<String, String> {
+    match name(text) {
+        Ok(name) if !name.contains(':') => Ok(name),
+        _ => Err("expected letters, digits, _ - . @ +".to_owned()),
     }
 }
 

@@ -91,6 +91,7 @@ impl Load<'_> {
         mut rejects: Option<&mut Rejects>,
     ) -> Result<(u64, bool)> {
         part.numbers.clear();
+        let given = self.plan.given();
         let mut more = true;
         while part.numbers.len() < PART {
             let slot = if rejects.is_some() { part.numbers.len() } else { 0 };
@@ -105,7 +106,7 @@ impl Load<'_> {
             let number = lines.number(record);
             let added = match self.plan.row(record, self.nulls) {
                 Err(reason) => Err(reason),
-                Ok(row) => match batch.insert_values(table, row) {
+                Ok(row) => match batch.insert_given(table, given, row) {
                     Ok(()) => Ok(()),
                     Err(error) if is_of_row(&error) => Err(explain(&error)),
                     Err(error) => return Err(self.blame(&error, &part.numbers, number)),

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::import::guess::{ColumnGuess, Nulls, wrong_count};
 use crate::import::layout::Layout;
+use bobak::engine::FieldSet;
 use bobak::{ColumnSchema, KeyGeneration, Role, TableSchema, Type, Value};
 use bobak_text::read;
 use csv::ByteRecord;
@@ -92,6 +93,12 @@ impl Plan {
     #[must_use]
     pub const fn schema(&self) -> &TableSchema {
         &self.schema
+    }
+
+    /// The table's columns that the file has.
+    #[must_use]
+    pub fn given(&self) -> FieldSet {
+        self.fields.iter().map(|field| field.place).collect()
     }
 
     /// What is known of the file's columns from the table, in the order of the file.

@@ -168,6 +168,17 @@ fn rows_are_added_to_a_table_that_is_there() {
 }
 
 #[test]
+fn columns_that_the_file_lacks_get_defaults_that_are_computed() {
+    let program = Program::new();
+    let sql = "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, made TEXT DEFAULT (upper('now')))";
+    program.ok(&["query", "sqlite:t.db", sql]);
+    program.file("t.csv", "a\nx\n").file("more.csv", "a,made\ny,\n");
+    import(&program, "t.csv", &["--append"]);
+    import(&program, "more.csv", &["--append"]);
+    assert_eq!(export(&program, &[]), "id,a,made\n1,x,NOW\n2,y,\n");
+}
+
+#[test]
 fn a_file_without_header_has_its_columns_named() {
     let program = Program::new();
     program.file("t.csv", "1;x\n2;y\n");

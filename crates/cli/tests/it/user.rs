@@ -23,6 +23,13 @@ fn a_password_from_a_pipe_is_taken_without_a_word() {
 }
 
 #[test]
+fn a_name_that_could_not_log_in_is_refused() {
+    let program = Program::new();
+    program.fails(2, "expected letters, digits, _ - . @ +", &["user", "a:b"]);
+    program.ok(&["token", "till:1"]);
+}
+
+#[test]
 fn an_end_that_no_server_would_take_is_refused() {
     let program = Program::new();
     let ends = |time| ["token", "till", "--role", "admin", "--expires", time];

@@ -3,8 +3,10 @@
 mod builder;
 mod column;
 mod fit;
+mod lacking;
 mod table;
 
 pub use builder::TableSchemaBuilder;
 pub use column::{Collation, ColumnSchema, OnDelete, Reference, Role};
+pub use lacking::LackingRows;
 pub use table::{IndexSchema, KeyGeneration, TableSchema};

@@ -34,9 +34,9 @@ impl<'de> DeserializeSeed<'de> for CellSeed<'_> {
             Type::Text | Type::Bytes | Type::Uuid | Type::Bool => {
                 source.deserialize_any(CellVisitor(self.column.ty))?
             }
-            ty => {
+            _ => {
                 let text: &'de RawValue = serde::Deserialize::deserialize(source)?;
-                read_value(ty, text.get())
+                read_cell(self.column, text.get())
             }
         };
         let accepted = read.and_then(|value| accept(self.column, value));
@@ -45,6 +45,18 @@ impl<'de> DeserializeSeed<'de> for CellSeed<'_> {
             D::Error::custom("")
         })
     }
+}
+
+/// Reads a value of a column: as [`read_value`], but that `null` is a document where there can be no
+/// NULL.
+///
+/// # Errors
+/// As [`read_value`].
+pub(crate) fn read_cell<'v>(column: &ColumnSchema, json: &'v str) -> Result<Value<'v>> {
+    if json == "null" && column.ty == Type::Json && !column.nullable {
+        return Ok(Value::from(json));
+    }
+    read_value(column.ty, json)
 }
 
 /// Reads a value of a type from its very text, so that numbers are exact.

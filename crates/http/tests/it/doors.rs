@@ -168,6 +168,13 @@ fn pages_of_known_origins_are_let_in() {
     assert_eq!(ask("GET", "https://evil.example.com").header("access-control-allow-origin"), "");
     let before = ask("OPTIONS", "https://app.example.com");
     assert!(before.ok(204).header("access-control-allow-methods").contains("POST"));
+    let unknown = |method: &str| {
+        door.ask(method, "/tables/person/nothing", &[("origin", "https://app.example.com")], "")
+    };
+    assert!(unknown("OPTIONS").ok(204).header("access-control-allow-methods").contains("PATCH"));
+    let answer = unknown("GET");
+    answer.is(404, "NotFound");
+    assert_eq!(answer.header("access-control-allow-origin"), "https://app.example.com");
 }
 
 #[test]

@@ -103,6 +103,23 @@ fn changes_come_as_they_happen_and_from_where_one_was() {
 }
 
 #[test]
+fn a_table_that_changes_ends_its_events_with_an_error() {
+    let engine = sqlite();
+    track(&*engine);
+    let door = Door::with(Settings::default(), Arc::clone(&engine));
+    let mut events = Events::listen(&door, "", "");
+    door.send("POST", "/tables/person/rows", r#"{"name":"Ada"}"#).ok(201);
+    assert_eq!(events.next().1, "insert");
+    engine.session().unwrap().execute("ALTER TABLE person ADD COLUMN extra TEXT", &[]).unwrap();
+    door.get("/tables").ok(200);
+    door.send("POST", "/tables/person/rows", r#"{"name":"Bea"}"#).ok(201);
+    let rest = events.rest();
+    let data = rest.split("event: error\ndata: ").nth(1).expect("an error");
+    assert!(data.contains("\"kind\":\"Schema\"") && data.contains("\"status\":409"), "{rest}");
+    assert!(!rest.contains("Bea"), "{rest}");
+}
+
+#[test]
 fn what_is_not_tracked_can_not_be_followed() {
     let door = Door::open();
     door.get("/tables/person/changes").is(409, "Schema");

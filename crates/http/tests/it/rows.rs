@@ -411,6 +411,39 @@ fn defaults_that_are_expressions() {
     assert_ne!(tokens[2], tokens[3], "each row has its own");
 }
 
+/// The same where the column may be NULL: NULL that is given is a value, what is left out is not.
+#[test]
+fn defaults_that_are_expressions_of_columns_that_may_be_null() {
+    let engine = sqlite();
+    let sql = "CREATE TABLE memo (id INTEGER PRIMARY KEY, created TEXT DEFAULT CURRENT_TIMESTAMP, \
+               token TEXT DEFAULT (lower(hex(randomblob(8)))), text TEXT)";
+    engine.session().unwrap().execute(sql, &[]).unwrap();
+    let door = Door::with(Settings::default(), engine);
+    let lengths = |row: &serde_json::Value| {
+        ["created", "token"].map(|name| row[name].as_str().map_or(0, str::len))
+    };
+    let post = |row: &str| lengths(&door.send("POST", "/tables/memo/rows", row).ok(201).json());
+    assert_eq!(post(r#"{"text":"a"}"#), [19, 16]);
+    assert_eq!(post(r#"{"created":null}"#), [0, 16]);
+    assert_eq!(post(r#"{"created":null,"token":null}"#), [0, 0]);
+    assert_eq!(post(r#"{"created":"then","token":"mine"}"#), [4, 4]);
+    let put = |path: &str, status: u16, row: &str| {
+        lengths(&door.send("PUT", path, row).ok(status).json())
+    };
+    assert_eq!(put("/tables/memo/rows/9", 201, r#"{"token":null}"#), [19, 0]);
+    assert_eq!(put("/tables/memo/rows/9", 200, r#"{"created":null}"#), [0, 16]);
+    let lines = "{\"id\":21}\n{\"id\":22,\"created\":null}\n{\"id\":23}\n";
+    let kind = [("content-type", "application/x-ndjson")];
+    door.ask("POST", "/tables/memo/import", &kind, lines).ok(200);
+    let csv = [("content-type", "text/csv")];
+    door.ask("POST", "/tables/memo/import", &csv, "id,token\n24,\n25,x\n").ok(200);
+    let line = r#"{"op":"insert","table":"memo","row":{"id":26}}"#;
+    door.ask("POST", "/batch", &kind, line).ok(200);
+    let rows = door.get("/tables/memo/rows?filter=id+%3E+20").ok(200).json();
+    let found: Vec<_> = rows["rows"].as_array().unwrap().iter().map(lengths).collect();
+    assert_eq!(found, [[19, 16], [0, 16], [19, 16], [19, 0], [19, 1], [19, 16]]);
+}
+
 #[test]
 fn columns_with_any_names_can_be_named_in_lists() {
     let engine = Sqlite::open_memory().unwrap();

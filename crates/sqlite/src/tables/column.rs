@@ -42,7 +42,7 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
             schema = schema.as_text();
         }
         let default = text(default);
-        if not_null && makes_default(connection, &default) {
+        if makes_default(connection, &default) {
             schema.default_sql = Some(default.into());
         } else {
             schema.default = read_default(connection, &schema, &default)?;

@@ -3,8 +3,8 @@
 use crate::support::*;
 use bobak_core::{
     Batch, Collation, ColumnSchema, Currency, Date, DateTime, Engine, ErrorKind, FieldSet,
-    GivenKey, Json, KeyGeneration, OnDelete, OnError, Outcome, SchemaChange, Source, TableSchema,
-    Time, Timestamp, Type, Uuid, Value, Verb, Write,
+    GivenKey, Json, KeyGeneration, LackingRows, OnDelete, OnError, Outcome, SchemaChange, Source,
+    TableSchema, Time, Timestamp, Type, Uuid, Value, Verb, Write,
 };
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
@@ -173,7 +173,7 @@ fn defaults_that_are_expressions() {
     let visit = Arc::new(session.tables().unwrap().remove(0));
     let column = |name: &str| visit.columns()[visit.column(name).unwrap()].clone();
     assert_eq!(column("at").default_sql.as_deref(), Some("CURRENT_TIMESTAMP"));
-    assert_eq!(column("until").default_sql, None, "NULL is a value there");
+    assert_eq!(column("until").default_sql.as_deref(), Some("datetime('now')"));
     assert_eq!(column("kind").default, Some(Value::from("walk")));
     let row = [Value::Null, Value::Null, Value::Null, Value::from("run")];
     for verb in [Verb::Insert, Verb::Upsert, Verb::InsertOrIgnore, Verb::InsertOrReplace] {
@@ -185,7 +185,13 @@ fn defaults_that_are_expressions() {
     (0..300).for_each(|_| batch.push(&one_row).unwrap());
     session.batch(&batch, OnError::Stop, &mut |_| {}).unwrap();
     let sql = "SELECT count(*) FROM visit WHERE length(at) = 19 AND until IS NULL";
-    assert_eq!(one(&*session, sql), Value::Int(304));
+    assert_eq!(one(&*session, sql), Value::Int(304), "NULL is a value where it may be");
+    let lacking = LackingRows::new(Arc::clone(&visit)).table(FieldSet::from_iter([0, 1, 3]));
+    for verb in [Verb::Insert, Verb::Upsert, Verb::InsertOrIgnore, Verb::InsertOrReplace] {
+        write(&*session, &lacking, verb, &row).unwrap();
+    }
+    let sql = "SELECT count(*) FROM visit WHERE length(until) = 19";
+    assert_eq!(one(&*session, sql), Value::Int(4), "rows that lack it have the default");
 }
 
 /// A row that a trigger or a constraint leaves out is no success; those that a view's triggers write are.

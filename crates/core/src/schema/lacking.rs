@@ -1,0 +1,91 @@
+//! New rows that lack columns whose defaults an expression of the engine's makes.
+
+use super::TableSchema;
+use crate::FieldSet;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The most descriptions of one table that are kept: programs make few kinds of rows.
+const MOST: usize = 64;
+
+/// Under which description of a table a new row is written that lacks some of its columns.
+///
+/// A row has a value for each column, and NULL is a value where a column may be NULL. So that a
+/// column that is left out gets its [`default_sql`](crate::ColumnSchema::default_sql) there too, such
+/// a row is written under a description in which the column may not be NULL.
+///
+/// ```
+/// use bobak_core::{ColumnSchema, FieldSet, LackingRows, TableSchema};
+/// use std::sync::Arc;
+/// let mut at = ColumnSchema::of::<Option<String>>("at");
+/// at.default_sql = Some("CURRENT_TIMESTAMP".into());
+/// let id = ColumnSchema::of::<i64>("id");
+/// let visit = Arc::new(TableSchema::builder("visit").column(id).column(at).key(["id"]).build()?);
+/// let rows = LackingRows::new(Arc::clone(&visit));
+/// assert_eq!(rows.table(FieldSet::first(2)).id(), visit.id());
+/// assert!(!rows.table(FieldSet::first(1)).columns()[1].nullable);
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct LackingRows {
+    table: Arc<TableSchema>,
+    /// The columns that may be NULL, and have a default that is made.
+    made: FieldSet,
+    known: RwLock<Vec<(FieldSet, Arc<TableSchema>)>>,
+}
+
+impl LackingRows {
+    /// For rows of this table.
+    #[must_use]
+    pub fn new(table: Arc<TableSchema>) -> Self {
+        let is_made = |place: &usize| {
+            let column = table.columns().get(*place);
+            column.is_some_and(|column| column.nullable && column.default_sql.is_some())
+        };
+        let made = (0..table.columns().len()).filter(is_made).collect();
+        Self { table, made, known: RwLock::default() }
+    }
+
+    /// The description for a row that has these columns; the table's own where it lacks none whose
+    /// default is made.
+    #[must_use]
+    pub fn table(&self, given: FieldSet) -> Arc<TableSchema> {
+        if self.made.is_empty() {
+            return Arc::clone(&self.table);
+        }
+        let lacking: FieldSet = self.made.iter().filter(|place| !given.contains(*place)).collect();
+        if lacking.is_empty() {
+            return Arc::clone(&self.table);
+        }
+        let find = |known: &[(FieldSet, Arc<TableSchema>)]| {
+            known
+                .iter()
+                .find(|(columns, _)| *columns == lacking)
+                .map(|(_, table)| Arc::clone(table))
+        };
+        if let Some(table) = find(&self.known.read().unwrap_or_else(PoisonError::into_inner)) {
+            return table;
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = find(&known) {
+            return table;
+        }
+        let table = self.describe(lacking);
+        if known.len() == MOST {
+            known.remove(0);
+        }
+        known.push((lacking, Arc::clone(&table)));
+        table
+    }
+
+    fn describe(&self, lacking: FieldSet) -> Arc<TableSchema> {
+        let mut place = 0;
+        let described = TableSchema::clone(&self.table).map_columns(|column| {
+            let nullable = column.nullable && !lacking.contains(place);
+            place += 1;
+            column.nullable(nullable)
+        });
+        // It is built of a description that was right, and a column that may not be NULL is one of
+        // fewer doubts.
+        described.map_or_else(|_| Arc::clone(&self.table), Arc::new)
+    }
+}
