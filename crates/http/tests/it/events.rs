@@ -107,7 +107,7 @@ fn a_table_that_changes_ends_its_events_with_an_error() {
     let engine = sqlite();
     track(&*engine);
     let door = Door::with(Settings::default(), Arc::clone(&engine));
-    let mut events = Events::listen(&door, "", "");
+    let mut events = Events::listen(&door, "", "connection: close\r\n");
     door.send("POST", "/tables/person/rows", r#"{"name":"Ada"}"#).ok(201);
     assert_eq!(events.next().1, "insert");
     engine.session().unwrap().execute("ALTER TABLE person ADD COLUMN extra TEXT", &[]).unwrap();
