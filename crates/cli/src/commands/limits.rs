@@ -1,6 +1,6 @@
 //! How much `bobak serve` gives, and how long it waits.
 
-use crate::commands::parse::duration;
+use crate::commands::parse::{bytes, duration, number};
 use bobak_http::Settings as Http;
 use bobak_server::Settings as Wire;
 use clap::Args;
@@ -13,11 +13,11 @@ use std::time::Duration;
 pub struct Limits {
     /// The most connections, idle ones included; an address other than this machine's own may have its share of them
     /// [default: 16384]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
     connections: Option<usize>,
 
     /// The most worker threads, of those who have a request or a transaction under way [default: 64]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
     workers: Option<usize>,
 
     /// How much of the workers, of HTTP's streams and of those who listen one caller may have; all callers of one
@@ -52,25 +52,25 @@ pub struct Limits {
 #[derive(Debug, Args)]
 struct WireLimits {
     /// The most bytes of a request [default: 67108864]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<u32>)]
     max_frame: Option<u32>,
 
     /// The most bytes of a row, of a value that SQL makes or reads in an SQLite database, and of what is left of an
     /// open query there when its client writes or commits; its URL may say other numbers as max_value and max_ahead
     /// [default: 67108864]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<u32>)]
     max_row: Option<u32>,
 
     /// The most requests, and open queries, of a connection at a time [default: 1024]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u32>)]
     max_requests: Option<u32>,
 
     /// The most tables, and as many statements, that a connection may have described [default: 4096]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u32>)]
     max_handles: Option<u32>,
 
     /// The most bytes that are taken in of a client that does not read its answers [default: 4194304]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<u32>)]
     window: Option<u32>,
 
     /// How long a connection may take to say who it is [default: 10s]
@@ -91,20 +91,20 @@ struct WireLimits {
 #[command(next_help_heading = "Limits of HTTP")]
 struct HttpLimits {
     /// The most requests a second of each client [default: no limit]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u32>)]
     http_rate: Option<u32>,
 
     /// The most bytes of a request's body, but for imports and batches [default: 16777216]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
     http_max_body: Option<usize>,
 
     /// About the most bytes of a list, of sums, or of an SQL query's rows; the rest is asked for by `after=`
     /// [default: 16777216]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
     http_max_answer: Option<usize>,
 
     /// About the most bytes of all bodies that are coming, and of all answers that are going [default: 1073741824]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
     http_memory: Option<usize>,
 
     /// The most imports, exports and batches at a time [default: 32]
@@ -124,11 +124,11 @@ struct HttpLimits {
     http_body_timeout: Option<Duration>,
 
     /// How many rows a list has that asks for no number [default: 100]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>)]
     http_page: Option<u64>,
 
     /// The most rows of a list [default: 10000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>)]
     http_longest_page: Option<u64>,
 }
 

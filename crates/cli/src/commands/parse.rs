@@ -1,6 +1,7 @@
 //! Values of flags that several commands read.
 
 use bobak::Type;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Reads `COLUMN=TYPE`.
@@ -30,6 +31,27 @@ pub fn delimiter(text: &str) -> Result<u8, String> {
         [byte] if byte.is_ascii() => Ok(*byte),
         _ => Err("expected one ASCII character, or tab".to_owned()),
     }
+}
+
+/// Reads a number of things, one at least.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn number<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
+    at_least(text, N::from(1)).ok_or_else(|| "expected a whole number, 1 at least".to_owned())
+}
+
+/// Reads a number of bytes, 1,024 at least.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn bytes<N: FromStr + PartialOrd + From<u16>>(text: &str) -> Result<N, String> {
+    at_least(text, N::from(1_024))
+        .ok_or_else(|| "expected a number of bytes, 1024 at least".to_owned())
+}
+
+fn at_least<N: FromStr + PartialOrd>(text: &str, least: N) -> Option<N> {
+    text.parse().ok().filter(|number| *number >= least)
 }
 
 /// Reads a time: a number, and s, m, h or d behind it.
@@ -64,6 +86,14 @@ mod tests {
         for wrong in ["", "h", "1", "1w", "0s", "-1h", "400d", "99999999999999999999h", "1é"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn numbers_have_a_least() {
+        assert_eq!((number::<usize>("1"), number::<u32>("7")), (Ok(1), Ok(7)));
+        assert_eq!(bytes::<u32>("1024"), Ok(1_024));
+        assert!(number::<usize>("0").is_err() && number::<u32>("-1").is_err());
+        assert!(bytes::<usize>("1023").is_err() && bytes::<u32>("4294967296").is_err());
     }
 
     #[test]
