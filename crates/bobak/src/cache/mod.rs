@@ -3,6 +3,7 @@
 //! `engine` and `session` stand in the way of every operation; `store` is what they and `fill` fill
 //! and empty; `touch` says what a write makes stale; `watch` sees what others write.
 
+mod counts;
 mod engine;
 mod fill;
 mod session;

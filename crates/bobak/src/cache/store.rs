@@ -1,11 +1,11 @@
 //! One table's rows by key, and the word of those who are writing.
 
+use super::counts::Counts;
 use super::{CacheOptions, CacheStats};
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Collation, ColumnSchema, Row, Storage, TableSchema, Value};
 use quick_cache::{Weighter, sync::Cache};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,8 +24,7 @@ pub(crate) struct Store {
     folds: bool,
     hasher: RandomState,
     time_to_live: Option<Duration>,
-    /// How many rows were found that were too old.
-    expired: AtomicU64,
+    counts: Counts,
 }
 
 /// A row's key: an integer, or what the codec makes of others.
@@ -80,22 +79,24 @@ impl Store {
             stripes: std::array::from_fn(|_| Mutex::default()),
             hasher: RandomState::new(),
             time_to_live: options.time_to_live,
-            expired: AtomicU64::new(0),
+            counts: Counts::default(),
         }
     }
 
     /// The row with this key, in the codec's bytes.
     #[inline]
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
-        let kept = self.rows.get(key)?;
-        match kept.until {
-            Some(until) if until <= Instant::now() => {
-                self.rows.remove(key);
-                self.expired.fetch_add(1, Ordering::Relaxed);
-                None
-            }
-            _ => Some(kept.row),
+        let Some(kept) = self.rows.get(key) else {
+            self.counts.miss();
+            return None;
+        };
+        if kept.until.is_some_and(|until| until <= Instant::now()) {
+            self.rows.remove(key);
+            self.counts.miss();
+            return None;
         }
+        self.counts.hit();
+        Some(kept.row)
     }
 
     /// To be called before the engine is asked for a row that is to be kept; `None` while it is
@@ -146,12 +147,8 @@ impl Store {
     }
 
     pub(crate) fn stats(&self) -> CacheStats {
-        let expired = self.expired.load(Ordering::Relaxed);
-        CacheStats {
-            hits: self.rows.hits().saturating_sub(expired),
-            misses: self.rows.misses() + expired,
-            entries: self.rows.len() as u64,
-        }
+        let (hits, misses) = self.counts.sums();
+        CacheStats { hits, misses, entries: self.rows.len() as u64 }
     }
 
     /// Where the writers of a key's row are counted.

@@ -1,0 +1,49 @@
+//! Hits and misses, counted without threads waiting for each other.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// How many counters there are; threads share them in turns.
+const STRIPES: usize = 16;
+
+/// Counters of a cache. One that all threads raised would travel between processors with each hit,
+/// which takes longer than the rest of the lookup.
+#[derive(Debug, Default)]
+pub(super) struct Counts([Stripe; STRIPES]);
+
+/// As long as what processors pass to each other, twice, since they fetch two.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Stripe {
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+impl Counts {
+    #[inline]
+    pub fn hit(&self) {
+        self.own().hits.fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn miss(&self) {
+        self.own().misses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Hits and misses of all threads.
+    pub fn sums(&self) -> (u64, u64) {
+        let sum = |count: fn(&Stripe) -> &AtomicU64| {
+            self.0.iter().map(|stripe| count(stripe).load(Ordering::Relaxed)).sum()
+        };
+        (sum(|stripe| &stripe.hits), sum(|stripe| &stripe.misses))
+    }
+
+    #[inline]
+    fn own(&self) -> &Stripe {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        thread_local! {
+            static PLACE: usize = THREADS.fetch_add(1, Ordering::Relaxed) % STRIPES;
+        }
+        // A thread that is ending has none any more.
+        &self.0[PLACE.try_with(|place| *place).unwrap_or(0)]
+    }
+}
