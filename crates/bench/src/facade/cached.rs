@@ -65,12 +65,12 @@ impl Lane for CachedLane {
                     Ok(())
                 }
             };
-            if task.threads() == 1 {
-                return get(0, asked.keys)();
-            }
             let parts = asked.keys.chunks(part).enumerate();
-            let running: Vec<_> =
-                parts.map(|(number, keys)| scope.spawn(get(number * part, keys))).collect();
+            let mut parts = parts.map(|(number, keys)| get(number * part, keys));
+            let own = parts.next();
+            let running: Vec<_> = parts.map(|part| scope.spawn(part)).collect();
+            // This thread is one of them: did it only wait, two new ones would begin on one processor.
+            own.map_or(Ok(()), |part| part())?;
             let done = |thread: std::thread::ScopedJoinHandle<'_, _>| {
                 thread.join().map_err(|_| Failure::new("a thread panicked"))?
             };
