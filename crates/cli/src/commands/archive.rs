@@ -1,5 +1,6 @@
 //! `bobak archive`: changes go to a folder as they commit.
 
+use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Screen;
@@ -15,8 +16,8 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ArchiveChanges {
-    /// The database, such as sqlite:app.db
-    #[arg(value_name = "DATABASE", required_unless_present = "check")]
+    /// The database, a URL or an SQLite file, such as app.db
+    #[arg(value_name = "DATABASE", required_unless_present = "check", value_parser = database_url)]
     database: Option<String>,
 
     /// The folder; it is made if it is not there

@@ -1,5 +1,6 @@
 //! `bobak backup`: a running database in a file.
 
+use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Screen};
@@ -14,8 +15,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Backup {
-    /// The database, such as sqlite:app.db
-    #[arg(value_name = "DATABASE")]
+    /// The database, a URL or an SQLite file, such as app.db
+    #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
 
     /// The file to make; - is standard output

@@ -1,5 +1,6 @@
 //! `bobak copy`: tables go from one database to another, whatever their engines.
 
+use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Screen, rate};
@@ -15,11 +16,11 @@ use std::time::Instant;
 #[command(after_help = EXAMPLES)]
 pub struct Copy {
     /// The database to copy from, such as sqlite:flights.db
-    #[arg(value_name = "FROM")]
+    #[arg(value_name = "FROM", value_parser = database_url)]
     from: String,
 
     /// The database to copy to; a file is made if it is not there
-    #[arg(value_name = "TO")]
+    #[arg(value_name = "TO", value_parser = database_url)]
     to: String,
 
     /// Only these tables, separated by commas [default: all]

@@ -1,6 +1,7 @@
 //! `bobak export`: a table becomes a file.
 
 use crate::commands::format::{Format, SinkOptions};
+use crate::commands::parse::database_url;
 use crate::database::{self, Chosen};
 use crate::error::{Error, Result};
 use crate::export::OutputColumn;
@@ -17,8 +18,8 @@ use std::time::Instant;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Export {
-    /// The database, such as sqlite:flights.db
-    #[arg(value_name = "URL")]
+    /// The database, a URL or an SQLite file, such as flights.db
+    #[arg(value_name = "URL", value_parser = database_url)]
     database: String,
 
     /// The table

@@ -1,5 +1,6 @@
 //! `bobak follow`: a database that is kept as another one is.
 
+use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Screen};
@@ -15,11 +16,11 @@ use std::time::Duration;
 #[command(after_help = EXAMPLES)]
 pub struct Follow {
     /// The database to follow, such as sqlite:app.db or bobak://host:7000/app
-    #[arg(value_name = "FROM")]
+    #[arg(value_name = "FROM", value_parser = database_url)]
     from: String,
 
     /// The database that follows; a file is made if it is not there
-    #[arg(value_name = "TO")]
+    #[arg(value_name = "TO", value_parser = database_url)]
     to: String,
 
     /// Only these tables, separated by commas [default: all that are tracked]

@@ -1,6 +1,6 @@
 //! `bobak import`: a CSV file becomes a table.
 
-use crate::commands::parse::{column_type, delimiter};
+use crate::commands::parse::{column_type, database_url, delimiter};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::import::guess::{ColumnGuess, Nulls};
@@ -33,8 +33,8 @@ pub struct Import {
     #[arg(short, long, value_name = "NAME")]
     table: String,
 
-    /// The database, such as sqlite:flights.db
-    #[arg(long, value_name = "URL")]
+    /// The database, a URL or an SQLite file, such as flights.db
+    #[arg(long, value_name = "URL", value_parser = database_url)]
     to: String,
 
     /// The table's key: one column, or several separated by commas. Without it a column `id` is

@@ -1,6 +1,7 @@
 //! Values of flags that several commands read.
 
 use bobak::Type;
+use std::convert::Infallible;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -16,6 +17,14 @@ pub fn column_type(text: &str) -> Result<(String, Type), String> {
         format!("there is no type {name:?}; there are {}", names.join(", "))
     })?;
     Ok((column.to_owned(), ty))
+}
+
+/// Reads which database is meant: its URL, or, where there is no colon, the name of an SQLite file.
+///
+/// # Errors
+/// None: what is wrong with it shows where it is opened.
+pub fn database_url(text: &str) -> Result<String, Infallible> {
+    Ok(if text.contains(':') { text.to_owned() } else { format!("sqlite:{text}") })
 }
 
 /// Reads a delimiter: one ASCII character, or the word `tab`.
@@ -85,6 +94,19 @@ mod tests {
         assert_eq!(duration("1d"), Ok(Duration::from_secs(86_400)));
         for wrong in ["", "h", "1", "1w", "0s", "-1h", "400d", "99999999999999999999h", "1é"] {
             assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_database_without_a_scheme_is_a_file() {
+        for (text, url) in [
+            ("app.db", "sqlite:app.db"),
+            ("./a/b.db?mode=ro", "sqlite:./a/b.db?mode=ro"),
+            ("memory:", "memory:"),
+            ("postgres://h/db", "postgres://h/db"),
+        ] {
+            let Ok(read) = database_url(text);
+            assert_eq!(read, url);
         }
     }
 

@@ -1,7 +1,7 @@
 //! `bobak query`: one SQL statement, and its rows.
 
 use crate::commands::format::{Format, SinkOptions};
-use crate::commands::parse::column_type;
+use crate::commands::parse::{column_type, database_url};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::export::OutputColumn;
@@ -19,8 +19,8 @@ use std::time::Instant;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Query {
-    /// The database, such as sqlite:flights.db
-    #[arg(value_name = "URL")]
+    /// The database, a URL or an SQLite file, such as flights.db
+    #[arg(value_name = "URL", value_parser = database_url)]
     database: String,
 
     /// The statement, with ? for each parameter; - reads it from standard input

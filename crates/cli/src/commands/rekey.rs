@@ -1,5 +1,6 @@
 //! `bobak rekey`: an SQLite file encrypted, with another key, or plain again.
 
+use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Screen;
@@ -15,8 +16,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Rekey {
-    /// The database, such as sqlite:app.db
-    #[arg(value_name = "DATABASE")]
+    /// The database, a URL or an SQLite file, such as app.db
+    #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
 
     /// The file with the new key: 32 bytes or 64 hexadecimal digits

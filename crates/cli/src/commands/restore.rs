@@ -1,6 +1,7 @@
 //! `bobak restore`: a backup put back.
 
 use super::backup::{explain, left_open, sentence};
+use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Screen;
@@ -20,7 +21,7 @@ pub struct Restore {
     backup: PathBuf,
 
     /// The database to make, such as sqlite:app.db; with --check, the one whose key the backup has
-    #[arg(value_name = "DATABASE", required_unless_present = "check")]
+    #[arg(value_name = "DATABASE", required_unless_present = "check", value_parser = database_url)]
     database: Option<String>,
 
     /// Replace a database that is there

@@ -1,5 +1,6 @@
 //! `bobak schema`: what a database holds, in words or as Rust.
 
+use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Output, Screen};
@@ -13,8 +14,8 @@ use std::io::Write;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Schema {
-    /// The database, such as sqlite:flights.db
-    #[arg(value_name = "URL")]
+    /// The database, a URL or an SQLite file, such as flights.db
+    #[arg(value_name = "URL", value_parser = database_url)]
     database: String,
 
     /// Only this table; may be repeated [default: all tables, by name]

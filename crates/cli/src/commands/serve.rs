@@ -5,6 +5,7 @@ use super::http::HttpOptions;
 use super::limits::Limits;
 use super::schedule::Schedule;
 use super::shipping::Shipping;
+use crate::commands::parse::database_url;
 use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::engine::{Engine, SchemaChange};
@@ -234,7 +235,7 @@ fn named(text: &str) -> (String, String) {
 
 /// A name without a scheme is that of an SQLite file.
 fn with_scheme((name, url): (String, String)) -> (String, String) {
-    let url = if url.contains(':') { url } else { format!("sqlite:{url}") };
+    let Ok(url) = database_url(&url);
     (name, url)
 }
 
