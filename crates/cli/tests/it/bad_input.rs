@@ -27,7 +27,7 @@ fn called_wrongly() {
             "leave out --member",
             &["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--member", "x"],
         ),
-        ("sqlite", &["import", "t.csv", "--table", "t", "--to", "flights.db"]),
+        ("no file; write sqlite:FILE", &["import", "t.csv", "--table", "t", "--to", "sqlite:"]),
         ("unknown engine", &["schema", "oracle:t.db"]),
         ("possible values", &["export", "sqlite:t.db", "--table", "t", "--format", "xml"]),
         ("at least 1", &["bench", "--rows", "0"]),
@@ -36,6 +36,9 @@ fn called_wrongly() {
     ] {
         program.fails(2, sentence, arguments);
     }
+    // What is no URL is an SQLite file.
+    program.ok(&["import", "t.csv", "--table", "t", "--to", "plain.db"]);
+    assert!(program.ok(&["query", "plain.db", "SELECT a + 41 FROM t"]).contains("42"));
 }
 
 #[test]
