@@ -174,10 +174,7 @@ impl<'e> Replay<'e> {
         let place = page.next.min(self.plan.to).max(self.place);
         if let Some(last) = changes.last() {
             let at = last.at;
-            let mut open = match self.open.take() {
-                Some(open) => open,
-                None => Open::begin(self.engine, &self.logs)?,
-            };
+            let mut open = self.take_open()?;
             let session = &*open.session;
             quiet::give_keys(session, &self.pairs, &changes)?;
             make(session, &self.pairs, &changes)?;
@@ -202,15 +199,17 @@ impl<'e> Replay<'e> {
     fn end(&mut self) -> Result<Replayed> {
         if self.counted < self.place {
             // Numbers that no change has are not given again.
-            let open = match self.open.take() {
-                Some(open) => open,
-                None => Open::begin(self.engine, &self.logs)?,
-            };
+            let open = self.take_open()?;
             count(&*open.session, self.place, None)?;
             self.open = Some(open);
         }
         self.open.take().map_or(Ok(()), Open::commit)?;
         Ok(Replayed { place: self.place, ..self.done })
+    }
+
+    /// The transaction that is open, or a new one.
+    fn take_open(&mut self) -> Result<Open<'e>> {
+        self.open.take().map_or_else(|| Open::begin(self.engine, &self.logs), Ok)
     }
 
     fn change(&self, tables: &HashMap<i64, Table>, logged: &Logged<'_>) -> Result<Change> {

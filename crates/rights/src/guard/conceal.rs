@@ -1,5 +1,6 @@
 //! Errors of tables that the caller may not see: a trigger writes to them, and fails there.
 
+use super::engine::View;
 use super::session::GuardedSession;
 use bobak_core::feed::is_own_trigger;
 use bobak_core::{Error, ErrorKind};
@@ -13,23 +14,12 @@ impl GuardedSession<'_> {
         if !is_of_rows(error.kind()) {
             return error;
         }
-        let hides = match self.guard.view() {
-            Ok(view) => {
-                !view.is_whole() && {
-                    let own = error.table().is_some_and(|table| {
-                        written.is_some_and(|written| written.eq_ignore_ascii_case(table))
-                            || view.sees(self.guard.database(), table)
-                    });
-                    match error.table() {
-                        Some(_) if !own => true,
-                        _ => error.code() == Some(CHECK) && self.is_triggered(written),
-                    }
-                }
-            }
-            // Whose rights are gone learns nothing more.
-            Err(_) => true,
-        };
-        if !hides {
+        // Whose rights are gone learns nothing more.
+        if self
+            .guard
+            .view()
+            .is_ok_and(|view| view.is_whole() || !self.betrays(&view, written, &error))
+        {
             return error;
         }
         let message = "a trigger of the table, or a rule behind one, refuses the row";
@@ -42,6 +32,14 @@ impl GuardedSession<'_> {
             Some(row) => concealed.at_row(row),
             None => concealed,
         }
+    }
+
+    /// Whether an error tells of a table that the caller may not see, or may do so.
+    fn betrays(&self, view: &View, written: Option<&str>, error: &Error) -> bool {
+        let is_written = |table| written.is_some_and(|own| own.eq_ignore_ascii_case(table));
+        let sees = |table| is_written(table) || view.sees(self.guard.database(), table);
+        error.table().is_some_and(|table| !sees(table))
+            || error.code() == Some(CHECK) && self.is_triggered(written)
     }
 
     /// Whether a table, or any, has triggers that are not the feed's.

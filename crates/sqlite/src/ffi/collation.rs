@@ -118,7 +118,7 @@ unsafe fn text<'a>(start: *const c_void, length: c_int) -> Cow<'a, str> {
 
 /// # Safety
 /// The pointer is null, or to so many bytes that live for `'a`.
-unsafe fn bytes<'a>(start: *const c_void, length: c_int) -> &'a [u8] {
+pub(super) unsafe fn bytes<'a>(start: *const c_void, length: c_int) -> &'a [u8] {
     if start.is_null() {
         return &[];
     }

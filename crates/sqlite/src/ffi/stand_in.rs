@@ -1,10 +1,11 @@
 //! Stand-ins for the collations and functions of other programs, for connections that only check a
 //! file: what goes by their results is not to be relied on.
 
+use super::collation::bytes;
 use super::connection::{Connection, Failure};
 use libsqlite3_sys as sys;
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::{ptr, slice};
+use std::ptr;
 
 impl Connection {
     /// From now on each collation that is not known compares bytes.
@@ -63,14 +64,9 @@ unsafe extern "C" fn by_bytes(
     b_length: c_int,
     b: *const c_void,
 ) -> c_int {
-    let bytes = |start: *const c_void, length: c_int| match usize::try_from(length) {
-        // SAFETY: SQLite passes two texts with their lengths in bytes, valid for this call.
-        Ok(length) if !start.is_null() => unsafe {
-            slice::from_raw_parts(start.cast::<u8>(), length)
-        },
-        _ => &[],
-    };
-    bytes(a, a_length).cmp(bytes(b, b_length)) as c_int
+    // SAFETY: SQLite passes two texts with their lengths in bytes, valid for this call.
+    let (a, b) = unsafe { (bytes(a, a_length), bytes(b, b_length)) };
+    a.cmp(b) as c_int
 }
 
 unsafe extern "C" fn null(_: *mut sys::sqlite3_context, _: c_int, _: *mut *mut sys::sqlite3_value) {

@@ -113,6 +113,28 @@ unsafe fn place(context: *mut sys::sqlite3_context, make: bool) -> Option<&'stat
     unsafe { sys::sqlite3_aggregate_context(context, size).cast::<Sum>().as_mut() }
 }
 
+/// What is to be added, or taken away again.
+enum Number {
+    Integer(i64),
+    Float(f64),
+}
+
+/// The call's value; `None` for NULL.
+///
+/// # Safety
+/// The values are those of a running call, which has one.
+unsafe fn number(values: *mut *mut sys::sqlite3_value) -> Option<Number> {
+    // SAFETY: as above.
+    unsafe {
+        let value = *values;
+        match sys::sqlite3_value_numeric_type(value) {
+            sys::SQLITE_NULL => None,
+            sys::SQLITE_INTEGER => Some(Number::Integer(sys::sqlite3_value_int64(value))),
+            _ => Some(Number::Float(sys::sqlite3_value_double(value))),
+        }
+    }
+}
+
 unsafe extern "C" fn step(
     context: *mut sys::sqlite3_context,
     _: c_int,
@@ -120,18 +142,14 @@ unsafe extern "C" fn step(
 ) {
     // SAFETY: the context is that of this call, which has one value.
     unsafe {
-        let value = *values;
-        let kind = sys::sqlite3_value_numeric_type(value);
-        if kind == sys::SQLITE_NULL {
-            return;
-        }
+        let Some(number) = number(values) else { return };
         let Some(sum) = place(context, true) else {
             return sys::sqlite3_result_error_nomem(context);
         };
         sum.count += 1;
-        match kind {
-            sys::SQLITE_INTEGER => sum.add(sys::sqlite3_value_int64(value)),
-            _ => sum.add_float(sys::sqlite3_value_double(value)),
+        match number {
+            Number::Integer(integer) => sum.add(integer),
+            Number::Float(float) => sum.add_float(float),
         }
     }
 }
@@ -143,16 +161,12 @@ unsafe extern "C" fn inverse(
 ) {
     // SAFETY: as in `step`.
     unsafe {
-        let value = *values;
-        let kind = sys::sqlite3_value_numeric_type(value);
-        if kind == sys::SQLITE_NULL {
-            return;
-        }
+        let Some(number) = number(values) else { return };
         let Some(sum) = place(context, false) else { return };
         sum.count -= 1;
-        match kind {
-            sys::SQLITE_INTEGER => sum.take_away(sys::sqlite3_value_int64(value)),
-            _ => sum.step(-sys::sqlite3_value_double(value)),
+        match number {
+            Number::Integer(integer) => sum.take_away(integer),
+            Number::Float(float) => sum.step(-float),
         }
     }
 }
