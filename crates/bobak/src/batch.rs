@@ -505,5 +505,5 @@ impl BatchReport {
 
 /// Most rows of a part on this engine.
 fn part_rows(engine: &dyn Engine) -> u64 {
-    if engine.capabilities().long_parts { LONG_PART_ROWS } else { PART_ROWS }
+    if engine.capabilities().large_batches { LONG_PART_ROWS } else { PART_ROWS }
 }

@@ -5,7 +5,7 @@ use crate::access::{Access, Handle};
 use crate::rows::Lines;
 use bobak_core::{
     Assignment, Column, DynRow, Engine, Error, ErrorKind, FieldSet, Filter, FromRow, GivenKey,
-    LackingRows, Outcome, Query, Result, Row, Selection, SelectionPart, TableSchema, Value, Verb,
+    Outcome, PartialInsert, Query, Result, Row, Selection, SelectionPart, TableSchema, Value, Verb,
     prepare_row, prepare_update,
 };
 use std::sync::Arc;
@@ -35,13 +35,13 @@ use std::sync::Arc;
 pub struct DynTable<'a> {
     access: Access<'a>,
     names: Arc<Vec<String>>,
-    lacking: Arc<LackingRows>,
+    lacking: Arc<PartialInsert>,
 }
 
 impl<'a> DynTable<'a> {
     pub(crate) fn new(handle: Handle<'a>, schema: Arc<TableSchema>) -> Self {
         let names = schema.columns().iter().map(|column| column.name.to_string()).collect();
-        let lacking = Arc::new(LackingRows::new(Arc::clone(&schema)));
+        let lacking = Arc::new(PartialInsert::new(Arc::clone(&schema)));
         Self { access: Access::new(handle, schema), names: Arc::new(names), lacking }
     }
 

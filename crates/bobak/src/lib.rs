@@ -13,7 +13,7 @@
 //!   later; [`Transaction`] makes them all happen or none.
 //! * [`Db::backup`] takes a backup while others write, [`Db::restore`] puts it back; an [`Archive`] has the
 //!   changes since, to restore a moment in time.
-//! * [`Follower`] keeps another database as this one is, whatever its engine.
+//! * [`Replica`] keeps another database as this one is, whatever its engine.
 //! * [`Db::copy_to`] moves tables to another database, whatever its engine.
 //! * [`feed`] is every change of chosen tables, for followers, live views and history.
 //! * [`DynTable`] and [`DynRow`] serve tables that no struct describes.
@@ -46,7 +46,9 @@ mod table;
 mod transaction;
 mod url;
 
-pub use archive::{Archive, ArchiveSpan, ReplayOptions, Replayed, Shipped, Until};
+pub use archive::{
+    Archive, ArchiveReport, ArchiveSpan, RecoveryTarget, ReplayOptions, ReplayReport,
+};
 pub use backup::{BackupOptions, BackupReport, Checksum, Compression, RestoreOptions};
 pub use batch::{Batch, BatchOptions, BatchReport, OnConflict};
 pub use bobak_core::{
@@ -65,7 +67,7 @@ pub use copy::{CopyOptions, CopyProgress, CopyReport};
 pub use db::Db;
 pub use diff::{Difference, diff};
 pub use dynamic::{DynRows, DynTable};
-pub use follow::{CheckedTable, FollowCheck, Followed, Follower};
+pub use follow::{CheckedTable, Replica, ReplicaCheck, ReplicationReport};
 pub use parameters::Parameters;
 pub use pipeline::{Pipeline, PipelineOptions, Ticket};
 pub use rows::Rows;

@@ -146,35 +146,35 @@ pub struct Capabilities {
     pub concurrent_readers: bool,
     /// A row is read by its key in this process, and without waiting for a writer: a thread that
     /// must not block may do it, unless the row is long.
-    pub instant_reads: bool,
+    pub nonblocking_get: bool,
     /// Several sessions write at the same time: [`Control::Begin`] waits for nobody, and a clash
     /// shows at a write or at the commit, as `Serialization` or `Busy`. A row that was read in a
     /// transaction, and that another changed before it was written, is such a clash.
     pub concurrent_writers: bool,
     /// A key that the engine gives is one more than the largest in the table. Where it is not so,
     /// keys are only such that no row has them, and ascend within a session.
-    pub dense_keys: bool,
+    pub sequential_keys: bool,
     /// Texts may hold NUL characters. Where they may not, a text with one is refused with
     /// `Unsupported`, before any I/O.
-    pub nul_in_texts: bool,
+    pub nul_in_text: bool,
     /// Tables may have columns of [`Type::Any`](crate::Type::Any). Where they may not, such a
     /// table is refused with `Unsupported`.
-    pub any_columns: bool,
+    pub untyped_columns: bool,
     /// What it keeps is encrypted on the disk: backups can't be compressed, and nothing of it is to be
     /// written elsewhere unasked. A server does not say so of its own disk.
     pub encrypted: bool,
     /// A limit: each change of the schema commits by itself, so one inside a transaction is refused
     /// with `Unsupported`.
-    pub schema_commits_alone: bool,
+    pub implicit_ddl_commit: bool,
     /// A limit: floats are finite; an infinity is refused with `OutOfRange`, a sum beyond the
     /// largest float too.
     pub finite_floats: bool,
     /// A limit: texts and bytes in keys and unique indexes are as long as an index takes, some
     /// hundred characters; longer ones are refused with `TooLong`.
-    pub short_keys: bool,
+    pub limited_key_length: bool,
     /// A wish: each part of a batch costs some round trips, so parts should be long: tens of
     /// thousands of rows.
-    pub long_parts: bool,
+    pub large_batches: bool,
 }
 
 impl Capabilities {
@@ -183,16 +183,16 @@ impl Capabilities {
         sql: false,
         persistent: false,
         concurrent_readers: false,
-        instant_reads: false,
+        nonblocking_get: false,
         concurrent_writers: false,
-        dense_keys: false,
-        nul_in_texts: false,
-        any_columns: false,
+        sequential_keys: false,
+        nul_in_text: false,
+        untyped_columns: false,
         encrypted: false,
-        schema_commits_alone: false,
+        implicit_ddl_commit: false,
         finite_floats: false,
-        short_keys: false,
-        long_parts: false,
+        limited_key_length: false,
+        large_batches: false,
     };
 }
 
@@ -346,7 +346,7 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// `Schema` where none is; see the contract.
-    fn name_caller(&self, who: Option<&str>) -> Result<()> {
+    fn set_actor(&self, who: Option<&str>) -> Result<()> {
         let value = who.map_or(Value::Null, |who| Value::from(who.to_owned()));
         let assign = [Assign::Set { column: 3, value }];
         let table = crate::feed::feed_schema();
@@ -380,15 +380,15 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// `Unsupported` where the engine can't tell what a statement does: the default.
-    fn guard_sql(&self, guard: Arc<dyn SqlGuard>) -> Result<()> {
+    fn set_authorizer(&self, guard: Arc<dyn SqlAuthorizer>) -> Result<()> {
         let _ = guard;
         let message = "the engine can't tell what an SQL statement does";
         Err(Error::new(crate::ErrorKind::Unsupported, message))
     }
 }
 
-/// Says what SQL text may do. See [`Session::guard_sql`].
-pub trait SqlGuard: Send + Sync {
+/// Says what SQL text may do. See [`Session::set_authorizer`].
+pub trait SqlAuthorizer: Send + Sync {
     /// Lets an action pass.
     ///
     /// # Errors

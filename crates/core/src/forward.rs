@@ -114,9 +114,9 @@ macro_rules! forward {
             self.$inner.execute(sql, parameters)
         }
     };
-    (@ name_caller $inner:tt) => {
-        fn name_caller(&self, who: Option<&str>) -> $crate::Result<()> {
-            self.$inner.name_caller(who)
+    (@ set_actor $inner:tt) => {
+        fn set_actor(&self, who: Option<&str>) -> $crate::Result<()> {
+            self.$inner.set_actor(who)
         }
     };
     (@ begin_reading $inner:tt) => {
@@ -129,9 +129,9 @@ macro_rules! forward {
             self.$inner.side_effects()
         }
     };
-    (@ guard_sql $inner:tt) => {
-        fn guard_sql(&self, guard: std::sync::Arc<dyn $crate::SqlGuard>) -> $crate::Result<()> {
-            self.$inner.guard_sql(guard)
+    (@ set_authorizer $inner:tt) => {
+        fn set_authorizer(&self, guard: std::sync::Arc<dyn $crate::SqlAuthorizer>) -> $crate::Result<()> {
+            self.$inner.set_authorizer(guard)
         }
     };
     (@ name $inner:tt) => {

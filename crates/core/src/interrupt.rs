@@ -44,7 +44,7 @@ thread_local! {
 /// A way to end the call under way, until it is dropped. See [`Interrupt::stop_by`].
 #[derive(Debug)]
 #[must_use = "it counts until it is dropped"]
-pub struct Stoppable(Option<Interrupt>);
+pub struct Interruptible(Option<Interrupt>);
 
 impl Interrupt {
     /// One that has not happened yet.
@@ -117,8 +117,8 @@ impl Interrupt {
     /// For engines that wait for somebody else: says how the call under way on this thread is ended, for as long as the
     /// answer is kept. `stop` is called once at most, on another thread, or here where it has happened already; while
     /// it runs the answer can't be dropped.
-    pub fn stop_by(stop: impl FnMut() + Send + 'static) -> Stoppable {
-        let Some(current) = CURRENT.with_borrow(Clone::clone) else { return Stoppable(None) };
+    pub fn stop_by(stop: impl FnMut() + Send + 'static) -> Interruptible {
+        let Some(current) = CURRENT.with_borrow(Clone::clone) else { return Interruptible(None) };
         let mut stop = Box::new(stop);
         let mut place = current.0.lock();
         if current.is_interrupted() {
@@ -127,11 +127,11 @@ impl Interrupt {
             *place = Some(stop);
         }
         drop(place);
-        Stoppable(Some(current))
+        Interruptible(Some(current))
     }
 }
 
-impl Stoppable {
+impl Interruptible {
     /// Whether somebody ended the call: then `stop` was called.
     #[must_use]
     pub fn was_stopped(&self) -> bool {
@@ -139,7 +139,7 @@ impl Stoppable {
     }
 }
 
-impl Drop for Stoppable {
+impl Drop for Interruptible {
     fn drop(&mut self) {
         if let Some(interrupt) = &self.0 {
             *interrupt.0.lock() = None;

@@ -6,8 +6,8 @@
 //! Reading order: [`Value`] → [`Field`] → [`TableSchema`] → [`Record`] → [`Query`] → [`Batch`] →
 //! [`Engine`] and [`Session`] → the memory engine.
 
-mod aside;
 mod assign;
+mod atomic_file;
 mod backup;
 mod batch;
 pub mod codec;
@@ -37,8 +37,8 @@ mod value;
 pub mod memory;
 pub mod url;
 
-pub use aside::Aside;
 pub use assign::{Assign, Assignment};
+pub use atomic_file::AtomicFile;
 pub use backup::{BackupContent, BackupJob, BackupPhase, BackupStep, Foreign, Unverified};
 pub use batch::{Batch, GivenKey, OnError, Outcome, Run};
 pub use column::{AnyColumn, Column, Operand};
@@ -46,14 +46,14 @@ pub use condition::{Comparison, Condition, Filter, like};
 pub use dynamic::{DynRow, IntoStored};
 pub use engine::{
     Capabilities, Change, Control, Cursor, CursorId, Engine, Estimate, SchemaChange, Session,
-    Source, SqlAction, SqlGuard, Verb, Write,
+    Source, SqlAction, SqlAuthorizer, Verb, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use estimates::RowEstimates;
 pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count};
 pub use field::Field;
 pub use fieldset::FieldSet;
-pub use interrupt::{Interrupt, Stoppable};
+pub use interrupt::{Interrupt, Interruptible};
 pub use prepare::{
     prepare_insert, prepare_row, prepare_update, prepare_waiting, prepare_waiting_row,
     stamp_assignments,
@@ -64,7 +64,7 @@ pub use record::named;
 pub use record::{FromRow, Key, Record, SchemaCell};
 pub use row::{Row, RowBuffer, read_field, read_field_into};
 pub use schema::{
-    Collation, ColumnSchema, IndexSchema, KeyGeneration, LackingRows, OnDelete, Reference, Role,
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, PartialInsert, Reference, Role,
     TableSchema, TableSchemaBuilder,
 };
 pub use side_effects::SideEffects;

@@ -77,7 +77,7 @@ mod tests {
         let (reader, mut writer) = io::pipe().expect("a pipe");
         let mut eager = Eager::new(File::from(OwnedFd::from(reader)));
         let client = thread::spawn(move || {
-            // Until nobody reads. What a reader that is late finds there already came quickly, to him.
+            // RecoveryTarget nobody reads. What a reader that is late finds there already came quickly, to him.
             while writer.write_all(b"slow").is_ok() {
                 thread::sleep(20 * AWAKE);
             }

@@ -50,7 +50,7 @@ const SQLITE_ROLES: &[(Role, &str)] =
 
 /// What a declared type says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Declared {
+pub struct DeclaredType {
     /// The type.
     pub ty: Type,
     /// The most characters of a text.
@@ -136,7 +136,7 @@ fn postgres_type(column: &ColumnSchema) -> String {
 /// assert_eq!(parse_declared(Dialect::Sqlite, "DECIMAL(10,2)").ty, Type::Any);
 /// ```
 #[must_use]
-pub fn parse_declared(dialect: Dialect, declared: &str) -> Declared {
+pub fn parse_declared(dialect: Dialect, declared: &str) -> DeclaredType {
     match dialect {
         Dialect::Sqlite => {
             let (name, size) = split_size(declared);
@@ -150,7 +150,7 @@ pub fn parse_declared(dialect: Dialect, declared: &str) -> Declared {
             };
             let (ty, as_text, role) = filled.unwrap_or_else(plain);
             let max_chars = size.filter(|_| matches!(ty, Type::Text | Type::Json));
-            Declared { ty, max_chars, as_text, role }
+            DeclaredType { ty, max_chars, as_text, role }
         }
         Dialect::Postgres => postgres_declared(declared),
         Dialect::MariaDb | Dialect::MySql => parse_mysql(declared),
@@ -158,7 +158,7 @@ pub fn parse_declared(dialect: Dialect, declared: &str) -> Declared {
 }
 
 /// The types as `format_type` writes them.
-fn postgres_declared(declared: &str) -> Declared {
+fn postgres_declared(declared: &str) -> DeclaredType {
     let (name, size) = split_size(declared);
     let is = |part: &str| declared.contains(part);
     let ty = match name.as_str() {
@@ -183,7 +183,7 @@ fn postgres_declared(declared: &str) -> Declared {
         _ => Type::Text,
     };
     let chars = matches!(name.as_str(), "CHARACTER VARYING" | "CHARACTER" | "VARCHAR" | "CHAR");
-    Declared { ty, max_chars: size.filter(|_| chars), as_text: false, role: Role::Plain }
+    DeclaredType { ty, max_chars: size.filter(|_| chars), as_text: false, role: Role::Plain }
 }
 
 /// Whether all of a `numeric(p,s)` fits Bobak's money.
@@ -242,7 +242,7 @@ fn mysql_type(column: &ColumnSchema) -> String {
 }
 
 /// What a type of a table that Bobak did not make says, as `information_schema` writes it.
-fn parse_mysql(declared: &str) -> Declared {
+fn parse_mysql(declared: &str) -> DeclaredType {
     let (name, size) = split_size(declared);
     let unsigned = declared.to_ascii_uppercase().contains("UNSIGNED");
     let word = name.split(' ').next().unwrap_or_default();
@@ -274,7 +274,7 @@ fn parse_mysql(declared: &str) -> Declared {
         _ => Type::Text,
     };
     let max_chars = size.filter(|_| matches!(word, "CHAR" | "VARCHAR"));
-    Declared { ty, max_chars, as_text: false, role: Role::Plain }
+    DeclaredType { ty, max_chars, as_text: false, role: Role::Plain }
 }
 
 /// The type that Bobak declares by this name.

@@ -36,12 +36,12 @@ pub use bulk::{
 };
 pub use change::change;
 pub use comment::parse_comment;
-pub use declared::{Declared, declared_type, parse_declared};
+pub use declared::{DeclaredType, declared_type, parse_declared};
 pub use dialect::{Dialect, quote};
 pub use feed::{list_triggers, note_gap, track, untrack};
 pub use mysql::{FOLDED, folded};
 pub use mysql_schema::FOLDED_KEY;
-pub use remark::{Remark, parse_remark};
+pub use remark::{MetadataComment, parse_metadata_comment};
 pub use schema::{
     FOLDED_INDEX, GIVEN_KEY, KEY_INDEX, add_column, add_index, create_table, index_remark,
 };

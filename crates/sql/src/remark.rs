@@ -11,7 +11,7 @@ const DEFAULT: &str = "; default=";
 
 /// What a remark says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Remark {
+pub struct MetadataComment {
     /// The type.
     pub ty: Type,
     /// Whether values are kept as text though the type has another form.
@@ -84,14 +84,14 @@ pub(crate) fn write(column: &ColumnSchema, given: bool) -> Option<String> {
 /// Reads a remark; `None` for a comment that is somebody else's.
 ///
 /// ```
-/// let remark = bobak_sql::parse_remark("bobak: u8; check=a > 1; default=i7").unwrap();
+/// let remark = bobak_sql::parse_metadata_comment("bobak: u8; check=a > 1; default=i7").unwrap();
 /// assert_eq!(remark.ty, bobak_core::Type::U8);
 /// assert_eq!(remark.check.as_deref(), Some("a > 1"));
 /// assert_eq!(remark.default, Some(7.into()));
-/// assert_eq!(bobak_sql::parse_remark("the user's age"), None);
+/// assert_eq!(bobak_sql::parse_metadata_comment("the user's age"), None);
 /// ```
 #[must_use]
-pub fn parse_remark(comment: &str) -> Option<Remark> {
+pub fn parse_metadata_comment(comment: &str) -> Option<MetadataComment> {
     let rest = comment.strip_prefix(BEGIN)?;
     let (rest, default) = match rest.rsplit_once(DEFAULT) {
         Some((rest, value)) => (rest, Some(parse_value(value)?)),
@@ -104,7 +104,7 @@ pub fn parse_remark(comment: &str) -> Option<Remark> {
     let mut words = words.split(' ');
     let ty = Type::from_name(words.next()?)?;
     let (collation, role) = (Collation::Binary, Role::Plain);
-    let mut remark = Remark {
+    let mut remark = MetadataComment {
         ty,
         as_text: false,
         collation,

@@ -169,12 +169,12 @@ impl Welcome {
             persistent,
             concurrent_readers,
             concurrent_writers,
-            dense_keys,
-            nul_in_texts,
-            any_columns,
-            schema_commits_alone,
+            sequential_keys,
+            nul_in_text,
+            untyped_columns,
+            implicit_ddl_commit,
             finite_floats,
-            short_keys,
+            limited_key_length,
             ..
         } = self.capabilities;
         let bits = [
@@ -182,12 +182,12 @@ impl Welcome {
             (persistent, PERSISTENT),
             (concurrent_readers, CONCURRENT_READERS),
             (concurrent_writers, CONCURRENT_WRITERS),
-            (dense_keys, DENSE_KEYS),
-            (nul_in_texts, NUL_IN_TEXTS),
-            (any_columns, ANY_COLUMNS),
-            (schema_commits_alone, SCHEMA_COMMITS_ALONE),
+            (sequential_keys, DENSE_KEYS),
+            (nul_in_text, NUL_IN_TEXTS),
+            (untyped_columns, ANY_COLUMNS),
+            (implicit_ddl_commit, SCHEMA_COMMITS_ALONE),
             (finite_floats, FINITE_FLOATS),
-            (short_keys, SHORT_KEYS),
+            (limited_key_length, SHORT_KEYS),
         ];
         out.put_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
         out.put_text(&self.engine)?;
@@ -209,12 +209,12 @@ impl Welcome {
         capabilities.persistent = bits & PERSISTENT != 0;
         capabilities.concurrent_readers = bits & CONCURRENT_READERS != 0;
         capabilities.concurrent_writers = bits & CONCURRENT_WRITERS != 0;
-        capabilities.dense_keys = bits & DENSE_KEYS != 0;
-        capabilities.nul_in_texts = bits & NUL_IN_TEXTS != 0;
-        capabilities.any_columns = bits & ANY_COLUMNS != 0;
-        capabilities.schema_commits_alone = bits & SCHEMA_COMMITS_ALONE != 0;
+        capabilities.sequential_keys = bits & DENSE_KEYS != 0;
+        capabilities.nul_in_text = bits & NUL_IN_TEXTS != 0;
+        capabilities.untyped_columns = bits & ANY_COLUMNS != 0;
+        capabilities.implicit_ddl_commit = bits & SCHEMA_COMMITS_ALONE != 0;
         capabilities.finite_floats = bits & FINITE_FLOATS != 0;
-        capabilities.short_keys = bits & SHORT_KEYS != 0;
+        capabilities.limited_key_length = bits & SHORT_KEYS != 0;
         let engine = reader.text()?.to_owned();
         let server = reader.text()?.to_owned();
         Ok(Self { version, limits, capabilities, engine, server })

@@ -20,6 +20,7 @@
 //!
 //! Decoders never panic, and allocate no more than a small multiple of the bytes that arrived.
 
+mod adaptive_spin;
 mod answer;
 mod condition;
 mod error;
@@ -37,9 +38,9 @@ mod request;
 mod schema;
 mod select;
 mod value;
-mod vigil;
 mod writer;
 
+pub use adaptive_spin::AdaptiveSpin;
 pub use answer::{Answer, Column, Rows};
 pub use foreign::Foreign;
 pub use frame::{HEADER, Head, Kind};
@@ -51,4 +52,3 @@ pub use outcome::{OutcomeWriter, Outcomes};
 pub use put_request::Source;
 pub use request::{Asked, BatchPart, Request};
 pub use schema::read_schema;
-pub use vigil::Vigil;

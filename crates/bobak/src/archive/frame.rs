@@ -14,7 +14,7 @@
 //!
 //! A page of an earlier version has nothing behind the number of its changes: it does not tell borders.
 
-use crate::feed::{Border, Change};
+use crate::feed::{Change, TransactionBoundary};
 use bobak_core::codec::{EncodedRow, encode_slice, split_first};
 use bobak_core::feed::LOG_HEAD;
 use bobak_core::{Error, ErrorKind, Field, Result, Row, TableSchema, Timestamp, Value, ValueRef};
@@ -43,7 +43,7 @@ pub(super) struct Page<'a> {
     /// The place behind it.
     pub next: u64,
     /// In ascending order; `None` where an earlier version wrote it, so that any change may be one.
-    pub borders: Option<Vec<Border>>,
+    pub borders: Option<Vec<TransactionBoundary>>,
     pub changes: Vec<EncodedRow<'a>>,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn put_table(out: &mut Vec<u8>, number: i64, table: &TableSchema) -> 
 pub(super) fn put_page(
     out: &mut Vec<u8>,
     next: u64,
-    borders: &[Border],
+    borders: &[TransactionBoundary],
     changes: &[(i64, &Change)],
 ) -> Result<()> {
     put(out, |content| {
@@ -193,7 +193,7 @@ pub(super) fn read(content: &[u8]) -> Result<Frame<'_>> {
 }
 
 /// The borders that a page's first row tells.
-fn borders(row: &EncodedRow<'_>) -> Result<Option<Vec<Border>>> {
+fn borders(row: &EncodedRow<'_>) -> Result<Option<Vec<TransactionBoundary>>> {
     if row.len() <= HEAD_VALUES {
         return Ok(None);
     }
@@ -203,7 +203,7 @@ fn borders(row: &EncodedRow<'_>) -> Result<Option<Vec<Border>>> {
     {
         return Err(damaged("a page has another number of borders than it says"));
     }
-    let mut borders: Vec<Border> = Vec::new();
+    let mut borders: Vec<TransactionBoundary> = Vec::new();
     for place in (HEAD_VALUES + 1..row.len()).step_by(2) {
         let id = integer(row, place)?.unsigned_abs();
         if borders.last().is_some_and(|last| last.id >= id) || id > integer(row, 1)?.unsigned_abs()
@@ -212,7 +212,7 @@ fn borders(row: &EncodedRow<'_>) -> Result<Option<Vec<Border>>> {
         }
         let read = Timestamp::from_value(row.value(place + 1));
         let read = read.map_err(|_| damaged("a border was read at no time"))?;
-        borders.push(Border { id, read });
+        borders.push(TransactionBoundary { id, read });
     }
     Ok(Some(borders))
 }

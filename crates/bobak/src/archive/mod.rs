@@ -13,12 +13,12 @@ mod segment;
 mod until;
 
 pub use folder::ArchiveSpan;
-pub use replay::Replayed;
-pub use until::{ReplayOptions, Until};
+pub use replay::ReplayReport;
+pub use until::{RecoveryTarget, ReplayOptions};
 pub(crate) use {folder::Folder, replay::replay};
 
 use crate::Db;
-use crate::feed::{Border, ChangePage, Changes};
+use crate::feed::{ChangePage, Changes, TransactionBoundary};
 use bobak_core::{Engine, Error, ErrorKind, Result, feed};
 use segment::Writer;
 use std::collections::VecDeque;
@@ -39,7 +39,7 @@ const BORDERS: usize = 1_000;
 ///
 /// ```
 /// use bobak::prelude::*;
-/// use bobak::{Archive, Until, feed::TrackOptions};
+/// use bobak::{Archive, RecoveryTarget, feed::TrackOptions};
 /// #[derive(Record, Debug, PartialEq)]
 /// struct City { id: i64, name: String }
 ///
@@ -59,7 +59,7 @@ const BORDERS: usize = 1_000;
 ///
 /// // Without the last change.
 /// let restored = open()?;
-/// restored.replay(&folder, Until::Change(2))?;
+/// restored.replay(&folder, RecoveryTarget::Change(2))?;
 /// assert_eq!(restored.table::<City>()?.count(Query::all())?, 2);
 /// # Ok::<(), Error>(())
 /// ```
@@ -70,12 +70,12 @@ pub struct Archive {
     writer: Writer,
     segment_bytes: u64,
     /// Those that were seen, and that the folder does not reach yet, in ascending order.
-    borders: VecDeque<Border>,
+    borders: VecDeque<TransactionBoundary>,
 }
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shipped {
+pub struct ArchiveReport {
     /// How many changes were written; 0 where there was none in time.
     pub changes: usize,
     /// The number of the change up to which the folder has all of them, on disk.
@@ -169,7 +169,7 @@ impl Archive {
     /// `Full`, `Io`: nothing of the step stays, and the next one tries again; `NotFound` where
     /// changes were taken out of the feed before they were written, and where the folder or its last
     /// file was removed or moved away; those of the engine.
-    pub fn step(&mut self, wait: Duration) -> Result<Shipped> {
+    pub fn step(&mut self, wait: Duration) -> Result<ArchiveReport> {
         self.writer.must_be_there()?;
         if self.writer.bytes() >= self.segment_bytes {
             self.writer = Writer::create(&self.folder, self.writer.place())?;
@@ -189,11 +189,11 @@ impl Archive {
             // Where it was moved meanwhile, what was written went with it.
             self.writer.must_be_there()?;
         }
-        Ok(Shipped { changes: page.changes.len(), place: self.writer.place() })
+        Ok(ArchiveReport { changes: page.changes.len(), place: self.writer.place() })
     }
 
     /// Keeps a border until a page reaches it: so one is known of each step, though the steps are behind.
-    fn note(&mut self, border: Border) {
+    fn note(&mut self, border: TransactionBoundary) {
         self.borders.truncate(BORDERS - 1);
         while self.borders.back().is_some_and(|last| last.id >= border.id) {
             self.borders.pop_back();

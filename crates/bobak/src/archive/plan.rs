@@ -5,7 +5,7 @@
 
 use super::folder::Folder;
 use super::frame::{Frame, Logged, Page};
-use super::until::{ReplayOptions, Until};
+use super::until::{RecoveryTarget, ReplayOptions};
 use bobak_core::{Error, ErrorKind, Result, Timestamp};
 
 /// What a database has already.
@@ -22,7 +22,7 @@ pub(super) struct Begin {
 pub(super) struct Plan {
     /// The changes up to this one.
     pub to: u64,
-    /// See [`Replayed`](crate::Replayed).
+    /// See [`ReplayReport`](crate::ReplayReport).
     pub whole: bool,
     pub read: Option<Timestamp>,
     pub left_out: u64,
@@ -59,7 +59,7 @@ impl Plan {
 
 /// What is known of the changes that were read.
 struct Scan {
-    until: Until,
+    until: RecoveryTarget,
     /// What the database has.
     begin: Begin,
     /// The end of what was read.
@@ -78,7 +78,7 @@ struct Scan {
 }
 
 impl Scan {
-    const fn new(until: Until, begin: Begin) -> Self {
+    const fn new(until: RecoveryTarget, begin: Begin) -> Self {
         let place = begin.place;
         Self {
             until,
@@ -133,9 +133,9 @@ impl Scan {
             return;
         }
         self.is_beyond |= match self.until {
-            Until::End => false,
-            Until::Change(id) => change.id > id,
-            Until::Moment(at) => change.at > at.as_microsecond(),
+            RecoveryTarget::End => false,
+            RecoveryTarget::Change(id) => change.id > id,
+            RecoveryTarget::Moment(at) => change.at > at.as_microsecond(),
         };
         if !self.is_beyond {
             self.last = change.id;
@@ -153,7 +153,7 @@ impl Scan {
     }
 
     fn plan(self, partial: bool) -> Result<Plan> {
-        if let Until::Change(id) = self.until {
+        if let RecoveryTarget::Change(id) = self.until {
             self.must_be_border(id, partial)?;
         }
         let is_end = !self.is_beyond;

@@ -8,7 +8,7 @@ use super::folder::Folder;
 use super::frame::{Frame, Logged, Page, Table};
 use super::plan::{Begin, Plan};
 use super::quiet::{self, ForeignKeys};
-use super::until::{ReplayOptions, Until};
+use super::until::{RecoveryTarget, ReplayOptions};
 use crate::Db;
 use crate::feed::Change;
 use crate::follow::{LONGEST, Pair, make};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// What was made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Replayed {
+pub struct ReplayReport {
     /// How many changes.
     pub changes: u64,
     /// The number of the last change that the database has now.
@@ -65,7 +65,7 @@ impl Db {
         &self,
         folder: impl AsRef<Path>,
         options: impl Into<ReplayOptions>,
-    ) -> Result<Replayed> {
+    ) -> Result<ReplayReport> {
         replay(&*self.main_engine()?, &Folder::to_read(folder.as_ref()), options.into())
     }
 }
@@ -78,7 +78,7 @@ pub(crate) fn replay(
     engine: &dyn Engine,
     folder: &Folder,
     options: ReplayOptions,
-) -> Result<Replayed> {
+) -> Result<ReplayReport> {
     let (logs, begin) = Replay::begins(engine, options.until)?;
     let plan = Plan::new(folder, begin, options)?;
     let mut replay = Replay::new(engine, logs, begin.place, plan)?;
@@ -114,7 +114,7 @@ struct Replay<'e> {
     /// What the database's counter says of it.
     counted: u64,
     open: Option<Open<'e>>,
-    done: Replayed,
+    done: ReplayReport,
 }
 
 /// A transaction in which changes are made.
@@ -126,7 +126,7 @@ struct Open<'e> {
 
 impl<'e> Replay<'e> {
     /// The logs of a database, and what it ends with.
-    fn begins(engine: &dyn Engine, until: Until) -> Result<(Vec<Log>, Begin)> {
+    fn begins(engine: &dyn Engine, until: RecoveryTarget) -> Result<(Vec<Log>, Begin)> {
         if !matches!(engine.name(), "sqlite" | "memory") {
             let message = format!("the {} engine takes no changes behind a backup", engine.name());
             return Err(Error::new(ErrorKind::Unsupported, message));
@@ -139,11 +139,11 @@ impl<'e> Replay<'e> {
             return Err(Error::new(ErrorKind::Schema, message));
         }
         let behind = match until {
-            Until::Change(id) => id < place,
-            Until::Moment(at) => logs.iter().try_fold(false, |behind, log| {
+            RecoveryTarget::Change(id) => id < place,
+            RecoveryTarget::Moment(at) => logs.iter().try_fold(false, |behind, log| {
                 Ok::<_, Error>(behind || log.is_after(&*session, at)?)
             })?,
-            Until::End => false,
+            RecoveryTarget::End => false,
         };
         if behind {
             let message = format!(
@@ -158,7 +158,7 @@ impl<'e> Replay<'e> {
     fn new(engine: &'e dyn Engine, logs: Vec<Log>, place: u64, plan: Plan) -> Result<Self> {
         let pairs = logs.iter().map(|log| Pair::same(&log.table)).collect::<Result<_>>()?;
         let Plan { whole, read, left_out, is_end, .. } = plan;
-        let done = Replayed { changes: 0, place, at: None, is_end, whole, read, left_out };
+        let done = ReplayReport { changes: 0, place, at: None, is_end, whole, read, left_out };
         Ok(Self { engine, logs, pairs, plan, place, counted: place, open: None, done })
     }
 
@@ -196,7 +196,7 @@ impl<'e> Replay<'e> {
         Ok(page.next < self.plan.to)
     }
 
-    fn end(&mut self) -> Result<Replayed> {
+    fn end(&mut self) -> Result<ReplayReport> {
         if self.counted < self.place {
             // Numbers that no change has are not given again.
             let open = self.take_open()?;
@@ -204,7 +204,7 @@ impl<'e> Replay<'e> {
             self.open = Some(open);
         }
         self.open.take().map_or(Ok(()), Open::commit)?;
-        Ok(Replayed { place: self.place, ..self.done })
+        Ok(ReplayReport { place: self.place, ..self.done })
     }
 
     /// The transaction that is open, or a new one.

@@ -4,7 +4,7 @@ use super::folder::Folder;
 use super::frame::{
     self, FRAME, Frame, HEAD, Logged, Table, damaged, is_frame, read_frame, read_head,
 };
-use crate::feed::{Border, ChangePage};
+use crate::feed::{ChangePage, TransactionBoundary};
 use bobak_core::durable::{is_at, sync_content, sync_file};
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
 use std::collections::HashMap;
@@ -242,7 +242,7 @@ impl Writer {
 
     /// Appends a page with the borders that are known among its changes, and syncs the file. Where
     /// that fails the file is as before.
-    pub fn write(&mut self, page: &ChangePage, borders: &[Border]) -> Result<()> {
+    pub fn write(&mut self, page: &ChangePage, borders: &[TransactionBoundary]) -> Result<()> {
         let mut changes = Vec::with_capacity(page.changes.len());
         for change in &page.changes {
             changes.push((self.number(&change.table)?, change));

@@ -4,7 +4,7 @@ use bobak_core::Timestamp;
 
 /// How far changes are made again. Transactions are made wholly or not at all: see [`ReplayOptions::partial`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum RecoveryTarget {
     /// All of them, but for those at the end whose transaction the folder may not have wholly.
     End,
     /// Up to this change, and with it. Refused where a transaction is not known to end with it.
@@ -14,23 +14,23 @@ pub enum Until {
     Moment(Timestamp),
 }
 
-/// How changes are made again: up to where, and whether a transaction may be made in part. An [`Until`] is
+/// How changes are made again: up to where, and whether a transaction may be made in part. An [`RecoveryTarget`] is
 /// one, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayOptions {
-    pub(super) until: Until,
+    pub(super) until: RecoveryTarget,
     pub(super) partial: bool,
 }
 
 impl ReplayOptions {
     /// Up to there, and whole transactions.
     #[must_use]
-    pub const fn new(until: Until) -> Self {
+    pub const fn new(until: RecoveryTarget) -> Self {
         Self { until, partial: false }
     }
 
     /// Whether every change is made up to there, be it the first part of a transaction. Default: no, and
-    /// what is left out so is [counted](crate::Replayed::left_out).
+    /// what is left out so is [counted](crate::ReplayReport::left_out).
     #[must_use]
     pub const fn partial(mut self, partial: bool) -> Self {
         self.partial = partial;
@@ -38,8 +38,8 @@ impl ReplayOptions {
     }
 }
 
-impl From<Until> for ReplayOptions {
-    fn from(until: Until) -> Self {
+impl From<RecoveryTarget> for ReplayOptions {
+    fn from(until: RecoveryTarget) -> Self {
         Self::new(until)
     }
 }

@@ -14,11 +14,11 @@ mod scratch;
 mod sum;
 mod trailer;
 
-use crate::{Db, Replayed};
+use crate::{Db, ReplayReport};
 use bobak_core::feed::{FEED, FOLLOW, LOG, TRACKED};
 use bobak_core::{
-    Aside, BackupContent, BackupJob, BackupPhase, BackupStep, Engine, Error, ErrorKind, Result,
-    Unverified,
+    AtomicFile, BackupContent, BackupJob, BackupPhase, BackupStep, Engine, Error, ErrorKind,
+    Result, Unverified,
 };
 #[cfg(feature = "sqlite")]
 use bobak_sqlite::Sqlite;
@@ -74,7 +74,7 @@ pub struct BackupReport {
     /// has: their pages and numbers of rows were looked at, and not whether their indexes have what their rows have.
     pub unverified: Vec<Unverified>,
     /// The changes that were made again behind it, where that was asked for.
-    pub replayed: Option<Replayed>,
+    pub replayed: Option<ReplayReport>,
 }
 
 /// What the checksum says that is noted in a backup.
@@ -248,7 +248,7 @@ pub fn backup(
 ) -> Result<BackupReport> {
     can(engine, options.compression)?;
     refuse_existing(file, options.overwrite)?;
-    let plain = Aside::private(file)?.narrow();
+    let plain = AtomicFile::private(file)?.narrow();
     let content = take(engine, plain.path(), plain.place(), options, progress)
         .map_err(|error| plain.naming(error))?;
     if options.compression != Compression::None {
@@ -268,14 +268,14 @@ pub fn backup(
 
 /// Compresses a backup, and puts it in its place.
 fn pack(
-    plain: Aside,
+    plain: AtomicFile,
     file: &Path,
     content: BackupContent,
     options: &BackupOptions,
     progress: &mut dyn FnMut(BackupStep) -> Result<()>,
 ) -> Result<BackupReport> {
     let doing = format!("write the backup {}", file.display());
-    let packed = Aside::private(file)?.narrow();
+    let packed = AtomicFile::private(file)?.narrow();
     let out = File::create(packed.path()).map_err(|error| Error::io(&doing, error))?;
     let same_rights = fs::metadata(plain.path())
         .and_then(|plain| out.set_permissions(plain.permissions()))
@@ -293,7 +293,7 @@ fn pack(
 /// Removes what killed processes left of backups in a folder, for files whose names `is_wanted` knows;
 /// gives how many there were. Those that are being written stay. [`backup`] does so for its own file.
 pub fn clear_abandoned(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> usize {
-    Aside::clear(folder, is_wanted)
+    AtomicFile::clear(folder, is_wanted)
 }
 
 /// The engine's own backup, checked by it; one that stays as it is with its checksum.
@@ -384,7 +384,7 @@ fn refuse_existing(file: &Path, overwrite: bool) -> Result<()> {
     Err(Error::new(ErrorKind::Conflict, message))
 }
 
-fn put(aside: Aside, overwrite: bool) -> Result<()> {
+fn put(aside: AtomicFile, overwrite: bool) -> Result<()> {
     // Another may have put one there meanwhile.
     refuse_existing(aside.place(), overwrite)?;
     let doing = format!("write the backup {}", aside.place().display());

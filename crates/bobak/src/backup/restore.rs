@@ -7,7 +7,7 @@ use super::{BackupReport, Checksum, Compression, can_be_built, refuse_existing};
 use crate::archive::{Folder, replay};
 use crate::{Db, ReplayOptions, url};
 use bobak_core::memory::Memory;
-use bobak_core::{Aside, BackupContent, Error, ErrorKind, Result};
+use bobak_core::{AtomicFile, BackupContent, Error, ErrorKind, Result};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -74,7 +74,7 @@ impl Db {
         if let Some((folder, _)) = &changes {
             folder.must_have_some()?;
         }
-        let aside = Aside::private(place)?;
+        let aside = AtomicFile::private(place)?;
         let laid = Laid { backup, path: aside.path(), place: Some(aside.place()) };
         let mut report = unpack(laid, Some(&target))?;
         fits(backup, Kind::of(aside.path()).map_err(|error| laid.wrong(error))?, &target)?;
@@ -258,7 +258,7 @@ fn restrict(_: &File, _: &fs::Metadata) -> std::io::Result<()> {
     Ok(())
 }
 
-fn put(aside: Aside) -> Result<()> {
+fn put(aside: AtomicFile) -> Result<()> {
     let doing = format!("write {}", aside.place().display());
     aside.put().map_err(|error| Error::io(&doing, error))
 }

@@ -1,6 +1,6 @@
 //! A folder for files that nobody else may read, gone when it is dropped.
 //!
-//! Whoever has one has it locked, as who writes an [`Aside`](bobak_core::Aside) has that. So what was left by
+//! Whoever has one has it locked, as who writes an [`AtomicFile`](bobak_core::AtomicFile) has that. So what was left by
 //! a process that was killed, which may be as large as a database, is known, and goes with the next.
 
 use bobak_core::{Error, Result};

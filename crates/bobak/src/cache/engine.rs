@@ -93,7 +93,7 @@ mod tests {
     use crate::CacheOptions;
     use crate::cache::Store;
     use bobak_core::{ColumnSchema, ErrorKind, FieldSet, Source, Verb};
-    use bobak_rights::{Access, Caller, Protected, new_token};
+    use bobak_permissions::{Access, Caller, Protected, new_token};
     use bobak_sqlite::Sqlite;
     use bobak_wire::Credentials;
 

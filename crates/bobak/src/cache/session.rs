@@ -74,7 +74,7 @@ impl<'e> CachedSession<'e> {
 }
 
 impl Session for CachedSession<'_> {
-    bobak_core::forward!(inner: tables, triggers, fetch, close, name_caller, guard_sql, side_effects);
+    bobak_core::forward!(inner: tables, triggers, fetch, close, set_actor, set_authorizer, side_effects);
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.writing_all(true, || self.inner.alter(changes))

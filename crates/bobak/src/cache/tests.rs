@@ -52,7 +52,7 @@ impl Engine for Known {
 
 impl Session for KnownSession<'_> {
     forward!(session: tables, alter, control, write, change, batch, open, execute, fetch, close);
-    forward!(session: name_caller, guard_sql);
+    forward!(session: set_actor, set_authorizer);
 
     fn get(
         &self,

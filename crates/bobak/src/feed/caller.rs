@@ -14,7 +14,7 @@ impl Db {
     ///
     /// # Errors
     /// `Schema` where no table of an engine is tracked: nothing would be written down.
-    pub fn as_caller(&self, who: &str) -> Result<Self> {
+    pub fn with_actor(&self, who: &str) -> Result<Self> {
         let mut is_tracked = false;
         let named = self.with_engines(|engine| {
             let names = !tracked(&*engine.session()?)?.is_empty();

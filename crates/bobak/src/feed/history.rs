@@ -34,7 +34,7 @@ impl<T: Record> Table<'_, T> {
     /// # #[derive(Record, Debug, PartialEq)] struct City { id: i64, people: i64 }
     /// let db = Db::builder().track::<City>(TrackOptions::new().history(true)).open("memory:")?;
     /// db.create_missing_tables()?;
-    /// let ann = db.as_caller("ann")?;
+    /// let ann = db.with_actor("ann")?;
     /// let id = ann.table()?.insert(&City { id: 0, people: 100 })?;
     /// db.table::<City>()?.set(id, [City::PEOPLE.set(200)])?;
     ///

@@ -9,7 +9,7 @@
 //! * [`Db::changes`](crate::Db::changes) reads them, and waits for more.
 //! * [`Table::history`](crate::Table::history) tells what became of one record, and
 //!   [`Table::as_of`](crate::Table::as_of) what it was at a moment.
-//! * [`Db::as_caller`](crate::Db::as_caller) says who makes changes.
+//! * [`Db::with_actor`](crate::Db::with_actor) says who makes changes.
 //! * [`Db::prune_changes`](crate::Db::prune_changes) takes old ones out.
 //!
 //! What is read is in [`bobak_core::feed`]; so is what stands in front of an engine and names
@@ -21,7 +21,9 @@ mod history;
 mod prune;
 mod track;
 
-pub use bobak_core::feed::{Border, Change, ChangeKind, ChangePage, Changes, ChangesIter};
+pub use bobak_core::feed::{
+    Change, ChangeKind, ChangePage, Changes, ChangesIter, TransactionBoundary,
+};
 pub use history::Revision;
 pub use prune::Keep;
 pub use track::TrackOptions;

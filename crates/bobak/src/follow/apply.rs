@@ -5,7 +5,7 @@
 //! they have others by the end of the page, or of the first copy. So it does not matter whether some
 //! of the changes were made before.
 
-use super::Followed;
+use super::ReplicationReport;
 use super::pair::Pair;
 use super::place::{self, Filled, NO_FIELDS};
 use crate::feed::{Change, ChangePage};
@@ -40,7 +40,7 @@ pub(super) fn apply(
     first: ChangePage,
     made: &mut Filled,
     mut more: impl FnMut(u64) -> Result<ChangePage>,
-) -> Result<Followed> {
+) -> Result<ReplicationReport> {
     let border = first.border.map(|border| border.id);
     let (mut page, mut changes, mut now) = (first, 0, *made);
     let done = wholly(to, |session| {
@@ -59,7 +59,7 @@ pub(super) fn apply(
                 Some(next) => page = next,
                 None => {
                     place::write(session, (from, *made), (place, now))?;
-                    return Ok(Followed { changes, place, whole });
+                    return Ok(ReplicationReport { changes, place, whole });
                 }
             }
         }

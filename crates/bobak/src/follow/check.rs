@@ -1,13 +1,13 @@
 //! Whether a follower has what its source has.
 
 use super::pair::Pair;
-use super::{Follower, PAGE};
+use super::{PAGE, Replica};
 use crate::copy::{sum_row, walk};
 use bobak_core::{Control, Error, ErrorKind, Result, Select, Session, feed};
 
 /// What a comparison found: it was the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FollowCheck {
+pub struct ReplicaCheck {
     /// The number of the change after which both were compared.
     pub place: u64,
     /// The tables, in the order of their names.
@@ -25,7 +25,7 @@ pub struct CheckedTable {
     pub checksum: u64,
 }
 
-impl Follower {
+impl Replica {
     /// Makes the changes that are left, and compares all rows of both: their numbers, and a
     /// checksum over their values.
     ///
@@ -34,7 +34,7 @@ impl Follower {
     ///
     /// # Errors
     /// `Conflict` for the first table that differs; as [`step`](Self::step).
-    pub fn check(&mut self) -> Result<FollowCheck> {
+    pub fn check(&mut self) -> Result<ReplicaCheck> {
         self.step(std::time::Duration::ZERO)?;
         let from = std::sync::Arc::clone(&self.from);
         let source = from.session()?;
@@ -45,7 +45,7 @@ impl Follower {
         checked
     }
 
-    fn check_in(&mut self, source: &dyn Session) -> Result<FollowCheck> {
+    fn check_in(&mut self, source: &dyn Session) -> Result<ReplicaCheck> {
         let logs = feed::logs_in(source)?;
         let followed = logs.iter().filter(|log| self.follows(log.table.name()));
         let wanted: Vec<_> = followed.cloned().collect();
@@ -65,7 +65,7 @@ impl Follower {
         for pair in &self.pairs {
             tables.push(compare(source, &*target, pair)?);
         }
-        Ok(FollowCheck { place, tables })
+        Ok(ReplicaCheck { place, tables })
     }
 
     fn follows(&self, table: &str) -> bool {

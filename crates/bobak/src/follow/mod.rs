@@ -7,7 +7,7 @@ mod check;
 mod pair;
 mod place;
 
-pub use check::{CheckedTable, FollowCheck};
+pub use check::{CheckedTable, ReplicaCheck};
 
 use crate::feed::Changes;
 use crate::{CopyProgress, Db};
@@ -34,7 +34,7 @@ const PAGE: usize = 1_000;
 ///
 /// ```
 /// use bobak::prelude::*;
-/// use bobak::{Follower, feed::TrackOptions};
+/// use bobak::{Replica, feed::TrackOptions};
 /// #[derive(Record, Debug, PartialEq)]
 /// struct City { id: i64, name: String }
 ///
@@ -43,7 +43,7 @@ const PAGE: usize = 1_000;
 /// source.table()?.insert(&City { id: 1, name: "Bern".into() })?;
 ///
 /// let target = Db::open("memory:")?;
-/// let mut follower = Follower::new(&source, &target, &[])?;
+/// let mut follower = Replica::new(&source, &target, &[])?;
 /// follower.begin(|_| {})?;
 /// source.execute("UPDATE city SET name = 'Thun'", ())?;
 /// while follower.step(std::time::Duration::ZERO)?.changes > 0 {}
@@ -51,7 +51,7 @@ const PAGE: usize = 1_000;
 /// assert_eq!(follower.check()?.tables[0].rows, 1);
 /// # Ok::<(), Error>(())
 /// ```
-pub struct Follower {
+pub struct Replica {
     from: Arc<dyn Engine>,
     to: Arc<dyn Engine>,
     /// All that are tracked where there is none; those of the first copy once it has begun.
@@ -66,7 +66,7 @@ pub struct Follower {
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Followed {
+pub struct ReplicationReport {
     /// How many changes were made; 0 where there was none in time.
     pub changes: usize,
     /// The number of the source's change up to which the target has all of them.
@@ -76,7 +76,7 @@ pub struct Followed {
     pub whole: bool,
 }
 
-impl Follower {
+impl Replica {
     /// A follower of the tables with these names, of all that are tracked where there is none; from
     /// the main engine of one database to that of another. Compares the tables that are there.
     ///
@@ -144,7 +144,7 @@ impl Follower {
     ///
     /// Whoever reads the target meanwhile sees whole transactions of the source; but where it is more than
     /// 100,000 changes behind, it makes about so many at a time, and the last transaction of these may
-    /// be seen in part until the next step: [`Followed::whole`].
+    /// be seen in part until the next step: [`ReplicationReport::whole`].
     ///
     /// # Errors
     /// `Misuse` before [`begin`](Self::begin); `Schema` where a column was added in the source: add
@@ -152,7 +152,7 @@ impl Follower {
     /// of the feed; `Conflict` where the source ends before the follower's place, or its change there is
     /// another, since an older state of it was restored: begin again with an empty target; `Conflict` too where another
     /// follower writes to the target; those of both engines.
-    pub fn step(&mut self, wait: Duration) -> Result<Followed> {
+    pub fn step(&mut self, wait: Duration) -> Result<ReplicationReport> {
         let Some(place) = self.place else {
             let message = "the follower has made no copy yet: call begin first";
             return Err(Error::new(ErrorKind::Misuse, message));
@@ -175,7 +175,7 @@ impl Follower {
         self.place
     }
 
-    fn advance(&mut self, from: u64, wait: Duration, filled: bool) -> Result<Followed> {
+    fn advance(&mut self, from: u64, wait: Duration, filled: bool) -> Result<ReplicationReport> {
         let mut changes = self.changes().since(from).limit(PAGE);
         if changes.last_id()? < from {
             let message = format!(
@@ -186,7 +186,7 @@ impl Follower {
         }
         let page = changes.wait(wait)?;
         if page.next <= from {
-            return Ok(Followed { changes: 0, place: page.next, whole: page.is_whole() });
+            return Ok(ReplicationReport { changes: 0, place: page.next, whole: page.is_whole() });
         }
         self.pair()?;
         if filled {
@@ -280,9 +280,9 @@ impl Follower {
     }
 }
 
-impl std::fmt::Debug for Follower {
+impl std::fmt::Debug for Replica {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Follower")
+        f.debug_struct("Replica")
             .field("from", &self.from.name())
             .field("to", &self.to.name())
             .field("tables", &self.tables())

@@ -4,7 +4,7 @@ use crate::engines::{Note, Person, person};
 use crate::follow::disturb;
 use bobak::feed::{Keep, TrackOptions};
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, RestoreOptions, Until};
+use bobak::{Archive, BackupOptions, RecoveryTarget, RestoreOptions};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ impl Place {
     }
 
     /// The backup, put back and carried on.
-    fn restored(&self, backup: &str, until: Until) -> Result<Db, Error> {
+    fn restored(&self, backup: &str, until: RecoveryTarget) -> Result<Db, Error> {
         let url = self.url("restored.db");
         Db::restore(self.path(backup), &url, &RestoreOptions::new().overwrite(true))?;
         let db = Db::open(&url)?;
@@ -79,7 +79,7 @@ fn a_backup_is_carried_on_to_any_moment() {
     let mut archive = Archive::open(&place.db, place.path("changes")).unwrap().segment_bytes(4_000);
     let mut moments = Vec::new();
     for seed in 0..8 {
-        let caller = place.db.as_caller(&format!("caller {seed}")).unwrap();
+        let caller = place.db.with_actor(&format!("caller {seed}")).unwrap();
         disturb(&caller, seed);
         ship(&mut archive);
         if seed == 3 {
@@ -93,16 +93,16 @@ fn a_backup_is_carried_on_to_any_moment() {
     assert_eq!((span.from, span.to), (0, archive.place()));
     assert!(span.files > 5, "{span:?}");
     for (id, expected) in moments.iter().skip(3) {
-        let db = place.restored("backup.db", Until::Change(*id)).unwrap();
+        let db = place.restored("backup.db", RecoveryTarget::Change(*id)).unwrap();
         assert_eq!(dump(&db), *expected, "up to {id}");
         let last = db.changes().unwrap().since(id - 1).page().unwrap().changes.remove(0);
         drop(db);
-        let db = place.restored("backup.db", Until::Moment(last.at)).unwrap();
+        let db = place.restored("backup.db", RecoveryTarget::Moment(last.at)).unwrap();
         assert_eq!(dump(&db), *expected, "up to {}", last.at);
     }
-    let db = place.restored("backup.db", Until::End).unwrap();
+    let db = place.restored("backup.db", RecoveryTarget::End).unwrap();
     assert_eq!(dump(&db), moments.last().unwrap().1);
-    let again = db.replay(place.path("changes"), Until::End).unwrap();
+    let again = db.replay(place.path("changes"), RecoveryTarget::End).unwrap();
     assert_eq!((again.changes, again.place), (0, archive.place()), "nothing is made twice");
     // It goes on as the source would: numbers, keys, foreign keys.
     let id = db.table().unwrap().insert(&person("next", 1)).unwrap();
@@ -111,9 +111,10 @@ fn a_backup_is_carried_on_to_any_moment() {
     assert_eq!(db.changes().unwrap().last_id().unwrap(), archive.place() + 1);
     drop(db);
     // Before the backup nothing can be reached with it.
-    let error = place.restored("backup.db", Until::Change(moments[1].0)).err().unwrap();
+    let error = place.restored("backup.db", RecoveryTarget::Change(moments[1].0)).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
-    let error = place.restored("backup.db", Until::Moment(Timestamp::UNIX_EPOCH)).err().unwrap();
+    let error =
+        place.restored("backup.db", RecoveryTarget::Moment(Timestamp::UNIX_EPOCH)).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
 }
 
@@ -133,7 +134,7 @@ fn a_database_is_replaced_when_the_changes_are_made() {
     drop(archive);
     let (keep, empty) = (place.url("keep.db"), place.url("empty.db"));
     old(&keep);
-    let refused = |folder: &Path, until: Until, kind: ErrorKind| {
+    let refused = |folder: &Path, until: RecoveryTarget, kind: ErrorKind| {
         for url in [&keep, &empty] {
             let options = RestoreOptions::new().overwrite(true).changes(folder, until);
             let error = Db::restore(place.path("backup.db"), url, &options).unwrap_err();
@@ -142,9 +143,9 @@ fn a_database_is_replaced_when_the_changes_are_made() {
         assert_eq!(names(&keep), ["old"]);
         assert!(!place.path("empty.db").exists());
     };
-    refused(&changes, Until::Moment(Timestamp::UNIX_EPOCH), ErrorKind::OutOfRange);
-    refused(&changes, Until::Change(1), ErrorKind::OutOfRange);
-    refused(&place.path("nowhere"), Until::End, ErrorKind::Io);
+    refused(&changes, RecoveryTarget::Moment(Timestamp::UNIX_EPOCH), ErrorKind::OutOfRange);
+    refused(&changes, RecoveryTarget::Change(1), ErrorKind::OutOfRange);
+    refused(&place.path("nowhere"), RecoveryTarget::End, ErrorKind::Io);
     // Another database's.
     let other = Db::open("sqlite::memory:").unwrap();
     other.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, other TEXT)", ()).unwrap();
@@ -153,7 +154,7 @@ fn a_database_is_replaced_when_the_changes_are_made() {
                 INSERT INTO person (other) SELECT 'x' FROM n";
     other.execute(rows, ()).unwrap();
     ship(&mut Archive::open(&other, place.path("others")).unwrap());
-    refused(&place.path("others"), Until::End, ErrorKind::Conflict);
+    refused(&place.path("others"), RecoveryTarget::End, ErrorKind::Conflict);
     // One that begins behind the backup, and a damaged one.
     let first = changes.join(FIRST);
     let bytes = fs::read(&first).unwrap();
@@ -162,10 +163,10 @@ fn a_database_is_replaced_when_the_changes_are_made() {
     assert!(behind > 0);
     fs::write(&first, [&bytes[..bytes.len() / 2], b"x", &bytes[bytes.len() / 2 + 1..]].concat())
         .unwrap();
-    refused(&changes, Until::End, ErrorKind::Corrupt);
+    refused(&changes, RecoveryTarget::End, ErrorKind::Corrupt);
     fs::write(&first, bytes).unwrap();
 
-    let options = RestoreOptions::new().overwrite(true).changes(&changes, Until::End);
+    let options = RestoreOptions::new().overwrite(true).changes(&changes, RecoveryTarget::End);
     let report = Db::restore(place.path("backup.db"), &keep, &options).unwrap();
     let last = place.db.changes().unwrap().last_id().unwrap();
     assert_eq!(report.replayed.map(|made| made.place), Some(last));
@@ -180,7 +181,8 @@ fn a_database_is_replaced_when_the_changes_are_made() {
 #[ignore = "run by the test below, in a process of its own"]
 fn restores() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
-    let options = RestoreOptions::new().overwrite(true).changes(folder.join("changes"), Until::End);
+    let options =
+        RestoreOptions::new().overwrite(true).changes(folder.join("changes"), RecoveryTarget::End);
     println!("\nbegins");
     Db::restore(folder.join("backup.db"), &std::env::var(FILE).unwrap(), &options).unwrap();
     println!("\ndone");
@@ -307,12 +309,12 @@ fn damage_gaps_and_strangers_are_refused() {
     fs::rename(&files[0], &aside).unwrap();
     let other = Db::builder().track::<Person>(TrackOptions::new()).open("sqlite::memory:").unwrap();
     other.create_missing_tables().unwrap();
-    let error = other.replay(&folder, Until::End).unwrap_err();
+    let error = other.replay(&folder, RecoveryTarget::End).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     fs::rename(&aside, &files[0]).unwrap();
     let error = Archive::open(&other, &folder).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-    let error = other.replay(&folder, Until::End).unwrap_err();
+    let error = other.replay(&folder, RecoveryTarget::End).unwrap_err();
     assert_eq!((error.kind(), error.table()), (ErrorKind::Schema, Some("note")), "{error}");
 
     // What was taken out of the feed before it was shipped.
@@ -340,13 +342,13 @@ fn a_snapshot_is_carried_on_where_nothing_refers_to_anything() {
     db.table::<Person>().unwrap().set(id, [Person::AGE.set(2)]).unwrap();
     ship(&mut archive);
     let restored = open("backup.bobak");
-    let replayed = restored.replay(folder.path().join("changes"), Until::End).unwrap();
+    let replayed = restored.replay(folder.path().join("changes"), RecoveryTarget::End).unwrap();
     assert_eq!((replayed.changes, replayed.place), (1, 2));
     assert_eq!(restored.table::<Person>().unwrap().require(id).unwrap().age, 2);
 
     let linked = crate::feed::tracked().open("memory:").unwrap();
     linked.create_missing_tables().unwrap();
-    let error = linked.replay(folder.path().join("changes"), Until::End).unwrap_err();
+    let error = linked.replay(folder.path().join("changes"), RecoveryTarget::End).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }
 
@@ -391,12 +393,12 @@ fn what_a_killed_process_said_to_have_shipped_is_there() {
         assert!(span.to >= place_said, "{span:?}, {place_said} was said");
     }
     ship(&mut Archive::open(&place.db, place.path("changes")).unwrap());
-    let db = place.restored("backup.db", Until::End).unwrap();
+    let db = place.restored("backup.db", RecoveryTarget::End).unwrap();
     assert_eq!(dump(&db), dump(&place.db));
 }
 
 /// The databases with a feed, and the archives, that released versions have made.
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/tests/fixtures");
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/testkit/tests/fixtures");
 /// The file of an archive that begins with the first change.
 const FIRST: &str = "00000000000000000000.changes";
 
@@ -405,7 +407,7 @@ const FIRST: &str = "00000000000000000000.changes";
 fn live(db: &Db, behind_the_first: impl FnOnce()) {
     let ada = db.table().unwrap().insert(&person("ada", 1)).unwrap();
     behind_the_first();
-    let named = db.as_caller("ann").unwrap();
+    let named = db.with_actor("ann").unwrap();
     named.table::<Person>().unwrap().set(ada, [Person::AGE.set(2)]).unwrap();
     db.table().unwrap().insert(&person("bob", 3)).unwrap();
     db.table::<Person>().unwrap().set(ada, [Person::AGE.set(4)]).unwrap();
@@ -450,9 +452,9 @@ fn old_feeds_and_archives_are_carried_on() {
             assert_eq!(db.changes().unwrap().last_id().unwrap(), 1);
             let is_old = version.ends_with("0.1.0-without-borders");
             // A page without borders may be cut anywhere.
-            let inside = db.replay(&changes, Until::Change(3));
+            let inside = db.replay(&changes, RecoveryTarget::Change(3));
             assert_eq!(inside.is_ok_and(|made| made.place == 3 && !made.whole), is_old);
-            let replayed = db.replay(&changes, Until::End).unwrap();
+            let replayed = db.replay(&changes, RecoveryTarget::End).unwrap();
             let left = if is_old { 2 } else { 4 };
             assert_eq!((replayed.changes, replayed.place), (left, 5), "{name} of {version:?}");
             assert_eq!(replayed.whole, !is_old);

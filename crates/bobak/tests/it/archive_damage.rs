@@ -4,7 +4,7 @@ use crate::archive::{last_file, ship};
 use crate::engines::{Person, person};
 use bobak::feed::TrackOptions;
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, Follower, RestoreOptions, Until};
+use bobak::{Archive, BackupOptions, RecoveryTarget, Replica, RestoreOptions};
 use std::fs;
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn a_wrong_length_is_damage_and_cuts_nothing() {
             let errors = [
                 Archive::check(&changes).unwrap_err(),
                 Archive::open(&db, &changes).unwrap_err(),
-                db.replay(&changes, Until::End).unwrap_err(),
+                db.replay(&changes, RecoveryTarget::End).unwrap_err(),
             ];
             for error in errors {
                 assert_eq!(error.kind(), ErrorKind::Corrupt, "{place} + {byte}: {error}");
@@ -152,17 +152,17 @@ fn another_history_is_no_way_to_go_on() {
     let target = Db::open("memory:").unwrap();
     db.table().unwrap().insert(&person("first", 1)).unwrap();
     ship(&mut Archive::open(&db, &changes).unwrap());
-    Follower::new(&db, &target, &[]).unwrap().begin(|_| {}).unwrap();
+    Replica::new(&db, &target, &[]).unwrap().begin(|_| {}).unwrap();
     drop(db);
     let restore = |options: &RestoreOptions| {
         Db::restore(&backup, &url, &options.clone().overwrite(true)).unwrap();
         Db::open(&url).unwrap()
     };
     // With all of the changes it is the same one, and goes on.
-    let db = restore(&RestoreOptions::new().changes(&changes, Until::End));
+    let db = restore(&RestoreOptions::new().changes(&changes, RecoveryTarget::End));
     db.table().unwrap().insert(&person("goes on", 1)).unwrap();
     ship(&mut Archive::open(&db, &changes).unwrap());
-    Follower::new(&db, &target, &[]).unwrap().check().unwrap();
+    Replica::new(&db, &target, &[]).unwrap().check().unwrap();
     drop(db);
     let db = restore(&RestoreOptions::new());
     for name in ["second", "third", "fourth"] {
@@ -170,7 +170,7 @@ fn another_history_is_no_way_to_go_on() {
         std::thread::sleep(std::time::Duration::from_millis(2));
         db.table().unwrap().insert(&person(name, 1)).unwrap();
     }
-    let mut follower = Follower::new(&db, &target, &[]).unwrap();
+    let mut follower = Replica::new(&db, &target, &[]).unwrap();
     let errors = [
         Archive::open(&db, &changes).unwrap_err(),
         follower.step(std::time::Duration::ZERO).unwrap_err(),
@@ -199,7 +199,7 @@ fn a_backup_is_not_carried_on_by_the_changes_of_another_history() {
     }
     let (url, place) = (format!("sqlite:{}", path("new.db").display()), path("new.db"));
     let restore = |backup: &str, changes: &str| {
-        let options = RestoreOptions::new().changes(path(changes), Until::End);
+        let options = RestoreOptions::new().changes(path(changes), RecoveryTarget::End);
         Db::restore(path(backup), &url, &options)
     };
     let refused = restore("one.bak", "two.changes").unwrap_err();

@@ -466,7 +466,7 @@ fn killed_backups_and_restores() {
 }
 
 /// The backups that released versions have made, beside their other files.
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/tests/fixtures");
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/testkit/tests/fixtures");
 
 /// Makes those of this version.
 #[test]

@@ -3,7 +3,9 @@
 use crate::archive::{last_file, ship};
 use bobak::feed::TrackOptions;
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, Follower, ReplayOptions, Replayed, RestoreOptions, Until};
+use bobak::{
+    Archive, BackupOptions, RecoveryTarget, ReplayOptions, ReplayReport, Replica, RestoreOptions,
+};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,7 +60,7 @@ impl Place {
         now
     }
 
-    fn try_replay(&self, options: impl Into<ReplayOptions>) -> Result<(Replayed, Db), Error> {
+    fn try_replay(&self, options: impl Into<ReplayOptions>) -> Result<(ReplayReport, Db), Error> {
         let url = format!("sqlite:{}", self.path("again.db").display());
         let options =
             RestoreOptions::new().overwrite(true).changes(self.path("changes"), options.into());
@@ -67,7 +69,7 @@ impl Place {
     }
 
     /// What was made again, and how many rows each table has then.
-    fn replay(&self, options: impl Into<ReplayOptions>) -> (Replayed, [i64; 2]) {
+    fn replay(&self, options: impl Into<ReplayOptions>) -> (ReplayReport, [i64; 2]) {
         let (made, again) = self.try_replay(options).unwrap();
         assert_eq!(again.changes().unwrap().last_id().unwrap(), made.place);
         (made, counts(&again))
@@ -94,28 +96,29 @@ fn a_transaction_under_way_at_the_moment_is_whole_or_absent() {
     assert_eq!(inside.len(), 10);
     // Each moment of a change, but for the last pair, whose two have the same.
     for change in &inside[..6] {
-        let (made, rows) = place.replay(Until::Moment(change.at));
+        let (made, rows) = place.replay(RecoveryTarget::Moment(change.at));
         assert_eq!((rows, made.place, made.whole, made.is_end), ([1, 1], 2, true, false));
         assert!(made.left_out > 0 && made.at.is_some_and(|at| at <= moments[0]), "{made:?}");
         assert!(made.read.is_some_and(|read| read < moments[0]), "{made:?}");
     }
     for (moment, expected) in moments.iter().zip([2, 10]) {
-        let (made, rows) = place.replay(Until::Moment(*moment));
+        let (made, rows) = place.replay(RecoveryTarget::Moment(*moment));
         assert_eq!((made.place, made.left_out, made.whole), (expected, 0, true));
         assert_eq!(rows, [expected as i64 / 2; 2]);
         assert!(made.at.is_some_and(|at| at <= *moment));
     }
     // Where that is asked for, a part.
-    let (made, rows) = place.replay(ReplayOptions::new(Until::Moment(inside[2].at)).partial(true));
+    let (made, rows) =
+        place.replay(ReplayOptions::new(RecoveryTarget::Moment(inside[2].at)).partial(true));
     assert_eq!((rows, made.place, made.whole, made.left_out), ([3, 3], 6, false, 0));
     // A number is a border, or refused with those beside it.
-    let refused = place.try_replay(Until::Change(5)).err().unwrap();
+    let refused = place.try_replay(RecoveryTarget::Change(5)).err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::OutOfRange, "{refused}");
     assert!(refused.message().contains("name 2 before it, or 10 behind it"), "{refused}");
-    assert_eq!(place.replay(Until::Change(10)).1, [5, 5]);
-    let (made, rows) = place.replay(ReplayOptions::new(Until::Change(5)).partial(true));
+    assert_eq!(place.replay(RecoveryTarget::Change(10)).1, [5, 5]);
+    let (made, rows) = place.replay(ReplayOptions::new(RecoveryTarget::Change(5)).partial(true));
     assert_eq!((rows, made.place, made.whole), ([3, 2], 5, false));
-    let (made, rows) = place.replay(Until::End);
+    let (made, rows) = place.replay(RecoveryTarget::End);
     assert_eq!((rows, made.whole, made.is_end, made.left_out), ([6, 6], true, true, 0));
 }
 
@@ -135,9 +138,9 @@ fn a_backlog_has_the_borders_that_were_seen() {
     assert_eq!(archive.step(Duration::ZERO).unwrap().place, 2_000);
     let span = Archive::check(place.path("changes")).unwrap();
     assert_eq!((span.to, span.whole), (2_000, 1_402), "killed here: the last frame is no border");
-    let (made, rows) = place.replay(Until::End);
+    let (made, rows) = place.replay(RecoveryTarget::End);
     assert_eq!((rows, made.left_out, made.whole), ([701, 701], 598, true));
-    let (made, rows) = place.replay(ReplayOptions::new(Until::End).partial(true));
+    let (made, rows) = place.replay(ReplayOptions::new(RecoveryTarget::End).partial(true));
     assert_eq!((rows, made.whole, made.place), ([1_000, 1_000], false, 2_000));
     // Another process goes on: it has not seen what this one saw.
     drop(archive);
@@ -145,10 +148,10 @@ fn a_backlog_has_the_borders_that_were_seen() {
     ship(&mut archive);
     let span = Archive::check(place.path("changes")).unwrap();
     assert_eq!((span.to, span.whole), (3_002, 3_002));
-    assert_eq!(place.replay(Until::End).1, [1_501, 1_501]);
-    assert_eq!(place.replay(Until::Change(1_402)).1, [701, 701]);
+    assert_eq!(place.replay(RecoveryTarget::End).1, [1_501, 1_501]);
+    assert_eq!(place.replay(RecoveryTarget::Change(1_402)).1, [701, 701]);
     // The moment lies in the stretch that had no archive: far before it, and that is said.
-    let (made, rows) = place.replay(Until::Moment(middle));
+    let (made, rows) = place.replay(RecoveryTarget::Moment(middle));
     assert_eq!((rows, made.place, made.left_out, made.is_end), ([0, 0], 0, 1_400, false));
     assert_eq!((made.at, made.whole), (None, true));
 }
@@ -185,7 +188,7 @@ fn no_moment_shows_a_part() {
     ship(&mut archive);
     let mut left_out = 0;
     for moment in moments.iter().step_by(moments.len() / 12 + 1) {
-        let (made, again) = place.try_replay(Until::Moment(*moment)).unwrap();
+        let (made, again) = place.try_replay(RecoveryTarget::Moment(*moment)).unwrap();
         left_out += made.left_out;
         for table in TABLES {
             let text = format!("SELECT n, count(*) FROM {table} GROUP BY n ORDER BY n");
@@ -214,11 +217,11 @@ fn what_a_kill_leaves_of_a_long_transaction_is_left_out() {
     let file = last_file(&place.path("changes"));
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() - 7]).unwrap();
-    let (made, rows) = place.replay(Until::End);
+    let (made, rows) = place.replay(RecoveryTarget::End);
     assert_eq!((rows, made.place, made.left_out), ([2, 2], 4, 1_000));
-    assert_eq!(place.replay(ReplayOptions::new(Until::End).partial(true)).1, [502, 502]);
+    assert_eq!(place.replay(ReplayOptions::new(RecoveryTarget::End).partial(true)).1, [502, 502]);
     ship(&mut place.archive());
-    let (made, rows) = place.replay(Until::End);
+    let (made, rows) = place.replay(RecoveryTarget::End);
     assert_eq!((rows, made.left_out, made.whole), ([1_202, 1_202], 0, true));
 }
 
@@ -234,11 +237,11 @@ fn a_backup_s_own_end_is_a_border() {
     place.pairs(1, Duration::ZERO);
     ship(&mut archive);
     std::fs::rename(place.path("later.db"), place.path("backup.db")).unwrap();
-    for until in [Until::Moment(moment), Until::Change(2)] {
+    for until in [RecoveryTarget::Moment(moment), RecoveryTarget::Change(2)] {
         let (made, rows) = place.replay(until);
         assert_eq!((rows, made.changes, made.left_out, made.whole), ([1, 1], 0, 0, true));
     }
-    assert_eq!(place.replay(Until::End).1, [2, 2]);
+    assert_eq!(place.replay(RecoveryTarget::End).1, [2, 2]);
 }
 
 #[test]
@@ -246,7 +249,7 @@ fn a_follower_shows_no_part_of_a_long_transaction() {
     let place = Place::new();
     for url in ["memory:", "sqlite::memory:"] {
         let target = Db::open(url).unwrap();
-        let mut follower = Follower::new(&place.db, &target, &[]).unwrap();
+        let mut follower = Replica::new(&place.db, &target, &[]).unwrap();
         follower.begin(|_| {}).unwrap();
         place.pairs(1_200, Duration::ZERO);
         place.pairs(1, Duration::ZERO);
@@ -264,7 +267,7 @@ fn a_follower_shows_no_part_of_a_long_transaction() {
 fn a_long_backlog_is_followed_in_parts() {
     let place = Place::new();
     let target = Db::open("sqlite::memory:").unwrap();
-    let mut follower = Follower::new(&place.db, &target, &[]).unwrap();
+    let mut follower = Replica::new(&place.db, &target, &[]).unwrap();
     follower.begin(|_| {}).unwrap();
     let rows = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100500) \
                 INSERT INTO account (n) SELECT i FROM n";

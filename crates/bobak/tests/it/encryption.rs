@@ -507,7 +507,7 @@ fn changes_are_not_written_down_plain_unasked() {
 }
 
 /// The encrypted files that released versions have made, beside their other files.
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/tests/fixtures");
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/testkit/tests/fixtures");
 
 /// Makes those of this version.
 #[test]

@@ -99,7 +99,7 @@ fn the_log_stays_with_the_database() {
 fn history_says_who_and_when_and_what_it_was() {
     on_each(|place| {
         let db = place.open(tracked());
-        let (ann, bob) = (db.as_caller("ann").unwrap(), db.as_caller("bob").unwrap());
+        let (ann, bob) = (db.with_actor("ann").unwrap(), db.with_actor("bob").unwrap());
         let id = ann.table().unwrap().insert(&person("ada", 1)).unwrap();
         let changed = bob.transaction(|transaction| {
             let people = transaction.table::<Person>()?;
@@ -232,7 +232,7 @@ fn what_is_not_tracked_is_refused() {
         let db = place.people();
         let kind = |error: Error| (error.kind(), error.table().map(str::to_owned));
         assert_eq!(kind(db.changes().unwrap().page().unwrap_err()), (ErrorKind::Schema, None));
-        assert_eq!(db.as_caller("ann").err().unwrap().kind(), ErrorKind::Schema);
+        assert_eq!(db.with_actor("ann").err().unwrap().kind(), ErrorKind::Schema);
         let error = db.table::<Person>().unwrap().history(1).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Schema);
         db.track_table("note", TrackOptions::new()).unwrap();
@@ -260,7 +260,7 @@ fn a_record_on_an_attached_engine_has_its_own_feed() {
     let mut changes = db.changes_on("cache").unwrap();
     assert_eq!(changes.page().unwrap().changes.len(), 2);
     assert_eq!(db.changes().unwrap().page().unwrap_err().kind(), ErrorKind::Schema);
-    let ann = db.as_caller("ann").unwrap();
+    let ann = db.with_actor("ann").unwrap();
     ann.execute("UPDATE cache.counter SET value = 3", ()).unwrap();
     let page = changes.since(2).page().unwrap();
     assert_eq!(page.changes[0].who.as_deref(), Some("ann"), "through the host too");

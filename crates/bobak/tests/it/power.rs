@@ -5,7 +5,7 @@ use crate::engines::{Person, person};
 use bobak::engine::sqlite::{Sqlite, SqliteBuilder};
 use bobak::feed::TrackOptions;
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, Compression, PipelineOptions, RestoreOptions, Until};
+use bobak::{Archive, BackupOptions, Compression, PipelineOptions, RecoveryTarget, RestoreOptions};
 use bobak_sqlite::faults::{Disk, Loss};
 use bobak_testkit::crash::files::{Left, cut_at_each_step, fail_step};
 use std::collections::BTreeMap;
@@ -328,7 +328,7 @@ fn an_archive_keeps_what_it_said_to_have_shipped() {
             let restored = Db::builder().track::<Person>(TrackOptions::new());
             let restored = restored.open("sqlite::memory:").unwrap();
             restored.create_missing_tables().unwrap();
-            let replayed = restored.replay(after.path(), Until::End);
+            let replayed = restored.replay(after.path(), RecoveryTarget::End);
             match replayed {
                 Ok(replayed) => assert!(replayed.place >= wanted, "{}", left.what),
                 Err(error) => assert!(wanted == 0, "{error}, {}", left.what),
@@ -380,6 +380,6 @@ fn a_full_disk_costs_an_archive_a_step() {
         let restored = Db::builder().track::<Person>(TrackOptions::new());
         let restored = restored.open("sqlite::memory:").unwrap();
         restored.create_missing_tables().unwrap();
-        assert_eq!(restored.replay(&place, Until::End).unwrap().changes, last);
+        assert_eq!(restored.replay(&place, RecoveryTarget::End).unwrap().changes, last);
     }
 }

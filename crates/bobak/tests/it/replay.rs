@@ -3,7 +3,7 @@
 use crate::archive::ship;
 use bobak::feed::TrackOptions;
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, Follower, RestoreOptions, Until};
+use bobak::{Archive, BackupOptions, RecoveryTarget, Replica, RestoreOptions};
 use std::path::Path;
 
 /// A database of this SQL, with these tables tracked, its backup, and a folder with what `live` does then.
@@ -17,7 +17,7 @@ fn restored(folder: &Path, schema: &[&str], tracked: &[&str], live: &[&str]) -> 
     db.backup(folder.join("backup.db"), &BackupOptions::new(), |_| Ok(())).unwrap();
     live.iter().for_each(run);
     ship(&mut archive);
-    let options = RestoreOptions::new().changes(folder.join("changes"), Until::End);
+    let options = RestoreOptions::new().changes(folder.join("changes"), RecoveryTarget::End);
     Db::restore(folder.join("backup.db"), &url("restored.db"), &options).unwrap();
     let again = Db::open(&url("restored.db")).unwrap();
     (db, again)
@@ -95,17 +95,19 @@ fn a_change_of_a_row_without_a_key_is_not_made_again() {
     let late = back_up("late.db");
     run("INSERT INTO t VALUES ('c', 1, 'four')");
     ship(&mut archive);
-    let restore = |backup: &Path, until: Until| {
+    let restore = |backup: &Path, until: RecoveryTarget| {
         let options = RestoreOptions::new().overwrite(true).changes(&changes, until);
         Db::restore(backup, &url("restored.db"), &options)
     };
-    let error = restore(&early, Until::End).unwrap_err();
+    let error = restore(&early, RecoveryTarget::End).unwrap_err();
     let place = (error.kind(), error.table(), error.column());
     assert_eq!(place, (ErrorKind::Constraint, Some("t"), Some("n")), "{error}");
     assert!(error.message().contains("change 2 is of a row with NULL in its key"), "{error}");
     assert!(!folder.path().join("restored.db").exists());
     // Nothing hinders what is before it, nor what is behind.
-    for (backup, until, rows) in [(&early, Until::Change(1), 3), (&late, Until::End, 4)] {
+    for (backup, until, rows) in
+        [(&early, RecoveryTarget::Change(1), 3), (&late, RecoveryTarget::End, 4)]
+    {
         restore(backup, until).unwrap();
         let again = Db::open(&url("restored.db")).unwrap();
         assert_eq!(again.sql::<i64>("SELECT count(*) FROM t", ()).unwrap(), [rows]);
@@ -114,7 +116,7 @@ fn a_change_of_a_row_without_a_key_is_not_made_again() {
     run("UPDATE t SET n = 0 WHERE n IS NULL AND v = 'one'");
     run("DELETE FROM t WHERE n IS NULL");
     let target = Db::open("memory:").unwrap();
-    let mut follower = Follower::new(&db, &target, &[]).unwrap();
+    let mut follower = Replica::new(&db, &target, &[]).unwrap();
     follower.begin(|_| {}).unwrap();
     run("INSERT INTO t VALUES ('d', NULL, 'five')");
     let error = follower.step(std::time::Duration::ZERO).unwrap_err();
@@ -128,18 +130,18 @@ fn a_number_beyond_the_folder_is_refused() {
     let live = ["INSERT INTO t (n) VALUES ('one'), ('two')"];
     let (_db, _again) = restored(folder.path(), &schema, &["t"], &live);
     let url = format!("sqlite:{}", folder.path().join("beyond.db").display());
-    let restore = |until: Until| {
+    let restore = |until: RecoveryTarget| {
         let options =
             RestoreOptions::new().overwrite(true).changes(folder.path().join("changes"), until);
         Db::restore(folder.path().join("backup.db"), &url, &options)
     };
-    let error = restore(Until::Change(3)).unwrap_err();
+    let error = restore(RecoveryTarget::Change(3)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
     assert!(error.message().contains("ends with change 2"), "{error}");
     assert!(!folder.path().join("beyond.db").exists());
     let made = |until| restore(until).unwrap().replayed.unwrap();
-    assert!(made(Until::Change(2)).is_end && made(Until::End).is_end);
-    let error = restore(Until::Change(1)).unwrap_err();
+    assert!(made(RecoveryTarget::Change(2)).is_end && made(RecoveryTarget::End).is_end);
+    let error = restore(RecoveryTarget::Change(1)).unwrap_err();
     assert!(error.message().contains("name 0 before it, or 2 behind it"), "{error}");
-    assert!(made(Until::Moment(Timestamp::now())).is_end);
+    assert!(made(RecoveryTarget::Moment(Timestamp::now())).is_end);
 }

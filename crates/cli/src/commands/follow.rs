@@ -4,7 +4,7 @@ use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Screen};
-use bobak::Follower;
+use bobak::Replica;
 use clap::Args;
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ impl Follow {
         };
         let to = database::open(&self.to)?;
         let tables: Vec<&str> = self.table.iter().map(String::as_str).collect();
-        let mut follower = Follower::new(&from, &to, &tables)?;
+        let mut follower = Replica::new(&from, &to, &tables)?;
         Self::begin(&mut follower, screen)?;
         if self.check {
             for table in follower.check()?.tables {
@@ -101,7 +101,7 @@ impl Follow {
         }
     }
 
-    fn begin(follower: &mut Follower, screen: &Screen) -> Result<()> {
+    fn begin(follower: &mut Replica, screen: &Screen) -> Result<()> {
         if let Some(place) = follower.place() {
             screen.note(format_args!("goes on behind change {place}"));
             return Ok(());

@@ -5,7 +5,9 @@ use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Screen;
-use bobak::{BackupReport, Checksum, Db, ReplayOptions, Replayed, RestoreOptions, Until};
+use bobak::{
+    BackupReport, Checksum, Db, RecoveryTarget, ReplayOptions, ReplayReport, RestoreOptions,
+};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -34,7 +36,7 @@ pub struct Restore {
 
     /// Only those up to a moment, such as 2026-11-22T04:00:00Z, or up to a change's number
     #[arg(long, value_name = "MOMENT", requires = "changes", value_parser = until)]
-    until: Option<Until>,
+    until: Option<RecoveryTarget>,
 
     /// Make every change up to there, be it the first part of a transaction
     #[arg(long, requires = "changes")]
@@ -75,7 +77,7 @@ impl Restore {
         };
         let mut options = RestoreOptions::new().overwrite(self.overwrite);
         if let Some(folder) = &self.changes {
-            let until = ReplayOptions::new(self.until.unwrap_or(Until::End));
+            let until = ReplayOptions::new(self.until.unwrap_or(RecoveryTarget::End));
             options = options.changes(folder, until.partial(self.partial));
         }
         let report =
@@ -90,21 +92,21 @@ impl Restore {
         Ok(())
     }
 
-    fn note_replayed(&self, made: &Replayed, screen: &Screen) {
+    fn note_replayed(&self, made: &ReplayReport, screen: &Screen) {
         let when = made.at.map(|at| format!(", made at {at}")).unwrap_or_default();
         let (changes, place) = (made.changes, made.place);
         screen.note(format_args!("made {changes} changes again, up to {place}{when}"));
         if made.left_out > 0 {
             let left_out = made.left_out;
             let those = match self.until {
-                Some(Until::Moment(moment)) => format!("that were made by {moment}"),
+                Some(RecoveryTarget::Moment(moment)) => format!("that were made by {moment}"),
                 _ => "at the folder's end".to_owned(),
             };
             screen.note(format_args!(
                 "left out the next {left_out} changes {those}: nothing tells that their transactions \
                  had ended by then; --partial makes them too"
             ));
-        } else if let (Some(Until::Moment(moment)), true) = (self.until, made.is_end)
+        } else if let (Some(RecoveryTarget::Moment(moment)), true) = (self.until, made.is_end)
             && made.read.max(made.at).is_none_or(|known| known < moment)
         {
             let end = format!("with change {place}{when}");
@@ -124,10 +126,10 @@ fn summed(report: &BackupReport) -> String {
 }
 
 /// A change's number, or a moment.
-fn until(text: &str) -> std::result::Result<Until, String> {
+fn until(text: &str) -> std::result::Result<RecoveryTarget, String> {
     if let Ok(number) = text.parse() {
-        return Ok(Until::Change(number));
+        return Ok(RecoveryTarget::Change(number));
     }
-    let moment = text.parse().map(Until::Moment);
+    let moment = text.parse().map(RecoveryTarget::Moment);
     moment.map_err(|_| format!("'{text}' is no moment like 2026-11-22T04:00:00Z, and no number"))
 }

@@ -41,7 +41,7 @@ pub struct Change {
     pub kind: ChangeKind,
     /// When, by the clock of the engine's machine; but never before the change before it.
     pub at: Timestamp,
-    /// Who did it, where that was said: see [`name_caller`](crate::Session::name_caller).
+    /// Who did it, where that was said: see [`set_actor`](crate::Session::set_actor).
     pub who: Option<String>,
     /// The row before, values in their columns' stored form, in the order of the table's columns.
     /// Columns that were added later are NULL.

@@ -44,13 +44,13 @@ pub struct ChangePage {
     pub next: u64,
     /// The feed's end when the page was read: its number is `next`, or larger where the page does not
     /// reach it. `None` where the engine can't tell: on PostgreSQL for a caller who may run no SQL.
-    pub border: Option<Border>,
+    pub border: Option<TransactionBoundary>,
 }
 
 /// A number with which a transaction ends: all changes up to it are of transactions that were
 /// committed, and all of those are among them. Such is the end of the feed for whoever reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Border {
+pub struct TransactionBoundary {
     /// The number.
     pub id: u64,
     /// When that was seen, by the clock of this machine: what was committed before is not above it.

@@ -18,7 +18,7 @@ mod row;
 mod trigger;
 
 pub use change::{Change, ChangeKind};
-pub use changes::{Border, ChangePage, Changes, ChangesIter};
+pub use changes::{ChangePage, Changes, ChangesIter, TransactionBoundary};
 pub use end::last_id;
 pub use named::Named;
 pub use read::{

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// An engine whose changes have a name beside them: what is written outside a transaction gets one
-/// of its own, in which the name is said. See [`Session::name_caller`].
+/// of its own, in which the name is said. See [`Session::set_actor`].
 pub struct Named {
     engine: Arc<dyn Engine>,
     who: Arc<str>,
@@ -77,7 +77,7 @@ impl NamedSession<'_> {
 
     fn begin(&self, named: bool) -> Result<()> {
         self.inner.control(Control::Begin)?;
-        if named && let Err(error) = self.inner.name_caller(Some(&self.engine.who)) {
+        if named && let Err(error) = self.inner.set_actor(Some(&self.engine.who)) {
             self.inner.control(Control::Rollback)?;
             return Err(error);
         }
@@ -88,7 +88,7 @@ impl NamedSession<'_> {
 }
 
 impl Session for NamedSession<'_> {
-    crate::forward!(inner: get, fetch, close, tables, triggers, side_effects, alter, guard_sql);
+    crate::forward!(inner: get, fetch, close, tables, triggers, side_effects, alter, set_authorizer);
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         if step == Control::Begin && !self.inside.get() {
@@ -96,7 +96,7 @@ impl Session for NamedSession<'_> {
         }
         if step == Control::Commit && self.named.get() {
             // Where the transaction is lost the commit says so.
-            let _ = self.inner.name_caller(None);
+            let _ = self.inner.set_actor(None);
         }
         let done = self.inner.control(step);
         if matches!(step, Control::Commit | Control::Rollback) {
@@ -151,9 +151,9 @@ impl Session for NamedSession<'_> {
         self.writing_text(sql, || self.inner.execute(sql, parameters))
     }
 
-    fn name_caller(&self, who: Option<&str>) -> Result<()> {
+    fn set_actor(&self, who: Option<&str>) -> Result<()> {
         // Who speaks for nobody else speaks for itself again.
         let own = self.named.get().then_some(&*self.engine.who);
-        self.inner.name_caller(who.or(own))
+        self.inner.set_actor(who.or(own))
     }
 }

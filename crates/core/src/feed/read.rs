@@ -5,7 +5,7 @@
 //! reads of different logs then fit together though they are not of the same moment.
 
 use super::change::{Change, integer};
-use super::changes::{Border, ChangePage};
+use super::changes::{ChangePage, TransactionBoundary};
 use super::end::last_border;
 use super::{AT, SEQ, is_watched, log_schema, tracked_schema};
 use crate::{
@@ -286,7 +286,7 @@ pub fn page(
 ) -> Result<ChangePage> {
     let read = Timestamp::now();
     let (last, is_border) = last_border(session, all)?;
-    let border = is_border.then_some(Border { id: last, read });
+    let border = is_border.then_some(TransactionBoundary { id: last, read });
     if last <= since {
         return Ok(ChangePage { changes: Vec::new(), next: since, border });
     }

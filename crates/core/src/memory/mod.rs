@@ -194,10 +194,10 @@ impl Engine for Memory {
         Capabilities {
             persistent,
             concurrent_readers: true,
-            instant_reads: true,
-            dense_keys: true,
-            nul_in_texts: true,
-            any_columns: true,
+            nonblocking_get: true,
+            sequential_keys: true,
+            nul_in_text: true,
+            untyped_columns: true,
             ..Capabilities::NONE
         }
     }

@@ -32,7 +32,7 @@ pub struct ColumnSchema {
     /// What makes the default where it is no constant, such as `CURRENT_TIMESTAMP`: an expression of
     /// the engine's, found in a table that others made. A new row with NULL there gets what it gives
     /// where the column may not be NULL; where it may, NULL is a value, and rows that lack the column
-    /// are written by [`LackingRows`](crate::LackingRows). Bobak makes no such columns: tables that
+    /// are written by [`PartialInsert`](crate::PartialInsert). Bobak makes no such columns: tables that
     /// are made from this schema are without it.
     pub default_sql: Option<Cow<'static, str>>,
     /// A rule in SQL that each row keeps, such as `amount >= 0`.

@@ -14,26 +14,26 @@ const MOST: usize = 64;
 /// a row is written under a description in which the column may not be NULL.
 ///
 /// ```
-/// use bobak_core::{ColumnSchema, FieldSet, LackingRows, TableSchema};
+/// use bobak_core::{ColumnSchema, FieldSet, PartialInsert, TableSchema};
 /// use std::sync::Arc;
 /// let mut at = ColumnSchema::of::<Option<String>>("at");
 /// at.default_sql = Some("CURRENT_TIMESTAMP".into());
 /// let id = ColumnSchema::of::<i64>("id");
 /// let visit = Arc::new(TableSchema::builder("visit").column(id).column(at).key(["id"]).build()?);
-/// let rows = LackingRows::new(Arc::clone(&visit));
+/// let rows = PartialInsert::new(Arc::clone(&visit));
 /// assert_eq!(rows.table(FieldSet::first(2)).id(), visit.id());
 /// assert!(!rows.table(FieldSet::first(1)).columns()[1].nullable);
 /// # Ok::<(), bobak_core::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct LackingRows {
+pub struct PartialInsert {
     table: Arc<TableSchema>,
     /// The columns that may be NULL, and have a default that is made.
     made: FieldSet,
     known: RwLock<Vec<(FieldSet, Arc<TableSchema>)>>,
 }
 
-impl LackingRows {
+impl PartialInsert {
     /// For rows of this table.
     #[must_use]
     pub fn new(table: Arc<TableSchema>) -> Self {

@@ -8,5 +8,5 @@ mod table;
 
 pub use builder::TableSchemaBuilder;
 pub use column::{Collation, ColumnSchema, OnDelete, Reference, Role};
-pub use lacking::LackingRows;
+pub use lacking::PartialInsert;
 pub use table::{IndexSchema, KeyGeneration, TableSchema};

@@ -1,9 +1,11 @@
-//! Declared types there and back, and what SQLite's affinity makes of values.
+//! DeclaredType types there and back, and what SQLite's affinity makes of values.
 
 use crate::engine::Sqlite;
 use crate::tables;
 use bobak_core::{ColumnSchema, FieldSet, Role, Select, Storage, TableSchema, Type, Value, Verb};
-use bobak_sql::{Declared, Dialect, create_table, declared_type, insert, parse_declared, select};
+use bobak_sql::{
+    DeclaredType, Dialect, create_table, declared_type, insert, parse_declared, select,
+};
 
 const DIALECTS: &[Dialect] = &[Dialect::Sqlite];
 
@@ -15,7 +17,7 @@ fn what_is_declared_is_read_back() {
             for column in [plain.clone(), plain.as_text()] {
                 let declared = declared_type(dialect, &column);
                 let as_text = column.is_kept_as_text();
-                let expected = Declared { ty, max_chars: None, as_text, role: Role::Plain };
+                let expected = DeclaredType { ty, max_chars: None, as_text, role: Role::Plain };
                 assert_eq!(parse_declared(dialect, &declared), expected, "{declared}");
             }
         }
@@ -39,7 +41,7 @@ fn columns_that_bobak_fills_are_read_back() {
             for column in [plain.clone(), plain.as_text()] {
                 let parsed = parse_declared(dialect, &declared_type(dialect, &column));
                 let as_text = column.is_kept_as_text();
-                assert_eq!(parsed, Declared { ty, max_chars: None, as_text, role });
+                assert_eq!(parsed, DeclaredType { ty, max_chars: None, as_text, role });
             }
         }
     }
@@ -70,7 +72,7 @@ fn other_names_count_by_affinity() {
         ("DÉCIMAL", Type::Any, None),
         ("", Type::Any, None),
     ] {
-        let expected = Declared { ty, max_chars: max, as_text: false, role: Role::Plain };
+        let expected = DeclaredType { ty, max_chars: max, as_text: false, role: Role::Plain };
         assert_eq!(parse_declared(Dialect::Sqlite, declared), expected, "{declared}");
     }
 }

@@ -341,7 +341,7 @@ fn others() -> Vec<Sample> {
 /// What servers send.
 pub fn answers() -> Vec<Sample> {
     let mut capabilities = bobak_core::Capabilities::NONE;
-    (capabilities.sql, capabilities.dense_keys) = (true, true);
+    (capabilities.sql, capabilities.sequential_keys) = (true, true);
     let welcome = Welcome {
         version: 1,
         limits: Limits::default(),

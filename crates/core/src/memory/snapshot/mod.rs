@@ -11,7 +11,7 @@ use super::alter::{add_checked, check_references};
 use super::state::State;
 use super::table::TableState;
 use crate::durable::sync_file;
-use crate::{Aside, Error, ErrorKind, Result, TableSchema};
+use crate::{AtomicFile, Error, ErrorKind, Result, TableSchema};
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, ErrorKind as Io, Read, Write};
 use std::path::Path;
@@ -60,7 +60,7 @@ pub(super) fn load(path: &Path) -> Result<Option<State>> {
 /// `Full`, `ReadOnly`, `Io`; the old file is then as it was.
 pub(super) fn save(path: &Path, format: SnapshotFormat, state: &State) -> Result<()> {
     let doing = |path: &Path| format!("write the snapshot {}", path.display());
-    let aside = Aside::of(path).map_err(|error| {
+    let aside = AtomicFile::of(path).map_err(|error| {
         let message = format!("could not {}: {}", doing(path), error.message());
         Error::new(error.kind(), message)
     })?;

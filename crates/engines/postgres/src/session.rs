@@ -1,0 +1,147 @@
+//! A session: the contract's calls, one connection while it needs one.
+
+use crate::engine::Inner;
+use crate::state::State;
+use crate::{alter, batch, catalog, query, singles, sql_text};
+use bobak_core::{
+    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
+    Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema, Value, Write,
+};
+use std::cell::{RefCell, RefMut};
+use std::sync::Arc;
+
+pub(crate) struct PgSession<'e> {
+    state: RefCell<State<'e>>,
+}
+
+impl<'e> PgSession<'e> {
+    pub fn new(inner: &'e Inner) -> Self {
+        Self { state: RefCell::new(State::new(inner)) }
+    }
+
+    /// The state, for a call that is not from inside another.
+    fn state(&self) -> Result<RefMut<'_, State<'e>>> {
+        self.state.try_borrow_mut().map_err(|_| {
+            let message =
+                "the session is handing out rows: read them first, or use another session";
+            Error::new(ErrorKind::Misuse, message)
+        })
+    }
+}
+
+impl Session for PgSession<'_> {
+    fn control(&self, step: Control<'_>) -> Result<()> {
+        let mut state = self.state()?;
+        // What begins and ends transactions is not to be ended itself.
+        Interrupt::hold_off(|| match step {
+            Control::Begin => state.begin(),
+            Control::Commit => state.end(true),
+            Control::Rollback => state.end(false),
+            _ => state.mark(step),
+        })
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let mut state = self.state()?;
+        state.with(|state, connection| singles::write(state, connection, write))
+    }
+
+    fn change(&self, change: &Change<'_>) -> Result<u64> {
+        let mut state = self.state()?;
+        state.with(|state, connection| sql_text::change(state, connection, change))
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        let mut state = self.state()?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        state.with(|state, connection| batch::run(state, connection, batch, on_error, each))
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let mut state = self.state()?;
+        state.with(|state, connection| query::get(state, connection, table, key, row))
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let mut state = self.state()?;
+        state.with(|state, connection| query::run(state, connection, source, row))
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        crate::cursor::open(&mut *self.state()?, source)
+    }
+
+    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+        rows.clear();
+        crate::cursor::fetch(&mut *self.state()?, cursor, rows)
+    }
+
+    fn close(&self, cursor: CursorId) {
+        if let Ok(mut state) = self.state() {
+            crate::cursor::close(&mut state, cursor);
+        }
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        let mut state = self.state()?;
+        state.with(catalog::tables)
+    }
+
+    fn side_effects(&self) -> Result<SideEffects> {
+        SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::Postgres))
+    }
+
+    fn triggers(&self) -> Result<Option<Vec<bobak_core::feed::Trigger>>> {
+        let mut state = self.state()?;
+        state.with(catalog::triggers).map(Some)
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        let mut state = self.state()?;
+        // A cursor's own connection would make the change wait for itself.
+        state.drain_inside()?;
+        state.cursors.release_all()?;
+        state.with(|state, connection| alter::run(state, connection, changes))
+    }
+
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        let mut state = self.state()?;
+        state.with(|state, connection| sql_text::execute(state, connection, sql, parameters))
+    }
+
+    fn set_actor(&self, who: Option<&str>) -> Result<()> {
+        // A setting that ends with the transaction: the counter's row would be fought over.
+        match who {
+            Some(who) => self
+                .execute("SELECT set_config('bobak.who', ?, true)", &[Value::from(who)])
+                .map(|_| ()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for PgSession<'_> {
+    fn drop(&mut self) {
+        let state = self.state.get_mut();
+        if state.open {
+            // Nobody is left to tell; a line that breaks here is rolled back too.
+            let _ = state.end(false);
+        }
+    }
+}

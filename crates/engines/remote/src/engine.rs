@@ -1,0 +1,109 @@
+//! The engine: its connections, and what its server said about itself.
+
+use crate::RemoteBuilder;
+use crate::broken::Effect;
+use crate::door::Connector;
+use crate::lines::{Lines, Wants};
+use crate::session::RemoteSession;
+use bobak_core::{Capabilities, Engine, Outcome, Result, Row, Session, TableSchema, Value, Write};
+use bobak_wire::put_request;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A database on a Bobak server. Cheap to clone; its connections close when the last clone is gone.
+#[derive(Clone)]
+pub struct Remote {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub lines: Lines,
+    capabilities: Capabilities,
+    server: String,
+    engine: String,
+    next_session: AtomicU64,
+}
+
+impl Remote {
+    /// Settings to reach a server with.
+    #[must_use]
+    pub fn builder() -> RemoteBuilder {
+        RemoteBuilder::default()
+    }
+
+    /// The name and version of the server's program.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.inner.server
+    }
+
+    /// The name of the engine that keeps the database: `sqlite`, `memory`.
+    #[must_use]
+    pub fn engine(&self) -> &str {
+        &self.inner.engine
+    }
+
+    pub(crate) fn with(
+        connector: Connector,
+        connections: usize,
+        patience: Duration,
+    ) -> Result<Self> {
+        let lines = Lines::new(connector, connections, patience);
+        let (link, _) = lines.take(0, Wants::Operation)?;
+        let welcome = link.welcome().clone();
+        lines.give(link);
+        let mut capabilities = welcome.capabilities;
+        // While the server writes a part nothing is made ready of the next.
+        capabilities.large_batches = true;
+        if lines.is_shared() {
+            // A transaction has the one connection for itself.
+            capabilities.concurrent_readers = false;
+            capabilities.concurrent_writers = false;
+        }
+        let (server, engine) = (welcome.server, welcome.engine);
+        let next_session = AtomicU64::new(1);
+        let inner = Inner { lines, capabilities, server, engine, next_session };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    fn open_session(&self) -> RemoteSession<'_> {
+        let number = self.inner.next_session.fetch_add(1, Ordering::Relaxed);
+        RemoteSession::new(&self.inner, number)
+    }
+}
+
+impl Engine for Remote {
+    fn name(&self) -> &'static str {
+        "remote"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(self.open_session()))
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.open_session().write(write)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.open_session().get(table, key, row)
+    }
+
+    fn flush(&self) -> Result<()> {
+        let flush = |out: &mut Vec<u8>, id| {
+            put_request::flush(out, id);
+            Ok(())
+        };
+        self.open_session().done(Effect::Nothing, &flush)
+    }
+}

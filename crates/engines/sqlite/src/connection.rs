@@ -1,0 +1,376 @@
+//! A connection with what belongs to it: prepared statements and open cursors.
+
+use crate::cache::{Cache, TableKey};
+use crate::cursor::Shared;
+use crate::error::translate;
+use crate::facts::KnownFacts;
+use crate::ffi::{self, Action, Failure, StatementId, WriteKind, codes};
+use crate::hold::Hold;
+use crate::host::Joined;
+use bobak_core::{
+    Error, ErrorKind, Interrupt, Result, Row, SqlAction, SqlAuthorizer, TableSchema, Value,
+    ValueRef,
+};
+use std::sync::Arc;
+
+/// How many statements of tables a connection keeps.
+const TABLE_STATEMENTS: usize = 256;
+/// How many statements of queries and of the user's SQL a connection keeps.
+const TEXT_STATEMENTS: usize = 128;
+
+/// A connection: used by one session at a time.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) db: ffi::Connection,
+    /// Whether a failed statement is undone: not without a journal.
+    pub(crate) atomic: bool,
+    /// Whether it refuses statements that write.
+    pub(crate) query_only: bool,
+    /// How many parameters a statement may have.
+    pub(crate) max_parameters: usize,
+    /// The most bytes of rows that are kept for one who does not fetch them.
+    pub(crate) max_ahead: usize,
+    tables: Cache<TableKey>,
+    /// The table statement used last: in a loop the next is the same.
+    last: Option<(TableKey, StatementId)>,
+    texts: Cache<Box<str>>,
+    pub(crate) facts: KnownFacts,
+    pub(crate) hold: Hold,
+    cursors: Vec<Arc<Shared>>,
+    /// The tables of other engines, where they were asked for.
+    pub(crate) joined: Option<Joined>,
+}
+
+impl Connection {
+    pub(crate) fn boxed(db: ffi::Connection, atomic: bool) -> Box<Self> {
+        let max_parameters = db.max_parameters();
+        Box::new(Self {
+            db,
+            atomic,
+            query_only: false,
+            max_parameters,
+            max_ahead: usize::MAX,
+            tables: Cache::new(TABLE_STATEMENTS),
+            last: None,
+            texts: Cache::new(TEXT_STATEMENTS),
+            facts: KnownFacts::default(),
+            hold: Hold::default(),
+            cursors: Vec::new(),
+            joined: None,
+        })
+    }
+
+    /// The statement for `key`, prepared from `text` where it is not kept yet.
+    #[inline]
+    pub(crate) fn table_statement(
+        &mut self,
+        key: TableKey,
+        table: &TableSchema,
+        text: impl FnOnce() -> String,
+    ) -> Result<StatementId> {
+        if let Some((last, id)) = self.last
+            && last == key
+        {
+            return Ok(id);
+        }
+        let id = match self.tables.get(&key) {
+            Some(id) => id,
+            None => {
+                let prepared = self.db.prepare(text());
+                let (id, _) = prepared.map_err(|failure| translate(failure, Some(table)))?;
+                let id = id.ok_or_else(no_statement)?;
+                if let Some(old) = self.tables.put(key, id) {
+                    self.db.finalize(old);
+                }
+                id
+            }
+        };
+        self.last = Some((key, id));
+        Ok(id)
+    }
+
+    /// The statement of a text that is one statement.
+    pub(crate) fn text_statement(&mut self, sql: &str) -> Result<StatementId> {
+        if let Some(id) = self.texts.get(sql) {
+            return Ok(id);
+        }
+        let id = self.prepare_one(sql)?;
+        self.keep_text(sql, id);
+        Ok(id)
+    }
+
+    /// Asks a guard about all that a text does. It is prepared anew for that, unless what was said
+    /// of it lasts: what it does may have changed with the schema.
+    pub(crate) fn check_text(&mut self, sql: &str, guard: &Arc<dyn SqlAuthorizer>) -> Result<()> {
+        let known = if guard.lasts() { self.texts.get(sql) } else { None };
+        let id = match known.filter(|id| self.db.was_watched(*id)) {
+            Some(id) => id,
+            None => {
+                if let Some(old) = self.texts.take(sql) {
+                    self.db.finalize(old);
+                }
+                self.guarded_statement(sql, guard)?
+            }
+        };
+        let actions = self.db.actions(id);
+        // Of a VACUUM SQLite tells nothing before it runs, of all else that writes it does.
+        if actions.is_empty() && !self.db.is_read_only_statement(id) {
+            return guard.check(SqlAction::Vacuum { into: bobak_sql::has_word(sql, "into") });
+        }
+        actions.iter().try_for_each(|action| guard.check(as_asked(action)))
+    }
+
+    /// As [`text_statement`](Self::text_statement), where a guard is asked about what takes effect
+    /// while it is prepared.
+    fn guarded_statement(
+        &mut self,
+        sql: &str,
+        guard: &Arc<dyn SqlAuthorizer>,
+    ) -> Result<StatementId> {
+        self.db.watch().set_guard(Some(Arc::clone(guard)));
+        let prepared = self.text_statement(sql);
+        match self.db.watch().set_guard(None) {
+            Some(refusal) => Err(refusal),
+            None => prepared,
+        }
+    }
+
+    /// As [`text_statement`](Self::text_statement), for one who keeps it running: nobody else gets
+    /// it until it is given back by [`keep_text`](Self::keep_text).
+    pub(crate) fn take_text_statement(&mut self, sql: &str) -> Result<StatementId> {
+        match self.texts.take(sql) {
+            Some(id) => Ok(id),
+            None => self.prepare_one(sql),
+        }
+    }
+
+    pub(crate) fn keep_text(&mut self, sql: &str, id: StatementId) {
+        if let Some(old) = self.texts.put(sql.into(), id) {
+            self.db.finalize(old);
+        }
+    }
+
+    /// Runs a text of the engine's own.
+    pub(crate) fn run(&mut self, sql: &'static str) -> Result<()> {
+        let id = self.text_statement(sql)?;
+        // What begins and ends transactions is not to be ended itself.
+        Interrupt::hold_off(|| self.db.execute(id, std::iter::empty::<ValueRef<'_>>()))
+            .map_err(|failure| translate(failure, None))
+    }
+
+    /// Runs `work` in a transaction of its own, or `inside` the open one behind a mark: an error, of
+    /// the commit too, undoes all of it.
+    pub(crate) fn atomically(
+        &mut self,
+        inside: bool,
+        work: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let (begin, end, undo): (_, _, &[_]) = if inside {
+            let undo = &["ROLLBACK TO bobak_whole", "RELEASE bobak_whole"];
+            ("SAVEPOINT bobak_whole", "RELEASE bobak_whole", undo)
+        } else {
+            ("BEGIN IMMEDIATE", "COMMIT", &["ROLLBACK"])
+        };
+        self.run(begin)?;
+        let result = work(self).and_then(|()| self.run(end));
+        // SQLite may have rolled all of it back by itself: a full disk, say.
+        if result.is_err() && !self.db.is_autocommit() {
+            undo.iter().try_for_each(|sql| self.run(sql))?;
+        }
+        result
+    }
+
+    /// Refuses statements that write from now on, or no more.
+    pub(crate) fn set_query_only(&mut self, only: bool) -> Result<()> {
+        self.run(if only { "PRAGMA query_only = on" } else { "PRAGMA query_only = off" })?;
+        self.query_only = only;
+        Ok(())
+    }
+
+    /// Runs a text of the engine's own that is not wanted again.
+    pub(crate) fn run_owned(&mut self, sql: &str) -> Result<()> {
+        self.db.exec(sql).map_err(|failure| translate(failure, None))
+    }
+
+    /// The integer in the first row and column; 0 where there is none.
+    pub(crate) fn first_integer(&mut self, sql: &str) -> Result<i64> {
+        let id = self.text_statement(sql)?;
+        let failed = |failure| translate(failure, None);
+        let mut rows = self.db.rows(id, std::iter::empty::<ValueRef<'_>>()).map_err(failed)?;
+        let row = rows.next().map_err(failed)?;
+        Ok(match row.as_ref().map(|row| row.get(0)) {
+            Some(ValueRef::Int(integer)) => integer,
+            // SQLCipher answers some pragmas so.
+            Some(ValueRef::Text(text)) => text.parse().unwrap_or(0),
+            _ => 0,
+        })
+    }
+
+    /// All rows of a query, copied.
+    pub(crate) fn all_rows(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Vec<Value<'static>>>> {
+        let id = self.text_statement(sql)?;
+        self.check_parameters(id, values.len())?;
+        let failed = |failure| translate(failure, None);
+        let mut rows = self.db.rows(id, values.iter().map(Value::as_ref)).map_err(failed)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(failed)? {
+            all.push((0..row.len()).map(|place| row.get(place).to_owned()).collect());
+        }
+        Ok(all)
+    }
+
+    /// Runs a statement with its values, passing over its rows; gives the number of rows changed.
+    pub(crate) fn run_text(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64> {
+        let id = self.text_statement(sql)?;
+        self.check_parameters(id, values.len())?;
+        let read_only = self.db.is_read_only_statement(id);
+        let before = self.db.total_changes();
+        self.db
+            .execute(id, values.iter().map(Value::as_ref))
+            .map_err(|failure| translate(failure, None))?;
+        // SQLite keeps the number of the statement before where this one changes no rows.
+        if read_only || self.db.total_changes() == before {
+            return Ok(0);
+        }
+        Ok(self.db.changes())
+    }
+
+    /// Refuses a wrong number of values.
+    pub(crate) fn check_parameters(&self, id: StatementId, given: usize) -> Result<()> {
+        let wanted = self.db.parameters(id);
+        if wanted == given {
+            return Ok(());
+        }
+        Err(Error::wrong_number(ErrorKind::Mismatch, given, wanted, "parameter"))
+    }
+
+    /// Notes a cursor whose statement runs on this connection.
+    pub(crate) fn add_cursor(&mut self, cursor: Arc<Shared>) {
+        self.cursors.push(cursor);
+    }
+
+    /// Reads open cursors to their ends, into memory, so that what follows can neither change
+    /// their rows nor be kept waiting by them. To be called before each write and each step of a
+    /// transaction.
+    #[inline]
+    pub(crate) fn spill_cursors(&mut self) {
+        if !self.cursors.is_empty() {
+            self.spill_all();
+        }
+    }
+
+    #[cold]
+    fn spill_all(&mut self) {
+        for cursor in std::mem::take(&mut self.cursors) {
+            // One that nobody else has any more was dropped without being closed.
+            if Arc::strong_count(&cursor) > 1 {
+                cursor.spill(self);
+            } else {
+                cursor.close(self);
+            }
+        }
+    }
+
+    /// Ends a transaction that nobody will end.
+    #[cold]
+    pub(crate) fn abandon(&mut self) {
+        self.spill_cursors();
+        // It fails only where SQLite has rolled back by itself.
+        let _ = self.db.exec("ROLLBACK");
+    }
+
+    /// Writes a number of the file's head anew in a fully synced commit: that syncs all of the file.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        let usual = self.first_integer("PRAGMA synchronous")?;
+        let version = self.first_integer("PRAGMA user_version")?;
+        self.run("PRAGMA synchronous = full")?;
+        let written = self.run_owned(&format!("PRAGMA user_version = {version}"));
+        self.run_owned(&format!("PRAGMA synchronous = {usual}"))?;
+        written
+    }
+
+    /// To be called outside of a transaction where a write failed. It may have been the last of a
+    /// commit to the log, with all of its bytes in place: that commit is undone for all who read, and
+    /// yet a power cut would bring it back, until another one stands in its place.
+    #[cold]
+    pub(crate) fn settle_log(&mut self) {
+        let mode = self.all_rows("PRAGMA journal_mode", &[]);
+        if mode.is_ok_and(|rows| rows.iter().flatten().any(|mode| *mode == Value::from("wal"))) {
+            // A disk that goes on failing is tried again when the connection is given back the next
+            // time.
+            let _ = self.sync();
+        }
+    }
+
+    fn prepare_one(&mut self, sql: &str) -> Result<StatementId> {
+        let (id, used) = self.prepare_first(sql).map_err(|failure| translate(failure, None))?;
+        let id = id.ok_or_else(no_statement)?;
+        let rest = sql.get(used..).unwrap_or_default();
+        match self.prepare_first(rest) {
+            Ok((None, _)) => Ok(id),
+            Ok((Some(second), _)) => {
+                self.db.finalize(second);
+                self.db.finalize(id);
+                let message = "the SQL has more than one statement: run them one by one";
+                Err(Error::new(ErrorKind::Syntax, message))
+            }
+            Err(failure) => {
+                self.db.finalize(id);
+                Err(translate(failure, None))
+            }
+        }
+    }
+
+    /// The first statement of the text that is one, passing over empty ones; and the bytes read.
+    fn prepare_first(&mut self, sql: &str) -> Result<(Option<StatementId>, usize), Failure> {
+        let mut used = 0;
+        loop {
+            let rest = sql.get(used..).unwrap_or_default();
+            if rest.trim().is_empty() {
+                return Ok((None, sql.len()));
+            }
+            let (id, more) = self.db.prepare(rest)?;
+            used += more;
+            if id.is_some() || more == 0 {
+                return Ok((id, used));
+            }
+        }
+    }
+}
+
+/// An action as a guard is asked about it. What concerns other databases than the engine's own has
+/// no names that a guard knows.
+fn as_asked(action: &Action) -> SqlAction<'_> {
+    // SQLite names no database for a table of which no column is read.
+    let is_own = |database: &str| matches!(database, "main" | "");
+    match action {
+        Action::Read { database, table } if is_own(database) => SqlAction::Read(table),
+        Action::Write { database, table, kind } if is_own(database) => match kind {
+            WriteKind::Insert => SqlAction::Insert(table),
+            WriteKind::Update => SqlAction::Update(table),
+            WriteKind::Delete => SqlAction::Delete(table),
+        },
+        Action::Function(name) => SqlAction::Call(name),
+        Action::Read { .. } => SqlAction::Foreign { writes: false },
+        Action::Write { .. } => SqlAction::Foreign { writes: true },
+        Action::Schema(database) => SqlAction::Schema { temporary: database == "temp" },
+        Action::Pragma(name, value) => SqlAction::Pragma { name, value: value.as_deref() },
+        Action::Attach => SqlAction::Attach,
+        Action::Detach(_) => SqlAction::Detach,
+        Action::Other => SqlAction::Other,
+    }
+}
+
+#[cold]
+fn no_statement() -> Error {
+    Error::new(ErrorKind::Syntax, "the SQL has no statement")
+}
+
+/// Whether a failed `COMMIT` or `ROLLBACK` only says that there is no transaction any more.
+pub(crate) fn is_no_transaction(failure: &Failure) -> bool {
+    failure.code & 0xff == codes::SQLITE_ERROR && failure.message.contains("no transaction")
+}

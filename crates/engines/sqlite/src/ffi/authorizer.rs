@@ -1,0 +1,178 @@
+//! What a statement touches: asked of SQLite while it prepares it.
+
+use super::connection::{Connection, copy_text};
+use bobak_core::{Error, SqlAction, SqlAuthorizer};
+use libsqlite3_sys as sys;
+use std::ffi::{c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One thing that a statement does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// It reads a table of this database.
+    Read {
+        /// The database's name: `main`, `temp`, or an attached one's.
+        database: String,
+        /// The table's name.
+        table: String,
+    },
+    /// It inserts, updates or deletes rows.
+    Write {
+        /// The database's name.
+        database: String,
+        /// The table's name.
+        table: String,
+        /// What it does there.
+        kind: WriteKind,
+    },
+    /// It calls a function.
+    Function(String),
+    /// It detaches a database.
+    Detach(String),
+    /// It changes the schema of this database.
+    Schema(String),
+    /// It attaches a database.
+    Attach,
+    /// A pragma, with its value where it has one.
+    Pragma(String, Option<String>),
+    /// Anything else: a step of a transaction, …
+    Other,
+}
+
+/// What a statement does to rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteKind {
+    Insert,
+    Update,
+    Delete,
+}
+
+/// What the statement that is being prepared does, as SQLite tells it.
+#[derive(Clone, Default)]
+pub(crate) struct Watch(Arc<Mutex<Watched>>);
+
+#[derive(Default)]
+struct Watched {
+    actions: Vec<Action>,
+    refuse: Option<fn(&Action, &[String]) -> bool>,
+    /// The databases that belong to the host.
+    owned: Vec<String>,
+    /// Who is asked about pragmas: most take effect while they are prepared.
+    guard: Option<Arc<dyn SqlAuthorizer>>,
+    refusal: Option<Error>,
+}
+
+impl Watch {
+    /// Forgets what was told.
+    pub(crate) fn clear(&self) {
+        self.lock().actions.clear();
+    }
+
+    /// What was told since then, each thing once.
+    pub(crate) fn take(&self) -> Vec<Action> {
+        std::mem::take(&mut self.lock().actions)
+    }
+
+    /// Has statements refused that do something of which `refuse` says so, given the names set
+    /// here; `None` lets all pass.
+    pub(crate) fn set_refusal(
+        &self,
+        refuse: Option<fn(&Action, &[String]) -> bool>,
+        owned: Vec<String>,
+    ) {
+        let mut watched = self.lock();
+        watched.refuse = refuse;
+        watched.owned = owned;
+    }
+
+    /// From now on a guard is asked about pragmas, and what it refuses is not prepared; gives what
+    /// was refused by the one before.
+    pub(crate) fn set_guard(&self, guard: Option<Arc<dyn SqlAuthorizer>>) -> Option<Error> {
+        let mut watched = self.lock();
+        watched.guard = guard;
+        watched.refusal.take()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Watched> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes an action; `false` where it is refused.
+    fn note(&self, action: Action) -> bool {
+        let mut watched = self.lock();
+        let mut refused = watched.refuse.is_some_and(|refuse| refuse(&action, &watched.owned));
+        if let (Action::Pragma(name, value), Some(guard)) = (&action, &watched.guard)
+            && let Err(error) = guard.check(SqlAction::Pragma { name, value: value.as_deref() })
+        {
+            watched.refusal = Some(error);
+            refused = true;
+        }
+        if !watched.actions.contains(&action) {
+            watched.actions.push(action);
+        }
+        !refused
+    }
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("actions", &self.lock().actions).finish()
+    }
+}
+
+impl Connection {
+    /// Has SQLite tell what statements do as they are prepared.
+    pub(crate) fn watch(&mut self) -> &Watch {
+        if self.watch.is_none() {
+            let watch = Box::<Watch>::default();
+            let pointer: *const Watch = &raw const *watch;
+            // SAFETY: the handle is open; what the pointer is to is boxed, and lives until the
+            // connection is closed.
+            unsafe {
+                sys::sqlite3_set_authorizer(
+                    self.raw.as_ptr(),
+                    Some(authorize),
+                    pointer.cast_mut().cast(),
+                );
+            }
+            self.watch = Some(watch);
+        }
+        self.watch.as_ref().expect("it was just put there")
+    }
+}
+
+unsafe extern "C" fn authorize(
+    watch: *mut c_void,
+    action: c_int,
+    first: *const c_char,
+    second: *const c_char,
+    database: *const c_char,
+    _: *const c_char,
+) -> c_int {
+    // SAFETY: the pointer is the connection's `Watch` (see `watch`).
+    let watch = unsafe { &*watch.cast::<Watch>() };
+    let allowed = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: SQLite passes null, or texts that end with NUL.
+        let text = |start: *const c_char| unsafe { copy_text(start) };
+        let (table, database) = (text(first), text(database));
+        watch.note(match action {
+            sys::SQLITE_READ => Action::Read { database, table },
+            sys::SQLITE_INSERT => Action::Write { database, table, kind: WriteKind::Insert },
+            sys::SQLITE_UPDATE => Action::Write { database, table, kind: WriteKind::Update },
+            sys::SQLITE_DELETE => Action::Write { database, table, kind: WriteKind::Delete },
+            sys::SQLITE_FUNCTION => Action::Function(text(second)),
+            sys::SQLITE_SELECT | sys::SQLITE_RECURSIVE => return true,
+            sys::SQLITE_ATTACH => Action::Attach,
+            sys::SQLITE_DETACH => Action::Detach(table),
+            sys::SQLITE_ALTER_TABLE => Action::Schema(table),
+            sys::SQLITE_PRAGMA => Action::Pragma(table, (!second.is_null()).then(|| text(second))),
+            sys::SQLITE_TRANSACTION
+            | sys::SQLITE_SAVEPOINT
+            | sys::SQLITE_ANALYZE
+            | sys::SQLITE_REINDEX => Action::Other,
+            _ => Action::Schema(database),
+        })
+    }));
+    if allowed.unwrap_or(false) { sys::SQLITE_OK } else { sys::SQLITE_DENY }
+}

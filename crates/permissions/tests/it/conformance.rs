@@ -1,0 +1,57 @@
+//! A caller with all rights notices nothing: neither where they come in one grant, nor where a rule
+//! that every row keeps has to be looked at for each.
+
+use bobak_core::{Engine, Result, memory::Memory};
+use bobak_permissions::{Access, Protected, new_token};
+use bobak_sqlite::Sqlite;
+use bobak_testkit::Fixture;
+use bobak_wire::Credentials;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The engine as somebody with these grants gets it.
+fn behind(engine: Box<dyn Engine>, grants: &str) -> Box<dyn Engine> {
+    let (token, hash) = new_token().unwrap();
+    let text = format!("role tester\n{grants}\ntoken test {hash} roles tester");
+    let access = Access::from_text(&text).unwrap();
+    let caller = access.check(&Credentials::Token(token), false).unwrap();
+    let database = Protected::new("main", Arc::from(engine));
+    Box::new(bobak_permissions::Guarded::new(database, caller))
+}
+
+mod whole {
+    use super::*;
+
+    fn fresh() -> Result<Fixture> {
+        let engine = Memory::builder().busy_timeout(Duration::from_millis(100)).open()?;
+        Fixture::volatile(engine).wrapped(|engine| behind(engine, "all on *"))
+    }
+    bobak_testkit::conformance!(fresh);
+}
+
+/// Every row of these is looked at, before and after it is written.
+const RULED: &str = "
+    read, insert, update on person, document, device where id is null or id is not null
+    read, insert, update on tag where name is not null
+    read, insert, update on bill, blank, detail, every, fan, mark, node, option, player, sale, seat
+    read, insert, update on slot, team, thing, wide, word
+    delete, sql, schema on *
+";
+
+/// What is otherwise under a rule: a value that breaks it is told of before one that the table does
+/// not take, SQL may not name such a table, a table that nobody granted anything on is not there,
+/// and the log of changes belongs to who may do everything.
+const OTHERWISE: [&str; 4] =
+    ["rules::not_null_is_kept", "schema::names_may_be_strange", "sql::", "feed::"];
+
+#[test]
+fn rules_that_every_row_keeps() {
+    let fresh = || {
+        let engine = Sqlite::builder().busy_timeout(Duration::from_millis(100)).open_memory()?;
+        Fixture::volatile(engine).wrapped(|engine| behind(engine, RULED))
+    };
+    let failed = bobak_testkit::run(&fresh);
+    let failed = failed.iter().filter(|(name, _)| !OTHERWISE.iter().any(|o| name.starts_with(o)));
+    let failed: Vec<_> = failed.map(|(name, failure)| format!("{name}: {failure}")).collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}

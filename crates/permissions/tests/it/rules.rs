@@ -1,0 +1,204 @@
+//! Rows that a rule keeps from the caller, on each way in.
+
+use crate::world::{As, on_each, order, refused, text};
+use bobak_core::{
+    Assign, Collation, ColumnSchema, Condition, Control, ErrorKind, OnError, Outcome, Result,
+    TableSchema, Value, Verb,
+};
+use bobak_permissions::Caller;
+use std::sync::Arc;
+
+const OWN: &str = "read, write on orders where owner = :user";
+
+fn all(caller: &As<'_>) -> Vec<i64> {
+    caller.shop.by(&Caller::operator()).ids(&caller.shop.orders).unwrap()
+}
+
+#[test]
+fn reads_pass_over_rows_of_others() {
+    on_each(|shop| {
+        let caller = shop.with(OWN);
+        assert_eq!(caller.ids(&shop.orders).unwrap(), [1, 3]);
+        assert!(caller.has(&shop.orders, 1).unwrap() && !caller.has(&shop.orders, 2).unwrap());
+        let rule = shop.database.readable(&crate::world::ada(OWN), &shop.orders).unwrap();
+        assert!(matches!(rule, Some(Condition::Compare { column: 1, .. })));
+        // Two grants: one or the other.
+        let more = shop.with(&format!("{OWN}\nread on orders where total between 20 and 25"));
+        assert_eq!(more.ids(&shop.orders).unwrap(), [1, 2, 3]);
+        refused(more.write(&shop.orders, Verb::Update, &order(2, "ada", 5)), ErrorKind::NotFound);
+        let free = shop.with(&format!("{OWN}\nread on *"));
+        assert_eq!(free.ids(&shop.orders).unwrap(), [1, 2, 3]);
+    });
+}
+
+#[test]
+fn single_writes_keep_the_rule() {
+    on_each(|shop| {
+        let caller = shop.with(OWN);
+        let write = |verb, values| caller.write(&shop.orders, verb, &values);
+        caller.insert_order(10, "ada", 1).unwrap();
+        refused(caller.insert_order(11, "bob", 1), ErrorKind::Denied);
+        refused(write(Verb::InsertOrIgnore, order(11, "bob", 1)), ErrorKind::Denied);
+        refused(write(Verb::InsertOrReplace, order(10, "ada", 1)), ErrorKind::Denied);
+        // What it is, and what it becomes.
+        write(Verb::Update, order(10, "ada", 2)).unwrap();
+        refused(write(Verb::Update, order(10, "bob", 2)), ErrorKind::Denied);
+        refused(write(Verb::Update, order(2, "ada", 2)), ErrorKind::NotFound);
+        refused(write(Verb::Update, order(99, "ada", 2)), ErrorKind::NotFound);
+        write(Verb::Upsert, order(10, "ada", 3)).unwrap();
+        write(Verb::Upsert, order(12, "ada", 3)).unwrap();
+        for row in [order(13, "bob", 1), order(2, "ada", 1), order(10, "bob", 1)] {
+            refused(write(Verb::Upsert, row), ErrorKind::Denied);
+        }
+        assert_eq!(write(Verb::Delete, vec![2.into()]).unwrap(), Outcome::Changed(0));
+        assert_eq!(write(Verb::Delete, vec![12.into()]).unwrap(), Outcome::Changed(1));
+        assert_eq!(all(&caller), [1, 2, 3, 10]);
+        // A value in another form than its column's may be stored as another.
+        let row = vec![Value::Null, text("ada"), text("1"), Value::Null];
+        refused(caller.insert(&shop.orders, row), ErrorKind::Mismatch);
+    });
+}
+
+#[test]
+fn the_callers_keys_are_made_and_its_transaction_stays_its_own() {
+    on_each(|shop| {
+        let caller = shop.with(OWN);
+        let session = caller.engine.session().unwrap();
+        session.control(Control::Begin).unwrap();
+        let write = |verb, values: &Vec<Value<'static>>| {
+            let table = &shop.orders;
+            let fields = table.updated_fields();
+            session.write(&bobak_core::Write { table, verb, fields, values })
+        };
+        let mut row = order(0, "ada", 1);
+        row[0] = Value::Null;
+        let made = write(Verb::Upsert, &row).unwrap();
+        assert_eq!(made, Outcome::Inserted(Some(bobak_core::GivenKey::Int(4))));
+        refused(write(Verb::Update, &order(4, "bob", 1)), ErrorKind::Denied);
+        write(Verb::Update, &order(4, "ada", 9)).unwrap();
+        session.control(Control::Commit).unwrap();
+        drop(session);
+        assert_eq!(all(&caller), [1, 2, 3, 4]);
+        drop(caller.engine.session().unwrap().control(Control::Begin));
+        assert_eq!(all(&caller), [1, 2, 3, 4]);
+    });
+}
+
+#[test]
+fn changes_by_condition_keep_the_rule() {
+    on_each(|shop| {
+        let caller = shop.with(OWN);
+        let set = |column, value| [Assign::Set { column, value }];
+        let total = set(2, Value::Int(7));
+        assert_eq!(caller.change(&shop.orders, None, Some(&total)).unwrap(), 2);
+        assert_eq!(caller.change(&shop.orders, Some("id > 1"), Some(&total)).unwrap(), 1);
+        let given = set(1, text("bob"));
+        refused(caller.change(&shop.orders, None, Some(&given)), ErrorKind::Denied);
+        let same = set(1, text("ada"));
+        assert_eq!(caller.change(&shop.orders, None, Some(&same)).unwrap(), 2);
+        assert_eq!(caller.change(&shop.orders, Some("owner = 'bob'"), None).unwrap(), 0);
+        assert_eq!(caller.change(&shop.orders, None, None).unwrap(), 2);
+        assert_eq!(all(&caller), [2]);
+        // How many rows a condition meets tells of rows that may not be read.
+        let blind = shop.with("update, delete on orders\nread on orders where total > 100");
+        assert_eq!(blind.change(&shop.orders, Some("owner = 'bob'"), Some(&total)).unwrap(), 0);
+        assert_eq!(blind.change(&shop.orders, Some("id = 2"), Some(&total)).unwrap(), 1);
+        let sums = shop.with("read, update on orders where total < 100");
+        let add = [Assign::Add { column: 2, value: Value::Int(1) }];
+        refused(sums.change(&shop.orders, None, Some(&add)), ErrorKind::Denied);
+    });
+}
+
+#[test]
+fn batches_keep_the_rule_row_by_row() {
+    on_each(|shop| {
+        let caller = shop.with(OWN);
+        let orders = &shop.orders;
+        let writes = || {
+            [
+                (orders, Verb::Insert, order(10, "ada", 1)),
+                (orders, Verb::Insert, order(11, "bob", 1)),
+                (orders, Verb::Update, order(1, "ada", 2)),
+                (orders, Verb::Update, order(2, "ada", 2)),
+                (orders, Verb::Delete, vec![2.into()]),
+                (orders, Verb::Delete, vec![3.into()]),
+                (orders, Verb::Upsert, order(12, "ada", 2)),
+                (orders, Verb::Upsert, order(1, "bob", 2)),
+            ]
+        };
+        let (sent, outcomes) = caller.batch(&writes(), OnError::Continue);
+        sent.unwrap();
+        let outcomes: Vec<_> =
+            outcomes.into_iter().map(|o| o.map_err(|e| (e.kind(), e.row()))).collect();
+        let expected = [
+            Ok(Outcome::Inserted(None)),
+            Err((ErrorKind::Denied, Some(1))),
+            Ok(Outcome::Changed(1)),
+            Err((ErrorKind::NotFound, Some(3))),
+            Ok(Outcome::Changed(0)),
+            Ok(Outcome::Changed(1)),
+            Ok(Outcome::Inserted(None)),
+            Err((ErrorKind::Denied, Some(7))),
+        ];
+        assert_eq!(outcomes, expected);
+        assert_eq!(all(&caller), [1, 2, 10, 12]);
+        let stopped = [(orders, Verb::Delete, vec![1.into()]), writes()[1].clone()];
+        let (sent, _) = caller.batch(&stopped, OnError::Stop);
+        assert_eq!(sent.map_err(|e| (e.kind(), e.row())), Err((ErrorKind::Denied, Some(1))));
+        assert_eq!(all(&caller), [1, 2, 10, 12], "all of it was undone");
+        let good = (0..100).map(|n| (orders, Verb::Insert, order(100 + n, "ada", n)));
+        let (sent, outcomes) = caller.batch(&good.collect::<Vec<_>>(), OnError::Stop);
+        sent.unwrap();
+        assert_eq!(outcomes.len(), 100);
+    });
+}
+
+#[test]
+fn a_table_described_otherwise_does_not_get_round_a_rule() {
+    on_each(|shop| {
+        if shop.database.engine().name() == "memory" {
+            return; // It takes no table that is described otherwise.
+        }
+        let caller = shop.with(OWN);
+        let described = |owner: Option<ColumnSchema>| {
+            let mut table = TableSchema::builder("Orders").column(ColumnSchema::of::<i64>("id"));
+            if let Some(owner) = owner {
+                table = table.column(owner);
+            }
+            Arc::new(table.key(["id"]).build().unwrap())
+        };
+        let owner = ColumnSchema::of::<String>("OWNER");
+        assert_eq!(caller.ids(&described(Some(owner.clone()))).unwrap(), [1, 3]);
+        let folded = described(Some(owner.collation(Collation::NoCase)));
+        let number = described(Some(ColumnSchema::of::<i64>("owner")));
+        for table in [described(None), folded, number] {
+            let calls: [Result<()>; 4] = [
+                caller.ids(&table).map(drop),
+                caller.has(&table, 2).map(drop),
+                caller.write(&table, Verb::Delete, &vec![2.into()]).map(drop),
+                caller.change(&table, None, None).map(drop),
+            ];
+            for call in calls {
+                refused(call, ErrorKind::Denied);
+            }
+        }
+        assert_eq!(all(&caller), [1, 2, 3]);
+    });
+}
+
+#[test]
+fn a_rule_that_cannot_be_kept_allows_nothing() {
+    on_each(|shop| {
+        for rule in ["nosuch = 1", "owner = :group", "total = :user"] {
+            let caller = shop.with(&format!("read, write on orders where {rule}"));
+            refused(caller.ids(&shop.orders), ErrorKind::Denied);
+            refused(caller.insert_order(10, "ada", 1), ErrorKind::Denied);
+            let (sent, _) =
+                caller.batch(&[(&shop.orders, Verb::Delete, vec![1.into()])], OnError::Stop);
+            refused(sent, ErrorKind::Denied);
+        }
+        let tenant = shop.with("read on orders where total > :tenant and owner <> :user");
+        assert_eq!(tenant.ids(&shop.orders).unwrap(), [2]);
+        assert_eq!(all(&tenant), [1, 2, 3]);
+    });
+}

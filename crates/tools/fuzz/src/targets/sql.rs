@@ -1,0 +1,84 @@
+//! What is read in SQL: what a statement does, which tables it names, what a declaration says.
+
+use crate::{Target, seeds};
+use bobak_core::Engine;
+use bobak_sql::{
+    Dialect, gives_rows, only_reads, parse_comment, parse_declared, parse_metadata_comment,
+    skip_length,
+};
+use bobak_sqlite::Sqlite;
+
+/// Statements and declared types, as text alone.
+pub(crate) const SQL: Target = Target {
+    name: "sql",
+    about: "what SQL texts do, the tables that they name, declared types and comments",
+    longest: 64 << 10,
+    factor: 200,
+    run: |input| {
+        let Ok(text) = std::str::from_utf8(input) else { return };
+        let _ = (gives_rows(text), only_reads(text));
+        assert!(text.is_char_boundary(skip_length(text)), "a character is cut");
+        let _ = bobak_permissions::decoders::tables(text);
+        for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MariaDb, Dialect::MySql] {
+            let _ = parse_declared(dialect, text);
+        }
+        let _ = (parse_comment("c", text), parse_metadata_comment(text));
+    },
+    seeds: || {
+        seeds::of(&[
+            "WITH a AS (SELECT 1 FROM b, c) SELECT * FROM a JOIN \"d\" USING (x) -- no\n",
+            "INSERT OR REPLACE INTO main.t(a, b) SELECT x, 'from y' FROM [z] WHERE q IN (SELECT 1)",
+            "/* update */ UPDATE t SET a = 1 FROM u RETURNING *; DELETE FROM v",
+            "EXPLAIN QUERY PLAN SELECT * FROM a, b, (SELECT * FROM c), d",
+            "PRAGMA foreign_keys",
+            "CURRENCY_E4",
+            "TIMESTAMP_MICROS_CREATED",
+            "VARCHAR(40)",
+            "numeric(19,4)",
+            "decimal(19, 4) unsigned",
+            "bobak: i32 created nullable",
+            "timestamp(6) with time zone",
+        ])
+    },
+};
+
+/// Tables as SQLite describes them.
+pub(crate) const TABLES: Target = Target {
+    name: "sqlite-tables",
+    about: "the schema of an SQLite file that another program made",
+    longest: 8 << 10,
+    factor: 2_000,
+    run: |input| {
+        let Ok(text) = std::str::from_utf8(input) else { return };
+        let engine = Sqlite::open_memory().expect("a database in memory");
+        let session = engine.session().expect("SQLite gives sessions");
+        // Nothing but this: what follows it in the text is not run.
+        if session.execute(&format!("CREATE TABLE made({text}"), &[]).is_err() {
+            return;
+        }
+        let tables = engine.tables().expect("what SQLite took can be described, or is left out");
+        for table in tables {
+            let mut rows = 0;
+            let select = bobak_core::Query::<bobak_core::DynRow>::all();
+            let table = std::sync::Arc::new(table);
+            let all = (0..table.columns().len()).map(bobak_core::Expr::Column).collect();
+            let select = select.to_select(&table, all).expect("all columns can be asked for");
+            let source = bobak_core::Source::Select(&select);
+            let read = session.query(&source, &mut |_| {
+                rows += 1;
+                Ok(true)
+            });
+            assert!(read.is_ok() && rows == 0, "a table that is there can't be read: {read:?}");
+        }
+    },
+    seeds: || {
+        seeds::of(&[
+            "id INTEGER PRIMARY KEY, name TEXT NOT NULL DEFAULT 'x' CHECK (length(name) > 0))",
+            "a, b INT UNIQUE, \"c d\" VARCHAR(10) COLLATE NOCASE, PRIMARY KEY (a, b)) WITHOUT ROWID",
+            "k BLOB PRIMARY KEY, m CURRENCY_E4 DEFAULT 12, at TIMESTAMP_MICROS_CREATED NOT NULL) STRICT",
+            "x REAL DEFAULT -1.5e3, y INT DEFAULT (1+1), z TEXT DEFAULT CURRENT_TIMESTAMP)",
+            "[p q] INT REFERENCES made(`r`) ON DELETE CASCADE, `r` INT UNIQUE, CHECK (r > 0))",
+            "g INT GENERATED ALWAYS AS (h + 1) STORED, h INT)",
+        ])
+    },
+};

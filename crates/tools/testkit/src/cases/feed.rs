@@ -1,0 +1,413 @@
+//! The change feed: what is written down of each change of a tracked table, and what is not.
+//!
+//! Nearly every case ends with the same question: does the log, played from its beginning, give the
+//! table as it is, with what it says of each row before being what the row was?
+
+use super::{equal, ids};
+use crate::{
+    Check, Entry, Failure, Harness, NULL, Probe, Table, Values, create, fails, fails_in, holds,
+    row, same, tables,
+};
+use bobak_core::feed::{self, AT, LOG_HEAD, SEQ, VERB, WHO};
+use bobak_core::{
+    Assign, ColumnSchema, Control, ErrorKind, OnDelete, OnError, SchemaChange, Select, TableSchema,
+    Value, Verb,
+};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Every verb, with rows that are replaced by their unique values.
+pub fn every_verb_is_written_down(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    tracked(harness, &[&person], |probe| {
+        probe.insert_all(&person, [row![NULL, "Ada", "a@x", 1], row![7, "Bob", NULL, NULL]])?;
+        probe.write(&person, Verb::InsertOrIgnore, row![7, "no", NULL, 1])?;
+        probe.write(&person, Verb::Upsert, row![7, "Bea", "b@x", 2])?;
+        probe.write(&person, Verb::Upsert, row![8, "Cid", "c@x", 3])?;
+        same("so far", verbs(probe, &person)?, vec![1, 1, 2, 1])?;
+        // It takes the places of two rows.
+        probe.write(&person, Verb::InsertOrReplace, row![8, "Dan", "b@x", 4])?;
+        probe.update(&person, row![8, "Dot", NULL, NULL])?;
+        probe.delete(&person, row![99])?;
+        probe.insert(&person, row![NULL, "Eve", "e@x", 5])?;
+        probe.delete(&person, row![8])?;
+        let twice = probe.insert(&person, row![NULL, "Fay", "e@x", 5]);
+        fails_in("a duplicate", twice, ErrorKind::Duplicate, "person")?;
+        same("at the end", verbs(probe, &person)?.split_off(4), vec![3, 3, 1, 2, 1, 3])
+    })
+}
+
+/// Changes by a condition, and batches with rows that fail.
+pub fn changes_and_batches_are_written_down(harness: &dyn Harness) -> Check {
+    let (document, tag, seat) = (tables::document()?, tables::tag()?, tables::seat()?);
+    tracked(harness, &[&document, &tag, &seat], |probe| {
+        let documents = (0..700).map(|n| Entry::insert(&document, row![n, "t", n, 0]));
+        probe.batch(&documents.collect::<Vec<_>>(), OnError::Stop).outcomes()?;
+        let mixed = [
+            Entry::insert(&tag, row!["a", 1.5]),
+            Entry::insert(&tag, row!["a", 2.5]),
+            Entry::new(&document, Verb::Update, row![1, "u", 1, 0]),
+            Entry::new(&document, Verb::Update, row![2, "u", 1, 5]),
+            Entry::new(&document, Verb::Delete, row![3]),
+            Entry::insert(&seat, row![NULL, "B", 3]),
+            Entry::insert(&tag, row!["c", NULL]),
+        ];
+        let sent = probe.batch(&mixed, OnError::Continue);
+        same("failed", sent.rows.iter().filter(|row| row.is_err()).count(), 2)?;
+        let stopped = probe.batch(&mixed, OnError::Stop);
+        holds("it stops", stopped.whole.is_err())?;
+        let add = Assign::Add { column: 2, value: 5.into() };
+        let few = super::compare(0, bobak_core::Comparison::Less, 20);
+        same("changed", probe.change(&document, Some(few.clone()), &[add])?, 19)?;
+        same("deleted", probe.delete_where(&document, Some(few))?, 19)?;
+        same("verbs of tag", verbs(probe, &tag)?, vec![1, 1])
+    })
+}
+
+/// What a transaction, a savepoint or a failed statement undid is not in the log.
+pub fn what_is_undone_is_not_written_down(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    tracked(harness, &[&person], |probe| {
+        probe.control(Control::Begin)?;
+        probe.insert(&person, row![1, "Ada", "a@x", 1])?;
+        same("inside", verbs(probe, &person)?, vec![1])?;
+        probe.control(Control::Rollback)?;
+        same("rolled back", verbs(probe, &person)?, vec![])?;
+        probe.control(Control::Begin)?;
+        probe.insert(&person, row![1, "Ada", "a@x", 1])?;
+        probe.control(Control::Savepoint("mark"))?;
+        probe.delete(&person, row![1])?;
+        probe.insert(&person, row![2, "Bob", NULL, 1])?;
+        probe.control(Control::RollbackTo("mark"))?;
+        probe.update(&person, row![1, "Ada", "b@x", 1])?;
+        probe.control(Control::Commit)?;
+        same("committed", verbs(probe, &person)?, vec![1, 2])
+    })
+}
+
+/// What goes, or changes, with a row that others refer to.
+pub fn what_foreign_keys_do_is_written_down(harness: &dyn Harness) -> Check {
+    for on_delete in [OnDelete::Cascade, OnDelete::SetNull] {
+        let (team, player) = (tables::team()?, tables::player(on_delete)?);
+        tracked(harness, &[&team, &player], |probe| {
+            probe.insert_all(&team, [row![1, "red"], row![2, "blue"], row![3, "green"]])?;
+            let players = [row![1, "Ada", 1], row![2, "Bob", 1], row![3, "Eve", 2]];
+            probe.insert_all(&player, players)?;
+            probe.delete(&team, row![1])?;
+            let verb = if on_delete == OnDelete::Cascade { 3 } else { 2 };
+            same("players", verbs(probe, &player)?, vec![1, 1, 1, verb, verb])?;
+            probe.write(&team, Verb::InsertOrReplace, row![9, "blue"])?;
+            probe.delete_where(&team, None)?;
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Values of every type, before and after, as they are in the table.
+pub fn every_type_is_written_down(harness: &dyn Harness) -> Check {
+    let capabilities = harness.fresh()?.engine().capabilities();
+    let every = tables::every_type(capabilities)?;
+    tracked(harness, &[&every], |probe| {
+        let values = |id: i64| {
+            let value = |column: &ColumnSchema| column.clone().nullable(false).added_value();
+            let mut values: Values = every.columns().iter().map(value).collect();
+            values.splice(..1, [Value::Int(id)]);
+            values
+        };
+        let nulls = || {
+            let mut row = vec![NULL; every.columns().len()];
+            row.splice(..1, [Value::Int(2)]);
+            row
+        };
+        probe.insert_all(&every, [values(1), nulls()])?;
+        probe.update(&every, values(2))?;
+        probe.update(&every, nulls())?;
+        probe.delete(&every, row![1])?;
+        Ok(())
+    })
+}
+
+/// The time of a change is never before that of the one before, whatever the clock says.
+pub fn times_never_go_back(harness: &dyn Harness) -> Check {
+    let tag = tables::tag()?;
+    tracked(harness, &[&tag], |probe| {
+        probe.insert(&tag, row!["a", NULL])?;
+        // In 2100: as though the clock had been put back since.
+        let future = 4_102_444_800_000_000_i64;
+        let at = Assign::Set { column: AT, value: future.into() };
+        probe.change(&log(&tag)?, None, std::slice::from_ref(&at))?;
+        let at = Assign::Set { column: 2, value: future.into() };
+        probe.change(feed::feed_schema(), None, &[at])?;
+        if probe.capabilities.sql {
+            // Where the time is not in the counter's row, but in a sequence.
+            let text = format!("SELECT setval('bobak_feed_at', {future})");
+            let _ = probe.query(&bobak_core::Source::Sql { text: &text, parameters: &[] });
+        }
+        probe.insert(&tag, row!["b", NULL])?;
+        let rows = probe.all(&log(&tag)?)?;
+        same("the second", rows.last().and_then(|row| row.get(AT)), Some(&Value::Int(future)))
+    })
+}
+
+/// The name of who makes changes goes with the transaction. Where a name is written down unasked,
+/// it is that again.
+pub fn callers_are_written_down(harness: &dyn Harness) -> Check {
+    let tag = tables::tag()?;
+    tracked(harness, &[&tag], |probe| {
+        probe.insert(&tag, row!["0", NULL])?;
+        probe.control(Control::Begin)?;
+        probe.session.set_actor(Some("Ann O'Neill"))?;
+        probe.insert(&tag, row!["a", NULL])?;
+        probe.session.set_actor(None)?;
+        probe.control(Control::Commit)?;
+        probe.insert(&tag, row!["b", NULL])?;
+        probe.control(Control::Begin)?;
+        probe.session.set_actor(Some("Bob"))?;
+        probe.control(Control::Rollback)?;
+        probe.insert(&tag, row!["c", NULL])?;
+        let rows = probe.all(&log(&tag)?)?;
+        let who = rows.iter().map(|row| row.get(WHO).cloned()).collect::<Vec<_>>();
+        let unasked = who.first().cloned().flatten();
+        let expected = vec![unasked.clone(), Some("Ann O'Neill".into()), unasked.clone(), unasked];
+        same("who", who, expected)
+    })
+}
+
+/// A column that is added to a tracked table is in the log from then on.
+pub fn added_columns_are_written_down(harness: &dyn Harness) -> Check {
+    let tag = tables::tag()?;
+    let wider = TableSchema::builder("tag")
+        .column(ColumnSchema::of::<String>("name"))
+        .column(ColumnSchema::of::<Option<f64>>("weight"))
+        .column(ColumnSchema::of::<Option<String>>("colour"))
+        .key(["name"])
+        .build()?;
+    let wider = Arc::new(wider);
+    let store = harness.fresh()?;
+    let probe = Probe::with_tables(store.engine(), &[&tag])?;
+    if !track(&probe, &tag)? {
+        return Ok(());
+    }
+    probe.insert(&tag, row!["a", 1.5])?;
+    probe.session.alter(&[SchemaChange::AddColumn { table: Arc::clone(&wider), column: 2 }])?;
+    probe.insert(&wider, row!["b", 2.5, "red"])?;
+    probe.update(&wider, row!["a", 3.5, "blue"])?;
+    probe.delete(&wider, row!["b"])?;
+    agrees(&probe, &wider)
+}
+
+/// The feed's tables are nobody's: they are not listed, and can't be tracked.
+pub fn the_feed_keeps_to_itself(harness: &dyn Harness) -> Check {
+    let (person, tag) = (tables::person()?, tables::tag()?);
+    let store = harness.fresh()?;
+    let probe = Probe::with_tables(store.engine(), &[&person])?;
+    if !track(&probe, &person)? {
+        return Ok(());
+    }
+    let names = |probe: &Probe<'_>| -> Check<Vec<String>> {
+        let tables = probe.session.tables()?;
+        Ok(tables.iter().map(|table| table.name().to_owned()).collect())
+    };
+    same("tables", names(&probe)?, vec!["person".to_owned()])?;
+    let missing = probe.session.alter(&[change(&tag)]);
+    fails_in("a table that is not there", missing, ErrorKind::Schema, "tag")?;
+    probe.insert(&person, row![1, "Ada", "a@x", 1])?;
+    // Again: nothing is lost.
+    holds("again", track(&probe, &person)?)?;
+    same("verbs", verbs(&probe, &person)?, vec![1])?;
+    let name = |probe: &Probe<'_>| probe.all(feed::tracked_schema());
+    same("tracked", name(&probe)?.len(), 1)?;
+    probe.session.alter(&[SchemaChange::Untrack(Arc::clone(&person))])?;
+    probe.insert(&person, row![2, "Bob", NULL, 1])?;
+    same("not tracked", name(&probe)?.len(), 0)?;
+    fails_in("no log", probe.all(&log(&person)?), ErrorKind::Schema, "bobak_log_person")?;
+    holds("once more", track(&probe, &person)?)?;
+    probe.delete(&person, row![2])?;
+    same("anew", verbs(&probe, &person)?, vec![3])
+}
+
+/// Where the triggers of a tracked table are gone, as where it is made anew by SQL, the feed says so;
+/// and once it is tracked again, that nobody knows what went unseen.
+pub fn a_table_whose_triggers_are_gone_is_refused(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    let store = harness.fresh()?;
+    let probe = Probe::with_tables(store.engine(), &[&person])?;
+    let session = &*probe.session;
+    if !track(&probe, &person)? {
+        return Ok(());
+    }
+    let Some(triggers) = session.triggers()? else { return Ok(()) };
+    same("they are the feed's", triggers.iter().all(|t| feed::is_own_trigger(&t.name)), true)?;
+    probe.insert(&person, row![1, "Ada", "a@x", 1])?;
+    let before = feed::last_id(session, &feed::logs_in(session)?)?;
+    let dropped = triggers.iter().find(|t| t.name != "bobak_lock" && t.name != "bobak_whole");
+    let name = dropped.map_or("", |trigger| trigger.name.as_str());
+    let on = if name == "bobak_log" { " ON person" } else { "" };
+    session.execute(&format!("DROP TRIGGER {name}{on}"), &[])?;
+    same("is tracked", feed::is_tracked(session, "person")?, false)?;
+    let logs = feed::logs_in(session).map(|logs| logs.len());
+    fails_in("without a trigger", logs, ErrorKind::Schema, "person")?;
+    holds("again", track(&probe, &person)?)?;
+    same("is tracked again", feed::is_tracked(session, "person")?, true)?;
+    let logs = feed::logs_in(session)?;
+    let page = |since: u64| feed::page(session, &logs, &logs, since, 10);
+    let old = page(before).map(|page| page.changes.len());
+    fails("what went unseen", old, ErrorKind::NotFound)?;
+    let since = feed::last_id(session, &logs)?;
+    probe.insert(&person, row![2, "Bob", "b@x", 1])?;
+    probe.delete(&person, row![2])?;
+    same("from then on", page(since)?.changes.len(), 2)
+}
+
+/// SQL that knows nothing of the feed is caught as well.
+pub fn sql_is_written_down(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    tracked(harness, &[&person], |probe| {
+        if !probe.capabilities.sql {
+            return Ok(());
+        }
+        probe.insert_all(&person, [row![1, "Ada", "a@x", 1], row![2, "Bob", NULL, 7]])?;
+        probe.session.execute("UPDATE person SET age = age + ?", &row![1])?;
+        probe.session.execute("UPDATE person SET id = 5 WHERE id = 2", &[])?;
+        probe.session.execute(
+            "INSERT INTO person (id, name) SELECT 9, name FROM person WHERE id = 1",
+            &[],
+        )?;
+        probe.session.execute("DELETE FROM person WHERE id < 3", &[])?;
+        same("verbs", verbs(probe, &person)?, vec![1, 1, 2, 2, 2, 1, 3])
+    })
+}
+
+/// A page knows with which number the last transaction ends, over all logs; one that is under way has
+/// none yet.
+pub fn a_page_knows_where_the_last_transaction_ends(harness: &dyn Harness) -> Check {
+    let (person, tag) = (tables::person()?, tables::tag()?);
+    let store = harness.fresh()?;
+    create(store.engine(), &[&person, &tag])?;
+    let probe = Probe::new(store.engine())?;
+    if !track(&probe, &person)? || !track(&probe, &tag)? {
+        return Ok(());
+    }
+    let reader = store.engine().session()?;
+    let logs = feed::logs_in(&*reader)?;
+    let page = |since: u64, limit: usize| feed::page(&*reader, &logs, &logs, since, limit);
+    let none = page(0, 10)?;
+    same("at first", (none.next, none.is_whole()), (0, true))?;
+    let mut ends = Vec::new();
+    for round in 0..3 {
+        probe.session.control(Control::Begin)?;
+        probe.insert(&person, row![round, "Ada", NULL, 1])?;
+        probe.insert(&tag, row![format!("{round}"), 1.5])?;
+        probe.insert(&person, row![round + 10, "Bob", NULL, 1])?;
+        if probe.capabilities.concurrent_readers {
+            let before = page(0, 100)?;
+            let seen = before.border.map(|border| border.id);
+            same("while it is under way", seen, Some(ends.last().copied().unwrap_or(0)))?;
+        }
+        probe.session.control(Control::Commit)?;
+        ends.push(page(0, 100)?.next);
+    }
+    let all = page(0, 100)?;
+    same("changes", (all.changes.len(), all.is_whole()), (9, true))?;
+    let part = page(0, 4)?;
+    let seen = part.border.map(|border| border.id);
+    same("a part", (part.changes.len(), part.is_whole(), seen), (4, false, ends.last().copied()))?;
+    let third = all.changes.get(2).map(|change| change.id);
+    same("where the first transaction ends", third, ends.first().copied())
+}
+
+/// After the store is opened again the log goes on.
+pub fn it_goes_on_after_reopening(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    let mut store = harness.fresh()?;
+    let probe = Probe::with_tables(store.engine(), &[&person])?;
+    if !track(&probe, &person)? {
+        return Ok(());
+    }
+    probe.insert_all(&person, [row![1, "Ada", "a@x", 1], row![2, "Bob", "b@x", 7]])?;
+    drop(probe);
+    if !store.reopen()? {
+        return Ok(());
+    }
+    let probe = Probe::new(store.engine())?;
+    probe.write(&person, Verb::InsertOrReplace, row![3, "Cid", "a@x", 1])?;
+    probe.delete_where(&person, Some(equal(0, 2)))?;
+    same("verbs", verbs(&probe, &person)?, vec![1, 1, 3, 1, 3])?;
+    agrees(&probe, &person)
+}
+
+fn change(table: &Table) -> SchemaChange {
+    SchemaChange::Track { table: Arc::clone(table), history: true }
+}
+
+/// Begins to track a table; `false` where the engine says that it can't.
+fn track(probe: &Probe<'_>, table: &Table) -> Check<bool> {
+    match probe.session.alter(&[change(table)]) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(false),
+        other => Ok(other.map(|()| true)?),
+    }
+}
+
+/// Runs a case over tables that are tracked, and looks at their logs at its end.
+fn tracked(
+    harness: &dyn Harness,
+    tables: &[&Table],
+    case: impl FnOnce(&Probe<'_>) -> Check,
+) -> Check {
+    let store = harness.fresh()?;
+    create(store.engine(), tables)?;
+    let probe = Probe::new(store.engine())?;
+    for table in tables {
+        if !track(&probe, table)? {
+            return Ok(());
+        }
+    }
+    case(&probe)?;
+    tables.iter().try_for_each(|table| agrees(&probe, table))
+}
+
+fn log(table: &TableSchema) -> Check<Table> {
+    Ok(Arc::new(feed::log_schema(table, false)?))
+}
+
+/// The verbs of a table's log, in order.
+fn verbs(probe: &Probe<'_>, table: &Table) -> Check<Vec<i64>> {
+    let log = log(table)?;
+    let select = Select { columns: vec![bobak_core::Expr::Column(VERB)], ..Select::all(&log) };
+    Ok(ids(&probe.select(&select)?))
+}
+
+/// The log of a table, played from its beginning, gives the table.
+///
+/// # Errors
+/// Where it does not, or where a step does not fit what was there.
+pub fn agrees(probe: &Probe<'_>, table: &Table) -> Check {
+    // By what they look like: a table may be long.
+    let mut rows: HashSet<String> = HashSet::new();
+    let (mut seq, mut at) = (0, 0);
+    for step in probe.all(&log(table)?)? {
+        let integer = |place: usize| match step.get(place) {
+            Some(Value::Int(integer)) => *integer,
+            _ => 0,
+        };
+        holds("numbers ascend", seq < integer(SEQ))?;
+        holds("times do not go back", at <= integer(AT))?;
+        (seq, at) = (integer(SEQ), integer(AT));
+        let side = |side: usize| -> Values {
+            step.get(LOG_HEAD + side..).unwrap_or_default().iter().step_by(2).cloned().collect()
+        };
+        let (old, new) = (side(0), side(1));
+        let (old, new) = (format!("{old:?}"), format!("{new:?}"));
+        let verb = integer(VERB);
+        let fits = (verb == 1 || rows.remove(&old)) && (verb == 3 || rows.insert(new));
+        if !fits || !(1..=3).contains(&verb) {
+            let message = format!("change {seq} ({verb}) does not fit what was there: {old}");
+            return Err(Failure::new(message));
+        }
+    }
+    let found: HashSet<String> = probe.all(table)?.iter().map(|row| format!("{row:?}")).collect();
+    let lost: Vec<_> = found.difference(&rows).take(3).collect();
+    let left: Vec<_> = rows.difference(&found).take(3).collect();
+    same("the log, played, lacks and has too much", (lost, left), (vec![], vec![]))
+}

@@ -1,0 +1,103 @@
+//! The cases, in groups: each is a function that takes new stores from a
+//! [`Harness`] and says what is wrong.
+//!
+//! What a case asserts is in the documentation of [`Session`](bobak_core::Session) and of the
+//! types that it takes.
+
+pub mod batches;
+pub mod changes;
+pub mod conditions;
+pub mod cursors;
+pub mod errors;
+pub mod feed;
+pub mod keys;
+pub mod links;
+pub mod long_batches;
+pub mod readers;
+pub mod reopen;
+pub mod rules;
+pub mod schema;
+pub mod selects;
+pub mod sql;
+pub mod transactions;
+pub mod values;
+pub mod versions;
+pub mod writes;
+
+use crate::{Check, Failure, Fixture, Harness, Probe, Table, Values, holds, same};
+use bobak_core::{Comparison, Condition, GivenKey, Outcome, Value};
+
+/// A new row whose key the user gave.
+const NEW: Outcome = Outcome::Inserted(None);
+/// One row was updated or deleted.
+const ONE: Outcome = Outcome::Changed(1);
+/// None was.
+const NONE: Outcome = Outcome::Changed(0);
+
+/// A new row whose key the engine made.
+const fn made(key: i64) -> Outcome {
+    Outcome::Inserted(Some(GivenKey::Int(key)))
+}
+
+/// The key of a new row, which the engine made. Where it gives keys densely it is `dense`.
+#[track_caller]
+fn key_of(probe: &Probe<'_>, what: &str, outcome: Outcome, dense: i64) -> Check<i64> {
+    match outcome {
+        Outcome::Inserted(Some(GivenKey::Int(key))) => {
+            if probe.capabilities.sequential_keys {
+                same(what, key, dense)?;
+            }
+            Ok(key)
+        }
+        other => Err(Failure::new(format!("{what}: {other:?} where the engine makes a key"))),
+    }
+}
+
+/// The keys that the engine made, in their order; those of other outcomes are left out. Each is
+/// larger than the one before.
+#[track_caller]
+fn keys_of(what: &str, outcomes: impl IntoIterator<Item = Outcome>) -> Check<Vec<i64>> {
+    let made = outcomes.into_iter().filter_map(|outcome| match outcome {
+        Outcome::Inserted(Some(GivenKey::Int(key))) => Some(key),
+        _ => None,
+    });
+    let keys: Vec<i64> = made.collect();
+    holds(&format!("{what}: keys ascend"), keys.is_sorted_by(|a, b| a < b))?;
+    Ok(keys)
+}
+
+/// What the engine takes of these texts: some keep no NULs, and refuse them.
+fn possible<'t>(store: &Fixture, texts: &[&'t str]) -> Vec<&'t str> {
+    let nuls = store.engine().capabilities().nul_in_text;
+    texts.iter().copied().filter(|text| nuls || !text.contains('\0')).collect()
+}
+
+/// Whether it is a float that an engine with finite ones refuses.
+fn is_infinite(value: &Value<'_>) -> bool {
+    matches!(value, Value::Float(float) if float.is_infinite())
+}
+
+/// Runs `case` in a session of a new store with these tables.
+fn with(harness: &dyn Harness, tables: &[&Table], case: impl FnOnce(&Probe<'_>) -> Check) -> Check {
+    let store = harness.fresh()?;
+    let probe = Probe::with_tables(store.engine(), tables)?;
+    case(&probe)
+}
+
+/// `column = value`.
+fn equal(column: usize, value: impl Into<Value<'static>>) -> Condition {
+    compare(column, Comparison::Equal, value)
+}
+
+fn compare(column: usize, comparison: Comparison, value: impl Into<Value<'static>>) -> Condition {
+    Condition::Compare { column, comparison, value: value.into() }
+}
+
+/// The first column of each row, as integers; 0 for what is none.
+fn ids(rows: &[Values]) -> Vec<i64> {
+    let first = |row: &Values| match row.first() {
+        Some(Value::Int(id)) => *id,
+        _ => 0,
+    };
+    rows.iter().map(first).collect()
+}

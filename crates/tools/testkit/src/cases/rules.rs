@@ -1,0 +1,245 @@
+//! Unique values, collations, NOT NULL and CHECK.
+
+use super::{ONE, with};
+use crate::{
+    Check, Entry, Harness, NULL, Probe, Table, create, fails, fails_in, holds, row, same, tables,
+};
+use bobak_core::{Assign, Control, ErrorKind, OnError, Verb};
+
+/// A unique value is there once; NULL as often as one likes.
+pub fn a_unique_value_is_there_once(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        probe.insert(&person, row![1, "a", "a@x", 1])?;
+        let twice = probe.insert(&person, row![NULL, "b", "a@x", 1]);
+        let error = fails_in("insert", twice, ErrorKind::Duplicate, "person")?;
+        same("column", error.column(), Some("email"))?;
+        for key in 2..5 {
+            probe.insert(&person, row![key, "n", NULL, 1])?;
+        }
+        let twice = probe.update(&person, row![2, "n", "a@x", 1]);
+        fails_in("update", twice, ErrorKind::Duplicate, "person")?;
+        same("to itself", probe.update(&person, row![1, "c", "a@x", 2])?, ONE)?;
+        same("away", probe.update(&person, row![1, "c", NULL, 2])?, ONE)?;
+        same("it is free", probe.update(&person, row![2, "n", "a@x", 1])?, ONE)?;
+        probe.delete(&person, row![2])?;
+        probe.insert(&person, row![NULL, "d", "a@x", 1])?;
+        same("rows", probe.count(&person)?, 4)
+    })
+}
+
+/// Several columns together: rows with a NULL among them never agree.
+pub fn a_unique_pair_is_there_once(harness: &dyn Harness) -> Check {
+    let slot = tables::slot()?;
+    with(harness, &[&slot], |probe| {
+        let key = std::cell::Cell::new(0);
+        let insert = |room: bobak_core::Value<'static>, hour: bobak_core::Value<'static>| {
+            let added = probe.insert(&slot, row![key.get() + 1, room, hour, NULL]);
+            key.set(key.get() + i64::from(added.is_ok()));
+            added
+        };
+        insert("A".into(), 9.into())?;
+        insert("A".into(), 10.into())?;
+        insert("B".into(), 9.into())?;
+        let twice = insert("A".into(), 9.into());
+        fails_in("the same pair", twice, ErrorKind::Duplicate, "slot")?;
+        for _ in 0..2 {
+            insert("A".into(), NULL)?;
+            insert(NULL, 9.into())?;
+            insert(NULL, NULL)?;
+        }
+        same("rows", probe.count(&slot)?, 9)?;
+        let twice = probe.update(&slot, row![2, "A", 9, "x"]);
+        fails_in("by update", twice, ErrorKind::Duplicate, "slot")?;
+        let note = crate::Entry::new(&slot, Verb::Update, row![2, "A", 9, "x"]).fields(&[3]);
+        same("of another field", probe.send(&note)?, ONE)?;
+        let replaced = probe.write(&slot, Verb::InsertOrReplace, row![NULL, "A", 9, "y"])?;
+        super::key_of(probe, "replaced", replaced, 10)?;
+        same("its row went", probe.get(&slot, row![1])?, None)
+    })
+}
+
+/// A value that leaves and one that comes, in one update of the same row or of two.
+pub fn unique_values_change_hands(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        probe.insert_all(&person, [row![1, "a", "a@x", 1], row![2, "b", "b@x", 1]])?;
+        probe.update(&person, row![1, "a", "c@x", 1])?;
+        probe.update(&person, row![2, "b", "a@x", 1])?;
+        probe.update(&person, row![1, "a", "b@x", 1])?;
+        let rows = vec![row![1, "a", "b@x", 1], row![2, "b", "a@x", 1]];
+        same("rows", probe.all(&person)?, rows)
+    })
+}
+
+/// What a collation takes as equal is a duplicate.
+pub fn collations_decide_what_is_a_duplicate(harness: &dyn Harness) -> Check {
+    let word = tables::word()?;
+    with(harness, &[&word], |probe| {
+        let insert = |nocase: Option<&'static str>, unicode: Option<&'static str>| {
+            probe.insert(&word, row![NULL, "x", nocase, unicode])
+        };
+        let first = super::key_of(probe, "made", insert(Some("Straße"), None)?, 1)?;
+        let twice = insert(Some("sTRAßE"), None);
+        let error = fails_in("ASCII letters", twice, ErrorKind::Duplicate, "word")?;
+        same("column", error.column(), Some("nocase"))?;
+        insert(Some("É"), None)?;
+        insert(Some("é"), None)?;
+        insert(None, Some("Éclair Ω"))?;
+        let twice = insert(None, Some("éCLAIR ω"));
+        let error = fails_in("all letters", twice, ErrorKind::Duplicate, "word")?;
+        same("column", error.column(), Some("unicode"))?;
+        insert(None, Some("straße"))?;
+        insert(None, Some("STRASSE"))?;
+        same(
+            "the text is kept as given",
+            probe.get(&word, row![first])?,
+            Some(row![first, "x", "Straße", NULL]),
+        )?;
+        same("its case may change", probe.update(&word, row![first, "x", "STRAßE", NULL])?, ONE)?;
+        same("rows", probe.count(&word)?, 6)
+    })
+}
+
+/// What follows a NUL counts, in every collation; where texts hold none, it is refused by every
+/// way in.
+pub fn collations_look_behind_a_nul(harness: &dyn Harness) -> Check {
+    let word = tables::word()?;
+    with(harness, &[&word], |probe| {
+        if !probe.capabilities.nul_in_text {
+            return nuls_are_refused(probe, &word);
+        }
+        for text in ["a\0b", "a\0c", "a", "a\0"] {
+            probe.insert(&word, row![NULL, text, text, text])?;
+        }
+        let twice = probe.insert(&word, row![NULL, NULL, "A\0B", NULL]);
+        fails_in("ASCII letters", twice, ErrorKind::Duplicate, "word")?;
+        let twice = probe.insert(&word, row![NULL, NULL, NULL, "A\0C"]);
+        fails_in("all letters", twice, ErrorKind::Duplicate, "word")?;
+        for column in [1, 2, 3] {
+            let found = probe.filter(&word, super::equal(column, "a\0c"))?;
+            same("equal", super::ids(&found), vec![2])?;
+        }
+        Ok(())
+    })
+}
+
+fn nuls_are_refused(probe: &Probe<'_>, word: &Table) -> Check {
+    let kind = ErrorKind::Unsupported;
+    probe.control(Control::Begin)?;
+    probe.insert(word, row![1, "a", "a", "a"])?;
+    for verb in [Verb::Insert, Verb::InsertOrIgnore, Verb::InsertOrReplace, Verb::Upsert] {
+        let entry = Entry::new(word, verb, row![1, "a\0b", NULL, NULL]);
+        let error = fails_in(&format!("{verb:?}"), probe.send(&entry), kind, "word")?;
+        same("column", error.column(), Some("plain"))?;
+        let entries = [Entry::insert(word, row![2, "b", NULL, NULL]), entry];
+        let error = fails_in("a batch", probe.batch(&entries, OnError::Stop).whole, kind, "word")?;
+        same("row", error.row(), Some(1))?;
+        let sent = probe.batch(&entries, OnError::Continue);
+        sent.whole?;
+        let kinds = sent.rows.into_iter().map(|row| row.err().map(|error| error.kind()));
+        same("a batch that goes on", kinds.collect(), vec![None, Some(kind)])?;
+        probe.delete(word, row![2])?;
+    }
+    fails_in("an update", probe.update(word, row![1, NULL, "\0", NULL]), kind, "word")?;
+    let set = Assign::Set { column: 1, value: "\0".into() };
+    fails_in("a change", probe.change(word, None, &[set]), kind, "word")?;
+    fails("a condition", probe.filter(word, super::equal(1, "a\0")), kind)?;
+    probe.control(Control::Commit)?;
+    same("rows", probe.all(word)?, vec![row![1, "a", "a", "a"]])
+}
+
+/// NULL where none may be, by each verb, in each place.
+pub fn not_null_is_kept(harness: &dyn Harness) -> Check {
+    let (person, tag, seat) = (tables::person()?, tables::tag()?, tables::seat()?);
+    with(harness, &[&person, &tag, &seat], |probe| {
+        probe.insert(&person, row![1, "a", NULL, NULL])?;
+        for verb in [Verb::Insert, Verb::InsertOrIgnore, Verb::InsertOrReplace, Verb::Upsert] {
+            let null = probe.write(&person, verb, row![2, NULL, NULL, NULL]);
+            let error = fails_in(&format!("{verb:?}"), null, ErrorKind::Constraint, "person")?;
+            same("column", error.column(), Some("name"))?;
+        }
+        let null = probe.update(&person, row![1, NULL, NULL, NULL]);
+        fails_in("update", null, ErrorKind::Constraint, "person")?;
+        let null = probe.insert(&tag, row![NULL, 1.0]);
+        fails_in("a text key", null, ErrorKind::Constraint, "tag")?;
+        let null = probe.insert(&seat, row![NULL, NULL, 1]);
+        fails_in("half a key", null, ErrorKind::Constraint, "seat")?;
+        same("rows", probe.all(&person)?, vec![row![1, "a", NULL, NULL]])?;
+        same("rows", probe.count(&tag)? + probe.count(&seat)?, 0)
+    })
+}
+
+/// A default is for rows that do not name the column: NULL is not replaced by it.
+pub fn a_default_does_not_stand_for_null(harness: &dyn Harness) -> Check {
+    let text = |name: &'static str| bobak_core::ColumnSchema::of::<String>(name);
+    let table = std::sync::Arc::new(
+        bobak_core::TableSchema::builder("option")
+            .column(text("name"))
+            .column(text("value").default("none"))
+            .column(bobak_core::ColumnSchema::of::<Option<i64>>("number").default(7))
+            .key(["name"])
+            .build()?,
+    );
+    with(harness, &[&table], |probe| {
+        probe.insert(&table, row!["a", "x", NULL])?;
+        for verb in
+            [Verb::Insert, Verb::InsertOrIgnore, Verb::InsertOrReplace, Verb::Upsert, Verb::Update]
+        {
+            for key in ["a", "b"] {
+                let what = format!("{verb:?} of {key}");
+                let null = probe.write(&table, verb, row![key, NULL, 1]);
+                let missing = verb == Verb::Update && key == "b";
+                let kind = if missing { ErrorKind::NotFound } else { ErrorKind::Constraint };
+                fails_in(&what, null, kind, "option")?;
+                let entry = crate::Entry::new(&table, verb, row![key, NULL, 1]);
+                let sent = probe.batch(&[entry], bobak_core::OnError::Stop);
+                fails_in(&what, sent.whole, kind, "option")?;
+            }
+        }
+        same("rows", probe.all(&table)?, vec![row!["a", "x", NULL]])
+    })
+}
+
+/// NOT NULL is looked at before keys, so that a row wrong in both ways is wrong in one on every
+/// engine.
+pub fn not_null_comes_before_duplicates(harness: &dyn Harness) -> Check {
+    let person = tables::person()?;
+    with(harness, &[&person], |probe| {
+        probe.insert(&person, row![1, "a", "a@x", NULL])?;
+        for verb in [Verb::Insert, Verb::InsertOrIgnore] {
+            let both = probe.write(&person, verb, row![1, NULL, "a@x", NULL]);
+            fails_in(&format!("{verb:?}"), both, ErrorKind::Constraint, "person")?;
+        }
+        Ok(())
+    })
+}
+
+/// A CHECK is kept by every write; or an engine says at once that it can't.
+pub fn checks_are_kept(harness: &dyn Harness) -> Check {
+    let store = harness.fresh()?;
+    let bill = tables::bill()?;
+    match create(store.engine(), &[&bill]) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            return holds("nothing was made", store.engine().tables()?.is_empty());
+        }
+        other => other?,
+    }
+    let probe = crate::Probe::new(store.engine())?;
+    probe.insert(&bill, row![1, 0])?;
+    for verb in [Verb::Insert, Verb::InsertOrIgnore, Verb::InsertOrReplace, Verb::Upsert] {
+        let wrong = probe.write(&bill, verb, row![2, -1]);
+        fails_in(&format!("{verb:?}"), wrong, ErrorKind::Constraint, "bill")?;
+    }
+    let wrong = probe.update(&bill, row![1, -1]);
+    fails_in("update", wrong, ErrorKind::Constraint, "bill")?;
+    let less = bobak_core::Assign::Add { column: 1, value: (-1).into() };
+    let wrong = probe.change(&bill, None, &[less]);
+    fails_in("change", wrong, ErrorKind::Constraint, "bill")?;
+    let wrong = [row![2, 5], row![3, -5], row![4, 6]].map(|v| crate::Entry::insert(&bill, v));
+    let sent = probe.batch(&wrong, bobak_core::OnError::Continue);
+    sent.whole?;
+    let kinds: Vec<_> = sent.rows.into_iter().map(|r| r.err().map(|e| e.kind())).collect();
+    same("batch", kinds, vec![None, Some(ErrorKind::Constraint), None])?;
+    same("rows", probe.all(&bill)?, vec![row![1, 0], row![2, 5], row![4, 6]])
+}

@@ -1,0 +1,92 @@
+//! SQL text, of engines that have it.
+
+use super::ids;
+use crate::{Check, Harness, NULL, Probe, Table, Values, fails, holds, row, same, tables};
+use bobak_core::{Control, ErrorKind, Source, Value};
+
+fn with_sql(harness: &dyn Harness, case: impl FnOnce(&Probe<'_>, &Table) -> Check) -> Check {
+    let store = harness.fresh()?;
+    if !store.engine().capabilities().sql {
+        return Ok(());
+    }
+    let person = tables::person()?;
+    let probe = Probe::with_tables(store.engine(), &[&person])?;
+    probe.insert_all(
+        &person,
+        [row![1, "Ada", "a@x", 36], row![2, "Bob", NULL, NULL], row![3, "Eve", NULL, 20]],
+    )?;
+    case(&probe, &person)
+}
+
+fn ask(probe: &Probe<'_>, text: &str, parameters: &[Value<'_>]) -> bobak_core::Result<Vec<Values>> {
+    probe.query(&Source::Sql { text, parameters })
+}
+
+/// Parameters of every class come back as they were.
+pub fn parameters_keep_their_class(harness: &dyn Harness) -> Check {
+    with_sql(harness, |probe, _| {
+        let text = if probe.capabilities.nul_in_text { "a\0b ü" } else { "a?b ü" };
+        let parameters = row![NULL, Value::Int(i64::MIN), 0.1, text, "", vec![0_u8, 255], vec![]];
+        let rows = ask(probe, "select ?, ?, ?, ?, ?, ?, ?", &parameters)?;
+        same("rows", rows, vec![parameters])
+    })
+}
+
+/// Rows, by query and by cursor, with the names that the text gives.
+pub fn rows_and_names(harness: &dyn Harness) -> Check {
+    with_sql(harness, |probe, _| {
+        let text =
+            "select name as who, count(*) from person where age > ? group by name order by 1";
+        let parameters = row![10];
+        let rows = vec![row!["Ada", 1], row!["Eve", 1]];
+        same("rows", ask(probe, text, &parameters)?, rows.clone())?;
+        let cursor = probe.session.open(&Source::Sql { text, parameters: &parameters })?;
+        same("first name", cursor.columns.first().map(String::as_str), Some("who"))?;
+        same("columns", cursor.columns.len(), 2)?;
+        same("by cursor", probe.drain(cursor.id)?, rows)
+    })
+}
+
+/// A statement that writes says how many rows it changed, and belongs to the transaction.
+pub fn statements_that_write(harness: &dyn Harness) -> Check {
+    with_sql(harness, |probe, person| {
+        let add = "update person set age = age + ? where age is not null";
+        same("changed", probe.session.execute(add, &row![1])?, 2)?;
+        probe.control(Control::Begin)?;
+        same("deleted", probe.session.execute("delete from person", &[])?, 3)?;
+        same("inside", probe.count(person)?, 0)?;
+        probe.control(Control::Rollback)?;
+        let rows = probe.filter(person, super::equal(3, 37))?;
+        same("rows", ids(&rows), vec![1])?;
+        same("none", probe.session.execute("delete from person where id = ?", &row![9])?, 0)
+    })
+}
+
+/// Wrong text is `Syntax`, a missing table `Schema`, a broken rule what it is elsewhere.
+pub fn wrong_statements(harness: &dyn Harness) -> Check {
+    with_sql(harness, |probe, person| {
+        for text in ["selec 1", "select ,", "select 'open", "select * from person where"] {
+            fails(text, ask(probe, text, &[]), ErrorKind::Syntax)?;
+            fails(text, probe.session.execute(text, &[]), ErrorKind::Syntax)?;
+        }
+        fails("a table", ask(probe, "select * from no_table", &[]), ErrorKind::Schema)?;
+        fails("a column", ask(probe, "select no_column from person", &[]), ErrorKind::Schema)?;
+        let twice = probe.session.execute("insert into person (id, name) values (1, 'x')", &[]);
+        fails("a duplicate", twice, ErrorKind::Duplicate)?;
+        let null = probe.session.execute("insert into person (id, name) values (9, null)", &[]);
+        fails("NULL", null, ErrorKind::Constraint)?;
+        same("rows", probe.count(person)?, 3)
+    })
+}
+
+/// One statement at a time, and as many parameters as it has marks.
+pub fn one_statement_with_its_parameters(harness: &dyn Harness) -> Check {
+    with_sql(harness, |probe, person| {
+        let two = probe.session.execute("delete from person; delete from person", &[]);
+        holds("two statements are refused", two.is_err())?;
+        same("nothing was done", probe.count(person)?, 3)?;
+        holds("too few", ask(probe, "select ?, ?", &row![1]).is_err())?;
+        holds("too many", ask(probe, "select ?", &row![1, 2]).is_err())?;
+        same("a closing semicolon is none", ask(probe, "select 1;", &[])?, vec![row![1]])
+    })
+}

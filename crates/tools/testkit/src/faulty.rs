@@ -1,0 +1,246 @@
+//! An engine that fails where it is told to: for tests of what stands on engines.
+
+use bobak_core::{
+    Batch, Change, Control, Engine, Error, ErrorKind, Estimate, OnError, Outcome, Result,
+    SchemaChange, Session, TableSchema, Value, Write,
+};
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Any engine, with planned failures.
+///
+/// ```
+/// use bobak_core::{Control, ErrorKind, memory::Memory};
+/// use bobak_testkit::{Faulty, Probe};
+///
+/// let engine = Faulty::new(Box::new(Memory::new()));
+/// let faults = engine.faults();
+/// let probe = Probe::new(&engine)?;
+/// faults.fail_commit(1, ErrorKind::Full);
+/// probe.control(Control::Begin)?;
+/// assert_eq!(probe.control(Control::Commit).unwrap_err().kind(), ErrorKind::Full);
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+pub struct Faulty {
+    engine: Box<dyn Engine>,
+    faults: Arc<Faults>,
+    estimate: Option<Estimate>,
+}
+
+/// The failures to come, shared with the engine. Counts are over all of its sessions.
+///
+/// An *operation* is any call that may fail: of a session all but `close`, of an engine `session`
+/// and `flush`. A *commit* is one that was asked for, or that of a write, change, batch, statement
+/// or change of the schema outside a transaction.
+#[derive(Debug, Default)]
+pub struct Faults(Mutex<Plan>);
+
+#[derive(Debug, Default)]
+struct Plan {
+    operations: u64,
+    commits: u64,
+    at_operation: Vec<(u64, ErrorKind)>,
+    at_commit: Vec<(u64, ErrorKind)>,
+}
+
+impl Faults {
+    /// Fails the `n`-th operation from now on, 1 being the next; it does not reach the engine.
+    pub fn fail_operation(&self, n: u64, kind: ErrorKind) {
+        let mut plan = self.plan();
+        let at = plan.operations.saturating_add(n);
+        plan.at_operation.push((at, kind));
+    }
+
+    /// Fails the `n`-th commit from now on, 1 being the next; what it would have made durable is
+    /// rolled back.
+    pub fn fail_commit(&self, n: u64, kind: ErrorKind) {
+        let mut plan = self.plan();
+        let at = plan.commits.saturating_add(n);
+        plan.at_commit.push((at, kind));
+    }
+
+    /// Forgets the failures that have not come yet.
+    pub fn forget(&self) {
+        let mut plan = self.plan();
+        plan.at_operation.clear();
+        plan.at_commit.clear();
+    }
+
+    /// How many failures have not come yet.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        let plan = self.plan();
+        plan.at_operation.len() + plan.at_commit.len()
+    }
+
+    /// How many operations there were.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.plan().operations
+    }
+
+    /// How many commits there were.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.plan().commits
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn operation(&self) -> Result<()> {
+        let mut plan = self.plan();
+        plan.operations += 1;
+        let now = plan.operations;
+        due(&mut plan.at_operation, now).map_or(Ok(()), |kind| Err(injected(kind)))
+    }
+
+    fn commit(&self) -> Result<()> {
+        let mut plan = self.plan();
+        plan.commits += 1;
+        let now = plan.commits;
+        due(&mut plan.at_commit, now).map_or(Ok(()), |kind| Err(injected(kind)))
+    }
+}
+
+fn due(faults: &mut Vec<(u64, ErrorKind)>, now: u64) -> Option<ErrorKind> {
+    let place = faults.iter().position(|(at, _)| *at == now)?;
+    Some(faults.swap_remove(place).1)
+}
+
+fn injected(kind: ErrorKind) -> Error {
+    Error::new(kind, "a failure made for a test")
+}
+
+impl Faulty {
+    /// Wraps an engine; nothing fails yet.
+    #[must_use]
+    pub fn new(engine: Box<dyn Engine>) -> Self {
+        let faults = Arc::default();
+        Self { engine, faults, estimate: None }
+    }
+
+    /// Says this of all tables, as if the engine were another one, a server far away for one.
+    #[must_use]
+    pub fn with_estimate(mut self, estimate: Estimate) -> Self {
+        self.estimate = Some(estimate);
+        self
+    }
+
+    /// The failures to come.
+    #[must_use]
+    pub fn faults(&self) -> Arc<Faults> {
+        Arc::clone(&self.faults)
+    }
+}
+
+impl Engine for Faulty {
+    bobak_core::forward!(engine: name, capabilities);
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        self.faults.operation()?;
+        Ok(Box::new(FaultySession {
+            inner: self.engine.session()?,
+            faults: &self.faults,
+            inside: Cell::new(false),
+        }))
+    }
+
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        self.estimate.unwrap_or_else(|| self.engine.estimate(table))
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.faults.operation()?;
+        self.engine.flush()
+    }
+}
+
+struct FaultySession<'e> {
+    inner: Box<dyn Session + 'e>,
+    faults: &'e Faults,
+    /// Whether a transaction is open.
+    inside: Cell<bool>,
+}
+
+impl FaultySession<'_> {
+    fn operation(&self) -> Result<()> {
+        self.faults.operation()
+    }
+
+    /// Runs what commits by itself outside a transaction, and rolls it back where that commit is
+    /// to fail.
+    fn committing<R>(&self, run: impl FnOnce() -> Result<R>) -> Result<R> {
+        self.faults.operation()?;
+        if self.inside.get() {
+            return run();
+        }
+        let Err(fault) = self.faults.commit() else {
+            return run();
+        };
+        self.inner.control(Control::Begin)?;
+        let done = run();
+        self.inner.control(Control::Rollback)?;
+        done.and(Err(fault))
+    }
+}
+
+impl Session for FaultySession<'_> {
+    bobak_core::forward!(inner after operation: tables, triggers, get, query, open, fetch);
+    bobak_core::forward!(inner: close, set_actor, side_effects, set_authorizer);
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.committing(|| self.inner.alter(changes))
+    }
+
+    fn control(&self, step: Control<'_>) -> Result<()> {
+        self.faults.operation()?;
+        match step {
+            Control::Commit if self.inside.replace(false) => match self.faults.commit() {
+                Ok(()) => self.inner.control(step),
+                Err(fault) => {
+                    self.inner.control(Control::Rollback)?;
+                    Err(fault)
+                }
+            },
+            _ => {
+                self.inner.control(step)?;
+                match step {
+                    Control::Begin => self.inside.set(true),
+                    Control::Rollback => self.inside.set(false),
+                    _ => {}
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn begin_reading(&self) -> Result<()> {
+        self.faults.operation()?;
+        self.inner.begin_reading()?;
+        self.inside.set(true);
+        Ok(())
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.committing(|| self.inner.write(write))
+    }
+
+    fn change(&self, change: &Change<'_>) -> Result<u64> {
+        self.committing(|| self.inner.change(change))
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        self.committing(|| self.inner.batch(batch, on_error, each))
+    }
+
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        self.committing(|| self.inner.execute(sql, parameters))
+    }
+}

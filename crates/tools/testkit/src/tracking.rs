@@ -1,0 +1,124 @@
+//! An engine on which every table is tracked as soon as it is made: so that the suite and the model
+//! test show that tracking changes nothing else, and that nothing goes past it.
+
+use crate::cases::feed::agrees;
+use crate::{Check, Probe, Values};
+use bobak_core::Select;
+use bobak_core::{
+    Capabilities, Engine, ErrorKind, Estimate, Outcome, Result, Row, SchemaChange, Session,
+    TableSchema, Value, Write, feed,
+};
+use std::sync::Arc;
+
+/// Tracks what it makes, until a column is added. When it is dropped, every log is compared with its table.
+pub struct Tracking(Box<dyn Engine>);
+
+impl Tracking {
+    /// Wraps an engine.
+    #[must_use]
+    pub fn new(engine: Box<dyn Engine>) -> Self {
+        Self(engine)
+    }
+
+    fn check(&self) -> Check {
+        let probe = Probe::new(&*self.0)?;
+        let tables = probe.session.tables()?;
+        let select = Select::all(feed::tracked_schema());
+        let names: Vec<Values> = match probe.select(&select) {
+            Err(error) if error.kind() == ErrorKind::Schema => return Ok(()),
+            names => names?,
+        };
+        for table in tables {
+            if names.iter().any(|row| row.get(1) == Some(&Value::from(table.name()))) {
+                agrees(&probe, &Arc::new(table))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Tracking {
+    #[allow(clippy::panic, reason = "this is the end of a test's body")]
+    fn drop(&mut self) {
+        if let Err(failure) = self.check()
+            && !std::thread::panicking()
+        {
+            panic!("{failure}");
+        }
+    }
+}
+
+fn alter(changes: &[SchemaChange], run: impl Fn(&[SchemaChange]) -> Result<()>) -> Result<()> {
+    run(changes)?;
+    for change in changes {
+        let tracked = match change {
+            SchemaChange::CreateTable(table) => {
+                run(&[SchemaChange::Track { table: Arc::clone(table), history: false }])
+            }
+            // What old rows get in a new column is no change of theirs: the log can't give it.
+            SchemaChange::AddColumn { table, .. } => {
+                run(&[SchemaChange::Untrack(Arc::clone(table))])
+            }
+            _ => Ok(()),
+        };
+        match tracked {
+            Err(error) if error.kind() == ErrorKind::Unsupported => {}
+            tracked => tracked?,
+        }
+    }
+    Ok(())
+}
+
+impl Engine for Tracking {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(TrackingSession(self.0.session()?)))
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.0.write(write)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.0.get(table, key, row)
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.0.tables()
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        alter(changes, |changes| self.0.alter(changes))
+    }
+
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        self.0.estimate(table)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.0.flush()
+    }
+}
+
+struct TrackingSession<'e>(Box<dyn Session + 'e>);
+
+impl Session for TrackingSession<'_> {
+    bobak_core::forward!(0: control, write, change, batch, get, query, open, fetch, close, tables, triggers);
+    bobak_core::forward!(0: execute, set_actor, begin_reading, side_effects, set_authorizer);
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        alter(changes, |changes| self.0.alter(changes))
+    }
+}

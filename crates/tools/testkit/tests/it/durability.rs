@@ -1,0 +1,69 @@
+//! The page about durability names the tests that show what it says: they are there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn every_test_that_the_page_names_is_there() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/durability.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let list = Command::new(std::env::current_exe().unwrap()).arg("--list").output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    let tests: Vec<&str> = list.lines().filter_map(|line| line.strip_suffix(": test")).collect();
+    // Code spans are every other part.
+    let spans = page.split('`').skip(1).step_by(2);
+    let named: Vec<&str> = spans
+        .filter(|span| ["crash::", "kill::"].iter().any(|start| span.starts_with(start)))
+        .collect();
+    assert!(named.len() > 15, "{named:?}");
+    for name in &named {
+        assert!(tests.contains(name), "docs/durability.md names {name}, which is no test");
+    }
+    let shown = |test: &&&str| {
+        let about = test.starts_with("crash::") || test.starts_with("kill::");
+        about && **test != "kill::writes_until_it_is_killed"
+    };
+    for test in tests.iter().filter(shown) {
+        assert!(named.contains(test), "docs/durability.md does not name {test}");
+    }
+}
+
+/// Tests of other crates are looked for in their text: `module::name` in `tests/it/module.rs`, and
+/// `module::part::name` in `tests/it/module/part.rs`.
+#[test]
+fn every_test_of_other_crates_that_pages_name_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let cases = bobak_testkit::CASES.iter().map(|case| case.name.to_owned());
+    let mut there: BTreeSet<String> = cases.collect();
+    for krate in fs::read_dir(root.join("crates")).unwrap() {
+        add_tests(&krate.unwrap().path().join("tests/it"), "", &mut there);
+    }
+    let mut named = 0;
+    for page in ["durability.md", "backup.md", "encryption.md"] {
+        let page = fs::read_to_string(root.join("docs").join(page)).unwrap();
+        let is_test = |span: &&str| {
+            let parts: Vec<_> = span.split("::").collect();
+            let is_name = |part: &&str| part.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+            matches!(parts.len(), 2 | 3) && parts.iter().all(is_name)
+        };
+        for name in page.split('`').skip(1).step_by(2).filter(is_test) {
+            assert!(there.contains(name), "{name} is named, and is no test");
+            named += 1;
+        }
+    }
+    assert!(named > 40, "{named}");
+}
+
+fn add_tests(folder: &Path, before: &str, there: &mut BTreeSet<String>) {
+    for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+        let module = format!("{before}{}::", path.file_stem().unwrap().to_string_lossy());
+        if path.is_dir() && before.is_empty() {
+            add_tests(&path, &module, there);
+        } else if let Ok(text) = fs::read_to_string(&path) {
+            let names = text.lines().filter_map(|line| line.strip_prefix("fn ")?.split('(').next());
+            there.extend(names.map(|name| format!("{module}{name}")));
+        }
+    }
+}
