@@ -76,13 +76,13 @@ pub use transaction::{Savepoint, Transaction};
 
 /// The engines, their settings, and the contract that new ones keep.
 pub mod engine {
-    pub use bobak_core::memory;
     pub use bobak_core::{
         Assign, BackupContent, BackupJob, Batch, Capabilities, Change, Comparison, Condition,
         Control, Cursor, CursorId, Engine, Estimate, Expr, FieldSet, RowBuffer, Run, SchemaChange,
         Select, Session, Source, Verb, Write, codec, prepare_insert, prepare_update,
         prepare_waiting,
     };
+    pub use bobak_memory as memory;
     #[cfg(feature = "remote")]
     pub use bobak_remote as remote;
     #[cfg(feature = "sqlite")]

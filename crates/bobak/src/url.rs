@@ -4,9 +4,9 @@
 mod remote;
 
 use crate::backup::Kind;
-use bobak_core::memory::{Memory, MemoryBuilder, SnapshotFormat};
 use bobak_core::url::{choice, config, decode, number};
 use bobak_core::{Engine, Error, ErrorKind, Result};
+use bobak_memory::{Memory, MemoryBuilder, SnapshotFormat};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

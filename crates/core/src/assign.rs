@@ -57,7 +57,7 @@ impl Assign {
     /// `Schema` for a column that the table has not; as
     /// [`ColumnSchema::accept`](crate::ColumnSchema::accept) for a wrong value.
     pub fn resolve(self, table: &TableSchema) -> Result<Self> {
-        let schema = crate::query::column_at(table, self.column())?;
+        let schema = table.column_at(self.column())?;
         let accept = |value| schema.accept(value).map_err(|error| error.in_table(table.name()));
         Ok(match self {
             Self::Set { column, value } => Self::Set { column, value: accept(value)? },

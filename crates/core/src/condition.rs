@@ -147,7 +147,7 @@ impl Condition {
     /// [`ColumnSchema::accept`]: crate::ColumnSchema::accept
     pub fn resolve(self, table: &TableSchema) -> Result<Self> {
         let accept = |column: usize, value: Value<'static>| {
-            let schema = crate::query::column_at(table, column)?;
+            let schema = table.column_at(column)?;
             schema.accept(value).map_err(|error| error.in_table(table.name()))
         };
         let each = |parts: Vec<Self>| {
@@ -166,14 +166,14 @@ impl Condition {
             Self::Or(parts) => Self::Or(each(parts)?),
             Self::Not(part) => Self::Not(Box::new(part.resolve(table)?)),
             Self::CompareColumns { left, right, .. } => {
-                crate::query::column_at(table, left)?;
-                crate::query::column_at(table, right)?;
+                table.column_at(left)?;
+                table.column_at(right)?;
                 self
             }
             Self::Like { column, .. }
             | Self::StartsWith { column, .. }
             | Self::IsNull { column } => {
-                crate::query::column_at(table, column)?;
+                table.column_at(column)?;
                 self
             }
         })
@@ -185,7 +185,7 @@ impl Condition {
 /// Values of different classes (only a column of type `Any` has them) compare as in SQLite:
 /// numbers before texts before bytes.
 #[must_use]
-pub(crate) fn compare(
+fn compare(
     table: &TableSchema,
     column: usize,
     a: ValueRef<'_>,
@@ -194,12 +194,13 @@ pub(crate) fn compare(
     if a.is_null() || b.is_null() {
         return None;
     }
-    Some(order(table, column, a, b))
+    Some(compare_in_column(table, column, a, b))
 }
 
-/// The order in which a column sorts: NULL first, then as [`compare`].
+/// Compares two values as the column at this index sorts them: NULL first, numbers before texts
+/// before bytes, texts by the column's collation.
 #[must_use]
-pub(crate) fn order(
+pub fn compare_in_column(
     table: &TableSchema,
     column: usize,
     a: ValueRef<'_>,
@@ -211,13 +212,13 @@ pub(crate) fn order(
             let collation = table.columns().get(column).map(|c| c.collation).unwrap_or_default();
             collation.compare(a, b)
         }
-        _ => order_values(a, b),
+        _ => compare_values(a, b),
     }
 }
 
-/// As [`order`], texts by their bytes.
+/// Compares two values as [`compare_in_column`] does, but texts by their bytes.
 #[must_use]
-pub(crate) fn order_values(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
+pub fn compare_values(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
     match (a, b) {
         (ValueRef::Int(a), ValueRef::Int(b)) => a.cmp(&b),
         (ValueRef::Text(a), ValueRef::Text(b)) => a.cmp(b),

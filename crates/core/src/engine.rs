@@ -556,11 +556,3 @@ impl Source<'_> {
             .collect()
     }
 }
-
-impl dyn Session + '_ {
-    /// The error of a call that this engine cannot serve.
-    #[must_use]
-    pub fn unsupported(engine: &str, what: &str) -> Error {
-        Error::new(crate::ErrorKind::Unsupported, format!("the {engine} engine has no {what}"))
-    }
-}

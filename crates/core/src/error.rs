@@ -1,5 +1,6 @@
 //! The one error type, with a kind to match on and a sentence to read.
 
+use crate::ValueRef;
 use std::fmt;
 
 /// What every fallible call of Bobak returns.
@@ -157,6 +158,25 @@ impl Error {
         let values = if given == 1 { "value was" } else { "values were" };
         let plural = if wanted == 1 { "" } else { "s" };
         Self::new(kind, format!("{given} {values} given for {wanted} {noun}{plural}"))
+    }
+
+    /// The error of a call that an engine cannot serve: `the memory engine has no SQL`.
+    #[cold]
+    pub fn unsupported(engine: &str, feature: &str) -> Self {
+        Self::new(ErrorKind::Unsupported, format!("the {engine} engine has no {feature}"))
+    }
+
+    /// The error for a value of another type than expected: `expected integer, found NULL`.
+    #[cold]
+    pub fn mismatch(expected: &str, found: ValueRef<'_>) -> Self {
+        let found = match found {
+            ValueRef::Null => "NULL; make the field an Option to allow it".to_owned(),
+            ValueRef::Int(i) => format!("the integer {i}"),
+            ValueRef::Float(f) => format!("the float {f}"),
+            ValueRef::Text(t) => format!("the text '{}'", t.chars().take(40).collect::<String>()),
+            ValueRef::Bytes(b) => format!("{} bytes", b.len()),
+        };
+        Self::new(ErrorKind::Mismatch, format!("expected {expected}, found {found}"))
     }
 
     /// What kind of error it is.

@@ -54,19 +54,6 @@ pub trait Field: Sized {
     }
 }
 
-/// The error for a value of the wrong class.
-#[cold]
-pub(crate) fn mismatch(expected: &str, found: ValueRef<'_>) -> Error {
-    let found = match found {
-        ValueRef::Null => "NULL; make the field an Option to allow it".to_owned(),
-        ValueRef::Int(i) => format!("the integer {i}"),
-        ValueRef::Float(f) => format!("the float {f}"),
-        ValueRef::Text(t) => format!("the text '{}'", t.chars().take(40).collect::<String>()),
-        ValueRef::Bytes(b) => format!("{} bytes", b.len()),
-    };
-    Error::new(ErrorKind::Mismatch, format!("expected {expected}, found {found}"))
-}
-
 macro_rules! integer_field {
     ($($t:ty => $ty:ident),*) => {$(
         impl Field for $t {
@@ -93,7 +80,7 @@ macro_rules! integer_field {
                         let range = concat!("does not fit ", stringify!($t));
                         Error::new(ErrorKind::OutOfRange, format!("{integer} {range}"))
                     }),
-                    _ => Err(mismatch("an integer", value)),
+                    _ => Err(Error::mismatch("an integer", value)),
                 }
             }
         }
@@ -116,7 +103,7 @@ impl Field for bool {
         match value {
             ValueRef::Int(0) => Ok(false),
             ValueRef::Int(1) => Ok(true),
-            _ => Err(mismatch("a boolean (0 or 1)", value)),
+            _ => Err(Error::mismatch("a boolean (0 or 1)", value)),
         }
     }
 }
@@ -140,7 +127,7 @@ impl Field for f64 {
         match value {
             ValueRef::Float(float) => Ok(float),
             ValueRef::Int(integer) if integer.unsigned_abs() <= 1 << 53 => Ok(integer as Self),
-            _ => Err(mismatch("a float", value)),
+            _ => Err(Error::mismatch("a float", value)),
         }
     }
 }
@@ -180,14 +167,14 @@ impl Field for String {
     fn from_value(value: ValueRef<'_>) -> Result<Self> {
         match value {
             ValueRef::Text(text) => Ok(text.to_owned()),
-            _ => Err(mismatch("text", value)),
+            _ => Err(Error::mismatch("text", value)),
         }
     }
 
     #[inline]
     fn read_from(&mut self, value: ValueRef<'_>) -> Result<()> {
         let ValueRef::Text(text) = value else {
-            return Err(mismatch("text", value));
+            return Err(Error::mismatch("text", value));
         };
         self.clear();
         self.push_str(text);
@@ -207,14 +194,14 @@ impl Field for Vec<u8> {
     fn from_value(value: ValueRef<'_>) -> Result<Self> {
         match value {
             ValueRef::Bytes(bytes) => Ok(bytes.to_owned()),
-            _ => Err(mismatch("bytes", value)),
+            _ => Err(Error::mismatch("bytes", value)),
         }
     }
 
     #[inline]
     fn read_from(&mut self, value: ValueRef<'_>) -> Result<()> {
         let ValueRef::Bytes(bytes) = value else {
-            return Err(mismatch("bytes", value));
+            return Err(Error::mismatch("bytes", value));
         };
         self.clear();
         self.extend_from_slice(bytes);

@@ -14,8 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// refused, but for those that end a transaction.
 ///
 /// ```
-/// use bobak_core::memory::Memory;
-/// use bobak_core::{Engine, ErrorKind, Interrupt};
+/// use bobak_core::{ErrorKind, Interrupt};
 ///
 /// let interrupt = Interrupt::new();
 /// let theirs = interrupt.clone();

@@ -1,10 +1,10 @@
 //! The core of Bobak: what a record, a query, a batch and an engine are.
 //!
-//! No async runtime, and no I/O but the memory engine's snapshot files. Programs depend on the
+//! No async runtime. Programs depend on the
 //! facade crate `bobak`, which re-exports what they need; engines depend on this crate.
 //!
 //! Reading order: [`Value`] → [`Field`] → [`TableSchema`] → [`Record`] → [`Query`] → [`Batch`] →
-//! [`Engine`] and [`Session`] → the memory engine.
+//! [`Engine`] and [`Session`].
 
 mod assign;
 mod atomic_file;
@@ -34,7 +34,6 @@ mod side_effects;
 mod types;
 mod value;
 
-pub mod memory;
 pub mod url;
 
 pub use assign::{Assign, Assignment};
@@ -42,7 +41,7 @@ pub use atomic_file::AtomicFile;
 pub use backup::{BackupContent, BackupJob, BackupPhase, BackupStep, Foreign, Unverified};
 pub use batch::{Batch, GivenKey, OnError, Outcome, Run};
 pub use column::{AnyColumn, Column, Operand};
-pub use condition::{Comparison, Condition, Filter, like};
+pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_values, like};
 pub use dynamic::{DynRow, IntoStored};
 pub use engine::{
     Capabilities, Change, Control, Cursor, CursorId, Engine, Estimate, SchemaChange, Session,
@@ -55,7 +54,7 @@ pub use field::Field;
 pub use fieldset::FieldSet;
 pub use interrupt::{Interrupt, Interruptible};
 pub use prepare::{
-    prepare_insert, prepare_row, prepare_update, prepare_waiting, prepare_waiting_row,
+    now, prepare_insert, prepare_row, prepare_update, prepare_waiting, prepare_waiting_row,
     stamp_assignments,
 };
 pub use query::{Order, Query, Select};

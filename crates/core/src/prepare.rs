@@ -155,8 +155,10 @@ fn stamp(table: &TableSchema, values: &mut [Value<'_>], insert: bool, now: i64) 
     }
 }
 
-/// The time as a timestamp's stored form: straight from the clock, since every row needs it.
-pub(crate) fn now() -> i64 {
+/// The current time in a timestamp's stored form: microseconds since 1970, UTC. Read straight
+/// from the system clock, because every stamped row needs it.
+#[must_use]
+pub fn now() -> i64 {
     let micros = |since: Duration| {
         let seconds = since.as_secs().cast_signed().saturating_mul(1_000_000);
         seconds.saturating_add(since.subsec_micros().into())

@@ -1,8 +1,7 @@
 //! Queries: plain values, typed by the record, and the untyped form that engines run.
 
 use crate::{
-    ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr, Filter, Key, Record, Result,
-    TableSchema, Value,
+    Comparison, Condition, Error, ErrorKind, Expr, Filter, Key, Record, Result, TableSchema, Value,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -173,7 +172,7 @@ impl<T> Query<T> {
             }
         }
         for step in &order {
-            column_at(table, step.column)?;
+            table.column_at(step.column)?;
             if grouped && !self.group.contains(&step.column) {
                 let message = "groups can be ordered by the columns of the group only";
                 return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
@@ -250,21 +249,10 @@ impl Select {
     }
 }
 
-/// The column at a place.
-///
-/// # Errors
-/// `Schema` where there is none.
-pub(crate) fn column_at(table: &TableSchema, place: usize) -> Result<&ColumnSchema> {
-    table.columns().get(place).ok_or_else(|| {
-        Error::new(ErrorKind::Schema, format!("there is no column number {place}"))
-            .in_table(table.name())
-    })
-}
-
 fn check_columns(table: &TableSchema, columns: &[Expr], group: Option<&Vec<usize>>) -> Result<()> {
     for expr in columns {
         let Some(place) = expr.column() else { continue };
-        let column = column_at(table, place)?;
+        let column = table.column_at(place)?;
         if let (Expr::Column(place), Some(group)) = (expr, group)
             && !group.contains(place)
         {

@@ -10,7 +10,8 @@
 //! all looks as if it were not there. `docs/rights.md` has the file's form.
 //!
 //! ```
-//! use bobak_core::{Engine, memory::Memory};
+//! use bobak_core::Engine;
+//! use bobak_memory::Memory;
 //! use bobak_permissions::{Access, Protected, new_token};
 //! use bobak_wire::Credentials;
 //! use std::sync::Arc;

@@ -6,8 +6,8 @@ use super::plain;
 use super::{BackupReport, Checksum, Compression, can_be_built, refuse_existing};
 use crate::archive::{Folder, replay};
 use crate::{Db, ReplayOptions, url};
-use bobak_core::memory::Memory;
 use bobak_core::{AtomicFile, BackupContent, Error, ErrorKind, Result};
+use bobak_memory::Memory;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
 //! The suite of all engines, with a cache for every table of it in front of two of them.
 
 use super::{CacheOptions, Cached, Caches, Store};
-use bobak_core::memory::Memory;
 use bobak_core::{
     Engine, OnDelete, Result, Row, Select, Session, Source, TableSchema, Value, forward,
 };
+use bobak_memory::Memory;
 use bobak_sqlite::Sqlite;
 use bobak_testkit::{Fixture, tables};
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 /// A database whose first commits fail, and how often a transaction ran on it.
 fn runs(kind: ErrorKind, failures: u64, retries: Option<u32>) -> (u32, bobak::Result<i64>, u64) {
-    let engine = Faulty::new(Box::new(bobak_testkit::bobak_core::memory::Memory::new()));
+    let engine = Faulty::new(Box::new(bobak_memory::Memory::new()));
     let faults = engine.faults();
     let mut builder = Db::builder().record::<Person>();
     if let Some(retries) = retries {

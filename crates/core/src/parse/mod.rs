@@ -198,7 +198,7 @@ impl Parser<'_> {
 
     /// A literal as a value of the column; nothing is passed over where there is none.
     fn literal(&mut self, column: usize) -> Result<Value<'static>> {
-        let schema = crate::query::column_at(self.table, column)?;
+        let schema = self.table.column_at(column)?;
         self.lexer.skip_space();
         let before = self.lexer.place();
         if self.lexer.rest().starts_with('\'') {

@@ -293,7 +293,7 @@ impl ColumnSchema {
             | (Storage::Any, _) => {}
             (_, other) => {
                 let expected = format!("{} ({})", self.ty.name(), self.storage.name());
-                return Err(crate::field::mismatch(&expected, other));
+                return Err(crate::Error::mismatch(&expected, other));
             }
         }
         Ok(value)
@@ -336,7 +336,7 @@ impl ColumnSchema {
             }
             _ => {
                 let expected = format!("{} ({})", self.ty.name(), self.storage.name());
-                crate::field::mismatch(&expected, value)
+                crate::Error::mismatch(&expected, value)
             }
         }
     }

@@ -204,6 +204,17 @@ impl TableSchema {
         })
     }
 
+    /// The column at this index.
+    ///
+    /// # Errors
+    /// `Schema` if the table has fewer columns.
+    pub fn column_at(&self, index: usize) -> Result<&ColumnSchema> {
+        self.columns.get(index).ok_or_else(|| {
+            let message = format!("there is no column number {index}");
+            Error::new(ErrorKind::Schema, message).in_table(self.name.clone())
+        })
+    }
+
     /// What a whole-record update or upsert sets: every column but the key, the creation time and
     /// the version, which the engine raises itself.
     #[must_use]

@@ -1,6 +1,6 @@
 //! Exact money: four decimals in an integer.
 
-use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef, field::mismatch};
+use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef};
 use std::fmt;
 use std::str::FromStr;
 
@@ -185,7 +185,7 @@ impl Field for Currency {
     fn from_value(value: ValueRef<'_>) -> Result<Self> {
         match value {
             ValueRef::Int(scaled) => Ok(Self(scaled)),
-            _ => Err(mismatch("an amount (integer, times 10,000)", value)),
+            _ => Err(Error::mismatch("an amount (integer, times 10,000)", value)),
         }
     }
 }

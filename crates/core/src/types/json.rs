@@ -28,7 +28,7 @@ impl<T: Serialize + DeserializeOwned> Field for Json<T> {
 
     fn from_value(value: ValueRef<'_>) -> Result<Self> {
         let ValueRef::Text(text) = value else {
-            return Err(crate::field::mismatch("JSON text", value));
+            return Err(crate::Error::mismatch("JSON text", value));
         };
         serde_json::from_str(text).map(Json).map_err(|error| {
             Error::new(ErrorKind::Mismatch, format!("not the JSON that the field expects: {error}"))

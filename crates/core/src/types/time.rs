@@ -4,7 +4,7 @@
 //! range of each is that of its Rust type, whichever way a value comes in: so what could be written can
 //! be read.
 
-use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef, field::mismatch};
+use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef};
 use jiff::civil::{Date, DateTime, Time};
 use jiff::fmt::temporal::Pieces;
 use jiff::{SignedDuration, Timestamp, ToSpan, tz::Offset};
@@ -43,7 +43,7 @@ impl Field for Timestamp {
             }
             ValueRef::Text(text) if text.starts_with(FIRST_DAYS) => first_timestamps(text),
             ValueRef::Text(text) => parse(text, "a timestamp"),
-            _ => Err(mismatch("a timestamp", value)),
+            _ => Err(Error::mismatch("a timestamp", value)),
         }
     }
 }
@@ -67,7 +67,7 @@ impl Field for DateTime {
                 .map(|instant| Offset::UTC.to_datetime(instant))
                 .or_else(|_| outer_date_times(micros)),
             ValueRef::Text(text) => parse(text, "a date-time"),
-            _ => Err(mismatch("a date-time", value)),
+            _ => Err(Error::mismatch("a date-time", value)),
         }
     }
 }
@@ -91,7 +91,7 @@ impl Field for Date {
                 .and_then(|since| EPOCH.checked_add(since).ok())
                 .ok_or_else(|| out_of_range("a date", days)),
             ValueRef::Text(text) => parse(text, "a date"),
-            _ => Err(mismatch("a date", value)),
+            _ => Err(Error::mismatch("a date", value)),
         }
     }
 }
@@ -115,7 +115,7 @@ impl Field for Time {
                 .map_err(|_| out_of_range("a time", micros)),
             ValueRef::Int(micros) => Err(out_of_range("a time", micros)),
             ValueRef::Text(text) => parse(text, "a time"),
-            _ => Err(mismatch("a time", value)),
+            _ => Err(Error::mismatch("a time", value)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! UUIDs: 16 bytes, made by Bobak in version 7 where a key is nil.
 
-use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef, field::mismatch};
+use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef};
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -29,7 +29,7 @@ impl Field for Uuid {
             ValueRef::Text(text) => Self::try_parse(text).map_err(|error| {
                 Error::new(ErrorKind::Mismatch, format!("'{text}' is not a UUID: {error}"))
             }),
-            _ => Err(mismatch("a UUID", value)),
+            _ => Err(Error::mismatch("a UUID", value)),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! `/openapi.json` tells it to programs, with the types of the very tables that are there.
 //!
 //! ```
-//! use bobak_core::memory::Memory;
+//! use bobak_memory::Memory;
 //! use bobak_http::HttpServer;
 //!
 //! let server = HttpServer::builder()

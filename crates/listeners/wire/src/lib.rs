@@ -6,7 +6,7 @@
 //! open. There is no async runtime.
 //!
 //! ```
-//! use bobak_core::memory::Memory;
+//! use bobak_memory::Memory;
 //! use bobak_server::Server;
 //!
 //! let server = Server::builder()

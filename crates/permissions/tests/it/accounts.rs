@@ -1,7 +1,8 @@
 //! Users, tokens and the file that they are in.
 
 use crate::world::{Shop, order, refused};
-use bobak_core::{Control, ErrorKind, FieldSet, Verb, Write, memory::Memory};
+use bobak_core::{Control, ErrorKind, FieldSet, Verb, Write};
+use bobak_memory::Memory;
 use bobak_permissions::{Access, Caller, Policy, hash_password, hash_token, new_token};
 use bobak_wire::Credentials;
 use std::fs;

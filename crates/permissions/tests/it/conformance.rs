@@ -1,7 +1,8 @@
 //! A caller with all rights notices nothing: neither where they come in one grant, nor where a rule
 //! that every row keeps has to be looked at for each.
 
-use bobak_core::{Engine, Result, memory::Memory};
+use bobak_core::{Engine, Result};
+use bobak_memory::Memory;
 use bobak_permissions::{Access, Protected, new_token};
 use bobak_sqlite::Sqlite;
 use bobak_testkit::Fixture;

@@ -1,7 +1,8 @@
 //! SQL, as far as it is granted.
 
 use crate::world::{Shop, ada, order, refused, shown, text};
-use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Source, Verb, memory::Memory};
+use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Source, Verb};
+use bobak_memory::Memory;
 use bobak_permissions::{Caller, reads_only};
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! A small shop, and callers before it.
 
-use bobak_core::memory::Memory;
 use bobak_core::{
     Batch, Change, ColumnSchema, Condition, Engine, Error, ErrorKind, FieldSet, OnDelete, OnError,
     Outcome, Result, Row, SchemaChange, Select, Source, TableSchema, Value, Verb, Write,
 };
+use bobak_memory::Memory;
 use bobak_permissions::{Access, Caller, Protected, new_token};
 use bobak_sqlite::Sqlite;
 use bobak_wire::Credentials;

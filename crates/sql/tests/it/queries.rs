@@ -2,11 +2,11 @@
 
 use crate::engine::Rows;
 use crate::random::{Random, condition, filled, value};
-use bobak_core::memory::Memory;
 use bobak_core::{
     Assign, Change, Engine, Expr, FieldSet, Order, SchemaChange, Select, Session, Source,
     TableSchema, Value, Verb, Write,
 };
+use bobak_memory::Memory;
 use bobak_sql::{Dialect, change, select};
 use std::sync::Arc;
 

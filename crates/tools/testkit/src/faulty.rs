@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Any engine, with planned failures.
 ///
 /// ```
-/// use bobak_core::{Control, ErrorKind, memory::Memory};
+/// use bobak_core::{Control, ErrorKind};
+/// use bobak_memory::Memory;
 /// use bobak_testkit::{Faulty, Probe};
 ///
 /// let engine = Faulty::new(Box::new(Memory::new()));

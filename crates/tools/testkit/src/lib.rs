@@ -14,7 +14,8 @@
 //!
 //! ```
 //! mod memory {
-//!     use bobak_core::{Result, memory::Memory};
+//!     use bobak_core::Result;
+//!     use bobak_memory::Memory;
 //!     use bobak_testkit::Fixture;
 //!
 //!     fn fresh() -> Result<Fixture> {

@@ -27,7 +27,7 @@ fn run(first: u64, reference: &dyn Harness, subject: &dyn Harness) {
 
 #[test]
 fn it_is_as_memory() {
-    let memory = || Ok(Fixture::volatile(bobak_core::memory::Memory::new()));
+    let memory = || Ok(Fixture::volatile(bobak_memory::Memory::new()));
     run(1, &(memory as fn() -> bobak_core::Result<Fixture>), &stores::fresh);
 }
 

@@ -63,7 +63,7 @@ pub fn row_by_row() -> Result<Fixture> {
 
 fn with(set: impl Fn(MySqlBuilder) -> MySqlBuilder + 'static) -> Result<Fixture> {
     let Some(url) = server() else {
-        return Ok(Fixture::volatile(bobak_core::memory::Memory::new()));
+        return Ok(Fixture::volatile(bobak_memory::Memory::new()));
     };
     let database = Database::new(&url)?;
     Fixture::persistent(move || {

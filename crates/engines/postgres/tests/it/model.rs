@@ -4,7 +4,7 @@
 
 use crate::support::{row_by_row, stores, url};
 use bobak_core::Result;
-use bobak_core::memory::Memory;
+use bobak_memory::Memory;
 use bobak_testkit::{Fixture, Harness, model};
 
 fn setting(name: &str) -> Option<u64> {

@@ -1,10 +1,10 @@
 //! Tables of other engines in SQLite's SQL.
 
-use bobak_core::memory::Memory;
 use bobak_core::{
     Batch, Collation, ColumnSchema, Control, Engine, Error, ErrorKind, FieldSet, OnError, Result,
     SchemaChange, Source, TableSchema, Uuid, Value, ValueRef, Verb, Write,
 };
+use bobak_memory::Memory;
 use bobak_sqlite::{Aggregate, Function, Host, Sqlite};
 use std::sync::Arc;
 

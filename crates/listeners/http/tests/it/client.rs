@@ -1,10 +1,10 @@
 //! A server with a few tables, and a client that asks it.
 
-use bobak_core::memory::Memory;
 use bobak_core::{
     ColumnSchema, Currency, Date, Engine, Role, SchemaChange, TableSchema, Timestamp, Type, Uuid,
 };
 use bobak_http::{HttpServer, Settings};
+use bobak_memory::Memory;
 use bobak_server::Builder;
 use bobak_sqlite::Sqlite;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! A server for each test, and the engine that reaches it.
 
-use bobak_core::memory::Memory;
 use bobak_core::{Engine, Error, Result};
+use bobak_memory::Memory;
 use bobak_remote::Remote;
 use bobak_server::{Builder, Server};
 use bobak_sqlite::Sqlite;

@@ -13,7 +13,7 @@ fn compare(first: u64, reference: fn() -> Result<Fixture>, subject: fn() -> Resu
 }
 
 fn memory() -> Result<Fixture> {
-    Ok(Fixture::volatile(bobak_core::memory::Memory::new()))
+    Ok(Fixture::volatile(bobak_memory::Memory::new()))
 }
 
 #[test]

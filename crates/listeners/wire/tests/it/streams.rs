@@ -2,8 +2,8 @@
 
 use crate::doors::{TOKEN, memory, pipe_to, serving, tcp_server};
 use crate::raw::Raw;
-use bobak_core::memory::Memory;
 use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Source as Asked};
+use bobak_memory::Memory;
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::{Entry, Probe, row, tables};

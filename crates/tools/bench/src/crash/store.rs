@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bobak_core::Engine;
-use bobak_core::memory::Memory;
+use bobak_memory::Memory;
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::crash::Promise;
 use tempfile::TempDir;

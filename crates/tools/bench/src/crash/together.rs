@@ -81,7 +81,7 @@ fn table() -> Result<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bobak_core::memory::Memory;
+    use bobak_memory::Memory;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     #[test]

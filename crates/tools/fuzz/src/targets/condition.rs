@@ -1,10 +1,10 @@
 //! Conditions: of filters, of rules, and in simple SQL.
 
 use crate::{Target, sample, seeds};
-use bobak_core::memory::Memory;
 use bobak_core::{
     ColumnSchema, Condition, Engine, SchemaChange, Select, Source, TableSchema, Type, Value,
 };
+use bobak_memory::Memory;
 use bobak_sql::Dialect;
 use bobak_sqlite::Simple;
 use std::sync::{Arc, OnceLock};

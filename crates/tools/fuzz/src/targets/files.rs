@@ -3,10 +3,10 @@
 use crate::Target;
 use bobak::feed::TrackOptions;
 use bobak::{Archive, Db, Record, RecoveryTarget};
-use bobak_core::memory::{Memory, SnapshotFormat};
 use bobak_core::{
     ColumnSchema, Engine, FieldSet, SchemaChange, TableSchema, Timestamp, Type, Value, Verb, Write,
 };
+use bobak_memory::{Memory, SnapshotFormat};
 use bobak_sqlite::Sqlite;
 use std::fs;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! HTTP: rows in JSON, bodies of imports and batches, paths and parameters.
 
 use crate::{Target, sample, seeds};
-use bobak_core::memory::Memory;
 use bobak_core::{ColumnSchema, Engine, Error, OnError, SchemaChange, TableSchema, Type};
 use bobak_http::decoders;
+use bobak_memory::Memory;
 use std::sync::Arc;
 
 /// Rows in JSON.

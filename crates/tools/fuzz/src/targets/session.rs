@@ -1,8 +1,8 @@
 //! A whole conversation of the wire with a server, over the memory engine.
 
 use crate::{Target, sample, seeds};
-use bobak_core::memory::Memory;
 use bobak_core::{Engine, SchemaChange};
+use bobak_memory::Memory;
 use bobak_server::Server;
 use bobak_wire::{Answer, Credentials, HEADER, Hello, Inbox, put_request};
 use std::fs::File;

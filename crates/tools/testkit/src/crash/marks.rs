@@ -111,7 +111,7 @@ fn commit(engine: &dyn Engine, table: &Table, number: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bobak_core::memory::Memory;
+    use bobak_memory::Memory;
 
     #[test]
     fn what_was_written_is_found_and_a_half_commit_too() {

@@ -1,7 +1,7 @@
 //! The engine that fails where it is told to.
 
-use bobak_core::memory::Memory;
 use bobak_core::{Control, ErrorKind, OnError};
+use bobak_memory::Memory;
 use bobak_testkit::{Entry, Faulty, Fixture, NULL, Probe, create, row, run, tables};
 
 fn faulty() -> Faulty {

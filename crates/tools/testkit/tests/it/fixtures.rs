@@ -5,10 +5,10 @@
 //! release `cargo xtask fixtures` makes those of the new version, which are committed with it. What
 //! is in them is written down here: a version that adds to it adds a function beside these.
 
-use bobak_core::memory::{Memory, SnapshotFormat};
 use bobak_core::{
     Collation, ColumnSchema, Control, Engine, OnDelete, Result, Role, TableSchema, Type, Value,
 };
+use bobak_memory::{Memory, SnapshotFormat};
 use bobak_sqlite::{JournalMode, Sqlite};
 use bobak_testkit::{NULL, Probe, Table, Values, create, row};
 use std::fs;

@@ -1,10 +1,10 @@
 //! SQL over the tables of an engine that fails, and of one that is far away.
 
-use bobak_core::memory::Memory;
 use bobak_core::{
     Collation, ColumnSchema, Control, Engine, ErrorKind, Estimate, Result, Source, TableSchema,
     Value,
 };
+use bobak_memory::Memory;
 use bobak_sqlite::{Host, Sqlite};
 use bobak_testkit::{Entry, Faults, Faulty, Probe, Table, Values, row, tables};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 //! these tests.
 
 use crate::stores;
-use bobak_core::memory::{Memory, SnapshotFormat};
 use bobak_core::{Engine, ErrorKind, Result};
+use bobak_memory::{Memory, SnapshotFormat};
 use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
 use bobak_testkit::crash::marks;
 use std::io::{BufRead, BufReader, Write};

@@ -1,7 +1,7 @@
 //! How each store is opened: with a short busy time-out, since some cases wait for its end.
 
-use bobak_core::memory::Memory;
 use bobak_core::{Engine, Error, Result};
+use bobak_memory::Memory;
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::{Fixture, Lone, RowByRow, Tracking};
 use std::time::Duration;

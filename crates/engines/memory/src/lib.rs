@@ -1,0 +1,295 @@
+//! The memory engine: tables in this process, with snapshots in a file.
+//!
+//! It runs no SQL, and needs none: what a [`Query`](bobak_core::Query) can say it does itself, and
+//! gives the same rows in the same order as the other engines. It is their reference.
+//!
+//! Rows lie in the codec's bytes, one allocation each. A key or a unique value is found by hash,
+//! or, where it is a single integer, by its place in a list; ranges and orders are walked in sorted
+//! lists. All of it is copied only where it is changed, and only where someone still reads it: so
+//! readers never wait for a transaction, nor it for them.
+//!
+//! The way of an insert: `session` (locks, transactions) → `write` (what a verb does) → `table`
+//! (checks, then rows and indexes) → `rows`, `sorted`, `hash_index`. The way of a query: `session`
+//! → `select` → `scan` → `plan` (which index) → `sorted`; groups come from `aggregate`.
+
+mod aggregate;
+mod alter;
+mod change;
+mod check;
+mod foreign;
+mod gate;
+mod hash_index;
+mod log;
+mod order;
+mod plan;
+mod rows;
+mod scan;
+mod select;
+mod session;
+mod snapshot;
+mod sorted;
+mod state;
+mod statement;
+mod table;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    BackupContent, BackupJob, BackupPhase, BackupStep, Capabilities, Engine, Error, ErrorKind,
+    Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write,
+};
+use gate::Gate;
+use session::MemorySession;
+use state::State;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+/// The engine's name in messages.
+const NAME: &str = "memory";
+
+/// An engine that keeps its tables in memory.
+///
+/// ```
+/// use bobak_core::{ColumnSchema, Engine, SchemaChange, TableSchema, Type};
+/// use bobak_memory::Memory;
+///
+/// let memory = Memory::new();
+/// let table = TableSchema::builder("plane").column(ColumnSchema::new("tail", Type::Text));
+/// memory.alter(&[SchemaChange::CreateTable(table.key(["tail"]).build()?.into())])?;
+/// assert_eq!(memory.tables()?.len(), 1);
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+pub struct Memory {
+    shared: Shared,
+    path: Option<PathBuf>,
+    format: SnapshotFormat,
+    /// Held while the snapshot is written.
+    flushing: Mutex<()>,
+}
+
+/// How a [`Memory`] is opened. See [`Memory::builder`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct MemoryBuilder {
+    busy_timeout: Duration,
+    path: Option<PathBuf>,
+    format: SnapshotFormat,
+}
+
+/// How a snapshot is written. When it is read, its first bytes say how it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum SnapshotFormat {
+    /// Compressed, each part with its check sum.
+    #[default]
+    Binary,
+    /// For people and other programs.
+    Json,
+}
+
+/// What the sessions share.
+struct Shared {
+    published: RwLock<Arc<State>>,
+    gate: Gate,
+}
+
+impl Memory {
+    /// An engine without tables and without a file: what is in it goes with it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(State::default(), Self::builder())
+    }
+
+    /// Begins the settings of an engine.
+    pub const fn builder() -> MemoryBuilder {
+        MemoryBuilder {
+            busy_timeout: Duration::from_secs(5),
+            path: None,
+            format: SnapshotFormat::Binary,
+        }
+    }
+
+    /// Reads a snapshot wholly, and says what is in it.
+    ///
+    /// # Errors
+    /// As [`MemoryBuilder::open`]; `Io` where it is not there.
+    pub fn check_file(path: &Path) -> Result<BackupContent> {
+        let doing = || format!("read {}", path.display());
+        let file = std::fs::metadata(path).map_err(|error| Error::io(&doing(), error))?;
+        let state = snapshot::load(path)?.unwrap_or_default();
+        Ok(BackupContent {
+            tables: count(&state),
+            compared: false,
+            bytes: file.len(),
+            unverified: Vec::new(),
+        })
+    }
+
+    fn with(state: State, settings: MemoryBuilder) -> Self {
+        let shared = Shared {
+            published: RwLock::new(Arc::new(state)),
+            gate: Gate::new(settings.busy_timeout),
+        };
+        Self { shared, path: settings.path, format: settings.format, flushing: Mutex::new(()) }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let tables = self.shared.read().tables.len();
+        f.debug_struct("Memory").field("path", &self.path).field("tables", &tables).finish()
+    }
+}
+
+impl MemoryBuilder {
+    /// How long a writer waits for another's transaction to end before it gives up with `Busy`.
+    /// Five seconds unless set.
+    pub const fn busy_timeout(mut self, time: Duration) -> Self {
+        self.busy_timeout = time;
+        self
+    }
+
+    /// Keeps the tables in a file: read when the engine is opened, if it is there, and written by
+    /// [`Engine::flush`], and only then.
+    pub fn snapshot(mut self, path: impl Into<PathBuf>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// How the snapshot is written. [`SnapshotFormat::Binary`] unless set.
+    pub const fn format(mut self, format: SnapshotFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Opens the engine.
+    ///
+    /// # Errors
+    /// `Corrupt` for a file that is damaged or no snapshot, `Unsupported` for one of a newer
+    /// version, `Io`; the file is left as it is.
+    pub fn open(self) -> Result<Memory> {
+        let state = match &self.path {
+            Some(path) => snapshot::load(path)?,
+            None => None,
+        };
+        Ok(Memory::with(state.unwrap_or_default(), self))
+    }
+}
+
+impl Engine for Memory {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::NONE;
+        capabilities.persistent = self.path.is_some();
+        capabilities.concurrent_readers = true;
+        capabilities.nonblocking_get = true;
+        capabilities.sequential_keys = true;
+        capabilities.nul_in_text = true;
+        capabilities.untyped_columns = true;
+        capabilities
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(MemorySession::new(&self.shared)))
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        session::write_one(&self.shared, write)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        // No lock is held while the row is handed out: it may be used to write.
+        let found = self.shared.read().get(table, key)?;
+        found.map_or(Ok(false), |bytes| row(&EncodedRow::new(&bytes)).map(|()| true))
+    }
+
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        let state = self.shared.read();
+        let found = state.place(table.name()).and_then(|place| state.tables.get(place));
+        Estimate { rows: Some(found.map_or(0, |table| table.len() as u64)), call: 2, row: 1 }
+    }
+
+    fn flush(&self) -> Result<()> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        let _one = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = Arc::clone(&self.shared.read());
+        snapshot::save(path, self.format, &state)
+    }
+
+    /// The tables are in memory, and copied nowhere: writers do not notice it.
+    fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
+        let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if self.path.as_deref().is_some_and(|own| full(own) == full(job.place)) {
+            let message =
+                format!("{} is the database itself: name another file", job.place.display());
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
+        let state = Arc::clone(&self.shared.read());
+        let step = |phase, done, of| BackupStep { phase, done, of };
+        (job.watch)(step(BackupPhase::Copy, 0, 1))?;
+        snapshot::write_to(job.file, &state)?;
+        // To be read by nobody who could not read the database.
+        #[cfg(unix)]
+        if let Some(own) = self.path.as_ref().and_then(|own| std::fs::metadata(own).ok()) {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = own.permissions().mode() & 0o777 | 0o600;
+            let doing = |error| Error::io(&format!("write {}", job.file.display()), error);
+            let rights = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(job.file, rights).map_err(doing)?;
+        }
+        (job.watch)(step(BackupPhase::Check, 1, 1))?;
+        let content = Self::check_file(job.file)?;
+        if content.tables != count(&state) {
+            let message = format!("the backup {} has other rows", job.file.display());
+            return Err(Error::new(ErrorKind::Corrupt, message));
+        }
+        Ok(BackupContent { compared: true, ..content })
+    }
+}
+
+/// The tables with the numbers of their rows, by name.
+fn count(state: &State) -> Vec<(String, u64)> {
+    let named =
+        |table: &Arc<table::TableState>| (table.schema.name().to_owned(), table.len() as u64);
+    let mut tables: Vec<_> = state.tables.iter().map(named).collect();
+    tables.sort();
+    tables
+}
+
+impl Shared {
+    #[inline]
+    fn read(&self) -> RwLockReadGuard<'_, Arc<State>> {
+        self.published.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To change the published state in place. The gate must be passed first.
+    #[inline]
+    fn write(&self) -> RwLockWriteGuard<'_, Arc<State>> {
+        self.published.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts another state in the published one's place. The gate must be passed first.
+    fn publish(&self, state: Arc<State>) {
+        let old = std::mem::replace(&mut *self.write(), state);
+        // Outside the lock: it may be the last to hold a great many rows.
+        drop(old);
+    }
+}

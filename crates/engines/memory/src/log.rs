@@ -1,0 +1,184 @@
+//! What is written down of each change of a tracked table: see [`feed`](bobak_core::feed).
+//!
+//! Logs are tables like others; a statement adds its rows to them before it ends, and takes them
+//! back with the rest where it fails.
+
+use crate::rows::RowBytes;
+use crate::state::State;
+use crate::statement::{Done, Statement};
+use crate::table::TableState;
+use crate::write::encode;
+use bobak_core::codec::EncodedRow;
+use bobak_core::feed::{self, LOG, LOG_HEAD, Logged};
+use bobak_core::{Error, ErrorKind, Result, TableSchema, Value, ValueRef};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Where a table's changes go.
+#[derive(Clone, Copy)]
+pub(super) struct LogPlace {
+    /// The log's place in the state.
+    log: usize,
+    /// The counter's.
+    feed: usize,
+}
+
+/// The log of the table with this name, where it is tracked.
+pub(super) fn place(state: &State, name: &str) -> Option<LogPlace> {
+    let log = state.place(&format!("{LOG}{name}"))?;
+    Some(LogPlace { log, feed: state.place(feed::FEED)? })
+}
+
+/// Begins to track a table.
+///
+/// # Errors
+/// `Schema` for a table that is not there; as [`feed::log_schema`].
+pub(super) fn track(state: &mut State, table: &TableSchema, history: bool) -> Result<()> {
+    let place = state.place(table.name()).ok_or_else(|| missing(table))?;
+    let schema = Arc::clone(&state.table(place).schema);
+    let log = feed::log_schema(&schema, history)?;
+    if state.place(log.name()).is_none() {
+        state.tables.push(Arc::new(TableState::new(Arc::new(log))?));
+    }
+    if state.place(feed::FEED).is_none() {
+        let mut counter = TableState::new(Arc::clone(feed::feed_schema()))?;
+        let first = [Value::Int(1), Value::Int(0), Value::Int(0), Value::Null];
+        counter.add(row_of(&counter, &first)?)?;
+        state.tables.push(Arc::new(counter));
+        state.tables.push(Arc::new(TableState::new(Arc::clone(feed::tracked_schema()))?));
+    }
+    let place = state.place(feed::TRACKED).ok_or_else(|| missing(feed::tracked_schema()))?;
+    let tracked = state.table_mut(place);
+    if find_name(tracked, schema.name()).is_none() {
+        let key = tracked.next_key()?;
+        let values = [Value::Int(key), Value::from(schema.name().to_owned()), Value::Int(0)];
+        let row = row_of(tracked, &values)?;
+        tracked.add(row)?;
+    }
+    Ok(())
+}
+
+/// Ends it, and drops the log; nothing where the table is not tracked.
+///
+/// # Errors
+/// `Schema` for a table that is not there.
+pub(super) fn untrack(state: &mut State, table: &TableSchema) -> Result<()> {
+    let name = table.name();
+    state.place(name).ok_or_else(|| missing(table))?;
+    if let Some(place) = state.place(feed::TRACKED) {
+        let tracked = state.table_mut(place);
+        if let Some(slot) = find_name(tracked, name) {
+            tracked.remove(slot);
+            tracked.free(slot);
+        }
+    }
+    if let Some(place) = state.place(&format!("{LOG}{name}")) {
+        state.tables.remove(place);
+    }
+    Ok(())
+}
+
+/// Adds what a statement did to tracked tables to their logs.
+///
+/// # Errors
+/// `Full`, `OutOfRange` for a row that is too large twice over.
+pub(super) fn write_down(statement: &mut Statement<'_>) -> Result<()> {
+    for change in changes(statement).into_iter().rev() {
+        append(statement, &change)?;
+    }
+    Ok(())
+}
+
+struct Change {
+    log: LogPlace,
+    verb: Logged,
+    old: Option<RowBytes>,
+    new: Option<RowBytes>,
+}
+
+/// What a statement did to tracked tables, the last change first.
+fn changes(statement: &Statement<'_>) -> Vec<Change> {
+    let state = statement.state();
+    let mut changes = Vec::new();
+    // What later steps found where an earlier one left a row.
+    let mut found: HashMap<(usize, u32), &RowBytes> = HashMap::new();
+    for done in statement.done().iter().rev() {
+        let (place, slot, old, verb) = match done {
+            Done::Added { place, slot } => (*place, *slot, None, Logged::Inserted),
+            Done::Removed { place, slot, row } => (*place, *slot, Some(row), Logged::Deleted),
+            Done::Replaced { place, slot, old } => (*place, *slot, Some(old), Logged::Updated),
+        };
+        let Some(log) = state.links(place).log else { continue };
+        let now = || state.table(place).bytes(slot);
+        let new = match verb {
+            Logged::Deleted => None,
+            _ => found.get(&(place, slot)).copied().or_else(now),
+        };
+        changes.push(Change { log, verb, old: old.cloned(), new: new.cloned() });
+        if let Some(old) = old {
+            found.insert((place, slot), old);
+        }
+    }
+    changes
+}
+
+fn append(statement: &mut Statement<'_>, change: &Change) -> Result<()> {
+    let place = change.log;
+    let state = statement.state();
+    let counter = state.table(place.feed);
+    let slot = counter.key().order.next(&mut counter.key().order.start());
+    let before = slot.and_then(|slot| Some((slot, Arc::clone(counter.bytes(slot)?))));
+    let Some((slot, before)) = before else {
+        let message = "the row that counts changes is gone";
+        return Err(Error::new(ErrorKind::Corrupt, message).in_table(feed::FEED));
+    };
+    let row = EncodedRow::new(&before);
+    let integer = |place| match row.value(place) {
+        ValueRef::Int(number) => number,
+        _ => 0,
+    };
+    let number = integer(1).saturating_add(1);
+    // The clock may have been put back; the log's time is not.
+    let at = bobak_core::now().max(integer(2));
+    let who = row.value(3);
+    let raised = [Value::Int(1), Value::Int(number), Value::Int(at), who.to_owned()];
+    let raised = row_of(counter, &raised)?;
+    let old = change.old.as_deref().map(EncodedRow::new);
+    let new = change.new.as_deref().map(EncodedRow::new);
+    let logged = encode(&mut Vec::new(), state.table(place.log), |column| match column {
+        feed::SEQ => ValueRef::Int(number),
+        feed::AT => ValueRef::Int(at),
+        feed::WHO => who,
+        feed::VERB => ValueRef::Int(change.verb as i64),
+        _ => {
+            let column = column - LOG_HEAD;
+            let row = if column.is_multiple_of(2) { old } else { new };
+            row.map_or(ValueRef::Null, |row| row.value(column / 2))
+        }
+    })?;
+    statement.add(place.log, logged)?;
+    statement.replace(place.feed, slot, &raised);
+    Ok(())
+}
+
+fn find_name(tracked: &TableState, name: &str) -> Option<u32> {
+    let mut at = tracked.key().order.start();
+    std::iter::from_fn(|| tracked.key().order.next(&mut at)).find(|slot| {
+        let row = tracked.row(*slot);
+        row.is_some_and(|row| match row.value(1) {
+            ValueRef::Text(other) => other.eq_ignore_ascii_case(name),
+            _ => false,
+        })
+    })
+}
+
+fn row_of(table: &TableState, values: &[Value<'_>]) -> Result<RowBytes> {
+    let value = |column: usize| values.get(column).map_or(ValueRef::Null, Value::as_ref);
+    encode(&mut Vec::new(), table, value)
+}
+
+#[cold]
+fn missing(table: &TableSchema) -> Error {
+    let message = "the table is not there: create it first";
+    Error::new(ErrorKind::Schema, message).in_table(table.name())
+}

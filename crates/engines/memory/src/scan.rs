@@ -1,0 +1,186 @@
+//! Walks a plan's rows, one by one, over a state that no one changes.
+
+use crate::plan::{Path, Plan, Walk, run_start};
+use crate::sorted::Place;
+use crate::table::{Index, TableState};
+use bobak_core::codec::EncodedRow;
+use bobak_core::compare_in_column;
+use bobak_core::{Condition, Interrupt, Order, ValueRef};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// A walk over the rows that a condition keeps, in an order. It holds what it walks over.
+pub(super) struct Scan {
+    table: Arc<TableState>,
+    /// Nothing where the rows were chosen before.
+    condition: Option<Condition>,
+    steps: Steps,
+    /// How many rows were passed: now and then it is looked whether the call is to end.
+    passed: u32,
+}
+
+/// After so many rows.
+const LOOK: u32 = 1_024;
+
+/// Where the walk stands.
+enum Steps {
+    /// In a list of slots.
+    Listed { slots: Vec<u32>, next: usize },
+    /// In an index, from one place to another.
+    Forward { index: usize, at: Place, to: Place },
+    /// In an index, back to a place.
+    Backward { index: usize, from: Place, at: Place },
+    /// In an index, back to a place by runs: the present run goes from `at` to `end`, what is
+    /// before `start` is still to come.
+    Runs { index: usize, columns: usize, from: Place, start: Place, at: Place, end: Place },
+}
+
+impl Scan {
+    /// The rows that the condition keeps, in the order (with none: in any). `most` is how many of
+    /// them are wanted at most.
+    pub fn new(
+        table: Arc<TableState>,
+        condition: Option<&Condition>,
+        order: &[Order],
+        most: Option<u64>,
+    ) -> Self {
+        let plan = Plan::new(&table, condition, order);
+        let steps = Steps::new(plan.path, plan.walk.unwrap_or(Walk::Forward));
+        let mut scan = Self { table, condition: condition.cloned(), steps, passed: 0 };
+        if plan.walk.is_none() {
+            let slots = scan.sorted(order, most);
+            scan.condition = None;
+            scan.steps = Steps::Listed { slots, next: 0 };
+        }
+        scan
+    }
+
+    /// The slot of the next row. An [`Interrupt`] ends the rows, too: whoever has come to their end looks.
+    #[inline]
+    pub fn next_slot(&mut self) -> Option<u32> {
+        loop {
+            let slot = self.steps.next(&self.table)?;
+            self.passed = self.passed.wrapping_add(1);
+            if self.passed.is_multiple_of(LOOK) && Interrupt::is_now() {
+                self.steps = Steps::Listed { slots: Vec::new(), next: 0 };
+                return None;
+            }
+            match &self.condition {
+                None => return Some(slot),
+                Some(condition) => {
+                    let row = self.table.row(slot)?;
+                    if condition.evaluate(&self.table.schema, &row) == Some(true) {
+                        return Some(slot);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next row.
+    #[inline]
+    pub fn next_row(&mut self) -> Option<EncodedRow<'_>> {
+        let slot = self.next_slot()?;
+        self.table.row(slot)
+    }
+
+    /// All rows left, sorted; the first `most` of them.
+    fn sorted(&mut self, steps: &[Order], most: Option<u64>) -> Vec<u32> {
+        let Some(first) = steps.first() else {
+            return std::iter::from_fn(|| self.next_slot()).collect();
+        };
+        // The prefix of the first column beside the slot spares most looks at the rows.
+        let mut keyed = Vec::new();
+        while let Some(slot) = self.next_slot() {
+            let value = self.table.row(slot).map_or(ValueRef::Null, |row| row.value(first.column));
+            let prefix = crate::order::prefix(&self.table.schema, first.column, value);
+            keyed.push((if first.descending { !prefix } else { prefix }, slot));
+        }
+        let table = &self.table;
+        let compare = |a: &(u64, u32), b: &(u64, u32)| {
+            a.0.cmp(&b.0).then_with(|| compare_slots(table, steps, a.1, b.1))
+        };
+        if let Some(most) = most.and_then(|most| usize::try_from(most).ok())
+            && most < keyed.len()
+        {
+            keyed.select_nth_unstable_by(most, compare);
+            keyed.truncate(most);
+        }
+        keyed.sort_unstable_by(compare);
+        keyed.into_iter().map(|(_, slot)| slot).collect()
+    }
+}
+
+impl Steps {
+    fn new(path: Path, walk: Walk) -> Self {
+        match (path, walk) {
+            (Path::Slots(slots), _) => Self::Listed { slots, next: 0 },
+            // Contradictory bounds may cross.
+            (Path::Range { from, to, .. }, _) if to <= from => {
+                Self::Listed { slots: Vec::new(), next: 0 }
+            }
+            (Path::Range { index, from, to }, Walk::Forward) => {
+                Self::Forward { index, at: from, to }
+            }
+            (Path::Range { index, from, to }, Walk::Backward) => {
+                Self::Backward { index, from, at: to }
+            }
+            (Path::Range { index, from, to }, Walk::Runs(columns)) => {
+                Self::Runs { index, columns, from, start: to, at: to, end: to }
+            }
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, table: &TableState) -> Option<u32> {
+        let index_at = |number: usize| -> Option<&Index> { table.indexes().get(number) };
+        match self {
+            Self::Listed { slots, next } => {
+                *next += 1;
+                slots.get(*next - 1).copied()
+            }
+            Self::Forward { index, at, to } => {
+                if at < to {
+                    index_at(*index)?.order.next(at)
+                } else {
+                    None
+                }
+            }
+            Self::Backward { index, from, at } => {
+                if from < at {
+                    index_at(*index)?.order.previous(at)
+                } else {
+                    None
+                }
+            }
+            Self::Runs { index, columns, from, start, at, end } => {
+                let index = index_at(*index)?;
+                if *at >= *end {
+                    if *start <= *from {
+                        return None;
+                    }
+                    *end = *start;
+                    let last = index.order.previous(&mut start.clone())?;
+                    *start = run_start(table, index, *columns, last).max(*from);
+                    *at = *start;
+                }
+                index.order.next(at)
+            }
+        }
+    }
+}
+
+/// How the rows in two slots compare by the steps of an order.
+pub(super) fn compare_slots(table: &TableState, steps: &[Order], a: u32, b: u32) -> Ordering {
+    let (Some(a), Some(b)) = (table.row(a), table.row(b)) else {
+        return Ordering::Equal;
+    };
+    for step in steps {
+        let column = step.column;
+        let ordering = compare_in_column(&table.schema, column, a.value(column), b.value(column));
+        if ordering.is_ne() {
+            return if step.descending { ordering.reverse() } else { ordering };
+        }
+    }
+    Ordering::Equal
+}

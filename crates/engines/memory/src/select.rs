@@ -1,0 +1,131 @@
+//! Runs a [`Select`]: rows as they are stored, chosen columns, or groups.
+
+use crate::aggregate;
+use crate::scan::Scan;
+use crate::table::TableState;
+use bobak_core::codec::EncodedRow;
+use bobak_core::{Expr, Interrupt, Result, Row, Select, Value, ValueRef};
+use std::sync::Arc;
+
+/// The rows of a query, one by one.
+pub(super) struct Results {
+    rows: Rows,
+    /// How many rows may still be handed out.
+    left: u64,
+}
+
+enum Rows {
+    /// Rows of the table, as they are or in part.
+    Stored { scan: Scan, chosen: Option<Vec<usize>> },
+    /// Rows that were computed.
+    Made(std::vec::IntoIter<Vec<Value<'static>>>),
+}
+
+/// Some columns of a stored row.
+struct Chosen<'a> {
+    row: EncodedRow<'a>,
+    columns: &'a [usize],
+}
+
+/// A row of a query's result.
+pub(super) enum ResultRow<'a> {
+    /// Just as it is stored.
+    Whole(EncodedRow<'a>),
+    /// Any other.
+    Other(&'a dyn Row),
+}
+
+impl Results {
+    /// Runs the query over the table.
+    ///
+    /// # Errors
+    /// `OutOfRange` where a sum overflows, `Mismatch` where what is summed is no number, `Interrupted`.
+    pub fn new(table: Arc<TableState>, select: &Select) -> Result<Self> {
+        let left = select.limit.unwrap_or(u64::MAX);
+        if select.is_grouped() {
+            let mut rows = aggregate::run(table, select)?.into_iter();
+            pass_over(select.offset, || rows.next().is_some());
+            let rows = Rows::Made(rows);
+            Interrupt::check()?;
+            return Ok(Self { rows, left });
+        }
+        let most = select.limit.map(|limit| limit.saturating_add(select.offset));
+        let columns = table.schema.columns().len();
+        let condition = select.condition.as_ref();
+        let mut scan = Scan::new(table, condition, &select.order, most);
+        if left > 0 {
+            pass_over(select.offset, || scan.next_slot().is_some());
+        }
+        Interrupt::check()?;
+        let chosen: Vec<usize> = select.columns.iter().filter_map(|e| e.column()).collect();
+        let whole = chosen.iter().copied().eq(0..columns);
+        let chosen = (!whole).then_some(chosen);
+        let rows = Rows::Stored { scan, chosen };
+        Ok(Self { rows, left })
+    }
+
+    /// Hands the next row to `row`; `None` where there is none.
+    ///
+    /// # Errors
+    /// Those of `row`; `Interrupted`.
+    #[inline]
+    pub fn next<R>(&mut self, row: impl FnOnce(ResultRow<'_>) -> Result<R>) -> Result<Option<R>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        match &mut self.rows {
+            Rows::Stored { scan, chosen } => {
+                let Some(stored) = scan.next_row() else {
+                    return Interrupt::check().map(|()| None);
+                };
+                match chosen {
+                    None => row(ResultRow::Whole(stored)),
+                    Some(columns) => row(ResultRow::Other(&Chosen { row: stored, columns })),
+                }
+            }
+            Rows::Made(rows) => match rows.next() {
+                Some(values) => row(ResultRow::Other(&values.as_slice())),
+                None => return Ok(None),
+            },
+        }
+        .map(Some)
+    }
+}
+
+impl ResultRow<'_> {
+    /// The row as all engines lend it.
+    #[inline]
+    pub fn as_row(&self) -> &dyn Row {
+        match self {
+            Self::Whole(row) => row,
+            Self::Other(row) => *row,
+        }
+    }
+}
+
+impl Row for Chosen<'_> {
+    fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    #[inline]
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        let place = self.columns.get(column);
+        place.map_or(ValueRef::Null, |place| self.row.value(*place))
+    }
+}
+
+fn pass_over(rows: u64, mut next: impl FnMut() -> bool) {
+    let mut passed = 0;
+    while passed < rows && next() {
+        passed += 1;
+    }
+}
+
+/// Whether a query asks for the number of all rows and for nothing else.
+pub(super) fn is_count_of_all(select: &Select) -> bool {
+    select.condition.is_none()
+        && select.group.is_empty()
+        && select.columns.iter().all(|expr| *expr == Expr::Count)
+}

@@ -1,0 +1,381 @@
+//! Sessions: operations and transactions over the shared state.
+//!
+//! A transaction works on a copy of the state, which shares everything with the published one but
+//! what it changed itself; its commit publishes the copy. A savepoint is one more such copy.
+//! Outside a transaction a write of one row changes the published state in place: readers that
+//! still hold it keep the parts that they see.
+
+use crate::gate::Held;
+use crate::select::{ResultRow, Results};
+use crate::state::State;
+use crate::table::TableState;
+use crate::write::Writer;
+use crate::{NAME, Shared};
+use crate::{alter, change};
+use bobak_core::codec::{self, EncodedRow, FRAME};
+use bobak_core::{
+    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
+    Result, Row, RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value, Write,
+};
+use std::cell::{RefCell, RefMut};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How many bytes a cursor hands out at a time, about.
+const PART: usize = 64 * 1024;
+/// Up to so many rows are changed in place; more of them in a copy, so that readers need not wait.
+const FEW: usize = 64;
+
+/// A session of the memory engine.
+pub(super) struct MemorySession<'e> {
+    shared: &'e Shared,
+    /// Borrowed as long as a call runs: so a call from inside a row's closure is found out.
+    inner: RefCell<Inner<'e>>,
+}
+
+struct Inner<'e> {
+    transaction: Option<Transaction<'e>>,
+    /// Scratch memory for rows.
+    buffer: Vec<u8>,
+    row: Vec<u8>,
+    cursors: BTreeMap<CursorId, Results>,
+    next_cursor: u64,
+}
+
+struct Transaction<'e> {
+    state: Arc<State>,
+    savepoints: Vec<(String, Arc<State>)>,
+    /// Other writers wait until it is dropped.
+    _gate: Held<'e>,
+}
+
+impl<'e> MemorySession<'e> {
+    pub fn new(shared: &'e Shared) -> Self {
+        let inner = Inner {
+            transaction: None,
+            buffer: Vec::new(),
+            row: Vec::new(),
+            cursors: BTreeMap::new(),
+            next_cursor: 1,
+        };
+        Self { shared, inner: RefCell::new(inner) }
+    }
+
+    #[inline]
+    fn enter(&self) -> Result<RefMut<'_, Inner<'e>>> {
+        self.inner.try_borrow_mut().map_err(|_| {
+            let message = "the session is handing out rows: use another, or a cursor";
+            Error::new(ErrorKind::Misuse, message)
+        })
+    }
+
+    /// The table that a read sees, held until the result is dropped.
+    fn read(&self, inner: &mut Inner<'e>, schema: &TableSchema) -> Result<Arc<TableState>> {
+        let published;
+        let state: &State = match &inner.transaction {
+            Some(transaction) => &transaction.state,
+            None => {
+                published = self.shared.read();
+                &published
+            }
+        };
+        let place = state.find(schema)?;
+        state.tables.get(place).map(Arc::clone).ok_or_else(|| {
+            Error::new(ErrorKind::Schema, "the table is not there").in_table(schema.name())
+        })
+    }
+
+    fn results(&self, inner: &mut Inner<'e>, source: &Source<'_>) -> Result<Results> {
+        let select = select(source)?;
+        Results::new(self.read(inner, &select.table)?, select)
+    }
+}
+
+impl Session for MemorySession<'_> {
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        let state = match &self.enter()?.transaction {
+            Some(transaction) => Arc::clone(&transaction.state),
+            None => Arc::clone(&self.shared.read()),
+        };
+        let schemas = state.tables.iter().map(|table| &table.schema);
+        let theirs = schemas.filter(|schema| !bobak_core::feed::is_own(schema.name()));
+        Ok(theirs.map(|schema| TableSchema::clone(schema)).collect())
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        if let Some(transaction) = &mut self.enter()?.transaction {
+            transaction.state = Arc::new(alter::alter(&transaction.state, changes)?);
+            return Ok(());
+        }
+        let _gate = self.shared.gate.hold()?;
+        let state = Arc::clone(&self.shared.read());
+        self.shared.publish(Arc::new(alter::alter(&state, changes)?));
+        Ok(())
+    }
+
+    fn control(&self, step: Control<'_>) -> Result<()> {
+        let inner = &mut *self.enter()?;
+        if step == Control::Begin {
+            if inner.transaction.is_some() {
+                let message = "a transaction is open already: use a savepoint";
+                return Err(Error::new(ErrorKind::Misuse, message));
+            }
+            let gate = self.shared.gate.hold()?;
+            inner.transaction = Some(Transaction {
+                state: Arc::clone(&self.shared.read()),
+                savepoints: Vec::new(),
+                _gate: gate,
+            });
+            return Ok(());
+        }
+        let Some(transaction) = &mut inner.transaction else {
+            return Err(Error::new(ErrorKind::Misuse, "no transaction is open"));
+        };
+        match step {
+            Control::Begin => {}
+            Control::Commit => {
+                if let Some(transaction) = inner.transaction.take() {
+                    self.shared.publish(transaction.state);
+                }
+            }
+            Control::Rollback => inner.transaction = None,
+            Control::Savepoint(name) => {
+                let mark = Arc::clone(&transaction.state);
+                transaction.savepoints.push((name.to_owned(), mark));
+            }
+            Control::Release(name) => {
+                let place = transaction.savepoint(name)?;
+                transaction.savepoints.truncate(place);
+            }
+            Control::RollbackTo(name) => {
+                let place = transaction.savepoint(name)?;
+                transaction.savepoints.truncate(place + 1);
+                if let Some((_, mark)) = transaction.savepoints.last() {
+                    transaction.state = Arc::clone(mark);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        Interrupt::check()?;
+        let inner = &mut *self.enter()?;
+        inner.row.clear();
+        codec::encode_slice(&mut inner.row, write.values)
+            .map_err(|error| error.in_table(write.table.name()))?;
+        let row = EncodedRow::new(inner.row.get(FRAME..).unwrap_or_default());
+        let buffer = &mut inner.buffer;
+        match &mut inner.transaction {
+            Some(transaction) => write_row(&mut transaction.state, write, row, buffer),
+            None => {
+                let _gate = self.shared.gate.pass()?;
+                write_row(&mut self.shared.write(), write, row, buffer)
+            }
+        }
+    }
+
+    fn change(&self, change: &Change<'_>) -> Result<u64> {
+        let inner = &mut *self.enter()?;
+        let _gate = match inner.transaction {
+            Some(_) => None,
+            None => Some(self.shared.gate.hold()?),
+        };
+        let slots = {
+            let table = self.read(inner, change.table)?;
+            change::concerned(table, change.condition)
+        };
+        Interrupt::check()?;
+        let run = |state: &mut Arc<State>| {
+            let place = state.find(change.table)?;
+            let state = Arc::make_mut(state);
+            match change.assign {
+                Some(assign) => change::update(state, place, change.table, &slots, assign),
+                None => change::delete(state, place, &slots),
+            }
+        };
+        match &mut inner.transaction {
+            Some(transaction) => run(&mut transaction.state),
+            None if slots.is_empty() => Ok(0),
+            None if slots.len() <= FEW => run(&mut self.shared.write()),
+            None => {
+                let mut state = Arc::clone(&self.shared.read());
+                let changed = run(&mut state)?;
+                self.shared.publish(state);
+                Ok(changed)
+            }
+        }
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        let inner = &mut *self.enter()?;
+        let buffer = &mut inner.buffer;
+        match &mut inner.transaction {
+            Some(transaction) => {
+                let before = (on_error == OnError::Stop).then(|| Arc::clone(&transaction.state));
+                let result = run_batch(&mut transaction.state, buffer, batch, on_error, each);
+                if let (Err(_), Some(before)) = (&result, before) {
+                    transaction.state = before;
+                }
+                result
+            }
+            None => {
+                let _gate = self.shared.gate.hold()?;
+                let mut state = Arc::clone(&self.shared.read());
+                run_batch(&mut state, buffer, batch, on_error, each)?;
+                self.shared.publish(state);
+                Ok(())
+            }
+        }
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let inner = &mut *self.enter()?;
+        let found = match &inner.transaction {
+            Some(transaction) => transaction.state.get(table, key)?,
+            None => self.shared.read().get(table, key)?,
+        };
+        match found {
+            Some(bytes) => row(&EncodedRow::new(&bytes)).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let inner = &mut *self.enter()?;
+        let mut results = self.results(inner, source)?;
+        while let Some(true) = results.next(|found| row(found.as_row()))? {}
+        Ok(())
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        let inner = &mut *self.enter()?;
+        let columns = Arc::new(Source::select_names(select(source)?));
+        let results = self.results(inner, source)?;
+        let id = CursorId(inner.next_cursor);
+        inner.next_cursor += 1;
+        inner.cursors.insert(id, results);
+        Ok(Cursor { id, columns })
+    }
+
+    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+        let inner = &mut *self.enter()?;
+        rows.clear();
+        let results = inner
+            .cursors
+            .get_mut(&cursor)
+            .ok_or_else(|| Error::new(ErrorKind::Misuse, "the cursor is not open"))?;
+        while rows.bytes() < PART {
+            let pushed = results.next(|row| match row {
+                ResultRow::Whole(row) => {
+                    rows.push_encoded(row);
+                    Ok(())
+                }
+                ResultRow::Other(row) => rows.push(row),
+            })?;
+            if pushed.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&self, cursor: CursorId) {
+        if let Ok(mut inner) = self.enter() {
+            inner.cursors.remove(&cursor);
+        }
+    }
+
+    fn execute(&self, _sql: &str, _parameters: &[Value<'_>]) -> Result<u64> {
+        Err(Error::unsupported(NAME, "SQL"))
+    }
+}
+
+impl Transaction<'_> {
+    /// The place of the latest savepoint with this name.
+    fn savepoint(&self, name: &str) -> Result<usize> {
+        let found = self.savepoints.iter().rposition(|(other, _)| other == name);
+        found
+            .ok_or_else(|| Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")))
+    }
+}
+
+fn select<'s>(source: &Source<'s>) -> Result<&'s Select> {
+    match source {
+        Source::Select(select) => Ok(select),
+        Source::Sql { .. } => Err(Error::unsupported(NAME, "SQL")),
+    }
+}
+
+#[inline]
+fn write_row(
+    state: &mut Arc<State>,
+    write: &Write<'_>,
+    row: EncodedRow<'_>,
+    buffer: &mut Vec<u8>,
+) -> Result<Outcome> {
+    let place = state.find(write.table)?;
+    let writer = Writer::new(place, write.table, write.verb, write.fields);
+    writer.write(Arc::make_mut(state), row, buffer)
+}
+
+/// Writes one row by itself, for who has no session.
+pub(super) fn write_one(shared: &Shared, write: &Write<'_>) -> Result<Outcome> {
+    let mut row = Vec::new();
+    codec::encode_slice(&mut row, write.values)
+        .map_err(|error| error.in_table(write.table.name()))?;
+    let row = EncodedRow::new(row.get(FRAME..).unwrap_or_default());
+    let _gate = shared.gate.pass()?;
+    write_row(&mut shared.write(), write, row, &mut Vec::new())
+}
+
+fn run_batch(
+    state: &mut Arc<State>,
+    buffer: &mut Vec<u8>,
+    batch: &Batch,
+    on_error: OnError,
+    each: &mut dyn FnMut(Result<Outcome>),
+) -> Result<()> {
+    for run in batch.runs() {
+        let writer =
+            state.find(run.table).map(|place| Writer::new(place, run.table, run.verb, run.fields));
+        let writer = match (writer, on_error) {
+            (Ok(writer), _) => writer,
+            (Err(error), OnError::Stop) => return Err(error.at_row(run.first)),
+            (Err(_), OnError::Continue) => {
+                for row in run.first..run.first + run.rows {
+                    let missing = state.find(run.table).map(|_| Outcome::Ignored);
+                    each(missing.map_err(|error| error.at_row(row)));
+                }
+                continue;
+            }
+        };
+        let state = Arc::make_mut(state);
+        for (row, number) in run.iter().zip(run.first..) {
+            // Where wrong rows are left out the right ones stay, so there is no way back.
+            if number % 256 == 0 && on_error == OnError::Stop {
+                Interrupt::check()?;
+            }
+            match writer.write(state, row, buffer) {
+                Ok(outcome) => each(Ok(outcome)),
+                Err(error) if on_error == OnError::Stop => return Err(error.at_row(number)),
+                Err(error) => each(Err(error.at_row(number))),
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! A table's description as JSON, in both formats; and values as JSON.
+
+use super::corrupt;
+use crate::alter::{assemble, named};
+use bobak_core::{
+    Collation, ColumnSchema, KeyGeneration, OnDelete, Reference, Result, Role, Storage,
+    TableSchema, Type, Value, ValueRef,
+};
+use serde_json::{Map, Value as Json, json};
+
+/// The description. What is as it is by default is left out.
+pub(super) fn to_json(table: &TableSchema) -> Json {
+    let key = table.key().iter();
+    let key = key.filter_map(|place| Some(table.columns().get(*place)?.name.as_ref()));
+    let indexes = table.indexes().iter().map(|index| {
+        let (name, columns, unique) = named(table, index);
+        json!({ "name": name, "columns": columns, "unique": unique })
+    });
+    json!({
+        "name": table.name(),
+        "columns": table.columns().iter().map(column_to_json).collect::<Vec<_>>(),
+        "key": key.collect::<Vec<_>>(),
+        "given_key": table.key_generation() == KeyGeneration::Given,
+        "indexes": indexes.collect::<Vec<_>>(),
+    })
+}
+
+/// The table with this description.
+///
+/// # Errors
+/// `Corrupt`, `Schema`.
+pub(super) fn from_json(json: &Json) -> Result<TableSchema> {
+    let columns = list(json, "columns")?.iter().map(column_from_json).collect::<Result<_>>()?;
+    let index = |json: &Json| {
+        let unique = json.get("unique").and_then(Json::as_bool).unwrap_or(false);
+        Ok((text(json, "name")?.to_owned(), names(json, "columns")?, unique))
+    };
+    let indexes = list(json, "indexes")?.iter().map(index).collect::<Result<Vec<_>>>()?;
+    let given = json.get("given_key").and_then(Json::as_bool).unwrap_or(false);
+    let generation = if given { KeyGeneration::Given } else { KeyGeneration::Engine };
+    assemble(text(json, "name")?, columns, names(json, "key")?, generation, &indexes)
+}
+
+fn column_to_json(column: &ColumnSchema) -> Json {
+    let mut json = Map::new();
+    let mut put = |name: &str, value: Json| {
+        json.insert(name.to_owned(), value);
+    };
+    put("name", column.name.as_ref().into());
+    put("type", column.ty.name().into());
+    if column.storage != column.ty.storage() {
+        put("storage", column.storage.name().into());
+    }
+    put("nullable", column.nullable.into());
+    if let Some(max) = column.max_chars {
+        put("max_chars", max.into());
+    }
+    if column.unique {
+        put("unique", true.into());
+    }
+    if column.collation != Collation::Binary {
+        put("collation", name_of(COLLATIONS, column.collation).into());
+    }
+    if let Some(default) = &column.default {
+        put("default", value_to_json(default.as_ref()));
+    }
+    if let Some(check) = &column.check {
+        put("check", check.as_ref().into());
+    }
+    if let Some(reference) = &column.reference {
+        let on_delete = name_of(ON_DELETE, reference.on_delete);
+        let (table, column) = (&reference.table, &reference.column);
+        put("references", json!({ "table": table, "column": column, "on_delete": on_delete }));
+    }
+    if column.role != Role::Plain {
+        put("role", name_of(ROLES, column.role).into());
+    }
+    Json::Object(json)
+}
+
+fn column_from_json(json: &Json) -> Result<ColumnSchema> {
+    let name = text(json, "name")?.to_owned();
+    let ty = text(json, "type")?;
+    let ty = Type::from_name(ty).ok_or_else(|| unknown("type", ty))?;
+    let mut column = ColumnSchema::new(name, ty);
+    if let Some(storage) = optional(json, "storage")? {
+        column.storage = by_name(STORAGES, "storage", storage)?;
+    }
+    column.nullable = json.get("nullable").and_then(Json::as_bool).unwrap_or(false);
+    if let Some(max) = json.get("max_chars") {
+        let max = max.as_u64().and_then(|max| u32::try_from(max).ok());
+        column.max_chars = Some(max.ok_or_else(|| unknown("max_chars", "value"))?);
+    }
+    column.unique = json.get("unique").and_then(Json::as_bool).unwrap_or(false);
+    if let Some(collation) = optional(json, "collation")? {
+        column.collation = by_name(COLLATIONS, "collation", collation)?;
+    }
+    column.default = json.get("default").map(value_from_json).transpose()?;
+    column.check = optional(json, "check")?.map(|check| check.to_owned().into());
+    if let Some(reference) = json.get("references") {
+        column.reference = Some(Reference {
+            table: text(reference, "table")?.to_owned().into(),
+            column: text(reference, "column")?.to_owned().into(),
+            on_delete: by_name(ON_DELETE, "on_delete", text(reference, "on_delete")?)?,
+        });
+    }
+    if let Some(role) = optional(json, "role")? {
+        column.role = by_name(ROLES, "role", role)?;
+    }
+    Ok(column)
+}
+
+const COLLATIONS: &[(Collation, &str)] = &[
+    (Collation::Binary, "binary"),
+    (Collation::NoCase, "nocase"),
+    (Collation::UnicodeNoCase, "unicode_nocase"),
+];
+
+const ON_DELETE: &[(OnDelete, &str)] = &[
+    (OnDelete::Restrict, "restrict"),
+    (OnDelete::Cascade, "cascade"),
+    (OnDelete::SetNull, "set_null"),
+];
+
+const ROLES: &[(Role, &str)] = &[
+    (Role::Plain, "plain"),
+    (Role::CreatedAt, "created_at"),
+    (Role::ModifiedAt, "modified_at"),
+    (Role::Version, "version"),
+];
+
+const STORAGES: &[(Storage, &str)] = &[
+    (Storage::Int, "integer"),
+    (Storage::Float, "float"),
+    (Storage::Text, "text"),
+    (Storage::Bytes, "bytes"),
+    (Storage::Any, "any"),
+];
+
+fn name_of<T: PartialEq>(names: &[(T, &'static str)], wanted: T) -> &'static str {
+    names.iter().find(|(value, _)| *value == wanted).map_or("", |(_, name)| *name)
+}
+
+fn by_name<T: Copy>(names: &[(T, &str)], what: &str, wanted: &str) -> Result<T> {
+    let found = names.iter().find(|(_, name)| *name == wanted);
+    found.map(|(value, _)| *value).ok_or_else(|| unknown(what, wanted))
+}
+
+/// A value: NULL, integers and texts as they are, floats where JSON gives them back exactly,
+/// `{"float": "inf"}` where not, bytes as `{"bytes": "00ff"}`.
+pub(super) fn value_to_json(value: ValueRef<'_>) -> Json {
+    match value {
+        ValueRef::Null => Json::Null,
+        ValueRef::Int(i) => i.into(),
+        ValueRef::Text(text) => text.into(),
+        ValueRef::Float(float) => {
+            let number = serde_json::Number::from_f64(float);
+            let back = number
+                .as_ref()
+                .and_then(|number| serde_json::from_str::<f64>(&number.to_string()).ok());
+            match number {
+                Some(number) if back.map(f64::to_bits) == Some(float.to_bits()) => number.into(),
+                _ => json!({ "float": format!("{float:?}") }),
+            }
+        }
+        ValueRef::Bytes(bytes) => {
+            let mut hex = String::with_capacity(bytes.len() * 2);
+            for byte in bytes {
+                hex.extend([byte >> 4, byte & 15].map(|half| char::from(DIGITS[half as usize])));
+            }
+            json!({ "bytes": hex })
+        }
+    }
+}
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// The value that JSON stands for.
+///
+/// # Errors
+/// `Corrupt`.
+pub(super) fn value_from_json(json: &Json) -> Result<Value<'static>> {
+    Ok(match json {
+        Json::Null => Value::Null,
+        Json::String(text) => Value::from(text.clone()),
+        Json::Number(number) if number.is_f64() => match number.as_f64() {
+            Some(float) if !float.is_nan() => Value::Float(float),
+            _ => return Err(unknown("number", &number.to_string())),
+        },
+        Json::Number(number) => match number.as_i64() {
+            Some(integer) => Value::Int(integer),
+            None => return Err(unknown("number", &number.to_string())),
+        },
+        Json::Object(object) => match (object.get("float"), object.get("bytes")) {
+            (Some(Json::String(float)), None) => match float.parse::<f64>() {
+                Ok(float) if !float.is_nan() => Value::Float(float),
+                _ => return Err(unknown("number", float)),
+            },
+            (None, Some(Json::String(hex))) => Value::Bytes(from_hex(hex)?.into()),
+            _ => return Err(corrupt("an object that is neither a float nor bytes")),
+        },
+        Json::Bool(_) | Json::Array(_) => {
+            return Err(corrupt("true, false or a list where a value is wanted"));
+        }
+    })
+}
+
+fn from_hex(hex: &str) -> Result<Vec<u8>> {
+    let half = |digit: u8| DIGITS.iter().position(|other| *other == digit.to_ascii_lowercase());
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => Some((half(*high)? << 4 | half(*low)?) as u8),
+        _ => None,
+    };
+    let bytes: Option<_> = hex.as_bytes().chunks(2).map(byte).collect();
+    bytes.ok_or_else(|| unknown("bytes", hex))
+}
+
+fn list<'j>(json: &'j Json, name: &str) -> Result<&'j Vec<Json>> {
+    let list = json.get(name).and_then(Json::as_array);
+    list.ok_or_else(|| corrupt(format!("there is no list '{name}' where one is wanted")))
+}
+
+fn names(json: &Json, name: &str) -> Result<Vec<String>> {
+    let names = list(json, name)?.iter().map(|name| name.as_str().map(str::to_owned));
+    let names: Option<_> = names.collect();
+    names.ok_or_else(|| corrupt(format!("'{name}' is not a list of names")))
+}
+
+fn text<'j>(json: &'j Json, name: &str) -> Result<&'j str> {
+    optional(json, name)?.ok_or_else(|| corrupt(format!("there is no '{name}'")))
+}
+
+fn optional<'j>(json: &'j Json, name: &str) -> Result<Option<&'j str>> {
+    match json.get(name) {
+        None => Ok(None),
+        Some(Json::String(text)) => Ok(Some(text)),
+        Some(_) => Err(corrupt(format!("'{name}' is not a text"))),
+    }
+}
+
+fn unknown(what: &str, found: &str) -> bobak_core::Error {
+    corrupt(format!("the {what} '{found}' is not known"))
+}
