@@ -1,5 +1,5 @@
 // The change feed: every change of a tracked table, out of the log that its engine writes. A log is read as any table is,
-// by the description that its table gives it; docs/changes.md says what is promised of numbers, times and names.
+// by the description that its table gives it; docs/change-capture.md says what is promised of numbers, times and names.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "./connection.js";
 import { queryRows, type Options, type Session } from "./database.js";

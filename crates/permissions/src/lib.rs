@@ -7,7 +7,7 @@
 //!   has rules of its own.
 //!
 //! Nothing is allowed until it is granted, but to the operator. What somebody has no right to at
-//! all looks as if it were not there. `docs/rights.md` has the file's form.
+//! all looks as if it were not there. `docs/permissions.md` has the file's form.
 //!
 //! ```
 //! use bobak_core::Engine;

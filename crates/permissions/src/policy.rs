@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The role that is there without being written: everything, everywhere.
 const ADMIN: &str = "admin";
 
-/// Roles, users and tokens. Its text has a statement in each line; see `docs/rights.md`.
+/// Roles, users and tokens. Its text has a statement in each line; see `docs/permissions.md`.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     roles: Vec<Role>,

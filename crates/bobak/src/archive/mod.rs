@@ -2,7 +2,7 @@
 //! to the last, or to a moment in time.
 //!
 //! `frame` is the form of a file, `segment` one file and `folder` all of them; `plan` finds where a
-//! replay ends, `replay` makes the changes again, while `quiet` keeps still what would act on them. `docs/changes.md` is the contract, and describes the files byte by byte.
+//! replay ends, `replay` makes the changes again, while `quiet` keeps still what would act on them. `docs/point-in-time-restore.md` is the contract, and describes the files byte by byte.
 
 mod folder;
 mod frame;

@@ -1,7 +1,7 @@
 """The change feed: every change of a tracked table, out of the log that its engine writes.
 
 A log is read as any table is, by the description that its table gives it; so this needs no SQL, and
-no request of its own. docs/changes.md says what is promised of numbers, times and names.
+no request of its own. docs/change-capture.md says what is promised of numbers, times and names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-//! What the log hears of clients: each row of the table in `docs/bad-input.md`, with who and where.
+//! What the log hears of clients: each row of the table in `docs/robustness.md`, with who and where.
 
 use crate::doors::{TOKEN, certificate, file, folder, memory, serving, tcp_server};
 use crate::raw::Raw;
