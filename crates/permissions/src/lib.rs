@@ -43,6 +43,7 @@ mod text;
 mod tokens;
 
 pub use access::Access;
+pub use bobak_wire::Credentials;
 pub use caller::Caller;
 pub use expiry::check_expiry;
 pub use guard::{Guarded, Protected, reads_only};

@@ -1,7 +1,8 @@
 //! What the doors of `bobak serve` share, whatever protocol they speak.
 
 use bobak::engine::Engine;
-use bobak_server::{Access, Builder, Serve};
+use bobak_permissions::Access;
+use bobak_serving::{ProtocolServer, ServerBuilder};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,12 +20,12 @@ pub struct Shared<'s> {
 
 impl Shared<'_> {
     /// Adds them to a server, with doors at these addresses and on these sockets.
-    pub fn doors<S: Serve>(
+    pub fn doors<S: ProtocolServer>(
         &self,
-        mut builder: Builder<S>,
+        mut builder: ServerBuilder<S>,
         tcp: &[String],
         unix: &[PathBuf],
-    ) -> Builder<S> {
+    ) -> ServerBuilder<S> {
         builder = builder.access(self.access.clone());
         for (name, engine) in self.databases {
             builder = builder.shared_database(name, Arc::clone(engine));

@@ -3,7 +3,7 @@
 use super::user::name;
 use crate::error::{Error, Result};
 use crate::output::Screen;
-use bobak_server::AccessText;
+use bobak_permissions::AccessText;
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;

@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::output::Screen;
 use bobak::engine::{Engine, SchemaChange};
 use bobak_http::HttpServer;
-use bobak_server::{Access, Server};
+use bobak_permissions::Access;
+use bobak_server::Server;
 use clap::Args;
 use std::fs;
 use std::io::Write;
@@ -127,7 +128,7 @@ impl Serve {
         let server = builder.log(move |line| quiet.note(line)).start()?;
         let http = self.http.start(&shared, &self.limits, move |line| also.note(line))?;
         let doors = Arc::new(Doors { server, http });
-        bobak_server::raise_file_limit();
+        bobak_serving::raise_file_limit();
         let _changes = self.shipping.start(&databases, *screen)?;
         let _backups = self.schedule.start(&databases, *screen)?;
         let stopped = obey_signals(&doors, access, *screen)?;

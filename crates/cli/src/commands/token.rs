@@ -36,7 +36,7 @@ impl Token {
     /// # Errors
     /// Where the system has no random bytes, or nobody takes the output.
     pub fn run(&self, _: &Screen) -> Result<()> {
-        let (token, hash) = bobak_server::new_token()?;
+        let (token, hash) = bobak_permissions::new_token()?;
         let rest = rest(&self.role, self.expires.as_deref());
         writeln!(std::io::stdout(), "token {} {hash}{rest}", self.name)
             .map_err(|error| Error::output(&error))?;

@@ -53,7 +53,7 @@ fn user_name(text: &str) -> Result<String, String> {
 
 /// A date or a time that the file may have.
 pub(super) fn expiry(text: &str) -> Result<String, String> {
-    let checked = bobak_server::check_expiry(text);
+    let checked = bobak_permissions::check_expiry(text);
     checked.map_err(|error| error.message().to_owned())?;
     // With a blank it is one word in quotes only.
     Ok(text.replacen(' ', "T", 1))
@@ -73,7 +73,7 @@ impl User {
     /// # Errors
     /// An empty password, two that differ, input that can't be read.
     pub fn run(&self, _: &Screen) -> Result<()> {
-        let hash = bobak_server::hash_password(&new_password(&self.name)?)?;
+        let hash = bobak_permissions::hash_password(&new_password(&self.name)?)?;
         let rest = rest(&self.role, self.expires.as_deref());
         writeln!(std::io::stdout(), "user {} {hash}{rest}", self.name)
             .map_err(|error| Error::output(&error))

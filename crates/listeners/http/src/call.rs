@@ -113,8 +113,8 @@ impl Call {
             }
             let bytes = whole.len() + more.len() + part.len();
             if !Memory::is_little(bytes) {
-                let holder = self.visitor.holder();
-                self.shared.bodies.grow(&mut self.taken, &holder, bytes)?;
+                let principal = self.visitor.principal();
+                self.shared.bodies.grow(&mut self.taken, &principal, bytes)?;
             }
             if whole.is_empty() && more.is_empty() {
                 whole = part;

@@ -3,7 +3,7 @@
 
 use bobak::feed::Changes;
 use bobak_core::{Condition, Engine, Result, TableSchema};
-use bobak_server::{Caller, Protected};
+use bobak_permissions::{Caller, Protected};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;

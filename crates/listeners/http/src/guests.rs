@@ -8,9 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak::aio::Workers;
 use bobak_core::{Engine, Error, ErrorKind, Result};
-use bobak_server::{
-    Access, Caller, Credentials, Holder, Login, LoginQueue, Protected, RateLimiter,
-};
+use bobak_permissions::{Access, Caller, Credentials, Protected};
+use bobak_serving::{LoginAttempt, LoginQueue, Principal, RateLimiter};
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use std::collections::HashMap;
@@ -132,12 +131,12 @@ impl Guests {
         let credentials = read(shown).ok_or_else(stranger)?;
         let caller = match &credentials {
             Credentials::User { name, .. } => {
-                let login = self.logins.begin(peer, name).map_err(held_up)?;
+                let login = self.logins.admit(peer, name).map_err(held_up)?;
                 self.by_password(credentials, login).await?
             }
             // Quickly done, so that a right one is never kept out by others' wrong ones.
             _ => self.access.check(&credentials, false).map_err(|error| {
-                match self.strangers.take(network(peer)) {
+                match self.strangers.acquire(network(peer)) {
                     Ok(()) => refused(StatusCode::UNAUTHORIZED, error),
                     Err(wait) => too_often(wait),
                 }
@@ -157,7 +156,11 @@ impl Guests {
 
     /// Looks at a password: one at a time, on a thread of its own, since it takes long, and workers
     /// are for those who are in.
-    async fn by_password(&self, credentials: Credentials, login: Login) -> Result<Caller, Problem> {
+    async fn by_password(
+        &self,
+        credentials: Credentials,
+        login: LoginAttempt,
+    ) -> Result<Caller, Problem> {
         let ended = || Error::new(ErrorKind::Engine, "the thread of a log-in ended");
         let turn = Arc::clone(&self.turn).acquire_owned().await.map_err(|_| ended())?;
         let (access, (told, hears)) = (self.access.clone(), oneshot::channel());
@@ -169,7 +172,7 @@ impl Guests {
         thread.map_err(|error| Error::io("look at a password", error))?;
         let checked = hears.await.map_err(|_| ended())?;
         checked.map_err(|error| {
-            self.logins.refused(&login);
+            self.logins.record_wrong_password(&login);
             refused(StatusCode::UNAUTHORIZED, error)
         })
     }
@@ -196,7 +199,9 @@ impl Guests {
     pub fn count(&self, guest: &Guest, peer: Option<IpAddr>) -> Result<(), Problem> {
         match &self.requests {
             None => Ok(()),
-            Some(requests) => requests.take((guest.name.clone(), network(peer))).map_err(too_often),
+            Some(requests) => {
+                requests.acquire((guest.name.clone(), network(peer))).map_err(too_often)
+            }
         }
     }
 
@@ -233,7 +238,7 @@ impl Guest {
 
 /// What an address is counted as: whoever has one of version 6 has its whole network.
 fn network(peer: Option<IpAddr>) -> Option<IpAddr> {
-    Holder::at(peer).address()
+    Principal::from_address(peer).address()
 }
 
 /// Reads `Bearer TOKEN` or `Basic` with name and password.

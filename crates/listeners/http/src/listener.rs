@@ -4,7 +4,7 @@ use crate::connection;
 use crate::server::Shared;
 use crate::visitor::Visitor;
 use bobak_core::{Error, Result};
-use bobak_server::Listener;
+use bobak_serving::Listener;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl Entrance {
                 accepted = self.accept(&shared) => if let Err(error) = accepted {
                     // As long as there are no more files, say, it is so again and again.
                     let line = format!("a connection could not be accepted: {error}");
-                    shared.journal.tell_of(None, line);
+                    shared.audit_log.client_event(None, line);
                     tokio::time::sleep(REST).await;
                 },
             }
@@ -112,7 +112,7 @@ fn spawn<S>(
 {
     let (shared, visitor) = (Arc::clone(shared), Arc::new(Visitor::new(door)));
     tokio::spawn(async move {
-        let _seat = match shared.seats.take(door.peer, door.trusted) {
+        let _seat = match shared.seats.acquire(door.peer, door.trusted) {
             Ok(seat) => seat,
             Err(error) => return shared.tell_of(&visitor, format_args!("was refused: {error}")),
         };

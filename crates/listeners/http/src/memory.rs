@@ -2,7 +2,7 @@
 //! there are many connections. So beyond a piece each they are shared, as workers are.
 
 use crate::problem::Problem;
-use bobak_server::{Holder, Permit, Permits, Portion};
+use bobak_serving::{Permit, Permits, Principal, QuotaLimits};
 use bytes::Bytes;
 
 /// What each has without asking, and by which more is counted.
@@ -24,17 +24,22 @@ struct Kept {
 impl Memory {
     /// So many bytes, of which one caller may have `share` percent.
     pub fn new(bytes: usize, share: u8) -> Self {
-        Self(Permits::new(Portion::of(bytes / PIECE, share)))
+        Self(Permits::new(QuotaLimits::with_share(bytes / PIECE, share)))
     }
 
     /// Takes what `bytes` in all need.
     ///
     /// # Errors
     /// 503 where the caller has as much as may be.
-    pub fn grow(&self, taken: &mut Taken, holder: &Holder, bytes: usize) -> Result<(), Problem> {
+    pub fn grow(
+        &self,
+        taken: &mut Taken,
+        principal: &Principal,
+        bytes: usize,
+    ) -> Result<(), Problem> {
         while taken.0.len() < bytes.saturating_sub(1) / PIECE {
-            let permit = self.0.take(holder);
-            taken.0.push(permit.map_err(|part| part.refusal("bytes on their way"))?);
+            let permit = self.0.acquire(principal);
+            taken.0.push(permit.map_err(|scope| scope.quota_error("bytes in transit"))?);
         }
         Ok(())
     }
@@ -43,9 +48,9 @@ impl Memory {
     ///
     /// # Errors
     /// As [`grow`](Self::grow).
-    pub fn keep(&self, bytes: Bytes, holder: &Holder) -> Result<Bytes, Problem> {
+    pub fn keep(&self, bytes: Bytes, principal: &Principal) -> Result<Bytes, Problem> {
         let mut taken = Taken::default();
-        self.grow(&mut taken, holder, bytes.len())?;
+        self.grow(&mut taken, principal, bytes.len())?;
         Ok(Bytes::from_owner(Kept { bytes, _taken: taken }))
     }
 
@@ -68,7 +73,7 @@ mod tests {
     #[test]
     fn nobody_fills_the_memory() {
         let memory = Memory::new(8 * PIECE, 50);
-        let [ada, bob] = ["ada", "bob"].map(|name| Holder::at(None).named(name));
+        let [ada, bob] = ["ada", "bob"].map(|name| Principal::from_address(None).with_name(name));
         let bytes = |pieces: usize| Bytes::from(vec![7; pieces * PIECE]);
         let kept = memory.keep(bytes(5), &ada).unwrap();
         assert!(memory.keep(bytes(2), &ada).is_err());
@@ -84,6 +89,6 @@ mod tests {
         assert!(memory.grow(&mut taken, &ada, 6 * PIECE).is_err());
         assert!(memory.keep(bytes(2), &ada).is_err());
         drop(taken);
-        assert_eq!(memory.0.taken(), 0);
+        assert_eq!(memory.0.in_use(), 0);
     }
 }

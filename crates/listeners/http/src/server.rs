@@ -9,7 +9,10 @@ use crate::turns::Turns;
 use crate::visitor::Visitor;
 use crate::work;
 use bobak_core::{Error, Result};
-use bobak_server::{Builder, ConnectionLimiter, Journal, Listener, Parts, Permits, Portion, Serve};
+use bobak_serving::{
+    AuditLog, ConnectionLimiter, Listener, Permits, ProtocolServer, QuotaLimits, ServerBuilder,
+    ServerParts,
+};
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,14 +47,14 @@ pub(crate) struct Shared {
     /// Permits for those who listen to changes.
     pub listeners: Permits,
     pub metrics: Metrics,
-    pub journal: Journal,
+    pub audit_log: AuditLog,
     stop: watch::Sender<bool>,
 }
 
 impl Shared {
     /// Tells the log what became of a client.
     pub fn tell_of(&self, visitor: &Visitor, what: impl Display) {
-        self.journal.tell_of(visitor.door.peer, format_args!("{visitor} {what}"));
+        self.audit_log.client_event(visitor.door.peer, format_args!("{visitor} {what}"));
     }
 
     /// Changes when the server stops.
@@ -66,8 +69,8 @@ impl Shared {
 
 impl HttpServer {
     /// Collects the parts of a server.
-    pub fn builder() -> Builder<Self> {
-        Builder::default()
+    pub fn builder() -> ServerBuilder<Self> {
+        ServerBuilder::default()
     }
 
     /// The addresses of the doors over TCP, in the order in which they were named.
@@ -89,7 +92,7 @@ impl HttpServer {
         let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(runtime) = runtime else { return true };
         let end = Instant::now() + self.shared.settings.grace;
-        let left = || self.shared.seats.taken();
+        let left = || self.shared.seats.in_use();
         while left() > 0 && Instant::now() < end {
             std::thread::sleep(LOOK);
         }
@@ -97,18 +100,20 @@ impl HttpServer {
         runtime.shutdown_timeout(LAST);
         for base in self.shared.guests.bases() {
             if let Err(error) = base.engine.flush() {
-                self.shared.journal.tell(&format!("a database could not be flushed: {error}"));
+                self.shared
+                    .audit_log
+                    .server_event(&format!("a database could not be flushed: {error}"));
             }
         }
         all
     }
 }
 
-impl Serve for HttpServer {
+impl ProtocolServer for HttpServer {
     type Settings = Settings;
 
-    fn serve(parts: Parts<Settings>) -> Result<Self> {
-        let Parts { databases, access, settings, log, listeners } = parts;
+    fn serve(parts: ServerParts<Settings>) -> Result<Self> {
+        let ServerParts { databases, access, settings, log, listeners } = parts;
         let guests = Guests::new(access, &databases, &settings)?;
         let io = |error| Error::io("start the server", error);
         let runtime = runtime::Builder::new_multi_thread()
@@ -118,11 +123,11 @@ impl Serve for HttpServer {
             .build()
             .map_err(io)?;
         let addresses = listeners.iter().filter_map(Listener::address).collect();
-        let permits = |most| Permits::new(Portion::of(most, settings.share));
+        let permits = |most| Permits::new(QuotaLimits::with_share(most, settings.share));
         let seats = ConnectionLimiter::new(settings.connections, settings.share);
         let memory = || Memory::new(settings.memory, settings.share);
         let (bodies, answers) = (memory(), memory());
-        let turns = Turns::new(Portion::of(settings.workers.max(1), settings.share));
+        let turns = Turns::new(QuotaLimits::with_share(settings.workers.max(1), settings.share));
         let (streams, followers) = (permits(settings.streams), permits(settings.listeners));
         let shared = Arc::new(Shared {
             settings,
@@ -134,7 +139,7 @@ impl Serve for HttpServer {
             streams,
             listeners: followers,
             metrics: Metrics::default(),
-            journal: Journal::new(log),
+            audit_log: AuditLog::new(log),
             stop: watch::Sender::new(false),
         });
         let inside = runtime.enter();

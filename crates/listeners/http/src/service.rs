@@ -61,7 +61,7 @@ fn keep(shared: &Shared, visitor: &Visitor, mut answer: Answer) -> Answer {
     if Memory::is_little(bytes.len()) {
         return answer;
     }
-    match shared.answers.keep(std::mem::take(bytes), &visitor.holder()) {
+    match shared.answers.keep(std::mem::take(bytes), &visitor.principal()) {
         Ok(kept) => *bytes = kept,
         Err(problem) => return tell(shared, visitor, problem),
     }
@@ -173,8 +173,8 @@ async fn admit(
 }
 
 fn metrics(shared: &Shared) -> Answer {
-    let connections = shared.seats.taken();
-    let streams = shared.streams.taken();
+    let connections = shared.seats.in_use();
+    let streams = shared.streams.in_use();
     let text = shared.metrics.to_text(connections, streams);
     Answer::text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
 }

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::settings::SqlAccess;
 use crate::work;
 use bobak_core::{Control, Error, ErrorKind, Result, Row, RowBuffer, Session, Source, Type, Value};
-use bobak_server::reads_only;
+use bobak_permissions::reads_only;
 use bobak_sql::{gives_rows, only_reads};
 use bobak_text::json::write_string;
 use hyper::StatusCode;

@@ -7,7 +7,7 @@ use crate::coding::{Coded, Coding};
 use crate::problem::Problem;
 use crate::work::Ends;
 use bobak_core::{Error, ErrorKind, Result};
-use bobak_server::Permit;
+use bobak_serving::Permit;
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -217,20 +217,20 @@ async fn feed(call: &mut Call, parts: mpsc::Sender<Result<Bytes, Problem>>) {
 }
 
 fn permit(call: &Call) -> Result<Permit, Problem> {
-    let permit = call.shared.streams.take(&call.visitor.holder());
-    permit.map_err(|part| part.refusal("imports, exports and batches under way").into())
+    let permit = call.shared.streams.acquire(&call.visitor.principal());
+    permit.map_err(|scope| scope.quota_error("imports, exports and batches at a time").into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use bobak_core::Interrupt;
-    use bobak_server::{Holder, Permits, Portion};
+    use bobak_serving::{Permits, Principal, QuotaLimits};
 
     #[tokio::test]
     async fn what_nobody_takes_is_ended_while_it_makes_nothing() {
-        let permits = Permits::new(Portion::of(1, 50));
-        let permit = permits.take(&Holder::at(None)).unwrap();
+        let permits = Permits::new(QuotaLimits::with_share(1, 50));
+        let permit = permits.acquire(&Principal::from_address(None)).unwrap();
         let for_ever = |out: &mut dyn Write| -> Result<()> {
             out.write_all(&[0; PART]).unwrap();
             loop {
@@ -241,9 +241,9 @@ mod tests {
         let (mut body, first) = begin(permit, Coding::Plain, for_ever, |_| {});
         assert!(first.await.unwrap().is_ok());
         assert!(body.recv().await.is_some());
-        assert_eq!(permits.taken(), 1);
+        assert_eq!(permits.in_use(), 1);
         drop(body);
-        while permits.taken() > 0 {
+        while permits.in_use() > 0 {
             tokio::task::yield_now().await;
         }
     }

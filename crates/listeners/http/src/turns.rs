@@ -1,34 +1,36 @@
 //! Who may have a worker, and when: no caller, and no address, has all of them. Who wants more than
 //! its share waits for one of its own, without a worker and behind nobody else.
 
-use bobak_server::{Holder, Lines, Portion};
+use bobak_serving::{FairQueue, Principal, QuotaLimits};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot::{self, Sender};
 
 /// The workers' shares. Cheap to clone: clones are the same.
 #[derive(Clone)]
-pub(crate) struct Turns(Arc<Mutex<Lines<Sender<Turn>>>>);
+pub(crate) struct Turns(Arc<Mutex<FairQueue<Sender<Turn>>>>);
 
 /// A worker that one may have, until this is dropped.
 pub(crate) struct Turn {
     turns: Turns,
-    holder: Holder,
+    principal: Principal,
 }
 
 impl Turns {
     /// All workers are free.
-    pub fn new(most: Portion) -> Self {
-        Self(Arc::new(Mutex::new(Lines::new(most, |told| !told.is_closed()))))
+    pub fn new(limits: QuotaLimits) -> Self {
+        Self(Arc::new(Mutex::new(FairQueue::new(limits, |told| !told.is_closed()))))
     }
 
     /// Waits until this one may have a worker. Who stops to wait leaves the line.
-    pub async fn take(&self, holder: &Holder) -> Turn {
+    pub async fn take(&self, principal: &Principal) -> Turn {
         loop {
             let hears = {
-                let mut lines = self.lock();
-                let Err(part) = lines.take(holder) else { return self.turn(holder.clone()) };
+                let mut queue = self.lock();
+                let Err(scope) = queue.try_acquire(principal) else {
+                    return self.turn(principal.clone());
+                };
                 let (told, hears) = oneshot::channel();
-                lines.wait(part, holder.clone(), told);
+                queue.enqueue(scope, principal.clone(), told);
                 hears
             };
             // Nobody is put out of the line who still waits.
@@ -38,21 +40,21 @@ impl Turns {
         }
     }
 
-    fn turn(&self, holder: Holder) -> Turn {
-        Turn { turns: self.clone(), holder }
+    fn turn(&self, principal: Principal) -> Turn {
+        Turn { turns: self.clone(), principal }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lines<Sender<Turn>>> {
+    fn lock(&self) -> MutexGuard<'_, FairQueue<Sender<Turn>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let next = self.turns.lock().leave(&self.holder);
-        for (holder, told) in next {
+        let next = self.turns.lock().release(&self.principal);
+        for (principal, told) in next {
             // Where somebody has left just now, the turn comes back by its drop.
-            let _ = told.send(self.turns.turn(holder));
+            let _ = told.send(self.turns.turn(principal));
         }
     }
 }
@@ -63,8 +65,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_that_nobody_takes_goes_on_to_the_next() {
-        let turns = Turns::new(Portion::of(2, 50));
-        let ada = Holder::at(None).named("ada");
+        let turns = Turns::new(QuotaLimits::with_share(2, 50));
+        let ada = Principal::from_address(None).with_name("ada");
         let first = turns.take(&ada).await;
         let wait = || Box::pin(turns.take(&ada));
         let (mut left, mut called, mut last) = (wait(), wait(), wait());

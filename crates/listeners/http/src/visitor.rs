@@ -2,7 +2,7 @@
 
 use crate::guests::Guest;
 use crate::listener::Door;
-use bobak_server::Holder;
+use bobak_serving::Principal;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,12 +24,12 @@ impl Visitor {
     }
 
     /// As whom it is counted.
-    pub fn holder(&self) -> Holder {
+    pub fn principal(&self) -> Principal {
         let guest = self.guest.lock().unwrap_or_else(PoisonError::into_inner);
         match &*guest {
-            Some(guest) if self.door.trusted && guest.is_operator() => Holder::operator(),
-            Some(guest) => Holder::at(self.door.peer).named(&guest.name),
-            None => Holder::at(self.door.peer),
+            Some(guest) if self.door.trusted && guest.is_operator() => Principal::operator(),
+            Some(guest) => Principal::from_address(self.door.peer).with_name(&guest.name),
+            None => Principal::from_address(self.door.peer),
         }
     }
 }

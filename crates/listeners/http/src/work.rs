@@ -68,9 +68,9 @@ pub(crate) async fn ending<R>(
 pub(crate) async fn run<R: Send + 'static>(
     work: impl FnOnce() -> Result<R, Problem> + Send + 'static,
 ) -> Result<R, Problem> {
-    let whose = REQUEST.try_with(|request| (request.turns.clone(), request.visitor.holder()));
+    let whose = REQUEST.try_with(|request| (request.turns.clone(), request.visitor.principal()));
     let turn = match whose {
-        Ok((turns, holder)) => Some(turns.take(&holder).await),
+        Ok((turns, principal)) => Some(turns.take(&principal).await),
         Err(_) => None,
     };
     aside(move || {

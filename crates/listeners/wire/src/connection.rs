@@ -4,11 +4,11 @@ use crate::database::Database;
 use crate::greet::Claim;
 use crate::input::{Input, Said};
 use crate::settings::Settings;
-use crate::shares::{Holder, Permit};
 use crate::transport::{Ready, Transport};
 use crate::watch::{Ahead, Line};
 use bobak_core::{Engine, Error};
 use bobak_permissions::Caller;
+use bobak_serving::{Permit, Principal};
 use bobak_wire::{AdaptiveSpin, Handles, Limits, put_answer};
 use std::fmt;
 use std::io;
@@ -37,7 +37,7 @@ pub(crate) struct Connection {
     /// Where it is; `None` on this machine.
     pub peer: Option<IpAddr>,
     /// As whom it is counted.
-    pub holder: Holder,
+    pub principal: Principal,
     pub since: Instant,
     /// What is watched while a request runs.
     watched: Option<Arc<OwnedFd>>,
@@ -97,15 +97,15 @@ impl From<Error> for Gone {
 impl Connection {
     pub fn new(transport: Transport, limits: &Limits, seat: Option<Permit>) -> Self {
         let peer = transport.peer();
-        let holder = match transport.is_trusted() {
-            true => Holder::operator(),
-            false => Holder::at(peer),
+        let principal = match transport.is_trusted() {
+            true => Principal::operator(),
+            false => Principal::from_address(peer),
         };
         Self {
             transport,
             claim: None,
             peer,
-            holder,
+            principal,
             input: Input::new(),
             output: Vec::new(),
             written: 0,
@@ -122,7 +122,7 @@ impl Connection {
     /// The client is known from now on.
     pub fn let_in(&mut self, guest: Guest) {
         if !(self.transport.is_trusted() && guest.caller.is_operator()) {
-            self.holder = Holder::at(self.peer).named(guest.caller.name());
+            self.principal = Principal::from_address(self.peer).with_name(guest.caller.name());
         }
         self.guest = Some(guest);
     }

@@ -96,7 +96,9 @@ pub(crate) fn turned_away(
     id: u32,
     error: &Error,
 ) -> Gone {
-    shared.journal.tell_of(connection.peer, format_args!("{connection} was refused: {error}"));
+    shared
+        .audit_log
+        .client_event(connection.peer, format_args!("{connection} was refused: {error}"));
     put_answer::error(&mut connection.output, id, error);
     // Nobody waits for those who don't listen.
     let _ = connection.try_flush();

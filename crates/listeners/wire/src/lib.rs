@@ -20,50 +20,28 @@
 //! ```
 //!
 //! Who comes over TCP shows a token or a password; without TLS nobody but this machine may come,
-//! unless the [builder](Builder) is told otherwise. What each may do is in an [`Access`]: see
-//! the crate `bobak-permissions`, whose [`Guarded`] engines all doors put before their databases.
+//! unless the [builder](bobak_serving::ServerBuilder) is told otherwise. What each may do is in an
+//! [`Access`](bobak_permissions::Access): see the crate `bobak-permissions`.
 #![cfg(unix)]
 
 mod batch;
-mod buckets;
-mod builder;
 mod connection;
 mod database;
 mod early;
 mod greet;
 mod input;
-mod journal;
-mod lines;
-mod listener;
 mod lobby;
-mod logins;
+mod login_thread;
 mod pipes;
 mod pool;
-mod seats;
 mod serve;
 mod server;
 mod settings;
-mod shares;
 mod stream;
 #[cfg(feature = "tls")]
 mod tls;
 mod transport;
 mod watch;
 
-pub use bobak_permissions::{
-    Access, AccessText, Caller, Guarded, Protected, check_expiry, hash_password, hash_token,
-    new_token, reads_only,
-};
-pub use bobak_wire::Credentials;
-pub use buckets::RateLimiter;
-pub use builder::{Builder, Log, Parts, Serve};
-pub use journal::Journal;
-pub use lines::Lines;
-pub use listener::Listener;
-pub use logins::{Login, LoginQueue};
-pub use seats::ConnectionLimiter;
-pub use server::{Server, raise_file_limit};
+pub use server::Server;
 pub use settings::Settings;
-pub use shares::{Holder, Part, Permit, Permits, Portion, Quotas};
-#[cfg(feature = "tls")]
-pub use tls::identity as tls_identity;

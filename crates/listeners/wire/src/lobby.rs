@@ -1,10 +1,10 @@
 //! Where connections wait that have nothing to say: all of them on one thread.
 
 use crate::connection::Connection;
-use crate::listener::Listener;
 use crate::server::Shared;
 use crate::transport::Transport;
 use bobak_core::{Error, ErrorKind};
+use bobak_serving::Listener;
 use bobak_wire::put_answer;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -131,7 +131,7 @@ impl Lobby {
     fn accept(&mut self, place: usize) {
         for _ in 0..AT_ONCE {
             let Some(listener) = self.listeners.get(place) else { return };
-            match listener.accept() {
+            match Transport::accept(listener) {
                 Ok(transport) => self.welcome(transport),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // The client has gone again, or a signal came.
@@ -143,7 +143,7 @@ impl Lobby {
                 Err(error) => {
                     // As long as there are no more files, say, it is so again and again.
                     let line = format_args!("a connection could not be accepted: {error}");
-                    self.shared.journal.tell_of(None, line);
+                    self.shared.audit_log.client_event(None, line);
                     self.retry = true;
                     return;
                 }
@@ -156,14 +156,14 @@ impl Lobby {
 
     fn welcome(&mut self, mut transport: Transport) {
         let peer = transport.peer();
-        let seat = match self.shared.seats.take(peer, transport.is_trusted()) {
+        let seat = match self.shared.seats.acquire(peer, transport.is_trusted()) {
             Ok(seat) => Some(seat),
             Err(error) => {
                 let mut answer = Vec::new();
                 put_answer::error(&mut answer, 0, &error);
                 let at = peer.map_or_else(|| "this machine".to_owned(), |peer| peer.to_string());
                 let line = format_args!("a stranger at {at} was refused: {error}");
-                self.shared.journal.tell_of(peer, line);
+                self.shared.audit_log.client_event(peer, line);
                 // Whoever does not listen is not told.
                 let _ = transport.write(&answer);
                 return;
@@ -208,13 +208,13 @@ impl Lobby {
         }
         let patience = self.shared.settings.hello_timeout;
         if self.strangers > 0 {
-            let journal = &self.shared.journal;
+            let audit_log = &self.shared.audit_log;
             self.guests.retain(|_, connection| {
                 let stays = connection.guest.is_some() || connection.since.elapsed() < patience;
                 if !stays {
                     let line =
                         format_args!("{connection} was cut off: no whole hello came in time");
-                    journal.tell_of(connection.peer, line);
+                    audit_log.client_event(connection.peer, line);
                 }
                 stays
             });
@@ -224,7 +224,7 @@ impl Lobby {
         let overdue = self.shared.pool.take_overdue(self.shared.settings.worker_timeout);
         for (mut connection, error) in overdue {
             let line = format_args!("{connection} was refused: {error}");
-            self.shared.journal.tell_of(connection.peer, line);
+            self.shared.audit_log.client_event(connection.peer, line);
             if refuse(&mut connection, &error) {
                 self.seat(connection);
             }

@@ -5,13 +5,12 @@
 //! no caller has all of them.
 
 use crate::connection::{Connection, Gone};
-use crate::lines::Lines;
 use crate::lobby::Lobby;
 use crate::serve::{Ended, serve};
 use crate::server::Shared;
 use crate::settings::Settings;
-use crate::shares::{Holder, Part, Portion};
 use bobak_core::{Error, ErrorKind};
+use bobak_serving::{FairQueue, Principal, QuotaLimits, Scope};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -36,7 +35,7 @@ pub(crate) struct Pool {
 struct State {
     queue: Queue,
     /// Who waits for a share.
-    lines: Lines<Waits>,
+    waiters: FairQueue<Waits>,
     workers: usize,
     idle: usize,
 }
@@ -59,12 +58,12 @@ impl Drop for Worker<'_> {
 /// A share that a connection has while it is served; it is given back however that ends.
 struct Served<'s> {
     shared: &'s Arc<Shared>,
-    holder: Holder,
+    principal: Principal,
 }
 
 impl Drop for Served<'_> {
     fn drop(&mut self) {
-        self.shared.pool.give_back(&self.holder, self.shared);
+        self.shared.pool.give_back(&self.principal, self.shared);
     }
 }
 
@@ -72,10 +71,11 @@ impl Pool {
     pub fn new(settings: &Settings) -> Self {
         let most = settings.workers.max(1);
         // What has its share waits for a worker.
-        let portion = Portion { whole: usize::MAX, ..Portion::of(most, settings.share) };
+        let limits =
+            QuotaLimits { total: usize::MAX, ..QuotaLimits::with_share(most, settings.share) };
         let state = State {
             queue: Queue::new(),
-            lines: Lines::new(portion, |_| true),
+            waiters: FairQueue::new(limits, |_| true),
             workers: 0,
             idle: 0,
         };
@@ -122,22 +122,22 @@ impl Pool {
 
     /// Whether somebody waits for what this connection has.
     #[inline]
-    pub fn is_wanted(&self, holder: &Holder) -> bool {
+    pub fn is_wanted(&self, principal: &Principal) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
-            || self.held.load(Ordering::Relaxed) > 0 && self.lock().lines.holds_back(holder)
+            || self.held.load(Ordering::Relaxed) > 0 && self.lock().waiters.is_contended(principal)
     }
 
     /// Those that have waited for too long, and what they are to be told.
     pub fn take_overdue(&self, patience: Duration) -> Vec<(Connection, Error)> {
         let mut state = self.lock();
         let late = take_older(&mut state.queue, patience);
-        let theirs = state.lines.remove(|(since, _)| since.elapsed() > patience);
-        let told = |(part, (_, connection)): (Part, Waits)| {
-            (connection, part.refusal("connections at work"))
+        let theirs = state.waiters.remove(|(since, _)| since.elapsed() > patience);
+        let told = |(scope, (_, connection)): (Scope, Waits)| {
+            (connection, scope.quota_error("requests at a time"))
         };
         let mut overdue: Vec<_> = theirs.into_iter().map(told).collect();
         for (_, connection) in late {
-            state.leave(&connection.holder);
+            state.leave(&connection.principal);
             overdue.push((connection, too_busy()));
         }
         self.note(&state);
@@ -149,7 +149,7 @@ impl Pool {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
         state.queue.clear();
-        state.lines.remove(|_| true);
+        state.waiters.remove(|_| true);
         self.note(&state);
         while state.workers > 0 {
             self.work.notify_all();
@@ -164,9 +164,9 @@ impl Pool {
     }
 
     /// Gives a share back.
-    fn give_back(&self, holder: &Holder, shared: &Arc<Shared>) {
+    fn give_back(&self, principal: &Principal, shared: &Arc<Shared>) {
         let mut state = self.lock();
-        state.leave(holder);
+        state.leave(principal);
         self.go_on(state, shared);
     }
 
@@ -175,7 +175,8 @@ impl Pool {
         self.note(&state);
         let Some((_, first)) = state.queue.front() else { return };
         // Who is exempt comes first, and gets a worker besides where all are taken.
-        let most = if first.holder.is_exempt() { self.most.saturating_mul(2) } else { self.most };
+        let most =
+            if first.principal.is_exempt() { self.most.saturating_mul(2) } else { self.most };
         if state.idle >= state.queue.len() {
             self.work.notify_one();
         } else if state.workers < most {
@@ -196,7 +197,7 @@ impl Pool {
         loop {
             // One beyond the number serves who is exempt, and nobody else.
             let surplus = state.workers > self.most;
-            let fits = |(_, first): &(_, Connection)| !surplus || first.holder.is_exempt();
+            let fits = |(_, first): &(_, Connection)| !surplus || first.principal.is_exempt();
             if state.queue.front().is_some_and(fits) {
                 let next = state.queue.pop_front().map(|(_, connection)| connection);
                 self.note(&state);
@@ -218,7 +219,7 @@ impl Pool {
 
     fn note(&self, state: &State) {
         self.waiting.store(state.queue.len(), Ordering::Relaxed);
-        self.held.store(state.lines.waiting(), Ordering::Relaxed);
+        self.held.store(state.waiters.waiting(), Ordering::Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -230,22 +231,22 @@ impl State {
     /// Takes a connection in: behind the others, or where its share is used up behind those of the
     /// same.
     fn enter(&mut self, waits: Waits) {
-        match self.lines.take(&waits.1.holder) {
+        match self.waiters.try_acquire(&waits.1.principal) {
             Ok(()) => self.queue_up(waits),
-            Err(part) => self.lines.wait(part, waits.1.holder.clone(), waits),
+            Err(scope) => self.waiters.enqueue(scope, waits.1.principal.clone(), waits),
         }
     }
 
     /// Gives a share back: those who waited for it go on.
-    fn leave(&mut self, holder: &Holder) {
-        for (_, waits) in self.lines.leave(holder) {
+    fn leave(&mut self, principal: &Principal) {
+        for (_, waits) in self.waiters.release(principal) {
             self.queue_up(waits);
         }
     }
 
     /// Has a connection that has its share wait for a worker.
     fn queue_up(&mut self, waits: Waits) {
-        match waits.1.holder.is_exempt() {
+        match waits.1.principal.is_exempt() {
             true => self.queue.push_front(waits),
             false => self.queue.push_back(waits),
         }
@@ -266,7 +267,7 @@ fn take_older(queue: &mut Queue, patience: Duration) -> Queue {
 fn work(shared: &Arc<Shared>) {
     let _worker = Worker(&shared.pool);
     while let Some(mut connection) = shared.pool.next(shared) {
-        let served = Served { shared, holder: connection.holder.clone() };
+        let served = Served { shared, principal: connection.principal.clone() };
         let ended = serve(&mut connection, shared);
         drop(served);
         match ended {
@@ -285,7 +286,7 @@ fn work(shared: &Arc<Shared>) {
 /// it had asked for.
 pub(crate) fn log_end(gone: &Gone, connection: &Connection, shared: &Shared) {
     let tell = |what: std::fmt::Arguments<'_>| {
-        shared.journal.tell_of(connection.peer, format_args!("{connection} {what}"));
+        shared.audit_log.client_event(connection.peer, format_args!("{connection} {what}"));
     };
     match gone {
         // What the system calls it, a broken pipe or a reset, says nothing of the server.

@@ -122,7 +122,7 @@ impl Serving<'_> {
                 shared.settings.transaction_timeout
             } else if !connection.transport.can_rest() {
                 Duration::MAX
-            } else if shared.is_stopping() || shared.others_wait(&connection.holder) {
+            } else if shared.is_stopping() || shared.others_wait(&connection.principal) {
                 Duration::ZERO
             } else {
                 LINGER
@@ -180,7 +180,7 @@ impl Serving<'_> {
         self.was_ended |= error.kind() == ErrorKind::Interrupted;
         if error.kind() == ErrorKind::Denied {
             let line = format_args!("{connection} was refused: {error}");
-            self.shared.journal.tell_of(connection.peer, line);
+            self.shared.audit_log.client_event(connection.peer, line);
         }
         put_answer::error(&mut connection.output, id, error);
     }

@@ -1,19 +1,17 @@
 //! A server that runs, and what all of its threads share.
 
-use crate::builder::{Builder, Parts, Serve};
 use crate::database::Databases;
-use crate::journal::Journal;
-use crate::listener::Listener;
 use crate::lobby::{Lobby, Return};
-use crate::logins::LoginThread;
+use crate::login_thread::LoginThread;
 use crate::pipes::serve_pipes;
 use crate::pool::Pool;
-use crate::seats::ConnectionLimiter;
 use crate::settings::Settings;
-use crate::shares::Holder;
 use crate::watch::Watch;
 use bobak_core::{Error, Result};
 use bobak_permissions::Access;
+use bobak_serving::{
+    AuditLog, ConnectionLimiter, Listener, Principal, ProtocolServer, ServerBuilder, ServerParts,
+};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +39,7 @@ pub(crate) struct Shared {
     pub seats: ConnectionLimiter,
     pub watch: Watch,
     pub logins: LoginThread,
-    pub journal: Journal,
+    pub audit_log: AuditLog,
     stopping: AtomicBool,
     stopped: AtomicBool,
     out_of_grace: OnceLock<Instant>,
@@ -60,19 +58,19 @@ impl Shared {
 
     /// Whether connections wait for what this one has.
     #[inline]
-    pub fn others_wait(&self, holder: &Holder) -> bool {
-        self.pool.is_wanted(holder)
+    pub fn others_wait(&self, principal: &Principal) -> bool {
+        self.pool.is_wanted(principal)
     }
 
     pub fn log(&self, line: &str) {
-        self.journal.tell(line);
+        self.audit_log.server_event(line);
     }
 }
 
 impl Server {
     /// Collects the parts of a server.
-    pub fn builder() -> Builder<Self> {
-        Builder::default()
+    pub fn builder() -> ServerBuilder<Self> {
+        ServerBuilder::default()
     }
 
     /// The addresses of the doors over TCP, in the order in which they were named.
@@ -139,22 +137,11 @@ impl Server {
     }
 }
 
-/// Has the system let this process open as many files, and sockets, as it may at all: many systems
-/// begin with 1,024. Gives how many that are. For programs that are servers and nothing else.
-pub fn raise_file_limit() -> u64 {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    // Where it may not be raised, fewer clients are served.
-    let _ = setrlimit(Resource::Nofile, limit);
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
-}
-
-impl Serve for Server {
+impl ProtocolServer for Server {
     type Settings = Settings;
 
-    fn serve(parts: Parts<Settings>) -> Result<Self> {
-        let Parts { databases, access, settings, log, listeners } = parts;
+    fn serve(parts: ServerParts<Settings>) -> Result<Self> {
+        let ServerParts { databases, access, settings, log, listeners } = parts;
         let io = |error| Error::io("start the server", error);
         let addresses = listeners.iter().filter_map(Listener::address).collect();
         let shared = Arc::new(Shared {
@@ -162,7 +149,7 @@ impl Serve for Server {
             access,
             pool: Pool::new(&settings),
             logins: LoginThread::new(settings.refusals),
-            journal: Journal::new(log),
+            audit_log: AuditLog::new(log),
             back: OnceLock::new(),
             seats: ConnectionLimiter::new(settings.connections, settings.share),
             watch: Watch::default(),

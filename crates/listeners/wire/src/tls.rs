@@ -1,12 +1,8 @@
 //! TLS over a TCP stream that does not block.
 
-use bobak_core::{Error, ErrorKind, Result};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
 use std::sync::Arc;
 
 /// A stream under TLS.
@@ -15,29 +11,6 @@ pub(crate) struct TlsStream {
     stream: Arc<TcpStream>,
     /// Bytes that are decrypted and not read yet: the socket does not tell of them.
     decrypted: usize,
-}
-
-/// Reads a certificate chain and its key from PEM files.
-///
-/// # Errors
-/// `Config`.
-pub fn identity(chain: &Path, key: &Path) -> Result<Arc<ServerConfig>> {
-    let bad = |path: &Path, error: &dyn std::fmt::Display| {
-        let message = format!("could not use {} for TLS: {error}", path.display());
-        Error::new(ErrorKind::Config, message)
-    };
-    let certificates = CertificateDer::pem_file_iter(chain)
-        .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
-        .map_err(|error| bad(chain, &error))?;
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| bad(key, &error))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| bad(chain, &error))?
-        .with_no_client_auth()
-        .with_single_cert(certificates, secret)
-        .map_err(|error| bad(key, &error))?;
-    Ok(Arc::new(config))
 }
 
 impl TlsStream {

@@ -2,6 +2,7 @@
 
 use crate::early::{Early, Peek, Shared, lock};
 use crate::watch::LineKind;
+use bobak_serving::Listener;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::Errno;
@@ -43,6 +44,19 @@ pub(crate) struct Ready {
 }
 
 impl Transport {
+    /// Accepts the next connection; `WouldBlock` if there is none.
+    pub fn accept(listener: &Listener) -> io::Result<Self> {
+        match listener {
+            Listener::Tcp(listener) => Self::tcp(listener.accept()?.0),
+            #[cfg(feature = "tls")]
+            Listener::Tls(listener, config) => {
+                let stream = listener.accept()?.0;
+                Ok(Self::tls(crate::tls::TlsStream::new(Arc::clone(config), stream)?))
+            }
+            Listener::Unix(listener, _) => Self::unix(listener.accept()?.0),
+        }
+    }
+
     pub fn tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         // Answers are written whole: there is nothing to wait for.

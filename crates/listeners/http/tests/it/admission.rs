@@ -4,7 +4,7 @@ use crate::client::{Door, TOKEN, make};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak_http::{HttpServer, Settings, SqlAccess};
-use bobak_server::{Access, hash_password, new_token};
+use bobak_permissions::{Access, hash_password, new_token};
 use bobak_sqlite::Sqlite;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -177,7 +177,10 @@ fn one_caller_has_but_its_share_of_the_streams() {
     for path in ["/tables/person/export", "/tables/person/changes?since=99999"] {
         door.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
         let told = door.get(path).is(503, "Busy").json();
-        assert!(told["detail"].as_str().unwrap().starts_with("you have as many"), "{told}");
+        assert!(
+            told["detail"].as_str().unwrap().starts_with("you have reached the limit"),
+            "{told}"
+        );
         door.headers.clone_from(&operator);
         // Another of the same address gets his: what he asked for, or that there is no such change.
         assert_ne!(door.get(path).status, 503);

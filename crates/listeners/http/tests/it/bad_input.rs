@@ -3,7 +3,7 @@
 use crate::client::{Door, Reply, TOKEN, memory, sqlite};
 use crate::doors::settings;
 use bobak_http::{HttpServer, SqlAccess};
-use bobak_server::{Access, new_token};
+use bobak_permissions::{Access, new_token};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use bobak_core::{
 };
 use bobak_http::{HttpServer, Settings};
 use bobak_memory::Memory;
-use bobak_server::Builder;
+use bobak_serving::ServerBuilder;
 use bobak_sqlite::Sqlite;
 use serde_json::Value;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Door {
         Self::of(HttpServer::builder().settings(settings).shared_database("main", engine))
     }
 
-    pub fn of(builder: Builder<HttpServer>) -> Self {
+    pub fn of(builder: ServerBuilder<HttpServer>) -> Self {
         let server = builder.token(TOKEN).tcp("127.0.0.1:0").start().expect("starts");
         let home = format!("http://{}", server.addresses()[0]);
         let config = Agent::config_builder().http_status_as_error(false).build();

@@ -5,7 +5,7 @@ use crate::described::{Checker, Operation, call_all, operations};
 use crate::events::track;
 use bobak_core::Engine;
 use bobak_http::{HttpServer, Settings, SqlAccess};
-use bobak_server::{Access, new_token};
+use bobak_permissions::{Access, new_token};
 use bobak_sqlite::Sqlite;
 use boon::{Compiler, Schemas};
 use serde_json::Value;

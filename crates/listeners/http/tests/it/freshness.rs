@@ -5,7 +5,7 @@ use crate::client::{Door, sqlite};
 use crate::doors::settings;
 use bobak_core::Engine;
 use bobak_http::{HttpServer, SqlAccess};
-use bobak_server::{Access, new_token};
+use bobak_permissions::{Access, new_token};
 use serde_json::json;
 use std::sync::Arc;
 

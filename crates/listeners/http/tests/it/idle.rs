@@ -3,7 +3,7 @@
 use crate::client::{Door, memory};
 use crate::doors::settings;
 use bobak_http::HttpServer;
-use bobak_server::raise_file_limit;
+use bobak_serving::raise_file_limit;
 use bobak_testkit::idle;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

@@ -3,7 +3,8 @@
 use crate::client::{Door, TOKEN, sqlite};
 use crate::doors::{raw, rest};
 use bobak_http::{HttpServer, Settings, SqlAccess};
-use bobak_server::{Access, Builder, new_token};
+use bobak_permissions::{Access, new_token};
+use bobak_serving::ServerBuilder;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
@@ -15,7 +16,7 @@ pub struct Lines(Arc<Mutex<Vec<String>>>);
 
 impl Lines {
     /// Has a server write here.
-    pub fn of(&self, builder: Builder<HttpServer>) -> Builder<HttpServer> {
+    pub fn of(&self, builder: ServerBuilder<HttpServer>) -> ServerBuilder<HttpServer> {
         let lines = Arc::clone(&self.0);
         builder.log(move |line| lines.lock().unwrap().push(line.to_owned()))
     }
@@ -161,6 +162,6 @@ fn connections_beyond_the_most_are_told_of() {
     first.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     first.read_exact(&mut [0]).unwrap();
     rest(&mut raw(door.server.addresses()[0]));
-    lines.has("127.0.0.1 ", "1 connections already");
+    lines.has("127.0.0.1 ", "limit of 1 connections");
     drop(first);
 }

@@ -4,7 +4,7 @@ use crate::client::{Door, TOKEN, memory, sqlite};
 use crate::events::{Events, track};
 use bobak::feed::Changes;
 use bobak_http::{HttpServer, Settings, SqlAccess};
-use bobak_server::{Access, new_token};
+use bobak_permissions::{Access, new_token};
 use serde_json::json;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::doors::{raw, rest, settings};
 use crate::interrupts::FOR_EVER;
 use bobak_core::Engine;
 use bobak_http::{HttpServer, Settings, SqlAccess};
-use bobak_server::{Access, new_token};
+use bobak_permissions::{Access, new_token};
 use bobak_sqlite::Sqlite;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -133,7 +133,7 @@ fn bodies_and_answers_of_one_caller_do_not_fill_the_memory() {
             is_full(&second).then_some((held, second))
         })
         .unwrap();
-    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("as many bytes"), "{refused}");
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("limit of bytes"), "{refused}");
     let other = rest(&mut long(TOKEN, 190_000, 190_000));
     assert!(other.starts_with("HTTP/1.1 400"), "{other}");
     drop(held);

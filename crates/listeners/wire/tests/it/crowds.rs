@@ -3,8 +3,9 @@
 use crate::doors::{TOKEN, file, folder, memory, serving, tcp_server};
 use crate::raw::Raw;
 use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Type};
+use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
-use bobak_server::{Access, Server, Settings, hash_password, new_token};
+use bobak_server::{Server, Settings};
 use bobak_sqlite::Sqlite;
 use bobak_testkit::{Entry, Probe, row, tables};
 use bobak_wire::{Source, put_request};

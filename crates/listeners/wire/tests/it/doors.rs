@@ -3,7 +3,8 @@
 use bobak_core::{Engine, Error, Result};
 use bobak_memory::Memory;
 use bobak_remote::Remote;
-use bobak_server::{Builder, Server};
+use bobak_server::Server;
+use bobak_serving::ServerBuilder;
 use bobak_sqlite::Sqlite;
 use bobak_testkit::Fixture;
 use std::path::Path;
@@ -28,12 +29,12 @@ pub fn folder() -> Result<TempDir> {
     TempDir::new().map_err(|error| Error::io("make a folder", error))
 }
 
-pub fn serving(engine: Arc<dyn Engine>) -> Builder<Server> {
+pub fn serving(engine: Arc<dyn Engine>) -> ServerBuilder<Server> {
     Server::builder().shared_database("main", engine).token(TOKEN)
 }
 
 /// A server at a free port, and its address.
-pub fn tcp_server(builder: Builder<Server>) -> Result<(Server, String)> {
+pub fn tcp_server(builder: ServerBuilder<Server>) -> Result<(Server, String)> {
     let server = builder.tcp("127.0.0.1:0").start()?;
     let address = server.addresses()[0].to_string();
     Ok((server, address))

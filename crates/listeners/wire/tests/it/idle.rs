@@ -4,7 +4,7 @@ use crate::doors::{memory, serving};
 use crate::raw::welcomed;
 use bobak_core::Engine;
 use bobak_remote::Remote;
-use bobak_server::raise_file_limit;
+use bobak_serving::raise_file_limit;
 use bobak_testkit::idle;
 use std::os::unix::net::UnixStream;
 

@@ -3,8 +3,9 @@
 use crate::doors::{TOKEN, certificate, file, folder, memory, serving, tcp_server};
 use crate::raw::Raw;
 use bobak_core::{Control, Engine, ErrorKind};
+use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
-use bobak_server::{Access, Server, Settings, hash_password, new_token};
+use bobak_server::{Server, Settings};
 use bobak_testkit::{Probe, row, tables};
 use bobak_wire::{Credentials, Hello, Source, put_request};
 use std::io::Write;
@@ -115,12 +116,16 @@ fn who_finds_the_server_full_is_told_of() {
     let (lines, _server, address) = server(settings);
     let [mut one, mut two] = [Raw::known(&address), Raw::known(&address)];
     assert!(Raw::connect(&address).answer().1.is_err());
-    lines.hear("a stranger at 127.0.0.1 was refused: the server has 2 connections already");
+    lines.hear(
+        "a stranger at 127.0.0.1 was refused: the server has reached its limit of 2 connections",
+    );
     one.put(|out| put_request::control(out, 2, Control::Begin).unwrap());
     assert!(matches!(one.answer(), (2, Ok(()))));
     two.put(|out| put_request::ping(out, 2));
     assert!(two.answer().1.is_err());
-    lines.hear("operator at 127.0.0.1 was refused: you have as many connections at work as may be");
+    lines.hear(
+        "operator at 127.0.0.1 was refused: you have reached the limit of requests at a time",
+    );
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use crate::doors::{TOKEN, file, folder, memory, tcp_server};
 use bobak_core::feed::Changes;
 use bobak_core::{Assign, Engine, ErrorKind, OnError, Result, SchemaChange};
+use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
-use bobak_server::{Access, Server, hash_password, new_token};
+use bobak_server::Server;
 use bobak_testkit::{Entry, Probe, row, tables};
 use std::sync::Arc;
 

@@ -1,39 +1,37 @@
-//! Where connections come in.
+//! Listening sockets: TCP, TCP with TLS, Unix sockets.
 
-use crate::transport::Transport;
 use bobak_core::{Error, ErrorKind, Result};
 use std::fs;
-use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// A door that is open.
+/// A socket that listens for clients.
 pub enum Listener {
-    /// Over TCP.
+    /// TCP.
     Tcp(TcpListener),
-    /// Over TCP with TLS.
+    /// TCP with TLS.
     #[cfg(feature = "tls")]
     Tls(TcpListener, std::sync::Arc<rustls::ServerConfig>),
-    /// Over a Unix socket, whose file is removed at the end.
+    /// A Unix socket. Its file is removed on drop.
     Unix(UnixListener, PathBuf),
 }
 
 impl Listener {
-    /// Listens on TCP. `plain` where others than this machine may come without TLS.
+    /// Listens on TCP. `any_address` allows addresses that other machines can reach.
     ///
     /// # Errors
-    /// `Config` where they may not; `Io`.
-    pub fn tcp(address: &str, plain: bool) -> Result<TcpListener> {
+    /// `Config` for such an address if they are not allowed; `Io`.
+    pub fn tcp(address: &str, any_address: bool) -> Result<TcpListener> {
         let doing = format!("listen at {address}");
         let addresses: Vec<SocketAddr> =
             address.to_socket_addrs().map_err(|error| Error::io(&doing, error))?.collect();
-        if !plain && addresses.iter().any(|address| !address.ip().is_loopback()) {
+        if !any_address && addresses.iter().any(|address| !address.ip().is_loopback()) {
             let message = format!(
-                "{address} is open to other machines: use TLS, or say that passwords and records \
-                 may cross the network as they are"
+                "other machines can reach {address}: use TLS, or allow passwords and records to \
+                 cross the network unencrypted"
             );
             return Err(Error::new(ErrorKind::Config, message));
         }
@@ -42,35 +40,21 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Listens on a Unix socket, which nobody but this user can open.
+    /// Listens on a Unix socket that only this user can open.
     ///
     /// # Errors
-    /// `Config` where another server listens there, or the file is something else; `Io`.
+    /// `Config` if another server listens there, or the file is not a socket; `Io`.
     pub fn unix(path: &Path) -> Result<Self> {
         let doing = format!("listen at {}", path.display());
         let io = |error| Error::io(&doing, error);
-        remove_left_over(path)?;
+        remove_stale_socket(path)?;
         let listener = UnixListener::bind(path).map_err(io)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(io)?;
         listener.set_nonblocking(true).map_err(io)?;
         Ok(Self::Unix(listener, path.to_owned()))
     }
 
-    /// The next connection; `WouldBlock` where there is none.
-    pub(crate) fn accept(&self) -> io::Result<Transport> {
-        match self {
-            Self::Tcp(listener) => Transport::tcp(listener.accept()?.0),
-            #[cfg(feature = "tls")]
-            Self::Tls(listener, config) => {
-                let stream = listener.accept()?.0;
-                let stream = crate::tls::TlsStream::new(std::sync::Arc::clone(config), stream)?;
-                Ok(Transport::tls(stream))
-            }
-            Self::Unix(listener, _) => Transport::unix(listener.accept()?.0),
-        }
-    }
-
-    /// Its address, where it has one.
+    /// Its TCP address; `None` for a Unix socket.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         match self {
@@ -96,21 +80,20 @@ impl AsRawFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Self::Unix(_, path) = self {
-            // Where somebody has removed it already, it is gone.
+            // It may already be removed.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Removes the socket of a server that was killed.
-fn remove_left_over(path: &Path) -> Result<()> {
-    let refuse =
-        |what: &str| Error::new(ErrorKind::Config, format!("{what} at {}", path.display()));
+/// Removes the socket file that a killed server left behind.
+fn remove_stale_socket(path: &Path) -> Result<()> {
+    let config = |what: &str| Error::new(ErrorKind::Config, format!("{} {what}", path.display()));
     match fs::symlink_metadata(path) {
-        Ok(found) if !found.file_type().is_socket() => {
-            Err(refuse("there is a file that is no socket"))
+        Ok(metadata) if !metadata.file_type().is_socket() => {
+            Err(config("exists and is not a socket"))
         }
-        Ok(_) if UnixStream::connect(path).is_ok() => Err(refuse("another server listens")),
+        Ok(_) if UnixStream::connect(path).is_ok() => Err(config("is in use by another server")),
         Ok(_) => {
             let doing = format!("remove {}", path.display());
             fs::remove_file(path).map_err(|error| Error::io(&doing, error))

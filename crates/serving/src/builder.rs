@@ -1,43 +1,41 @@
-//! What a server gives, to whom, and through which doors: the same for every protocol.
+//! The builder of a server: databases, accounts, listeners and settings, for every protocol.
 
+use crate::audit_log::LogSink;
 use crate::listener::Listener;
 use bobak_core::{Engine, Error, ErrorKind, Result};
 use bobak_permissions::Access;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Is told, in a line each, what happens.
-pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// A server of some protocol, as a [`Builder`] starts it.
-pub trait Serve: Sized {
-    /// Its limits and time-outs.
+/// A server of one protocol, as a [`ServerBuilder`] starts it.
+pub trait ProtocolServer: Sized {
+    /// Its limits and timeouts.
     type Settings: Default;
 
-    /// Begins to serve.
+    /// Starts to serve.
     ///
     /// # Errors
-    /// `Io` where the system has no threads or sockets left.
-    fn serve(parts: Parts<Self::Settings>) -> Result<Self>;
+    /// `Io` if the system has no threads or sockets left.
+    fn serve(parts: ServerParts<Self::Settings>) -> Result<Self>;
 }
 
-/// What a server is made of, checked.
-pub struct Parts<S> {
-    /// One at least, each with a name of its own.
+/// The checked parts of a server.
+pub struct ServerParts<S> {
+    /// At least one; names are unique.
     pub databases: Vec<(String, Arc<dyn Engine>)>,
-    /// Who comes in, and may do what.
+    /// Users, tokens and roles.
     pub access: Access,
-    /// Limits and time-outs.
+    /// Limits and timeouts.
     pub settings: S,
-    /// Where it says what happens.
-    pub log: Log,
-    /// Its open doors.
+    /// Receives the lines of the audit log.
+    pub log: LogSink,
+    /// The open listening sockets.
     pub listeners: Vec<Listener>,
 }
 
-/// Collects the parts of a server.
+/// Collects the parts of a server, and starts it.
 #[must_use = "a server does nothing until `start`"]
-pub struct Builder<S: Serve> {
+pub struct ServerBuilder<S: ProtocolServer> {
     databases: Vec<(String, Arc<dyn Engine>)>,
     tokens: Vec<String>,
     users: Vec<(String, String, Vec<String>)>,
@@ -46,12 +44,12 @@ pub struct Builder<S: Serve> {
     unix: Vec<PathBuf>,
     #[cfg(feature = "tls")]
     tls: Option<(PathBuf, PathBuf)>,
-    plain: bool,
+    without_tls: bool,
     settings: S::Settings,
-    log: Option<Log>,
+    log: Option<LogSink>,
 }
 
-impl<S: Serve> Default for Builder<S> {
+impl<S: ProtocolServer> Default for ServerBuilder<S> {
     fn default() -> Self {
         Self {
             databases: Vec::new(),
@@ -62,119 +60,119 @@ impl<S: Serve> Default for Builder<S> {
             unix: Vec::new(),
             #[cfg(feature = "tls")]
             tls: None,
-            plain: false,
+            without_tls: false,
             settings: S::Settings::default(),
             log: None,
         }
     }
 }
 
-impl<S: Serve> Builder<S> {
-    /// Gives a database under a name. The first is that of clients who name none.
+impl<S: ProtocolServer> ServerBuilder<S> {
+    /// Serves a database under a name. The first one is the default of clients that name none.
     pub fn database(self, name: &str, engine: impl Engine) -> Self {
         self.shared_database(name, Arc::new(engine))
     }
 
-    /// As [`database`](Self::database), of an engine that others use too.
+    /// As [`database`](Self::database), with an engine that others use too.
     pub fn shared_database(mut self, name: &str, engine: Arc<dyn Engine>) -> Self {
         self.databases.push((name.to_owned(), engine));
         self
     }
 
-    /// Lets in those that an [`Access`] knows, to do what it grants; a file, perhaps, that may change
-    /// while the server runs.
+    /// Authenticates clients by the users and tokens of an [`Access`], with the permissions that it
+    /// grants. It may read a file that changes while the server runs.
     pub fn access(mut self, access: Access) -> Self {
         self.access = Some(access);
         self
     }
 
-    /// Lets in whoever shows this token of at least 16 characters, to do everything.
+    /// Accepts this token, of at least 16 characters, with all permissions.
     pub fn token(mut self, token: &str) -> Self {
         self.tokens.push(token.to_owned());
         self
     }
 
-    /// Lets in this user, whose password has this hash, with roles of the [`Access`], or `admin`,
-    /// which may do everything. See [`hash_password`](crate::hash_password).
+    /// Accepts this user, whose password has this hash, with roles of the [`Access`] or `admin`, the
+    /// role with all permissions. See [`hash_password`](bobak_permissions::hash_password).
     pub fn user(mut self, name: &str, hash: &str, roles: &[&str]) -> Self {
         let roles = roles.iter().map(|role| (*role).to_owned()).collect();
         self.users.push((name.to_owned(), hash.to_owned(), roles));
         self
     }
 
-    /// Opens a door over TCP, at `host:port`; port 0 takes one that is free. With
-    /// `tls`, which the feature of that name adds, all of them speak TLS.
+    /// Listens on TCP at `host:port`; port 0 picks a free one. With `tls`, from the feature of that
+    /// name, all TCP listeners use TLS.
     pub fn tcp(mut self, address: &str) -> Self {
         self.tcp.push(address.to_owned());
         self
     }
 
-    /// Opens a door over a Unix socket, which only this user can open; it needs no token.
+    /// Listens on a Unix socket that only this user can open. Clients need no token there.
     pub fn unix(mut self, path: impl AsRef<Path>) -> Self {
         self.unix.push(path.as_ref().to_owned());
         self
     }
 
-    /// Has the TCP doors speak TLS, with a chain of certificates and its key from PEM files.
+    /// Uses TLS on the TCP listeners, with a certificate chain and its key from PEM files.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, chain: impl AsRef<Path>, key: impl AsRef<Path>) -> Self {
         self.tls = Some((chain.as_ref().to_owned(), key.as_ref().to_owned()));
         self
     }
 
-    /// Lets other machines come without TLS: tokens, passwords and records then cross the network
-    /// as they are.
+    /// Lets other machines connect without TLS. Tokens, passwords and records then cross the network
+    /// unencrypted.
     pub fn without_tls(mut self) -> Self {
-        self.plain = true;
+        self.without_tls = true;
         self
     }
 
-    /// Sets limits, time-outs, and what else the protocol lets choose.
+    /// Sets limits, timeouts and the protocol's other settings.
     pub fn settings(mut self, settings: S::Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Is told, in a line each, who was refused or cut off, and why.
+    /// Receives the lines of the audit log: which clients were rejected or disconnected, and why.
     pub fn log(mut self, log: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.log = Some(Arc::new(log));
         self
     }
 
-    /// Opens the doors.
+    /// Opens the listeners and starts the server.
     ///
     /// # Errors
-    /// `Config` where there is no database, or two of one name; where a door over TCP has nobody to
-    /// let in, or would be open to other machines without TLS; `Io` where an address is taken.
+    /// `Config` if there is no database, or two with one name; if there is a TCP listener but no
+    /// token and no user; if other machines could connect without TLS. `Io` if an address is in use.
     pub fn start(self) -> Result<S> {
         let config = |message: String| Err(Error::new(ErrorKind::Config, message));
         let access = self.access.clone().unwrap_or_default();
         self.tokens.iter().try_for_each(|token| access.add_token(token))?;
         self.users.iter().try_for_each(|(name, hash, roles)| access.add_user(name, hash, roles))?;
         if self.databases.is_empty() {
-            return config("a server needs a database".to_owned());
+            return config("a server needs at least one database".to_owned());
         }
-        for (place, (name, _)) in self.databases.iter().enumerate() {
-            let twice = self.databases.iter().take(place).any(|(other, _)| other == name);
-            if name.is_empty() || twice {
-                return config(format!("a database needs a name of its own, not '{name}'"));
+        for (index, (name, _)) in self.databases.iter().enumerate() {
+            let is_taken = self.databases.iter().take(index).any(|(other, _)| other == name);
+            if name.is_empty() || is_taken {
+                return config(format!("each database needs a unique name, not '{name}'"));
             }
         }
         if !self.tcp.is_empty() && access.is_empty() {
-            return config("a door over TCP needs a token, or a user with a password".to_owned());
+            return config("a TCP listener needs a token, or a user with a password".to_owned());
         }
-        let listeners = self.listeners()?;
+        let listeners = self.open_listeners()?;
         let log = self.log.unwrap_or_else(|| Arc::new(|_| ()));
-        let told = Arc::clone(&log);
-        access.log(move |line| told(line));
+        let access_log = Arc::clone(&log);
+        access.log(move |line| access_log(line));
         let (databases, settings) = (self.databases, self.settings);
-        S::serve(Parts { databases, access, settings, log, listeners })
+        S::serve(ServerParts { databases, access, settings, log, listeners })
     }
 
-    fn listeners(&self) -> Result<Vec<Listener>> {
+    fn open_listeners(&self) -> Result<Vec<Listener>> {
         #[cfg(feature = "tls")]
         let tls = match &self.tls {
-            Some((chain, key)) => Some(crate::tls::identity(chain, key)?),
+            Some((chain, key)) => Some(crate::tls::server_config(chain, key)?),
             None => None,
         };
         let mut listeners = Vec::new();
@@ -185,7 +183,7 @@ impl<S: Serve> Builder<S> {
                 listeners.push(Listener::Tls(listener, Arc::clone(config)));
                 continue;
             }
-            listeners.push(Listener::Tcp(Listener::tcp(address, self.plain)?));
+            listeners.push(Listener::Tcp(Listener::tcp(address, self.without_tls)?));
         }
         for path in &self.unix {
             listeners.push(Listener::unix(path)?);

@@ -1,87 +1,31 @@
-//! Passwords: looked at one by one, on a thread of their own, so that they keep no worker from those
-//! who are in already.
+//! Password checks: one at a time, on a thread of their own, so that they occupy no worker.
+//!
+//! A client that sends a wrong password ends up here: [`authenticate`] tells it that the password is
+//! wrong, the [`LoginQueue`] counts it, and the connection is closed.
 
-use crate::buckets::RateLimiter;
 use crate::connection::Connection;
 use crate::greet::{Claim, check, turned_away};
 use crate::server::Shared;
-use crate::shares::{Holder, Permit, Permits, Portion};
-use bobak_core::{Error, ErrorKind};
-use bobak_wire::Credentials;
+use bobak_permissions::Credentials;
+use bobak_serving::{LoginAttempt, LoginQueue};
 use std::collections::VecDeque;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
-use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How many log-ins may wait, and how many of them of one address.
-const WAITING: Portion = Portion { whole: 256, caller: 256, address: 16 };
 /// How long the thread stays without a log-in.
 const STAY: Duration = Duration::from_secs(5);
 
-/// The log-ins that wait. Both doors keep to the same limits.
-pub struct LoginQueue {
-    waiting: Permits,
-    refusals: RateLimiter<(Option<IpAddr>, u64)>,
-    hasher: RandomState,
-}
-
-/// A log-in that may be looked at.
-pub struct Login {
-    who: (Option<IpAddr>, u64),
-    _permit: Permit,
-}
-
-/// The wire's thread of log-ins, and those that wait for it.
+/// The thread of log-ins, and those that wait for it.
 pub(crate) struct LoginThread {
-    pub logins: LoginQueue,
+    logins: LoginQueue,
     state: Mutex<State>,
     work: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    queue: VecDeque<(Connection, Claim, Login)>,
+    queue: VecDeque<(Connection, Claim, LoginAttempt)>,
     has_thread: bool,
-}
-
-impl LoginQueue {
-    /// `refusals` is how many wrong passwords a minute one address may show for one name.
-    #[must_use]
-    pub fn new(refusals: u32) -> Self {
-        Self {
-            waiting: Permits::new(WAITING),
-            refusals: RateLimiter::new(refusals, Duration::from_secs(60)),
-            hasher: RandomState::new(),
-        }
-    }
-
-    /// Lets a password for this name be looked at.
-    ///
-    /// # Errors
-    /// `Busy`, where too many for this name were wrong, with the time to wait; or where too many
-    /// wait already.
-    pub fn begin(
-        &self,
-        address: Option<IpAddr>,
-        name: &str,
-    ) -> Result<Login, (Error, Option<Duration>)> {
-        let holder = Holder::at(address);
-        let who = (holder.address(), self.hasher.hash_one(name));
-        self.refusals.look(who).map_err(|wait| {
-            let message = "too many passwords for this name were wrong: wait, and try again";
-            (Error::new(ErrorKind::Busy, message), Some(wait))
-        })?;
-        let permit = self.waiting.take(&holder);
-        let permit = permit.map_err(|part| (part.refusal("log-ins under way"), None))?;
-        Ok(Login { who, _permit: permit })
-    }
-
-    /// Notes that the password was wrong.
-    pub fn refused(&self, login: &Login) {
-        self.refusals.count(login.who);
-    }
 }
 
 impl LoginThread {
@@ -96,7 +40,7 @@ impl LoginThread {
             Credentials::User { name, .. } => name.as_str(),
             _ => "",
         };
-        let login = match self.logins.begin(connection.peer, name) {
+        let login = match self.logins.admit(connection.peer, name) {
             Ok(login) => login,
             Err((error, _)) => {
                 turned_away(&mut connection, shared, claim.0, &error);
@@ -120,7 +64,7 @@ impl LoginThread {
 
     fn run(&self, shared: &Arc<Shared>) {
         while let Some((mut connection, claim, login)) = self.next(shared) {
-            let refused = || self.logins.refused(&login);
+            let refused = || self.logins.record_wrong_password(&login);
             // Who was refused was told so.
             if check(&mut connection, shared, &claim, refused).is_ok() {
                 shared.pool.go_on_with(connection, shared);
@@ -128,7 +72,7 @@ impl LoginThread {
         }
     }
 
-    fn next(&self, shared: &Shared) -> Option<(Connection, Claim, Login)> {
+    fn next(&self, shared: &Shared) -> Option<(Connection, Claim, LoginAttempt)> {
         let mut state = self.lock();
         loop {
             if shared.is_stopping() {

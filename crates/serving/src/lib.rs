@@ -1,0 +1,37 @@
+//! What all listeners of Bobak share, whatever protocol they speak.
+//!
+//! * [`ServerBuilder`] collects databases, accounts, addresses and settings, opens the listening
+//!   sockets ([`Listener`]), and starts a [`ProtocolServer`].
+//! * [`LoginQueue`] limits password checks, [`RateLimiter`] how often a client may ask.
+//!   Authentication itself, with wrong passwords and expired tokens, is
+//!   [`Access::authenticate`](bobak_permissions::Access::authenticate).
+//! * [`Quotas`] divide what is scarce (workers, connections, memory) between [`Principal`]s, so that
+//!   no client and no address takes all of it. [`FairQueue`] holds those who wait for their quota;
+//!   [`ConnectionLimiter`] is the quota of connections.
+//! * [`AuditLog`] records which clients were rejected or disconnected, and why.
+//!
+//! The listeners are `bobak-server` (the binary protocol) and `bobak-http`. Neither knows the
+//! other, and this crate knows neither.
+#![cfg(unix)]
+
+mod audit_log;
+mod builder;
+mod connection_limiter;
+mod fair_queue;
+mod listener;
+mod login_queue;
+mod process;
+mod quotas;
+mod rate_limiter;
+#[cfg(feature = "tls")]
+mod tls;
+
+pub use audit_log::{AuditLog, LogSink};
+pub use builder::{ProtocolServer, ServerBuilder, ServerParts};
+pub use connection_limiter::ConnectionLimiter;
+pub use fair_queue::FairQueue;
+pub use listener::Listener;
+pub use login_queue::{LoginAttempt, LoginQueue};
+pub use process::raise_file_limit;
+pub use quotas::{Permit, Permits, Principal, QuotaLimits, Quotas, Scope};
+pub use rate_limiter::RateLimiter;
