@@ -553,7 +553,7 @@ impl Inner {
                 return Ok(Arc::clone(schema));
             }
         }
-        let found = find_stored(self.engine(engine)?.tables()?, name)?;
+        let found = TableSchema::find_in(self.engine(engine)?.tables()?, name)?;
         let mut model = self.model.write().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(model.stored.entry(place).or_insert_with(|| Arc::new(found))))
     }
@@ -572,21 +572,6 @@ impl Inner {
         drop(model);
         self.routes.forget();
     }
-}
-
-/// The table with this name.
-///
-/// # Errors
-/// `Schema` where there is none, naming those that there are.
-pub(crate) fn find_stored(tables: Vec<TableSchema>, name: &str) -> Result<TableSchema> {
-    let mut names: Vec<_> = tables.iter().map(|table| table.name().to_owned()).collect();
-    let found = tables.into_iter().find(|table| table.name().eq_ignore_ascii_case(name));
-    found.ok_or_else(|| {
-        names.sort();
-        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        let message = format!("there is no table '{name}'; there are: {known}");
-        Error::new(ErrorKind::Schema, message).in_table(name)
-    })
 }
 
 /// Compares a record's table with those that are there.

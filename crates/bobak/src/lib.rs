@@ -23,18 +23,15 @@
 mod access;
 #[cfg(feature = "async")]
 pub mod aio;
-mod archive;
-mod backup;
 mod batch;
 mod builder;
 #[cfg(feature = "cache")]
 mod cache;
-mod copy;
 mod db;
 mod diff;
 mod dynamic;
 pub mod feed;
-mod follow;
+mod operations;
 mod outcomes;
 mod parameters;
 mod pipeline;
@@ -46,10 +43,6 @@ mod table;
 mod transaction;
 mod url;
 
-pub use archive::{
-    Archive, ArchiveReport, ArchiveSpan, RecoveryTarget, ReplayOptions, ReplayReport,
-};
-pub use backup::{BackupOptions, BackupReport, Checksum, Compression, RestoreOptions};
 pub use batch::{Batch, BatchOptions, BatchReport, OnConflict};
 pub use bobak_core::{
     AnyColumn, Assignment, BackupPhase, BackupStep, Collation, Column, ColumnSchema, Currency,
@@ -60,14 +53,19 @@ pub use bobak_core::{
     Value, ValueRef, count,
 };
 pub use bobak_derive::{Field, FromRow, Record};
+pub use bobak_operations::archive::{Archive, ArchiveReport, ArchiveSpan};
+pub use bobak_operations::backup::{BackupOptions, BackupReport, Checksum, Compression};
+pub use bobak_operations::copy::{CopyOptions, CopyProgress, CopyReport};
+pub use bobak_operations::replication::{CheckedTable, Replica, ReplicaCheck, ReplicationReport};
+pub use bobak_operations::restore::{
+    RecoveryTarget, ReplayOptions, ReplayReport, RestoreOptions, RestoreReport,
+};
 pub use builder::DbBuilder;
 #[cfg(feature = "cache")]
 pub use cache::{CacheOptions, CacheStats};
-pub use copy::{CopyOptions, CopyProgress, CopyReport};
 pub use db::Db;
 pub use diff::{Difference, diff};
 pub use dynamic::{DynRows, DynTable};
-pub use follow::{CheckedTable, Replica, ReplicaCheck, ReplicationReport};
 pub use parameters::Parameters;
 pub use pipeline::{Pipeline, PipelineOptions, Ticket};
 pub use rows::Rows;
@@ -88,8 +86,8 @@ pub mod engine {
     #[cfg(feature = "sqlite")]
     pub use bobak_sqlite as sqlite;
 
-    pub use crate::backup::{backup, clear_abandoned};
     pub use crate::url::open;
+    pub use bobak_operations::backup::{backup, clear_abandoned};
 }
 
 /// Everything that most programs need, in one `use`.

@@ -1,7 +1,7 @@
 //! Transactions and savepoints.
 
 use crate::access::{Handle, Lend, Lent};
-use crate::db::{Inner, find_stored};
+use crate::db::Inner;
 use crate::route::Forgotten;
 use crate::sql::RunText;
 use crate::{Batch, BatchOptions, DynTable, Parameters, Table};
@@ -69,7 +69,7 @@ impl<'db> Transaction<'db> {
     /// # Errors
     /// `Schema` where there is none of this name on the transaction's engine.
     pub fn dynamic(&self, name: &str) -> Result<DynTable<'_>> {
-        let schema = find_stored(self.stored()?, name)?;
+        let schema = TableSchema::find_in(self.stored()?, name)?;
         Ok(DynTable::new(self.handle(), Arc::new(schema)))
     }
 

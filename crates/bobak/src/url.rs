@@ -3,10 +3,11 @@
 #[cfg(feature = "remote")]
 mod remote;
 
-use crate::backup::Kind;
 use bobak_core::url::{choice, config, decode, number};
 use bobak_core::{Engine, Error, ErrorKind, Result};
 use bobak_memory::{Memory, MemoryBuilder, SnapshotFormat};
+use bobak_operations::DatabaseFile;
+use bobak_operations::backup::FileType;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,80 +94,33 @@ fn in_url(error: Error, bad: impl Fn(String) -> Error) -> Error {
     if error.kind() == ErrorKind::Config { bad(error.message().to_owned()) } else { error }
 }
 
-/// A file that a URL names, with the settings to open it, before it is opened.
-pub(crate) enum Target {
-    /// A snapshot of the memory engine.
-    Memory { path: PathBuf, builder: MemoryBuilder },
-    /// An SQLite database.
-    #[cfg(feature = "sqlite")]
-    Sqlite { path: PathBuf, builder: bobak_sqlite::SqliteBuilder },
-}
-
-impl Target {
-    /// Reads a URL.
-    ///
-    /// # Errors
-    /// `Config` where it is malformed; `Unsupported` for an engine that keeps no file.
-    pub(crate) fn of(url: &str) -> Result<Self> {
-        let shown = without_secrets(url);
-        let bad = |message: String| config(format!("{message} in '{shown}'"));
-        let (scheme, rest) = url.split_once(':').ok_or_else(|| bad(NO_ENGINE.to_owned()))?;
-        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let read = || -> Result<Self> {
-            let path = PathBuf::from(decode(place)?);
-            let settings = settings(query)?;
-            match scheme {
-                "memory" if !place.is_empty() => {
-                    Ok(Self::Memory { path, builder: memory_builder(&settings)? })
-                }
-                #[cfg(feature = "sqlite")]
-                "sqlite" if !place.is_empty() && place != ":memory:" => {
-                    Ok(Self::Sqlite { path, builder: sqlite_builder(&settings)? })
-                }
-                _ => {
-                    let message = format!("'{shown}' is no file: write sqlite:FILE or memory:FILE");
-                    Err(Error::new(ErrorKind::Unsupported, message))
-                }
+/// The database file that a URL names, with the settings to open it, before it is opened.
+///
+/// # Errors
+/// `Config` if the URL is malformed; `Unsupported` for an engine that keeps no file.
+pub(crate) fn database_file(url: &str) -> Result<DatabaseFile> {
+    let shown = without_secrets(url);
+    let bad = |message: String| config(format!("{message} in '{shown}'"));
+    let (scheme, rest) = url.split_once(':').ok_or_else(|| bad(NO_ENGINE.to_owned()))?;
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let read = || -> Result<DatabaseFile> {
+        let path = PathBuf::from(decode(place)?);
+        let settings = settings(query)?;
+        match scheme {
+            "memory" if !place.is_empty() => {
+                Ok(DatabaseFile::Memory { path, builder: memory_builder(&settings)? })
             }
-        };
-        read().map_err(|error| in_url(error, bad))
-    }
-
-    /// Opens another file in its place, which nobody else knows and which is thrown away where something fails: nothing
-    /// is written beside it.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    pub(crate) fn open_aside(&self, file: &Path) -> Result<Box<dyn Engine>> {
-        match self {
-            Self::Memory { builder, .. } => Ok(Box::new(builder.clone().snapshot(file).open()?)),
             #[cfg(feature = "sqlite")]
-            Self::Sqlite { builder, .. } => {
-                use bobak_sqlite::{JournalMode, Locking, Synchronous};
-                let builder = builder.clone().read_only(false).create(false);
-                let builder = builder.journal_mode(JournalMode::Memory).locking(Locking::Exclusive);
-                Ok(Box::new(builder.synchronous(Synchronous::Off).open(file)?))
+            "sqlite" if !place.is_empty() && place != ":memory:" => {
+                Ok(DatabaseFile::Sqlite { path, builder: sqlite_builder(&settings)? })
+            }
+            _ => {
+                let message = format!("'{shown}' is no file: write sqlite:FILE or memory:FILE");
+                Err(Error::new(ErrorKind::Unsupported, message))
             }
         }
-    }
-
-    /// Whether it is, or is to be, encrypted.
-    #[cfg(feature = "sqlite")]
-    pub(crate) fn has_key(&self) -> bool {
-        match self {
-            Self::Memory { .. } => false,
-            Self::Sqlite { builder, .. } => builder.has_key(),
-        }
-    }
-
-    /// The file.
-    pub(crate) fn file(&self) -> &Path {
-        match self {
-            Self::Memory { path, .. } => path,
-            #[cfg(feature = "sqlite")]
-            Self::Sqlite { path, .. } => path,
-        }
-    }
+    };
+    read().map_err(|error| in_url(error, bad))
 }
 
 fn memory(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
@@ -184,8 +138,10 @@ fn must_be_no_database(file: &Path) -> Result<()> {
     if !file.is_file() {
         return Ok(());
     }
-    match Kind::of(file)? {
-        Kind::Sqlite | Kind::Unknown if file.metadata().is_ok_and(|file| file.len() > 0) => {
+    match FileType::of(file)? {
+        FileType::Sqlite | FileType::Unknown
+            if file.metadata().is_ok_and(|file| file.len() > 0) =>
+        {
             let message = format!(
                 "the snapshot {} can't be read: it begins as no snapshot does",
                 file.display()

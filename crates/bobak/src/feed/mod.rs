@@ -18,14 +18,13 @@
 mod caller;
 mod db;
 mod history;
-mod prune;
 mod track;
 
 pub use bobak_core::feed::{
     Change, ChangeKind, ChangePage, Changes, ChangesIter, TransactionBoundary,
 };
+pub use bobak_operations::retention::Keep;
 pub use history::Revision;
-pub use prune::Keep;
 pub use track::TrackOptions;
 
 pub(crate) use track::{Wanted, track_missing};

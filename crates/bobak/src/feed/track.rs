@@ -48,7 +48,7 @@ impl Db {
     /// they refer to; for a table of more than 126 columns.
     pub fn track_table(&self, name: &str, options: TrackOptions) -> Result<()> {
         let engine = self.main_engine()?;
-        let table = Arc::new(crate::db::find_stored(engine.tables()?, name)?);
+        let table = Arc::new(TableSchema::find_in(engine.tables()?, name)?);
         let history = options.history;
         engine.alter(&[SchemaChange::Track { table, history }])
     }
@@ -68,7 +68,7 @@ impl Db {
     /// `Schema` where it is not there.
     pub fn untrack_table(&self, name: &str) -> Result<()> {
         let engine = self.main_engine()?;
-        let table = crate::db::find_stored(engine.tables()?, name)?;
+        let table = TableSchema::find_in(engine.tables()?, name)?;
         engine.alter(&[SchemaChange::Untrack(Arc::new(table))])
     }
 

@@ -76,7 +76,7 @@ fn dump(db: &Db) -> (Vec<Person>, Vec<Note>, Vec<String>) {
 #[test]
 fn a_backup_is_carried_on_to_any_moment() {
     let place = Place::new();
-    let mut archive = Archive::open(&place.db, place.path("changes")).unwrap().segment_bytes(4_000);
+    let mut archive = place.db.archive_to(place.path("changes")).unwrap().segment_bytes(4_000);
     let mut moments = Vec::new();
     for seed in 0..8 {
         let caller = place.db.with_actor(&format!("caller {seed}")).unwrap();
@@ -123,7 +123,7 @@ fn a_backup_is_carried_on_to_any_moment() {
 fn a_database_is_replaced_when_the_changes_are_made() {
     let place = Place::new();
     let changes = place.path("changes");
-    let mut archive = Archive::open(&place.db, &changes).unwrap().segment_bytes(2_000);
+    let mut archive = place.db.archive_to(&changes).unwrap().segment_bytes(2_000);
     disturb(&place.db, 1);
     ship(&mut archive);
     place.backup("backup.db");
@@ -153,7 +153,7 @@ fn a_database_is_replaced_when_the_changes_are_made() {
     let rows = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) \
                 INSERT INTO person (other) SELECT 'x' FROM n";
     other.execute(rows, ()).unwrap();
-    ship(&mut Archive::open(&other, place.path("others")).unwrap());
+    ship(&mut other.archive_to(place.path("others")).unwrap());
     refused(&place.path("others"), RecoveryTarget::End, ErrorKind::Conflict);
     // One that begins behind the backup, and a damaged one.
     let first = changes.join(FIRST);
@@ -191,7 +191,7 @@ fn restores() {
 #[test]
 fn a_killed_restore_leaves_the_old_one_or_the_last_state() {
     let place = Place::new();
-    let mut archive = Archive::open(&place.db, place.path("changes")).unwrap();
+    let mut archive = place.db.archive_to(place.path("changes")).unwrap();
     disturb(&place.db, 1);
     place.backup("backup.db");
     for seed in 2..12 {
@@ -231,7 +231,7 @@ fn a_killed_restore_leaves_the_old_one_or_the_last_state() {
 fn what_a_kill_or_a_full_disk_leaves_is_cut_off() {
     let place = Place::new();
     let folder = place.path("changes");
-    let mut archive = Archive::open(&place.db, &folder).unwrap();
+    let mut archive = place.db.archive_to(&folder).unwrap();
     disturb(&place.db, 1);
     ship(&mut archive);
     let (file, whole) = (last_file(&folder), fs::metadata(last_file(&folder)).unwrap().len());
@@ -244,7 +244,7 @@ fn what_a_kill_or_a_full_disk_leaves_is_cut_off() {
     for length in lengths {
         fs::write(&file, &bytes[..length as usize]).unwrap();
         assert_eq!(Archive::check(&folder).unwrap().to, before, "cut to {length}");
-        let mut archive = Archive::open(&place.db, &folder).unwrap();
+        let mut archive = place.db.archive_to(&folder).unwrap();
         assert_eq!(archive.place(), before);
         ship(&mut archive);
         drop(archive);
@@ -255,10 +255,10 @@ fn what_a_kill_or_a_full_disk_leaves_is_cut_off() {
     let mut zeros = bytes.clone();
     zeros[whole as usize + 8..].fill(0);
     fs::write(&file, &zeros).unwrap();
-    assert_eq!(Archive::open(&place.db, &folder).unwrap().place(), before);
+    assert_eq!(place.db.archive_to(&folder).unwrap().place(), before);
     // A file that has no whole head is begun anew.
     fs::write(&file, &bytes[..20]).unwrap();
-    let mut archive = Archive::open(&place.db, &folder).unwrap();
+    let mut archive = place.db.archive_to(&folder).unwrap();
     assert_eq!(archive.place(), 0);
     ship(&mut archive);
     assert_eq!(Archive::check(&folder).unwrap().to, archive.place());
@@ -279,8 +279,8 @@ fn damage_gaps_and_strangers_are_refused() {
     };
     fs::create_dir(&folder).unwrap();
     check(ErrorKind::NotFound, "no changes in");
-    let mut archive = Archive::open(&place.db, &folder).unwrap().segment_bytes(1_000);
-    let error = Archive::open(&place.db, &folder).unwrap_err();
+    let mut archive = place.db.archive_to(&folder).unwrap().segment_bytes(1_000);
+    let error = place.db.archive_to(&folder).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
     for seed in 0..5 {
         disturb(&place.db, seed);
@@ -312,7 +312,7 @@ fn damage_gaps_and_strangers_are_refused() {
     let error = other.replay(&folder, RecoveryTarget::End).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     fs::rename(&aside, &files[0]).unwrap();
-    let error = Archive::open(&other, &folder).unwrap_err();
+    let error = other.archive_to(&folder).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     let error = other.replay(&folder, RecoveryTarget::End).unwrap_err();
     assert_eq!((error.kind(), error.table()), (ErrorKind::Schema, Some("note")), "{error}");
@@ -320,9 +320,9 @@ fn damage_gaps_and_strangers_are_refused() {
     // What was taken out of the feed before it was shipped.
     disturb(&place.db, 9);
     place.db.prune_changes(Keep::Last(1)).unwrap();
-    let error = Archive::open(&place.db, &folder).unwrap_err();
+    let error = place.db.archive_to(&folder).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-    let began = Archive::open(&place.db, place.path("new")).unwrap();
+    let began = place.db.archive_to(place.path("new")).unwrap();
     assert_eq!(began.place(), place.db.changes().unwrap().last_id().unwrap() - 1);
 }
 
@@ -336,7 +336,7 @@ fn a_snapshot_is_carried_on_where_nothing_refers_to_anything() {
         db
     };
     let db = open("store.bobak");
-    let mut archive = Archive::open(&db, folder.path().join("changes")).unwrap();
+    let mut archive = db.archive_to(folder.path().join("changes")).unwrap();
     let id = db.table().unwrap().insert(&person("ada", 1)).unwrap();
     db.backup(folder.path().join("backup.bobak"), &BackupOptions::new(), |_| Ok(())).unwrap();
     db.table::<Person>().unwrap().set(id, [Person::AGE.set(2)]).unwrap();
@@ -360,7 +360,7 @@ const FOLDER: &str = "BOBAK_TEST_ARCHIVE_FOLDER";
 #[ignore = "run by the test below, in a process of its own"]
 fn ships() {
     let db = Db::open(&std::env::var(FILE).unwrap()).unwrap();
-    let archive = Archive::open(&db, std::env::var(FOLDER).unwrap()).unwrap();
+    let archive = db.archive_to(std::env::var(FOLDER).unwrap()).unwrap();
     let mut archive = archive.segment_bytes(20_000);
     loop {
         println!("\nat {}", archive.step(Duration::from_millis(1)).unwrap().place);
@@ -392,7 +392,7 @@ fn what_a_killed_process_said_to_have_shipped_is_there() {
         let span = Archive::check(place.path("changes")).unwrap();
         assert!(span.to >= place_said, "{span:?}, {place_said} was said");
     }
-    ship(&mut Archive::open(&place.db, place.path("changes")).unwrap());
+    ship(&mut place.db.archive_to(place.path("changes")).unwrap());
     let db = place.restored("backup.db", RecoveryTarget::End).unwrap();
     assert_eq!(dump(&db), dump(&place.db));
 }
@@ -425,7 +425,7 @@ fn make_fixtures() {
             Db::builder().track::<Person>(TrackOptions::new().history(true)).open(url).unwrap();
         db.create_missing_tables().unwrap();
         let changes = aside.path().join(name);
-        let mut archive = Archive::open(&db, &changes).unwrap();
+        let mut archive = db.archive_to(&changes).unwrap();
         let options = BackupOptions::new();
         live(&db, || drop(db.backup(folder.join(name), &options, |_| Ok(())).unwrap()));
         ship(&mut archive);
@@ -467,7 +467,7 @@ fn old_feeds_and_archives_are_carried_on() {
             assert_eq!(history[1].who.as_deref(), Some("ann"));
             // It goes on, and so does the archive.
             people.set(2, [Person::AGE.set(5)]).unwrap();
-            let mut archive = Archive::open(&db, &changes).unwrap();
+            let mut archive = db.archive_to(&changes).unwrap();
             assert_eq!(archive.place(), 5);
             ship(&mut archive);
             assert_eq!((archive.place(), Archive::check(&changes).unwrap().changes), (6, 6));

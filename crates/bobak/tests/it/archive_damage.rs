@@ -4,7 +4,7 @@ use crate::archive::{last_file, ship};
 use crate::engines::{Person, person};
 use bobak::feed::TrackOptions;
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, RecoveryTarget, Replica, RestoreOptions};
+use bobak::{Archive, BackupOptions, RecoveryTarget, RestoreOptions};
 use std::fs;
 use std::path::Path;
 
@@ -31,7 +31,7 @@ fn a_wrong_length_is_damage_and_cuts_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let db = source(folder.path());
     let changes = folder.path().join("changes");
-    let mut archive = Archive::open(&db, &changes).unwrap();
+    let mut archive = db.archive_to(&changes).unwrap();
     for round in 0..4 {
         for n in 0..3 {
             db.table().unwrap().insert(&person(&format!("n{round}-{n}"), n)).unwrap();
@@ -50,7 +50,7 @@ fn a_wrong_length_is_damage_and_cuts_nothing() {
             fs::write(&file, &wrong).unwrap();
             let errors = [
                 Archive::check(&changes).unwrap_err(),
-                Archive::open(&db, &changes).unwrap_err(),
+                db.archive_to(&changes).unwrap_err(),
                 db.replay(&changes, RecoveryTarget::End).unwrap_err(),
             ];
             for error in errors {
@@ -66,7 +66,7 @@ fn an_unfinished_end_is_told_and_stays_until_all_is_checked() {
     let folder = tempfile::tempdir().unwrap();
     let db = source(folder.path());
     let changes = folder.path().join("changes");
-    let mut archive = Archive::open(&db, &changes).unwrap();
+    let mut archive = db.archive_to(&changes).unwrap();
     for n in 0..2 {
         db.table().unwrap().insert(&person(&format!("n{n}"), n)).unwrap();
         ship(&mut archive);
@@ -83,10 +83,10 @@ fn an_unfinished_end_is_told_and_stays_until_all_is_checked() {
     // An older state of the database: refused, and nothing is cut.
     let empty = Db::builder().track::<Person>(TrackOptions::new()).open("sqlite::memory:").unwrap();
     empty.create_missing_tables().unwrap();
-    let error = Archive::open(&empty, &changes).unwrap_err();
+    let error = empty.archive_to(&changes).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     assert_eq!(fs::read(&file).unwrap(), torn);
-    ship(&mut Archive::open(&db, &changes).unwrap());
+    ship(&mut db.archive_to(&changes).unwrap());
     assert_eq!(fs::metadata(&file).unwrap().len(), bytes.len() as u64);
 }
 
@@ -95,7 +95,7 @@ fn a_file_is_no_folder() {
     let folder = tempfile::tempdir().unwrap();
     let db = source(folder.path());
     let file = folder.path().join("app.db");
-    for error in [Archive::open(&db, &file).unwrap_err(), Archive::check(&file).unwrap_err()] {
+    for error in [db.archive_to(&file).unwrap_err(), Archive::check(&file).unwrap_err()] {
         assert_eq!(error.kind(), ErrorKind::Misuse, "{error}");
         assert!(error.message().contains("app.db is a file: name a folder"), "{error}");
     }
@@ -109,7 +109,7 @@ fn a_folder_that_is_gone_is_told_at_the_next_step() {
     let (db, changes) = (source(folder.path()), folder.path().join("changes"));
     let people = db.table().unwrap();
     people.insert(&person("kept", 1)).unwrap();
-    let mut archive = Archive::open(&db, &changes).unwrap();
+    let mut archive = db.archive_to(&changes).unwrap();
     ship(&mut archive);
     let is_told = |archive: &mut Archive| {
         let error = archive.step(std::time::Duration::ZERO).unwrap_err();
@@ -134,7 +134,7 @@ fn a_folder_that_is_gone_is_told_at_the_next_step() {
     fs::remove_dir_all(&changes).unwrap();
     is_told(&mut archive);
     drop(archive);
-    ship(&mut Archive::open(&db, &changes).unwrap());
+    ship(&mut db.archive_to(&changes).unwrap());
     let span = Archive::check(&changes).unwrap();
     assert_eq!((span.from, span.changes), (0, 2));
 }
@@ -151,8 +151,8 @@ fn another_history_is_no_way_to_go_on() {
     let changes = folder.path().join("changes");
     let target = Db::open("memory:").unwrap();
     db.table().unwrap().insert(&person("first", 1)).unwrap();
-    ship(&mut Archive::open(&db, &changes).unwrap());
-    Replica::new(&db, &target, &[]).unwrap().begin(|_| {}).unwrap();
+    ship(&mut db.archive_to(&changes).unwrap());
+    db.replicate_to(&target, &[]).unwrap().begin(|_| {}).unwrap();
     drop(db);
     let restore = |options: &RestoreOptions| {
         Db::restore(&backup, &url, &options.clone().overwrite(true)).unwrap();
@@ -161,8 +161,8 @@ fn another_history_is_no_way_to_go_on() {
     // With all of the changes it is the same one, and goes on.
     let db = restore(&RestoreOptions::new().changes(&changes, RecoveryTarget::End));
     db.table().unwrap().insert(&person("goes on", 1)).unwrap();
-    ship(&mut Archive::open(&db, &changes).unwrap());
-    Replica::new(&db, &target, &[]).unwrap().check().unwrap();
+    ship(&mut db.archive_to(&changes).unwrap());
+    db.replicate_to(&target, &[]).unwrap().check().unwrap();
     drop(db);
     let db = restore(&RestoreOptions::new());
     for name in ["second", "third", "fourth"] {
@@ -170,9 +170,9 @@ fn another_history_is_no_way_to_go_on() {
         std::thread::sleep(std::time::Duration::from_millis(2));
         db.table().unwrap().insert(&person(name, 1)).unwrap();
     }
-    let mut follower = Replica::new(&db, &target, &[]).unwrap();
+    let mut follower = db.replicate_to(&target, &[]).unwrap();
     let errors = [
-        Archive::open(&db, &changes).unwrap_err(),
+        db.archive_to(&changes).unwrap_err(),
         follower.step(std::time::Duration::ZERO).unwrap_err(),
     ];
     for error in errors {
@@ -195,7 +195,7 @@ fn a_backup_is_not_carried_on_by_the_changes_of_another_history() {
                 db.backup(path(&format!("{name}.bak")), &BackupOptions::new(), |_| Ok(())).unwrap();
             }
         }
-        ship(&mut Archive::open(&db, path(&format!("{name}.changes"))).unwrap());
+        ship(&mut db.archive_to(path(&format!("{name}.changes"))).unwrap());
     }
     let (url, place) = (format!("sqlite:{}", path("new.db").display()), path("new.db"));
     let restore = |backup: &str, changes: &str| {

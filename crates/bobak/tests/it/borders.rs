@@ -3,9 +3,7 @@
 use crate::archive::{last_file, ship};
 use bobak::feed::TrackOptions;
 use bobak::prelude::*;
-use bobak::{
-    Archive, BackupOptions, RecoveryTarget, ReplayOptions, ReplayReport, Replica, RestoreOptions,
-};
+use bobak::{Archive, BackupOptions, RecoveryTarget, ReplayOptions, ReplayReport, RestoreOptions};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,7 +34,7 @@ impl Place {
     }
 
     fn archive(&self) -> Archive {
-        Archive::open(&self.db, self.path("changes")).unwrap()
+        self.db.archive_to(self.path("changes")).unwrap()
     }
 
     /// A transaction that inserts a pair of rows, as many times, with a pause before each.
@@ -249,7 +247,7 @@ fn a_follower_shows_no_part_of_a_long_transaction() {
     let place = Place::new();
     for url in ["memory:", "sqlite::memory:"] {
         let target = Db::open(url).unwrap();
-        let mut follower = Replica::new(&place.db, &target, &[]).unwrap();
+        let mut follower = place.db.replicate_to(&target, &[]).unwrap();
         follower.begin(|_| {}).unwrap();
         place.pairs(1_200, Duration::ZERO);
         place.pairs(1, Duration::ZERO);
@@ -267,7 +265,7 @@ fn a_follower_shows_no_part_of_a_long_transaction() {
 fn a_long_backlog_is_followed_in_parts() {
     let place = Place::new();
     let target = Db::open("sqlite::memory:").unwrap();
-    let mut follower = Replica::new(&place.db, &target, &[]).unwrap();
+    let mut follower = place.db.replicate_to(&target, &[]).unwrap();
     follower.begin(|_| {}).unwrap();
     let rows = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100500) \
                 INSERT INTO account (n) SELECT i FROM n";

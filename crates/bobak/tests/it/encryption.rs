@@ -499,10 +499,10 @@ fn changes_are_not_written_down_plain_unasked() {
     let engine = Sqlite::builder().key(old()).open(folder.path().join("app.db")).unwrap();
     let db = Db::builder().track::<Secret>(TrackOptions::new()).open_engine(engine).unwrap();
     fill(&db, 1);
-    let error = Archive::open(&db, &changes).unwrap_err();
+    let error = db.archive_to(&changes).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     assert!(!changes.exists());
-    let mut archive = Archive::open_plain(&db, &changes).unwrap();
+    let mut archive = db.archive_unencrypted_to(&changes).unwrap();
     assert_eq!(archive.step(std::time::Duration::ZERO).unwrap().changes, 1);
 }
 

@@ -68,7 +68,7 @@ fn a_follower_has_what_its_source_has() {
         let db = source();
         disturb(&db, 1);
         let target = Db::open(url).unwrap();
-        let mut follower = Replica::new(&db, &target, &[]).unwrap();
+        let mut follower = db.replicate_to(&target, &[]).unwrap();
         assert_eq!(follower.step(Duration::ZERO).unwrap_err().kind(), ErrorKind::Misuse);
         follower.begin(|_| {}).unwrap();
         follower.check().unwrap();
@@ -84,7 +84,7 @@ fn a_follower_has_what_its_source_has() {
         // Another follower of the same target goes on where this one is.
         drop(follower);
         disturb(&db, 100);
-        let mut follower = Replica::new(&db, &target, &[]).unwrap();
+        let mut follower = db.replicate_to(&target, &[]).unwrap();
         assert_eq!(follower.place(), Some(checked.place), "{url}");
         assert_eq!(follower.begin(|_| {}).unwrap(), checked.place, "nothing to do");
         follower.check().unwrap();
@@ -107,7 +107,7 @@ fn a_follower_has_what_its_source_has() {
                 counters.insert(&Counter { id: 0, value }).unwrap();
             }
             let target = Db::open("memory:").unwrap();
-            let mut follower = Replica::new(&db, &target, &[]).unwrap();
+            let mut follower = db.replicate_to(&target, &[]).unwrap();
             follower.begin(|_| {}).unwrap();
             db.execute("DELETE FROM counter WHERE value < 5", ()).unwrap();
             assert_eq!(follower.check().unwrap().tables[0].rows, 15, "{url}");
@@ -126,9 +126,9 @@ fn a_follower_that_lags_behind_another_is_refused() {
     for url in ["memory:", "sqlite::memory:"] {
         let (source, target) = (source(), Db::open(url).unwrap());
         disturb(&source, 1);
-        let mut lagging = Replica::new(&source, &target, &[]).unwrap();
+        let mut lagging = source.replicate_to(&target, &[]).unwrap();
         lagging.begin(|_| {}).unwrap();
-        let mut quick = Replica::new(&source, &target, &[]).unwrap();
+        let mut quick = source.replicate_to(&target, &[]).unwrap();
         disturb(&source, 2);
         catch_up(&mut quick);
         let refused = lagging.step(Duration::ZERO).unwrap_err();
@@ -138,7 +138,7 @@ fn a_follower_that_lags_behind_another_is_refused() {
         quick.check().unwrap();
         // One that is made anew goes on.
         disturb(&source, 4);
-        let mut anew = Replica::new(&source, &target, &[]).unwrap();
+        let mut anew = source.replicate_to(&target, &[]).unwrap();
         catch_up(&mut anew);
         anew.check().unwrap();
     }
@@ -153,7 +153,7 @@ fn a_database_does_not_follow_itself_by_another_name() {
     source.create_missing_tables().unwrap();
     let itself = Db::open(&url("./app.db")).unwrap();
     let refused = || {
-        let mut follower = Replica::new(&source, &itself, &[]).unwrap();
+        let mut follower = source.replicate_to(&itself, &[]).unwrap();
         follower.begin(|_| {}).unwrap_err().kind()
     };
     assert_eq!([refused(), refused()], [ErrorKind::Misuse, ErrorKind::Misuse]);
@@ -168,7 +168,7 @@ fn writers_go_on_during_the_first_copy() {
     let db = source();
     (0..5).for_each(|seed| disturb(&db, seed));
     let target = Db::open("memory:").unwrap();
-    let mut follower = Replica::new(&db, &target, &[]).unwrap();
+    let mut follower = db.replicate_to(&target, &[]).unwrap();
     let mut seed = 10;
     // At each piece of news of the copy there are more changes.
     follower
@@ -186,7 +186,7 @@ fn other_schemas_and_foreign_rows_are_refused() {
     let db = source();
     disturb(&db, 1);
     let fails = |target: &Db, tables: &[&str], kind: ErrorKind, words: &str| {
-        let begun = Replica::new(&db, target, tables).and_then(|mut f| f.begin(|_| {}));
+        let begun = db.replicate_to(target, tables).and_then(|mut f| f.begin(|_| {}));
         let error = begun.unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains(words), "{error}");
@@ -210,19 +210,19 @@ fn other_schemas_and_foreign_rows_are_refused() {
     assert_eq!(target.table::<Person>().unwrap().count(Query::all()).unwrap(), 1);
     // A source without a feed; and a follower that is to follow others suddenly.
     let untracked = Db::open("memory:").unwrap();
-    let error = Replica::new(&untracked, &target, &[]).unwrap_err();
+    let error = untracked.replicate_to(&target, &[]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
     let target = Db::open("memory:").unwrap();
-    Replica::new(&db, &target, &["person"]).unwrap().begin(|_| {}).unwrap();
+    db.replicate_to(&target, &["person"]).unwrap().begin(|_| {}).unwrap();
     fails(&target, &["note"], ErrorKind::Config, "follows person already");
-    assert_eq!(Replica::new(&db, &target, &[]).unwrap().tables(), ["person"]);
+    assert_eq!(db.replicate_to(&target, &[]).unwrap().tables(), ["person"]);
 }
 
 #[test]
 fn a_source_that_changed_its_ways_is_noticed() {
     let db = source();
     let target = Db::open("sqlite::memory:").unwrap();
-    let mut follower = Replica::new(&db, &target, &["person"]).unwrap();
+    let mut follower = db.replicate_to(&target, &["person"]).unwrap();
     follower.begin(|_| {}).unwrap();
     // A column more, in the source first.
     db.execute("ALTER TABLE person ADD COLUMN shoe INTEGER", ()).unwrap();
@@ -242,7 +242,7 @@ fn a_source_that_changed_its_ways_is_noticed() {
     assert_eq!(follower.step(Duration::ZERO).unwrap_err().kind(), ErrorKind::NotFound);
     // An older source.
     let older = source();
-    let mut follower = Replica::new(&older, &target, &[]).unwrap();
+    let mut follower = older.replicate_to(&target, &[]).unwrap();
     assert_eq!(follower.step(Duration::ZERO).unwrap_err().kind(), ErrorKind::Conflict);
 }
 
@@ -255,7 +255,7 @@ const TO: &str = "BOBAK_TEST_FOLLOW_TO";
 fn follows() {
     let open = |name| Db::open(&std::env::var(name).unwrap()).unwrap();
     let (db, target) = (open(FROM), open(TO));
-    let mut follower = Replica::new(&db, &target, &[]).unwrap();
+    let mut follower = db.replicate_to(&target, &[]).unwrap();
     println!("\nbegun");
     follower.begin(|_| {}).unwrap();
     loop {
@@ -291,7 +291,7 @@ fn a_follower_that_is_killed_goes_on() {
         other.wait().unwrap();
     }
     let target = Db::open(&to).unwrap();
-    let mut follower = Replica::new(&db, &target, &[]).unwrap();
+    let mut follower = db.replicate_to(&target, &[]).unwrap();
     follower.begin(|_| {}).unwrap();
     let checked = follower.check().unwrap();
     assert_eq!(checked.place, db.changes().unwrap().last_id().unwrap());

@@ -20,7 +20,10 @@ fn without_room() {
     };
     for name in ["plain", "packed"].into_iter().filter(|name| folder.join(name).exists()) {
         let backup = folder.join(name);
-        tell("restore", Db::restore(&backup, &to, &RestoreOptions::new()));
+        tell(
+            "restore",
+            Db::restore(&backup, &to, &RestoreOptions::new()).map(|report| report.backup),
+        );
         tell("check", Db::check_backup(&backup));
         let options = BackupOptions::new().compression(match name {
             "plain" => Compression::None,

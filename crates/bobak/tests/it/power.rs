@@ -309,7 +309,7 @@ fn an_archive_keeps_what_it_said_to_have_shipped() {
     db.create_missing_tables().unwrap();
     let place = folder.path().join("changes");
     fs::create_dir(&place).unwrap();
-    let mut archive = Archive::open(&db, &place).unwrap().segment_bytes(500);
+    let mut archive = db.archive_to(&place).unwrap().segment_bytes(500);
     let mut shipped = 0;
     for round in 0..6 {
         for n in 0..3 {
@@ -322,7 +322,7 @@ fn an_archive_keeps_what_it_said_to_have_shipped() {
             left.lay_out(after.path()).unwrap();
             let wanted = if left.done { shipped + 3 } else { shipped };
             // Whoever goes on there finds all that was said to be there.
-            let again = Archive::open(&db, after.path()).unwrap();
+            let again = db.archive_to(after.path()).unwrap();
             assert!(again.place() >= wanted, "{} of {wanted}, {}", again.place(), left.what);
             drop(again);
             let restored = Db::builder().track::<Person>(TrackOptions::new());
@@ -350,7 +350,7 @@ fn a_full_disk_costs_an_archive_a_step() {
         let db =
             Db::builder().track::<Person>(TrackOptions::new()).open("sqlite::memory:").unwrap();
         db.create_missing_tables().unwrap();
-        let open = || Archive::open(&db, &place).unwrap().segment_bytes(segment_bytes);
+        let open = || db.archive_to(&place).unwrap().segment_bytes(segment_bytes);
         let mut archive = open();
         let (mut failures, mut last) = (0, 0);
         for step in 0..4 {

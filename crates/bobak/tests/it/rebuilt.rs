@@ -4,7 +4,6 @@ use crate::archive::ship;
 use crate::engines::{Person, person};
 use bobak::feed::TrackOptions;
 use bobak::prelude::*;
-use bobak::{Archive, Replica};
 use std::time::Duration;
 
 /// SQLite's own recipe for a change that `ALTER TABLE` can't make; a column is added on the way.
@@ -33,9 +32,9 @@ fn a_table_that_is_made_anew_is_tracked_no_longer_and_says_so() {
     db.track_table("t", TrackOptions::new()).unwrap();
     run("INSERT INTO t (n) VALUES ('one')");
     let changes = folder.path().join("changes");
-    ship(&mut Archive::open(&db, &changes).unwrap());
+    ship(&mut db.archive_to(&changes).unwrap());
     let target = Db::open("memory:").unwrap();
-    let mut follower = Replica::new(&db, &target, &[]).unwrap();
+    let mut follower = db.replicate_to(&target, &[]).unwrap();
     follower.begin(|_| {}).unwrap();
     assert!(db.is_tracked("t").unwrap());
     for text in REBUILD {
@@ -44,9 +43,9 @@ fn a_table_that_is_made_anew_is_tracked_no_longer_and_says_so() {
     run("INSERT INTO t (n, m) VALUES ('unseen', 1)");
     assert!(!db.is_tracked("t").unwrap());
     let errors = [
-        Archive::open(&db, &changes).unwrap_err(),
+        db.archive_to(&changes).unwrap_err(),
         follower.step(Duration::ZERO).unwrap_err(),
-        Replica::new(&db, &target, &[]).unwrap_err(),
+        db.replicate_to(&target, &[]).unwrap_err(),
         db.changes().unwrap().page().unwrap_err(),
         db.table::<T>().unwrap().history(1).unwrap_err(),
     ];
@@ -61,8 +60,8 @@ fn a_table_that_is_made_anew_is_tracked_no_longer_and_says_so() {
     assert!(db.is_tracked("t").unwrap());
     db.execute("INSERT INTO t (n, m) VALUES ('seen', 2)", ()).unwrap();
     // Who has read up to before does not know what went unseen.
-    assert!(Replica::new(&db, &target, &[]).and_then(|mut f| f.step(Duration::ZERO)).is_err());
-    let error = Archive::open(&db, &changes).unwrap_err();
+    assert!(db.replicate_to(&target, &[]).and_then(|mut f| f.step(Duration::ZERO)).is_err());
+    let error = db.archive_to(&changes).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     let error = db.changes().unwrap().since(1).page().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
@@ -73,7 +72,7 @@ fn a_table_that_is_made_anew_is_tracked_no_longer_and_says_so() {
     assert_eq!(history[0].after.as_ref().unwrap().n.as_deref(), Some("one"));
     // One that begins anew has everything.
     let target = Db::open("memory:").unwrap();
-    let mut again = Replica::new(&db, &target, &[]).unwrap();
+    let mut again = db.replicate_to(&target, &[]).unwrap();
     again.begin(|_| {}).unwrap();
     assert_eq!(again.check().unwrap().tables[0].rows, 3);
 }
@@ -90,13 +89,13 @@ fn a_target_with_triggers_is_refused() {
     let trigger = "CREATE TRIGGER noise AFTER INSERT ON person \
                    BEGIN INSERT INTO log (w) VALUES (new.name); END";
     target.execute(trigger, ()).unwrap();
-    let error = Replica::new(&source, &target, &[]).unwrap_err();
+    let error = source.replicate_to(&target, &[]).unwrap_err();
     assert_eq!((error.kind(), error.table()), (ErrorKind::Unsupported, Some("person")), "{error}");
     assert!(error.message().contains("'noise'"), "{error}");
     // Those that track the target itself write down what it is given.
     target.execute("DROP TRIGGER noise", ()).unwrap();
     source.table().unwrap().insert(&person("ada", 1)).unwrap();
-    Replica::new(&source, &target, &[]).unwrap().begin(|_| {}).unwrap();
+    source.replicate_to(&target, &[]).unwrap().begin(|_| {}).unwrap();
     assert_eq!(target.changes().unwrap().iter().count(), 1);
 }
 
@@ -148,8 +147,8 @@ fn a_table_whose_rows_have_no_key_is_not_tracked() {
     let db = Db::open("sqlite::memory:").unwrap();
     track_hidden(&db);
     refused(db.changes().unwrap().page().unwrap_err());
-    refused(Archive::open(&db, folder.path()).unwrap_err());
-    refused(Replica::new(&db, &Db::open("memory:").unwrap(), &[]).err().unwrap());
+    refused(db.archive_to(folder.path()).unwrap_err());
+    refused(db.replicate_to(&Db::open("memory:").unwrap(), &[]).err().unwrap());
     refused(db.track_table("loose", TrackOptions::new()).unwrap_err());
     db.untrack_table("loose").unwrap();
     db.execute("INSERT INTO keyed DEFAULT VALUES", ()).unwrap();

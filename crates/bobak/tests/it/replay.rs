@@ -3,7 +3,7 @@
 use crate::archive::ship;
 use bobak::feed::TrackOptions;
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, RecoveryTarget, Replica, RestoreOptions};
+use bobak::{BackupOptions, RecoveryTarget, RestoreOptions};
 use std::path::Path;
 
 /// A database of this SQL, with these tables tracked, its backup, and a folder with what `live` does then.
@@ -13,7 +13,7 @@ fn restored(folder: &Path, schema: &[&str], tracked: &[&str], live: &[&str]) -> 
     let run = |text: &&str| assert!(db.execute(text, ()).is_ok(), "{text}");
     schema.iter().for_each(run);
     tracked.iter().for_each(|name| db.track_table(name, TrackOptions::new()).unwrap());
-    let mut archive = Archive::open(&db, folder.join("changes")).unwrap();
+    let mut archive = db.archive_to(folder.join("changes")).unwrap();
     db.backup(folder.join("backup.db"), &BackupOptions::new(), |_| Ok(())).unwrap();
     live.iter().for_each(run);
     ship(&mut archive);
@@ -82,7 +82,7 @@ fn a_change_of_a_row_without_a_key_is_not_made_again() {
     run("INSERT INTO t VALUES ('a', NULL, 'one'), ('a', NULL, 'two'), ('b', 1, 'three')");
     db.track_table("t", TrackOptions::new()).unwrap();
     let changes = folder.path().join("changes");
-    let mut archive = Archive::open(&db, &changes).unwrap();
+    let mut archive = db.archive_to(&changes).unwrap();
     let back_up = |name: &str| {
         let file = folder.path().join(name);
         db.backup(&file, &BackupOptions::new(), |_| Ok(())).unwrap();
@@ -116,7 +116,7 @@ fn a_change_of_a_row_without_a_key_is_not_made_again() {
     run("UPDATE t SET n = 0 WHERE n IS NULL AND v = 'one'");
     run("DELETE FROM t WHERE n IS NULL");
     let target = Db::open("memory:").unwrap();
-    let mut follower = Replica::new(&db, &target, &[]).unwrap();
+    let mut follower = db.replicate_to(&target, &[]).unwrap();
     follower.begin(|_| {}).unwrap();
     run("INSERT INTO t VALUES ('d', NULL, 'five')");
     let error = follower.step(std::time::Duration::ZERO).unwrap_err();

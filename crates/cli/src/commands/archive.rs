@@ -91,8 +91,8 @@ impl ArchiveChanges {
             db
         };
         let opened = match self.plain {
-            true => Archive::open_plain(&db, folder),
-            false => Archive::open(&db, folder),
+            true => db.archive_unencrypted_to(folder),
+            false => db.archive_to(folder),
         };
         let mut archive = opened.map_err(|error| match error.kind() {
             ErrorKind::Schema if db.tracked_tables().is_ok_and(|tables| tables.is_empty()) => {

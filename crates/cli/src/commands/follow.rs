@@ -74,7 +74,7 @@ impl Follow {
         };
         let to = database::open(&self.to)?;
         let tables: Vec<&str> = self.table.iter().map(String::as_str).collect();
-        let mut follower = Replica::new(&from, &to, &tables)?;
+        let mut follower = from.replicate_to(&to, &tables)?;
         Self::begin(&mut follower, screen)?;
         if self.check {
             for table in follower.check()?.tables {

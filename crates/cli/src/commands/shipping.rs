@@ -103,8 +103,8 @@ impl Shipment {
     fn open(&mut self) -> Result<Option<Archive>> {
         let engine = Arc::clone(&self.engine);
         let archive = match self.plain {
-            true => Archive::of_plain(engine, &self.folder),
-            false => Archive::of(engine, &self.folder),
+            true => Archive::open_unencrypted(engine, &self.folder),
+            false => Archive::open(engine, &self.folder),
         };
         match archive {
             Ok(archive) => {

@@ -276,6 +276,21 @@ impl TableSchema {
             && self.indexes == other.indexes
     }
 
+    /// The table with this name among the given ones; case of ASCII letters is ignored.
+    ///
+    /// # Errors
+    /// `Schema` if there is none; the message names the existing tables.
+    pub fn find_in(tables: Vec<Self>, name: &str) -> Result<Self> {
+        let mut names: Vec<_> = tables.iter().map(|table| table.name().to_owned()).collect();
+        let found = tables.into_iter().find(|table| table.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| {
+            names.sort();
+            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let message = format!("there is no table '{name}'; there are: {known}");
+            Error::new(ErrorKind::Schema, message).in_table(name.to_owned())
+        })
+    }
+
     /// Whether some column keeps its values as text though its type has another form.
     #[must_use]
     pub fn has_text_forms(&self) -> bool {

@@ -119,7 +119,7 @@ pub(crate) const ARCHIVE: Target = Target {
     },
     seeds: || {
         let (db, folder) = (tracked(), tempfile::tempdir().expect("a temporary folder"));
-        let mut archive = Archive::open(&db, folder.path()).expect("an archive is begun");
+        let mut archive = db.archive_to(folder.path()).expect("an archive is begun");
         let cities = db.table::<City>().expect("the table is there");
         for name in ["Bern", "Thun", "Biel"] {
             cities.insert(&City { id: 0, name: name.into(), people: None }).expect("a row fits");

@@ -1,0 +1,275 @@
+//! Backup, restore, archives, replication and copies of a [`Db`]: thin methods over `bobak-operations`.
+
+use crate::feed::Keep;
+use crate::{
+    Archive, BackupOptions, BackupReport, CopyOptions, CopyProgress, CopyReport, Db, ReplayOptions,
+    ReplayReport, Replica, RestoreOptions, RestoreReport, url,
+};
+use bobak_core::{BackupStep, Engine, Result};
+use bobak_operations::{backup, copy, restore, retention};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+impl Db {
+    /// Backs the main engine up to a file, as of one moment, while others read and write.
+    ///
+    /// The backup is written to a temporary file next to `file`, verified, synced, and renamed into place: there is
+    /// never a partial backup under the final name. A compressed backup also needs room for the uncompressed database
+    /// while it is written. `progress` is called after each step; its error ends the backup.
+    ///
+    /// SQLite is copied page by page in steps of a few milliseconds, with pauses in between. The memory engine writes a
+    /// snapshot. Database servers are rejected: they have backup tools of their own, and [`copy_to`](Db::copy_to) copies
+    /// their tables.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// # #[derive(Record)] struct Item { id: i64, name: String }
+    /// use bobak::BackupOptions;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (app, file) = (folder.path().join("app.db"), folder.path().join("backup.db"));
+    /// # let url = format!("sqlite:{}", app.display());
+    /// # let db = Db::builder().record::<Item>().open(&url)?;
+    /// # db.create_missing_tables()?;
+    /// db.table()?.insert(&Item { id: 0, name: "spade".into() })?;
+    /// let report = db.backup(&file, &BackupOptions::new(), |_| Ok(()))?;
+    /// assert_eq!(report.tables, [("item".to_owned(), 1)]);
+    /// // The backup is a database.
+    /// let copy = Db::open(&format!("sqlite:{}", file.display()))?;
+    /// assert_eq!(copy.sql::<String>("SELECT name FROM item", ())?, ["spade"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Conflict` if the file exists; `Unsupported` for an engine without files, and for a compression that this program
+    /// was built without; `Misuse` if the file is the database itself; `Full`, `ReadOnly`, `Io`; `Corrupt` if the
+    /// database is damaged; `Busy`; `Config` for an unknown engine; the error of `progress`.
+    pub fn backup(
+        &self,
+        file: impl AsRef<Path>,
+        options: &BackupOptions,
+        mut progress: impl FnMut(BackupStep) -> Result<()>,
+    ) -> Result<BackupReport> {
+        let engine = self.engine_to_back_up(options)?;
+        backup::backup(&*engine, file.as_ref(), options, &mut progress)
+    }
+
+    /// As [`backup`](Db::backup), to a writer. The database is first copied to a temporary file that only this user can
+    /// read.
+    ///
+    /// The bytes given to the writer are not read again: see [`check_backup`](Db::check_backup).
+    ///
+    /// # Errors
+    /// As [`backup`](Db::backup), and those of the writer.
+    pub fn backup_to(
+        &self,
+        writer: impl Write,
+        options: &BackupOptions,
+        mut progress: impl FnMut(BackupStep) -> Result<()>,
+    ) -> Result<BackupReport> {
+        let engine = self.engine_to_back_up(options)?;
+        backup::backup_to(&*engine, writer, options, &mut progress)
+    }
+
+    fn engine_to_back_up(&self, options: &BackupOptions) -> Result<Arc<dyn Engine>> {
+        match options.engine_name() {
+            None => self.main_engine(),
+            Some(name) => self.engine_of(name),
+        }
+    }
+
+    /// Restores a backup to the file that a URL names, `sqlite:FILE` or `memory:FILE`, and reports what it contains.
+    ///
+    /// The backup is copied to a temporary file next to the database and verified there: its checksum, its pages and
+    /// indexes, its row counts. Only then is it renamed into place; a failure leaves everything as it was. No process
+    /// may have the database open; for SQLite this is checked.
+    ///
+    /// # Errors
+    /// `Corrupt` if the backup is truncated, damaged, or not a backup; `Conflict` if the database exists and
+    /// [`overwrite`](RestoreOptions::overwrite) is off; `Busy` if the database is open, or the backup is being written
+    /// to; `Unsupported` for another engine's backup and for engines without files; `Full`, `ReadOnly`, `Io`, `Config`;
+    /// those of [`replay`](Db::replay).
+    pub fn restore(
+        backup: impl AsRef<Path>,
+        url: &str,
+        options: &RestoreOptions,
+    ) -> Result<RestoreReport> {
+        restore::restore(backup.as_ref(), &url::database_file(url)?, options)
+    }
+
+    /// Reads a whole backup, plain or compressed, and reports what it contains.
+    ///
+    /// # Errors
+    /// `Corrupt` if the file is truncated, damaged, or not a backup; `Unsupported` for a backup of a newer version, and
+    /// for a compression that this program was built without; `Io`; `Full` if there is no room for the uncompressed copy
+    /// among the system's temporary files.
+    pub fn check_backup(backup: impl AsRef<Path>) -> Result<BackupReport> {
+        backup::check(backup.as_ref())
+    }
+
+    /// As [`check_backup`](Db::check_backup), with the key of the database at this URL, which need not exist.
+    ///
+    /// # Errors
+    /// As [`check_backup`](Db::check_backup); `Denied` for a wrong key; `Config` for a malformed URL.
+    pub fn check_backup_for(backup: impl AsRef<Path>, url: &str) -> Result<BackupReport> {
+        backup::check_for(backup.as_ref(), &url::database_file(url)?)
+    }
+
+    /// Changes the key of an SQLite file that no process has open: encrypts a plain file, and decrypts an encrypted one
+    /// if `new` is `None`. The URL names the file and its current key. At every moment the file opens with the old key
+    /// or with the new one: see [`change_key`](bobak_sqlite::SqliteBuilder::change_key).
+    ///
+    /// # Errors
+    /// `Denied` for a wrong key; `Busy` if a process has the file open; `Unsupported` for another engine; `Config`,
+    /// `Full`, `Io`.
+    #[cfg(feature = "encryption")]
+    pub fn change_key(url: &str, new: Option<&bobak_sqlite::Key>) -> Result<()> {
+        match url::database_file(url)? {
+            bobak_operations::DatabaseFile::Sqlite { path, builder } => {
+                builder.change_key(path, new)
+            }
+            _ => {
+                let message = "only SQLite files are encrypted";
+                Err(bobak_core::Error::new(bobak_core::ErrorKind::Unsupported, message))
+            }
+        }
+    }
+
+    /// Writes the changes of the main engine's tracked tables to a folder as they commit, for point-in-time restores:
+    /// see [`Archive`]. Opens the folder, creates it if it does not exist, and continues after its last change.
+    ///
+    /// ```
+    /// use bobak::prelude::*;
+    /// use bobak::{RecoveryTarget, feed::TrackOptions};
+    /// #[derive(Record, Debug, PartialEq)]
+    /// struct City { id: i64, name: String }
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let folder = folder.path().join("changes");
+    /// let open = || -> Result<Db, Error> {
+    ///     let db = Db::builder().track::<City>(TrackOptions::new()).open("sqlite::memory:")?;
+    ///     db.create_missing_tables()?;
+    ///     Ok(db)
+    /// };
+    /// let db = open()?;
+    /// let mut archive = db.archive_to(&folder)?;
+    /// for name in ["Bern", "Thun", "Biel"] {
+    ///     db.table()?.insert(&City { id: 0, name: name.into() })?;
+    ///     archive.step(std::time::Duration::ZERO)?;
+    /// }
+    ///
+    /// // Everything except the last change.
+    /// let restored = open()?;
+    /// restored.replay(&folder, RecoveryTarget::Change(2))?;
+    /// assert_eq!(restored.table::<City>()?.count(Query::all())?, 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn archive_to(&self, folder: impl AsRef<Path>) -> Result<Archive> {
+        Archive::open(self.main_engine()?, folder)
+    }
+
+    /// As [`archive_to`](Db::archive_to), also for an encrypted database: everyone who can read the folder can read its
+    /// changes.
+    ///
+    /// # Errors
+    /// As [`Archive::open_unencrypted`].
+    pub fn archive_unencrypted_to(&self, folder: impl AsRef<Path>) -> Result<Archive> {
+        Archive::open_unencrypted(self.main_engine()?, folder)
+    }
+
+    /// Replays the changes of an archive's folder on the main engine, a restored backup that does not have them yet: see
+    /// [`restore::replay`](bobak_operations::restore::replay()).
+    ///
+    /// # Errors
+    /// As [`restore::replay`](bobak_operations::restore::replay()).
+    pub fn replay(
+        &self,
+        folder: impl AsRef<Path>,
+        options: impl Into<ReplayOptions>,
+    ) -> Result<ReplayReport> {
+        restore::replay(&*self.main_engine()?, folder.as_ref(), options)
+    }
+
+    /// Keeps tables of another database up to date with this one: those named, or all tracked tables if none is named.
+    /// See [`Replica`].
+    ///
+    /// ```
+    /// use bobak::prelude::*;
+    /// use bobak::feed::TrackOptions;
+    /// #[derive(Record, Debug, PartialEq)]
+    /// struct City { id: i64, name: String }
+    ///
+    /// let source = Db::builder().track::<City>(TrackOptions::new()).open("sqlite::memory:")?;
+    /// source.create_missing_tables()?;
+    /// source.table()?.insert(&City { id: 1, name: "Bern".into() })?;
+    ///
+    /// let target = Db::open("memory:")?;
+    /// let mut replica = source.replicate_to(&target, &[])?;
+    /// replica.begin(|_| {})?;
+    /// source.execute("UPDATE city SET name = 'Thun'", ())?;
+    /// while replica.step(std::time::Duration::ZERO)?.changes > 0 {}
+    /// assert_eq!(target.table::<City>()?.require(1)?.name, "Thun");
+    /// assert_eq!(replica.check()?.tables[0].rows, 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Replica::new`].
+    pub fn replicate_to(&self, target: &Self, tables: &[&str]) -> Result<Replica> {
+        Replica::new(self.main_engine()?, target.main_engine()?, tables)
+    }
+
+    /// Copies tables of the main engine to another database, all of them if none is named: see
+    /// [`copy_tables`](bobak_operations::copy::copy_tables).
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// # #[derive(Record)] struct Item { id: i64, name: String }
+    /// use bobak::CopyOptions;
+    /// # let file = Db::builder().record::<Item>().open("sqlite::memory:")?;
+    /// # file.create_missing_tables()?;
+    /// # file.table()?.insert(&Item { id: 0, name: "spade".into() })?;
+    /// let memory = Db::open("memory:")?;
+    /// let reports = file.copy_to(&memory, &[], &CopyOptions::new().checksum(true), |_| {})?;
+    /// assert_eq!((reports[0].table.as_str(), reports[0].copied), ("item", 1));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`copy_tables`](bobak_operations::copy::copy_tables).
+    pub fn copy_to(
+        &self,
+        target: &Self,
+        tables: &[&str],
+        options: &CopyOptions,
+        mut progress: impl FnMut(CopyProgress<'_>),
+    ) -> Result<Vec<CopyReport>> {
+        let (from, to) = (self.main_engine()?, target.main_engine()?);
+        copy::copy_tables(&*from, &*to, tables, options, &mut progress)
+    }
+
+    /// Removes changes from the main engine's change log, and so from the history of its records; returns their number.
+    /// Readers that have not read them yet get `NotFound` when they continue.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// # use bobak::feed::{Keep, TrackOptions};
+    /// # #[derive(Record)] struct City { id: i64, name: String }
+    /// # let db = Db::builder().track::<City>(TrackOptions::new()).open("memory:")?;
+    /// # db.create_missing_tables()?;
+    /// # for name in ["Bern", "Thun"] { db.table()?.insert(&City { id: 0, name: name.into() })?; }
+    /// assert_eq!(db.prune_changes(Keep::Last(1))?, 1);
+    /// assert_eq!(db.changes()?.page().unwrap_err().kind(), ErrorKind::NotFound);
+    /// assert_eq!(db.changes()?.since(1).page()?.changes.len(), 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the engine; nothing is removed then.
+    pub fn prune_changes(&self, keep: Keep) -> Result<u64> {
+        retention::prune(&*self.main_engine()?, keep)
+    }
+}

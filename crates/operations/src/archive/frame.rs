@@ -1,0 +1,269 @@
+//! The form of a file: a head, then frames. All integers are little-endian.
+//!
+//! Head, 24 bytes: `BOBAKCHG`, the version (4 bytes), the place that the file begins behind (8), and
+//! the CRC-32 of these 20 bytes.
+//!
+//! A frame: the length of its content (4 bytes), the CRC-32 of that (4), the content: rows of the row
+//! codec, each framed as the codec does it. The first row says what it is:
+//!
+//! * a *table*: 1, the table's number in this file, its name, its columns' names;
+//! * a *page*: 2, the place behind it, how many changes follow, how many borders it has, and for each of
+//!   these its number and the time of reading in microseconds since 1970; then for each change a row:
+//!   the number of its table, its own number, the time, who or NULL, the verb (1 inserted,
+//!   2 updated, 3 deleted), and for each column of the table the value before and the value after.
+//!
+//! A page of an earlier version has nothing behind the number of its changes: it does not tell borders.
+
+use bobak_core::codec::{EncodedRow, encode_slice, split_first};
+use bobak_core::feed::LOG_HEAD;
+use bobak_core::feed::{Change, TransactionBoundary};
+use bobak_core::{Error, ErrorKind, Field, Result, Row, TableSchema, Timestamp, Value, ValueRef};
+use std::sync::Arc;
+
+const MAGIC: &[u8; 8] = b"BOBAKCHG";
+const VERSION: u32 = 1;
+/// The length of a head.
+pub(crate) const HEAD: usize = 24;
+/// The length of what stands before a frame's content.
+pub(crate) const FRAME: usize = 8;
+
+const TABLE: i64 = 1;
+const PAGE: i64 = 2;
+/// How many values a page's first row has before its borders.
+const HEAD_VALUES: usize = 3;
+
+/// What a frame says.
+pub(crate) enum Frame<'a> {
+    Table(Table),
+    Page(Page<'a>),
+}
+
+/// Changes of a file.
+pub(crate) struct Page<'a> {
+    /// The place behind it.
+    pub next: u64,
+    /// In ascending order; `None` where an earlier version wrote it, so that any change may be one.
+    pub borders: Option<Vec<TransactionBoundary>>,
+    pub changes: Vec<EncodedRow<'a>>,
+}
+
+/// A table of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub number: i64,
+    pub name: String,
+    pub columns: Vec<String>,
+}
+
+/// A change of a file.
+pub(crate) struct Logged<'a> {
+    pub table: i64,
+    pub id: u64,
+    pub at: i64,
+    row: EncodedRow<'a>,
+}
+
+pub(crate) fn head(from: u64) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    let parts = [&MAGIC[..], &VERSION.to_le_bytes(), &from.to_le_bytes()].concat();
+    let sum = crc32fast::hash(&parts).to_le_bytes();
+    let all = parts.iter().chain(&sum);
+    head.iter_mut().zip(all).for_each(|(place, byte)| *place = *byte);
+    head
+}
+
+/// The place that a file begins behind.
+///
+/// # Errors
+/// `Corrupt` for what is no head, `Unsupported` for one of a newer version.
+pub(crate) fn read_head(head: &[u8; HEAD]) -> Result<u64> {
+    let (parts, sum) = head.split_at(HEAD - 4);
+    let integer = |place: usize| parts.get(place..).and_then(<[u8]>::first_chunk).copied();
+    if !parts.starts_with(MAGIC) {
+        return Err(damaged("it does not begin as one"));
+    }
+    let version = u32::from_le_bytes(integer(8).unwrap_or_default());
+    if version > VERSION {
+        let message = format!("it is of version {version}; this program knows {VERSION}");
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    if crc32fast::hash(parts).to_le_bytes() != sum {
+        return Err(damaged("its head's checksum is wrong"));
+    }
+    let from = parts.get(12..).and_then(<[u8]>::first_chunk).copied();
+    Ok(u64::from_le_bytes(from.unwrap_or_default()))
+}
+
+/// Appends a frame that names a table.
+pub(crate) fn put_table(out: &mut Vec<u8>, number: i64, table: &TableSchema) -> Result<()> {
+    put(out, |content| {
+        let mut row = vec![Value::Int(TABLE), Value::Int(number), Value::from(table.name())];
+        row.extend(table.columns().iter().map(|column| Value::from(&*column.name)));
+        encode_slice(content, &row)
+    })
+}
+
+/// Appends a frame with changes, each with its table's number, and the borders among them.
+pub(crate) fn put_page(
+    out: &mut Vec<u8>,
+    next: u64,
+    borders: &[TransactionBoundary],
+    changes: &[(i64, &Change)],
+) -> Result<()> {
+    put(out, |content| {
+        let count = |length| Value::Int(i64::try_from(length).unwrap_or(i64::MAX));
+        let mut head = vec![Value::Int(PAGE), number(next), count(changes.len())];
+        head.push(count(borders.len()));
+        for border in borders {
+            head.extend([number(border.id), Value::Int(border.read.as_microsecond())]);
+        }
+        encode_slice(content, &head)?;
+        changes.iter().try_for_each(|(table, change)| {
+            let mut row = vec![Value::Int(*table)];
+            row.extend(change.log_values());
+            encode_slice(content, &row)
+        })
+    })
+}
+
+fn put(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    let mut content = Vec::new();
+    write(&mut content)?;
+    let length = u32::try_from(content.len()).map_err(|_| {
+        Error::new(ErrorKind::OutOfRange, "changes of 4 GiB together can't be written at once")
+    })?;
+    out.extend(length.to_le_bytes());
+    out.extend(crc32fast::hash(&content).to_le_bytes());
+    out.extend(content);
+    Ok(())
+}
+
+/// The length of a frame's content and its checksum.
+pub(crate) fn read_frame(head: &[u8; FRAME]) -> (usize, u32) {
+    let [a, b, c, d, e, f, g, h] = *head;
+    (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]))
+}
+
+/// Whether bytes begin with a whole frame that may stand behind a place.
+pub(crate) fn is_frame(bytes: &[u8], place: u64) -> bool {
+    let Some((head, rest)) = bytes.split_first_chunk::<FRAME>() else { return false };
+    let (length, sum) = read_frame(head);
+    let Some(content) = rest.get(..length) else { return false };
+    // It is asked of each byte of a file's rest: what is no frame is to be told without a sum.
+    let first = || EncodedRow::check(split_first(content)?.0.as_bytes());
+    let begins = |row: EncodedRow<'_>| matches!(integer(&row, 0), Ok(TABLE | PAGE));
+    if !first().is_ok_and(begins) || crc32fast::hash(content) != sum {
+        return false;
+    }
+    match read(content) {
+        Ok(Frame::Table(_)) => true,
+        Ok(Frame::Page(page)) => page.next > place,
+        Err(_) => false,
+    }
+}
+
+/// Reads a frame's content, whose checksum is right.
+///
+/// # Errors
+/// `Corrupt` where it does not say what it should.
+pub(crate) fn read(content: &[u8]) -> Result<Frame<'_>> {
+    let (row, used) = split_first(content)?;
+    let row = EncodedRow::check(row.as_bytes())?;
+    let mut rest = content.get(used..).unwrap_or_default();
+    match integer(&row, 0)? {
+        TABLE => {
+            let columns = (3..row.len()).map(|place| text(&row, place)).collect::<Result<_>>()?;
+            Ok(Frame::Table(Table { number: integer(&row, 1)?, name: text(&row, 2)?, columns }))
+        }
+        PAGE => {
+            let mut changes = Vec::new();
+            while !rest.is_empty() {
+                let (row, used) = split_first(rest)?;
+                changes.push(EncodedRow::check(row.as_bytes())?);
+                rest = rest.get(used..).unwrap_or_default();
+            }
+            if usize::try_from(integer(&row, 2)?).ok() != Some(changes.len()) {
+                return Err(damaged("a page has another number of changes than it says"));
+            }
+            let (next, borders) = (integer(&row, 1)?.unsigned_abs(), borders(&row)?);
+            Ok(Frame::Page(Page { next, borders, changes }))
+        }
+        other => Err(damaged(&format!("a frame is of kind {other}, and there are 1 and 2"))),
+    }
+}
+
+/// The borders that a page's first row tells.
+fn borders(row: &EncodedRow<'_>) -> Result<Option<Vec<TransactionBoundary>>> {
+    if row.len() <= HEAD_VALUES {
+        return Ok(None);
+    }
+    let count = usize::try_from(integer(row, HEAD_VALUES)?).ok();
+    if count.and_then(|count| (HEAD_VALUES + 1).checked_add(count.checked_mul(2)?))
+        != Some(row.len())
+    {
+        return Err(damaged("a page has another number of borders than it says"));
+    }
+    let mut borders: Vec<TransactionBoundary> = Vec::new();
+    for place in (HEAD_VALUES + 1..row.len()).step_by(2) {
+        let id = integer(row, place)?.unsigned_abs();
+        if borders.last().is_some_and(|last| last.id >= id) || id > integer(row, 1)?.unsigned_abs()
+        {
+            return Err(damaged("a page has a border that is not among its changes"));
+        }
+        let read = Timestamp::from_value(row.value(place + 1));
+        let read = read.map_err(|_| damaged("a border was read at no time"))?;
+        borders.push(TransactionBoundary { id, read });
+    }
+    Ok(Some(borders))
+}
+
+impl<'a> Logged<'a> {
+    pub fn of(row: EncodedRow<'a>) -> Result<Self> {
+        let id = integer(&row, 1)?.unsigned_abs();
+        Ok(Self { table: integer(&row, 0)?, id, at: integer(&row, 2)?, row })
+    }
+
+    /// The change, of a table whose columns have the same names in the same order.
+    pub fn change(&self, table: &Arc<TableSchema>, names: &Arc<Vec<String>>) -> Result<Change> {
+        if self.row.len() != 1 + LOG_HEAD + 2 * names.len() {
+            return Err(damaged("a change has another number of values than its table"));
+        }
+        Change::from_log(table, names, &Behind(&self.row))
+    }
+}
+
+/// A row without its first value.
+struct Behind<'a>(&'a EncodedRow<'a>);
+
+impl Row for Behind<'_> {
+    fn len(&self) -> usize {
+        self.0.len().saturating_sub(1)
+    }
+
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        self.0.value(column + 1)
+    }
+}
+
+fn integer(row: &EncodedRow<'_>, place: usize) -> Result<i64> {
+    match row.value(place) {
+        ValueRef::Int(integer) => Ok(integer),
+        _ => Err(damaged("a number is missing")),
+    }
+}
+
+fn text(row: &EncodedRow<'_>, place: usize) -> Result<String> {
+    match row.value(place) {
+        ValueRef::Text(text) => Ok(text.to_owned()),
+        _ => Err(damaged("a name is missing")),
+    }
+}
+
+fn number(number: u64) -> Value<'static> {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+#[cold]
+pub(crate) fn damaged(what: &str) -> Error {
+    Error::new(ErrorKind::Corrupt, format!("the file of changes is damaged: {what}"))
+}

@@ -1,0 +1,234 @@
+//! Plain backups: an SQLite file, with a [`Trailer`] behind its last page, where SQLite does not look.
+//!
+//! SQLite goes by the number of pages in the file's head. Whoever writes to the backup leaves another change counter
+//! there, and takes the trailer off when the file grows or is cut. It is of whole pages, since with a log SQLite lengthens
+//! a file to such.
+
+use super::Checksum;
+use super::checksum::{Digest, Pacer, copy};
+use super::file_type::FileType;
+use super::source_file::SourceFile;
+use super::staged::StagedCopy;
+use super::trailer::{Behind, FOOTER, Trailer};
+use bobak_core::{BackupContent, BackupPhase, BackupStep, Error, ErrorKind, Result};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// Notes behind a new backup what is in it. A snapshot of the memory engine has checksums of its own.
+///
+/// # Errors
+/// `Full`, `Io`; those of `progress`.
+pub(super) fn append_trailer(
+    file: &Path,
+    place: &Path,
+    content: &BackupContent,
+    pauses: bool,
+    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+) -> Result<()> {
+    let kind = FileType::of(file)?;
+    if !matches!(kind, FileType::Sqlite | FileType::Unknown) {
+        return Ok(());
+    }
+    let doing = |error| Error::io(&format!("write the backup {}", place.display()), error);
+    let mut database = OpenOptions::new().read(true).write(true).open(file).map_err(doing)?;
+    let head = SqliteHeader::read(&mut database).map_err(doing)?;
+    database.rewind().map_err(doing)?;
+    let mut rests = Pacer::new(pauses, 2);
+    let sum = copy(&mut database, &mut io::sink(), doing, doing, |done| {
+        rests.take();
+        progress(BackupStep { phase: BackupPhase::Check, done, of: content.bytes })
+    })?;
+    let (behind, page) = match head {
+        Some(head) => (Behind::Plain { changes: head.changes }, head.page),
+        // Nobody knows the size of its pages, but that so many bytes are some of them.
+        None => (Behind::Encrypted, 1 << sum.bytes.trailing_zeros().min(16)),
+    };
+    let content = BackupContent { bytes: sum.bytes, ..content.clone() };
+    let trailer = Trailer { content, checksum: sum.checksum, behind }.encode(page);
+    database.write_all(&trailer).map_err(doing)
+}
+
+/// What was found when a plain backup was copied.
+pub(super) struct CopiedDatabase {
+    pub checksum: Checksum,
+    /// What was noted in it, where that must still hold.
+    pub noted: Option<BackupContent>,
+    /// The length of the database.
+    pub bytes: u64,
+}
+
+/// Copies the database that a plain backup has.
+///
+/// # Errors
+/// `Corrupt` where a byte is wrong or missing; `Busy` where somebody writes to it; `Io`, `Full`.
+pub(super) fn read(staged: StagedCopy<'_>, writer: &mut File) -> Result<CopiedDatabase> {
+    let backup = staged.backup;
+    let reading = |error| Error::io(&format!("read {}", backup.display()), error);
+    let writing = |error| staged.failed(error);
+    let mut file = SourceFile::open(backup).map_err(reading)?;
+    let kind = FileType::of(backup)?;
+    let trailer = match kind {
+        FileType::Sqlite | FileType::Unknown => {
+            trailer(&mut file).map_err(|error| staged.unusable(error))?
+        }
+        _ => None,
+    };
+    let head = SqliteHeader::read(&mut file).map_err(reading)?;
+    let expected = match (&trailer, head) {
+        (Some(Trailer { behind: Behind::Plain { changes }, .. }), Some(head))
+            if head.changes != *changes =>
+        {
+            // What it has now was never summed.
+            head.bytes
+        }
+        (Some(trailer), _) => trailer.content.bytes,
+        (None, _) => u64::MAX,
+    };
+    file.rewind().map_err(reading)?;
+    let sum = copy(&mut (&mut file).take(expected), writer, reading, writing, |_| Ok(()))?;
+    let checksum = match &trailer {
+        None if kind == FileType::Snapshot => Checksum::Same,
+        None => Checksum::Missing,
+        Some(trailer) => compare(trailer, head, sum).ok_or_else(|| {
+            let message = format!("{} is damaged: its checksum is another", name(backup));
+            Error::new(ErrorKind::Corrupt, message)
+        })?,
+    };
+    if checksum != Checksum::Same {
+        refuse_open(backup)?;
+    }
+    let same = |trailer: &Trailer| {
+        checksum == Checksum::Same && matches!(trailer.behind, Behind::Plain { .. })
+    };
+    let noted = trailer.filter(same).map(|trailer| trailer.content);
+    Ok(CopiedDatabase { checksum, noted, bytes: sum.bytes })
+}
+
+/// What the checksum says; `None` where it is another, and the database was not written to.
+fn compare(trailer: &Trailer, head: Option<SqliteHeader>, sum: Digest) -> Option<Checksum> {
+    match (trailer.behind, head) {
+        (Behind::Plain { changes }, Some(head)) if head.changes != changes => {
+            Some(Checksum::Outdated)
+        }
+        _ if (trailer.content.bytes, trailer.checksum) == (sum.bytes, sum.checksum) => {
+            Some(Checksum::Same)
+        }
+        // Nobody without the key can change a page so that it is not noticed when it is read.
+        (Behind::Encrypted, None) => Some(Checksum::Outdated),
+        _ => None,
+    }
+}
+
+/// The trailer, where there is one.
+fn trailer(file: &mut SourceFile) -> Result<Option<Trailer>> {
+    let doing = |error| Error::io("read its end", error);
+    let all = file.seek(SeekFrom::End(0)).map_err(doing)?;
+    let Some(start) = all.checked_sub(FOOTER as u64) else { return Ok(None) };
+    let mut footer = [0; FOOTER];
+    file.seek(SeekFrom::Start(start)).map_err(doing)?;
+    file.read_exact(&mut footer).map_err(doing)?;
+    let Some(length) = Trailer::body_length(&footer) else { return Ok(None) };
+    let torn = || {
+        let message = "its end is damaged, or it was written to after it was made";
+        Error::new(ErrorKind::Corrupt, message)
+    };
+    let start = start.checked_sub(length as u64).ok_or_else(torn)?;
+    file.seek(SeekFrom::Start(start)).map_err(doing)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(doing)?;
+    let trailer = Trailer::decode(&bytes).map_err(|error| match error.kind() {
+        ErrorKind::Corrupt => torn(),
+        _ => error,
+    })?;
+    if trailer.content.bytes != start || trailer.behind == Behind::Packed {
+        return Err(torn());
+    }
+    Ok(Some(trailer))
+}
+
+/// What the first page of an SQLite file says: <https://www.sqlite.org/fileformat2.html>.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SqliteHeader {
+    /// The change counter.
+    changes: u32,
+    /// The size of a page.
+    page: usize,
+    /// The size of the database.
+    bytes: u64,
+}
+
+impl SqliteHeader {
+    /// Reads it; `None` where it is none, or does not fit itself.
+    fn read(file: &mut (impl Read + Seek)) -> io::Result<Option<Self>> {
+        file.rewind()?;
+        let mut first = Vec::new();
+        file.take(100).read_to_end(&mut first)?;
+        Ok(Self::of(&first))
+    }
+
+    fn of(first: &[u8]) -> Option<Self> {
+        let number = |place: usize| {
+            let bytes = first.get(place..)?.first_chunk::<4>()?;
+            Some(u32::from_be_bytes(*bytes))
+        };
+        let page = match first.get(16..)?.first_chunk::<2>().map(|b| u16::from_be_bytes(*b))? {
+            1 => 65_536,
+            size => usize::from(size),
+        };
+        let (changes, pages) = (number(24)?, number(28)?);
+        // Who writes the number of pages notes the counter a second time.
+        let fits = first.starts_with(b"SQLite format 3\0") && number(92)? == changes;
+        fits.then(|| Self { changes, page, bytes: u64::from(pages) * page as u64 })
+    }
+}
+
+/// Refuses a database with a log or a journal beside it, without which it is not whole.
+fn refuse_open(backup: &Path) -> Result<()> {
+    for ending in ["-wal", "-journal"] {
+        let mut path = backup.as_os_str().to_owned();
+        path.push(ending);
+        let mut first = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(1).read_to_end(&mut first));
+        // A journal that has done its duty may begin with zeros.
+        if read.is_ok() && first.first().is_some_and(|byte| *byte != 0) {
+            let path = Path::new(&path).display();
+            let message =
+                format!("{} is open, or was not closed: {path} belongs to it", name(backup));
+            return Err(Error::new(ErrorKind::Busy, message));
+        }
+    }
+    Ok(())
+}
+
+fn name(backup: &Path) -> String {
+    format!("the backup {}", backup.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_that_does_not_fit_itself_is_none() {
+        let mut first = [0; 100];
+        first[..16].copy_from_slice(b"SQLite format 3\0");
+        first[16..18].copy_from_slice(&4096_u16.to_be_bytes());
+        for place in [24, 92] {
+            first[place..place + 4].copy_from_slice(&7_u32.to_be_bytes());
+        }
+        first[31] = 3;
+        assert_eq!(
+            SqliteHeader::of(&first),
+            Some(SqliteHeader { changes: 7, page: 4_096, bytes: 12_288 })
+        );
+        first[16..18].copy_from_slice(&1_u16.to_be_bytes());
+        assert_eq!(
+            SqliteHeader::of(&first),
+            Some(SqliteHeader { changes: 7, page: 65_536, bytes: 196_608 })
+        );
+        first[24] = 1;
+        assert_eq!(SqliteHeader::of(&first), None, "one of the two counters");
+        assert_eq!(SqliteHeader::of(&first[..90]), None);
+    }
+}

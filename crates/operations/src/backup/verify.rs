@@ -1,0 +1,141 @@
+//! Checking a backup: unpacking it to a new file, and verifying that file.
+
+use super::file_type::FileType;
+use super::plain;
+use super::staged::StagedCopy;
+use super::temp_dir::TempDir;
+use super::{BackupReport, Checksum, Compression};
+use crate::DatabaseFile;
+use bobak_memory::Memory;
+use bobak_core::{BackupContent, Error, ErrorKind, Result};
+use std::fs::{self, File};
+use std::path::Path;
+
+/// Reads a whole backup, plain or compressed, and reports what it contains.
+///
+/// # Errors
+/// `Corrupt` if the file is truncated, damaged, or not a backup; `Unsupported` for a backup of a newer version, and for
+/// a compression that this program was built without; `Io`; `Full` if there is no room for the uncompressed copy among
+/// the system's temporary files.
+pub fn check(backup: &Path) -> Result<BackupReport> {
+    check_with(backup, None)
+}
+
+/// As [`check`], with the key of this database, which need not exist.
+///
+/// # Errors
+/// As [`check`]; `Denied` for a wrong key.
+pub fn check_for(backup: &Path, database: &DatabaseFile) -> Result<BackupReport> {
+    check_with(backup, Some(database))
+}
+
+fn check_with(backup: &Path, database: Option<&DatabaseFile>) -> Result<BackupReport> {
+    let temp_dir = TempDir::new()?;
+    unpack(StagedCopy { backup, path: &temp_dir.file("backup"), place: None }, database)
+}
+
+/// Copies a backup to a new file, decompressed, and checks it there.
+pub(crate) fn unpack(
+    staged: StagedCopy<'_>,
+    database: Option<&DatabaseFile>,
+) -> Result<BackupReport> {
+    let backup = staged.backup;
+    let file_type = FileType::of(backup)?;
+    let writing = |error| staged.failed(error);
+    let read = |error| Error::io(&format!("read {}", backup.display()), error);
+    let metadata = fs::metadata(backup).map_err(read)?;
+    let mut file = File::create(staged.path).map_err(writing)?;
+    restrict(&file, &metadata).map_err(writing)?;
+    let compression = match file_type {
+        FileType::Zstd => Compression::Zstd,
+        FileType::Gzip => Compression::Gzip,
+        _ => Compression::None,
+    };
+    compression.must_be_available()?;
+    let copied = match compression {
+        #[cfg(feature = "compress")]
+        Compression::Zstd | Compression::Gzip => {
+            let pacer = super::checksum::Pacer::new(false, 0);
+            let noted = super::compressed::read(backup, &mut file, writing, pacer)?;
+            plain::CopiedDatabase {
+                checksum: Checksum::Same,
+                bytes: noted.bytes,
+                noted: Some(noted),
+            }
+        }
+        _ => plain::read(staged, &mut file)?,
+    };
+    drop(file);
+    let checked = verify_plain(staged.path, database).map_err(|error| match error.kind() {
+        // A wrong key yields unreadable pages, as wrong bytes do.
+        ErrorKind::Denied if copied.checksum == Checksum::Outdated => {
+            let message = "its first page is damaged, or was written with another key";
+            staged.unusable(Error::new(ErrorKind::Corrupt, message).with_source(error))
+        }
+        _ => staged.unusable(error),
+    })?;
+    let wrong = |what: &str| {
+        let message = format!("the backup {} {what}", backup.display());
+        Error::new(ErrorKind::Corrupt, message)
+    };
+    if copied.bytes != checked.bytes {
+        return Err(wrong(
+            "is not as long as its pages: it was cut off, or something was added to it",
+        ));
+    }
+    let compared = copied.noted.is_some();
+    if copied.noted.is_some_and(|noted| noted.tables != checked.tables) {
+        return Err(wrong("has other rows than are noted in it"));
+    }
+    let content = BackupContent { compared, ..checked };
+    let report = BackupReport::new(content, metadata.len(), compression);
+    Ok(BackupReport { checksum: copied.checksum, ..report })
+}
+
+/// Verifies an uncompressed backup.
+fn verify_plain(file: &Path, database: Option<&DatabaseFile>) -> Result<BackupContent> {
+    match FileType::of(file)? {
+        FileType::Snapshot | FileType::Json => Memory::check_file(file),
+        #[cfg(feature = "sqlite")]
+        FileType::Unknown if database.is_some_and(DatabaseFile::has_key) => match database {
+            Some(DatabaseFile::Sqlite { builder, .. }) => verify_sqlite(builder.clone(), file),
+            _ => Err(unknown_file()),
+        },
+        #[cfg(feature = "sqlite")]
+        FileType::Sqlite => verify_sqlite(bobak_sqlite::Sqlite::builder(), file),
+        _ => {
+            let _ = database;
+            Err(unknown_file())
+        }
+    }
+}
+
+#[cfg(feature = "sqlite")]
+fn verify_sqlite(builder: bobak_sqlite::SqliteBuilder, file: &Path) -> Result<BackupContent> {
+    let checked = builder.check_file(file);
+    for ending in ["-wal", "-shm"] {
+        // If the backup was switched to WAL mode, reading it created an empty log.
+        let mut log = file.as_os_str().to_owned();
+        log.push(ending);
+        let _ = fs::remove_file(log);
+    }
+    checked
+}
+
+fn unknown_file() -> Error {
+    let message = "it is no backup that Bobak knows, or an encrypted one without its key";
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+#[cfg(unix)]
+fn restrict(file: &File, backup: &fs::Metadata) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    // Users who could not read the backup must not be able to read its copy.
+    let mode = backup.permissions().mode() & 0o777 | 0o600;
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn restrict(_: &File, _: &fs::Metadata) -> std::io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! Writing a backup.
+
+use super::plain;
+use super::temp_dir::TempDir;
+use super::{BackupOptions, BackupReport, Compression};
+#[cfg(feature = "compress")]
+use super::{checksum::Pacer, compressed};
+use bobak_core::{
+    AtomicFile, BackupContent, BackupJob, BackupPhase, BackupStep, Engine, Error, ErrorKind, Result,
+};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+/// Backs an engine up to a file.
+///
+/// The backup is written to a temporary file next to `file`, verified, synced, and renamed into place: there is never
+/// a partial backup under the final name. A compressed backup also needs room for the uncompressed database while it
+/// is written. `progress` is called after each step; its error ends the backup. The engine name in `options` is
+/// ignored.
+///
+/// # Errors
+/// `Conflict` if the file exists and [`overwrite`](BackupOptions::overwrite) is off; `Unsupported` for an engine
+/// without files, and for a compression that this program was built without; `Misuse` if the file is the database
+/// itself; `Full`, `ReadOnly`, `Io`; `Corrupt` if the database is damaged; `Busy`; the error of `progress`.
+pub fn backup(
+    engine: &dyn Engine,
+    file: &Path,
+    options: &BackupOptions,
+    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+) -> Result<BackupReport> {
+    options.compression.must_suit(engine)?;
+    refuse_existing(file, options.overwrite)?;
+    let plain = AtomicFile::private(file)?.narrow();
+    let content = write_plain(engine, plain.path(), plain.place(), options, progress)
+        .map_err(|error| plain.naming(error))?;
+    if options.compression != Compression::None {
+        return compress(plain, file, content, options, progress);
+    }
+    let doing = format!("write the backup {}", file.display());
+    let stored = fs::metadata(plain.path()).map_err(|error| Error::io(&doing, error))?.len();
+    refuse_existing(file, options.overwrite)?;
+    match engine.name() {
+        // An older backup may have a write-ahead log, which must not be applied to the new one.
+        #[cfg(feature = "sqlite")]
+        "sqlite" => bobak_sqlite::Sqlite::builder().replace_backup(plain, options.overwrite)?,
+        _ => put(plain, options.overwrite)?,
+    }
+    Ok(BackupReport::new(content, stored, options.compression))
+}
+
+/// Backs an engine up to a writer. The database is first copied to a temporary file that only this user can read.
+///
+/// The bytes given to the writer are not read again: check them with [`check`](super::check).
+///
+/// # Errors
+/// As [`backup`], and those of the writer.
+pub fn backup_to(
+    engine: &dyn Engine,
+    writer: impl Write,
+    options: &BackupOptions,
+    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+) -> Result<BackupReport> {
+    options.compression.must_suit(engine)?;
+    let temp_dir = TempDir::new()?;
+    let file = temp_dir.file("backup");
+    let content = write_plain(engine, &file, &file, options, progress)
+        .map_err(|error| temp_dir.naming(error, "backup"))?;
+    let stored = write_out(&file, writer, "write the backup", &content, options, progress)
+        .map_err(|error| temp_dir.naming(error, "backup"))?;
+    Ok(BackupReport::new(content, stored, options.compression))
+}
+
+/// Removes temporary files that killed processes left of backups in a folder, for the final names that `is_wanted`
+/// accepts, and returns their number. Files that are being written stay. [`backup`] does this for its own file.
+pub fn clear_abandoned(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> usize {
+    AtomicFile::clear(folder, is_wanted)
+}
+
+/// Compresses a plain backup and renames the result into place.
+fn compress(
+    plain: AtomicFile,
+    file: &Path,
+    content: BackupContent,
+    options: &BackupOptions,
+    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+) -> Result<BackupReport> {
+    let doing = format!("write the backup {}", file.display());
+    let compressed = AtomicFile::private(file)?.narrow();
+    let out = File::create(compressed.path()).map_err(|error| Error::io(&doing, error))?;
+    let same_permissions = fs::metadata(plain.path())
+        .and_then(|plain| out.set_permissions(plain.permissions()))
+        .and_then(|()| out.try_clone());
+    let writer = same_permissions.map_err(|error| Error::io(&doing, error))?;
+    let stored = write_out(plain.path(), writer, &doing, &content, options, progress)
+        .map_err(|error| plain.naming(error))?;
+    drop((plain, out));
+    check_compressed(compressed.path(), &content, options, progress)
+        .map_err(|error| compressed.naming(error))?;
+    put(compressed, options.overwrite)?;
+    Ok(BackupReport::new(content, stored, options.compression))
+}
+
+/// Lets the engine write and check its own backup; appends the trailer unless it will be compressed.
+fn write_plain(
+    engine: &dyn Engine,
+    file: &Path,
+    place: &Path,
+    options: &BackupOptions,
+    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+) -> Result<BackupContent> {
+    let content =
+        engine.backup(BackupJob { file, place, pauses: options.pauses, watch: progress })?;
+    if options.compression == Compression::None {
+        plain::append_trailer(file, place, &content, options.pauses, progress)?;
+    }
+    Ok(content)
+}
+
+/// Copies the file to a writer, compressed if the options say so; returns the number of bytes written.
+fn write_out(
+    file: &Path,
+    mut writer: impl Write,
+    doing: &str,
+    content: &BackupContent,
+    options: &BackupOptions,
+    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+) -> Result<u64> {
+    if options.compression != Compression::None {
+        #[cfg(feature = "compress")]
+        return compressed::write(file, writer, doing, content, options, progress);
+    }
+    let _ = (content, progress);
+    let doing = |error| Error::io(doing, error);
+    let mut plain = File::open(file).map_err(doing)?;
+    let written = std::io::copy(&mut plain, &mut writer).map_err(doing)?;
+    writer.flush().map_err(doing)?;
+    Ok(written)
+}
+
+fn check_compressed(
+    file: &Path,
+    content: &BackupContent,
+    options: &BackupOptions,
+    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+) -> Result<()> {
+    progress(BackupStep { phase: BackupPhase::Check, done: 0, of: content.bytes })?;
+    #[cfg(feature = "compress")]
+    {
+        let pacer = Pacer::new(options.pauses, 2);
+        let doing = |error| Error::io("check the backup", error);
+        compressed::read(file, std::io::sink(), doing, pacer)?;
+    }
+    let _ = (file, options);
+    Ok(())
+}
+
+/// Rejects a path that is not a regular file's, and one that exists unless `overwrite` is on.
+pub(crate) fn refuse_existing(file: &Path, overwrite: bool) -> Result<()> {
+    if file.is_dir() || file.file_name().is_none() {
+        let message = format!("{} is a folder: name a file in it", file.display());
+        return Err(Error::new(ErrorKind::Config, message));
+    }
+    if file.metadata().is_ok_and(|there| !there.is_file()) {
+        let message = format!("{} is no regular file: nothing was done", file.display());
+        return Err(Error::new(ErrorKind::Config, message));
+    }
+    if overwrite || fs::symlink_metadata(file).is_err() {
+        return Ok(());
+    }
+    let message = format!("there is a file {} already: nothing was done", file.display());
+    Err(Error::new(ErrorKind::Conflict, message))
+}
+
+fn put(file: AtomicFile, overwrite: bool) -> Result<()> {
+    // Another process may have created the file in the meantime.
+    refuse_existing(file.place(), overwrite)?;
+    let doing = format!("write the backup {}", file.place().display());
+    file.put().map_err(|error| Error::io(&doing, error))
+}

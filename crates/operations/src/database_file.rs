@@ -1,0 +1,65 @@
+//! A database that is one file, described before it is opened.
+
+use bobak_memory::MemoryBuilder;
+use bobak_core::{Engine, Result};
+use std::path::{Path, PathBuf};
+
+/// A database that is one file, with the settings to open it. The file need not exist.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DatabaseFile {
+    /// A snapshot of the memory engine.
+    Memory {
+        /// The snapshot file.
+        path: PathBuf,
+        /// The settings.
+        builder: MemoryBuilder,
+    },
+    /// An SQLite database.
+    #[cfg(feature = "sqlite")]
+    Sqlite {
+        /// The database file.
+        path: PathBuf,
+        /// The settings, with the key if the file is encrypted.
+        builder: bobak_sqlite::SqliteBuilder,
+    },
+}
+
+impl DatabaseFile {
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Memory { path, .. } => path,
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite { path, .. } => path,
+        }
+    }
+
+    /// Whether the settings have an encryption key.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn has_key(&self) -> bool {
+        match self {
+            Self::Memory { .. } => false,
+            Self::Sqlite { builder, .. } => builder.has_key(),
+        }
+    }
+
+    /// Opens a private copy of the database with its settings. The copy is deleted if anything fails, so nothing is
+    /// synced and no journal file is written next to it.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(crate) fn open_copy(&self, copy: &Path) -> Result<Box<dyn Engine>> {
+        match self {
+            Self::Memory { builder, .. } => Ok(Box::new(builder.clone().snapshot(copy).open()?)),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite { builder, .. } => {
+                use bobak_sqlite::{JournalMode, Locking, Synchronous};
+                let builder = builder.clone().read_only(false).create(false);
+                let builder = builder.journal_mode(JournalMode::Memory).locking(Locking::Exclusive);
+                Ok(Box::new(builder.synchronous(Synchronous::Off).open(copy)?))
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Restoring a backup, and replaying an archive's changes on top of it.
+//!
+//! `plan` finds where a replay ends, `replay` applies the changes, and `suppress` disables the triggers and foreign
+//! keys that would act on them a second time.
+
+mod options;
+mod plan;
+mod replay;
+mod suppress;
+
+pub use options::{RecoveryTarget, ReplayOptions, RestoreOptions};
+pub use replay::{ReplayReport, replay};
+
+use crate::DatabaseFile;
+use crate::archive::ArchiveFolder;
+use crate::backup::{BackupReport, FileType, StagedCopy, refuse_existing, unpack};
+use bobak_core::{AtomicFile, Error, ErrorKind, Result};
+use std::fs;
+use std::ops::Deref;
+use std::path::Path;
+
+/// What was restored. Dereferences to the report about the backup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RestoreReport {
+    /// What the backup contains.
+    pub backup: BackupReport,
+    /// The changes that were replayed on top of it; `None` if none were asked for.
+    pub replayed: Option<ReplayReport>,
+}
+
+impl Deref for RestoreReport {
+    type Target = BackupReport;
+
+    fn deref(&self) -> &BackupReport {
+        &self.backup
+    }
+}
+
+/// Restores a backup to a database file, and reports what it contains.
+///
+/// The backup is copied to a temporary file next to the database and verified there: its checksum, its pages and
+/// indexes, its row counts. Only then is it renamed into place; a failure leaves everything as it was. No process may
+/// have the database open; for SQLite this is checked.
+///
+/// # Errors
+/// `Corrupt` if the backup is truncated, damaged, or not a backup; `Conflict` if the database exists and
+/// [`overwrite`](RestoreOptions::overwrite) is off; `Busy` if the database is open, or the backup is being written to;
+/// `Unsupported` for another engine's backup; `Full`, `ReadOnly`, `Io`, `Config`; those of [`replay`].
+pub fn restore(
+    backup: &Path,
+    database: &DatabaseFile,
+    options: &RestoreOptions,
+) -> Result<RestoreReport> {
+    let place = database.path();
+    if is_same_file(backup, place) {
+        let message = format!("{} is the backup itself", place.display());
+        return Err(Error::new(ErrorKind::Misuse, message));
+    }
+    refuse_existing(place, options.overwrite)?;
+    let changes = options.changes.as_ref();
+    let changes = changes.map(|(folder, replay)| (ArchiveFolder::to_read(folder), *replay));
+    if let Some((folder, _)) = &changes {
+        folder.must_have_files()?;
+    }
+    let file = AtomicFile::private(place)?;
+    let staged = StagedCopy { backup, path: file.path(), place: Some(file.place()) };
+    let report = unpack(staged, Some(database))?;
+    let file_type = FileType::of(file.path()).map_err(|error| staged.unusable(error))?;
+    must_suit(backup, file_type, database)?;
+    let mut replayed = None;
+    if let Some((folder, options)) = &changes {
+        let report = database.open_copy(file.path()).and_then(|engine| {
+            let report = replay::replay_folder(&*engine, folder, *options)?;
+            engine.flush().map(|()| report)
+        });
+        replayed = Some(report.map_err(|error| staged.naming(error))?);
+    }
+    match database {
+        DatabaseFile::Memory { .. } => put(file)?,
+        #[cfg(feature = "sqlite")]
+        DatabaseFile::Sqlite { builder, .. } => builder.clone().replace(file, options.overwrite)?,
+    }
+    Ok(RestoreReport { backup: report, replayed })
+}
+
+/// Rejects a backup of another engine than the database's.
+fn must_suit(backup: &Path, file_type: FileType, database: &DatabaseFile) -> Result<()> {
+    match (database, file_type) {
+        (DatabaseFile::Memory { .. }, FileType::Snapshot | FileType::Json) => Ok(()),
+        #[cfg(feature = "sqlite")]
+        (DatabaseFile::Sqlite { builder, .. }, FileType::Sqlite) if builder.has_key() => {
+            let message = "the backup is not encrypted, and the database is to be: restore it \
+                           without a key, and encrypt it then";
+            Err(Error::new(ErrorKind::Unsupported, message))
+        }
+        #[cfg(feature = "sqlite")]
+        (DatabaseFile::Sqlite { .. }, FileType::Sqlite | FileType::Unknown) => Ok(()),
+        _ => {
+            let message = format!(
+                "the backup {} is another engine's: restore it to a file of that, and copy its \
+                 tables",
+                backup.display()
+            );
+            Err(Error::new(ErrorKind::Unsupported, message))
+        }
+    }
+}
+
+fn put(file: AtomicFile) -> Result<()> {
+    let doing = format!("write {}", file.place().display());
+    file.put().map_err(|error| Error::io(&doing, error))
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+}

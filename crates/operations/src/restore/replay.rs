@@ -1,0 +1,267 @@
+//! Making changes of a folder again, behind a backup.
+//!
+//! The backup has the feed as it was, so it says itself with which change to begin. Rows get their
+//! last state page by page; what the triggers write down meanwhile is replaced by what is in the
+//! folder: the history, with its times and names, is then as it was.
+
+use super::options::{RecoveryTarget, ReplayOptions};
+use super::plan::{Begin, Plan};
+use super::suppress::{self, ForeignKeys};
+use crate::archive::ArchiveFolder;
+use crate::archive::frame::{Frame, Logged, Page, Table, damaged};
+use crate::replication::{LONGEST, Pair, make};
+use bobak_core::feed::Change;
+use bobak_core::feed::{Log, SEQ, compare_number, feed_schema, last_id, last_up_to, logs_in};
+use bobak_core::{
+    Assign, Batch, Comparison, Control, Engine, Error, ErrorKind, FieldSet, OnError, Result,
+    Session, Timestamp, Value, Verb, Write,
+};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What was made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReplayReport {
+    /// How many changes.
+    pub changes: u64,
+    /// The number of the last change that the database has now.
+    pub place: u64,
+    /// When the last of them was made; `None` where there was none.
+    pub at: Option<Timestamp>,
+    /// Whether the folder has no change beyond the moment or the number.
+    pub is_end: bool,
+    /// Whether a transaction is known to end with `place`: not where a part was
+    /// [asked for](ReplayOptions::partial), or an earlier version wrote the folder.
+    pub whole: bool,
+    /// When the feed was seen to end there: as it is now, the database was at that moment. `None` where
+    /// the folder does not say it.
+    pub read: Option<Timestamp>,
+    /// How many changes behind `place` were left out though they are not beyond the moment: nothing tells
+    /// whether their transactions had ended by then. Many, where no archive ran for a while.
+    pub left_out: u64,
+}
+
+/// Replays the changes of an [`Archive`](crate::archive::Archive)'s folder that a restored backup does not have yet, so
+/// that the database is as it was at a later moment. Tables that were not tracked stay as they are. The database's own
+/// triggers are disabled meanwhile: their writes to tracked tables are among the changes.
+///
+/// The folder is read completely before anything is changed. Changes are applied some thousand at a time, each time in
+/// a transaction: if the replay fails, the database is as it was at some earlier moment, and another call continues.
+/// Nothing else may write to the database meanwhile.
+///
+/// # Errors
+/// `NotFound` if the folder begins after the backup, or is empty; `Conflict` if its changes are those of another
+/// database, as far as that can be detected; `Corrupt` for a damaged file; `Schema` if a table was altered since the
+/// backup: restore a later one; `OutOfRange` if the database is already past the target, the folder ends before it, or
+/// it may lie inside a transaction; `Unsupported` for database servers, and for the memory engine if tables have
+/// foreign keys.
+pub fn replay(
+    engine: &dyn Engine,
+    folder: &Path,
+    options: impl Into<ReplayOptions>,
+) -> Result<ReplayReport> {
+    replay_folder(engine, &ArchiveFolder::to_read(folder), options.into())
+}
+
+pub(super) fn replay_folder(
+    engine: &dyn Engine,
+    folder: &ArchiveFolder,
+    options: ReplayOptions,
+) -> Result<ReplayReport> {
+    let (logs, begin) = Replay::begins(engine, options.until)?;
+    let plan = Plan::new(folder, begin, options)?;
+    let mut replay = Replay::new(engine, logs, begin.place, plan)?;
+    let off = ForeignKeys::off(engine, &replay.logs)?;
+    let done = folder.each(|reader| {
+        let mut tables = HashMap::new();
+        while let Some(frame) = reader.next()? {
+            match frame {
+                Frame::Table(table) => drop(tables.insert(table.number, table)),
+                Frame::Page(page) => {
+                    if !replay.page(&tables, &page)? {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    });
+    let done = done.and_then(|()| replay.end());
+    // What is left open is undone before others are on the connection.
+    drop(replay);
+    off.on(engine)?;
+    done
+}
+
+struct Replay<'e> {
+    engine: &'e dyn Engine,
+    logs: Vec<Log>,
+    pairs: Vec<Pair>,
+    plan: Plan,
+    /// Up to where changes are made, committed or not.
+    place: u64,
+    /// What the database's counter says of it.
+    counted: u64,
+    open: Option<Open<'e>>,
+    done: ReplayReport,
+}
+
+/// A transaction in which changes are made.
+struct Open<'e> {
+    session: Box<dyn Session + 'e>,
+    still: suppress::Triggers,
+    changes: usize,
+}
+
+impl<'e> Replay<'e> {
+    /// The logs of a database, and what it ends with.
+    fn begins(engine: &dyn Engine, until: RecoveryTarget) -> Result<(Vec<Log>, Begin)> {
+        if !matches!(engine.name(), "sqlite" | "memory") {
+            let message = format!("the {} engine takes no changes behind a backup", engine.name());
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        let session = engine.session()?;
+        let logs = logs_in(&*session)?;
+        let place = last_id(&*session, &logs)?;
+        if logs.is_empty() {
+            let message = "no table of the backup is tracked, so nothing says where to go on";
+            return Err(Error::new(ErrorKind::Schema, message));
+        }
+        let behind = match until {
+            RecoveryTarget::Change(id) => id < place,
+            RecoveryTarget::Moment(at) => logs.iter().try_fold(false, |behind, log| {
+                Ok::<_, Error>(behind || log.is_after(&*session, at)?)
+            })?,
+            RecoveryTarget::End => false,
+        };
+        if behind {
+            let message = format!(
+                "the backup is of a later moment, behind change {place}: restore an older one"
+            );
+            return Err(Error::new(ErrorKind::OutOfRange, message));
+        }
+        let last = last_up_to(&*session, &logs, place)?;
+        Ok((logs, Begin { place, last }))
+    }
+
+    fn new(engine: &'e dyn Engine, logs: Vec<Log>, place: u64, plan: Plan) -> Result<Self> {
+        let pairs = logs.iter().map(|log| Pair::same(&log.table)).collect::<Result<_>>()?;
+        let Plan { whole, read, left_out, is_end, .. } = plan;
+        let done = ReplayReport { changes: 0, place, at: None, is_end, whole, read, left_out };
+        Ok(Self { engine, logs, pairs, plan, place, counted: place, open: None, done })
+    }
+
+    /// Makes a page's changes, up to the plan's end; `false` where that is reached.
+    fn page(&mut self, tables: &HashMap<i64, Table>, page: &Page<'_>) -> Result<bool> {
+        let mut changes = Vec::new();
+        for row in &page.changes {
+            let logged = Logged::of(*row)?;
+            if logged.id > self.place && logged.id <= self.plan.to {
+                changes.push(self.change(tables, &logged)?);
+            }
+        }
+        let place = page.next.min(self.plan.to).max(self.place);
+        if let Some(last) = changes.last() {
+            let at = last.at;
+            let mut open = self.take_open()?;
+            let session = &*open.session;
+            suppress::give_keys(session, &self.pairs, &changes)?;
+            make(session, &self.pairs, &changes)?;
+            write_down(session, &self.logs, self.place, &changes)?;
+            count(session, place, Some(at.as_microsecond()))?;
+            open.changes += changes.len();
+            (self.counted, self.open) = (place, Some(open));
+            self.done.changes += changes.len() as u64;
+            self.done.at = Some(at);
+        }
+        self.place = place;
+        let is_border = page
+            .borders
+            .as_ref()
+            .is_none_or(|borders| borders.last().is_some_and(|border| border.id == page.next));
+        if let Some(open) = self.open.take_if(|open| is_border || open.changes >= LONGEST) {
+            open.commit()?;
+        }
+        Ok(page.next < self.plan.to)
+    }
+
+    fn end(&mut self) -> Result<ReplayReport> {
+        if self.counted < self.place {
+            // Numbers that no change has are not given again.
+            let open = self.take_open()?;
+            count(&*open.session, self.place, None)?;
+            self.open = Some(open);
+        }
+        self.open.take().map_or(Ok(()), Open::commit)?;
+        Ok(ReplayReport { place: self.place, ..self.done })
+    }
+
+    /// The transaction that is open, or a new one.
+    fn take_open(&mut self) -> Result<Open<'e>> {
+        self.open.take().map_or_else(|| Open::begin(self.engine, &self.logs), Ok)
+    }
+
+    fn change(&self, tables: &HashMap<i64, Table>, logged: &Logged<'_>) -> Result<Change> {
+        let table = tables
+            .get(&logged.table)
+            .ok_or_else(|| damaged("a change is of a table that was not named before"))?;
+        let same = |log: &&Log| log.table.name().eq_ignore_ascii_case(&table.name);
+        let altered = |message: &str| {
+            let message = format!("{message}, with change {}: restore a later backup", logged.id);
+            Error::new(ErrorKind::Schema, message).in_table(table.name.clone())
+        };
+        let log = self.logs.iter().find(same);
+        let log = log.ok_or_else(|| altered("the backup's table is not tracked yet"))?;
+        let names = log.table.columns().iter().map(|column| column.name.as_ref());
+        if !table.columns.iter().map(String::as_str).eq(names) {
+            return Err(altered("the table was altered after the backup"));
+        }
+        logged.change(&log.table, &Arc::new(table.columns.clone()))
+    }
+}
+
+impl<'e> Open<'e> {
+    fn begin(engine: &'e dyn Engine, logs: &[Log]) -> Result<Self> {
+        let session = engine.session()?;
+        session.control(Control::Begin)?;
+        let still = suppress::Triggers::drop(&*session, logs)?;
+        Ok(Self { session, still, changes: 0 })
+    }
+
+    fn commit(self) -> Result<()> {
+        self.still.create(&*self.session)?;
+        self.session.control(Control::Commit)
+    }
+}
+
+/// Puts these changes in the place of what was written down since `place`.
+fn write_down(session: &dyn Session, logs: &[Log], place: u64, changes: &[Change]) -> Result<()> {
+    let mut batch = Batch::new();
+    for log in logs {
+        let since = compare_number(SEQ, Comparison::Greater, place);
+        let change =
+            bobak_core::Change { table: &log.schema, condition: Some(&since), assign: None };
+        session.change(&change)?;
+        for change in changes.iter().filter(|change| change.table.id() == log.table.id()) {
+            let values = change.log_values();
+            let (table, verb, fields) = (&log.schema, Verb::Insert, FieldSet::EMPTY);
+            batch.push(&Write { table, verb, fields, values: &values })?;
+        }
+    }
+    if batch.is_empty() { Ok(()) } else { session.batch(&batch, OnError::Stop, &mut |_| {}) }
+}
+
+/// Has the counter go on behind a place, and its time behind that of the last change.
+fn count(session: &dyn Session, place: u64, at: Option<i64>) -> Result<()> {
+    let mut assign = vec![Assign::Set { column: 1, value: number(place) }];
+    assign.extend(at.map(|at| Assign::Set { column: 2, value: Value::Int(at) }));
+    let change =
+        bobak_core::Change { table: feed_schema(), condition: None, assign: Some(&assign) };
+    session.change(&change).map(|_| ())
+}
+
+fn number(number: u64) -> Value<'static> {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
