@@ -1,7 +1,7 @@
 //! A database that is one file, described before it is opened.
 
-use bobak_memory::MemoryBuilder;
 use bobak_core::{Engine, Result};
+use bobak_memory::MemoryBuilder;
 use std::path::{Path, PathBuf};
 
 /// A database that is one file, with the settings to open it. The file need not exist.

@@ -6,8 +6,8 @@ use super::staged::StagedCopy;
 use super::temp_dir::TempDir;
 use super::{BackupReport, Checksum, Compression};
 use crate::DatabaseFile;
-use bobak_memory::Memory;
 use bobak_core::{BackupContent, Error, ErrorKind, Result};
+use bobak_memory::Memory;
 use std::fs::{self, File};
 use std::path::Path;
 
