@@ -7,7 +7,8 @@
 
 use crate::export::OutputColumn;
 use bobak::{Db, Result, Type};
-use bobak_sql::{Dialect, parse_declared, skip_length};
+use bobak_sql::token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
+use bobak_sql::{Dialect, parse_declared};
 
 /// The columns of a statement's rows; `None` where they can't be told.
 #[must_use]
@@ -31,23 +32,13 @@ fn columns_in_copy(db: &Db, sql: &str) -> Result<Vec<OutputColumn>> {
     Ok(names_and_types.into_iter().map(column).collect())
 }
 
-/// The statement with NULL for each parameter, which no view may have: types don't depend on it.
+/// The statement with NULL for each parameter, which a view may not contain: types do not depend on it.
 fn without_parameters(sql: &str) -> String {
-    let mut text = String::with_capacity(sql.len());
-    let mut rest = sql;
-    while let Some(c) = rest.chars().next() {
-        let length = skip_length(rest);
-        let taken = if length > 0 { length } else { c.len_utf8() };
-        let (part, after) = rest.split_at_checked(taken).unwrap_or((rest, ""));
-        rest = after;
-        if part == "?" {
-            text.push_str("NULL");
-            rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-        } else {
-            text.push_str(part);
-        }
-    }
-    text
+    let text = |token: SqlToken<'_>| match token.kind {
+        SqlTokenKind::Parameter => "NULL".to_owned(),
+        _ => token.text.to_owned(),
+    };
+    SqlTokenizer::new(SqlSyntax::Sqlite, sql).map(text).collect()
 }
 
 #[cfg(test)]

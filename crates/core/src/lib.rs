@@ -31,6 +31,7 @@ mod record;
 mod row;
 mod schema;
 mod side_effects;
+pub mod sql_token;
 mod types;
 mod value;
 

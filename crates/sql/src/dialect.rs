@@ -1,5 +1,6 @@
 //! The dialects, and the small texts in which they differ.
 
+use bobak_core::sql_token::SqlSyntax;
 use bobak_core::{Collation, ColumnSchema, Type};
 
 /// Whose SQL a text is written in.
@@ -30,6 +31,17 @@ pub fn quote(dialect: Dialect, name: &str) -> String {
 }
 
 impl Dialect {
+    /// The lexical rules of its SQL text. On MariaDB and MySQL, Bobak's connections set
+    /// `NO_BACKSLASH_ESCAPES`.
+    #[must_use]
+    pub const fn syntax(self) -> SqlSyntax {
+        match self {
+            Self::Sqlite => SqlSyntax::Sqlite,
+            Self::Postgres => SqlSyntax::Postgres,
+            Self::MariaDb | Self::MySql => SqlSyntax::MySql { backslash_escapes: false },
+        }
+    }
+
     /// How many parameters a statement may have.
     pub(crate) const fn max_parameters(self) -> usize {
         match self {

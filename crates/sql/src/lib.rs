@@ -12,6 +12,7 @@
 
 mod bulk;
 mod change;
+mod classifier;
 mod columns;
 mod comment;
 mod condition;
@@ -26,15 +27,16 @@ mod schema;
 mod select;
 mod side_effects;
 mod sums;
-mod words;
 mod write;
 mod writer;
 
+pub use bobak_core::sql_token as token;
 pub use bulk::{
     BulkStatement, copy_in, delete_arrays, delete_by_arrays, exist_arrays, insert_arrays,
     update_arrays,
 };
 pub use change::change;
+pub use classifier::{changes_rows, first_word, has_word, only_reads, returns_rows};
 pub use comment::parse_comment;
 pub use declared::{DeclaredType, declared_type, parse_declared};
 pub use dialect::{Dialect, quote};
@@ -47,7 +49,6 @@ pub use schema::{
 };
 pub use select::select;
 pub use side_effects::side_effects;
-pub use words::{changes_rows, gives_rows, has_word, only_reads, skip_length};
 pub use write::{
     delete, delete_in_the_way, delete_keys, exists, get, insert, lock_keys, overwrite, update,
 };

@@ -8,7 +8,7 @@ use crate::export::OutputColumn;
 use crate::output::{Output, Screen, rate};
 use crate::statement::result_columns;
 use bobak::{DynRow, Row, Type, Value, ValueRef};
-use bobak_sql::{gives_rows, only_reads};
+use bobak_sql::{only_reads, returns_rows};
 use bobak_text::read;
 use clap::Args;
 use std::io::Read;
@@ -70,7 +70,7 @@ impl Query {
         };
         let parameters: Vec<Value<'static>> =
             self.parameters.iter().map(|text| read::any(text).into_owned()).collect();
-        if !gives_rows(&sql) {
+        if !returns_rows(&sql) {
             let changed = db.execute(&sql, parameters)?;
             db.flush()?;
             screen.note(format_args!("{} changed", rate(changed, begun.elapsed())));

@@ -1,7 +1,11 @@
 //! The question marks in SQL text, where values go.
 
+use bobak_sql::Dialect;
+use bobak_sql::token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
 use mysql::Value as Wire;
 use mysql::error::DriverError;
+
+const SYNTAX: SqlSyntax = Dialect::MySql.syntax();
 
 /// The text with the values in place of its marks: for servers, or proxies, where statements are
 /// not prepared.
@@ -11,7 +15,7 @@ use mysql::error::DriverError;
 pub(crate) fn inlined(sql: &str, values: &[Wire]) -> mysql::Result<String> {
     let mut text = String::with_capacity(sql.len() + values.len() * 8);
     let (mut from, mut count) = (0, 0);
-    for at in marks(sql)? {
+    for at in placeholders(sql)? {
         text.push_str(sql.get(from..at).unwrap_or_default());
         if let Some(value) = values.get(count) {
             push_literal(&mut text, value);
@@ -31,7 +35,7 @@ pub(crate) fn inlined(sql: &str, values: &[Wire]) -> mysql::Result<String> {
 pub(crate) fn with_bytes(sql: &str, bytes: &[usize]) -> mysql::Result<String> {
     let mut text = String::with_capacity(sql.len() + bytes.len() * 16);
     let mut from = 0;
-    for (number, at) in marks(sql)?.into_iter().enumerate() {
+    for (number, at) in placeholders(sql)?.into_iter().enumerate() {
         text.push_str(sql.get(from..at).unwrap_or_default());
         text.push_str(if bytes.contains(&number) { "CAST(? AS BINARY)" } else { "?" });
         from = at + 1;
@@ -40,53 +44,20 @@ pub(crate) fn with_bytes(sql: &str, bytes: &[usize]) -> mysql::Result<String> {
     Ok(text)
 }
 
-/// Where the marks are: not those in quotes and comments.
-fn marks(sql: &str) -> mysql::Result<Vec<usize>> {
-    let bytes = sql.as_bytes();
-    let (mut found, mut at, mut ended) = (Vec::new(), 0, false);
-    while let Some(&byte) = bytes.get(at) {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let length = match (byte, rest) {
-            (b'\'' | b'"' | b'`', _) => quoted(rest, byte),
-            (b'#', _) | (_, [b'-', b'-', b' ' | b'\t' | b'\n' | b'\r', ..] | b"--") => {
-                rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len())
-            }
-            (_, [b'/', b'*', inside @ ..]) => {
-                inside.windows(2).position(|w| w == b"*/").map_or(rest.len(), |end| end + 4)
-            }
-            _ => 1,
-        };
-        let is_comment = matches!(rest, [b'#', ..] | [b'/', b'*', ..] | [b'-', b'-', ..]);
-        if ended && !byte.is_ascii_whitespace() && !(is_comment && length > 1) {
+/// Where the placeholders are, in bytes: not those in quotes and comments.
+fn placeholders(sql: &str) -> mysql::Result<Vec<usize>> {
+    let (mut found, mut has_ended) = (Vec::new(), false);
+    for token in SqlTokenizer::new(SYNTAX, sql).significant() {
+        if has_ended {
             return Err(two_statements());
         }
-        match byte {
-            b'?' => found.push(at),
-            b';' => ended = true,
+        match token.kind {
+            SqlTokenKind::Parameter if token.text == "?" => found.push(token.start),
+            SqlTokenKind::Operator => has_ended = token.text == ";",
             _ => {}
         }
-        at += length;
     }
     Ok(found)
-}
-
-/// The length of what is in quotes: a quote inside stands twice, or behind a backslash.
-fn quoted(rest: &[u8], quote: u8) -> usize {
-    let mut at = 1;
-    while let Some(&byte) = rest.get(at) {
-        if byte == b'\\' && quote != b'`' {
-            at += 2;
-            continue;
-        }
-        at += 1;
-        if byte == quote {
-            if rest.get(at) != Some(&quote) {
-                return at;
-            }
-            at += 1;
-        }
-    }
-    rest.len()
 }
 
 /// As the server itself says it of a prepared statement.
@@ -135,10 +106,10 @@ mod tests {
 
     #[test]
     fn values_take_the_place_of_marks() {
-        let sql = "select ?, '?', \"a\\\"?\", `?`, -- ?\n # ?\n /* ? */ ?, 'it''s?', ?;  ";
+        let sql = "select ?, '?', \"a\\\", `?`, -- ?\n # ?\n /* ? */ ?, 'it''s?', ?;  ";
         let values = [Wire::Int(-1), Wire::Bytes("it's ü".into()), Wire::Double(0.5)];
         let text = inlined(sql, &values).unwrap();
-        let expected = "select -1, '?', \"a\\\"?\", `?`, -- ?\n # ?\n /* ? */ \
+        let expected = "select -1, '?', \"a\\\", `?`, -- ?\n # ?\n /* ? */ \
                         _utf8mb4 x'6974277320c3bc', 'it''s?', 5e-1;  ";
         assert_eq!(text, expected);
         assert!(inlined("select ?", &[]).is_err());

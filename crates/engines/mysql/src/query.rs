@@ -5,7 +5,7 @@ use crate::decode::Lent;
 use crate::encode::plain_all;
 use crate::marks;
 use bobak_core::{Error, ErrorKind, Result, Row, Source, TableSchema, Value};
-use bobak_sql::{Dialect, Statement};
+use bobak_sql::{Dialect, Statement, first_word};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -68,8 +68,7 @@ pub(crate) fn with_bytes<'a>(text: &'a str, parameters: &[Value<'_>]) -> Result<
 
 /// Refuses statements of a transaction as text: the connection is shared with others.
 pub(crate) fn refuse_control(text: &str, inside: bool) -> Result<()> {
-    let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
-    let word = word.unwrap_or_default().to_ascii_lowercase();
+    let word = first_word(Dialect::MySql.syntax(), text).to_ascii_lowercase();
     match word.as_str() {
         "begin" | "start" | "commit" | "rollback" | "savepoint" | "release" | "xa" | "lock"
         | "unlock" | "use" | "set" => {

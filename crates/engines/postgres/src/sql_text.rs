@@ -8,6 +8,7 @@ use crate::outcome::is_utility;
 use crate::query::plain;
 use crate::state::State;
 use crate::value::{Outside, oid};
+use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
 use bobak_core::{Change, Error, ErrorKind, Result, Value, ValueRef};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -115,71 +116,22 @@ pub(crate) fn prepare(
     state.prepare(connection, &text, &types).map_err(syntax)
 }
 
-/// The text with `$1`, `$2` for each `?` outside of quotes and remarks, and their number.
+/// The text with `$1`, `$2` in place of each `?` outside of quotes and comments, and their number.
 fn numbered(sql: &str) -> (String, usize) {
     let mut text = String::with_capacity(sql.len() + 16);
-    let mut marks = 0;
-    let mut rest = sql;
-    while let Some(first) = rest.chars().next() {
-        let taken = match first {
-            '\'' | '"' => quoted(rest, first),
-            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => remark(rest),
-            '$' => dollar(rest),
-            '?' => {
-                marks += 1;
-                let _ = write!(text, "${marks}");
-                rest = rest.get(1..).unwrap_or_default();
-                continue;
-            }
-            _ => first.len_utf8(),
-        };
-        let (part, after) = rest.split_at_checked(taken).unwrap_or((rest, ""));
-        text.push_str(part);
-        rest = after;
+    let mut count = 0;
+    for token in SqlTokenizer::new(SqlSyntax::Postgres, sql) {
+        if token.kind == SqlTokenKind::Parameter && token.text == "?" {
+            count += 1;
+            // Writing to a String does not fail.
+            let _ = write!(text, "${count}");
+        } else {
+            text.push_str(token.text);
+        }
     }
     let trimmed = text.trim_end().trim_end_matches(';').len();
     text.truncate(trimmed);
-    (text, marks)
-}
-
-/// The length of what stands in quotes; a doubled quote is two such in a row.
-fn quoted(text: &str, quote: char) -> usize {
-    text.get(1..).and_then(|rest| rest.find(quote)).map_or(text.len(), |end| end + 2)
-}
-
-/// The length of a remark, which may hold others.
-fn remark(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let (mut depth, mut at) = (0_usize, 0);
-    while let Some(two) = bytes.get(at..at + 2) {
-        match two {
-            b"/*" => depth += 1,
-            b"*/" => depth = depth.saturating_sub(1),
-            _ => {
-                at += 1;
-                continue;
-            }
-        }
-        at += 2;
-        if depth == 0 {
-            return at;
-        }
-    }
-    text.len()
-}
-
-/// The length of a text in dollar quotes (`$tag$ … $tag$`), or of the dollar alone.
-fn dollar(text: &str) -> usize {
-    let Some(end) = text.get(1..).and_then(|rest| rest.find('$')) else { return 1 };
-    let tag = text.get(..end + 2).unwrap_or_default();
-    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-    let digits = tag.get(1..2).is_some_and(|c| c.chars().all(|c| c.is_ascii_digit()));
-    if !tag.chars().all(plain) || digits {
-        return 1;
-    }
-    let inside = text.get(tag.len()..).unwrap_or_default();
-    inside.find(tag).map_or(text.len(), |end| end + 2 * tag.len())
+    (text, count)
 }
 
 #[cfg(test)]
@@ -196,6 +148,9 @@ mod tests {
             ("$x$ ? $x$ ? $$ ? $$", "$x$ ? $x$ $1 $$ ? $$", 1),
             ("'open ?", "'open ?", 0),
             ("é?", "é$1", 1),
+            ("a$x$ = ? and b$x$ = ?", "a$x$ = $1 and b$x$ = $2", 2),
+            (r"E'\' ?' ?", r"E'\' ?' $1", 1),
+            ("-- ?\r?", "-- ?\r$1", 1),
         ] {
             assert_eq!(numbered(sql), (expected.to_owned(), marks), "{sql}");
         }

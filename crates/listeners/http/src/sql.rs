@@ -8,7 +8,7 @@ use crate::settings::SqlAccess;
 use crate::work;
 use bobak_core::{Control, Error, ErrorKind, Result, Row, RowBuffer, Session, Source, Type, Value};
 use bobak_permissions::reads_only;
-use bobak_sql::{gives_rows, only_reads};
+use bobak_sql::{only_reads, returns_rows};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -45,7 +45,7 @@ pub(crate) async fn sql(call: &mut Call) -> Result<Answer, Problem> {
         if access == SqlAccess::Read {
             only_read(&*session, &text)?;
         }
-        if !gives_rows(&text) {
+        if !returns_rows(&text) {
             let changed = session.execute(&text, &parameters)?;
             if changes_tables(&text) {
                 base.forget();

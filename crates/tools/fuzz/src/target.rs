@@ -37,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     text::VALUES,
     condition::CONDITIONS,
     sql::SQL,
+    sql::TOKENS,
     sql::TABLES,
     http::JSON,
     http::IMPORT,

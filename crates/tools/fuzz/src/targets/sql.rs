@@ -2,9 +2,10 @@
 
 use crate::{Target, seeds};
 use bobak_core::Engine;
+use bobak_core::sql_token::{SqlSyntax, SqlTokenKind as Kind, SqlTokenizer};
 use bobak_sql::{
-    Dialect, gives_rows, only_reads, parse_comment, parse_declared, parse_metadata_comment,
-    skip_length,
+    Dialect, first_word, has_word, only_reads, parse_comment, parse_declared,
+    parse_metadata_comment, returns_rows,
 };
 use bobak_sqlite::Sqlite;
 
@@ -16,8 +17,7 @@ pub(crate) const SQL: Target = Target {
     factor: 200,
     run: |input| {
         let Ok(text) = std::str::from_utf8(input) else { return };
-        let _ = (gives_rows(text), only_reads(text));
-        assert!(text.is_char_boundary(skip_length(text)), "a character is cut");
+        let _ = (returns_rows(text), only_reads(text), has_word(text, "into"));
         let _ = bobak_permissions::decoders::tables(text);
         for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MariaDb, Dialect::MySql] {
             let _ = parse_declared(dialect, text);
@@ -38,6 +38,43 @@ pub(crate) const SQL: Target = Target {
             "decimal(19, 4) unsigned",
             "bobak: i32 created nullable",
             "timestamp(6) with time zone",
+        ])
+    },
+};
+
+/// The SQL tokenizer, in the syntax of each database.
+pub(crate) const TOKENS: Target = Target {
+    name: "sql-tokens",
+    about: "the tokens of SQL texts: they cover the text, and their names and values can be decoded",
+    longest: 64 << 10,
+    factor: 50,
+    run: |input| {
+        let Ok(text) = std::str::from_utf8(input) else { return };
+        for syntax in SqlSyntax::ALL {
+            let mut end = 0;
+            for token in SqlTokenizer::new(syntax, text) {
+                assert!(!token.text.is_empty() && token.start == end, "a gap before {token:?}");
+                assert_eq!(text.get(token.span()), Some(token.text), "{token:?}");
+                let _ = (token.unquoted(), token.name(), token.bytes(), token.number());
+                end = token.end();
+                let may_be_open = matches!(
+                    token.kind,
+                    Kind::Comment | Kind::QuotedName | Kind::Text | Kind::Blob
+                );
+                let is_last = end == text.len();
+                assert!(token.is_terminated || may_be_open && is_last, "{token:?}");
+            }
+            assert_eq!(end, text.len(), "the tokens end before the text");
+            assert!(text.contains(first_word(syntax, text)));
+        }
+    },
+    seeds: || {
+        seeds::of(&[
+            "SELECT 'it''s', \"a\"\"b\", `c``d`, [e] FROM t -- comment\nWHERE a<=1.5e+3",
+            r"SELECT E'it\'s', N'a', U&'b', x'00ff', b'01', 'c\' FROM `t`",
+            "/* a /* b */ c */ /*!50100 d */ # e\n f--1 /*M! g",
+            "$$ a $$ $tag$ b $$ $tag$ $1 a$b$ ?12 :c @d #e $f::g(h 'i')",
+            "0x1f 1_000 .5 1. 1..2 1e 1a ->> <=> :: || \u{feff} \u{b} é",
         ])
     },
 };
