@@ -6,7 +6,9 @@
 //! lints     format, clippy, docs: the steps that are cargo's own work
 //! crates    how many crates a first build takes, against its limit and the README
 //! links     dead links and paths in Markdown
+//! layers    cycles of modules, and dependencies between crates that point down
 //! lengths   files that have grown too long (a warning)
+//! rust      the sources of the crates, as tokens
 //! test      all tests, and their sum
 //! crash     crash tests over many seeds
 //! fuzz      the fuzz targets, each for a bounded time
@@ -31,10 +33,12 @@ mod encryption;
 mod failure;
 mod fixtures;
 mod fuzz;
+mod layers;
 mod lengths;
 mod links;
 mod lints;
 mod packages;
+mod rust;
 mod servers;
 mod step;
 mod test;
@@ -63,7 +67,7 @@ fn run(arguments: &[String]) -> Outcome {
         return Ok(());
     };
     // Few commands take more words; a stray one elsewhere is a mistake worth naming.
-    let takes_more = ["test", "crash", "fuzz"].contains(&command.as_str())
+    let takes_more = ["test", "crash", "fuzz", "layers"].contains(&command.as_str())
         || command == "check" && rest == [test::NO_CLIENTS];
     if !takes_more && !rest.is_empty() {
         return Err(Failure::new(
@@ -80,6 +84,7 @@ fn run(arguments: &[String]) -> Outcome {
         "crash" => crash::run(rest),
         "fuzz" => fuzz::run(rest),
         "fixtures" => fixtures::run(),
+        "layers" => layers::run(&Tree::of_workspace()?, rest),
         "clients" => {
             cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
             clients::test(&mut test::Sum::default())
@@ -113,6 +118,8 @@ fn help() -> String {
          crash      the crash tests over 2,000 seeds each, or `--seeds N`, or the one of `--seed N`\n  \
          fuzz       the fuzz targets, all or those that are named, for 20 seconds each or `--seconds N`;\n             \
          `--list` shows them\n  \
+         layers     the check below; with `--all` the largest cycle of each crate, with a part of a crate's folder\n             \
+         what makes its cycles\n  \
          fixtures   makes the files of this version that later ones must open\n\n",
     );
     for step in STEPS {
