@@ -1,28 +1,29 @@
-//! Conditions from text: what SQL writes behind WHERE, over the columns of one table.
+//! Parses conditions: what SQL writes after WHERE, over the columns of one table.
 //!
-//! The text becomes a [`Condition`], a plain value: it never reaches an engine as text, so nothing
-//! can be smuggled in.
+//! The text becomes a [`Condition`], a plain value that never reaches an engine as text. SQL injection
+//! is therefore impossible.
 
-mod lexer;
+mod cursor;
 mod literal;
 
-use self::lexer::{Lexer, is_name};
-use self::literal::{Literal, hex, stored};
+use self::cursor::TokenCursor;
+use self::literal::{Literal, to_stored};
+use crate::sql_token::{SqlToken, SqlTokenKind};
 use crate::{Comparison, Condition, Error, ErrorKind, Result, TableSchema, Value};
 
-/// How deep parentheses and NOTs may go.
-const DEEPEST: usize = 64;
+/// The deepest nesting of parentheses and NOTs: the parser is recursive.
+const MAX_DEPTH: usize = 64;
 
 impl Condition {
-    /// Reads a condition, its values in their columns' stored form.
+    /// Parses a condition. Its values are converted to their columns' stored form.
     ///
-    /// * comparisons `=` `<>` `!=` `<` `<=` `>` `>=` of a column with a literal or a column,
-    ///   `between … and …`, `in (…)`, `is null`, `like '%x_'`, `starts with 'x'`; each of the
-    ///   words with `not` before it, `is not null`;
-    /// * `and`, `or`, `not`, parentheses;
-    /// * literals: numbers, `'texts'` with `''` for a quote, `x'00ff'`, `true`, `false`; dates, times
-    ///   and UUIDs as texts, money as a number, infinite floats as `'inf'` and `'-inf'`;
-    /// * columns by their names, in `"double quotes"` where they are not plain words.
+    /// * Comparisons `=` `<>` `!=` `<` `<=` `>` `>=` of a column with a literal or a column;
+    ///   `between … and …`, `in (…)`, `is null`, `like '%x_'`, `starts with 'x'`. Each of the words
+    ///   can follow `not`, and `is not null` works, too.
+    /// * `and`, `or`, `not`, parentheses.
+    /// * Literals: numbers; `'text'` with `''` for a quote; `x'00ff'`; `true`, `false`; dates, times
+    ///   and UUIDs as text, money as a number, infinite floats as `'inf'` and `'-inf'`.
+    /// * Columns by name, in `"double quotes"` if the name is not a plain word.
     ///
     /// ```
     /// use bobak_core::{ColumnSchema, Condition, TableSchema};
@@ -37,57 +38,59 @@ impl Condition {
     /// ```
     ///
     /// # Errors
-    /// `Syntax`, with the place; `Schema` for a column that the table has not; as
-    /// [`ColumnSchema::accept`](crate::ColumnSchema::accept) for a value that is not of its column's type.
+    /// `Syntax`, with the position; `Schema` for an unknown column; as
+    /// [`ColumnSchema::accept`](crate::ColumnSchema::accept) for a value that does not have its column's type.
     pub fn parse(text: &str, table: &TableSchema) -> Result<Self> {
         Self::parse_with(text, table, &|_| None)
     }
 
-    /// As [`parse`](Self::parse), where `:name` stands for a value that `named` knows. One that it
-    /// gives as NULL equals nothing.
+    /// As [`parse`](Self::parse), with `named` to look up the value of each parameter `:name`. A
+    /// parameter that is NULL equals nothing.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse); `Syntax` for a name that is not known.
+    /// As [`parse`](Self::parse); `Syntax` for an unknown parameter.
     pub fn parse_with(
         text: &str,
         table: &TableSchema,
         named: &dyn Fn(&str) -> Option<Value<'static>>,
     ) -> Result<Self> {
-        let mut parser = Parser { lexer: Lexer::new(text), depth: 0, table, named };
+        let mut parser = Parser { tokens: TokenCursor::new(text), depth: 0, table, named };
         let condition = parser.either()?;
-        match parser.lexer.rest().trim_start() {
-            "" => Ok(condition),
-            _ => Err(parser.lexer.wrong("and, or, or the end")),
+        match parser.tokens.peek() {
+            None => Ok(condition),
+            Some(_) => Err(parser.tokens.unexpected("and, or, or the end")),
         }
         .map_err(|error| error.in_table(table.name()))
     }
 }
 
 struct Parser<'a> {
-    lexer: Lexer<'a>,
+    tokens: TokenCursor<'a>,
     depth: usize,
     table: &'a TableSchema,
     named: &'a dyn Fn(&str) -> Option<Value<'static>>,
 }
 
-/// What a column is compared with.
-enum Operand {
+/// The right side of a comparison.
+enum Compared {
     Column(usize),
     Value(Value<'static>),
 }
 
 impl Parser<'_> {
+    /// `… or …`
     fn either(&mut self) -> Result<Condition> {
         let mut parts = vec![self.both()?];
-        while self.lexer.word("or") {
+        while self.tokens.word("or") {
             parts.push(self.both()?);
         }
         Ok(one_or(parts, Condition::Or))
     }
 
+    /// `… and …`
     fn both(&mut self) -> Result<Condition> {
         let mut parts = vec![self.negation()?];
-        while self.lexer.word("and") {
+        while self.tokens.word("and") {
             parts.push(self.negation()?);
         }
         Ok(one_or(parts, Condition::And))
@@ -95,14 +98,14 @@ impl Parser<'_> {
 
     fn negation(&mut self) -> Result<Condition> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(Error::new(ErrorKind::Syntax, "the condition is nested too deep"));
+        if self.depth > MAX_DEPTH {
+            return Err(Error::new(ErrorKind::Syntax, "the condition is nested too deeply"));
         }
-        let condition = if self.lexer.word("not") {
+        let condition = if self.tokens.word("not") {
             Condition::Not(Box::new(self.negation()?))
-        } else if self.lexer.sign("(") {
+        } else if self.tokens.operator("(") {
             let inner = self.either()?;
-            self.lexer.expect(")")?;
+            self.tokens.expect(")")?;
             inner
         } else {
             self.predicate()?
@@ -113,7 +116,7 @@ impl Parser<'_> {
 
     fn predicate(&mut self) -> Result<Condition> {
         let column = self.column()?;
-        const SIGNS: [(&str, Comparison); 8] = [
+        const OPERATORS: [(&str, Comparison); 8] = [
             ("==", Comparison::Equal),
             ("=", Comparison::Equal),
             ("<>", Comparison::NotEqual),
@@ -123,43 +126,45 @@ impl Parser<'_> {
             ("<", Comparison::Less),
             (">", Comparison::Greater),
         ];
-        for (sign, comparison) in SIGNS {
-            if self.lexer.sign(sign) {
+        for (operator, comparison) in OPERATORS {
+            if self.tokens.operator(operator) {
                 return self.comparison(column, comparison);
             }
         }
-        if self.lexer.word("is") {
-            let not = self.lexer.word("not");
-            if !self.lexer.word("null") {
-                return Err(self.lexer.wrong("null"));
+        if self.tokens.word("is") {
+            let not = self.tokens.word("not");
+            if !self.tokens.word("null") {
+                return Err(self.tokens.unexpected("null"));
             }
             return Ok(negated(not, Condition::IsNull { column }));
         }
-        let not = self.lexer.word("not");
-        let condition = if self.lexer.word("in") {
+        let not = self.tokens.word("not");
+        let condition = if self.tokens.word("in") {
             self.list(column)?
-        } else if self.lexer.word("like") {
+        } else if self.tokens.word("like") {
             Condition::Like { column, pattern: self.text()? }
-        } else if self.lexer.word("starts") && self.lexer.word("with") {
+        } else if self.tokens.word("starts") && self.tokens.word("with") {
             Condition::StartsWith { column, prefix: self.text()? }
-        } else if self.lexer.word("between") {
+        } else if self.tokens.word("between") {
             let low = self.compared(column, Comparison::GreaterOrEqual)?;
-            if !self.lexer.word("and") {
-                return Err(self.lexer.wrong("and"));
+            if !self.tokens.word("and") {
+                return Err(self.tokens.unexpected("and"));
             }
             Condition::And(vec![low, self.compared(column, Comparison::LessOrEqual)?])
         } else {
-            return Err(self.lexer.wrong("a comparison, is, in, like, starts with, or between"));
+            return Err(self
+                .tokens
+                .unexpected("a comparison, is, in, like, starts with, or between"));
         };
         Ok(negated(not, condition))
     }
 
     fn comparison(&mut self, column: usize, comparison: Comparison) -> Result<Condition> {
         match self.operand(column)? {
-            Operand::Column(right) => {
+            Compared::Column(right) => {
                 Ok(Condition::CompareColumns { left: column, comparison, right })
             }
-            Operand::Value(value) => Ok(compare(column, comparison, value)),
+            Compared::Value(value) => Ok(compare(column, comparison, value)),
         }
     }
 
@@ -168,96 +173,98 @@ impl Parser<'_> {
     }
 
     fn list(&mut self, column: usize) -> Result<Condition> {
-        self.lexer.expect("(")?;
+        self.tokens.expect("(")?;
         let mut values = Vec::new();
-        if !self.lexer.sign(")") {
+        if !self.tokens.operator(")") {
             loop {
                 values.push(self.literal(column)?);
-                if !self.lexer.sign(",") {
+                if !self.tokens.operator(",") {
                     break;
                 }
             }
-            self.lexer.expect(")")?;
+            self.tokens.expect(")")?;
         }
         // NULL equals nothing.
         values.retain(|value| !value.is_null());
         Ok(Condition::In { column, values })
     }
 
-    fn operand(&mut self, column: usize) -> Result<Operand> {
-        self.lexer.skip_space();
-        let before = self.lexer.place();
-        match self.literal(column) {
-            Err(error) if error.kind() == ErrorKind::Syntax && self.lexer.place() == before => {
-                let names = self.lexer.rest().starts_with(|c: char| c == '"' || is_name(c));
-                if names { self.column().map(Operand::Column) } else { Err(error) }
-            }
-            literal => literal.map(Operand::Value),
+    fn operand(&mut self, column: usize) -> Result<Compared> {
+        let is_name = |token: SqlToken<'_>| {
+            let is_literal = ["true", "false", "null"].iter().any(|word| token.is_word(word));
+            matches!(token.kind, SqlTokenKind::Word | SqlTokenKind::QuotedName) && !is_literal
+        };
+        if self.tokens.peek().is_some_and(is_name) {
+            return self.column().map(Compared::Column);
         }
+        self.literal(column).map(Compared::Value)
     }
 
-    /// A literal as a value of the column; nothing is passed over where there is none.
+    /// A literal as a value of the column.
     fn literal(&mut self, column: usize) -> Result<Value<'static>> {
         let schema = self.table.column_at(column)?;
-        self.lexer.skip_space();
-        let before = self.lexer.place();
-        if self.lexer.rest().starts_with('\'') {
-            let text = self.lexer.quoted('\'')?;
-            return stored(schema, Literal::Text(text));
-        }
-        if self.lexer.rest().starts_with(['x', 'X']) && self.lexer.rest()[1..].starts_with('\'') {
-            self.lexer.sign("x");
-            self.lexer.sign("X");
-            let digits = self.lexer.quoted('\'')?;
-            let bytes =
-                hex(&digits).ok_or_else(|| self.lexer.wrong("pairs of hexadecimal digits"))?;
-            return stored(schema, Literal::Bytes(bytes));
-        }
-        if self.lexer.sign(":") {
-            let name = self.lexer.name();
-            let value = (self.named)(name);
-            let value = value.ok_or_else(|| {
-                Error::new(ErrorKind::Syntax, format!("nothing is known as ':{name}'"))
-            })?;
-            return if value.is_null() { Ok(value) } else { schema.accept(value) };
-        }
-        for (word, integer) in [("true", 1), ("false", 0)] {
-            if self.lexer.word(word) {
-                return schema.accept(Value::Int(integer));
+        let signs = [("-", "-"), ("+", "")];
+        let sign = signs.into_iter().find(|(sign, _)| self.tokens.operator(sign));
+        let Some(token) = self.tokens.peek() else {
+            return Err(self.tokens.unexpected("a value"));
+        };
+        if let Some((_, sign)) = sign {
+            if token.kind != SqlTokenKind::Number {
+                return Err(self.tokens.unexpected("a number"));
             }
+            self.tokens.advance();
+            return to_stored(schema, Literal::Number(format!("{sign}{}", token.text).into()));
         }
-        if self.lexer.word("null") {
-            let message = "a comparison with null is true for no row: write is null, is not null";
-            return Err(Error::new(ErrorKind::Syntax, message).in_column(schema.name.clone()));
-        }
-        let number = self.lexer.number();
-        if number.is_empty() {
-            let wrong = self.lexer.wrong("a value");
-            self.lexer.go_back(before);
-            return Err(wrong);
-        }
-        stored(schema, Literal::Number(number))
+        let literal = match token.kind {
+            SqlTokenKind::Text => {
+                return self.text().and_then(|t| to_stored(schema, Literal::Text(t.into())));
+            }
+            SqlTokenKind::Number => Literal::Number(token.text.into()),
+            SqlTokenKind::Blob => Literal::Bytes(
+                token
+                    .bytes()
+                    .ok_or_else(|| self.tokens.unexpected("pairs of hexadecimal digits"))?,
+            ),
+            SqlTokenKind::Parameter if token.text.starts_with(':') => {
+                self.tokens.advance();
+                let value = (self.named)(token.text.get(1..).unwrap_or_default());
+                let value = value.ok_or_else(|| {
+                    Error::new(ErrorKind::Syntax, format!("unknown parameter '{}'", token.text))
+                })?;
+                return if value.is_null() { Ok(value) } else { schema.accept(value) };
+            }
+            SqlTokenKind::Word if token.is_word("null") => {
+                let message = "no value equals null: write 'is null' or 'is not null'";
+                let error = Error::new(ErrorKind::Syntax, message);
+                return Err(error.in_column(schema.name.clone()));
+            }
+            SqlTokenKind::Word if token.is_word("true") || token.is_word("false") => {
+                self.tokens.advance();
+                return schema.accept(Value::Int(i64::from(token.is_word("true"))));
+            }
+            _ => return Err(self.tokens.unexpected("a value")),
+        };
+        self.tokens.advance();
+        to_stored(schema, literal)
     }
 
     fn text(&mut self) -> Result<String> {
-        self.lexer.skip_space();
-        if self.lexer.rest().starts_with('\'') {
-            self.lexer.quoted('\'')
-        } else {
-            Err(self.lexer.wrong("a text"))
+        match self.tokens.peek() {
+            Some(token) if token.kind == SqlTokenKind::Text && token.is_terminated => {
+                self.tokens.advance();
+                Ok(token.unquoted().into_owned())
+            }
+            _ => Err(self.tokens.unexpected("a string in single quotes")),
         }
     }
 
     fn column(&mut self) -> Result<usize> {
-        self.lexer.skip_space();
-        if self.lexer.rest().starts_with('"') {
-            let name = self.lexer.quoted('"')?;
-            return self.table.column(&name);
-        }
-        match self.lexer.name() {
-            "" => Err(self.lexer.wrong("a column")),
-            name => self.table.column(name),
-        }
+        let token = self.tokens.peek().filter(|token| token.is_terminated);
+        let Some(name) = token.and_then(|token| token.name()) else {
+            return Err(self.tokens.unexpected("a column"));
+        };
+        self.tokens.advance();
+        self.table.column(&name)
     }
 }
 
