@@ -176,8 +176,7 @@ mod with_host {
     use crate::builder::Functions;
     use crate::db::Inner;
     use bobak_core::{Engine, Result, Value};
-    use bobak_sqlite::{Host, Simple, Sqlite};
-    use std::any::Any;
+    use bobak_federation::{Federation, SimpleQuery};
     use std::collections::HashMap;
     use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -186,7 +185,7 @@ mod with_host {
 
     /// The ways of statements, and the host.
     pub(crate) struct Routes {
-        host: OnceLock<Host>,
+        host: OnceLock<Federation>,
         /// Whether the main engine is the host.
         beside: bool,
         direct: bool,
@@ -203,7 +202,7 @@ mod with_host {
         /// It touches no table: to the host, or the engine of the transaction.
         NoTable,
         /// Over the host where the parameters are such that only SQLite knows what they mean.
-        Simple(usize, Arc<Simple>, Arc<Vec<String>>),
+        Simple(usize, Arc<SimpleQuery>, Arc<Vec<String>>),
     }
 
     impl Routes {
@@ -213,13 +212,13 @@ mod with_host {
             functions: Functions,
         ) -> Result<Self> {
             let host = OnceLock::new();
-            let main = engines.first().and_then(|(_, engine)| as_sqlite(engine));
+            let main = engines.first().and_then(|(_, engine)| engine.sql_host());
             if let Some(main) = main
                 && (engines.len() > 1 || !functions.is_empty())
             {
                 let others = engines.iter().skip(1).cloned().collect();
                 // It was made just now, so nobody has set it.
-                let _ = host.set(Host::beside(main, others, functions.clone())?);
+                let _ = host.set(Federation::embedded(main, others, functions.clone())?);
             }
             let beside = main.is_some();
             Ok(Self { host, beside, direct, functions, known: Mutex::default() })
@@ -231,18 +230,19 @@ mod with_host {
         }
 
         /// The host; made at the first need where the main engine is another than SQLite.
-        pub(crate) fn host(&self, inner: &Inner) -> Result<&Host> {
+        pub(crate) fn host(&self, inner: &Inner) -> Result<&Federation> {
             if let Some(host) = self.host.get() {
                 return Ok(host);
             }
-            let host = Host::alone(inner.named_engines().to_vec(), self.functions.clone())?;
+            let host =
+                Federation::standalone(inner.named_engines().to_vec(), self.functions.clone())?;
             Ok(self.host.get_or_init(|| host))
         }
 
         /// Has tables asked for anew.
         pub(crate) fn forget(&self) {
             if let Some(host) = self.host.get() {
-                host.forget_tables();
+                host.invalidate_tables();
             }
             self.lock().clear();
         }
@@ -302,7 +302,7 @@ mod with_host {
         }
 
         fn decide(&self, inner: &Inner, text: &str, speaks: bool) -> Result<Known> {
-            let touched = match self.host(inner)?.touched(text) {
+            let touched = match self.host(inner)?.analyze(text) {
                 Ok(touched) => touched,
                 // It may be in the main engine's own dialect.
                 Err(_) if speaks && !self.beside => return Ok(Known::Text(0)),
@@ -333,7 +333,7 @@ mod with_host {
             if !self.direct || (only == 0 && self.beside) {
                 return Ok(Known::Host);
             }
-            let understood = as_sqlite(engine).is_some() && !is_qualified(text, name);
+            let understood = engine.sql_host().is_some() && !is_qualified(text, name);
             let own = only == 0 && engine.capabilities().sql;
             if understood || own {
                 return Ok(Known::Text(only));
@@ -342,7 +342,7 @@ mod with_host {
                 [(_, table)] if !touched.writes => self
                     .host(inner)?
                     .table(name, table)
-                    .and_then(|table| Simple::parse(text, &table)),
+                    .and_then(|table| SimpleQuery::parse(text, &table)),
                 _ => None,
             };
             Ok(simple.map_or(Known::Host, |simple| {
@@ -366,11 +366,6 @@ mod with_host {
                 },
             }
         }
-    }
-
-    fn as_sqlite(engine: &Arc<dyn Engine>) -> Option<&Sqlite> {
-        let any: &dyn Any = &**engine;
-        any.downcast_ref()
     }
 
     /// Whether the text may name tables together with this name: the engine itself does not know

@@ -89,6 +89,14 @@ pub trait Engine: Any + Send + Sync {
         Estimate::default()
     }
 
+    /// This engine as one whose SQL can include the tables of other engines. Default: `None`.
+    ///
+    /// Not implied by [`Capabilities::sql`]. An engine that wraps another does not pass this on:
+    /// statements would bypass the wrapper.
+    fn sql_host(&self) -> Option<&dyn SqlHost> {
+        None
+    }
+
     /// Makes everything that was committed durable: a memory engine writes its snapshot, SQLite
     /// checkpoints its log. Nothing to do where commits are durable already.
     ///
@@ -114,6 +122,12 @@ pub trait Engine: Any + Send + Sync {
         Err(Error::new(crate::ErrorKind::Unsupported, message))
     }
 }
+
+/// An engine whose SQL can include the tables of other engines.
+///
+/// `bobak-federation` implements that by SQLite's virtual tables, so the SQLite engine is the one
+/// host. Others neither call nor implement this trait.
+pub trait SqlHost: Any + Send + Sync {}
 
 /// What [`Engine::estimate`] says. The unit of cost is one row read from memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

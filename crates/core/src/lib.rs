@@ -34,6 +34,7 @@ mod side_effects;
 pub mod sql_token;
 mod types;
 mod value;
+mod word_hasher;
 
 pub mod url;
 
@@ -46,7 +47,7 @@ pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_va
 pub use dynamic::{DynRow, IntoStored};
 pub use engine::{
     Capabilities, Change, Control, Cursor, CursorId, Engine, Estimate, SchemaChange, Session,
-    Source, SqlAction, SqlAuthorizer, Verb, Write,
+    Source, SqlAction, SqlAuthorizer, SqlHost, Verb, Write,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use estimates::RowEstimates;
@@ -70,3 +71,4 @@ pub use schema::{
 pub use side_effects::SideEffects;
 pub use types::{Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid};
 pub use value::{Value, ValueRef};
+pub use word_hasher::WordHasher;

@@ -1,10 +1,10 @@
 //! Prepared statements kept for the next time, a bounded number of them.
 
 use crate::ffi::StatementId;
-use bobak_core::FieldSet;
+use bobak_core::{FieldSet, WordHasher};
 use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash};
 
 /// What tells one table statement from another: all that its text depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ pub(crate) enum Kind {
 /// Statements by key; the ones used longest ago go first.
 #[derive(Debug)]
 pub(crate) struct Cache<K> {
-    entries: HashMap<K, Entry, BuildHasherDefault<Mixer>>,
+    entries: HashMap<K, Entry, BuildHasherDefault<WordHasher>>,
     capacity: usize,
     clock: u64,
 }
@@ -92,61 +92,5 @@ impl<K: Hash + Eq + Clone> Cache<K> {
         let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used);
         let oldest = oldest.map(|(key, _)| key.clone())?;
         self.take(&oldest)
-    }
-}
-
-/// A hasher for keys that are numbers of our own: one multiplication a word. Texts go through it
-/// too; who writes the SQL of a program is not its enemy.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Mixer(u64);
-
-impl Mixer {
-    #[inline]
-    fn mix(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-}
-
-impl Hasher for Mixer {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            for (to, from) in word.iter_mut().zip(chunk) {
-                *to = *from;
-            }
-            self.mix(u64::from_le_bytes(word));
-        }
-    }
-
-    #[inline]
-    fn write_u8(&mut self, number: u8) {
-        self.mix(u64::from(number));
-    }
-
-    #[inline]
-    fn write_u32(&mut self, number: u32) {
-        self.mix(u64::from(number));
-    }
-
-    #[inline]
-    fn write_u64(&mut self, number: u64) {
-        self.mix(number);
-    }
-
-    #[inline]
-    fn write_usize(&mut self, number: usize) {
-        self.mix(number as u64);
-    }
-
-    #[inline]
-    fn write_isize(&mut self, number: isize) {
-        self.mix(number as u64);
-    }
-
-    #[inline]
-    fn finish(&self) -> u64 {
-        // The map takes the low bits for the place and the high ones for the tag.
-        self.0 ^ (self.0 >> 32)
     }
 }

@@ -3,10 +3,10 @@
 use crate::cache::{Cache, TableKey};
 use crate::cursor::Shared;
 use crate::error::translate;
+use crate::extension::ConnectionExtension;
 use crate::facts::KnownFacts;
-use crate::ffi::{self, Action, Failure, StatementId, WriteKind, codes};
+use crate::ffi::{self, Failure, StatementAction, StatementId, WriteKind, codes};
 use crate::hold::Hold;
-use crate::host::Joined;
 use bobak_core::{
     Error, ErrorKind, Interrupt, Result, Row, SqlAction, SqlAuthorizer, TableSchema, Value,
     ValueRef,
@@ -37,8 +37,8 @@ pub(crate) struct Connection {
     pub(crate) facts: KnownFacts,
     pub(crate) hold: Hold,
     cursors: Vec<Arc<Shared>>,
-    /// The tables of other engines, where they were asked for.
-    pub(crate) joined: Option<Joined>,
+    /// The connection's part of the database's extension; `None` until SQL text first runs here.
+    pub(crate) extension: Option<Box<dyn ConnectionExtension>>,
 }
 
 impl Connection {
@@ -56,7 +56,7 @@ impl Connection {
             facts: KnownFacts::default(),
             hold: Hold::default(),
             cursors: Vec::new(),
-            joined: None,
+            extension: None,
         })
     }
 
@@ -344,24 +344,24 @@ impl Connection {
 
 /// An action as a guard is asked about it. What concerns other databases than the engine's own has
 /// no names that a guard knows.
-fn as_asked(action: &Action) -> SqlAction<'_> {
+fn as_asked(action: &StatementAction) -> SqlAction<'_> {
     // SQLite names no database for a table of which no column is read.
     let is_own = |database: &str| matches!(database, "main" | "");
     match action {
-        Action::Read { database, table } if is_own(database) => SqlAction::Read(table),
-        Action::Write { database, table, kind } if is_own(database) => match kind {
+        StatementAction::Read { database, table } if is_own(database) => SqlAction::Read(table),
+        StatementAction::Write { database, table, kind } if is_own(database) => match kind {
             WriteKind::Insert => SqlAction::Insert(table),
             WriteKind::Update => SqlAction::Update(table),
             WriteKind::Delete => SqlAction::Delete(table),
         },
-        Action::Function(name) => SqlAction::Call(name),
-        Action::Read { .. } => SqlAction::Foreign { writes: false },
-        Action::Write { .. } => SqlAction::Foreign { writes: true },
-        Action::Schema(database) => SqlAction::Schema { temporary: database == "temp" },
-        Action::Pragma(name, value) => SqlAction::Pragma { name, value: value.as_deref() },
-        Action::Attach => SqlAction::Attach,
-        Action::Detach(_) => SqlAction::Detach,
-        Action::Other => SqlAction::Other,
+        StatementAction::Function(name) => SqlAction::Call(name),
+        StatementAction::Read { .. } => SqlAction::Foreign { writes: false },
+        StatementAction::Write { .. } => SqlAction::Foreign { writes: true },
+        StatementAction::Schema(database) => SqlAction::Schema { temporary: database == "temp" },
+        StatementAction::Pragma(name, value) => SqlAction::Pragma { name, value: value.as_deref() },
+        StatementAction::Attach => SqlAction::Attach,
+        StatementAction::Detach(_) => SqlAction::Detach,
+        StatementAction::Other => SqlAction::Other,
     }
 }
 

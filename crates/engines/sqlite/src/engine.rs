@@ -2,18 +2,18 @@
 
 use crate::commit::Commits;
 use crate::connection::Connection;
+use crate::extension::Extension;
 use crate::file_id::FileId;
 use crate::gate::{Gate, Lease, Pool};
 use crate::hold::Hold;
-use crate::host::Guests;
 use crate::log::Log;
 use crate::session::SqliteSession;
 use crate::settings::{JournalMode, Settings, SqliteBuilder, Synchronous};
 use crate::standing::{HandingOut, Writing};
 use crate::{open, query, write};
 use bobak_core::{
-    BackupContent, BackupJob, Batch, Capabilities, Engine, Error, ErrorKind, Estimate, Interrupt,
-    OnError, Outcome, Result, Row, Session, TableSchema, Value, Write,
+    BackupContent, BackupJob, Batch, Capabilities, Engine, ErrorKind, Estimate, Interrupt, OnError,
+    Outcome, Result, Row, Session, SqlHost, TableSchema, Value, Write,
 };
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -51,8 +51,8 @@ pub(crate) struct Inner {
     settings: Settings,
     /// Whether a reader that stands on a row keeps the writer from its commit.
     readers_block: bool,
-    /// The engines whose tables its connections show, where it is a host.
-    guests: OnceLock<Arc<Guests>>,
+    /// What another crate adds to its connections.
+    extension: OnceLock<Arc<dyn Extension>>,
     /// Where a commit waits for the disk.
     commits: Option<Commits>,
     /// What is known of the log of a file that others read.
@@ -99,7 +99,7 @@ impl Sqlite {
             readers_block: settings.journal != JournalMode::Wal && !settings.read_only,
             commits: settings.commits_wait().then(Commits::new),
             settings,
-            guests: OnceLock::new(),
+            extension: OnceLock::new(),
             log,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -107,14 +107,6 @@ impl Sqlite {
 
     pub(crate) fn inner(&self) -> &Inner {
         &self.inner
-    }
-
-    /// Makes it a host.
-    pub(crate) fn set_guests(&self, guests: &Arc<Guests>) -> Result<()> {
-        self.inner.guests.set(Arc::clone(guests)).map_err(|_| {
-            let message = "the database shows the tables of other engines already";
-            Error::new(ErrorKind::Misuse, message)
-        })
     }
 }
 
@@ -241,31 +233,35 @@ impl Inner {
         if self.readers_block { self.readers.as_ref() } else { None }
     }
 
-    /// The engines whose tables its connections show.
+    /// Sets the extension, unless there is one.
+    pub(crate) fn set_extension(
+        &self,
+        extension: Arc<dyn Extension>,
+    ) -> Result<(), Arc<dyn Extension>> {
+        self.extension.set(extension)
+    }
+
+    /// What another crate adds to its connections.
     #[inline]
-    pub(crate) fn guests(&self) -> Option<&Arc<Guests>> {
-        self.guests.get()
+    pub(crate) fn extension(&self) -> Option<&Arc<dyn Extension>> {
+        self.extension.get()
     }
 
-    /// Whether its connections have nothing but other engines' tables.
-    pub(crate) fn is_private(&self) -> bool {
-        self.settings.private
+    /// Whether its connections hold nothing but an extension's tables.
+    pub(crate) fn is_isolated(&self) -> bool {
+        self.settings.isolated
     }
 
-    /// Runs `work`; where a table or column is missing, once more if the guests have others by now.
+    /// Runs `work`. If a table or column is missing, lets the extension look for new tables and
+    /// runs it once more.
     pub(crate) fn with_fresh_tables<R>(&self, work: impl Fn() -> Result<R>) -> Result<R> {
-        let error = match work() {
-            Err(error) if error.kind() == ErrorKind::Schema => error,
-            result => return result,
-        };
-        let Some(guests) = self.guests() else {
-            return Err(error);
-        };
-        if guests.refresh() {
-            return work();
+        match (work(), self.extension()) {
+            (Err(error), Some(extension)) if error.kind() == ErrorKind::Schema => {
+                extension.refresh_tables(error)?;
+                work()
+            }
+            (result, _) => result,
         }
-        // A table may be missing since its engine can't be reached.
-        Err(guests.catalog().first_error(guests).unwrap_or(error))
     }
 
     /// Another connection for reading, besides those of the pool.
@@ -282,6 +278,8 @@ impl Inner {
         self.readers.is_none()
     }
 }
+
+impl SqlHost for Sqlite {}
 
 impl Engine for Sqlite {
     fn name(&self) -> &'static str {
@@ -331,6 +329,10 @@ impl Engine for Sqlite {
             lease.first_integer(&format!("SELECT max(rowid) FROM main.{name}")).ok()
         });
         Estimate { rows: rows.and_then(|rows| u64::try_from(rows).ok()), call, row: 2 }
+    }
+
+    fn sql_host(&self) -> Option<&dyn SqlHost> {
+        Some(self)
     }
 
     fn flush(&self) -> Result<()> {

@@ -1,9 +1,8 @@
 //! What decides how a table is written, and only the database knows: asked once for each schema.
 
-use crate::cache::Mixer;
 use crate::connection::Connection;
 use bobak_core::feed::is_own_trigger;
-use bobak_core::{Result, TableSchema, Value};
+use bobak_core::{Result, TableSchema, Value, WordHasher};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
@@ -30,7 +29,7 @@ pub(crate) struct Facts {
 /// The facts of the tables asked for so far, by their schemas' ids.
 #[derive(Debug, Default)]
 pub(crate) struct KnownFacts {
-    known: HashMap<u64, Facts, BuildHasherDefault<Mixer>>,
+    known: HashMap<u64, Facts, BuildHasherDefault<WordHasher>>,
     /// SQLite's counts of changes of the schema, and of what is temporary.
     versions: (i64, i64),
 }

@@ -3,8 +3,8 @@
 use crate::connection::Connection;
 use crate::error::translate;
 use crate::ffi::{
-    Arguments, Costs, Gather, IndexInfo, MakeAggregate, Module, Output, Running, Scalar,
-    VirtualCursor, VirtualTable, codes,
+    Arguments, ConstraintOperator, Gather, IndexInfo, MakeAggregate, Module, Output, PlanCost,
+    RunningStatement, Scalar, VirtualCursor, VirtualTable,
 };
 use bobak_core::{Error, ErrorKind, Result, Value, ValueRef};
 use bobak_sql::{Dialect, quote};
@@ -183,17 +183,17 @@ impl VirtualTable for FunctionTable {
         for (number, constraint) in info.constraints().into_iter().enumerate() {
             let parameter = constraint.column.and_then(|c| c.checked_sub(self.0.columns.len()));
             let Some(parameter) = parameter else { continue };
-            if constraint.operator != codes::SQLITE_INDEX_CONSTRAINT_EQ {
+            if constraint.operator != ConstraintOperator::Equal {
                 continue;
             }
             if !constraint.usable {
                 return Ok(false);
             }
-            info.take(number, plan.len(), true);
+            info.use_constraint(number, plan.len(), true);
             plan.push(parameter.to_string());
         }
-        let costs = Costs { cost: 100.0, rows: 100, unique: false };
-        Ok(info.answer(0, &plan.join(","), costs))
+        let cost = PlanCost { cost: 100.0, rows: 100, unique: false };
+        Ok(info.set_plan(0, &plan.join(","), cost))
     }
 
     fn open(&self) -> Result<FunctionCursor> {
@@ -203,7 +203,12 @@ impl VirtualTable for FunctionTable {
 }
 
 impl VirtualCursor for FunctionCursor {
-    fn filter(&mut self, plan: &str, arguments: Arguments<'_>, _: Running<'_>) -> Result<()> {
+    fn filter(
+        &mut self,
+        plan: &str,
+        arguments: Arguments<'_>,
+        _: RunningStatement<'_>,
+    ) -> Result<()> {
         self.arguments = vec![Value::Null; self.rows.parameters.len()];
         for (place, parameter) in plan.split(',').filter(|p| !p.is_empty()).enumerate() {
             let parameter = parameter.parse().unwrap_or(usize::MAX);

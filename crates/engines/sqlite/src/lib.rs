@@ -14,6 +14,7 @@ mod connection;
 mod cursor;
 mod engine;
 mod error;
+pub mod extension;
 mod facts;
 #[cfg(feature = "faults")]
 pub mod faults;
@@ -24,7 +25,6 @@ mod functions;
 mod gate;
 mod group;
 mod hold;
-mod host;
 #[cfg(feature = "encryption")]
 mod key;
 mod log;
@@ -40,13 +40,13 @@ mod settings;
 mod standing;
 mod sync;
 mod tables;
+pub mod virtual_table;
 mod write;
 
 pub use engine::Sqlite;
 pub use error::SqliteError;
 pub use file::SqliteFile;
 pub use functions::{Aggregate, Function, FunctionRows};
-pub use host::{Host, Simple, Touched};
 #[cfg(feature = "encryption")]
 pub use key::Key;
 pub use settings::{JournalMode, Locking, SqliteBuilder, Synchronous};

@@ -94,7 +94,7 @@ pub(crate) fn reader(settings: &Settings, file: Option<FileId>) -> Result<Box<Co
 }
 
 fn new_reader(settings: &Settings) -> Result<Box<Connection>> {
-    let flags = OpenFlags { read_only: settings.read_only, create: settings.private };
+    let flags = OpenFlags { read_only: settings.read_only, create: settings.isolated };
     let mut db = connect(settings, flags)?;
     #[cfg(feature = "encryption")]
     if settings.key.is_some() {
@@ -102,7 +102,7 @@ fn new_reader(settings: &Settings) -> Result<Box<Connection>> {
     }
     apply(&mut db, settings).map_err(|failure| name_file(translate(failure, None), settings))?;
     let mut connection = finish(db, true, settings)?;
-    if !settings.private {
+    if !settings.isolated {
         connection.set_query_only(true)?;
     }
     Ok(connection)

@@ -5,7 +5,6 @@ use crate::cursor::{Fetched, OpenCursor, not_open};
 use crate::engine::Inner;
 use crate::error::{misuse, translate};
 use crate::gate::Lease;
-use crate::host::Writer;
 use crate::standing::{HandingOut, Writing};
 use crate::{alter, batch, query, tables, write};
 use bobak_core::{
@@ -79,22 +78,20 @@ impl<'e> SqliteSession<'e> {
         Interrupt::check()?;
         let using = self.any_connection(wants)?;
         if wants != Wants::Read && using.in_transaction {
-            using.claim_host()?;
+            using.before_engine_write()?;
         }
         Ok(using)
     }
 
-    /// The connection for an operation that runs SQL text: it knows the guests' tables. The text is
-    /// one that may be run.
+    /// The connection for an operation that runs SQL text: the extension has prepared it,
+    /// and the authorizer has accepted the text.
     fn text_connection(&self, wants: Wants, sql: &str) -> Result<Use<'_, 'e>> {
         Interrupt::check()?;
         let mut using = self.any_connection(wants)?;
         if !using.in_transaction
-            && let Some(guests) = self.engine.guests()
+            && let Some(extension) = self.engine.extension()
         {
-            let lease = using.get();
-            lease.join(guests, self.engine.is_private())?;
-            lease.link()?.release_claim();
+            using.get().begin_extension(extension)?;
         }
         let guard = self.guard.borrow().clone();
         if let Some(guard) = guard {
@@ -168,9 +165,8 @@ impl<'e> SqliteSession<'e> {
         let mut using = Use { session: self, lease: None, in_transaction: false, writing: None };
         let lease = using.lease.insert(lease()?);
         lease.spill_cursors();
-        if let Some(guests) = self.engine.guests() {
-            lease.join(guests, self.engine.is_private())?;
-            lease.link()?.release_claim();
+        if let Some(extension) = self.engine.extension() {
+            lease.begin_extension(extension)?;
         }
         begin.iter().try_for_each(|sql| lease.run(sql))?;
         using.in_transaction = true;
@@ -236,7 +232,7 @@ impl<'e> SqliteSession<'e> {
         let mut using = self.text_connection(Wants::Transaction, sql)?;
         let in_transaction = using.in_transaction;
         let id = using.get().text_statement(sql)?;
-        using.get().claim_for(id, in_transaction)?;
+        using.get().check_statement(id, in_transaction)?;
         using.atomically(work)
     }
 
@@ -247,8 +243,8 @@ impl<'e> SqliteSession<'e> {
         Ok(connection.db.is_read_only_statement(id))
     }
 
-    /// Runs `work`; where a table is missing, once more if the guests have it by now, unless
-    /// something was done already that must not be done twice.
+    /// Runs `work`; where a table is missing, looks for new tables and runs it once
+    /// more, unless `done` says that a second run would repeat an effect.
     fn with_fresh_tables<R>(&self, done: &Cell<bool>, work: impl Fn() -> Result<R>) -> Result<R> {
         let result = work();
         let idle = match self.state.replace(State::Lent) {
@@ -475,7 +471,7 @@ impl Session for SqliteSession<'_> {
             let mut using = self.text_connection(Wants::Write, sql)?;
             let in_transaction = using.in_transaction;
             let id = using.get().text_statement(sql)?;
-            using.get().claim_for(id, in_transaction)?;
+            using.get().check_statement(id, in_transaction)?;
             using.get().run_text(sql, parameters)
         })
     }
@@ -511,10 +507,10 @@ impl<'e> Use<'_, 'e> {
         })
     }
 
-    /// Notes that the open transaction writes to the engine's own tables.
-    fn claim_host(&self) -> Result<()> {
-        match self.lease.as_ref().and_then(|lease| lease.link().ok()) {
-            Some(link) => link.claim(Writer::Host),
+    /// Tells the extension that the open transaction writes to the database's own tables.
+    fn before_engine_write(&self) -> Result<()> {
+        match self.lease.as_ref().and_then(|lease| lease.extension.as_ref()) {
+            Some(extension) => extension.before_engine_write(),
             None => Ok(()),
         }
     }

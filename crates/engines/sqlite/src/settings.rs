@@ -99,7 +99,7 @@ pub(crate) struct Settings {
     pub create: bool,
     /// Whether each connection is a database in memory of its own, with nothing in it but virtual
     /// tables.
-    pub private: bool,
+    pub isolated: bool,
     pub vfs: Option<String>,
     #[cfg(feature = "encryption")]
     pub key: Option<crate::Key>,
@@ -126,7 +126,7 @@ impl Default for SqliteBuilder {
                 read_only: false,
                 recover: false,
                 create: true,
-                private: false,
+                isolated: false,
                 vfs: None,
                 #[cfg(feature = "encryption")]
                 key: None,
@@ -337,13 +337,6 @@ impl SqliteBuilder {
     pub fn replace_backup(self, new: AtomicFile, overwrite: bool) -> Result<()> {
         crate::backup::replace(new, &self.settings, overwrite, true)
     }
-
-    /// Opens connections for virtual tables only.
-    pub(crate) fn open_private(mut self) -> Result<Sqlite> {
-        self.settings.path = None;
-        self.settings.private = true;
-        Sqlite::with(self.settings)
-    }
 }
 
 /// How much of an encrypted file each connection keeps, and all of them together, unless they are
@@ -421,7 +414,7 @@ impl Settings {
 
     /// Whether all operations share one connection.
     pub(crate) fn is_single(&self) -> bool {
-        (self.path.is_none() && !self.private) || self.locking == Locking::Exclusive
+        (self.path.is_none() && !self.isolated) || self.locking == Locking::Exclusive
     }
 
     /// Whether each commit waits for the disk, and what fails in it can be undone.

@@ -50,7 +50,7 @@ type Counts = Vec<(String, u64)>;
 impl Inner {
     /// See [`Engine::backup`](bobak_core::Engine::backup).
     pub(crate) fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
-        if self.is_private() {
+        if self.is_isolated() {
             let message = "the database has no tables of its own to back up";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }

@@ -7,9 +7,9 @@ use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One thing that a statement does.
+/// One action of a statement, as SQLite's authorizer reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub enum StatementAction {
     /// It reads a table of this database.
     Read {
         /// The database's name: `main`, `temp`, or an attached one's.
@@ -42,9 +42,12 @@ pub(crate) enum Action {
 
 /// What a statement does to rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WriteKind {
+pub enum WriteKind {
+    /// `INSERT`, `REPLACE`
     Insert,
+    /// `UPDATE`
     Update,
+    /// `DELETE`
     Delete,
 }
 
@@ -54,8 +57,8 @@ pub(crate) struct Watch(Arc<Mutex<Watched>>);
 
 #[derive(Default)]
 struct Watched {
-    actions: Vec<Action>,
-    refuse: Option<fn(&Action, &[String]) -> bool>,
+    actions: Vec<StatementAction>,
+    refuse: Option<fn(&StatementAction, &[String]) -> bool>,
     /// The databases that belong to the host.
     owned: Vec<String>,
     /// Who is asked about pragmas: most take effect while they are prepared.
@@ -70,7 +73,7 @@ impl Watch {
     }
 
     /// What was told since then, each thing once.
-    pub(crate) fn take(&self) -> Vec<Action> {
+    pub(crate) fn take(&self) -> Vec<StatementAction> {
         std::mem::take(&mut self.lock().actions)
     }
 
@@ -78,7 +81,7 @@ impl Watch {
     /// here; `None` lets all pass.
     pub(crate) fn set_refusal(
         &self,
-        refuse: Option<fn(&Action, &[String]) -> bool>,
+        refuse: Option<fn(&StatementAction, &[String]) -> bool>,
         owned: Vec<String>,
     ) {
         let mut watched = self.lock();
@@ -99,10 +102,10 @@ impl Watch {
     }
 
     /// Notes an action; `false` where it is refused.
-    fn note(&self, action: Action) -> bool {
+    fn note(&self, action: StatementAction) -> bool {
         let mut watched = self.lock();
         let mut refused = watched.refuse.is_some_and(|refuse| refuse(&action, &watched.owned));
-        if let (Action::Pragma(name, value), Some(guard)) = (&action, &watched.guard)
+        if let (StatementAction::Pragma(name, value), Some(guard)) = (&action, &watched.guard)
             && let Err(error) = guard.check(SqlAction::Pragma { name, value: value.as_deref() })
         {
             watched.refusal = Some(error);
@@ -157,21 +160,29 @@ unsafe extern "C" fn authorize(
         let text = |start: *const c_char| unsafe { copy_text(start) };
         let (table, database) = (text(first), text(database));
         watch.note(match action {
-            sys::SQLITE_READ => Action::Read { database, table },
-            sys::SQLITE_INSERT => Action::Write { database, table, kind: WriteKind::Insert },
-            sys::SQLITE_UPDATE => Action::Write { database, table, kind: WriteKind::Update },
-            sys::SQLITE_DELETE => Action::Write { database, table, kind: WriteKind::Delete },
-            sys::SQLITE_FUNCTION => Action::Function(text(second)),
+            sys::SQLITE_READ => StatementAction::Read { database, table },
+            sys::SQLITE_INSERT => {
+                StatementAction::Write { database, table, kind: WriteKind::Insert }
+            }
+            sys::SQLITE_UPDATE => {
+                StatementAction::Write { database, table, kind: WriteKind::Update }
+            }
+            sys::SQLITE_DELETE => {
+                StatementAction::Write { database, table, kind: WriteKind::Delete }
+            }
+            sys::SQLITE_FUNCTION => StatementAction::Function(text(second)),
             sys::SQLITE_SELECT | sys::SQLITE_RECURSIVE => return true,
-            sys::SQLITE_ATTACH => Action::Attach,
-            sys::SQLITE_DETACH => Action::Detach(table),
-            sys::SQLITE_ALTER_TABLE => Action::Schema(table),
-            sys::SQLITE_PRAGMA => Action::Pragma(table, (!second.is_null()).then(|| text(second))),
+            sys::SQLITE_ATTACH => StatementAction::Attach,
+            sys::SQLITE_DETACH => StatementAction::Detach(table),
+            sys::SQLITE_ALTER_TABLE => StatementAction::Schema(table),
+            sys::SQLITE_PRAGMA => {
+                StatementAction::Pragma(table, (!second.is_null()).then(|| text(second)))
+            }
             sys::SQLITE_TRANSACTION
             | sys::SQLITE_SAVEPOINT
             | sys::SQLITE_ANALYZE
-            | sys::SQLITE_REINDEX => Action::Other,
-            _ => Action::Schema(database),
+            | sys::SQLITE_REINDEX => StatementAction::Other,
+            _ => StatementAction::Schema(database),
         })
     }));
     if allowed.unwrap_or(false) { sys::SQLITE_OK } else { sys::SQLITE_DENY }

@@ -1,46 +1,80 @@
-//! What SQLite's planner asks a virtual table, and where the answer goes.
+//! The question of SQLite's planner to a virtual table (`xBestIndex`), and its answer.
 
 use libsqlite3_sys as sys;
 use std::ffi::{CStr, c_int};
 use std::marker::PhantomData;
 use std::slice;
 
-/// One question of the planner, lent for the call.
+/// One question of the planner, valid until the call ends.
 #[derive(Debug)]
-pub(crate) struct IndexInfo<'a> {
+pub struct IndexInfo<'a> {
     raw: *mut sys::sqlite3_index_info,
     call: PhantomData<&'a mut ()>,
 }
 
-/// A condition that the planner could hand to the table.
+/// A condition that the planner offers to the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Constraint {
-    /// The column's place; `None` for the rowid.
+pub struct Constraint {
+    /// The column's position; `None` for the rowid.
     pub column: Option<usize>,
-    /// One of SQLite's `INDEX_CONSTRAINT` numbers.
-    pub operator: c_int,
-    /// Whether its value is known by the time the table is read, in the order of tables that is
-    /// being looked at.
+    /// How the column is compared.
+    pub operator: ConstraintOperator,
+    /// Whether the value is known when the table is read, in the join order under consideration.
     pub usable: bool,
 }
 
-/// One step of the order that the query wants.
+/// The operator of a [`Constraint`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OrderStep {
-    /// The column's place; `None` for the rowid.
+pub enum ConstraintOperator {
+    /// `=`, or `IN` (see [`IndexInfo::is_list`])
+    Equal,
+    /// `<>`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+    /// `IS`
+    Is,
+    /// `IS NOT`
+    IsNot,
+    /// `IS NULL`
+    IsNull,
+    /// `IS NOT NULL`
+    IsNotNull,
+    /// `LIKE`
+    Like,
+    /// `GLOB`
+    Glob,
+    /// `LIMIT`: the value is the number of rows.
+    Limit,
+    /// `OFFSET`: the value is the number of rows to skip.
+    Offset,
+    /// `MATCH`, `REGEXP`, or a function.
+    Other,
+}
+
+/// One term of the query's `ORDER BY`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderStep {
+    /// The column's position; `None` for the rowid.
     pub column: Option<usize>,
-    /// Whether the largest come first.
+    /// Whether the largest values come first.
     pub descending: bool,
 }
 
-/// What a plan costs, by the table's own reckoning.
+/// The estimated cost of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Costs {
-    /// Of one run of the plan.
+pub struct PlanCost {
+    /// The cost of one run; the unit is one row of an SQLite table.
     pub cost: f64,
-    /// About how many rows it gives.
+    /// The number of rows that one run returns.
     pub rows: u64,
-    /// Whether it gives one row at most.
+    /// Whether a run returns at most one row.
     pub unique: bool,
 }
 
@@ -51,23 +85,22 @@ impl IndexInfo<'_> {
         Self { raw, call: PhantomData }
     }
 
-    /// The conditions, in an order that their places refer to.
-    pub(crate) fn constraints(&self) -> Vec<Constraint> {
-        // SAFETY: SQLite's array has as many as it says; the struct is valid for this call.
-        let all = unsafe {
-            let count = usize::try_from((*self.raw).nConstraint).unwrap_or(0);
-            array((*self.raw).aConstraint, count)
-        };
+    /// The conditions. Other methods name one by its index here.
+    #[must_use]
+    pub fn constraints(&self) -> Vec<Constraint> {
+        // SAFETY: SQLite's array has as many elements as it says; the struct is valid for this call.
+        let all = unsafe { array((*self.raw).aConstraint, self.count()) };
         let constraint = |c: &sys::sqlite3_index_constraint| Constraint {
             column: usize::try_from(c.iColumn).ok(),
-            operator: c_int::from(c.op),
+            operator: operator(c_int::from(c.op)),
             usable: c.usable != 0,
         };
         all.iter().map(constraint).collect()
     }
 
-    /// The order that the query wants.
-    pub(crate) fn order(&self) -> Vec<OrderStep> {
+    /// The order that the query requests.
+    #[must_use]
+    pub fn order(&self) -> Vec<OrderStep> {
         // SAFETY: as in `constraints`.
         let all = unsafe {
             let count = usize::try_from((*self.raw).nOrderBy).unwrap_or(0);
@@ -80,43 +113,50 @@ impl IndexInfo<'_> {
         all.iter().map(step).collect()
     }
 
-    /// Whether the query reads this column.
-    pub(crate) fn reads(&self, column: usize) -> bool {
+    /// Whether the query reads the column at this position.
+    #[must_use]
+    pub fn reads(&self, column: usize) -> bool {
         // SAFETY: the struct is valid for this call.
         let used = unsafe { (*self.raw).colUsed };
         // The last bit stands for all columns from there on.
         used & (1 << column.min(63)) != 0
     }
 
-    /// The name of the collation by which a condition compares.
-    pub(crate) fn collation(&self, constraint: usize) -> &str {
-        // SAFETY: the constraint's place is looked at by SQLite; its answer is null or a text that
-        // outlives the call.
+    /// The name of the collation that a condition compares by.
+    #[must_use]
+    pub fn collation(&self, constraint: usize) -> &str {
+        let Some(constraint) = self.index(constraint) else {
+            return "BINARY";
+        };
+        // SAFETY: the index is in range; the result is null or a text that outlives the call.
         unsafe {
-            let name = sys::sqlite3_vtab_collation(self.raw, constraint as c_int);
+            let name = sys::sqlite3_vtab_collation(self.raw, constraint);
             if name.is_null() { "BINARY" } else { CStr::from_ptr(name).to_str().unwrap_or("") }
         }
     }
 
-    /// Whether the condition is an `IN` whose list the table may take as a whole.
-    pub(crate) fn is_list(&self, constraint: usize) -> bool {
-        // SAFETY: SQLite looks at the place itself.
-        unsafe { sys::sqlite3_vtab_in(self.raw, constraint as c_int, -1) != 0 }
+    /// Whether the condition is an `IN` whose list can be passed as a whole.
+    #[must_use]
+    pub fn is_list(&self, constraint: usize) -> bool {
+        // SAFETY: the index is in range; -1 only asks.
+        self.index(constraint)
+            .is_some_and(|index| unsafe { sys::sqlite3_vtab_in(self.raw, index, -1) } != 0)
     }
 
-    /// Takes the list of such an `IN` as a whole.
-    pub(crate) fn take_list(&mut self, constraint: usize) {
-        // SAFETY: as above.
-        unsafe { sys::sqlite3_vtab_in(self.raw, constraint as c_int, 1) };
+    /// Requests the list of such an `IN` as a whole.
+    pub fn use_whole_list(&mut self, constraint: usize) {
+        if let Some(index) = self.index(constraint) {
+            // SAFETY: the index is in range.
+            unsafe { sys::sqlite3_vtab_in(self.raw, index, 1) };
+        }
     }
 
-    /// Has a condition's value handed over, as the argument of this number, counted from 0; with
-    /// `omit` SQLite need not look at the condition again.
-    pub(crate) fn take(&mut self, constraint: usize, argument: usize, omit: bool) {
-        // SAFETY: the array has an entry for each constraint.
-        unsafe {
-            let count = usize::try_from((*self.raw).nConstraint).unwrap_or(0);
-            if constraint < count {
+    /// Requests a condition's value as the argument with this index, counted from 0. With `omit`,
+    /// SQLite does not check the condition again.
+    pub fn use_constraint(&mut self, constraint: usize, argument: usize, omit: bool) {
+        if constraint < self.count() {
+            // SAFETY: the array has an entry for each constraint.
+            unsafe {
                 let usage = &mut *(*self.raw).aConstraintUsage.add(constraint);
                 usage.argvIndex = argument as c_int + 1;
                 usage.omit = u8::from(omit);
@@ -124,16 +164,18 @@ impl IndexInfo<'_> {
         }
     }
 
-    /// Says that rows will come in the order wanted.
-    pub(crate) fn keep_order(&mut self) {
+    /// States that rows come in the requested order.
+    pub fn consume_order(&mut self) {
         // SAFETY: the struct is valid for this call.
         unsafe { (*self.raw).orderByConsumed = 1 };
     }
 
-    /// Names the plan, for `filter`, with a number that `EXPLAIN` shows, and says what it costs. `false` where memory has run out.
-    pub(crate) fn answer(&mut self, number: i32, plan: &str, costs: Costs) -> bool {
-        // SAFETY: the struct is valid for this call; the text is allocated by SQLite, which frees
-        // it, and has room for the closing NUL.
+    /// Sets the plan that [`VirtualCursor::filter`](super::VirtualCursor::filter) receives, a
+    /// number that `EXPLAIN` shows, and the plan's cost. Returns `false` if memory is exhausted.
+    #[must_use]
+    pub fn set_plan(&mut self, number: i32, plan: &str, cost: PlanCost) -> bool {
+        // SAFETY: the struct is valid for this call; SQLite allocates and frees the text, which has
+        // room for the closing NUL.
         unsafe {
             let length = plan.len();
             let text = sys::sqlite3_malloc64(length as u64 + 1).cast::<u8>();
@@ -143,25 +185,57 @@ impl IndexInfo<'_> {
             std::ptr::copy_nonoverlapping(plan.as_ptr(), text, length);
             text.add(length).write(0);
             let info = &mut *self.raw;
+            if info.needToFreeIdxStr != 0 {
+                sys::sqlite3_free(info.idxStr.cast());
+            }
             info.idxNum = number;
             info.idxStr = text.cast();
             info.needToFreeIdxStr = 1;
-            info.estimatedCost = costs.cost;
-            info.estimatedRows = costs.rows.max(1).try_into().unwrap_or(i64::MAX);
-            if costs.unique {
+            info.estimatedCost = cost.cost;
+            info.estimatedRows = cost.rows.max(1).try_into().unwrap_or(i64::MAX);
+            if cost.unique {
                 info.idxFlags |= sys::SQLITE_INDEX_SCAN_UNIQUE;
             }
         }
         true
     }
+
+    fn count(&self) -> usize {
+        // SAFETY: the struct is valid for this call.
+        usize::try_from(unsafe { (*self.raw).nConstraint }).unwrap_or(0)
+    }
+
+    fn index(&self, constraint: usize) -> Option<c_int> {
+        c_int::try_from(constraint).ok().filter(|_| constraint < self.count())
+    }
+}
+
+fn operator(number: c_int) -> ConstraintOperator {
+    match number {
+        sys::SQLITE_INDEX_CONSTRAINT_EQ => ConstraintOperator::Equal,
+        sys::SQLITE_INDEX_CONSTRAINT_NE => ConstraintOperator::NotEqual,
+        sys::SQLITE_INDEX_CONSTRAINT_LT => ConstraintOperator::Less,
+        sys::SQLITE_INDEX_CONSTRAINT_LE => ConstraintOperator::LessOrEqual,
+        sys::SQLITE_INDEX_CONSTRAINT_GT => ConstraintOperator::Greater,
+        sys::SQLITE_INDEX_CONSTRAINT_GE => ConstraintOperator::GreaterOrEqual,
+        sys::SQLITE_INDEX_CONSTRAINT_IS => ConstraintOperator::Is,
+        sys::SQLITE_INDEX_CONSTRAINT_ISNOT => ConstraintOperator::IsNot,
+        sys::SQLITE_INDEX_CONSTRAINT_ISNULL => ConstraintOperator::IsNull,
+        sys::SQLITE_INDEX_CONSTRAINT_ISNOTNULL => ConstraintOperator::IsNotNull,
+        sys::SQLITE_INDEX_CONSTRAINT_LIKE => ConstraintOperator::Like,
+        sys::SQLITE_INDEX_CONSTRAINT_GLOB => ConstraintOperator::Glob,
+        sys::SQLITE_INDEX_CONSTRAINT_LIMIT => ConstraintOperator::Limit,
+        sys::SQLITE_INDEX_CONSTRAINT_OFFSET => ConstraintOperator::Offset,
+        _ => ConstraintOperator::Other,
+    }
 }
 
 /// # Safety
-/// The pointer is null or to so many elements that live for `'a`.
+/// The pointer is null, or to so many elements that live for `'a`.
 unsafe fn array<'a, T>(start: *mut T, count: usize) -> &'a [T] {
     if start.is_null() {
         return &[];
     }
-    // SAFETY: the caller says so.
+    // SAFETY: the caller guarantees it.
     unsafe { slice::from_raw_parts(start, count) }
 }

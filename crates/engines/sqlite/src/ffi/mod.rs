@@ -33,7 +33,6 @@ mod codec;
 mod collation;
 mod connection;
 mod convert;
-mod engine_session;
 mod file;
 mod functions;
 mod index_info;
@@ -43,6 +42,7 @@ mod pending;
 mod rests;
 mod row;
 mod running;
+mod session_slot;
 mod stand_in;
 mod statement;
 mod sum;
@@ -52,24 +52,24 @@ mod vfs;
 mod virtual_table;
 
 pub(crate) use atomic_box::AtomicBox;
-pub(crate) use authorizer::{Action, WriteKind};
+pub use authorizer::{StatementAction, WriteKind};
 pub(crate) use backup::{Backup, BackupState};
 pub use connection::version;
 pub(crate) use connection::{Connection, Failure, OpenFlags};
 pub use convert::Kind;
-pub(crate) use engine_session::{LentSession, OwnedSession};
 pub(crate) use file::LockedFile;
 pub(crate) use functions::{Gather, MakeAggregate, Scalar};
-pub(crate) use index_info::{Constraint, Costs, IndexInfo, OrderStep};
+pub use index_info::{Constraint, ConstraintOperator, IndexInfo, OrderStep, PlanCost};
 pub(crate) use row::RowRef;
-pub(crate) use running::Running;
+pub use running::RunningStatement;
+pub use session_slot::{BorrowedSession, OwnedSession};
 pub(crate) use statement::Rows;
 pub use statement::StatementId;
-pub(crate) use values::{Arguments, Output};
+pub use values::{Arguments, Output};
 #[cfg(feature = "faults")]
 pub(crate) use vfs::Registration;
-pub(crate) use virtual_table::{
-    Module, OnConflict, RowChange, Updated, VirtualCursor, VirtualTable,
+pub use virtual_table::{
+    Module, OnConflict, RowChange, UpdateOutcome, VirtualCursor, VirtualTable,
 };
 
 /// SQLite's result codes and limits that the engine looks at.

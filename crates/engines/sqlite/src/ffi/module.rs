@@ -4,10 +4,10 @@
 use super::connection::{Connection, Failure, copy_text};
 use super::index_info::IndexInfo;
 use super::pending::Pending;
-use super::running::Running;
+use super::running::RunningStatement;
 use super::values::{Arguments, Output};
 use super::virtual_table::{
-    Module, OnConflict, RowChange, Updated, VirtualCursor as _, VirtualTable as _,
+    Module, OnConflict, RowChange, UpdateOutcome, VirtualCursor as _, VirtualTable as _,
 };
 use bobak_core::{Error, ErrorKind, Result};
 use libsqlite3_sys as sys;
@@ -307,7 +307,7 @@ unsafe extern "C" fn filter<M: Module>(
     // the plan's text that ends with NUL, and so many values, all of which live for this call.
     unsafe {
         let table = (*cursor).pVtab.cast::<RawTable<M>>();
-        let running = Running::new((*table).db, &(*table).pending);
+        let running = RunningStatement::new((*table).db, &(*table).pending);
         on_cursor::<M>(cursor, |cursor| {
             let plan = if plan.is_null() { c"" } else { CStr::from_ptr(plan) };
             cursor.filter(plan.to_str().unwrap_or(""), Arguments::new(values, count), running)
@@ -375,9 +375,9 @@ unsafe extern "C" fn update<M: Module>(
                 _ => RowChange::Update { values, conflict },
             };
             match table.update(change)? {
-                Updated::Written(Some(made)) => *rowid = made,
-                Updated::Written(None) => {}
-                Updated::Ignored => ignored = true,
+                UpdateOutcome::Written(Some(made)) => *rowid = made,
+                UpdateOutcome::Written(None) => {}
+                UpdateOutcome::Ignored => ignored = true,
             }
             Ok(())
         })

@@ -1,34 +1,36 @@
-//! The statement on whose behalf a virtual table is called.
+//! The statement on whose behalf SQLite calls a virtual table.
 
 use super::pending::Pending;
 use libsqlite3_sys as sys;
 use std::ptr;
 
-/// The statement that is running, as far as a virtual table may know it.
+/// The statement on whose behalf a virtual table is called.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Running<'a> {
+pub struct RunningStatement<'a> {
     db: *mut sys::sqlite3,
     pending: &'a Pending,
 }
 
-impl<'a> Running<'a> {
+impl<'a> RunningStatement<'a> {
     /// # Safety
     /// The connection is open for `'a`, and is the one whose statement calls.
     pub(super) const unsafe fn new(db: *mut sys::sqlite3, pending: &'a Pending) -> Self {
         Self { db, pending }
     }
 
-    /// Runs the statement once more, from its beginning, while it stands where it is, and passes
-    /// over the rows; its functions are called again. `false` where it writes, or where several
-    /// statements are running on the connection, so that nobody knows which one calls.
-    pub(crate) fn run_again(self) -> bool {
+    /// Runs the statement a second time from its beginning, discarding its rows, while the first
+    /// run is paused. Its functions are called again.
+    ///
+    /// Returns `false` if that is impossible: the statement writes, or the connection runs several
+    /// statements, so that the calling one is not known.
+    pub fn run_again(self) -> bool {
         let Some(text) = self.only_statement() else {
             return false;
         };
         let mut again = ptr::null_mut();
-        // SAFETY: the connection is open (see `new`); the text, which ends with NUL, is SQLite's
-        // own and is freed once; the statement is finalized before this call ends. SQLite lets
-        // callbacks run other statements.
+        // SAFETY: the connection is open (see `new`); the NUL-terminated text is SQLite's
+        // own and is freed once; the statement is finalized before this call ends. SQLite allows
+        // callbacks to run other statements.
         let code = unsafe {
             let code = sys::sqlite3_prepare_v3(self.db, text, -1, 0, &mut again, ptr::null_mut());
             sys::sqlite3_free(text.cast());
@@ -38,13 +40,13 @@ impl<'a> Running<'a> {
             sys::sqlite3_finalize(again);
             code
         };
-        // However it ended: its errors are nobody's.
+        // The second run is only an attempt: ignore its errors.
         drop(self.pending.take());
         code == sys::SQLITE_OK
     }
 
-    /// The text of the only statement that is running, its parameters filled in, to be freed;
-    /// `None` where there are others, or it writes.
+    /// The text of the only running statement, its parameters filled in; the caller frees it.
+    /// `None` if there are several, or if it writes.
     fn only_statement(self) -> Option<*mut std::ffi::c_char> {
         let mut only: *mut sys::sqlite3_stmt = ptr::null_mut();
         // SAFETY: the connection is open, so its statements, which are gone through, are valid.

@@ -1,6 +1,6 @@
 //! Prepared statements: made, bound, stepped and reset by their connection.
 
-use super::authorizer::Action;
+use super::authorizer::StatementAction;
 use super::bind::Binder;
 use super::connection::{Connection, Failure, copy_text};
 use super::row::RowRef;
@@ -28,7 +28,7 @@ pub(super) struct Slot {
     /// How far apart the values of its rows are: see [`RowRef::find_stride`].
     stride: Stride,
     /// What it does, where the connection watches that.
-    actions: Option<Vec<Action>>,
+    actions: Option<Vec<StatementAction>>,
 }
 
 /// What is known about a statement's rows. It was found in an earlier run, and holds until the
@@ -195,7 +195,7 @@ impl Connection {
     }
 
     /// What the statement does, where the connection watches that.
-    pub(crate) fn actions(&self, id: StatementId) -> &[Action] {
+    pub(crate) fn actions(&self, id: StatementId) -> &[StatementAction] {
         self.slot(id).and_then(|slot| slot.actions.as_deref()).unwrap_or_default()
     }
 

@@ -1,4 +1,4 @@
-//! Values on their way between SQLite and the engine's own functions and virtual tables.
+//! Values passed between SQLite and functions or virtual tables in Rust.
 
 use super::row::value_ref;
 use bobak_core::ValueRef;
@@ -8,9 +8,9 @@ use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::ptr;
 
-/// The values of one call, lent by SQLite for as long as it lasts.
+/// The arguments of one call, valid until it ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arguments<'a> {
+pub struct Arguments<'a> {
     values: *mut *mut sys::sqlite3_value,
     count: usize,
     call: PhantomData<&'a ()>,
@@ -23,40 +23,51 @@ impl<'a> Arguments<'a> {
         Self { values, count: usize::try_from(count).unwrap_or(0), call: PhantomData }
     }
 
-    /// How many.
-    pub(crate) const fn len(self) -> usize {
+    /// The number of arguments.
+    #[must_use]
+    pub const fn len(self) -> usize {
         self.count
     }
 
-    /// The value at this place; NULL beyond the last.
-    pub(crate) fn get(self, place: usize) -> ValueRef<'a> {
-        match self.raw(place) {
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.count == 0
+    }
+
+    /// The argument at this position; NULL past the end.
+    #[must_use]
+    pub fn get(self, position: usize) -> ValueRef<'a> {
+        match self.raw(position) {
             // SAFETY: the value lives for `'a` (see `new`), and is asked for its own type only.
             Some(value) => unsafe { value_ref(value) },
             None => ValueRef::Null,
         }
     }
 
-    /// All of them.
-    pub(crate) fn to_vec(self) -> Vec<ValueRef<'a>> {
-        (0..self.count).map(|place| self.get(place)).collect()
+    /// All arguments.
+    #[must_use]
+    pub fn to_vec(self) -> Vec<ValueRef<'a>> {
+        (0..self.count).map(|position| self.get(position)).collect()
     }
 
-    /// Whether an update leaves this value as it was.
-    pub(crate) fn is_unchanged(self, place: usize) -> bool {
-        // SAFETY: the value is one of an update's (it is false for others).
-        self.raw(place).is_some_and(|value| unsafe { sys::sqlite3_value_nochange(value) } != 0)
+    /// Whether an `UPDATE` does not assign this column.
+    #[must_use]
+    pub fn is_unchanged(self, position: usize) -> bool {
+        // SAFETY: the value is valid; SQLite returns false for values that are not an update's.
+        self.raw(position).is_some_and(|value| unsafe { sys::sqlite3_value_nochange(value) } != 0)
     }
 
-    /// Hands out the values of a list that the table asked for as a whole; `false` where the value
-    /// is no such list.
-    pub(crate) fn each_of_list(self, place: usize, mut each: impl FnMut(ValueRef<'_>)) -> bool {
-        let Some(list) = self.raw(place) else {
+    /// Calls `each` with the values of an `IN` list that was requested by
+    /// [`IndexInfo::use_whole_list`](super::IndexInfo::use_whole_list); returns `false` if the
+    /// argument is not such a list.
+    pub fn each_of_list(self, position: usize, mut each: impl FnMut(ValueRef<'_>)) -> bool {
+        let Some(list) = self.raw(position) else {
             return false;
         };
         let mut value = ptr::null_mut();
-        // SAFETY: both calls say by their code whether the value is a list and has a further one,
-        // which lives until the list is asked for the next: `each` gets no longer hold of it.
+        // SAFETY: both calls report by their code whether the argument is a list and has another
+        // value, which is valid until the next call; `each` cannot keep it longer.
         unsafe {
             let mut code = sys::sqlite3_vtab_in_first(list, &mut value);
             if code == sys::SQLITE_ERROR || code == sys::SQLITE_MISUSE {
@@ -70,15 +81,15 @@ impl<'a> Arguments<'a> {
         true
     }
 
-    fn raw(self, place: usize) -> Option<*mut sys::sqlite3_value> {
+    fn raw(self, position: usize) -> Option<*mut sys::sqlite3_value> {
         // SAFETY: there are `count` values (see `new`).
-        (place < self.count).then(|| unsafe { *self.values.add(place) })
+        (position < self.count).then(|| unsafe { *self.values.add(position) })
     }
 }
 
-/// Where the result of a function, or the value of a column, goes.
+/// Receives the result of a function, or the value of a column.
 #[derive(Debug)]
-pub(crate) struct Output<'a> {
+pub struct Output<'a> {
     pub(super) context: *mut sys::sqlite3_context,
     call: PhantomData<&'a ()>,
 }
@@ -90,16 +101,17 @@ impl Output<'_> {
         Self { context, call: PhantomData }
     }
 
-    /// Whether an update asks for a column that it does not change: it may be left out.
-    pub(crate) fn is_unchanged(&self) -> bool {
+    /// Whether an `UPDATE` reads this column only to write it back unchanged; no value is needed.
+    #[must_use]
+    pub fn is_unchanged(&self) -> bool {
         // SAFETY: the context is of a running call (see `new`).
         unsafe { sys::sqlite3_vtab_nochange(self.context) != 0 }
     }
 
-    /// Gives the value. Texts and bytes are copied: SQLite may keep what it was given beyond the
-    /// row, in a `max()` for one, and beyond the cursor, in a subquery's result.
+    /// Sets the value. Texts and bytes are copied: SQLite may keep them beyond the row (in a
+    /// `max()`) and beyond the cursor (in the result of a subquery).
     #[inline]
-    pub(crate) fn set(&mut self, value: RawValue<'_>) {
+    pub fn set(&mut self, value: RawValue<'_>) {
         let copy = sys::SQLITE_TRANSIENT();
         // SAFETY: the context is of a running call; the pointers are to as many bytes as are
         // named, which are copied; for no bytes to a NUL, since null would give NULL.

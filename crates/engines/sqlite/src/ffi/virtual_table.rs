@@ -1,71 +1,100 @@
-//! What a virtual table is to the rest of the crate: safe traits, which [`module`](super::module)
-//! puts behind SQLite's C interface.
+//! Safe traits for virtual tables; [`module`](super::module) puts them behind SQLite's C interface.
 
 use super::index_info::IndexInfo;
-use super::running::Running;
+use super::running::RunningStatement;
 use super::values::{Arguments, Output};
 use bobak_core::{Error, ErrorKind, Result};
 
-/// Makes virtual tables: one for each connection that it is registered on.
-pub(crate) trait Module: Send + Sized + 'static {
-    /// The tables that it makes.
+/// A module: creates virtual tables on one connection.
+pub trait Module: Send + Sized + 'static {
+    /// The tables that it creates.
     type Table: VirtualTable;
 
-    /// Whether its tables can be written.
+    /// Whether SQL can write to its tables.
     const WRITABLE: bool;
-    /// Whether it is a table under its own name, without one being created.
+    /// Whether the module itself can be used as a table, without `CREATE VIRTUAL TABLE`.
     const EPONYMOUS: bool;
 
-    /// Makes a table, and says by a `CREATE TABLE` which columns it has.
+    /// Connects to a table. Returns it with a `CREATE TABLE` statement that declares its columns.
+    ///
+    /// # Errors
+    /// Any: the statement fails with it.
     fn connect(&self, name: &str, arguments: &[String]) -> Result<(Self::Table, String)>;
 }
 
 /// A virtual table of one connection.
-pub(crate) trait VirtualTable: Send {
+///
+/// A statement fails with the error that a method returns; a panic becomes an error.
+pub trait VirtualTable: Send {
     /// Its cursors.
     type Cursor: VirtualCursor;
 
-    /// Chooses how to read; `false` where there is no way with the conditions that are usable.
+    /// Chooses a plan for the planner's question. Returns `false` if the usable conditions do not
+    /// suffice to read the table.
+    ///
+    /// # Errors
+    /// Any.
     fn best_index(&self, info: &mut IndexInfo<'_>) -> Result<bool>;
 
-    /// Opens a cursor, which stands nowhere yet.
+    /// Opens a cursor; [`VirtualCursor::filter`] positions it.
+    ///
+    /// # Errors
+    /// Any.
     fn open(&self) -> Result<Self::Cursor>;
 
-    /// Inserts, updates or deletes a row.
-    fn update(&self, change: RowChange<'_>) -> Result<Updated> {
+    /// Inserts, updates or deletes a row. Default: refused.
+    ///
+    /// # Errors
+    /// Any; `Duplicate` and `Constraint` let `OR IGNORE` skip the row.
+    fn update(&self, change: RowChange<'_>) -> Result<UpdateOutcome> {
         let _ = change;
-        Err(Error::new(ErrorKind::Unsupported, "this table can't be written"))
+        Err(Error::new(ErrorKind::Unsupported, "the table is read-only"))
     }
 
-    /// The transaction begins to write to this table.
+    /// Called at the first write to this table in a transaction.
+    ///
+    /// # Errors
+    /// Any.
     fn begin(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Commits, for good: the last moment at which that may fail.
+    /// Makes the writes durable, before SQLite commits: the last step that can fail.
+    ///
+    /// # Errors
+    /// Any: the transaction is rolled back.
     fn sync(&self) -> Result<()> {
         Ok(())
     }
 
-    /// The transaction has ended well.
+    /// Called after the transaction has committed.
     fn commit(&self) {}
 
-    /// The transaction is undone.
+    /// Undoes the transaction.
     fn rollback(&self) {}
 
-    /// Marks a place in the transaction.
+    /// Sets a savepoint.
+    ///
+    /// # Errors
+    /// Any.
     fn savepoint(&self, number: i32) -> Result<()> {
         let _ = number;
         Ok(())
     }
 
-    /// Forgets this mark and those after it.
+    /// Releases this savepoint and later ones.
+    ///
+    /// # Errors
+    /// Any.
     fn release(&self, number: i32) -> Result<()> {
         let _ = number;
         Ok(())
     }
 
-    /// Undoes what was done since the mark, which stays.
+    /// Undoes what was done since the savepoint, which remains.
+    ///
+    /// # Errors
+    /// Any.
     fn rollback_to(&self, number: i32) -> Result<()> {
         let _ = number;
         Ok(())
@@ -73,63 +102,74 @@ pub(crate) trait VirtualTable: Send {
 }
 
 /// A cursor over a virtual table.
-pub(crate) trait VirtualCursor: Send {
-    /// Begins to read by a plan, and stands on the first row.
-    fn filter(&mut self, plan: &str, arguments: Arguments<'_>, running: Running<'_>) -> Result<()>;
+pub trait VirtualCursor: Send {
+    /// Starts to read by the plan of [`IndexInfo::set_plan`] and moves to the first row.
+    ///
+    /// # Errors
+    /// Any.
+    fn filter(
+        &mut self,
+        plan: &str,
+        arguments: Arguments<'_>,
+        statement: RunningStatement<'_>,
+    ) -> Result<()>;
 
-    /// Goes to the next row.
+    /// Moves to the next row.
+    ///
+    /// # Errors
+    /// Any.
     fn next(&mut self) -> Result<()>;
 
-    /// Whether it is past the last row.
+    /// Whether the cursor is past the last row.
     fn is_at_end(&self) -> bool;
 
-    /// Gives the value of a column of the row.
-    fn column(&self, place: usize, output: &mut Output<'_>);
+    /// Sets the value of the row's column at this position.
+    fn column(&self, position: usize, output: &mut Output<'_>);
 
-    /// The row's number.
+    /// The row's rowid.
     fn rowid(&self) -> i64;
 }
 
 /// A row to insert, update or delete.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum RowChange<'a> {
-    /// The row with this rowid, or this key where the table has none, goes.
+pub enum RowChange<'a> {
+    /// Deletes a row.
     Delete {
-        /// The first of them.
+        /// One value: its rowid, or its key if the table has no rowids.
         row: Arguments<'a>,
     },
-    /// A new row.
+    /// Inserts a row.
     Insert {
-        /// Two that do not count, then its columns.
+        /// Two values to ignore, then its columns.
         values: Arguments<'a>,
-        /// What happens where it conflicts with a row that is there.
+        /// What to do if the row violates a constraint.
         conflict: OnConflict,
     },
-    /// New values for a row.
+    /// Updates a row.
     Update {
-        /// Its rowid or key before and afterwards, then its columns.
+        /// Its old and new rowid (or key), then its columns.
         values: Arguments<'a>,
-        /// What happens where it conflicts with another.
+        /// What to do if the row violates a constraint.
         conflict: OnConflict,
     },
 }
 
-/// How a statement ends, or goes on, at a row that breaks a rule.
+/// What a statement does with a row that violates a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OnConflict {
-    /// The statement is undone (or ends there, or the transaction is undone: SQLite sees to that).
+pub enum OnConflict {
+    /// Fails. SQLite undoes the statement (or stops it, or rolls the transaction back).
     Abort,
-    /// The row is passed over.
+    /// Skips the row.
     Ignore,
-    /// Rows in its way are deleted.
+    /// Deletes the rows that conflict with it.
     Replace,
 }
 
-/// What became of a row.
+/// The outcome of writing one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Updated {
-    /// It was written; with the rowid that a new one has.
+pub enum UpdateOutcome {
+    /// Written; the rowid of a new row.
     Written(Option<i64>),
-    /// It was passed over, and does not count.
+    /// Skipped: SQLite does not count it.
     Ignored,
 }

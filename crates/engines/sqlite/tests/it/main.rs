@@ -12,9 +12,9 @@ mod commit; // several threads' writes in one transaction
 mod cursors; // cursors see the moment of their opening
 mod faults; // the disk that fails
 mod files; // settings, and bad files
+mod functions; // SQL functions written in Rust
 mod group; // the queue of group commit
 mod hold; // the read transaction between lone operations
-mod host; // other engines' tables in one SQL
 mod log; // who moves the log to the file
 mod rollback; // readers let a rollback journal commit
 mod rows; // one row written and read, and what is refused

@@ -4,9 +4,9 @@ use crate::{Target, sample, seeds};
 use bobak_core::{
     ColumnSchema, Condition, Engine, SchemaChange, Select, Source, TableSchema, Type, Value,
 };
+use bobak_federation::SimpleQuery;
 use bobak_memory::Memory;
 use bobak_sql::Dialect;
-use bobak_sqlite::Simple;
 use std::sync::{Arc, OnceLock};
 
 /// Filters as text, the rules of columns, and SQL that needs no SQLite.
@@ -94,7 +94,7 @@ fn rule(text: &str) {
 
 fn simple(text: &str) {
     let table = sample::table();
-    let Some(simple) = Simple::parse(text, &table) else { return };
+    let Some(simple) = SimpleQuery::parse(text, &table) else { return };
     for parameters in [&[][..], &[Value::Int(1)], &[Value::Int(1), "a".into()]] {
         let _ = simple.select(parameters);
     }

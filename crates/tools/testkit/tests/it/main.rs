@@ -8,8 +8,8 @@ mod durability; // the page says what tests show
 #[cfg(feature = "encryption")]
 mod encryption; // encrypted files, interrupted: SQLCipher takes the place of SQLite
 mod faulty; // the engine that fails where it is told to
+mod federation; // SQL over engines that fail or are remote
 mod fixtures; // files that older versions made
-mod host; // SQL over engines that fail, or are far away
 mod kill; // processes that are killed
 mod lone;
 mod memory; // the suite on the memory engine

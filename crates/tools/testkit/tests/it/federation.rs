@@ -4,14 +4,15 @@ use bobak_core::{
     Collation, ColumnSchema, Control, Engine, ErrorKind, Estimate, Result, Source, TableSchema,
     Value,
 };
+use bobak_federation::Federation;
 use bobak_memory::Memory;
-use bobak_sqlite::{Host, Sqlite};
+use bobak_sqlite::Sqlite;
 use bobak_testkit::{Entry, Faults, Faulty, Probe, Table, Values, row, tables};
 use std::sync::Arc;
 
 /// A host whose guest `g` is told when to fail, and looked into from outside.
 struct Place {
-    host: Host,
+    host: Federation,
     guest: Arc<Faulty>,
     faults: Arc<Faults>,
 }
@@ -21,7 +22,7 @@ fn place(guest: Faulty) -> Place {
     let guest = Arc::new(guest);
     let main = Sqlite::open_memory().unwrap();
     let engine = Arc::clone(&guest) as Arc<dyn Engine>;
-    let host = Host::beside(&main, vec![("g".to_owned(), engine)], Vec::new()).unwrap();
+    let host = Federation::embedded(&main, vec![("g".to_owned(), engine)], Vec::new()).unwrap();
     Place { host, guest, faults }
 }
 

@@ -1,11 +1,12 @@
 //! Tables of other engines in SQLite's SQL.
 
 use bobak_core::{
-    Batch, Collation, ColumnSchema, Control, Engine, Error, ErrorKind, FieldSet, OnError, Result,
-    SchemaChange, Source, TableSchema, Uuid, Value, ValueRef, Verb, Write,
+    Batch, Collation, ColumnSchema, Control, Engine, ErrorKind, FieldSet, OnError, Result,
+    SchemaChange, Source, TableSchema, Uuid, Value, Verb, Write,
 };
+use bobak_federation::Federation;
 use bobak_memory::Memory;
-use bobak_sqlite::{Aggregate, Function, Host, Sqlite};
+use bobak_sqlite::Sqlite;
 use std::sync::Arc;
 
 type Rows = Vec<Vec<Value<'static>>>;
@@ -84,12 +85,16 @@ fn items() -> Rows {
 }
 
 /// A host in memory whose guest `g` has the tables; and the guest.
-fn host() -> (Host, Arc<dyn Engine>) {
+fn host() -> (Federation, Arc<dyn Engine>) {
     let guest: Arc<dyn Engine> = Arc::new(Memory::new());
     create(&*guest, &[&item(), &tag(), &seat(), &device()]);
     insert(&*guest, &item(), items());
     let main = Sqlite::open_memory().unwrap();
-    (Host::beside(&main, vec![("g".to_owned(), Arc::clone(&guest))], Vec::new()).unwrap(), guest)
+    (
+        Federation::embedded(&main, vec![("g".to_owned(), Arc::clone(&guest))], Vec::new())
+            .unwrap(),
+        guest,
+    )
 }
 
 fn ask(engine: &dyn Engine, sql: &str, parameters: &[Value<'_>]) -> Result<Rows> {
@@ -383,7 +388,8 @@ fn a_host_of_its_own_shows_tables_where_nothing_is_sqlite() {
     let engine: Arc<dyn Engine> = Arc::new(Memory::new());
     create(&*engine, &[&item()]);
     insert(&*engine, &item(), items());
-    let host = Host::alone(vec![("main".to_owned(), Arc::clone(&engine))], Vec::new()).unwrap();
+    let host =
+        Federation::standalone(vec![("main".to_owned(), Arc::clone(&engine))], Vec::new()).unwrap();
     let sql = "SELECT count(*) FROM main.item WHERE stock = 5";
     assert_eq!(ask(host.engine(), sql, &[]).unwrap(), [[Value::Int(2)]]);
     assert_eq!(run(host.engine(), "UPDATE item SET stock = 6 WHERE stock = 5").unwrap(), 2);
@@ -454,61 +460,4 @@ fn big_results_take_constant_memory_and_lists_any_length() {
         let sql = format!("SELECT count(*) FROM (SELECT id FROM item WHERE id IN ({ids}){order})");
         assert_eq!(ask(host.engine(), &sql, &[]).unwrap(), [[Value::Int(4_998)]]);
     }
-}
-
-#[derive(Default)]
-struct Longest(String);
-
-impl Aggregate for Longest {
-    fn step(&mut self, arguments: &[ValueRef<'_>]) -> Result<()> {
-        match arguments {
-            [ValueRef::Text("boom")] => panic!("no such word"),
-            [ValueRef::Text("bad")] => Err(Error::new(ErrorKind::OutOfRange, "a bad word")),
-            [ValueRef::Text(text)] if text.len() > self.0.len() => {
-                (*text).clone_into(&mut self.0);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn finish(self) -> Result<Value<'static>> {
-        Ok(self.0.into())
-    }
-}
-
-#[test]
-fn functions_in_rust() {
-    let engine = Sqlite::builder()
-        .function(Function::aggregate("longest", Some(1), Longest::default))
-        .function(Function::scalar("how_many", None, |arguments| {
-            assert!(arguments.len() < 4, "too many");
-            Ok((arguments.len() as i64).into())
-        }))
-        .function(Function::table("range", ["a", "b"], ["n", "text"], |arguments| {
-            let [ValueRef::Int(a), ValueRef::Int(b)] = *arguments else {
-                return Err(Error::new(ErrorKind::Mismatch, "range takes two numbers"));
-            };
-            Ok(Box::new((a..b).map(|n| {
-                assert!(n < 100, "too far");
-                Ok(vec![n.into(), Value::from(n.to_string())])
-            })))
-        }))
-        .open_memory()
-        .unwrap();
-    let first = |sql: &str| Ok(ask(&engine, sql, &[])?[0][0].clone());
-    let fails = |sql: &str, kind: ErrorKind, words: &str| {
-        let error: Error = first(sql).unwrap_err();
-        assert!(error.kind() == kind && error.to_string().contains(words), "{error:?}");
-    };
-    let check = |sql: &str, value: Value<'static>| assert_eq!(first(sql).unwrap(), value, "{sql}");
-    check("SELECT how_many(1, 'b', NULL)", 3.into());
-    fails("SELECT how_many(1, 2, 3, 4)", ErrorKind::Engine, "too many");
-    check("SELECT longest(text) FROM range(8, 12)", "10".into());
-    check("SELECT longest(text) FROM range(8, 8)", "".into());
-    check("SELECT count(*) FROM range(1, 4) AS a, range(0, a.n) AS b WHERE b.n > 0", 3.into());
-    fails("SELECT longest('bad')", ErrorKind::OutOfRange, "a bad word");
-    fails("SELECT longest('boom')", ErrorKind::Engine, "no such word");
-    fails("SELECT * FROM range(1)", ErrorKind::Mismatch, "two numbers");
-    fails("SELECT sum(n) FROM range(1, 101)", ErrorKind::Engine, "too far");
 }

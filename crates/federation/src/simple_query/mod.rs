@@ -1,28 +1,28 @@
-//! SQL that is simple enough to be a query of one engine, whatever that engine speaks.
+//! SQL that is simple enough to run as a query of one engine, whatever its dialect.
 //!
-//! What is recognised here has the same meaning there, to the letter; all other texts, and values
-//! that SQLite would convert in its own way, are left to SQLite.
+//! A recognized text has exactly the same meaning as a query of the engine. All other texts, and
+//! parameters that SQLite would convert before comparing them, are left to SQLite.
 
 mod lexer;
 mod parser;
 
-use super::fit::{self, Fit};
+use crate::coercion::{self, Coercion, EqualValue};
 use bobak_core::{
     Collation, Comparison, Condition, Expr, Order, Select, Storage, TableSchema, Type, Value,
 };
 use std::sync::Arc;
 
-/// A simple query, its parameters still open.
+/// A parsed simple query whose parameters are not bound yet.
 #[derive(Clone, Debug)]
-pub struct Simple {
+pub struct SimpleQuery {
     table: Arc<TableSchema>,
-    parsed: Parsed,
+    parsed: ParsedQuery,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Parsed {
+struct ParsedQuery {
     columns: Vec<Expr>,
-    condition: Option<Node>,
+    condition: Option<Predicate>,
     group: Vec<usize>,
     order: Vec<Order>,
     limit: Option<Bound>,
@@ -30,19 +30,19 @@ struct Parsed {
     parameters: usize,
 }
 
-/// A condition as it is written.
+/// A condition of the text.
 #[derive(Clone, Debug, PartialEq)]
-enum Node {
+enum Predicate {
     Compare(usize, Comparison, Operand),
     In(usize, Vec<Operand>),
     Like(usize, Operand),
     IsNull(usize),
-    And(Vec<Node>),
-    Or(Vec<Node>),
-    Not(Box<Node>),
+    And(Vec<Predicate>),
+    Or(Vec<Predicate>),
+    Not(Box<Predicate>),
 }
 
-/// A value, or the parameter that gives it.
+/// A literal value, or a parameter.
 #[derive(Clone, Debug, PartialEq)]
 enum Operand {
     Value(Value<'static>),
@@ -51,31 +51,31 @@ enum Operand {
 
 type Bound = Operand;
 
-impl Simple {
-    /// The query that a text is over a table; `None` where it is no simple one.
+impl SimpleQuery {
+    /// Parses a text as a simple query over a table; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str, table: &Arc<TableSchema>) -> Option<Self> {
         let tokens = lexer::tokens(text)?;
         let parsed = parser::Parser::new(&tokens, table).query()?;
         let simple = Self { table: Arc::clone(table), parsed };
-        simple.is_alike().then_some(simple)
+        simple.has_same_meaning().then_some(simple)
     }
 
-    /// The query with its parameters; `None` where only SQLite knows what it means.
+    /// Binds the parameters; `None` if only SQLite can evaluate the query with these values.
     #[must_use]
     pub fn select(&self, parameters: &[Value<'_>]) -> Option<Select> {
         let parsed = &self.parsed;
         if parsed.parameters != parameters.len() {
             return None;
         }
-        let with = With { table: &self.table, parameters };
+        let bound_parameters = BoundParameters { table: &self.table, parameters };
         let condition = match &parsed.condition {
-            Some(node) => Some(with.condition(node, true)?),
+            Some(node) => Some(bound_parameters.condition(node, true)?),
             None => None,
         };
         let bound = |bound: &Option<Bound>| match bound {
             None => Some(None),
-            Some(bound) => match with.value(bound)? {
+            Some(bound) => match bound_parameters.value(bound)? {
                 Value::Int(number) => Some(Some(number)),
                 _ => None,
             },
@@ -97,37 +97,37 @@ impl Simple {
         !self.parsed.group.is_empty() || self.parsed.columns.iter().any(|e| e.is_aggregate())
     }
 
-    /// Whether the engine's groups and aggregates are SQLite's.
-    fn is_alike(&self) -> bool {
-        let column = |place: usize| self.table.columns().get(place);
-        let looks_alike = |place: usize| {
-            column(place).is_some_and(|column| match column.storage {
+    /// Whether the engine groups and aggregates these columns as SQLite does.
+    fn has_same_meaning(&self) -> bool {
+        let column = |position: usize| self.table.columns().get(position);
+        let compares_alike = |position: usize| {
+            column(position).is_some_and(|column| match column.storage {
                 Storage::Int | Storage::Bytes => true,
                 Storage::Text => column.collation == Collation::Binary,
-                // SQLite adds floats in a way of its own; others keep no single zero.
+                // SQLite sums floats with compensation; engines differ on whether -0.0 equals 0.0.
                 Storage::Float | Storage::Any => false,
             })
         };
-        let is_number = |place: usize| {
-            column(place).is_some_and(|c| c.storage == Storage::Int && c.ty != Type::Currency)
+        let is_number = |position: usize| {
+            column(position).is_some_and(|c| c.storage == Storage::Int && c.ty != Type::Currency)
         };
-        let is_sum = |place: usize| column(place).is_some_and(|c| c.storage == Storage::Int);
+        let is_sum = |position: usize| column(position).is_some_and(|c| c.storage == Storage::Int);
         let group = &self.parsed.group;
         let grouped = self.is_grouped();
         let item = |expr: &Expr| match *expr {
-            Expr::Column(place) => !grouped || group.contains(&place),
+            Expr::Column(position) => !grouped || group.contains(&position),
             Expr::Count | Expr::CountOf(_) => true,
-            Expr::Sum(place) => is_sum(place),
-            Expr::Avg(place) => is_number(place),
-            Expr::Min(place) | Expr::Max(place) => looks_alike(place),
+            Expr::Sum(position) => is_sum(position),
+            Expr::Avg(position) => is_number(position),
+            Expr::Min(position) | Expr::Max(position) => compares_alike(position),
             _ => false,
         };
         self.parsed.columns.iter().all(item)
-            && group.iter().all(|&place| looks_alike(place))
+            && group.iter().all(|&position| compares_alike(position))
             && (!grouped || self.parsed.order.iter().all(|step| group.contains(&step.column)))
     }
 
-    /// Complete where there is one; groups come in the order of their columns.
+    /// The order, completed to a total one; groups are ordered by their columns.
     fn order(&self) -> Vec<Order> {
         let mut order: Vec<Order> = Vec::new();
         for step in &self.parsed.order {
@@ -147,65 +147,65 @@ impl Simple {
     }
 }
 
-/// The values of a query's parameters.
-struct With<'a> {
+/// A query's table and the values of its parameters.
+struct BoundParameters<'a> {
     table: &'a TableSchema,
     parameters: &'a [Value<'a>],
 }
 
-impl With<'_> {
+impl BoundParameters<'_> {
     fn value(&self, operand: &Operand) -> Option<Value<'static>> {
         match operand {
             Operand::Value(value) => Some(value.clone()),
-            Operand::Parameter(place) => {
-                self.parameters.get(*place).map(|value| value.clone().into_owned())
+            Operand::Parameter(position) => {
+                self.parameters.get(*position).map(|value| value.clone().into_owned())
             }
         }
     }
 
-    /// The condition. Where it stands under no NOT (`positive`) it may be false where SQLite's is
-    /// unknown.
-    fn condition(&self, node: &Node, positive: bool) -> Option<Condition> {
-        let all = |nodes: &[Node]| {
+    /// The condition with its values. Outside of NOT (`positive`) it may be false where SQLite's
+    /// result is NULL.
+    fn condition(&self, node: &Predicate, positive: bool) -> Option<Condition> {
+        let all = |nodes: &[Predicate]| {
             nodes.iter().map(|node| self.condition(node, positive)).collect::<Option<Vec<_>>>()
         };
-        let fitted = |fit: Fit| match fit {
-            // False where SQLite's comparison is unknown: the column is NULL.
-            Fit::Exact(Condition::Not(_)) if !positive => None,
-            Fit::Exact(condition) => Some(condition),
-            Fit::Never if positive => Some(Condition::Or(Vec::new())),
-            Fit::Never | Fit::Wider(_) | Fit::Unknown => None,
+        let coerced = |coercion: Coercion| match coercion {
+            // False for a NULL column, for which SQLite's result is NULL.
+            Coercion::Exact(Condition::Not(_)) if !positive => None,
+            Coercion::Exact(condition) => Some(condition),
+            Coercion::NoRows if positive => Some(Condition::Or(Vec::new())),
+            Coercion::NoRows | Coercion::Wider(_) | Coercion::Undecided => None,
         };
         match node {
-            Node::Compare(place, comparison, operand) => {
-                let (column, value) = (self.table.columns().get(*place)?, self.value(operand)?);
-                fitted(fit::compare(*place, column, *comparison, value.as_ref()))
+            Predicate::Compare(position, comparison, operand) => {
+                let (column, value) = (self.table.columns().get(*position)?, self.value(operand)?);
+                coerced(coercion::compare(*position, column, *comparison, value.as_ref()))
             }
-            Node::In(place, operands) => {
-                let column = self.table.columns().get(*place)?;
+            Predicate::In(position, operands) => {
+                let column = self.table.columns().get(*position)?;
                 let mut values = Vec::with_capacity(operands.len());
                 for operand in operands {
                     let value = self.value(operand)?;
-                    match fit::point(column, value.as_ref()) {
-                        fit::Point::Value(value) => values.push(value.to_owned()),
-                        fit::Point::Never if positive => {}
-                        fit::Point::Never | fit::Point::Unknown => return None,
+                    match coercion::equal_value(column, value.as_ref()) {
+                        EqualValue::Value(value) => values.push(value.to_owned()),
+                        EqualValue::Nothing if positive => {}
+                        EqualValue::Nothing | EqualValue::Undecided => return None,
                     }
                 }
                 if values.is_empty() {
                     return Some(Condition::Or(Vec::new()));
                 }
-                Some(Condition::In { column: *place, values })
+                Some(Condition::In { column: *position, values })
             }
-            Node::Like(place, operand) => {
-                let is_text = self.table.columns().get(*place)?.storage == Storage::Text;
+            Predicate::Like(position, operand) => {
+                let is_text = self.table.columns().get(*position)?.storage == Storage::Text;
                 let value = self.value(operand)?;
-                if is_text { fitted(fit::like(*place, value.as_ref())) } else { None }
+                if is_text { coerced(coercion::like(*position, value.as_ref())) } else { None }
             }
-            Node::IsNull(place) => Some(Condition::IsNull { column: *place }),
-            Node::And(parts) => all(parts).map(Condition::And),
-            Node::Or(parts) => all(parts).map(Condition::Or),
-            Node::Not(part) => {
+            Predicate::IsNull(position) => Some(Condition::IsNull { column: *position }),
+            Predicate::And(parts) => all(parts).map(Condition::And),
+            Predicate::Or(parts) => all(parts).map(Condition::Or),
+            Predicate::Not(part) => {
                 self.condition(part, false).map(|part| Condition::Not(Box::new(part)))
             }
         }
@@ -228,19 +228,19 @@ mod tests {
     }
 
     #[test]
-    fn simple_texts_are_recognised() {
+    fn simple_texts_are_recognized() {
         for text in [
             "select * from item",
             "SELECT i.id, name AS n FROM main.\"item\" i WHERE ? < i.id ORDER BY n DESC, 1 LIMIT ?;",
             "select count(*), max(id) from item where not (name like 'a%' or id in (1, -2))",
             "select id, count(name) from item where id between 1 and 2 and name is not null group by id",
         ] {
-            assert!(Simple::parse(text, &table()).is_some(), "{text}");
+            assert!(SimpleQuery::parse(text, &table()).is_some(), "{text}");
         }
     }
 
     #[test]
-    fn others_are_left_alone() {
+    fn other_texts_are_rejected() {
         for text in [
             "select 1",
             "select distinct id from item",
@@ -260,17 +260,17 @@ mod tests {
             "select id from item where id is 1",
             "select id from item limit 1, 2",
             "select id from (select id from item)",
-            "with item as (select 1 as id) select id from item",
+            "bound_parameters item as (select 1 as id) select id from item",
             "delete from item",
             "select id from item -- and more",
         ] {
-            assert!(Simple::parse(text, &table()).is_none(), "{text}");
+            assert!(SimpleQuery::parse(text, &table()).is_none(), "{text}");
         }
     }
 
     #[test]
-    fn values_that_sqlite_converts_are_left_to_it() {
-        let simple = |text| Simple::parse(text, &table()).unwrap();
+    fn parameters_that_sqlite_converts_are_rejected() {
+        let simple = |text| SimpleQuery::parse(text, &table()).unwrap();
         let compared = simple("select id from item where name = ?");
         assert!(compared.select(&[Value::from("a")]).is_some());
         assert!(compared.select(&[Value::Int(1)]).is_none());

@@ -1,15 +1,15 @@
-//! SQL text in words, numbers and signs: as much of it as simple queries have.
+//! The tokens of simple queries.
 
 use bobak_core::Value;
 
-/// A piece of an SQL text.
+/// A token of an SQL text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
-    /// A name or a keyword, as it is written.
+    /// An unquoted name or a keyword, as spelled.
     Word(String),
-    /// A name in quotes, which is no keyword.
+    /// A quoted name.
     Name(String),
-    /// A number, a text or bytes.
+    /// A number or a text.
     Value(Value<'static>),
     /// `?`
     Parameter,
@@ -20,7 +20,7 @@ pub(super) enum Token {
 const SIGNS: [&str; 15] =
     ["<>", "<=", ">=", "==", "!=", "<", ">", "=", "(", ")", ",", ".", "*", "-", "+"];
 
-/// The pieces of a text; `None` where there is anything that simple queries have not.
+/// The tokens of a text; `None` if it contains anything that simple queries do not.
 pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
@@ -29,7 +29,7 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
             'x' | 'X' if rest.get(1..2) == Some("'") => return None,
             'a'..='z' | 'A'..='Z' | '_' => {
                 let (word, after) = split_while(rest, |c| c.is_ascii_alphanumeric() || c == '_')?;
-                // Letters of other alphabets belong to a name too.
+                // Non-ASCII letters belong to the name too.
                 if after.starts_with(|c: char| !c.is_ascii() || c == '$') {
                     return None;
                 }
@@ -68,7 +68,7 @@ fn split_while(text: &str, mut keep: impl FnMut(char) -> bool) -> Option<(&str, 
     text.split_at_checked(text.find(|c| !keep(c)).unwrap_or(text.len()))
 }
 
-/// The inside of a quoted text, in which the quote stands twice for once.
+/// The content of a quoted text, in which the quote is escaped by doubling.
 fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
     let mut inner = String::new();
     let mut rest = text.get(1..)?;

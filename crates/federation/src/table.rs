@@ -1,57 +1,56 @@
-//! A guest's table as a virtual table of the host.
+//! The table of an attached engine as a virtual table.
 
-use super::best_index;
-use super::cursor::GuestCursor;
-use super::guests::table_of;
-use super::link::Link;
-use super::write;
-use crate::ffi::{IndexInfo, Module, RowChange, Updated, VirtualTable};
+use crate::best_index;
+use crate::cursor::TableCursor;
+use crate::sessions::EngineSessions;
+use crate::write;
 use bobak_core::{Result, TableSchema};
 use bobak_sql::{Dialect, declared_type, quote};
+use bobak_sqlite::virtual_table::{IndexInfo, Module, RowChange, UpdateOutcome, VirtualTable};
 use std::sync::Arc;
 
-/// The name under which [`GuestModule`] is registered.
-pub(crate) const MODULE: &str = "bobak_guest";
+/// The name under which [`TableModule`] is registered.
+pub(crate) const MODULE: &str = "bobak_attached";
 
-/// Makes the virtual tables of one connection.
+/// Creates the virtual tables of one connection.
 #[derive(Debug)]
-pub(crate) struct GuestModule(pub Arc<Link>);
+pub(crate) struct TableModule(pub Arc<EngineSessions>);
 
-/// A table of another engine.
+/// A table of an attached engine.
 #[derive(Debug)]
-pub(crate) struct GuestTable {
-    pub(super) link: Arc<Link>,
-    /// The engine's place among the guests.
-    pub(super) guest: usize,
-    pub(super) schema: Arc<TableSchema>,
-    /// What `EXPLAIN` shows of it.
+pub(crate) struct AttachedTable {
+    pub(crate) sessions: Arc<EngineSessions>,
+    /// The engine's position.
+    pub(crate) engine: usize,
+    pub(crate) schema: Arc<TableSchema>,
+    /// The positions of engine and table, as `EXPLAIN` shows them.
     number: i32,
 }
 
-impl Module for GuestModule {
-    type Table = GuestTable;
+impl Module for TableModule {
+    type Table = AttachedTable;
 
     const WRITABLE: bool = true;
     const EPONYMOUS: bool = false;
 
-    fn connect(&self, name: &str, arguments: &[String]) -> Result<(GuestTable, String)> {
-        let (guest, place, schema) = table_of(self.0.guests(), name, arguments)?;
+    fn connect(&self, name: &str, arguments: &[String]) -> Result<(AttachedTable, String)> {
+        let (engine, at, schema) = self.0.attached().table_of(name, arguments)?;
         let declaration = declare(&schema);
-        let number = (guest as i32) << 16 | (place & 0xffff) as i32;
-        Ok((GuestTable { link: Arc::clone(&self.0), guest, schema, number }, declaration))
+        let number = (engine as i32) << 16 | (at & 0xffff) as i32;
+        Ok((AttachedTable { sessions: Arc::clone(&self.0), engine, schema, number }, declaration))
     }
 }
 
-/// The places of a guest and of its table, by the number of the table's plans.
-pub(super) const fn split_number(number: i32) -> (usize, usize) {
+/// The positions of engine and table in a plan's number.
+pub(crate) const fn split_number(number: i32) -> (usize, usize) {
     ((number >> 16) as usize, (number & 0xffff) as usize)
 }
 
-/// The columns as SQLite is told of them: with the types and collations that they have in a file
-/// of SQLite, so that it compares and converts alike.
+/// The `CREATE TABLE` statement that declares the columns to SQLite: with the types and collations
+/// that they have in an SQLite file, so that SQLite compares and converts their values alike.
 ///
-/// An integer key is the rowid. Any other key is declared, since a table without rowids needs one;
-/// SQLite takes one column for it, so a key of several gets a hidden one, with the bytes of all.
+/// An integer key is the rowid. Any other key is declared, since a table without rowids needs one.
+/// SQLite accepts one key column, so a key of several columns gets a hidden one with all their bytes.
 fn declare(table: &TableSchema) -> String {
     let mut columns: Vec<String> = table
         .columns()
@@ -67,7 +66,9 @@ fn declare(table: &TableSchema) -> String {
     if !table.has_integer_key() {
         end.push_str(" WITHOUT ROWID");
         let key = match table.key() {
-            [place] => table.columns().get(*place).map_or(String::new(), |c| c.name.to_string()),
+            [position] => {
+                table.columns().get(*position).map_or(String::new(), |c| c.name.to_string())
+            }
             _ => {
                 let name = hidden_key(table);
                 columns.push(format!("{} BLOB HIDDEN NOT NULL", quote(Dialect::Sqlite, &name)));
@@ -88,48 +89,48 @@ fn hidden_key(table: &TableSchema) -> String {
     name
 }
 
-impl VirtualTable for GuestTable {
-    type Cursor = GuestCursor;
+impl VirtualTable for AttachedTable {
+    type Cursor = TableCursor;
 
     fn best_index(&self, info: &mut IndexInfo<'_>) -> Result<bool> {
-        let estimate = self.link.estimate(self.guest, &self.schema);
+        let estimate = self.sessions.estimate(self.engine, &self.schema);
         best_index::choose(&self.schema, self.number, estimate, info)
     }
 
-    fn open(&self) -> Result<GuestCursor> {
-        Ok(GuestCursor::new(&self.link, self.guest, &self.schema))
+    fn open(&self) -> Result<TableCursor> {
+        Ok(TableCursor::new(&self.sessions, self.engine, &self.schema))
     }
 
-    fn update(&self, change: RowChange<'_>) -> Result<Updated> {
+    fn update(&self, change: RowChange<'_>) -> Result<UpdateOutcome> {
         write::run(self, change).map_err(|error| error.in_table(self.schema.name()))
     }
 
     fn begin(&self) -> Result<()> {
-        self.link.begin(self.guest).map_err(|error| error.in_table(self.schema.name()))
+        self.sessions.begin(self.engine).map_err(|error| error.in_table(self.schema.name()))
     }
 
     fn sync(&self) -> Result<()> {
-        self.link.sync(self.guest)
+        self.sessions.sync(self.engine)
     }
 
     fn commit(&self) {
-        self.link.end(self.guest);
+        self.sessions.end(self.engine);
     }
 
     fn rollback(&self) {
-        self.link.end(self.guest);
+        self.sessions.end(self.engine);
     }
 
     fn savepoint(&self, number: i32) -> Result<()> {
-        self.link.savepoint(self.guest, number)
+        self.sessions.savepoint(self.engine, number)
     }
 
     fn release(&self, number: i32) -> Result<()> {
-        self.link.release(self.guest, number)
+        self.sessions.release(self.engine, number)
     }
 
     fn rollback_to(&self, number: i32) -> Result<()> {
-        self.link.rollback_to(self.guest, number)
+        self.sessions.rollback_to(self.engine, number)
     }
 }
 
@@ -139,7 +140,7 @@ mod tests {
     use bobak_core::{Collation, ColumnSchema, Uuid};
 
     #[test]
-    fn columns_are_declared_as_in_a_file() {
+    fn columns_are_declared_as_in_an_sqlite_file() {
         let table = TableSchema::builder("t")
             .column(ColumnSchema::of::<Uuid>("id"))
             .column(ColumnSchema::of::<String>("bobak_key").collation(Collation::NoCase))

@@ -1,15 +1,15 @@
-//! Recognises simple queries: one table, columns and aggregates of it, conditions between its
-//! columns and values, an order, a limit. Whatever else a text has makes it none.
+//! Parses simple queries: one table, columns and aggregates of it, conditions between its columns
+//! and values, an order, a limit. A text with anything else is not a simple query.
 
 use super::lexer::Token;
-use super::{Bound, Node, Operand, Parsed};
+use super::{Bound, Operand, ParsedQuery, Predicate};
 use bobak_core::{Comparison, Expr, Order, TableSchema, Value};
 
-/// Reads tokens from the first on.
+/// A recursive descent parser.
 pub(super) struct Parser<'t> {
     tokens: &'t [Token],
     table: &'t TableSchema,
-    /// The name before the dot of a column.
+    /// The name that may qualify a column.
     alias: Option<String>,
     parameters: usize,
 }
@@ -25,10 +25,10 @@ const COMPARISONS: [(&str, Comparison); 8] = [
     (">=", Comparison::GreaterOrEqual),
 ];
 
-/// How deep conditions may be nested.
-const DEEPEST: usize = 50;
+/// The maximum nesting depth of conditions.
+const MAX_DEPTH: usize = 50;
 
-/// Words that no alias is.
+/// Keywords that can follow a table name, and so are not its alias.
 const KEYWORDS: [&str; 20] = [
     "where",
     "order",
@@ -57,17 +57,17 @@ impl<'t> Parser<'t> {
         Self { tokens, table, alias: None, parameters: 0 }
     }
 
-    /// The query, where the tokens are one to the last.
-    pub(super) fn query(mut self) -> Option<Parsed> {
+    /// Parses the query; `None` if tokens are left over.
+    pub(super) fn query(mut self) -> Option<ParsedQuery> {
         self.word("select")?;
         let items = self.tokens;
-        // What is selected can be told only when the table's alias is known.
+        // The selected columns can be resolved only after the table's alias is known.
         self.skip_to_from()?;
         self.table_name()?;
         let after = std::mem::replace(&mut self.tokens, items);
         let (columns, aliases) = self.items()?;
         self.tokens = after;
-        let mut parsed = Parsed { columns, ..Parsed::default() };
+        let mut parsed = ParsedQuery { columns, ..ParsedQuery::default() };
         if self.word("where").is_some() {
             parsed.condition = Some(self.either(0)?);
         }
@@ -91,7 +91,7 @@ impl<'t> Parser<'t> {
 
     fn skip_to_from(&mut self) -> Option<()> {
         while self.word("from").is_none() {
-            // A parameter among the columns would have been passed over.
+            // A parameter among the columns would not be counted.
             if self.next()? == &Token::Parameter {
                 return None;
             }
@@ -119,7 +119,7 @@ impl<'t> Parser<'t> {
         Some(())
     }
 
-    /// What is selected, with its names.
+    /// The selected expressions with their aliases.
     fn items(&mut self) -> Option<(Vec<Expr>, Vec<Option<String>>)> {
         if self.sign("*").is_some() {
             self.word("from")?;
@@ -171,15 +171,15 @@ impl<'t> Parser<'t> {
             {
                 is_alias(name)
             }
-            [Token::Value(Value::Int(place)), ..] => {
-                Some(usize::try_from(*place).ok()?.checked_sub(1)?)
+            [Token::Value(Value::Int(position)), ..] => {
+                Some(usize::try_from(*position).ok()?.checked_sub(1)?)
             }
             _ => None,
         };
         let column = match named {
-            Some(place) => {
+            Some(position) => {
                 self.next()?;
-                match columns.get(place)? {
+                match columns.get(position)? {
                     Expr::Column(column) => *column,
                     _ => return None,
                 }
@@ -198,31 +198,31 @@ impl<'t> Parser<'t> {
     }
 
     /// `… OR …`
-    fn either(&mut self, depth: usize) -> Option<Node> {
-        if depth > DEEPEST {
+    fn either(&mut self, depth: usize) -> Option<Predicate> {
+        if depth > MAX_DEPTH {
             return None;
         }
         let mut parts = vec![self.both(depth)?];
         while self.word("or").is_some() {
             parts.push(self.both(depth)?);
         }
-        Some(if parts.len() == 1 { parts.pop()? } else { Node::Or(parts) })
+        Some(if parts.len() == 1 { parts.pop()? } else { Predicate::Or(parts) })
     }
 
-    fn both(&mut self, depth: usize) -> Option<Node> {
+    fn both(&mut self, depth: usize) -> Option<Predicate> {
         let mut parts = vec![self.negation(depth)?];
         while self.word("and").is_some() {
             parts.push(self.negation(depth)?);
         }
-        Some(if parts.len() == 1 { parts.pop()? } else { Node::And(parts) })
+        Some(if parts.len() == 1 { parts.pop()? } else { Predicate::And(parts) })
     }
 
-    fn negation(&mut self, depth: usize) -> Option<Node> {
-        if depth > DEEPEST {
+    fn negation(&mut self, depth: usize) -> Option<Predicate> {
+        if depth > MAX_DEPTH {
             return None;
         }
         if self.word("not").is_some() {
-            return Some(Node::Not(Box::new(self.negation(depth + 1)?)));
+            return Some(Predicate::Not(Box::new(self.negation(depth + 1)?)));
         }
         if self.sign("(").is_some() {
             let inner = self.either(depth + 1)?;
@@ -232,7 +232,7 @@ impl<'t> Parser<'t> {
         self.predicate()
     }
 
-    fn predicate(&mut self) -> Option<Node> {
+    fn predicate(&mut self) -> Option<Predicate> {
         if matches!(
             self.tokens.first(),
             Some(Token::Value(_) | Token::Parameter | Token::Sign("-"))
@@ -240,31 +240,31 @@ impl<'t> Parser<'t> {
             let value = self.operand()?;
             let comparison = mirrored(self.comparison()?);
             let column = self.column()?;
-            return self.end_of_predicate(Node::Compare(column, comparison, value));
+            return self.end_of_predicate(Predicate::Compare(column, comparison, value));
         }
         let column = self.column()?;
         if let Some(comparison) = self.comparison() {
             let value = self.operand()?;
-            return self.end_of_predicate(Node::Compare(column, comparison, value));
+            return self.end_of_predicate(Predicate::Compare(column, comparison, value));
         }
         if self.word("isnull").is_some() {
-            return Some(Node::IsNull(column));
+            return Some(Predicate::IsNull(column));
         }
         if self.word("notnull").is_some() {
-            return Some(Node::Not(Box::new(Node::IsNull(column))));
+            return Some(Predicate::Not(Box::new(Predicate::IsNull(column))));
         }
         if self.word("is").is_some() {
             let not = self.word("not").is_some();
             self.word("null")?;
-            return Some(negated(Node::IsNull(column), not));
+            return Some(negated(Predicate::IsNull(column), not));
         }
         let not = self.word("not").is_some();
         let node = if self.word("between").is_some() {
             let low = self.operand()?;
             self.word("and")?;
             let high = self.operand()?;
-            let part = |comparison, value| Node::Compare(column, comparison, value);
-            Node::And(vec![
+            let part = |comparison, value| Predicate::Compare(column, comparison, value);
+            Predicate::And(vec![
                 part(Comparison::GreaterOrEqual, low),
                 part(Comparison::LessOrEqual, high),
             ])
@@ -272,17 +272,17 @@ impl<'t> Parser<'t> {
             self.sign("(")?;
             let values = self.list(Self::operand)?;
             self.sign(")")?;
-            Node::In(column, values)
+            Predicate::In(column, values)
         } else if self.word("like").is_some() {
-            Node::Like(column, self.operand()?)
+            Predicate::Like(column, self.operand()?)
         } else {
             return None;
         };
         self.end_of_predicate(negated(node, not))
     }
 
-    /// Refuses what goes on as an expression: `a = 1 + 2`, `a = 1 COLLATE x`.
-    fn end_of_predicate(&self, node: Node) -> Option<Node> {
+    /// Rejects a predicate that continues as an expression: `a = 1 + 2`, `a = 1 COLLATE x`.
+    fn end_of_predicate(&self, node: Predicate) -> Option<Predicate> {
         const AFTER: [&str; 5] = ["and", "or", "group", "order", "limit"];
         let ends = match self.tokens.first() {
             None | Some(Token::Sign(")")) => true,
@@ -365,11 +365,11 @@ impl<'t> Parser<'t> {
     }
 }
 
-fn negated(node: Node, not: bool) -> Node {
-    if not { Node::Not(Box::new(node)) } else { node }
+fn negated(node: Predicate, not: bool) -> Predicate {
+    if not { Predicate::Not(Box::new(node)) } else { node }
 }
 
-/// The comparison with its sides changed.
+/// The comparison with its sides swapped.
 const fn mirrored(comparison: Comparison) -> Comparison {
     match comparison {
         Comparison::Less => Comparison::Greater,

@@ -1,43 +1,45 @@
-//! How a table is read: chosen while a statement is prepared, kept by SQLite as a text, taken up
-//! again when the statement runs.
+//! The plan by which a table is read: chosen while a statement is prepared, kept by SQLite as a
+//! text, and parsed when the statement runs.
 //!
-//! The text is `terms/order/columns/flags`: `e3i5/2+0-/0,1,2/x`.
+//! The text is `terms/order/columns/flags`, such as `e3i5/2+0-/0,1,2/x`.
 
 use bobak_core::{Order, TableSchema};
 
-/// A way to read a table.
+/// How to read a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// The conditions, in the order of their arguments.
     pub terms: Vec<Term>,
-    /// The order that rows come in; any where it is empty.
+    /// The order of the rows; empty for any order.
     pub order: Vec<Order>,
-    /// The columns that are read, ascending.
+    /// The positions of the columns that are read, ascending.
     pub columns: Vec<usize>,
-    /// Whether an argument says how many rows are wanted.
+    /// Whether an argument limits the number of rows.
     pub limit: bool,
-    /// Whether one says how many are passed over, and who does so.
+    /// Whether an argument is the number of rows to skip, and who skips them.
     pub offset: Offset,
 }
 
 /// A condition on a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Term {
-    /// The column's place.
+    /// The column's position.
     pub column: usize,
-    /// What it says.
-    pub test: Test,
+    /// How the column is compared with the argument.
+    pub operator: Operator,
 }
 
-/// What is asked of a column and an argument.
+/// How a column is compared with an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Test {
+pub(crate) enum Operator {
+    /// `=`, one value at a time.
     Equal,
     NotEqual,
     Less,
     LessOrEqual,
     Greater,
     GreaterOrEqual,
+    /// `IN`, the whole list at once.
     In,
     Is,
     IsNot,
@@ -47,59 +49,62 @@ pub(crate) enum Test {
     Glob,
 }
 
-/// Who passes over the first rows.
+/// Who skips the rows of an `OFFSET`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Offset {
-    /// There is none.
+    /// There is no offset.
     #[default]
     None,
-    /// SQLite: the argument says only how many more rows are needed.
-    Host,
+    /// SQLite: the argument only tells how many more rows to fetch.
+    Sqlite,
     /// The engine.
     Engine,
 }
 
-const LETTERS: &[(Test, char, &str)] = &[
-    (Test::Equal, 'e', "="),
-    (Test::NotEqual, 'n', "<>"),
-    (Test::Less, 'l', "<"),
-    (Test::LessOrEqual, 'L', "<="),
-    (Test::Greater, 'g', ">"),
-    (Test::GreaterOrEqual, 'G', ">="),
-    (Test::In, 'i', "in (…)"),
-    (Test::Is, 's', "is"),
-    (Test::IsNot, 'S', "is not"),
-    (Test::IsNull, 'z', "is null"),
-    (Test::NotNull, 'Z', "is not null"),
-    (Test::Like, 'k', "like"),
-    (Test::Glob, 'b', "glob"),
+const OPERATORS: &[(Operator, char, &str)] = &[
+    (Operator::Equal, 'e', "="),
+    (Operator::NotEqual, 'n', "<>"),
+    (Operator::Less, 'l', "<"),
+    (Operator::LessOrEqual, 'L', "<="),
+    (Operator::Greater, 'g', ">"),
+    (Operator::GreaterOrEqual, 'G', ">="),
+    (Operator::In, 'i', "in (…)"),
+    (Operator::Is, 's', "is"),
+    (Operator::IsNot, 'S', "is not"),
+    (Operator::IsNull, 'z', "is null"),
+    (Operator::NotNull, 'Z', "is not null"),
+    (Operator::Like, 'k', "like"),
+    (Operator::Glob, 'b', "glob"),
 ];
 
-impl Test {
+impl Operator {
     fn letter(self) -> char {
-        LETTERS.iter().find(|(test, ..)| *test == self).map_or('?', |(_, letter, _)| *letter)
+        OPERATORS
+            .iter()
+            .find(|(operator, ..)| *operator == self)
+            .map_or('?', |(_, letter, _)| *letter)
     }
 
     fn of(letter: char) -> Option<Self> {
-        LETTERS.iter().find(|(_, other, _)| *other == letter).map(|(test, ..)| *test)
+        OPERATORS.iter().find(|(_, other, _)| *other == letter).map(|(operator, ..)| *operator)
     }
 
     fn words(self) -> &'static str {
-        LETTERS.iter().find(|(test, ..)| *test == self).map_or("", |(.., words)| words)
+        OPERATORS.iter().find(|(operator, ..)| *operator == self).map_or("", |(.., words)| words)
     }
 
-    /// Whether its words say all, without a value.
+    /// Whether its text is complete without a value.
     const fn is_complete(self) -> bool {
         matches!(self, Self::In | Self::IsNull | Self::NotNull)
     }
 }
 
 impl Plan {
-    /// The plan as SQLite keeps it.
+    /// The plan as a text.
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::new();
         for term in &self.terms {
-            text.push(term.test.letter());
+            text.push(term.operator.letter());
             text.push_str(&term.column.to_string());
         }
         text.push('/');
@@ -114,13 +119,13 @@ impl Plan {
         text.push_str(if self.limit { "x" } else { "" });
         text.push_str(match self.offset {
             Offset::None => "",
-            Offset::Host => "h",
+            Offset::Sqlite => "h",
             Offset::Engine => "o",
         });
         text
     }
 
-    /// Reads [`to_text`](Self::to_text)'s text; `None` for another.
+    /// Parses a text of [`to_text`](Self::to_text); `None` for any other.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('/');
         let (terms, order) = (parts.next()?, parts.next()?);
@@ -128,9 +133,9 @@ impl Plan {
         let mut plan = Self::default();
         let mut rest = terms;
         while let Some(letter) = rest.chars().next() {
-            let test = Test::of(letter)?;
+            let operator = Operator::of(letter)?;
             let (column, after) = leading_number(rest.get(letter.len_utf8()..)?)?;
-            plan.terms.push(Term { column, test });
+            plan.terms.push(Term { column, operator });
             rest = after;
         }
         rest = order;
@@ -145,21 +150,27 @@ impl Plan {
         }
         plan.limit = flags.contains('x');
         plan.offset = match flags {
-            _ if flags.contains('h') => Offset::Host,
+            _ if flags.contains('h') => Offset::Sqlite,
             _ if flags.contains('o') => Offset::Engine,
             _ => Offset::None,
         };
         Some(plan)
     }
 
-    /// How many arguments it takes.
+    /// The index of a table's column in the rows of the plan.
+    #[inline]
+    pub(crate) fn column_index(&self, column: usize) -> Option<usize> {
+        self.columns.binary_search(&column).ok()
+    }
+
+    /// The number of its arguments.
     pub(crate) fn arguments(&self) -> usize {
         self.terms.len() + usize::from(self.limit) + usize::from(self.offset != Offset::None)
     }
 
-    /// What the engine is asked for, in words.
+    /// The plan in words, for `EXPLAIN`.
     pub(crate) fn words(&self, table: &TableSchema) -> String {
-        let name = |place: usize| table.columns().get(place).map_or("?", |c| c.name.as_ref());
+        let name = |position: usize| table.columns().get(position).map_or("?", |c| c.name.as_ref());
         self.words_with(&name, table.columns().len())
     }
 
@@ -169,8 +180,8 @@ impl Plan {
             .terms
             .iter()
             .map(|term| {
-                let value = if term.test.is_complete() { "" } else { " ?" };
-                format!("{} {}{value}", name(term.column), term.test.words())
+                let value = if term.operator.is_complete() { "" } else { " ?" };
+                format!("{} {}{value}", name(term.column), term.operator.words())
             })
             .collect();
         if !terms.is_empty() {
@@ -192,7 +203,7 @@ impl Plan {
         if self.offset == Offset::Engine {
             parts.push("offset".to_owned());
         }
-        let columns: Vec<_> = self.columns.iter().map(|&place| name(place)).collect();
+        let columns: Vec<_> = self.columns.iter().map(|&position| name(position)).collect();
         let all = columns.len() == count;
         parts.push(format!("columns {}", if all { "*".into() } else { columns.join(", ") }));
         parts.join(", ")
@@ -210,10 +221,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_comes_back_from_its_text() {
-        let term = |column, test| Term { column, test };
+    fn plan_round_trips_through_its_text() {
+        let term = |column, operator| Term { column, operator };
         let plan = Plan {
-            terms: vec![term(3, Test::Equal), term(12, Test::In), term(0, Test::NotNull)],
+            terms: vec![
+                term(3, Operator::Equal),
+                term(12, Operator::In),
+                term(0, Operator::NotNull),
+            ],
             order: vec![
                 Order { column: 10, descending: true },
                 Order { column: 2, descending: false },

@@ -1,0 +1,6 @@
+//! SQL over the tables of several engines.
+
+// Also in the functions that only help tests, which the lint's own exception does not know.
+#![allow(clippy::unwrap_used)]
+
+mod federation;
