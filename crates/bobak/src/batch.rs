@@ -5,15 +5,17 @@ use crate::db::Inner;
 use crate::outcomes::Outcomes;
 use crate::{DynTable, dynamic};
 use bobak_core::{
-    Batch as Writes, Control, DynRow, Engine, Error, ErrorKind, FieldSet, GivenKey, Key, OnError,
-    Outcome, Record, Result, Session, TableSchema, Value, Verb, Write, prepare_waiting_row,
+    Batch as Writes, Control, DynRow, Engine, Error, ErrorKind, FieldSet, Key, Record, Result,
+    Session, TableSchema, Value, Verb, Write, prepare_waiting_row,
 };
+pub use bobak_core::{GivenKey, OnError, Outcome};
 use std::sync::Arc;
 
 /// How a [`Batch`] is sent, and what it keeps of the results.
 ///
 /// ```
-/// use bobak::{BatchOptions, OnConflict, OnError};
+/// use bobak::BatchOptions;
+/// use bobak::batch::{OnConflict, OnError};
 /// let options = BatchOptions::new()
 ///     .on_conflict(OnConflict::Ignore)
 ///     .on_error(OnError::Continue)

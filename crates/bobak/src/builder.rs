@@ -31,7 +31,7 @@ pub struct DbBuilder {
     retries: Option<u32>,
     #[cfg(feature = "cache")]
     caches: Vec<crate::cache::Wanted>,
-    tracked: Vec<crate::feed::Wanted>,
+    tracked: Vec<crate::changes::Wanted>,
     functions: Functions,
 }
 
@@ -69,11 +69,12 @@ impl DbBuilder {
     /// write is over: a `get` never gives what was there before a write that has returned. Inside
     /// a transaction `get` asks the engine. What others write, and what a trigger of the database does
     /// to other tables, is noticed where the table is [tracked](Self::track), within
-    /// [`CacheOptions::watch`](crate::CacheOptions::watch); else only
-    /// [`CacheOptions::time_to_live`](crate::CacheOptions::time_to_live) helps.
+    /// [`CacheOptions::watch`](crate::cache::CacheOptions::watch); else only
+    /// [`CacheOptions::time_to_live`](crate::cache::CacheOptions::time_to_live) helps.
     ///
     /// ```
-    /// use bobak::{CacheOptions, prelude::*};
+    /// use bobak::cache::CacheOptions;
+    /// use bobak::prelude::*;
     /// #[derive(Record)]
     /// struct City { id: i64, name: String }
     ///
@@ -90,7 +91,7 @@ impl DbBuilder {
     /// ```
     #[cfg(feature = "cache")]
     #[must_use]
-    pub fn cache<T: Record>(mut self, options: crate::CacheOptions) -> Self {
+    pub fn cache<T: Record>(mut self, options: crate::cache::CacheOptions) -> Self {
         let id = TypeId::of::<T>();
         self.caches.retain(|other| other.id != id);
         self.caches.push(crate::cache::Wanted { id, table: T::schema(), options });
@@ -98,15 +99,15 @@ impl DbBuilder {
     }
 
     /// Has all changes of a record type written down, on the engine that keeps it, from the next
-    /// [`create_missing_tables`](Db::create_missing_tables) on. See [`feed`](crate::feed).
+    /// [`create_missing_tables`](Db::create_missing_tables) on. See [`feed`](crate::changes).
     #[must_use]
-    pub fn track<T: Record>(mut self, options: crate::feed::TrackOptions) -> Self {
+    pub fn track<T: Record>(mut self, options: crate::changes::TrackOptions) -> Self {
         let id = TypeId::of::<T>();
         if self.records.iter().all(|(other, ..)| *other != id) {
             self = self.record::<T>();
         }
         self.tracked.retain(|other| other.id != id);
-        self.tracked.push(crate::feed::Wanted { id, table: T::schema(), options });
+        self.tracked.push(crate::changes::Wanted { id, table: T::schema(), options });
         self
     }
 

@@ -2,12 +2,10 @@
 
 use crate::access::Handle;
 use crate::builder::Functions;
-use crate::diff::{self, Difference};
+use crate::pipeline::{Pipeline, PipelineOptions};
 use crate::route::Routes;
-use crate::{
-    Batch, BatchOptions, DbBuilder, DynTable, Parameters, Pipeline, PipelineOptions, Table,
-    Transaction,
-};
+use crate::schema::{self, Difference};
+use crate::{Batch, BatchOptions, DbBuilder, DynTable, Parameters, Table, Transaction};
 use bobak_core::{Engine, Error, ErrorKind, FromRow, Record, Result, SchemaChange, TableSchema};
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -37,7 +35,7 @@ pub(crate) struct Inner {
     /// How often a transaction that clashed is run again.
     pub(crate) retries: u32,
     /// The record types that are to be tracked.
-    pub(crate) tracked: Vec<crate::feed::Wanted>,
+    pub(crate) tracked: Vec<crate::changes::Wanted>,
     #[cfg(feature = "cache")]
     pub(crate) caches: crate::cache::All,
 }
@@ -104,7 +102,7 @@ impl Db {
     /// none. See [`DbBuilder::cache`].
     #[cfg(feature = "cache")]
     #[must_use]
-    pub fn cache_stats<T: Record>(&self) -> Option<crate::CacheStats> {
+    pub fn cache_stats<T: Record>(&self) -> Option<crate::cache::CacheStats> {
         self.0.caches.stats(TypeId::of::<T>())
     }
 
@@ -162,13 +160,13 @@ impl Db {
         let mut done = Vec::new();
         for (place, (_, engine)) in self.0.engines.iter().enumerate() {
             let wanted = self.0.model_of(place);
-            let (changes, words) = diff::missing(&wanted, &engine.tables()?)?;
+            let (changes, words) = schema::missing(&wanted, &engine.tables()?)?;
             if !changes.is_empty() {
                 engine.alter(&changes)?;
             }
             done.extend(words);
             let wanted = self.0.tracked_on(place);
-            let tracked = crate::feed::track_missing(&**engine, &wanted)?;
+            let tracked = crate::changes::track_missing(&**engine, &wanted)?;
             done.extend(tracked.into_iter().map(|name| format!("track the changes of {name}")));
         }
         self.0.forget_stored();
@@ -185,7 +183,7 @@ impl Db {
             let stored = engine.tables()?;
             for wanted in self.0.model_of(place) {
                 let found = stored.iter().find(|t| t.name().eq_ignore_ascii_case(wanted.name()));
-                differences.extend(diff::diff(&wanted, found));
+                differences.extend(schema::diff(&wanted, found));
             }
         }
         Ok(differences)
@@ -522,9 +520,9 @@ impl Inner {
     }
 
     /// The record types that are to be tracked on an engine.
-    fn tracked_on(&self, engine: usize) -> Vec<&crate::feed::Wanted> {
+    fn tracked_on(&self, engine: usize) -> Vec<&crate::changes::Wanted> {
         let model = self.model.read().unwrap_or_else(PoisonError::into_inner);
-        let is_on = |wanted: &&crate::feed::Wanted| {
+        let is_on = |wanted: &&crate::changes::Wanted| {
             let place = model.types.get(&wanted.id);
             let entry = place.and_then(|place| model.tables.get(*place));
             entry.map_or(engine == 0, |entry| entry.engine == engine)
@@ -577,5 +575,5 @@ impl Inner {
 /// Compares a record's table with those that are there.
 fn check_table(schema: &TableSchema, stored: &[TableSchema]) -> Result<()> {
     let found = stored.iter().find(|table| table.name().eq_ignore_ascii_case(schema.name()));
-    diff::check_usable(schema, found)
+    schema::check_usable(schema, found)
 }

@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// A table known only at run time: rows with named values, the same queries, the same engines.
 ///
 /// ```
-/// use bobak::{ColumnSchema, TableSchema, prelude::*};
+/// use bobak::prelude::*;
+/// use bobak::schema::{ColumnSchema, TableSchema};
 /// let db = Db::open("sqlite::memory:")?;
 /// let planes = db.create_table(
 ///     TableSchema::builder("plane")

@@ -1,78 +1,108 @@
-//! Bobak keeps records: plain structs in an SQLite file or in memory, through one API, at the
-//! speed of the engine beneath.
+//! Bobak is an ORM and database library: plain structs in SQLite, in memory or on a server, through one API.
 //!
 //! ```no_run
 #![doc = include_str!("../tests/it/first_program.rs")]
 //! ```
 //!
-//! * [`Db`] is a database: open it by a URL, or by [`Db::builder`].
-//! * [`Table`] is the typed handle on one record type; [`Record`](derive@Record) makes a struct a
-//!   record.
-//! * [`Query`] says which records; it is made with the typed [`Column`]s of the record.
-//! * [`Batch`] sends many writes as one; a [`Pipeline`] takes writes whose results are fetched
-//!   later; [`Transaction`] makes them all happen or none.
-//! * [`Db::backup`] takes a backup while others write, [`Db::restore`] puts it back; an [`Archive`] has the
-//!   changes since, to restore a moment in time.
-//! * [`Replica`] keeps another database as this one is, whatever its engine.
-//! * [`Db::copy_to`] moves tables to another database, whatever its engine.
-//! * [`feed`] is every change of chosen tables, for followers, live views and history.
-//! * [`DynTable`] and [`DynRow`] serve tables that no struct describes.
-//! * With the feature `async`, module `aio` has the same for async code, on any runtime.
-//! * Every call fails with one [`Error`], whose [`ErrorKind`] says why.
+//! * [`Db`] is a database. Open it by a URL with [`Db::open`], or describe it with [`Db::builder`].
+//! * [`Table`] is the typed handle on one record type; [`Record`](derive@Record) makes a struct a record.
+//! * [`Query`] selects records with the typed [`Column`]s that the derive generates; module [`query`] has its parts.
+//! * [`Transaction`] commits several operations together or not at all.
+//! * [`Batch`] sends many writes at once; a [`Pipeline`] accepts single writes whose results are fetched later.
+//! * [`DynTable`] and [`DynRow`] are for tables that no struct describes.
+//! * Every call fails with one [`Error`], whose [`ErrorKind`] classifies the failure.
+//!
+//! By subject:
+//!
+//! * [`types`] and [`schema`]: the types of fields, and descriptions of tables.
+//! * [`backup`], [`archive`], [`restore`]: backups of a running database, and point-in-time restore.
+//! * [`changes`]: every change of tracked tables, for history, live views and replicas.
+//! * [`replication`] and [`copy`]: other databases, of any engine, with the same tables.
+//! * [`engine`]: the engines with their settings, and the contract for new ones.
+//! * `aio` (feature `async`): the same API for async code, on any runtime.
+//! * `cache` (feature `cache`): records kept in memory by their keys.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod access;
 #[cfg(feature = "async")]
 pub mod aio;
-mod batch;
+pub mod batch;
 mod builder;
 #[cfg(feature = "cache")]
-mod cache;
+pub mod cache;
+pub mod changes;
 mod db;
-mod diff;
 mod dynamic;
-pub mod feed;
 mod operations;
 mod outcomes;
 mod parameters;
-mod pipeline;
+pub mod pipeline;
 mod retry;
 mod route;
 mod rows;
+pub mod schema;
 mod sql;
 mod table;
 mod transaction;
 mod url;
 
-pub use batch::{Batch, BatchOptions, BatchReport, OnConflict};
+pub use batch::{Batch, BatchOptions};
 pub use bobak_core::{
-    AnyColumn, Assignment, BackupPhase, BackupStep, Collation, Column, ColumnSchema, Currency,
-    Date, DateTime, DynRow, Error, ErrorKind, Expression, Field, Filter, Foreign, FromRow,
-    GivenKey, IndexSchema, Interrupt, IntoStored, Json, Key, KeyGeneration, OnDelete, OnError,
-    Operand, Order, Outcome, Query, Record, Reference, Result, Role, Row, Selection, SelectionPart,
-    Storage, Summable, TableSchema, TableSchemaBuilder, Time, Timestamp, Type, Unverified, Uuid,
-    Value, ValueRef, count,
+    Column, DynRow, Error, ErrorKind, Field, Filter, FromRow, Interrupt, Query, Record, Result,
+    Row, Value, ValueRef, count,
 };
 pub use bobak_derive::{Field, FromRow, Record};
-pub use bobak_operations::archive::{Archive, ArchiveReport, ArchiveSpan};
-pub use bobak_operations::backup::{BackupOptions, BackupReport, Checksum, Compression};
-pub use bobak_operations::copy::{CopyOptions, CopyProgress, CopyReport};
-pub use bobak_operations::replication::{CheckedTable, Replica, ReplicaCheck, ReplicationReport};
-pub use bobak_operations::restore::{
-    RecoveryTarget, ReplayOptions, ReplayReport, RestoreOptions, RestoreReport,
-};
+#[doc(inline)]
+pub use bobak_operations::{archive, backup, copy, replication, restore};
 pub use builder::DbBuilder;
-#[cfg(feature = "cache")]
-pub use cache::{CacheOptions, CacheStats};
 pub use db::Db;
-pub use diff::{Difference, diff};
-pub use dynamic::{DynRows, DynTable};
+pub use dynamic::DynTable;
 pub use parameters::Parameters;
-pub use pipeline::{Pipeline, PipelineOptions, Ticket};
-pub use rows::Rows;
+pub use pipeline::Pipeline;
 pub use table::Table;
 pub use transaction::{Savepoint, Transaction};
 
-/// The engines, their settings, and the contract that new ones keep.
+/// The parts of a [`Query`] and the iterators over its rows.
+pub mod query {
+    pub use crate::dynamic::DynRows;
+    pub use crate::rows::Rows;
+    pub use bobak_core::{
+        AnyColumn, Assignment, Column, Expression, Filter, Operand, Order, Query, Selection,
+        SelectionPart, Summable, count,
+    };
+}
+
+/// The types of fields and keys, besides those of the standard library.
+pub mod types {
+    pub use bobak_core::{
+        Currency, Date, DateTime, Field, IntoStored, Json, Key, Time, Timestamp, Uuid,
+    };
+}
+
+/// The engines with their settings, and the contract for new ones.
+///
+/// Each engine's builder has all of its settings. Open a database on it with
+/// [`DbBuilder::open_engine`](crate::DbBuilder::open_engine), or attach it with
+/// [`DbBuilder::attach_engine`](crate::DbBuilder::attach_engine):
+///
+/// ```
+/// use bobak::engine::memory::Memory;
+/// use bobak::prelude::*;
+/// use std::time::Duration;
+///
+/// let memory = Memory::builder().busy_timeout(Duration::from_secs(2)).open()?;
+/// let db = Db::builder().open_engine(memory)?;
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// | engine | builder | feature |
+/// |---|---|---|
+/// | SQLite | [`sqlite::Sqlite::builder`](bobak_sqlite::Sqlite::builder) | `sqlite` (default) |
+/// | memory | [`memory::Memory::builder`](bobak_memory::Memory::builder) | |
+/// | PostgreSQL | `postgres::Postgres::builder` | `postgres` |
+/// | MariaDB and MySQL | `mysql::MySql::builder` | `mysql` |
+/// | Bobak server | `remote::Remote::builder` | `remote` |
 pub mod engine {
     pub use bobak_core::{
         Assign, BackupContent, BackupJob, Batch, Capabilities, Change, Comparison, Condition,
@@ -81,20 +111,24 @@ pub mod engine {
         prepare_waiting,
     };
     pub use bobak_memory as memory;
+    #[cfg(feature = "mysql")]
+    pub use bobak_mysql as mysql;
+    #[cfg(feature = "postgres")]
+    pub use bobak_postgres as postgres;
     #[cfg(feature = "remote")]
     pub use bobak_remote as remote;
     #[cfg(feature = "sqlite")]
     pub use bobak_sqlite as sqlite;
 
     pub use crate::url::open;
-    pub use bobak_operations::backup::{backup, clear_abandoned};
 }
 
 /// Everything that most programs need, in one `use`.
 pub mod prelude {
+    pub use crate::types::{Currency, Date, DateTime, Json, Time, Timestamp, Uuid};
     pub use crate::{
-        Batch, BatchOptions, Currency, Date, DateTime, Db, DynRow, Error, ErrorKind, Field,
-        FromRow, Json, Query, Record, Table, Time, Timestamp, Transaction, Uuid, Value, count,
+        Batch, BatchOptions, Db, DynRow, Error, ErrorKind, Field, FromRow, Query, Record, Table,
+        Transaction, Value, count,
     };
 }
 

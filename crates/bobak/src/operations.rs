@@ -1,12 +1,14 @@
 //! Backup, restore, archives, replication and copies of a [`Db`]: thin methods over `bobak-operations`.
 
-use crate::feed::Keep;
-use crate::{
-    Archive, BackupOptions, BackupReport, CopyOptions, CopyProgress, CopyReport, Db, ReplayOptions,
-    ReplayReport, Replica, RestoreOptions, RestoreReport, url,
-};
+use crate::changes::Keep;
+use crate::{Db, url};
 use bobak_core::{BackupStep, Engine, Result};
-use bobak_operations::{backup, copy, restore, retention};
+use bobak_operations::archive::Archive;
+use bobak_operations::backup::{self, BackupOptions, BackupReport};
+use bobak_operations::copy::{self, CopyOptions, CopyProgress, CopyReport};
+use bobak_operations::replication::Replica;
+use bobak_operations::restore::{self, ReplayOptions, ReplayReport, RestoreOptions, RestoreReport};
+use bobak_operations::retention;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +27,7 @@ impl Db {
     /// ```
     /// # use bobak::prelude::*;
     /// # #[derive(Record)] struct Item { id: i64, name: String }
-    /// use bobak::BackupOptions;
+    /// use bobak::backup::BackupOptions;
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (app, file) = (folder.path().join("app.db"), folder.path().join("backup.db"));
     /// # let url = format!("sqlite:{}", app.display());
@@ -140,7 +142,8 @@ impl Db {
     ///
     /// ```
     /// use bobak::prelude::*;
-    /// use bobak::{RecoveryTarget, feed::TrackOptions};
+    /// use bobak::changes::TrackOptions;
+    /// use bobak::restore::RecoveryTarget;
     /// #[derive(Record, Debug, PartialEq)]
     /// struct City { id: i64, name: String }
     ///
@@ -198,7 +201,7 @@ impl Db {
     ///
     /// ```
     /// use bobak::prelude::*;
-    /// use bobak::feed::TrackOptions;
+    /// use bobak::changes::TrackOptions;
     /// #[derive(Record, Debug, PartialEq)]
     /// struct City { id: i64, name: String }
     ///
@@ -228,7 +231,7 @@ impl Db {
     /// ```
     /// # use bobak::prelude::*;
     /// # #[derive(Record)] struct Item { id: i64, name: String }
-    /// use bobak::CopyOptions;
+    /// use bobak::copy::CopyOptions;
     /// # let file = Db::builder().record::<Item>().open("sqlite::memory:")?;
     /// # file.create_missing_tables()?;
     /// # file.table()?.insert(&Item { id: 0, name: "spade".into() })?;
@@ -256,7 +259,7 @@ impl Db {
     ///
     /// ```
     /// # use bobak::prelude::*;
-    /// # use bobak::feed::{Keep, TrackOptions};
+    /// # use bobak::changes::{Keep, TrackOptions};
     /// # #[derive(Record)] struct City { id: i64, name: String }
     /// # let db = Db::builder().track::<City>(TrackOptions::new()).open("memory:")?;
     /// # db.create_missing_tables()?;

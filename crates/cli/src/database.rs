@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::output::Screen;
-use bobak::feed::TrackOptions;
-use bobak::{Db, DynTable, Row, TableSchema};
+use bobak::changes::TrackOptions;
+use bobak::schema::TableSchema;
+use bobak::{Db, DynTable, Row};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -26,7 +26,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// #     pub mod __private { pub use bobak_core::*; pub use std::sync::Arc; } }
 /// # fn main() {
 /// # use bobak_core::Value;
-/// use bobak::{Record, Timestamp};
+/// use bobak::Record;
+/// use bobak::types::Timestamp;
 ///
 /// #[derive(Record)]
 /// # #[record(crate = "crate::bobak")]

@@ -1,7 +1,8 @@
 //! The CSV files, as records.
 
 use crate::records::{Airline, Airport, DaylightSaving, Flight, Plane, Weather};
-use bobak::{Currency, Error, ErrorKind, Record, Result};
+use bobak::types::Currency;
+use bobak::{Error, ErrorKind, Record, Result};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 use std::path::Path;

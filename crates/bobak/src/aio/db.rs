@@ -4,7 +4,8 @@ use super::answer::{Answer, Task};
 use super::lane::Lane;
 use super::table::AsyncTable;
 use super::workers::Workers;
-use crate::{Batch, BatchOptions, BatchReport, Db, Parameters, Transaction};
+use crate::batch::{Batch, BatchOptions, BatchReport};
+use crate::{Db, Parameters, Transaction};
 use bobak_core::{Error, ErrorKind, FromRow, Record, Result};
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 ///
 /// ```
 /// use bobak::aio::{RowWriter, Workers};
-/// use bobak::engine::{self, FieldSet, SchemaChange, Verb};
+/// use bobak::engine::{FieldSet, SchemaChange, Verb, self};
 /// use bobak::prelude::*;
 /// # #[derive(Record)] struct City { id: i64, name: String }
 /// # async fn program() -> Result<(), Error> {

@@ -4,7 +4,8 @@ use super::answer::Answer;
 use super::db::AsyncDb;
 use super::stream::AsyncRows;
 use super::write::{Subject, send};
-use crate::{BatchOptions, BatchReport, Table};
+use crate::Table;
+use crate::batch::{BatchOptions, BatchReport};
 use bobak_core::{
     Assignment, Error, Filter, FromRow, Outcome, Query, Record, Result, Selection, SelectionPart,
     Verb,

@@ -90,7 +90,7 @@ pub(super) fn get(
 #[cfg(all(test, feature = "sqlite"))]
 mod tests {
     use super::*;
-    use crate::CacheOptions;
+    use crate::cache::CacheOptions;
     use crate::cache::Store;
     use bobak_core::{ColumnSchema, ErrorKind, FieldSet, Source, Verb};
     use bobak_permissions::{Access, Caller, Protected, new_token};

@@ -69,7 +69,8 @@ impl Default for PipelineOptions {
 /// Dropping it waits until all is written.
 ///
 /// ```
-/// use bobak::{PipelineOptions, prelude::*};
+/// use bobak::pipeline::PipelineOptions;
+/// use bobak::prelude::*;
 /// # #[derive(Record)] struct Reading { id: i64, celsius: f64 }
 /// # let folder = tempfile::tempdir().expect("a folder");
 /// # let url = format!("sqlite:{}", folder.path().join("a.db").display());

@@ -2,9 +2,11 @@
 
 use crate::engines::{Note, Person, person};
 use crate::follow::disturb;
-use bobak::feed::{Keep, TrackOptions};
+use bobak::archive::Archive;
+use bobak::backup::BackupOptions;
+use bobak::changes::{Keep, TrackOptions};
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, RecoveryTarget, RestoreOptions};
+use bobak::restore::{RecoveryTarget, RestoreOptions};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

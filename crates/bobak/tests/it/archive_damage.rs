@@ -2,9 +2,11 @@
 
 use crate::archive::{last_file, ship};
 use crate::engines::{Person, person};
-use bobak::feed::TrackOptions;
+use bobak::archive::Archive;
+use bobak::backup::BackupOptions;
+use bobak::changes::TrackOptions;
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, RecoveryTarget, RestoreOptions};
+use bobak::restore::{RecoveryTarget, RestoreOptions};
 use std::fs;
 use std::path::Path;
 

@@ -1,6 +1,8 @@
 //! Backups of databases that are being written.
 
-use bobak::{BackupOptions, BackupPhase, Checksum, Compression, RestoreOptions, prelude::*};
+use bobak::backup::{BackupOptions, BackupPhase, Checksum, Compression};
+use bobak::prelude::*;
+use bobak::restore::RestoreOptions;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,7 +2,7 @@
 
 use crate::engines::{Person, on_each, person};
 use bobak::prelude::*;
-use bobak::{ColumnSchema, TableSchema, Type};
+use bobak::schema::{ColumnSchema, TableSchema, Type};
 use std::path::Path;
 
 /// An error's kind, table, column and row.
@@ -365,7 +365,7 @@ fn tables_on_two_engines_in_one_transaction_or_batch() {
 
 #[test]
 fn schemas_that_do_not_fit_together() {
-    let build = |builder: bobak::TableSchemaBuilder| builder.build().unwrap_err();
+    let build = |builder: bobak::schema::TableSchemaBuilder| builder.build().unwrap_err();
     let id = || ColumnSchema::of::<i64>("id");
     for error in [
         build(TableSchema::builder("t")),

@@ -1,8 +1,8 @@
 //! Batches through the facade.
 
 use crate::engines::{Note, Person, note, on_each, person};
+use bobak::batch::{OnConflict, OnError, Outcome};
 use bobak::prelude::*;
-use bobak::{OnConflict, OnError, Outcome};
 
 #[test]
 fn several_types_and_verbs_in_one_send() {

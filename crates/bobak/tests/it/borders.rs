@@ -1,9 +1,11 @@
 //! Replays end between transactions, whatever moment or number they are given.
 
 use crate::archive::{last_file, ship};
-use bobak::feed::TrackOptions;
+use bobak::archive::Archive;
+use bobak::backup::BackupOptions;
+use bobak::changes::TrackOptions;
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, RecoveryTarget, ReplayOptions, ReplayReport, RestoreOptions};
+use bobak::restore::{RecoveryTarget, ReplayOptions, ReplayReport, RestoreOptions};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! Records kept in front of an engine: never older than the last write that has returned.
 
 use crate::engines::{Person, person};
-use bobak::feed::{Keep, TrackOptions};
+use bobak::cache::{CacheOptions, CacheStats};
+use bobak::changes::{Keep, TrackOptions};
 use bobak::prelude::*;
-use bobak::{CacheOptions, CacheStats};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};

@@ -1,6 +1,10 @@
 //! Tables copied from one database to another.
 
-use bobak::{ColumnSchema, CopyOptions, Json, TableSchema, Type, Value, prelude::*};
+use bobak::Value;
+use bobak::copy::CopyOptions;
+use bobak::prelude::*;
+use bobak::schema::{ColumnSchema, TableSchema, Type};
+use bobak::types::Json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[derive(Record, Clone, Debug, PartialEq)]

@@ -2,7 +2,8 @@
 
 use crate::engines::on_each;
 use bobak::prelude::*;
-use bobak::{BatchOptions, Collation, ColumnSchema, OnDelete, TableSchema, count};
+use bobak::schema::{Collation, ColumnSchema, OnDelete, TableSchema};
+use bobak::{BatchOptions, count};
 
 fn planes() -> TableSchema {
     TableSchema::builder("plane")

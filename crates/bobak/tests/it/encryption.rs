@@ -6,8 +6,10 @@ mod memory;
 mod others;
 mod page_sizes;
 
+use bobak::backup::{BackupOptions, Checksum, Compression};
 use bobak::engine::sqlite::{Key, Sqlite};
-use bobak::{BackupOptions, Checksum, Compression, RestoreOptions, prelude::*};
+use bobak::prelude::*;
+use bobak::restore::RestoreOptions;
 use bobak_testkit::crash::marks;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -493,7 +495,8 @@ fn commits_survive_a_kill() {
 /// Changes are not shipped to a folder, which is not encrypted, unasked.
 #[test]
 fn changes_are_not_written_down_plain_unasked() {
-    use bobak::{Archive, feed::TrackOptions};
+    use bobak::archive::Archive;
+    use bobak::changes::TrackOptions;
     let folder = tempfile::tempdir().unwrap();
     let changes = folder.path().join("changes");
     let engine = Sqlite::builder().key(old()).open(folder.path().join("app.db")).unwrap();

@@ -1,7 +1,7 @@
 //! The change feed through the facade: reading it, waiting for it, history, names, pruning.
 
 use crate::engines::{Note, Person, note, on_each, person};
-use bobak::feed::{ChangeKind, Keep, TrackOptions};
+use bobak::changes::{ChangeKind, Keep, TrackOptions};
 use bobak::prelude::*;
 use bobak::{DbBuilder, Value};
 use std::time::Duration;
@@ -139,7 +139,7 @@ fn history_says_who_and_when_and_what_it_was() {
     });
 }
 
-fn people_at(history: &[bobak::feed::Revision<Person>], at: Timestamp) -> Option<Person> {
+fn people_at(history: &[bobak::changes::Revision<Person>], at: Timestamp) -> Option<Person> {
     history.iter().rfind(|revision| revision.at <= at)?.after.clone()
 }
 

@@ -1,8 +1,9 @@
 //! Every type of field, on every engine.
 
 use crate::engines::on_each;
+use bobak::ValueRef;
 use bobak::prelude::*;
-use bobak::{Type, ValueRef};
+use bobak::schema::Type;
 
 #[derive(Field, Debug, Clone, Copy, PartialEq)]
 #[field(store = "text", rename_all = "kebab-case")]

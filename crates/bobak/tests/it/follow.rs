@@ -1,9 +1,10 @@
 //! Databases that follow others.
 
 use crate::engines::{Note, Person, note, person};
-use bobak::feed::{Keep, TrackOptions};
+use bobak::DbBuilder;
+use bobak::changes::{Keep, TrackOptions};
 use bobak::prelude::*;
-use bobak::{DbBuilder, Replica};
+use bobak::replication::Replica;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;

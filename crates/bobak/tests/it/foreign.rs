@@ -1,7 +1,8 @@
 //! Databases whose tables use collations and functions that only another program has.
 
+use bobak::backup::{BackupOptions, Compression, Foreign, Unverified};
 use bobak::prelude::*;
-use bobak::{BackupOptions, Compression, Foreign, RestoreOptions, Unverified};
+use bobak::restore::RestoreOptions;
 use std::path::Path;
 
 /// How many rows each table has.

@@ -1,8 +1,9 @@
 //! What is said where a backup, or what is made of one, finds no room: names that the caller knows.
 
 use crate::backup::{fill, open, url};
+use bobak::backup::{BackupOptions, Compression};
 use bobak::prelude::*;
-use bobak::{BackupOptions, Compression, RestoreOptions};
+use bobak::restore::RestoreOptions;
 use std::process::Command;
 
 const FOLDER: &str = "BOBAK_TEST_FULL_FOLDER";
@@ -14,7 +15,7 @@ fn without_room() {
     let folder = std::path::PathBuf::from(std::env::var_os(FOLDER).unwrap());
     let db = Db::open(&url(&folder.join("app.db"), "?mode=ro")).unwrap();
     let to = url(&folder.join("restored.db"), "");
-    let tell = |what: &str, result: Result<bobak::BackupReport, Error>| {
+    let tell = |what: &str, result: Result<bobak::backup::BackupReport, Error>| {
         let error = result.unwrap_err();
         println!("\ntold {what}: {:?}: {error}", error.kind());
     };

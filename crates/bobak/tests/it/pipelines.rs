@@ -2,8 +2,10 @@
 
 use crate::engines::{Note, Person, note, on_each, person};
 use bobak::engine::memory::Memory;
+use bobak::pipeline::PipelineOptions;
 use bobak::prelude::*;
-use bobak::{Pipeline, PipelineOptions, Type, ValueRef};
+use bobak::schema::Type;
+use bobak::{Pipeline, ValueRef};
 use bobak_testkit::Faulty;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -2,10 +2,13 @@
 //! into their place.
 
 use crate::engines::{Person, person};
+use bobak::archive::Archive;
+use bobak::backup::{BackupOptions, Compression};
+use bobak::changes::TrackOptions;
 use bobak::engine::sqlite::{Sqlite, SqliteBuilder};
-use bobak::feed::TrackOptions;
+use bobak::pipeline::PipelineOptions;
 use bobak::prelude::*;
-use bobak::{Archive, BackupOptions, Compression, PipelineOptions, RecoveryTarget, RestoreOptions};
+use bobak::restore::{RecoveryTarget, RestoreOptions};
 use bobak_sqlite::faults::{Disk, Loss};
 use bobak_testkit::crash::files::{Left, cut_at_each_step, fail_step};
 use std::collections::BTreeMap;
@@ -135,8 +138,8 @@ enum Step {
 }
 
 enum Waiting {
-    Key(bobak::Ticket<i64>),
-    Done(bobak::Ticket<bool>),
+    Key(bobak::pipeline::Ticket<i64>),
+    Done(bobak::pipeline::Ticket<bool>),
 }
 
 fn items(builder: &SqliteBuilder) -> Result<Db, Error> {

@@ -1,8 +1,9 @@
 //! Two processes on one file.
 
 use crate::engines::{Person, person};
+use bobak::backup::BackupOptions;
 use bobak::prelude::*;
-use bobak::{BackupOptions, RestoreOptions};
+use bobak::restore::RestoreOptions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 

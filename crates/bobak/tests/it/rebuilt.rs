@@ -2,7 +2,7 @@
 
 use crate::archive::ship;
 use crate::engines::{Person, person};
-use bobak::feed::TrackOptions;
+use bobak::changes::TrackOptions;
 use bobak::prelude::*;
 use std::time::Duration;
 

@@ -1,7 +1,9 @@
 //! What takes the place of another file: a backup of an older one, a restored database of the one that was there.
 
 use crate::backup::{check, fill, open, url};
-use bobak::{BackupOptions, RestoreOptions, prelude::*};
+use bobak::backup::BackupOptions;
+use bobak::prelude::*;
+use bobak::restore::RestoreOptions;
 use std::fs;
 use std::path::Path;
 

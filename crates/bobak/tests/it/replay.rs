@@ -1,9 +1,10 @@
 //! What acts on rows by itself, and what is beyond a folder, where changes are made again.
 
 use crate::archive::ship;
-use bobak::feed::TrackOptions;
+use bobak::backup::BackupOptions;
+use bobak::changes::TrackOptions;
 use bobak::prelude::*;
-use bobak::{BackupOptions, RecoveryTarget, RestoreOptions};
+use bobak::restore::{RecoveryTarget, RestoreOptions};
 use std::path::Path;
 
 /// A database of this SQL, with these tables tracked, its backup, and a folder with what `live` does then.

@@ -130,7 +130,7 @@ fn handles_cross_threads() {
 
 #[test]
 fn a_transaction_makes_tables_and_they_go_with_it() {
-    use bobak::{ColumnSchema, TableSchema};
+    use bobak::schema::{ColumnSchema, TableSchema};
     on_each(|place| {
         let db = Db::open(&place.url).unwrap();
         for commits in [false, true] {

@@ -4,7 +4,7 @@ use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Screen};
-use bobak::{BackupOptions, BackupPhase, BackupReport, BackupStep, Compression};
+use bobak::backup::{BackupOptions, BackupPhase, BackupReport, BackupStep, Compression};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 

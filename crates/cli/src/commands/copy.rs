@@ -4,7 +4,8 @@ use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Screen, rate};
-use bobak::{CopyOptions, CopyReport, Db, ErrorKind};
+use bobak::copy::{CopyOptions, CopyReport};
+use bobak::{Db, ErrorKind};
 use clap::Args;
 use std::time::Instant;
 
@@ -62,7 +63,7 @@ impl Copy {
         // Their names are seen to be right before the other database is made.
         let tables = database::tables(&from, &self.table)?;
         let to = database::open(&self.to)?;
-        let names: Vec<&str> = tables.iter().map(bobak::TableSchema::name).collect();
+        let names: Vec<&str> = tables.iter().map(bobak::schema::TableSchema::name).collect();
         if names.is_empty() {
             screen.note(format_args!("{} has no tables", self.from));
             return Ok(());

@@ -4,7 +4,7 @@ use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Screen};
-use bobak::Replica;
+use bobak::replication::Replica;
 use clap::Args;
 use std::time::Duration;
 

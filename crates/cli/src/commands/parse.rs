@@ -1,6 +1,6 @@
 //! Values of flags that several commands read.
 
-use bobak::Type;
+use bobak::schema::Type;
 use std::convert::Infallible;
 use std::str::FromStr;
 use std::time::Duration;

@@ -5,9 +5,9 @@ use crate::commands::parse::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::Screen;
-use bobak::{
-    BackupReport, Checksum, Db, RecoveryTarget, ReplayOptions, ReplayReport, RestoreOptions,
-};
+use bobak::Db;
+use bobak::backup::{BackupReport, Checksum};
+use bobak::restore::{RecoveryTarget, ReplayOptions, ReplayReport, RestoreOptions};
 use clap::Args;
 use std::path::PathBuf;
 

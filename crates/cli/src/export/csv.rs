@@ -81,7 +81,8 @@ fn explain(error: csv::Error) -> Error {
 mod tests {
     use super::*;
     use crate::export::testing::{Values, output_columns};
-    use bobak::{Type, Value};
+    use bobak::Value;
+    use bobak::schema::Type;
 
     fn csv(null: &str, columns: &[(&str, Type)], rows: &[&[Value<'_>]]) -> Result<String> {
         let mut bytes = Vec::new();

@@ -6,7 +6,8 @@
 
 use crate::error::{Error, Result};
 use crate::export::{OutputColumn, Sink};
-use bobak::{Row, Type};
+use bobak::Row;
+use bobak::schema::Type;
 use bobak_text::json::{write_string, write_value};
 use std::io::Write;
 

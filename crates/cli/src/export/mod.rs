@@ -11,7 +11,8 @@ pub use self::json::JsonSink;
 pub use self::table::TableSink;
 
 use crate::error::Result;
-use bobak::{Row, Type};
+use bobak::Row;
+use bobak::schema::Type;
 
 /// A column of what is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +50,8 @@ pub(crate) mod testing {
     //! Rows and columns for the tests of the sinks.
 
     use super::OutputColumn;
-    use bobak::{Row, Type, Value, ValueRef};
+    use bobak::schema::Type;
+    use bobak::{Row, Value, ValueRef};
 
     /// A row of values: a slice is no `dyn Row` by itself.
     pub struct Values<'a>(pub &'a [Value<'a>]);

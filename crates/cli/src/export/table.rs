@@ -5,7 +5,8 @@
 
 use crate::error::{Error, Result};
 use crate::export::{OutputColumn, Sink};
-use bobak::{Row, Type, ValueRef};
+use bobak::schema::Type;
+use bobak::{Row, ValueRef};
 use bobak_text::write;
 use std::io::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

@@ -5,7 +5,7 @@
 //! says), `bool` (`true` and `false`, in lower case), `date`, `datetime`, `timestamp` (as `time.rs`
 //! says), and `text` otherwise. NULL fits every type; a column that holds nothing else is `text`.
 
-use bobak::Type;
+use bobak::schema::Type;
 use bobak_text::{number, read, time};
 use csv::ByteRecord;
 

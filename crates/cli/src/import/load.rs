@@ -8,7 +8,9 @@ use crate::import::plan::Plan;
 use crate::import::rejects::Rejects;
 use crate::import::source::Source;
 use crate::import::survey::stopped;
-use bobak::{Batch, BatchOptions, Db, DynTable, ErrorKind, OnError, TableSchema, Transaction};
+use bobak::batch::OnError;
+use bobak::schema::TableSchema;
+use bobak::{Batch, BatchOptions, Db, DynTable, ErrorKind, Transaction};
 use csv::ByteRecord;
 
 /// How many rows are sent at once. A part's lines are kept until the engine has taken them.

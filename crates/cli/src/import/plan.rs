@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::import::guess::{ColumnGuess, Nulls, wrong_count};
 use crate::import::layout::Layout;
+use bobak::Value;
 use bobak::engine::FieldSet;
-use bobak::{ColumnSchema, KeyGeneration, Role, TableSchema, Type, Value};
+use bobak::schema::{ColumnSchema, KeyGeneration, Role, TableSchema, Type};
 use bobak_text::read;
 use csv::ByteRecord;
 

@@ -82,7 +82,7 @@ pub fn stopped(source: &Source, line: u64, reason: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bobak::Type;
+    use bobak::schema::Type;
     use std::io::Write;
 
     fn survey(text: &str, given: &[Option<Type>], stop: bool) -> Result<Survey> {

@@ -1,6 +1,7 @@
 //! A table in words, for the terminal.
 
-use bobak::{Collation, ColumnSchema, KeyGeneration, OnDelete, Role, Storage, TableSchema, Value};
+use bobak::Value;
+use bobak::schema::{Collation, ColumnSchema, KeyGeneration, OnDelete, Role, Storage, TableSchema};
 use std::fmt::Write;
 
 /// The table's columns with their types and rules, and its indexes. Ends with a line feed.
@@ -99,7 +100,7 @@ fn shown(value: &Value<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bobak::Type;
+    use bobak::schema::Type;
 
     #[test]
     fn a_table_reads_as_a_table() {

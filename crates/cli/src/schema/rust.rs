@@ -1,9 +1,8 @@
 //! The Rust structs for existing tables: what a user pastes to go on with records.
 
 use crate::schema::names::{field_name, struct_name};
-use bobak::{
-    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Role, TableSchema, Type, Value,
-};
+use bobak::Value;
+use bobak::schema::{Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Role, TableSchema, Type};
 use std::collections::HashSet;
 use std::fmt::Write;
 

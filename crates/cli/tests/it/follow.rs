@@ -80,7 +80,7 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
     let history = "SELECT at FROM bobak_log_airlines WHERE seq = 16";
     let at = program.ok(&["query", "sqlite:app.db", history, "--format", "csv"]);
     let micros: i64 = at.lines().last().and_then(|line| line.trim().parse().ok()).expect("a time");
-    let at = bobak::Timestamp::from_microsecond(micros).expect("a moment").to_string();
+    let at = bobak::types::Timestamp::from_microsecond(micros).expect("a moment").to_string();
     let run = program.run(&[&restore[..], &["--overwrite", "--until", &at]].concat());
     let said = "left out the next 16 changes that were made by ";
     assert!(run.code == 0 && run.err.contains(said), "{}", run.err);

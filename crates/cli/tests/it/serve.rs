@@ -1,8 +1,9 @@
 //! `bobak serve`: its doors from other processes, its end by signals, and by a kill.
 
 use crate::program::Program;
-use bobak::feed::TrackOptions;
-use bobak::{Batch, BatchOptions, CacheOptions, Db, ErrorKind, Query, Record};
+use bobak::cache::CacheOptions;
+use bobak::changes::TrackOptions;
+use bobak::{Batch, BatchOptions, Db, ErrorKind, Query, Record};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

@@ -10,7 +10,7 @@ use crate::selection::filter;
 use crate::server::Shared;
 use crate::sight::{Sight, write_head};
 use crate::work;
-use bobak::feed::{Change, ChangeKind, ChangePage, Changes};
+use bobak::changes::{Change, ChangeKind, ChangePage, Changes};
 use bobak_core::{DynRow, Error, ErrorKind};
 use bobak_serving::Permit;
 use hyper::StatusCode;

@@ -1,7 +1,7 @@
 //! One look-out for changes of a database, for all who listen: each of them asking by itself, some
 //! forty times a second, would be a load.
 
-use bobak::feed::Changes;
+use bobak::changes::Changes;
 use bobak_core::{Condition, Engine, Result, TableSchema};
 use bobak_permissions::{Caller, Protected};
 use std::sync::{Arc, Mutex, PoisonError};

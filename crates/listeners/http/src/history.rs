@@ -9,7 +9,7 @@ use crate::model::Table;
 use crate::problem::Problem;
 use crate::sight::{Sight, write_head};
 use crate::work;
-use bobak::feed::Change;
+use bobak::changes::Change;
 use bobak_core::feed::Log;
 use bobak_core::{DynRow, Value};
 use hyper::StatusCode;

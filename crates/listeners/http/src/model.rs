@@ -6,7 +6,7 @@ use crate::names;
 use crate::problem::Problem;
 use crate::work;
 use bobak::aio::{RowWriter, Workers};
-use bobak::feed::Change;
+use bobak::changes::Change;
 use bobak_core::{Engine, Error, ErrorKind, FieldSet, PartialInsert, Result, TableSchema, Value};
 use bobak_text::json::write_string;
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 //! gone, whatever was done to it.
 
 use crate::json::{Numbers, write_cell};
-use bobak::feed::{Change, ChangeKind};
+use bobak::changes::{Change, ChangeKind};
 use bobak_core::{Condition, DynRow, Field, Type};
 use bobak_text::json::write_string;
 

@@ -2,7 +2,8 @@
 
 use crate::lane::Failure;
 use crate::report::{Machine, aligned, format};
-use bobak::{BackupOptions, Batch, BatchOptions, Compression, Db, Record};
+use bobak::backup::{BackupOptions, Compression};
+use bobak::{Batch, BatchOptions, Db, Record};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

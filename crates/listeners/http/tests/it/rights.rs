@@ -2,7 +2,7 @@
 
 use crate::client::{Door, TOKEN, memory, sqlite};
 use crate::events::{Events, track};
-use bobak::feed::Changes;
+use bobak::changes::Changes;
 use bobak_http::{HttpServer, Settings, SqlAccess};
 use bobak_permissions::{Access, new_token};
 use serde_json::json;

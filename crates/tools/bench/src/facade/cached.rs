@@ -1,9 +1,10 @@
-//! Lookups of records that are kept in front of a file: see `bobak::CacheOptions`.
+//! Lookups of records that are kept in front of a file: see `bobak::cache::CacheOptions`.
 
 use std::hint::black_box;
 use std::path::Path;
 
-use bobak::{CacheOptions, Db};
+use bobak::Db;
+use bobak::cache::CacheOptions;
 
 use super::engine::BobakEngine;
 use super::lane::BobakLane;

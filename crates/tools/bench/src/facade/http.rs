@@ -7,7 +7,8 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use bobak::{Db, Timestamp};
+use bobak::Db;
+use bobak::types::Timestamp;
 use serde::Deserialize;
 
 use super::engine::BobakEngine;

@@ -2,9 +2,8 @@
 
 use std::hint::black_box;
 
-use bobak::{
-    Batch, BatchOptions, BatchReport, Db, DynRow, GivenKey, Outcome, Query, Table, Value, ValueRef,
-};
+use bobak::batch::{BatchReport, GivenKey, Outcome};
+use bobak::{Batch, BatchOptions, Db, DynRow, Query, Table, Value, ValueRef};
 
 use super::person::Person;
 use super::remote::Server;

@@ -1,6 +1,7 @@
 //! The benchmark's record as a user of Bobak declares it.
 
-use bobak::{Currency, DateTime, Record, Timestamp};
+use bobak::Record;
+use bobak::types::{Currency, DateTime, Timestamp};
 use jiff::tz::Offset;
 
 use crate::lane::Failure;

@@ -1,8 +1,10 @@
 //! Files: snapshots of the memory engine, backups, archives of changes.
 
 use crate::Target;
-use bobak::feed::TrackOptions;
-use bobak::{Archive, Db, Record, RecoveryTarget};
+use bobak::archive::Archive;
+use bobak::changes::TrackOptions;
+use bobak::restore::RecoveryTarget;
+use bobak::{Db, Record};
 use bobak_core::{
     ColumnSchema, Engine, FieldSet, SchemaChange, TableSchema, Timestamp, Type, Value, Verb, Write,
 };
@@ -62,7 +64,7 @@ pub(crate) const BACKUP: Target = Target {
         let checked = Db::check_backup(&path);
         let to = folder.path().join("restored.db");
         let url = format!("sqlite:{}", to.display());
-        let restored = Db::restore(&path, &url, &bobak::RestoreOptions::new());
+        let restored = Db::restore(&path, &url, &bobak::restore::RestoreOptions::new());
         assert!(checked.is_ok() || restored.is_err(), "restored, and is none: {checked:?}");
         if restored.is_ok() {
             let engine = Sqlite::open(&to).expect("what was restored can be opened");
@@ -75,15 +77,15 @@ pub(crate) const BACKUP: Target = Target {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut seeds = vec![snapshot(SnapshotFormat::Binary)];
         for (ending, compression) in [
-            ("db", bobak::Compression::None),
-            ("zst", bobak::Compression::Zstd),
-            ("gz", bobak::Compression::Gzip),
+            ("db", bobak::backup::Compression::None),
+            ("zst", bobak::backup::Compression::Zstd),
+            ("gz", bobak::backup::Compression::Gzip),
         ] {
             let engine = Sqlite::open_memory().expect("a database in memory");
             fill(&engine);
             let db = Db::builder().open_engine(engine).expect("a database");
             let path = folder.path().join(ending);
-            let options = bobak::BackupOptions::new().compression(compression);
+            let options = bobak::backup::BackupOptions::new().compression(compression);
             db.backup(&path, &options, |_| Ok(())).expect("a backup is made");
             seeds.push(fs::read(&path).expect("a file is read"));
         }

@@ -1,8 +1,10 @@
-//! What differs between a record and its table, in words; and the steps that add what is missing.
+//! Descriptions of tables, and the differences between a record's table and the one in a database.
 
-use bobak_core::{
-    ColumnSchema, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type,
+pub use bobak_core::{
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Reference, Role, Storage,
+    TableSchema, TableSchemaBuilder, Type,
 };
+use bobak_core::{Error, ErrorKind, Result, SchemaChange};
 use std::fmt;
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ impl Db {
     ///
     /// ```
     /// use bobak::prelude::*;
-    /// use bobak::feed::TrackOptions;
+    /// use bobak::changes::TrackOptions;
     /// use std::time::Duration;
     /// #[derive(Record)]
     /// struct City { id: i64, name: String }

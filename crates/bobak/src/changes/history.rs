@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// One change of a record, and who made it when. See [`Table::history`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Revision<T> {
-    /// The change's number. See [`Change::id`](crate::feed::Change::id).
+    /// The change's number. See [`Change::id`](crate::changes::Change::id).
     pub id: u64,
     /// What happened.
     pub kind: ChangeKind,
@@ -26,11 +26,11 @@ pub struct Revision<T> {
 impl<T: Record> Table<'_, T> {
     /// The changes of the record with this key, in order, as far back as the feed goes. A record
     /// that was deleted and inserted again has both lives. Ask for
-    /// [`TrackOptions::history`](crate::feed::TrackOptions::history) where it is to be quick.
+    /// [`TrackOptions::history`](crate::changes::TrackOptions::history) where it is to be quick.
     ///
     /// ```
     /// # use bobak::prelude::*;
-    /// use bobak::feed::TrackOptions;
+    /// use bobak::changes::TrackOptions;
     /// # #[derive(Record, Debug, PartialEq)] struct City { id: i64, people: i64 }
     /// let db = Db::builder().track::<City>(TrackOptions::new().history(true)).open("memory:")?;
     /// db.create_missing_tables()?;

@@ -40,7 +40,7 @@ impl Db {
     /// Tracks a table of the main engine from now on. Where it is tracked already its log is made to
     /// fit it again: after SQL that added a column. Where SQL dropped the table and made it anew, its
     /// changes since then are not known: who has read the feed up to there gets `NotFound` when he goes
-    /// on. See [`feed`](crate::feed).
+    /// on. See [`feed`](crate::changes).
     ///
     /// # Errors
     /// `Schema` where it is not there; `Unsupported` where the engine can't promise to see every

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 impl Db {
     /// The same database, for one who makes changes under this name: it is written down beside each
-    /// of them. See [`feed`](crate::feed).
+    /// of them. See [`feed`](crate::changes).
     ///
     /// A write by itself becomes a transaction, so it shares no sync with those of other threads.
     ///
