@@ -6,16 +6,10 @@
 //! declared type it comes from, and nothing of an expression's.
 
 use crate::export::OutputColumn;
-<<<<<<< HEAD
 use bobak::schema::Type;
 use bobak::{Db, Result};
 use bobak_sql::token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
 use bobak_sql::{Dialect, parse_declared};
-=======
-use bobak::schema::Type;
-use bobak::{Db, Result};
-use bobak_sql::{Dialect, parse_declared, skip_length};
->>>>>>> 2b81189 (Public API: everyday names at the crate root, the rest in modules by subject)
 
 /// The columns of a statement's rows; `None` where they can't be told.
 #[must_use]

@@ -2,7 +2,9 @@
 
 use crate::schema::names::{field_name, struct_name};
 use bobak::Value;
-use bobak::schema::{Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Role, TableSchema, Type};
+use bobak::schema::{
+    Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Role, TableSchema, Type,
+};
 use std::collections::HashSet;
 use std::fmt::Write;
 
