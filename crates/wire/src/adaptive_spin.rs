@@ -29,7 +29,7 @@ impl AdaptiveSpin {
     /// Whether looking may pay.
     #[inline]
     #[must_use]
-    pub const fn is_quick(&self) -> bool {
+    pub const fn is_worthwhile(&self) -> bool {
         self.quick
     }
 
@@ -38,7 +38,7 @@ impl AdaptiveSpin {
     ///
     /// # Errors
     /// Those of `look`.
-    pub fn look<R, E>(
+    pub fn spin_until<R, E>(
         &mut self,
         mut look: impl FnMut() -> Result<Option<R>, E>,
     ) -> Result<Option<R>, E> {
@@ -61,7 +61,7 @@ impl AdaptiveSpin {
 
     /// Notes that a message came after so long a time, asleep or not.
     #[inline]
-    pub fn came_after(&mut self, time: Duration) {
+    pub fn record_wait(&mut self, time: Duration) {
         self.quick = time < SOON;
     }
 }
@@ -90,24 +90,24 @@ mod tests {
 
     #[test]
     fn it_looks_only_where_it_paid_before() {
-        let mut vigil = AdaptiveSpin::default();
+        let mut spin = AdaptiveSpin::default();
         let mut looks = 0;
         let mut nothing = || -> Result<Option<()>, ()> {
             looks += 1;
             Ok(None)
         };
-        assert_eq!(vigil.look(&mut nothing), Ok(None));
-        vigil.came_after(Duration::from_micros(5));
-        assert_eq!(vigil.look(&mut nothing), Ok(None));
-        assert!(!vigil.is_quick(), "it did not come");
-        assert_eq!(vigil.look(&mut nothing), Ok(None));
+        assert_eq!(spin.spin_until(&mut nothing), Ok(None));
+        spin.record_wait(Duration::from_micros(5));
+        assert_eq!(spin.spin_until(&mut nothing), Ok(None));
+        assert!(!spin.is_worthwhile(), "it did not come");
+        assert_eq!(spin.spin_until(&mut nothing), Ok(None));
         assert!(looks > 0);
-        vigil.came_after(Duration::from_millis(5));
-        assert!(!vigil.is_quick());
-        vigil.came_after(Duration::ZERO);
-        assert_eq!(vigil.look(|| Ok::<_, ()>(Some(7))), Ok(Some(7)));
-        assert!(vigil.is_quick());
-        assert_eq!(vigil.look(|| Err::<Option<()>, _>("broken")), Err("broken"));
+        spin.record_wait(Duration::from_millis(5));
+        assert!(!spin.is_worthwhile());
+        spin.record_wait(Duration::ZERO);
+        assert_eq!(spin.spin_until(|| Ok::<_, ()>(Some(7))), Ok(Some(7)));
+        assert!(spin.is_worthwhile());
+        assert_eq!(spin.spin_until(|| Err::<Option<()>, _>("broken")), Err("broken"));
         assert_eq!(LOOKING.load(Ordering::Relaxed), 0);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::reader::{Reader, corrupt, wrong};
 use crate::schema::{check_value, number_of, of_number, read_column_of};
-use crate::writer::Put;
+use crate::writer::Encode;
 use crate::{Limits, value};
 use bobak_core::{Assign, Comparison, Condition, Error, ErrorKind, Result, TableSchema};
 
@@ -28,53 +28,53 @@ const NOT: u8 = 8;
 const SET: u8 = 0;
 const ADD: u8 = 1;
 
-pub(crate) fn put(out: &mut Vec<u8>, condition: &Condition) -> Result<()> {
-    put_at(out, condition, Limits::DEPTH)
+pub(crate) fn encode(out: &mut Vec<u8>, condition: &Condition) -> Result<()> {
+    encode_at(out, condition, Limits::DEPTH)
 }
 
-fn put_at(out: &mut Vec<u8>, condition: &Condition, depth: u32) -> Result<()> {
+fn encode_at(out: &mut Vec<u8>, condition: &Condition, depth: u32) -> Result<()> {
     let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
     let comparison = |comparison: &Comparison| number_of(COMPARISONS, comparison);
     let parts = |out: &mut Vec<u8>, tag: u8, parts: &[Condition]| {
-        out.put_u8(tag);
-        out.put_count(parts.len())?;
-        parts.iter().try_for_each(|part| put_at(out, part, depth))
+        out.encode_u8(tag);
+        out.encode_count(parts.len())?;
+        parts.iter().try_for_each(|part| encode_at(out, part, depth))
     };
     let text = |out: &mut Vec<u8>, tag: u8, column: usize, text: &str| {
-        out.put_u8(tag);
-        out.put_place(column)?;
-        out.put_text(text)
+        out.encode_u8(tag);
+        out.encode_position(column)?;
+        out.encode_text(text)
     };
     match condition {
         Condition::Compare { column, comparison: how, value } => {
-            out.put_u8(COMPARE);
-            out.put_place(*column)?;
-            out.put_u8(comparison(how));
-            value::put(out, value.as_ref())
+            out.encode_u8(COMPARE);
+            out.encode_position(*column)?;
+            out.encode_u8(comparison(how));
+            value::encode(out, value.as_ref())
         }
         Condition::CompareColumns { left, comparison: how, right } => {
-            out.put_u8(COMPARE_COLUMNS);
-            out.put_place(*left)?;
-            out.put_u8(comparison(how));
-            out.put_place(*right)
+            out.encode_u8(COMPARE_COLUMNS);
+            out.encode_position(*left)?;
+            out.encode_u8(comparison(how));
+            out.encode_position(*right)
         }
         Condition::In { column, values } => {
-            out.put_u8(IN);
-            out.put_place(*column)?;
-            out.put_count(values.len())?;
-            values.iter().try_for_each(|v| value::put(out, v.as_ref()))
+            out.encode_u8(IN);
+            out.encode_position(*column)?;
+            out.encode_count(values.len())?;
+            values.iter().try_for_each(|v| value::encode(out, v.as_ref()))
         }
         Condition::Like { column, pattern } => text(out, LIKE, *column, pattern),
         Condition::StartsWith { column, prefix } => text(out, STARTS_WITH, *column, prefix),
         Condition::IsNull { column } => {
-            out.put_u8(IS_NULL);
-            out.put_place(*column)
+            out.encode_u8(IS_NULL);
+            out.encode_position(*column)
         }
         Condition::And(list) => parts(out, AND, list),
         Condition::Or(list) => parts(out, OR, list),
         Condition::Not(part) => {
-            out.put_u8(NOT);
-            put_at(out, part, depth)
+            out.encode_u8(NOT);
+            encode_at(out, part, depth)
         }
         _ => Err(Error::new(
             ErrorKind::Unsupported,
@@ -135,19 +135,19 @@ fn read_value(reader: &mut Reader<'_>) -> Result<bobak_core::Value<'static>> {
     }
 }
 
-pub(crate) fn put_assign(out: &mut Vec<u8>, assign: &Assign) -> Result<()> {
+pub(crate) fn encode_assign(out: &mut Vec<u8>, assign: &Assign) -> Result<()> {
     let (tag, column, value) = match assign {
         Assign::Set { column, value } => (SET, column, value),
         Assign::Add { column, value } => (ADD, column, value),
     };
-    out.put_u8(tag);
-    out.put_place(*column)?;
-    value::put(out, value.as_ref())
+    out.encode_u8(tag);
+    out.encode_position(*column)?;
+    value::encode(out, value.as_ref())
 }
 
 pub(crate) fn read_assign(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Assign> {
     let tag = reader.u8()?;
-    let column = reader.place()?;
+    let column = reader.position()?;
     let value = value::read(reader)?;
     check_value(table, column, &value)?;
     match tag {

@@ -1,7 +1,7 @@
 //! Errors as bytes.
 
 use crate::reader::Reader;
-use crate::writer::Put;
+use crate::writer::Encode;
 use bobak_core::{Error, ErrorKind, Result};
 use std::error::Error as _;
 
@@ -36,22 +36,22 @@ const KINDS: &[ErrorKind] = &[
 /// The most of a text that an error carries: longer ones are cut.
 const LONGEST: usize = 4_000;
 
-pub(crate) fn put(out: &mut Vec<u8>, error: &Error) -> Result<()> {
+pub(crate) fn encode(out: &mut Vec<u8>, error: &Error) -> Result<()> {
     let place = KINDS.iter().position(|kind| *kind == error.kind());
-    out.put_u8(place.map_or(KINDS.len() as u8, |place| place as u8 + 1));
-    out.put_text(cut(error.message()))?;
-    out.put_option(error.table(), |out, table| out.put_text(cut(table)))?;
-    out.put_option(error.column(), |out, column| out.put_text(cut(column)))?;
-    out.put_option(error.row(), |out, row| {
-        out.put_u64(row);
+    out.encode_u8(place.map_or(KINDS.len() as u8, |place| place as u8 + 1));
+    out.encode_text(cut(error.message()))?;
+    out.encode_option(error.table(), |out, table| out.encode_text(cut(table)))?;
+    out.encode_option(error.column(), |out, column| out.encode_text(cut(column)))?;
+    out.encode_option(error.row(), |out, row| {
+        out.encode_u64(row);
         Ok(())
     })?;
-    out.put_option(error.code(), |out, code| {
-        out.put_u32(code.cast_unsigned());
+    out.encode_option(error.code(), |out, code| {
+        out.encode_u32(code.cast_unsigned());
         Ok(())
     })?;
     let detail = error.source().map(ToString::to_string);
-    out.put_option(detail, |out, detail| out.put_text(cut(&detail)))
+    out.encode_option(detail, |out, detail| out.encode_text(cut(&detail)))
 }
 
 pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Error> {
@@ -104,13 +104,13 @@ mod tests {
             .with_code(2067)
             .with_source("UNIQUE constraint failed");
         let mut bytes = Vec::new();
-        put(&mut bytes, &error).unwrap();
+        encode(&mut bytes, &error).unwrap();
         let back = read(&mut Reader::new(&bytes)).unwrap();
         assert_eq!(format!("{back:?}"), format!("{error:?}"));
         assert_eq!((back.code(), back.row()), (Some(2067), Some(7)));
         assert_eq!(back.source().unwrap().to_string(), "UNIQUE constraint failed");
         let long = Error::new(ErrorKind::Engine, "ü".repeat(9_999));
-        put(&mut bytes, &long).unwrap();
+        encode(&mut bytes, &long).unwrap();
         assert!(bytes.len() < 5_000);
     }
 }

@@ -3,18 +3,18 @@
 use bobak_core::{Error, ErrorKind, Result};
 
 /// Bytes of a frame's head.
-pub const HEADER: usize = 12;
+pub const HEADER_LENGTH: usize = 12;
 
 /// The flag of a frame that others of the same message follow.
 const MORE: u8 = 1;
 
 /// A frame's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct FrameHeader {
     /// Bytes of the body.
     pub length: u32,
     /// What the body is.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// Whether frames of the same message follow.
     pub more: bool,
     /// The request's number, chosen by the client; of an answer: that of the request.
@@ -26,11 +26,11 @@ macro_rules! kinds {
         /// What a frame's body is.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
-        pub enum Kind {
+        pub enum FrameKind {
             $($(#[$doc])* $name = $number,)+
         }
 
-        impl Kind {
+        impl FrameKind {
             /// Every kind: requests, then answers.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
@@ -105,16 +105,16 @@ kinds! {
     Schemas = 0x88,
 }
 
-impl Kind {
+impl FrameKind {
     /// Whether a server sends it.
     #[must_use]
-    pub const fn is_answer(self) -> bool {
+    pub const fn is_response(self) -> bool {
         self as u8 & 0x80 != 0
     }
 
     /// Whether it is a request that is never answered.
     #[must_use]
-    pub const fn is_unanswered(self) -> bool {
+    pub const fn has_no_response(self) -> bool {
         matches!(
             self,
             Self::Define | Self::Prepare | Self::Forget | Self::Close | Self::Cancel | Self::Credit
@@ -122,14 +122,14 @@ impl Kind {
     }
 }
 
-impl Head {
+impl FrameHeader {
     /// Reads a head.
     ///
     /// # Errors
     /// `Corrupt` for an unknown kind or flag.
-    pub fn decode(bytes: [u8; HEADER]) -> Result<Self> {
+    pub fn decode(bytes: [u8; HEADER_LENGTH]) -> Result<Self> {
         let [a, b, c, d, kind, flags, x, y, e, f, g, h] = bytes;
-        let known = Kind::from_number(kind).filter(|_| flags <= MORE && x == 0 && y == 0);
+        let known = FrameKind::from_number(kind).filter(|_| flags <= MORE && x == 0 && y == 0);
         let Some(kind) = known else {
             let message = format!("no frame of this protocol begins so (kind {kind:#04x})");
             return Err(Error::new(ErrorKind::Corrupt, message));
@@ -140,7 +140,7 @@ impl Head {
 
     /// Its bytes.
     #[must_use]
-    pub const fn encode(self) -> [u8; HEADER] {
+    pub const fn encode(self) -> [u8; HEADER_LENGTH] {
         let [a, b, c, d] = self.length.to_le_bytes();
         let [e, f, g, h] = self.id.to_le_bytes();
         [a, b, c, d, self.kind as u8, self.more as u8, 0, 0, e, f, g, h]
@@ -152,17 +152,17 @@ impl Head {
 /// # Errors
 /// Those of `fill`, and `OutOfRange` for a body of 4 GiB; `out` is then as before.
 #[inline]
-pub(crate) fn put(
+pub(crate) fn encode(
     out: &mut Vec<u8>,
-    kind: Kind,
+    kind: FrameKind,
     more: bool,
     id: u32,
     fill: impl FnOnce(&mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
     let start = out.len();
-    out.extend_from_slice(&Head { length: 0, kind, more, id }.encode());
+    out.extend_from_slice(&FrameHeader { length: 0, kind, more, id }.encode());
     let filled = fill(out).and_then(|()| {
-        u32::try_from(out.len() - start - HEADER)
+        u32::try_from(out.len() - start - HEADER_LENGTH)
             .map_err(|_| Error::new(ErrorKind::OutOfRange, "the message is over 4 GiB"))
     });
     match filled {
@@ -179,10 +179,15 @@ pub(crate) fn put(
     }
 }
 
-/// As [`put`], for a body that cannot be too large and whose filling cannot fail.
+/// As [`encode`], for a body that cannot be too large and whose filling cannot fail.
 #[inline]
-pub(crate) fn put_small(out: &mut Vec<u8>, kind: Kind, id: u32, fill: impl FnOnce(&mut Vec<u8>)) {
-    let done = put(out, kind, false, id, |out| {
+pub(crate) fn encode_small(
+    out: &mut Vec<u8>,
+    kind: FrameKind,
+    id: u32,
+    fill: impl FnOnce(&mut Vec<u8>),
+) {
+    let done = encode(out, kind, false, id, |out| {
         fill(out);
         Ok(())
     });
@@ -195,10 +200,10 @@ mod tests {
 
     #[test]
     fn heads_come_back() {
-        for &kind in Kind::ALL {
-            let head = Head { length: 0x0102_0304, kind, more: true, id: u32::MAX };
-            assert_eq!(Head::decode(head.encode()).unwrap(), head);
+        for &kind in FrameKind::ALL {
+            let head = FrameHeader { length: 0x0102_0304, kind, more: true, id: u32::MAX };
+            assert_eq!(FrameHeader::decode(head.encode()).unwrap(), head);
         }
-        assert!(Head::decode(*b"GET / HTTP/1").is_err());
+        assert!(FrameHeader::decode(*b"GET / HTTP/1").is_err());
     }
 }

@@ -1,8 +1,8 @@
 //! The first frame of each end.
 
 use crate::reader::{Reader, corrupt, wrong};
-use crate::writer::Put;
-use crate::{Kind, Limits, VERSION, frame};
+use crate::writer::Encode;
+use crate::{FrameKind, Limits, VERSION, frame};
 use bobak_core::{Capabilities, Error, ErrorKind, Result};
 
 /// What the first request begins with.
@@ -93,23 +93,23 @@ impl Hello {
     ///
     /// # Errors
     /// `OutOfRange` for a text over 4 GiB.
-    pub fn put(&self, out: &mut Vec<u8>, id: u32) -> Result<()> {
-        frame::put(out, Kind::Hello, false, id, |out| {
+    pub fn encode(&self, out: &mut Vec<u8>, id: u32) -> Result<()> {
+        frame::encode(out, FrameKind::Hello, false, id, |out| {
             out.extend_from_slice(&MAGIC);
-            out.put_u16(self.lowest);
-            out.put_u16(self.highest);
-            out.put_text(&self.database)?;
-            out.put_text(&self.client)?;
+            out.encode_u16(self.lowest);
+            out.encode_u16(self.highest);
+            out.encode_text(&self.database)?;
+            out.encode_text(&self.client)?;
             match &self.credentials {
-                Credentials::None => out.put_u8(NONE),
+                Credentials::None => out.encode_u8(NONE),
                 Credentials::Token(token) => {
-                    out.put_u8(TOKEN);
-                    out.put_text(token)?;
+                    out.encode_u8(TOKEN);
+                    out.encode_text(token)?;
                 }
                 Credentials::User { name, password } => {
-                    out.put_u8(USER);
-                    out.put_text(name)?;
-                    out.put_text(password)?;
+                    out.encode_u8(USER);
+                    out.encode_text(name)?;
+                    out.encode_text(password)?;
                 }
             }
             Ok(())
@@ -160,10 +160,10 @@ impl Hello {
 }
 
 impl Welcome {
-    pub(crate) fn put_body(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn encode_body(&self, out: &mut Vec<u8>) -> Result<()> {
         let Limits { frame, row, requests, handles, window } = self.limits;
-        out.put_u16(self.version);
-        [frame, row, requests, handles, window].into_iter().for_each(|limit| out.put_u32(limit));
+        out.encode_u16(self.version);
+        [frame, row, requests, handles, window].into_iter().for_each(|limit| out.encode_u32(limit));
         let Capabilities {
             sql,
             persistent,
@@ -189,9 +189,9 @@ impl Welcome {
             (finite_floats, FINITE_FLOATS),
             (limited_key_length, SHORT_KEYS),
         ];
-        out.put_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
-        out.put_text(&self.engine)?;
-        out.put_text(&self.server)
+        out.encode_u32(bits.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum());
+        out.encode_text(&self.engine)?;
+        out.encode_text(&self.server)
     }
 
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self> {

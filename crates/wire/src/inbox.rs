@@ -1,6 +1,6 @@
 //! Bytes go in as they come, whole frames go out.
 
-use crate::{HEADER, Head, Limits};
+use crate::{FrameHeader, HEADER_LENGTH, Limits};
 use bobak_core::{Error, ErrorKind, Result};
 use std::ops::Range;
 
@@ -86,9 +86,9 @@ impl Inbox {
     ///
     /// # Errors
     /// `Corrupt` for what is no frame, `OutOfRange` for one with a body over the limit.
-    pub fn next_frame(&mut self) -> Result<Option<Head>> {
+    pub fn next_frame(&mut self) -> Result<Option<FrameHeader>> {
         let Some(head) = self.peek()? else { return Ok(None) };
-        let start = self.start + HEADER;
+        let start = self.start + HEADER_LENGTH;
         let end = start + head.length as usize;
         if end > self.end {
             return Ok(None);
@@ -116,9 +116,9 @@ impl Inbox {
         }
     }
 
-    fn peek(&self) -> Result<Option<Head>> {
-        let Some(head) = self.waiting().first_chunk::<HEADER>() else { return Ok(None) };
-        let head = Head::decode(*head)?;
+    fn peek(&self) -> Result<Option<FrameHeader>> {
+        let Some(head) = self.waiting().first_chunk::<HEADER_LENGTH>() else { return Ok(None) };
+        let head = FrameHeader::decode(*head)?;
         if head.length > self.limit {
             let what = if self.limit == Limits::BEFORE_HELLO { " before a hello" } else { "" };
             let message =
@@ -153,12 +153,12 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, frame};
+    use crate::{FrameKind, frame};
 
     fn frames() -> Vec<u8> {
         let mut bytes = Vec::new();
         for (id, size) in [0, 1, 70_000, 5, 300_000].into_iter().enumerate() {
-            frame::put_small(&mut bytes, Kind::Ping, id as u32, |out| {
+            frame::encode_small(&mut bytes, FrameKind::Ping, id as u32, |out| {
                 out.resize(out.len() + size, 7)
             });
         }
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn an_announcement_takes_no_memory() {
         let mut inbox = Inbox::new(u32::MAX);
-        let head = Head { length: u32::MAX, kind: Kind::Batch, more: false, id: 1 };
+        let head = FrameHeader { length: u32::MAX, kind: FrameKind::Batch, more: false, id: 1 };
         inbox.push(&head.encode());
         assert!(inbox.next_frame().unwrap().is_none());
         inbox.push(&[0; 100]);
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn frames_over_the_limit_are_refused_by_their_head() {
         let mut inbox = Inbox::new(10);
-        inbox.push(&Head { length: 11, kind: Kind::Ping, more: false, id: 1 }.encode());
+        inbox.push(&FrameHeader { length: 11, kind: FrameKind::Ping, more: false, id: 1 }.encode());
         assert_eq!(inbox.next_frame().unwrap_err().kind(), ErrorKind::OutOfRange);
     }
 }

@@ -1,15 +1,15 @@
 //! Bobak's binary protocol as bytes: both ends share it, and neither finds a socket here.
 //!
 //! `docs/wire.md` describes every byte; the files in `vectors/` hold examples that each
-//! implementation, in any language, reads. A connection carries [frames](Head); a client's frames
-//! are [requests](Request), a server's are [answers](Answer). Bytes go into an [`Inbox`], whole
+//! implementation, in any language, reads. A connection carries [frames](FrameHeader); a client's frames
+//! are [requests](Request), a server's are [answers](Response). Bytes go into an [`Inbox`], whole
 //! frames come out; what is written goes into plain vectors.
 //!
 //! ```
-//! use bobak_wire::{Inbox, Request, put_request};
+//! use bobak_wire::{Inbox, Request, encode_request};
 //!
 //! let mut bytes = Vec::new();
-//! put_request::ping(&mut bytes, 7);
+//! encode_request::ping(&mut bytes, 7);
 //! let mut inbox = Inbox::new(1 << 20);
 //! inbox.push(&bytes);
 //! let head = inbox.next_frame()?.expect("the frame is whole");
@@ -21,34 +21,34 @@
 //! Decoders never panic, and allocate no more than a small multiple of the bytes that arrived.
 
 mod adaptive_spin;
-mod answer;
 mod condition;
+pub mod encode_request;
+pub mod encode_response;
 mod error;
-mod foreign;
+mod foreign_protocol;
 mod frame;
 mod handles;
 mod hello;
 mod inbox;
 mod limits;
 mod outcome;
-pub mod put_answer;
-pub mod put_request;
 mod reader;
 mod request;
+mod response;
 mod schema;
 mod select;
 mod value;
 mod writer;
 
 pub use adaptive_spin::AdaptiveSpin;
-pub use answer::{Answer, Column, Rows};
-pub use foreign::Foreign;
-pub use frame::{HEADER, Head, Kind};
+pub use encode_request::RequestSource;
+pub use foreign_protocol::ForeignProtocol;
+pub use frame::{FrameHeader, FrameKind, HEADER_LENGTH};
 pub use handles::Handles;
 pub use hello::{Credentials, Hello, Welcome};
 pub use inbox::Inbox;
 pub use limits::{Limits, VERSION};
 pub use outcome::{OutcomeWriter, Outcomes};
-pub use put_request::Source;
-pub use request::{Asked, BatchPart, Request};
+pub use request::{BatchPart, OwnedSource, Request};
+pub use response::{Column, Response, Rows};
 pub use schema::read_schema;

@@ -2,8 +2,8 @@
 
 use crate::error;
 use crate::reader::{Reader, corrupt, wrong};
-use crate::writer::Put;
-use crate::{Kind, frame};
+use crate::writer::Encode;
+use crate::{FrameKind, frame};
 use bobak_core::{Error, GivenKey, Outcome, Result, Uuid};
 
 /// Inserted, with keys that ascend by one.
@@ -19,7 +19,7 @@ const FAILED: u8 = 5;
 
 /// Rows whose outcomes differ little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Group {
+enum OutcomeGroup {
     IntegerKeys(i64),
     Inserted,
     UuidKey(Uuid),
@@ -30,7 +30,7 @@ enum Group {
 /// Collects outcomes for the body of an answer.
 #[derive(Debug, Default)]
 pub struct OutcomeWriter {
-    open: Option<(Group, u32)>,
+    open: Option<(OutcomeGroup, u32)>,
     bytes: Vec<u8>,
 }
 
@@ -42,16 +42,16 @@ impl OutcomeWriter {
     #[inline]
     pub fn push(&mut self, outcome: Result<Outcome, &Error>) -> Result<()> {
         let group = match outcome {
-            Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) => Group::IntegerKeys(key),
-            Ok(Outcome::Inserted(Some(GivenKey::Uuid(key)))) => Group::UuidKey(key),
-            Ok(Outcome::Inserted(None)) => Group::Inserted,
-            Ok(Outcome::Changed(rows)) => Group::Changed(rows),
-            Ok(Outcome::Ignored) => Group::Ignored,
+            Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) => OutcomeGroup::IntegerKeys(key),
+            Ok(Outcome::Inserted(Some(GivenKey::Uuid(key)))) => OutcomeGroup::UuidKey(key),
+            Ok(Outcome::Inserted(None)) => OutcomeGroup::Inserted,
+            Ok(Outcome::Changed(rows)) => OutcomeGroup::Changed(rows),
+            Ok(Outcome::Ignored) => OutcomeGroup::Ignored,
             Err(error) => {
                 self.close();
-                self.bytes.put_u8(FAILED);
-                self.bytes.put_u32(1);
-                return error::put(&mut self.bytes, error);
+                self.bytes.encode_u8(FAILED);
+                self.bytes.encode_u32(1);
+                return error::encode(&mut self.bytes, error);
             }
         };
         match &mut self.open {
@@ -80,9 +80,9 @@ impl OutcomeWriter {
     ///
     /// # Errors
     /// `OutOfRange` for 4 GiB.
-    pub fn put(&mut self, out: &mut Vec<u8>, id: u32, more: bool) -> Result<()> {
+    pub fn write_frame(&mut self, out: &mut Vec<u8>, id: u32, more: bool) -> Result<()> {
         self.close();
-        frame::put(out, Kind::Outcomes, more, id, |out| {
+        frame::encode(out, FrameKind::Outcomes, more, id, |out| {
             out.extend_from_slice(&self.bytes);
             Ok(())
         })?;
@@ -100,38 +100,38 @@ impl OutcomeWriter {
         let Some((group, count)) = self.open.take() else { return };
         let bytes = &mut self.bytes;
         let mut head = |tag: u8| {
-            bytes.put_u8(tag);
-            bytes.put_u32(count);
+            bytes.encode_u8(tag);
+            bytes.encode_u32(count);
         };
         match group {
-            Group::IntegerKeys(first) => {
+            OutcomeGroup::IntegerKeys(first) => {
                 head(INTEGER_KEYS);
-                bytes.put_u64(first.cast_unsigned());
+                bytes.encode_u64(first.cast_unsigned());
             }
-            Group::Inserted => head(INSERTED),
-            Group::UuidKey(key) => {
+            OutcomeGroup::Inserted => head(INSERTED),
+            OutcomeGroup::UuidKey(key) => {
                 head(UUID_KEY);
                 bytes.extend_from_slice(key.as_bytes());
             }
-            Group::Changed(rows) => {
+            OutcomeGroup::Changed(rows) => {
                 head(CHANGED);
-                bytes.put_u64(rows);
+                bytes.encode_u64(rows);
             }
-            Group::Ignored => head(IGNORED),
+            OutcomeGroup::Ignored => head(IGNORED),
         }
     }
 }
 
 #[inline]
-fn follows(open: Group, count: u32, next: Group) -> bool {
+fn follows(open: OutcomeGroup, count: u32, next: OutcomeGroup) -> bool {
     if count == u32::MAX {
         return false;
     }
     match (open, next) {
-        (Group::IntegerKeys(first), Group::IntegerKeys(key)) => {
+        (OutcomeGroup::IntegerKeys(first), OutcomeGroup::IntegerKeys(key)) => {
             first.checked_add(count.into()) == Some(key)
         }
-        (Group::UuidKey(_), _) => false,
+        (OutcomeGroup::UuidKey(_), _) => false,
         (open, next) => open == next,
     }
 }
@@ -140,7 +140,7 @@ fn follows(open: Group, count: u32, next: Group) -> bool {
 #[derive(Clone, Debug)]
 pub struct Outcomes<'a> {
     reader: Reader<'a>,
-    open: Option<(Group, u32)>,
+    open: Option<(OutcomeGroup, u32)>,
 }
 
 impl<'a> Outcomes<'a> {
@@ -160,12 +160,12 @@ impl<'a> Outcomes<'a> {
                 if first.checked_add((count - 1).into()).is_none() {
                     return Err(corrupt("keys beyond the largest integer"));
                 }
-                Group::IntegerKeys(first)
+                OutcomeGroup::IntegerKeys(first)
             }
-            INSERTED => Group::Inserted,
-            UUID_KEY => Group::UuidKey(Uuid::from_bytes(self.reader.bytes16()?)),
-            CHANGED => Group::Changed(self.reader.u64()?),
-            IGNORED => Group::Ignored,
+            INSERTED => OutcomeGroup::Inserted,
+            UUID_KEY => OutcomeGroup::UuidKey(Uuid::from_bytes(self.reader.bytes16()?)),
+            CHANGED => OutcomeGroup::Changed(self.reader.u64()?),
+            IGNORED => OutcomeGroup::Ignored,
             FAILED => return error::read(&mut self.reader).map(Err),
             other => return Err(wrong("an outcome", other)),
         };
@@ -178,15 +178,15 @@ impl<'a> Outcomes<'a> {
         let (group, count) = self.open.as_mut()?;
         *count = count.checked_sub(1)?;
         Some(match group {
-            Group::IntegerKeys(key) => {
+            OutcomeGroup::IntegerKeys(key) => {
                 let outcome = Outcome::Inserted(Some(GivenKey::Int(*key)));
                 *key = key.wrapping_add(1);
                 outcome
             }
-            Group::Inserted => Outcome::Inserted(None),
-            Group::UuidKey(key) => Outcome::Inserted(Some(GivenKey::Uuid(*key))),
-            Group::Changed(rows) => Outcome::Changed(*rows),
-            Group::Ignored => Outcome::Ignored,
+            OutcomeGroup::Inserted => Outcome::Inserted(None),
+            OutcomeGroup::UuidKey(key) => Outcome::Inserted(Some(GivenKey::Uuid(*key))),
+            OutcomeGroup::Changed(rows) => Outcome::Changed(*rows),
+            OutcomeGroup::Ignored => Outcome::Ignored,
         })
     }
 }

@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub fn place(&mut self) -> Result<usize> {
+    pub fn position(&mut self) -> Result<usize> {
         self.u16().map(usize::from)
     }
 

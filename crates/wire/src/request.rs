@@ -1,11 +1,11 @@
 //! Requests, as a server reads them.
 
-use crate::put_request::{
+use crate::encode_request::{
     COMMIT, CONTINUE, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SELECT, STATEMENT, TEXT, VERBS,
 };
 use crate::reader::{Reader, corrupt, wrong};
 use crate::schema::of_number;
-use crate::{Handles, Head, Hello, Kind, condition, schema, select, value};
+use crate::{FrameHeader, FrameKind, Handles, Hello, condition, schema, select, value};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Assign, Batch, Condition, Control, FieldSet, OnError, Result, SchemaChange, Select, Source,
@@ -78,10 +78,10 @@ pub enum Request<'a> {
         /// Whether the columns are told first.
         columns: bool,
         /// What is asked.
-        asked: Asked,
+        asked: OwnedSource,
     },
     /// A query whose rows are fetched.
-    Open(Asked),
+    Open(OwnedSource),
     /// The next rows of an open query.
     Fetch(u64),
     /// Closes an open query.
@@ -91,7 +91,7 @@ pub enum Request<'a> {
     /// Changes of the schema.
     Alter(Vec<SchemaChange>),
     /// An SQL statement without rows.
-    Execute(Asked),
+    Execute(OwnedSource),
     /// Makes all durable.
     Flush,
     /// Nothing.
@@ -104,7 +104,7 @@ pub enum Request<'a> {
 
 /// What is asked, owned: it outlives the frame.
 #[derive(Clone, Debug)]
-pub enum Asked {
+pub enum OwnedSource {
     /// A query over one table.
     Select(Select),
     /// SQL.
@@ -124,7 +124,7 @@ pub struct BatchPart<'a> {
     runs: Reader<'a>,
 }
 
-impl Asked {
+impl OwnedSource {
     /// What engines take.
     #[must_use]
     pub fn as_source(&self) -> Source<'_> {
@@ -158,32 +158,32 @@ impl<'a> Request<'a> {
     /// `Corrupt` for bytes that are no request; `Misuse` for a number that stands for nothing;
     /// `Schema`, `Mismatch`, `TooLong`, `OutOfRange` for what does not fit its table.
     #[inline]
-    pub fn decode(head: Head, body: &'a [u8], handles: &Handles) -> Result<Self> {
+    pub fn decode(head: FrameHeader, body: &'a [u8], handles: &Handles) -> Result<Self> {
         let mut reader = Reader::new(body);
         let request = Self::read(head, &mut reader, handles)?;
         reader.finish()?;
         Ok(request)
     }
 
-    fn read(head: Head, reader: &mut Reader<'a>, handles: &Handles) -> Result<Self> {
-        if head.more && head.kind != Kind::Batch {
+    fn read(head: FrameHeader, reader: &mut Reader<'a>, handles: &Handles) -> Result<Self> {
+        if head.more && head.kind != FrameKind::Batch {
             return Err(corrupt("only a batch comes in several frames"));
         }
         Ok(match head.kind {
-            Kind::Write => {
+            FrameKind::Write => {
                 let table = Arc::clone(handles.table(reader.u32()?)?);
                 let verb = of_number(VERBS, reader.u8()?, "a verb")?;
                 let fields = value::read_fields(reader)?;
                 let row = table.check_encoded(verb == Verb::Delete, reader.bytes()?)?;
                 Self::Write { table, verb, fields, row }
             }
-            Kind::Get => {
+            FrameKind::Get => {
                 let table = Arc::clone(handles.table(reader.u32()?)?);
                 let key = table.check_encoded(true, reader.bytes()?)?;
                 Self::Get { table, key }
             }
-            Kind::Control => Self::Control(control(reader)?),
-            Kind::Batch => {
+            FrameKind::Control => Self::Control(control(reader)?),
+            FrameKind::Batch => {
                 let on_error = match reader.u8()? {
                     0 => OnError::Stop,
                     CONTINUE => OnError::Continue,
@@ -191,42 +191,44 @@ impl<'a> Request<'a> {
                 };
                 Self::Batch(BatchPart { on_error, runs: Reader::new(reader.rest()) })
             }
-            Kind::Query => Self::Query {
+            FrameKind::Query => Self::Query {
                 window: reader.u32()?,
                 columns: reader.bool()?,
                 asked: asked(reader, handles)?,
             },
-            Kind::Open => Self::Open(asked(reader, handles)?),
-            Kind::Fetch => Self::Fetch(reader.u64()?),
-            Kind::Close => Self::Close(reader.u64()?),
-            Kind::Change => {
+            FrameKind::Open => Self::Open(asked(reader, handles)?),
+            FrameKind::Fetch => Self::Fetch(reader.u64()?),
+            FrameKind::Close => Self::Close(reader.u64()?),
+            FrameKind::Change => {
                 let table = Arc::clone(handles.table(reader.u32()?)?);
                 let condition = reader.option(|reader| condition::read(reader, &table))?;
                 let assign = reader.option(|reader| assignments(reader, &table))?;
                 Self::Change { table, condition, assign }
             }
-            Kind::Execute => match asked(reader, handles)? {
-                Asked::Select(_) => return Err(corrupt("a query where a statement is wanted")),
+            FrameKind::Execute => match asked(reader, handles)? {
+                OwnedSource::Select(_) => {
+                    return Err(corrupt("a query where a statement is wanted"));
+                }
                 sql => Self::Execute(sql),
             },
             _ => Self::read_rare(head, reader)?,
         })
     }
 
-    fn read_rare(head: Head, reader: &mut Reader<'a>) -> Result<Self> {
+    fn read_rare(head: FrameHeader, reader: &mut Reader<'a>) -> Result<Self> {
         Ok(match head.kind {
-            Kind::Hello => Self::Hello(Box::new(Hello::read(reader)?)),
-            Kind::Define => Self::Define { handle: reader.u32()?, schema: reader.rest() },
-            Kind::Prepare => Self::Prepare { handle: reader.u32()?, text: reader.text()? },
-            Kind::Forget => Self::Forget { table: reader.bool()?, handle: reader.u32()? },
-            Kind::Tables => Self::Tables,
-            Kind::Alter => Self::Alter(
+            FrameKind::Hello => Self::Hello(Box::new(Hello::read(reader)?)),
+            FrameKind::Define => Self::Define { handle: reader.u32()?, schema: reader.rest() },
+            FrameKind::Prepare => Self::Prepare { handle: reader.u32()?, text: reader.text()? },
+            FrameKind::Forget => Self::Forget { table: reader.bool()?, handle: reader.u32()? },
+            FrameKind::Tables => Self::Tables,
+            FrameKind::Alter => Self::Alter(
                 (0..reader.u16()?).map(|_| schema::read_change(reader)).collect::<Result<_>>()?,
             ),
-            Kind::Flush => Self::Flush,
-            Kind::Ping => Self::Ping,
-            Kind::Cancel => Self::Cancel,
-            Kind::Credit => Self::Credit(reader.u32()?),
+            FrameKind::Flush => Self::Flush,
+            FrameKind::Ping => Self::Ping,
+            FrameKind::Cancel => Self::Cancel,
+            FrameKind::Credit => Self::Credit(reader.u32()?),
             other => return Err(corrupt(format!("{other:?} is no request"))),
         })
     }
@@ -244,11 +246,11 @@ fn control<'a>(reader: &mut Reader<'a>) -> Result<Control<'a>> {
     })
 }
 
-fn asked(reader: &mut Reader<'_>, handles: &Handles) -> Result<Asked> {
+fn asked(reader: &mut Reader<'_>, handles: &Handles) -> Result<OwnedSource> {
     let text: Arc<str> = match reader.u8()? {
         SELECT => {
             let table = Arc::clone(handles.table(reader.u32()?)?);
-            return select::read(reader, table).map(Asked::Select);
+            return select::read(reader, table).map(OwnedSource::Select);
         }
         TEXT => reader.text()?.into(),
         STATEMENT => Arc::clone(handles.statement(reader.u32()?)?),
@@ -256,7 +258,7 @@ fn asked(reader: &mut Reader<'_>, handles: &Handles) -> Result<Asked> {
     };
     let row = value::read_row(reader)?;
     let parameters = value::values_of(&row).into_iter().map(Value::into_owned).collect();
-    Ok(Asked::Sql { text, parameters })
+    Ok(OwnedSource::Sql { text, parameters })
 }
 
 fn assignments(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Vec<Assign>> {

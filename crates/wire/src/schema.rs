@@ -2,7 +2,7 @@
 
 use crate::reader::{Reader, corrupt, wrong};
 use crate::value;
-use crate::writer::Put;
+use crate::writer::Encode;
 use bobak_core::{
     Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Reference, Result, Role,
     SchemaChange, TableSchema, Type, Value,
@@ -67,16 +67,16 @@ pub(crate) fn read_type(reader: &mut Reader<'_>) -> Result<Type> {
     of_number(TYPES, reader.u8()?, "a type")
 }
 
-pub(crate) fn put(out: &mut Vec<u8>, table: &TableSchema) -> Result<()> {
-    out.put_text(table.name())?;
-    out.put_place(table.columns().len())?;
-    table.columns().iter().try_for_each(|column| put_column(out, column))?;
-    put_places(out, table.key())?;
-    out.put_u8(number_of(GENERATIONS, &table.key_generation()));
+pub(crate) fn encode(out: &mut Vec<u8>, table: &TableSchema) -> Result<()> {
+    out.encode_text(table.name())?;
+    out.encode_position(table.columns().len())?;
+    table.columns().iter().try_for_each(|column| encode_column(out, column))?;
+    encode_positions(out, table.key())?;
+    out.encode_u8(number_of(GENERATIONS, &table.key_generation()));
     // Those of unique columns are made from the columns.
     let own = table.indexes().get(unique_columns(table)..).unwrap_or_default();
-    out.put_place(own.len())?;
-    own.iter().try_for_each(|index| put_index(out, index))
+    out.encode_position(own.len())?;
+    own.iter().try_for_each(|index| encode_index(out, index))
 }
 
 /// How many indexes a table has because columns are unique: they come first.
@@ -86,44 +86,44 @@ fn unique_columns(table: &TableSchema) -> usize {
     table.columns().iter().enumerate().filter(own_index).count()
 }
 
-fn put_places(out: &mut Vec<u8>, places: &[usize]) -> Result<()> {
-    out.put_place(places.len())?;
-    places.iter().try_for_each(|place| out.put_place(*place))
+fn encode_positions(out: &mut Vec<u8>, places: &[usize]) -> Result<()> {
+    out.encode_position(places.len())?;
+    places.iter().try_for_each(|place| out.encode_position(*place))
 }
 
-fn put_index(out: &mut Vec<u8>, index: &IndexSchema) -> Result<()> {
-    out.put_text(&index.name)?;
-    out.put_u8(index.unique.into());
-    put_places(out, &index.columns)
+fn encode_index(out: &mut Vec<u8>, index: &IndexSchema) -> Result<()> {
+    out.encode_text(&index.name)?;
+    out.encode_u8(index.unique.into());
+    encode_positions(out, &index.columns)
 }
 
-fn put_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
-    out.put_text(&column.name)?;
-    out.put_u8(type_number(column.ty));
+fn encode_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
+    out.encode_text(&column.name)?;
+    out.encode_u8(type_number(column.ty));
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
-    out.put_u8(
+    out.encode_u8(
         flag(column.nullable, NULLABLE)
             | flag(column.unique, UNIQUE)
             | flag(column.is_kept_as_text(), AS_TEXT),
     );
-    out.put_u8(number_of(COLLATIONS, &column.collation));
-    out.put_u8(number_of(ROLES, &column.role));
-    out.put_option(column.max_chars, |out, max| {
-        out.put_u32(max);
+    out.encode_u8(number_of(COLLATIONS, &column.collation));
+    out.encode_u8(number_of(ROLES, &column.role));
+    out.encode_option(column.max_chars, |out, max| {
+        out.encode_u32(max);
         Ok(())
     })?;
-    out.put_option(column.default.as_ref(), |out, v| value::put(out, v.as_ref()))?;
-    out.put_option(column.check.as_ref(), |out, check| out.put_text(check))?;
-    out.put_option(column.reference.as_ref(), |out, reference| {
-        out.put_text(&reference.table)?;
-        out.put_text(&reference.column)?;
-        out.put_u8(number_of(ON_DELETE, &reference.on_delete));
+    out.encode_option(column.default.as_ref(), |out, v| value::encode(out, v.as_ref()))?;
+    out.encode_option(column.check.as_ref(), |out, check| out.encode_text(check))?;
+    out.encode_option(column.reference.as_ref(), |out, reference| {
+        out.encode_text(&reference.table)?;
+        out.encode_text(&reference.column)?;
+        out.encode_u8(number_of(ON_DELETE, &reference.on_delete));
         Ok(())
     })
 }
 
-/// Reads the description of a table, as [`Kind::Define`](crate::Kind::Define) and
-/// [`Kind::Schemas`](crate::Kind::Schemas) carry it.
+/// Reads the description of a table, as [`FrameKind::Define`](crate::FrameKind::Define) and
+/// [`FrameKind::Schemas`](crate::FrameKind::Schemas) carry it.
 ///
 /// # Errors
 /// `Corrupt` where the bytes are none; `Schema` for a table that cannot be.
@@ -147,22 +147,22 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Result<TableSchema> {
         let found: Option<Vec<_>> = places.into_iter().map(name).collect();
         found.ok_or_else(|| corrupt("a key or index names a column that the table has not"))
     };
-    builder = builder.key(named(read_places(reader)?)?);
+    builder = builder.key(named(read_positions(reader)?)?);
     if of_number(GENERATIONS, reader.u8()?, "who makes keys")? == KeyGeneration::Given {
         builder = builder.given_key();
     }
     for _ in 0..reader.u16()? {
         let name = reader.text()?.to_owned();
         let unique = reader.bool()?;
-        let columns = named(read_places(reader)?)?;
+        let columns = named(read_positions(reader)?)?;
         builder =
             if unique { builder.unique_index(name, columns) } else { builder.index(name, columns) };
     }
     builder.build()
 }
 
-fn read_places(reader: &mut Reader<'_>) -> Result<Vec<usize>> {
-    (0..reader.u16()?).map(|_| reader.place()).collect()
+fn read_positions(reader: &mut Reader<'_>) -> Result<Vec<usize>> {
+    (0..reader.u16()?).map(|_| reader.position()).collect()
 }
 
 fn read_column(reader: &mut Reader<'_>) -> Result<ColumnSchema> {
@@ -192,7 +192,7 @@ fn read_column(reader: &mut Reader<'_>) -> Result<ColumnSchema> {
     Ok(column)
 }
 
-pub(crate) fn put_change(out: &mut Vec<u8>, change: &SchemaChange) -> Result<()> {
+pub(crate) fn encode_change(out: &mut Vec<u8>, change: &SchemaChange) -> Result<()> {
     let (kind, table, place) = match change {
         SchemaChange::CreateTable(table) => (CREATE_TABLE, table, 0),
         SchemaChange::AddColumn { table, column } => (ADD_COLUMN, table, *column),
@@ -206,14 +206,14 @@ pub(crate) fn put_change(out: &mut Vec<u8>, change: &SchemaChange) -> Result<()>
             ));
         }
     };
-    out.put_u8(kind);
-    out.put_place(place)?;
-    put(out, table)
+    out.encode_u8(kind);
+    out.encode_position(place)?;
+    encode(out, table)
 }
 
 pub(crate) fn read_change(reader: &mut Reader<'_>) -> Result<SchemaChange> {
     let kind = reader.u8()?;
-    let place = reader.place()?;
+    let place = reader.position()?;
     let table = Arc::new(read(reader)?);
     let inside = |count: usize| {
         let message = "a change names a column or index that the table has not";
@@ -247,7 +247,7 @@ pub(crate) fn check_value(table: &TableSchema, column: usize, value: &Value<'_>)
 
 /// A column's place.
 pub(crate) fn read_column_of(reader: &mut Reader<'_>, table: &TableSchema) -> Result<usize> {
-    let place = reader.place()?;
+    let place = reader.position()?;
     if place < table.columns().len() { Ok(place) } else { Err(no_column(table, place)) }
 }
 
@@ -285,7 +285,7 @@ mod tests {
             .build()
             .unwrap();
         let mut bytes = Vec::new();
-        put(&mut bytes, &table).unwrap();
+        encode(&mut bytes, &table).unwrap();
         assert!(read_schema(&bytes).unwrap().same_as(&table));
         for cut in 0..bytes.len() {
             assert!(read_schema(&bytes[..cut]).is_err(), "cut at {cut}");

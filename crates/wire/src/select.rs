@@ -3,7 +3,7 @@
 use crate::condition;
 use crate::reader::{Reader, wrong};
 use crate::schema::{read_column_of, type_number};
-use crate::writer::Put;
+use crate::writer::Encode;
 use bobak_core::{Error, ErrorKind, Expr, Order, Result, Select, TableSchema, Type};
 use std::sync::Arc;
 
@@ -16,26 +16,26 @@ const MAX: u8 = 5;
 const AVG: u8 = 6;
 
 /// The query without its table, which is a handle before it.
-pub(crate) fn put(out: &mut Vec<u8>, select: &Select) -> Result<()> {
-    out.put_place(select.columns.len())?;
-    select.columns.iter().try_for_each(|expr| put_expr(out, *expr))?;
-    out.put_option(select.condition.as_ref(), condition::put)?;
-    out.put_place(select.group.len())?;
-    select.group.iter().try_for_each(|column| out.put_place(*column))?;
-    out.put_place(select.order.len())?;
+pub(crate) fn encode(out: &mut Vec<u8>, select: &Select) -> Result<()> {
+    out.encode_position(select.columns.len())?;
+    select.columns.iter().try_for_each(|expr| encode_expr(out, *expr))?;
+    out.encode_option(select.condition.as_ref(), condition::encode)?;
+    out.encode_position(select.group.len())?;
+    select.group.iter().try_for_each(|column| out.encode_position(*column))?;
+    out.encode_position(select.order.len())?;
     for step in &select.order {
-        out.put_place(step.column)?;
-        out.put_u8(step.descending.into());
+        out.encode_position(step.column)?;
+        out.encode_u8(step.descending.into());
     }
-    out.put_option(select.limit, |out, limit| {
-        out.put_u64(limit);
+    out.encode_option(select.limit, |out, limit| {
+        out.encode_u64(limit);
         Ok(())
     })?;
-    out.put_u64(select.offset);
+    out.encode_u64(select.offset);
     Ok(())
 }
 
-fn put_expr(out: &mut Vec<u8>, expr: Expr) -> Result<()> {
+fn encode_expr(out: &mut Vec<u8>, expr: Expr) -> Result<()> {
     let (tag, column) = match expr {
         Expr::Column(column) => (COLUMN, column),
         Expr::Count => (COUNT, 0),
@@ -49,8 +49,8 @@ fn put_expr(out: &mut Vec<u8>, expr: Expr) -> Result<()> {
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
     };
-    out.put_u8(tag);
-    out.put_place(column)
+    out.encode_u8(tag);
+    out.encode_position(column)
 }
 
 pub(crate) fn read(reader: &mut Reader<'_>, table: Arc<TableSchema>) -> Result<Select> {
@@ -91,7 +91,7 @@ fn check(select: &Select) -> Result<()> {
 fn read_expr(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Expr> {
     let tag = reader.u8()?;
     if tag == COUNT {
-        reader.place()?;
+        reader.position()?;
         return Ok(Expr::Count);
     }
     let column = read_column_of(reader, table)?;

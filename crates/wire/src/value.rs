@@ -1,7 +1,7 @@
 //! Single values, and rows in the row codec.
 
 use crate::reader::{Reader, corrupt, wrong};
-use crate::writer::Put;
+use crate::writer::Encode;
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{FieldSet, Result, Value, ValueRef};
 
@@ -11,24 +11,24 @@ const FLOAT: u8 = 2;
 const TEXT: u8 = 3;
 const BYTES: u8 = 4;
 
-pub(crate) fn put(out: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {
+pub(crate) fn encode(out: &mut Vec<u8>, value: ValueRef<'_>) -> Result<()> {
     match value {
-        ValueRef::Null => out.put_u8(NULL),
+        ValueRef::Null => out.encode_u8(NULL),
         ValueRef::Int(i) => {
-            out.put_u8(INT);
-            out.put_u64(i.cast_unsigned());
+            out.encode_u8(INT);
+            out.encode_u64(i.cast_unsigned());
         }
         ValueRef::Float(f) => {
-            out.put_u8(FLOAT);
-            out.put_u64(f.to_bits());
+            out.encode_u8(FLOAT);
+            out.encode_u64(f.to_bits());
         }
         ValueRef::Text(text) => {
-            out.put_u8(TEXT);
-            out.put_text(text)?;
+            out.encode_u8(TEXT);
+            out.encode_text(text)?;
         }
         ValueRef::Bytes(bytes) => {
-            out.put_u8(BYTES);
-            out.put_bytes(bytes)?;
+            out.encode_u8(BYTES);
+            out.encode_bytes(bytes)?;
         }
     }
     Ok(())
@@ -53,7 +53,7 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Value<'static>> {
 
 /// A framed row.
 #[inline]
-pub(crate) fn put_row(out: &mut Vec<u8>, values: &[Value<'_>]) -> Result<()> {
+pub(crate) fn encode_row(out: &mut Vec<u8>, values: &[Value<'_>]) -> Result<()> {
     codec::encode_values(out, values.len(), |place| {
         values.get(place).map_or(ValueRef::Null, Value::as_ref)
     })
@@ -72,11 +72,11 @@ pub(crate) fn values_of<'a>(row: &EncodedRow<'a>) -> Vec<Value<'a>> {
 }
 
 #[inline]
-pub(crate) fn put_fields(out: &mut Vec<u8>, fields: FieldSet) {
+pub(crate) fn encode_fields(out: &mut Vec<u8>, fields: FieldSet) {
     let words = fields.words();
     let count = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
-    out.put_u8(count as u8);
-    words.iter().take(count).for_each(|word| out.put_u64(*word));
+    out.encode_u8(count as u8);
+    words.iter().take(count).for_each(|word| out.encode_u64(*word));
 }
 
 #[inline]

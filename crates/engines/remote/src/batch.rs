@@ -4,7 +4,7 @@ use crate::broken::{Broken, Failed};
 use crate::link::{Link, unexpected};
 use bobak_core::codec::{self, FRAME};
 use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Run};
-use bobak_wire::{Answer, put_request};
+use bobak_wire::{Response, encode_request};
 use std::collections::VecDeque;
 
 /// Bytes of rows in one part, about: the server begins when it has the first, and works in its
@@ -131,10 +131,10 @@ fn put_part(
     on_error: OnError,
     part: &[Piece<'_>],
 ) -> Result<()> {
-    put_request::batch(out, id, more, on_error, |out| {
+    encode_request::batch(out, id, more, on_error, |out| {
         part.iter().try_for_each(|piece| {
             let what = (piece.run.verb, piece.run.fields);
-            put_request::batch_run(out, piece.handle, what, piece.bytes)
+            encode_request::batch_run(out, piece.handle, what, piece.bytes)
         })
     })
 }
@@ -168,7 +168,7 @@ impl Sending<'_> {
     fn receive(&mut self) -> Result<bool, Failed> {
         let head = self.link.receive(self.id)?;
         let outcomes = match self.link.answer(head) {
-            Ok(Answer::Outcomes(outcomes)) => outcomes,
+            Ok(Response::Outcomes(outcomes)) => outcomes,
             Ok(other) => return Err(unexpected(&other)),
             Err(failed) => {
                 self.end()?;
@@ -191,7 +191,8 @@ impl Sending<'_> {
         if self.whole {
             return Ok(());
         }
-        self.link.put_more(|out| put_request::batch(out, id, false, OnError::Stop, |_| Ok(())))?;
+        self.link
+            .put_more(|out| encode_request::batch(out, id, false, OnError::Stop, |_| Ok(())))?;
         Ok(self.link.send()?)
     }
 }

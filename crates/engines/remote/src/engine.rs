@@ -6,7 +6,7 @@ use crate::door::Connector;
 use crate::lines::{Lines, Wants};
 use crate::session::RemoteSession;
 use bobak_core::{Capabilities, Engine, Outcome, Result, Row, Session, TableSchema, Value, Write};
-use bobak_wire::put_request;
+use bobak_wire::encode_request;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -101,7 +101,7 @@ impl Engine for Remote {
 
     fn flush(&self) -> Result<()> {
         let flush = |out: &mut Vec<u8>, id| {
-            put_request::flush(out, id);
+            encode_request::flush(out, id);
             Ok(())
         };
         self.open_session().done(Effect::Nothing, &flush)

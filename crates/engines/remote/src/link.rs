@@ -4,7 +4,8 @@ use crate::broken::{Broken, Failed};
 use crate::stream::{Second, Stream};
 use bobak_core::{Error, ErrorKind, Interrupt, Interruptible, Result, TableSchema, Value};
 use bobak_wire::{
-    AdaptiveSpin, Answer, Foreign, HEADER, Head, Hello, Inbox, Kind, Source, Welcome, put_request,
+    AdaptiveSpin, ForeignProtocol, FrameHeader, FrameKind, HEADER_LENGTH, Hello, Inbox,
+    RequestSource, Response, Welcome, encode_request,
 };
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -25,7 +26,7 @@ pub(crate) struct Link {
     /// For who takes a request back; made when it is needed first.
     second: Option<Second>,
     inbox: Inbox,
-    vigil: AdaptiveSpin,
+    spin: AdaptiveSpin,
     out: Vec<u8>,
     next_id: u32,
     welcome: Welcome,
@@ -53,7 +54,7 @@ impl Link {
             stream,
             second: None,
             inbox: Inbox::new(u32::MAX),
-            vigil: AdaptiveSpin::default(),
+            spin: AdaptiveSpin::default(),
             out: Vec::new(),
             next_id: 1,
             welcome,
@@ -76,20 +77,20 @@ impl Link {
     }
 
     fn greet(&mut self, hello: &Hello) -> Result<Welcome, Failed> {
-        let id = self.put(|out, id| hello.put(out, id))?;
+        let id = self.put(|out, id| hello.encode(out, id))?;
         self.send()?;
         let head = self.receive(id)?;
         match self.answer(head)? {
-            Answer::Welcome(welcome) => Ok(*welcome),
+            Response::Welcome(welcome) => Ok(*welcome),
             other => Err(unexpected(&other)),
         }
     }
 
     /// What has answered the greeting, where that is another protocol.
     fn foreign(&self) -> Option<Broken> {
-        let message = match Foreign::of(self.inbox.waiting())? {
-            Foreign::Tls => "the server speaks TLS there: say tls=on",
-            Foreign::Http => {
+        let message = match ForeignProtocol::of(self.inbox.waiting())? {
+            ForeignProtocol::Tls => "the server speaks TLS there: say tls=on",
+            ForeignProtocol::Http => {
                 "an HTTP server answers there: Bobak's own protocol has another door than HTTP"
             }
         };
@@ -111,7 +112,7 @@ impl Link {
         let start = self.out.len();
         put(&mut self.out, id)?;
         let size = self.out.len() - start;
-        if size > self.welcome.limits.frame as usize + HEADER {
+        if size > self.welcome.limits.frame as usize + HEADER_LENGTH {
             self.out.truncate(start);
             let limit = self.welcome.limits.frame;
             let message = format!("a request of {size} bytes: the server takes {limit}");
@@ -148,37 +149,41 @@ impl Link {
             self.tables.clear();
         }
         let handle = self.tables.len() as u32;
-        self.put(|out, id| put_request::define(out, id, handle, table))?;
+        self.put(|out, id| encode_request::define(out, id, handle, table))?;
         self.tables.insert(table.id(), handle);
         Ok(handle)
     }
 
     /// What is asked, as it is sent: a text that comes again has a number.
-    pub fn source<'s>(&mut self, source: &bobak_core::Source<'s>) -> Result<Source<'s>> {
+    pub fn source<'s>(&mut self, source: &bobak_core::Source<'s>) -> Result<RequestSource<'s>> {
         match *source {
             bobak_core::Source::Select(select) => {
-                Ok(Source::Select(self.table(&select.table)?, select))
+                Ok(RequestSource::Select(self.table(&select.table)?, select))
             }
             bobak_core::Source::Sql { text, parameters } => self.text(text, parameters),
         }
     }
 
     /// An SQL text, as it is sent.
-    pub fn text<'s>(&mut self, text: &'s str, parameters: &'s [Value<'s>]) -> Result<Source<'s>> {
+    pub fn text<'s>(
+        &mut self,
+        text: &'s str,
+        parameters: &'s [Value<'s>],
+    ) -> Result<RequestSource<'s>> {
         let numbered = self.texts.values().flatten().count() as u32;
         match self.texts.get_mut(text) {
-            Some(Some(handle)) => Ok(Source::Statement(*handle, parameters)),
+            Some(Some(handle)) => Ok(RequestSource::Statement(*handle, parameters)),
             Some(unnumbered) => {
                 *unnumbered = Some(numbered);
-                self.put(|out, id| put_request::prepare(out, id, numbered, text))?;
-                Ok(Source::Statement(numbered, parameters))
+                self.put(|out, id| encode_request::prepare(out, id, numbered, text))?;
+                Ok(RequestSource::Statement(numbered, parameters))
             }
             None => {
                 if self.texts.len() >= TEXTS.min(self.welcome.limits.handles as usize) {
                     self.texts.clear();
                 }
                 self.texts.insert(text.into(), None);
-                Ok(Source::Text(text, parameters))
+                Ok(RequestSource::Text(text, parameters))
             }
         }
     }
@@ -197,7 +202,7 @@ impl Link {
 
     /// Waits for the next frame, which answers the request with this number.
     #[inline]
-    pub fn receive(&mut self, id: u32) -> Result<Head, Broken> {
+    pub fn receive(&mut self, id: u32) -> Result<FrameHeader, Broken> {
         let mut stoppable = None;
         loop {
             if let Some(head) = self.inbox.next_frame().map_err(Broken::Garbled)? {
@@ -213,7 +218,7 @@ impl Link {
             if !self.look()? {
                 self.read()?;
             }
-            self.vigil.came_after(begun.elapsed());
+            self.spin.record_wait(begun.elapsed());
         }
     }
 
@@ -225,7 +230,7 @@ impl Link {
         let second = Arc::clone(self.second.as_ref()?);
         Some(Interrupt::stop_by(move || {
             let mut bytes = Vec::new();
-            put_request::cancel(&mut bytes, id);
+            encode_request::cancel(&mut bytes, id);
             let mut second = second.lock().unwrap_or_else(PoisonError::into_inner);
             // It does not block while the answer is looked for. Where it can't be said, the request comes to its end.
             while matches!(second.write_all(&bytes), Err(e) if e.kind() == io::ErrorKind::WouldBlock)
@@ -238,15 +243,15 @@ impl Link {
 
     /// Reads what has come, or comes soon; `false` where that is nothing.
     fn look(&mut self) -> io::Result<bool> {
-        if !self.vigil.is_quick() || !self.stream.set_blocking(false)? {
+        if !self.spin.is_worthwhile() || !self.stream.set_blocking(false)? {
             return Ok(false);
         }
-        let mut vigil = std::mem::take(&mut self.vigil);
-        let seen = vigil.look(|| match self.read() {
+        let mut spin = std::mem::take(&mut self.spin);
+        let seen = spin.spin_until(|| match self.read() {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             other => other.map(Some),
         });
-        self.vigil = vigil;
+        self.spin = spin;
         self.stream.set_blocking(true)?;
         Ok(seen?.is_some())
     }
@@ -263,9 +268,9 @@ impl Link {
     }
 
     #[cold]
-    fn unasked(&self, head: Head) -> Broken {
-        match Answer::decode(head, self.inbox.body()) {
-            Ok(Answer::Error(error)) if head.id == 0 => Broken::Closed(error),
+    fn unasked(&self, head: FrameHeader) -> Broken {
+        match Response::decode(head, self.inbox.body()) {
+            Ok(Response::Error(error)) if head.id == 0 => Broken::Closed(error),
             Ok(_) => Broken::Garbled(Error::new(
                 ErrorKind::Corrupt,
                 format!("an answer to a request {} that was not made", head.id),
@@ -276,9 +281,9 @@ impl Link {
 
     /// What the frame that came last says.
     #[inline]
-    pub fn answer(&self, head: Head) -> Result<Answer<'_>, Failed> {
-        match Answer::decode(head, self.inbox.body()) {
-            Ok(Answer::Error(error)) => Err(Failed::Said(error)),
+    pub fn answer(&self, head: FrameHeader) -> Result<Response<'_>, Failed> {
+        match Response::decode(head, self.inbox.body()) {
+            Ok(Response::Error(error)) => Err(Failed::Said(error)),
             Ok(answer) => Ok(answer),
             Err(error) => Err(Broken::Garbled(error).into()),
         }
@@ -308,16 +313,16 @@ impl Link {
 
 /// An answer that does not fit its request.
 #[cold]
-pub(crate) fn unexpected(answer: &Answer<'_>) -> Failed {
+pub(crate) fn unexpected(answer: &Response<'_>) -> Failed {
     let kind = match answer {
-        Answer::Ok => Kind::Ok,
-        Answer::Welcome(_) => Kind::Welcome,
-        Answer::Count(_) => Kind::Count,
-        Answer::Outcomes(_) => Kind::Outcomes,
-        Answer::Rows(_) => Kind::Rows,
-        Answer::Columns { .. } => Kind::Columns,
-        Answer::Schemas(_) => Kind::Schemas,
-        _ => Kind::Error,
+        Response::Ok => FrameKind::Ok,
+        Response::Welcome(_) => FrameKind::Welcome,
+        Response::Count(_) => FrameKind::Count,
+        Response::Outcomes(_) => FrameKind::Outcomes,
+        Response::Rows(_) => FrameKind::Rows,
+        Response::Columns { .. } => FrameKind::Columns,
+        Response::Schemas(_) => FrameKind::Schemas,
+        _ => FrameKind::Error,
     };
     let message = format!("an answer of the kind {kind:?} where another was to come");
     Broken::Garbled(Error::new(ErrorKind::Corrupt, message)).into()

@@ -10,7 +10,7 @@ use bobak_core::{
     Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
     Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
 };
-use bobak_wire::{Answer, Head, put_request};
+use bobak_wire::{FrameHeader, Response, encode_request};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ impl<'e> RemoteSession<'e> {
         &self,
         effect: Effect,
         put: Request<'_>,
-        read: impl FnOnce(&mut Link, u32, Head) -> Result<R, Failed>,
+        read: impl FnOnce(&mut Link, u32, FrameHeader) -> Result<R, Failed>,
     ) -> Result<R> {
         Interrupt::check()?;
         let mut using = self.enter(Wants::Operation)?;
@@ -136,7 +136,7 @@ impl<'e> RemoteSession<'e> {
     }
 
     fn step(&self, step: Control<'_>, effect: Effect) -> Result<()> {
-        self.done(effect, &|out, id| put_request::control(out, id, step))
+        self.done(effect, &|out, id| encode_request::control(out, id, step))
     }
 
     fn begin(&self) -> Result<()> {
@@ -145,7 +145,7 @@ impl<'e> RemoteSession<'e> {
         }
         let mut using = self.enter(Wants::Operation)?;
         let put =
-            |link: &mut Link| link.put(|out, id| put_request::control(out, id, Control::Begin));
+            |link: &mut Link| link.put(|out, id| encode_request::control(out, id, Control::Begin));
         let begun = match using.begin(Effect::Nothing, &put) {
             Ok((_, head)) => using.link().and_then(|link| ok(link, head)),
             Err(failed) => Err(failed),
@@ -202,7 +202,7 @@ impl<'e> RemoteSession<'e> {
         let named = matches!(source, Source::Sql { .. });
         let put = |link: &mut Link| {
             let source = link.source(source)?;
-            link.put(|out, id| put_request::query(out, id, WINDOW, named, source))
+            link.put(|out, id| encode_request::query(out, id, WINDOW, named, source))
         };
         // SQL may write: nobody knows whether it was committed where no row came.
         let effect = if named { self.effect_of_write() } else { self.effect_of_read() };
@@ -214,7 +214,7 @@ impl<'e> RemoteSession<'e> {
 fn hand_out(
     link: &mut Link,
     id: u32,
-    mut head: Head,
+    mut head: FrameHeader,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<(), Failed> {
     let mut names = Vec::new();
@@ -222,8 +222,8 @@ fn hand_out(
     loop {
         let mut stopped = Ok(true);
         match link.answer(head)? {
-            Answer::Columns { columns, .. } => names = columns,
-            Answer::Rows(rows) => {
+            Response::Columns { columns, .. } => names = columns,
+            Response::Rows(rows) => {
                 for found in rows {
                     let found = found.map_err(Broken::Garbled)?;
                     stopped = if names.is_empty() {
@@ -243,7 +243,7 @@ fn hand_out(
         }
         if !matches!(stopped, Ok(true)) {
             link.put_more(|out| {
-                put_request::cancel(out, id);
+                encode_request::cancel(out, id);
                 Ok(())
             })?;
             link.send()?;
@@ -254,7 +254,7 @@ fn hand_out(
         if taken >= WINDOW as usize / 2 {
             let credit = u32::try_from(taken).unwrap_or(u32::MAX);
             link.put_more(|out| {
-                put_request::credit(out, id, credit);
+                encode_request::credit(out, id, credit);
                 Ok(())
             })?;
             link.send()?;
@@ -281,13 +281,13 @@ impl Session for RemoteSession<'_> {
         let put = |link: &mut Link| {
             let handle = link.table(write.table)?;
             let what = (write.verb, write.fields);
-            link.put(|out, id| put_request::write(out, id, handle, what, write.values))
+            link.put(|out, id| encode_request::write(out, id, handle, what, write.values))
         };
         self.call(self.effect_of_write(), &put, |link, _, head| match link.answer(head)? {
-            Answer::Outcomes(mut outcomes) => match outcomes.next() {
+            Response::Outcomes(mut outcomes) => match outcomes.next() {
                 Some(Ok(outcome)) => outcome.map_err(Failed::Said),
                 Some(Err(error)) => Err(Broken::Garbled(error).into()),
-                None => Err(unexpected(&Answer::Ok)),
+                None => Err(unexpected(&Response::Ok)),
             },
             other => Err(unexpected(&other)),
         })
@@ -296,7 +296,7 @@ impl Session for RemoteSession<'_> {
     fn change(&self, change: &Change<'_>) -> Result<u64> {
         let put = |link: &mut Link| {
             let handle = link.table(change.table)?;
-            link.put(|out, id| put_request::change(out, id, handle, change))
+            link.put(|out, id| encode_request::change(out, id, handle, change))
         };
         self.call(self.effect_of_write(), &put, count)
     }
@@ -323,10 +323,10 @@ impl Session for RemoteSession<'_> {
     ) -> Result<bool> {
         let put = |link: &mut Link| {
             let handle = link.table(table)?;
-            link.put(|out, id| put_request::get(out, id, handle, key))
+            link.put(|out, id| encode_request::get(out, id, handle, key))
         };
         self.call(self.effect_of_read(), &put, |link, _, head| match link.answer(head)? {
-            Answer::Rows(mut rows) => match rows.next() {
+            Response::Rows(mut rows) => match rows.next() {
                 Some(Ok(found)) => row(&found).map(|()| true).map_err(Failed::Said),
                 Some(Err(error)) => Err(Broken::Garbled(error).into()),
                 None => Ok(false),
@@ -346,7 +346,7 @@ impl Session for RemoteSession<'_> {
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
         let put = |link: &mut Link| {
             let source = link.source(source)?;
-            link.put(|out, id| put_request::open(out, id, source))
+            link.put(|out, id| encode_request::open(out, id, source))
         };
         let effect = match source {
             Source::Select(_) => self.effect_of_read(),
@@ -354,7 +354,7 @@ impl Session for RemoteSession<'_> {
         };
         let (link, number, columns) =
             self.call(effect, &put, |link, _, head| match link.answer(head)? {
-                Answer::Columns { cursor, columns } => Ok((link.number(), cursor, columns)),
+                Response::Columns { cursor, columns } => Ok((link.number(), cursor, columns)),
                 other => Err(unexpected(&other)),
             })?;
         let id = self.next_cursor.get();
@@ -374,14 +374,14 @@ impl Session for RemoteSession<'_> {
                 return Err(Error::new(ErrorKind::Unreachable, message).into());
             }
             let put = |out: &mut Vec<u8>, id| {
-                put_request::fetch(out, id, open.number);
+                encode_request::fetch(out, id, open.number);
                 Ok(())
             };
             let id = link.put(put)?;
             link.send()?;
             let head = link.receive(id)?;
             match link.answer(head)? {
-                Answer::Rows(found) => {
+                Response::Rows(found) => {
                     rows.push_framed(found.as_bytes()).map_err(|e| Broken::Garbled(e).into())
                 }
                 other => Err(unexpected(&other)),
@@ -403,39 +403,39 @@ impl Session for RemoteSession<'_> {
     fn tables(&self) -> Result<Vec<TableSchema>> {
         let put = |link: &mut Link| {
             link.put(|out, id| {
-                put_request::tables(out, id);
+                encode_request::tables(out, id);
                 Ok(())
             })
         };
         self.call(self.effect_of_read(), &put, |link, _, head| match link.answer(head)? {
-            Answer::Schemas(tables) => Ok(tables),
+            Response::Schemas(tables) => Ok(tables),
             other => Err(unexpected(&other)),
         })
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
-        self.done(self.effect_of_write(), &|out, id| put_request::alter(out, id, changes))
+        self.done(self.effect_of_write(), &|out, id| encode_request::alter(out, id, changes))
     }
 
     fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
         let put = |link: &mut Link| {
             let source = link.text(sql, parameters)?;
-            link.put(|out, id| put_request::execute(out, id, source))
+            link.put(|out, id| encode_request::execute(out, id, source))
         };
         self.call(self.effect_of_write(), &put, count)
     }
 }
 
-fn ok(link: &mut Link, head: Head) -> Result<(), Failed> {
+fn ok(link: &mut Link, head: FrameHeader) -> Result<(), Failed> {
     match link.answer(head)? {
-        Answer::Ok => Ok(()),
+        Response::Ok => Ok(()),
         other => Err(unexpected(&other)),
     }
 }
 
-fn count(link: &mut Link, _: u32, head: Head) -> Result<u64, Failed> {
+fn count(link: &mut Link, _: u32, head: FrameHeader) -> Result<u64, Failed> {
     match link.answer(head)? {
-        Answer::Count(rows) => Ok(rows),
+        Response::Count(rows) => Ok(rows),
         other => Err(unexpected(&other)),
     }
 }
@@ -445,7 +445,7 @@ fn close(link: &mut Link, cursors: &[OpenCursor]) -> Result<(), Failed> {
     let number = link.number();
     for open in cursors.iter().filter(|open| open.link == number) {
         link.put(|out, id| {
-            put_request::close(out, id, open.number);
+            encode_request::close(out, id, open.number);
             Ok(())
         })?;
     }
@@ -461,7 +461,7 @@ impl Use<'_, '_> {
     /// Sends a request and waits for the first answer. A connection that rested, and has broken
     /// meanwhile, is replaced by a new one where the request may be made again.
     #[inline]
-    fn begin(&mut self, effect: Effect, put: Request<'_>) -> Result<(u32, Head), Failed> {
+    fn begin(&mut self, effect: Effect, put: Request<'_>) -> Result<(u32, FrameHeader), Failed> {
         match exchange(self.link()?, put) {
             Err(Failed::Broken(Broken::Io(_) | Broken::Closed(_)))
                 if effect == Effect::Nothing && self.rested =>
@@ -496,7 +496,7 @@ impl Use<'_, '_> {
 }
 
 #[inline]
-fn exchange(link: &mut Link, put: Request<'_>) -> Result<(u32, Head), Failed> {
+fn exchange(link: &mut Link, put: Request<'_>) -> Result<(u32, FrameHeader), Failed> {
     let id = put(link)?;
     link.send()?;
     Ok((id, link.receive(id)?))

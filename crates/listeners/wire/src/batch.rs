@@ -3,7 +3,7 @@
 use crate::connection::{Connection, FULL, Gone};
 use crate::serve::{Serving, cancelled};
 use bobak_core::{Control, Error, ErrorKind, OnError, Outcome, Result};
-use bobak_wire::{Head, Kind, Request};
+use bobak_wire::{FrameHeader, FrameKind, Request};
 use std::time::Instant;
 
 /// The mark behind which a batch runs inside a transaction.
@@ -24,14 +24,14 @@ impl Serving<'_> {
     pub fn run_batch(
         &mut self,
         connection: &mut Connection,
-        head: Head,
+        head: FrameHeader,
         on_error: OnError,
     ) -> Result<(), Gone> {
         if head.more {
             return self.run_parts(connection, head.id, on_error);
         }
         match self.run_part(connection, head.id, on_error, 0) {
-            Ok(()) => self.outcomes.put(&mut connection.output, head.id, false)?,
+            Ok(()) => self.outcomes.write_frame(&mut connection.output, head.id, false)?,
             Err(error) => self.fail(connection, head.id, &error),
         }
         self.batch.clear();
@@ -57,7 +57,7 @@ impl Serving<'_> {
                 break Err(error);
             }
             first += rows;
-            self.outcomes.put(&mut connection.output, id, true)?;
+            self.outcomes.write_frame(&mut connection.output, id, true)?;
             if connection.output.len() >= FULL {
                 connection.flush(&self.shared.settings)?;
             }
@@ -81,7 +81,7 @@ impl Serving<'_> {
         }
         self.in_transaction = inside;
         match result {
-            Ok(()) => self.outcomes.put(&mut connection.output, id, false)?,
+            Ok(()) => self.outcomes.write_frame(&mut connection.output, id, false)?,
             Err(error) if more => return self.skip_batch(connection, id, &error),
             Err(error) => self.fail(connection, id, &error),
         }
@@ -159,7 +159,7 @@ impl Serving<'_> {
         loop {
             let head = self.next_frame(connection)?;
             match head.kind {
-                Kind::Batch if head.id == id => {
+                FrameKind::Batch if head.id == id => {
                     self.batch.clear();
                     let body = connection.input.body();
                     let read = match Request::decode(head, body, &connection.handles) {
@@ -174,8 +174,8 @@ impl Serving<'_> {
                         Err(error) => Next::Wrong(error, head.more),
                     });
                 }
-                Kind::Cancel if head.id == id => return Ok(Next::Cancelled),
-                Kind::Cancel | Kind::Credit => {}
+                FrameKind::Cancel if head.id == id => return Ok(Next::Cancelled),
+                FrameKind::Cancel | FrameKind::Credit => {}
                 _ => {
                     let message = "the parts of a batch follow each other";
                     return Err(Error::new(ErrorKind::Misuse, message).into());
@@ -196,9 +196,9 @@ impl Serving<'_> {
         loop {
             let head = self.next_frame(connection)?;
             match head.kind {
-                Kind::Batch if head.id == id && head.more => {}
-                Kind::Batch if head.id == id => return Ok(()),
-                Kind::Cancel | Kind::Credit => {}
+                FrameKind::Batch if head.id == id && head.more => {}
+                FrameKind::Batch if head.id == id => return Ok(()),
+                FrameKind::Cancel | FrameKind::Credit => {}
                 _ => {
                     let message = "a batch that failed is ended by its last part";
                     return Err(Error::new(ErrorKind::Misuse, message).into());
@@ -208,7 +208,7 @@ impl Serving<'_> {
     }
 
     /// The next frame. Answers that wait are written before it is waited for.
-    fn next_frame(&self, connection: &mut Connection) -> Result<Head, Gone> {
+    fn next_frame(&self, connection: &mut Connection) -> Result<FrameHeader, Gone> {
         let settings = &self.shared.settings;
         let begun = Instant::now();
         loop {

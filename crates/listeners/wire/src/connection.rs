@@ -9,7 +9,7 @@ use crate::watch::{Ahead, Line};
 use bobak_core::{Engine, Error};
 use bobak_permissions::Caller;
 use bobak_serving::{Permit, Principal};
-use bobak_wire::{AdaptiveSpin, Handles, Limits, put_answer};
+use bobak_wire::{AdaptiveSpin, Handles, Limits, encode_response};
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
@@ -28,7 +28,7 @@ pub(crate) struct Connection {
     pub output: Vec<u8>,
     /// How much of it was written.
     written: usize,
-    vigil: AdaptiveSpin,
+    spin: AdaptiveSpin,
     pub handles: Handles,
     /// What it says of who it is, until its password was looked at.
     pub claim: Option<Claim>,
@@ -109,7 +109,7 @@ impl Connection {
             input: Input::new(),
             output: Vec::new(),
             written: 0,
-            vigil: AdaptiveSpin::default(),
+            spin: AdaptiveSpin::default(),
             handles: Handles::new(limits),
             guest: None,
             since: Instant::now(),
@@ -217,13 +217,13 @@ impl Connection {
     #[inline]
     pub fn wait(&mut self, timeout: Duration) -> Result<bool, Gone> {
         let begun = Instant::now();
-        let mut vigil = std::mem::take(&mut self.vigil);
-        let seen = vigil.look(|| Ok::<_, Gone>(self.fill()?.then_some(())))?.is_some();
+        let mut spin = std::mem::take(&mut self.spin);
+        let seen = spin.spin_until(|| Ok::<_, Gone>(self.fill()?.then_some(())))?.is_some();
         let came = seen || self.transport.wait(true, false, timeout)?.readable && self.fill()?;
         if came {
-            vigil.came_after(begun.elapsed());
+            spin.record_wait(begun.elapsed());
         }
-        self.vigil = vigil;
+        self.spin = spin;
         Ok(came)
     }
 
@@ -242,7 +242,7 @@ impl Connection {
 
     /// Tells the client why the connection ends, if it listens.
     pub fn dismiss(&mut self, error: &Error) {
-        put_answer::error(&mut self.output, 0, error);
+        encode_response::error(&mut self.output, 0, error);
         // Nobody waits for those who don't.
         let _ = self.try_flush();
     }

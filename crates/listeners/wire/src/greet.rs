@@ -3,7 +3,9 @@
 use crate::connection::{Connection, Gone, Guest};
 use crate::server::Shared;
 use bobak_core::{Error, ErrorKind, Result};
-use bobak_wire::{Credentials, Foreign, Head, Hello, Request, VERSION, Welcome, put_answer};
+use bobak_wire::{
+    Credentials, ForeignProtocol, FrameHeader, Hello, Request, VERSION, Welcome, encode_response,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -63,12 +65,14 @@ pub(crate) fn greet(connection: &mut Connection, shared: &Shared) -> Result<Gree
 
 /// Says which other protocol a stranger speaks, where that is what is wrong.
 fn foreign(connection: &Connection, error: Error) -> Error {
-    let message = match Foreign::of(connection.input.inbox.waiting()) {
-        Some(Foreign::Tls) => {
+    let message = match ForeignProtocol::of(connection.input.inbox.waiting()) {
+        Some(ForeignProtocol::Tls) => {
             "TLS at a door without it: start the server with a certificate, or leave tls=on out \
              of the client's URL"
         }
-        Some(Foreign::Http) => "HTTP at a door of Bobak's own protocol: HTTP has another door",
+        Some(ForeignProtocol::Http) => {
+            "HTTP at a door of Bobak's own protocol: HTTP has another door"
+        }
         None => return error,
     };
     Error::new(error.kind(), message).with_source(error)
@@ -99,13 +103,13 @@ pub(crate) fn turned_away(
     shared
         .audit_log
         .client_event(connection.peer, format_args!("{connection} was refused: {error}"));
-    put_answer::error(&mut connection.output, id, error);
+    encode_response::error(&mut connection.output, id, error);
     // Nobody waits for those who don't listen.
     let _ = connection.try_flush();
     Gone::Left
 }
 
-fn read(connection: &Connection, head: Head) -> Result<Box<Hello>> {
+fn read(connection: &Connection, head: FrameHeader) -> Result<Box<Hello>> {
     let request = Request::decode(head, connection.input.body(), &connection.handles)?;
     let Request::Hello(hello) = request else {
         return Err(Error::new(ErrorKind::Misuse, "the first request is a hello"));
@@ -126,7 +130,7 @@ fn welcome(connection: &mut Connection, shared: &Shared, id: u32, hello: &Hello)
         engine: engine.name().to_owned(),
         server: concat!("bobak ", env!("CARGO_PKG_VERSION")).to_owned(),
     };
-    put_answer::welcome(&mut connection.output, id, &welcome)?;
+    encode_response::welcome(&mut connection.output, id, &welcome)?;
     connection.input.inbox.set_limit(shared.settings.limits.frame);
     connection.let_in(Guest { caller, database, engine });
     Ok(())

@@ -2,7 +2,7 @@
 //! under way.
 
 use bobak_core::{Error, ErrorKind, Result};
-use bobak_wire::{Head, Inbox, Kind, Limits};
+use bobak_wire::{FrameHeader, FrameKind, Inbox, Limits};
 use std::collections::VecDeque;
 
 /// The frames of a connection, in order.
@@ -16,7 +16,7 @@ pub(crate) struct Input {
 }
 
 struct Waiting {
-    head: Head,
+    head: FrameHeader,
     body: Vec<u8>,
     cancelled: bool,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Said {
 /// A frame whose turn it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
-    pub head: Head,
+    pub head: FrameHeader,
     /// Whether the client took it back meanwhile.
     pub cancelled: bool,
 }
@@ -84,12 +84,12 @@ impl Input {
         while let Some(head) = self.inbox.next_frame()? {
             let body = self.inbox.body();
             match head.kind {
-                Kind::Credit if head.id == id => {
+                FrameKind::Credit if head.id == id => {
                     let bytes = body.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
                     said.credit += u64::from(bytes);
                 }
-                Kind::Cancel if head.id == id => said.cancelled = true,
-                Kind::Cancel => {
+                FrameKind::Cancel if head.id == id => said.cancelled = true,
+                FrameKind::Cancel => {
                     let taken_back = self.waiting.iter_mut().filter(|w| w.head.id == head.id);
                     taken_back.for_each(|waiting| waiting.cancelled = true);
                 }

@@ -5,7 +5,7 @@ use crate::server::Shared;
 use crate::transport::Transport;
 use bobak_core::{Error, ErrorKind};
 use bobak_serving::Listener;
-use bobak_wire::put_answer;
+use bobak_wire::encode_response;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use std::collections::HashMap;
@@ -160,7 +160,7 @@ impl Lobby {
             Ok(seat) => Some(seat),
             Err(error) => {
                 let mut answer = Vec::new();
-                put_answer::error(&mut answer, 0, &error);
+                encode_response::error(&mut answer, 0, &error);
                 let at = peer.map_or_else(|| "this machine".to_owned(), |peer| peer.to_string());
                 let line = format_args!("a stranger at {at} was refused: {error}");
                 self.shared.audit_log.client_event(peer, line);
@@ -246,12 +246,12 @@ fn refuse(connection: &mut Connection, error: &Error) -> bool {
                 connection.dismiss(error);
                 return false;
             }
-            Ok(Some(turn)) if turn.head.kind.is_unanswered() => {
+            Ok(Some(turn)) if turn.head.kind.has_no_response() => {
                 // A number that was not taken would be missing later.
                 connection.dismiss(error);
                 return false;
             }
-            Ok(Some(turn)) => put_answer::error(&mut connection.output, turn.head.id, error),
+            Ok(Some(turn)) => encode_response::error(&mut connection.output, turn.head.id, error),
             Ok(None) => return matches!(connection.try_flush(), Ok(true)),
             Err(_) => return false,
         }

@@ -8,7 +8,7 @@ use bobak_core::{
     Batch, Change, Control, CursorId, Error, ErrorKind, OnError, Outcome, Result, RowBuffer,
     Session, Value, Write,
 };
-use bobak_wire::{Asked, Head, Kind, OutcomeWriter, Request, put_answer};
+use bobak_wire::{FrameHeader, FrameKind, OutcomeWriter, OwnedSource, Request, encode_response};
 use std::time::{Duration, Instant};
 
 /// How long a worker waits for the next request before the connection goes back to the poller.
@@ -49,7 +49,7 @@ enum Then {
     /// Nothing.
     Done,
     /// Its rows are to be sent.
-    Stream { window: u32, columns: bool, asked: Asked },
+    Stream { window: u32, columns: bool, asked: OwnedSource },
     /// The part of the batch that was read is to be run.
     Batch(OnError),
 }
@@ -91,8 +91,8 @@ fn serve_guest(connection: &mut Connection, shared: &Shared) -> Result<(), Gone>
     };
     loop {
         while let Some(turn) = connection.input.next_frame()? {
-            if turn.cancelled && !turn.head.kind.is_unanswered() {
-                put_answer::error(&mut connection.output, turn.head.id, &cancelled());
+            if turn.cancelled && !turn.head.kind.has_no_response() {
+                encode_response::error(&mut connection.output, turn.head.id, &cancelled());
             } else {
                 serving.run(connection, turn.head)?;
             }
@@ -142,7 +142,7 @@ impl Serving<'_> {
 
     /// Runs one request. What is wrong with it goes to the client; what is wrong with the client
     /// comes back.
-    fn run(&mut self, connection: &mut Connection, head: Head) -> Result<(), Gone> {
+    fn run(&mut self, connection: &mut Connection, head: FrameHeader) -> Result<(), Gone> {
         let start = connection.output.len();
         // Before a write, and before a transaction's end, open cursors are read to theirs.
         let started = if may_last(head.kind) || !self.cursors.is_empty() {
@@ -155,10 +155,10 @@ impl Serving<'_> {
         let then = match started {
             Ok(then) => then,
             // Nobody would hear of it otherwise.
-            Err(error) if head.kind.is_unanswered() => return Err(error.into()),
+            Err(error) if head.kind.has_no_response() => return Err(error.into()),
             Err(error) => {
                 connection.output.truncate(start);
-                if head.kind == Kind::Batch && head.more {
+                if head.kind == FrameKind::Batch && head.more {
                     self.skip_batch(connection, head.id, &error)?;
                 } else {
                     self.refuse(connection, head.id, &error);
@@ -182,12 +182,12 @@ impl Serving<'_> {
             let line = format_args!("{connection} was refused: {error}");
             self.shared.audit_log.client_event(connection.peer, line);
         }
-        put_answer::error(&mut connection.output, id, error);
+        encode_response::error(&mut connection.output, id, error);
     }
 
     /// Does what can be done at once.
     #[inline]
-    fn start(&mut self, connection: &mut Connection, head: Head) -> Result<Then> {
+    fn start(&mut self, connection: &mut Connection, head: FrameHeader) -> Result<Then> {
         let Connection { input, output, handles, .. } = connection;
         let (id, session) = (head.id, self.session);
         let request = Request::decode(head, input.body(), handles)?;
@@ -200,22 +200,23 @@ impl Serving<'_> {
                 self.put_outcome(output, id, outcome)?;
             }
             Request::Get { table, key } => {
-                let mut put = |row: &dyn bobak_core::Row| put_answer::row(output, id, Some(row));
+                let mut put =
+                    |row: &dyn bobak_core::Row| encode_response::row(output, id, Some(row));
                 if !session.get(&table, &values(&key), &mut put)? {
-                    put_answer::row(output, id, None)?;
+                    encode_response::row(output, id, None)?;
                 }
             }
             Request::Control(step) => {
                 self.control(step)?;
-                put_answer::ok(output, id);
+                encode_response::ok(output, id);
             }
             Request::Change { table, condition, assign } => {
                 let (condition, assign) = (condition.as_ref(), assign.as_deref());
                 let rows = session.change(&Change { table: &table, condition, assign })?;
-                put_answer::count(output, id, rows);
+                encode_response::count(output, id, rows);
             }
-            Request::Execute(Asked::Sql { text, parameters }) => {
-                put_answer::count(output, id, session.execute(&text, &parameters)?);
+            Request::Execute(OwnedSource::Sql { text, parameters }) => {
+                encode_response::count(output, id, session.execute(&text, &parameters)?);
             }
             Request::Query { window, columns, asked } => {
                 return Ok(Then::Stream { window, columns, asked });
@@ -229,7 +230,7 @@ impl Serving<'_> {
             Request::Open(asked) => self.open(output, id, &asked)?,
             Request::Fetch(cursor) => {
                 session.fetch(CursorId(cursor), &mut self.rows)?;
-                put_answer::rows(output, id, false, self.rows.as_bytes())?;
+                encode_response::rows(output, id, false, self.rows.as_bytes())?;
             }
             Request::Close(cursor) => self.close(cursor),
             Request::Define { handle, schema } => {
@@ -237,16 +238,16 @@ impl Serving<'_> {
             }
             Request::Prepare { handle, text } => handles.prepare(handle, text),
             Request::Forget { table, handle } => handles.forget(table, handle),
-            Request::Tables => put_answer::schemas(output, id, &session.tables()?)?,
+            Request::Tables => encode_response::schemas(output, id, &session.tables()?)?,
             Request::Alter(changes) => {
                 session.alter(&changes)?;
-                put_answer::ok(output, id);
+                encode_response::ok(output, id);
             }
             Request::Flush => {
                 self.guest.engine.flush()?;
-                put_answer::ok(output, id);
+                encode_response::ok(output, id);
             }
-            Request::Ping => put_answer::ok(output, id),
+            Request::Ping => encode_response::ok(output, id),
             // What they were about is answered already.
             Request::Cancel | Request::Credit(_) => {}
             Request::Hello(_) => {
@@ -268,14 +269,14 @@ impl Serving<'_> {
         done
     }
 
-    fn open(&mut self, output: &mut Vec<u8>, id: u32, asked: &Asked) -> Result<()> {
+    fn open(&mut self, output: &mut Vec<u8>, id: u32, asked: &OwnedSource) -> Result<()> {
         if self.cursors.len() >= self.shared.settings.limits.requests as usize {
             let message = format!("{} queries are open: close some", self.cursors.len());
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         let cursor = self.session.open(&asked.as_source())?;
         self.cursors.push(cursor.id.0);
-        put_answer::columns(output, id, false, cursor.id.0, (asked, &cursor.columns))
+        encode_response::columns(output, id, false, cursor.id.0, (asked, &cursor.columns))
     }
 
     fn close(&mut self, cursor: u64) {
@@ -286,7 +287,7 @@ impl Serving<'_> {
     #[inline]
     fn put_outcome(&mut self, output: &mut Vec<u8>, id: u32, outcome: Outcome) -> Result<()> {
         self.outcomes.push(Ok(outcome))?;
-        self.outcomes.put(output, id, false)
+        self.outcomes.write_frame(output, id, false)
     }
 
     #[inline]
@@ -301,8 +302,8 @@ impl Serving<'_> {
 }
 
 /// Whether a request may run for long, and is then looked after. Of those that send rows, and of batches, each part is.
-const fn may_last(kind: Kind) -> bool {
-    matches!(kind, Kind::Change | Kind::Execute | Kind::Open | Kind::Fetch)
+const fn may_last(kind: FrameKind) -> bool {
+    matches!(kind, FrameKind::Change | FrameKind::Execute | FrameKind::Open | FrameKind::Fetch)
 }
 
 #[inline]

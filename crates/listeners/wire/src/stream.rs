@@ -6,7 +6,7 @@
 use crate::connection::{Connection, FULL, Gone};
 use crate::serve::{Serving, cancelled};
 use bobak_core::{CursorId, Error, Result};
-use bobak_wire::{Asked, put_answer};
+use bobak_wire::{OwnedSource, encode_response};
 use std::io;
 use std::mem::swap;
 use std::time::Instant;
@@ -25,7 +25,7 @@ impl Serving<'_> {
         connection: &mut Connection,
         id: u32,
         (window, columns): (u32, bool),
-        asked: &Asked,
+        asked: &OwnedSource,
     ) -> Result<(), Gone> {
         let session = self.session;
         let cursor = match self.over(connection, id, || session.open(&asked.as_source())) {
@@ -37,7 +37,7 @@ impl Serving<'_> {
         };
         if columns {
             let named = (asked, cursor.columns.as_slice());
-            put_answer::columns(&mut connection.output, id, true, 0, named)?;
+            encode_response::columns(&mut connection.output, id, true, 0, named)?;
         }
         let sent = self.send_rows(connection, id, window, cursor.id);
         self.session.close(cursor.id);
@@ -87,7 +87,7 @@ impl Serving<'_> {
                 return Ok(Err(error));
             }
             let more = self.rows.rows() > 0 && next.rows() > 0;
-            put_answer::rows(&mut connection.output, id, more, self.rows.as_bytes())?;
+            encode_response::rows(&mut connection.output, id, more, self.rows.as_bytes())?;
             if !more {
                 return Ok(Ok(()));
             }

@@ -5,7 +5,7 @@
 
 use crate::early::{Peek, ROOM, lock};
 use bobak_core::{Error, ErrorKind, Interrupt, Result};
-use bobak_wire::{HEADER, Head, Kind};
+use bobak_wire::{FrameHeader, FrameKind, HEADER_LENGTH};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, recv};
 use std::os::fd::{AsFd, OwnedFd};
@@ -273,17 +273,17 @@ impl Ahead {
             let (head, behind) = bytes
                 .get(passed..)
                 .unwrap_or_default()
-                .split_at_checked(HEADER - self.head.len())
+                .split_at_checked(HEADER_LENGTH - self.head.len())
                 .unwrap_or((bytes.get(passed..).unwrap_or_default(), &[]));
             self.head.extend_from_slice(head);
-            let Some(head) = self.head.first_chunk::<HEADER>() else { return };
-            let Ok(head) = Head::decode(*head) else {
+            let Some(head) = self.head.first_chunk::<HEADER_LENGTH>() else { return };
+            let Ok(head) = FrameHeader::decode(*head) else {
                 // It will be told: nothing behind it is a frame.
                 self.rest = usize::MAX;
                 return;
             };
             self.head.clear();
-            self.cancelled |= head.kind == Kind::Cancel && head.id == id;
+            self.cancelled |= head.kind == FrameKind::Cancel && head.id == id;
             self.rest = head.length as usize;
             bytes = behind;
         }
@@ -308,14 +308,15 @@ impl Why {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bobak_wire::put_request;
+    use bobak_wire::encode_request;
 
     #[test]
     fn a_request_is_found_to_be_taken_back_however_the_bytes_come() {
         let mut sent = Vec::new();
-        put_request::ping(&mut sent, 8);
-        put_request::execute(&mut sent, 9, bobak_wire::Source::Text("SELECT 1", &[])).unwrap();
-        put_request::cancel(&mut sent, 7);
+        encode_request::ping(&mut sent, 8);
+        encode_request::execute(&mut sent, 9, bobak_wire::RequestSource::Text("SELECT 1", &[]))
+            .unwrap();
+        encode_request::cancel(&mut sent, 7);
         for cut in 0..sent.len() {
             let (read, unread) = sent.split_at(cut);
             let mut ahead = Ahead::of(read, 7);

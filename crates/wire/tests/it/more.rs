@@ -5,7 +5,9 @@ use bobak_core::{
     Change, Collation, ColumnSchema, Comparison, Condition, Control, Error, ErrorKind, Expr,
     FieldSet, OnDelete, Role, Select, TableSchema, Type, Value, Verb,
 };
-use bobak_wire::{Asked, Credentials, Hello, Limits, Source, Welcome, put_answer, put_request};
+use bobak_wire::{
+    Credentials, Hello, Limits, OwnedSource, Source, Welcome, encode_request, encode_response,
+};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -89,18 +91,18 @@ pub fn definitions() -> Vec<Sample> {
             Control::Rollback => json!({"step": step}),
             _ => json!({"step": step, "name": "s1"}),
         };
-        sample(name, message, &|out| put_request::control(out, 30, control).unwrap())
+        sample(name, message, &|out| encode_request::control(out, 30, control).unwrap())
     };
     vec![
-        sample("hello to the first database", message, &|out| hello.put(out, 1).unwrap()),
+        sample("hello to the first database", message, &|out| hello.encode(out, 1).unwrap()),
         sample("define every type", json!({"number": KINDS, "table": kinds_json()}), &|out| {
-            put_request::define(out, 31, KINDS, &kinds()).unwrap();
+            encode_request::define(out, 31, KINDS, &kinds()).unwrap();
         }),
         sample("define a wide table", json!({"number": 3, "table": wide_json()}), &|out| {
-            put_request::define(out, 32, 3, &wide()).unwrap();
+            encode_request::define(out, 32, 3, &wide()).unwrap();
         }),
         sample("forget a statement", json!({"what": "statement", "number": 8}), &|out| {
-            put_request::forget(out, 33, false, 8);
+            encode_request::forget(out, 33, false, 8);
         }),
         step("rollback", "rollback", Control::Rollback),
         step("release", "release", Control::Release("s1")),
@@ -120,7 +122,7 @@ pub fn writes() -> Vec<Sample> {
         let columns: Vec<usize> = if verb == Verb::Upsert { vec![1, 6] } else { Vec::new() };
         let message = json!({"table": 1, "verb": word, "columns": columns, "row": ada_json});
         all.push(sample(name, message, &|out| {
-            put_request::write(out, 34, 1, (verb, fields), &ada()).unwrap();
+            encode_request::write(out, 34, 1, (verb, fields), &ada()).unwrap();
         }));
     }
     let row: Vec<Value<'_>> = (0..70).map(|place| Value::Int(place - 35)).collect();
@@ -129,10 +131,10 @@ pub fn writes() -> Vec<Sample> {
     let message =
         json!({"table": 3, "verb": "update", "columns": [2, 63, 64, 69], "row": row_json});
     all.push(sample("update of columns beyond 64", message, &|out| {
-        put_request::write(out, 35, 3, (Verb::Update, fields), &row).unwrap();
+        encode_request::write(out, 35, 3, (Verb::Update, fields), &row).unwrap();
     }));
     all.push(sample("get by two columns", json!({"table": 3, "key": [5, -5]}), &|out| {
-        put_request::get(out, 36, 3, &[Value::Int(5), Value::Int(-5)]).unwrap();
+        encode_request::get(out, 36, 3, &[Value::Int(5), Value::Int(-5)]).unwrap();
     }));
     all
 }
@@ -170,7 +172,7 @@ pub fn conditions() -> Vec<Sample> {
     let message = json!({"table": 1, "condition": {"and": texts}, "assign": null});
     vec![sample("delete by every comparison", message, &|out| {
         let change = Change { table: &person(), condition: Some(&all), assign: None };
-        put_request::change(out, 37, 1, &change).unwrap();
+        encode_request::change(out, 37, 1, &change).unwrap();
     })]
 }
 
@@ -198,12 +200,12 @@ pub fn queries() -> Vec<Sample> {
     let numbers_json = json!([{"int": "-9223372036854775808"}, {"float": "inf"}, {"float": "-0.0"}, {"float": "5e-324"}, {"float": "1.7976931348623157e308"}, "", {"hex": ""}, "\u{10ffff}"]);
     vec![
         sample("open every expression", json!({"source": message}), &|out| {
-            put_request::open(out, 38, Source::Select(1, &select)).unwrap();
+            encode_request::open(out, 38, Source::Select(1, &select)).unwrap();
         }),
         sample(
             "execute with extreme numbers",
             json!({"source": {"sql": "é", "parameters": numbers_json}}),
-            &|out| put_request::execute(out, 39, Source::Text("é", &numbers)).unwrap(),
+            &|out| encode_request::execute(out, 39, Source::Text("é", &numbers)).unwrap(),
         ),
     ]
 }
@@ -219,30 +221,30 @@ pub fn answers() -> Vec<Sample> {
     let welcome_json = json!({"version": 1, "frame": 1, "row": 2, "requests": 3, "handles": 4, "window": 5, "capabilities": 0, "engine": "", "server": "é"});
     let mut all = vec![
         sample("welcome with other limits", welcome_json, &|out| {
-            put_answer::welcome(out, 1, &welcome).unwrap();
+            encode_response::welcome(out, 1, &welcome).unwrap();
         }),
         sample("count, the largest", json!({"rows": {"int": "18446744073709551615"}}), &|out| {
-            put_answer::count(out, 11, u64::MAX);
+            encode_response::count(out, 11, u64::MAX);
         }),
     ];
     for (number, kind) in (1..).zip(ErrorKind::ALL) {
         let message = json!({"kind": number, "message": format!("{kind:?}"), "table": null, "column": null, "row": null, "code": -1, "detail": null});
         all.push(sample("error of each kind", message, &|out| {
-            put_answer::error(out, 40, &Error::new(*kind, format!("{kind:?}")).with_code(-1));
+            encode_response::error(out, 40, &Error::new(*kind, format!("{kind:?}")).with_code(-1));
         }));
     }
     let named: Vec<String> = ["a", "é", ""].map(str::to_owned).into();
-    let asked = Asked::Sql { text: "".into(), parameters: Vec::new() };
+    let asked = OwnedSource::Sql { text: "".into(), parameters: Vec::new() };
     let columns = json!([{"name": "a", "type": "any"}, {"name": "é", "type": "any"}, {"name": "", "type": "any"}]);
     all.push(sample("columns of a query", json!({"cursor": 0, "columns": columns}), &|out| {
-        put_answer::columns(out, 41, true, 0, (&asked, &named)).unwrap()
+        encode_response::columns(out, 41, true, 0, (&asked, &named)).unwrap()
     }));
     all.push(sample("rows without columns", json!({"rows": [[], []]}), &|out| {
-        put_answer::rows(out, 41, false, rows(&[Vec::new(), Vec::new()]).as_bytes()).unwrap();
+        encode_response::rows(out, 41, false, rows(&[Vec::new(), Vec::new()]).as_bytes()).unwrap();
     }));
     let tables = [TableSchema::clone(&kinds()), TableSchema::clone(&person())];
     all.push(sample("schemas of two", json!({"tables": [kinds_json(), person_json()]}), &|out| {
-        put_answer::schemas(out, 42, &tables).unwrap();
+        encode_response::schemas(out, 42, &tables).unwrap();
     }));
     all
 }

@@ -6,7 +6,8 @@ use bobak_core::{
     Select, TableSchema, Type, Uuid, Value, Verb,
 };
 use bobak_wire::{
-    Asked, Credentials, Hello, Limits, OutcomeWriter, Source, Welcome, put_answer, put_request,
+    Credentials, Hello, Limits, OutcomeWriter, OwnedSource, Source, Welcome, encode_request,
+    encode_response,
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -24,7 +25,7 @@ pub type Put<'p> = &'p dyn Fn(&mut Vec<u8>);
 
 pub fn sample(name: &'static str, message: Json, put: Put<'_>) -> Sample {
     let mut bytes = Vec::new();
-    put(&mut bytes);
+    encode(&mut bytes);
     Sample { name, bytes, message }
 }
 
@@ -128,7 +129,7 @@ fn greetings() -> Vec<Sample> {
     let user = Credentials::User { name: "ada".into(), password: "secret".into() };
     vec![
         sample("hello on a pipe", message(Json::Null), &|out| {
-            hello(Credentials::None).put(out, 1).unwrap();
+            hello(Credentials::None).encode(out, 1).unwrap();
         }),
         sample("hello with a token", message(json!({"token": "0123456789abcdef"})), &|out| {
             hello(Credentials::Token("0123456789abcdef".into())).put(out, 1).unwrap();
@@ -144,22 +145,22 @@ fn greetings() -> Vec<Sample> {
 fn definitions() -> Vec<Sample> {
     vec![
         sample("define", json!({"number": 1, "table": person_json()}), &|out| {
-            put_request::define(out, 2, 1, &person()).unwrap();
+            encode_request::define(out, 2, 1, &person()).unwrap();
         }),
         sample("prepare", json!({"number": 7, "sql": "select ?"}), &|out| {
-            put_request::prepare(out, 3, 7, "select ?").unwrap();
+            encode_request::prepare(out, 3, 7, "select ?").unwrap();
         }),
         sample("forget a table", json!({"what": "table", "number": 9}), &|out| {
-            put_request::forget(out, 4, true, 9);
+            encode_request::forget(out, 4, true, 9);
         }),
         sample("begin", json!({"step": "begin"}), &|out| {
-            put_request::control(out, 5, Control::Begin).unwrap();
+            encode_request::control(out, 5, Control::Begin).unwrap();
         }),
         sample("commit", json!({"step": "commit"}), &|out| {
-            put_request::control(out, 6, Control::Commit).unwrap();
+            encode_request::control(out, 6, Control::Commit).unwrap();
         }),
         sample("savepoint", json!({"step": "savepoint", "name": "s1"}), &|out| {
-            put_request::control(out, 7, Control::Savepoint("s1")).unwrap();
+            encode_request::control(out, 7, Control::Savepoint("s1")).unwrap();
         }),
     ]
 }
@@ -196,20 +197,20 @@ fn writes() -> Vec<Sample> {
             json!({"table": 1, "verb": "insert", "columns": [], "row": ada_json()}),
             &|out| {
                 let what = (Verb::Insert, FieldSet::EMPTY);
-                put_request::write(out, 8, 1, what, &ada()).unwrap();
+                encode_request::write(out, 8, 1, what, &ada()).unwrap();
             },
         ),
         sample(
             "update of two columns",
             json!({"table": 1, "verb": "update", "columns": [1, 2], "row": updated}),
-            &|out| put_request::write(out, 9, 1, (Verb::Update, fields), &update).unwrap(),
+            &|out| encode_request::write(out, 9, 1, (Verb::Update, fields), &update).unwrap(),
         ),
         sample(
             "delete by key",
             json!({"table": 1, "verb": "delete", "columns": [], "row": [-3]}),
             &|out| {
                 let what = (Verb::Delete, FieldSet::EMPTY);
-                put_request::write(out, 10, 1, what, &[Value::Int(-3)]).unwrap();
+                encode_request::write(out, 10, 1, what, &[Value::Int(-3)]).unwrap();
             },
         ),
         sample(
@@ -218,12 +219,12 @@ fn writes() -> Vec<Sample> {
             &|out| {
                 let (condition, assign) = (Some(&condition), Some(&assign[..]));
                 let change = Change { table: &person(), condition, assign };
-                put_request::change(out, 11, 1, &change).unwrap();
+                encode_request::change(out, 11, 1, &change).unwrap();
             },
         ),
         sample("delete all", json!({"table": 1, "condition": null, "assign": null}), &|out| {
             let change = Change { table: &person(), condition: None, assign: None };
-            put_request::change(out, 12, 1, &change).unwrap();
+            encode_request::change(out, 12, 1, &change).unwrap();
         }),
     ]
 }
@@ -235,27 +236,27 @@ fn batches() -> Vec<Sample> {
         json!({"table": 1, "verb": "insert", "columns": [], "rows": [ada_json(), ada_json()]});
     let delete = json!({"table": 1, "verb": "delete", "columns": [], "rows": [[1]]});
     let put = |out: &mut Vec<u8>, verb, rows: &RowBuffer| {
-        put_request::batch_run(out, 1, (verb, FieldSet::EMPTY), rows.as_bytes())
+        encode_request::batch_run(out, 1, (verb, FieldSet::EMPTY), rows.as_bytes())
     };
     vec![
         sample(
             "batch in one frame",
             json!({"on_error": "continue", "runs": [insert, delete]}),
             &|out| {
-                put_request::batch(out, 13, false, OnError::Continue, |out| {
-                    put(out, Verb::Insert, &inserts)?;
-                    put(out, Verb::Delete, &deletes)
+                encode_request::batch(out, 13, false, OnError::Continue, |out| {
+                    encode(out, Verb::Insert, &inserts)?;
+                    encode(out, Verb::Delete, &deletes)
                 })
                 .unwrap();
             },
         ),
         sample("batch, first part", json!({"on_error": "stop", "runs": [insert]}), &|out| {
-            let fill = |out: &mut Vec<u8>| put(out, Verb::Insert, &inserts);
-            put_request::batch(out, 14, true, OnError::Stop, fill).unwrap();
+            let fill = |out: &mut Vec<u8>| encode(out, Verb::Insert, &inserts);
+            encode_request::batch(out, 14, true, OnError::Stop, fill).unwrap();
         }),
         sample("batch, last part", json!({"on_error": "stop", "runs": [delete]}), &|out| {
-            let fill = |out: &mut Vec<u8>| put(out, Verb::Delete, &deletes);
-            put_request::batch(out, 14, false, OnError::Stop, fill).unwrap();
+            let fill = |out: &mut Vec<u8>| encode(out, Verb::Delete, &deletes);
+            encode_request::batch(out, 14, false, OnError::Stop, fill).unwrap();
         }),
     ]
 }
@@ -279,14 +280,14 @@ fn queries() -> Vec<Sample> {
     let parameters = [Value::Int(1), Value::Float(0.5), Value::Null];
     vec![
         sample("get", json!({"table": 1, "key": [7]}), &|out| {
-            put_request::get(out, 15, 1, &[Value::Int(7)]).unwrap();
+            encode_request::get(out, 15, 1, &[Value::Int(7)]).unwrap();
         }),
         sample(
             "query over a table",
             json!({"credit": 1_048_576, "columns": false, "source": select_json}),
             &|out| {
                 let source = Source::Select(1, &select);
-                put_request::query(out, 16, 1 << 20, false, source).unwrap();
+                encode_request::query(out, 16, 1 << 20, false, source).unwrap();
             },
         ),
         sample(
@@ -294,21 +295,21 @@ fn queries() -> Vec<Sample> {
             json!({"credit": 0, "columns": true, "source": {"sql": "select ?, ?, ?", "parameters": [1, {"float": "0.5"}, null]}}),
             &|out| {
                 let source = Source::Text("select ?, ?, ?", &parameters);
-                put_request::query(out, 17, 0, true, source).unwrap();
+                encode_request::query(out, 17, 0, true, source).unwrap();
             },
         ),
         sample(
             "open a statement",
             json!({"source": {"statement": 7, "parameters": ["x"]}}),
-            &|out| put_request::open(out, 18, Source::Statement(7, &["x".into()])).unwrap(),
+            &|out| encode_request::open(out, 18, Source::Statement(7, &["x".into()])).unwrap(),
         ),
-        sample("fetch", json!({"cursor": 3}), &|out| put_request::fetch(out, 19, 3)),
-        sample("close", json!({"cursor": 3}), &|out| put_request::close(out, 20, 3)),
+        sample("fetch", json!({"cursor": 3}), &|out| encode_request::fetch(out, 19, 3)),
+        sample("close", json!({"cursor": 3}), &|out| encode_request::close(out, 20, 3)),
         sample("execute", json!({"source": {"sql": "vacuum", "parameters": []}}), &|out| {
-            put_request::execute(out, 21, Source::Text("vacuum", &[])).unwrap();
+            encode_request::execute(out, 21, Source::Text("vacuum", &[])).unwrap();
         }),
-        sample("cancel", json!({}), &|out| put_request::cancel(out, 17)),
-        sample("credit", json!({"bytes": 65_536}), &|out| put_request::credit(out, 16, 65_536)),
+        sample("cancel", json!({}), &|out| encode_request::cancel(out, 17)),
+        sample("credit", json!({"bytes": 65_536}), &|out| encode_request::credit(out, 16, 65_536)),
     ]
 }
 
@@ -316,14 +317,14 @@ fn others() -> Vec<Sample> {
     let create = json!({"changes": [{"create_table": person_json()}, {"add_column": 7, "table": person_json()}, {"add_index": 1, "table": person_json()}]});
     let track = json!({"changes": [{"track": 1, "table": person_json()}, {"track": 0, "table": person_json()}, {"untrack": 0, "table": person_json()}]});
     vec![
-        sample("tables", json!({}), &|out| put_request::tables(out, 22)),
+        sample("tables", json!({}), &|out| encode_request::tables(out, 22)),
         sample("alter", create, &|out| {
             let changes = [
                 SchemaChange::CreateTable(person()),
                 SchemaChange::AddColumn { table: person(), column: 7 },
                 SchemaChange::AddIndex { table: person(), index: 1 },
             ];
-            put_request::alter(out, 23, &changes).unwrap();
+            encode_request::alter(out, 23, &changes).unwrap();
         }),
         sample("track", track, &|out| {
             let changes = [
@@ -331,10 +332,10 @@ fn others() -> Vec<Sample> {
                 SchemaChange::Track { table: person(), history: false },
                 SchemaChange::Untrack(person()),
             ];
-            put_request::alter(out, 23, &changes).unwrap();
+            encode_request::alter(out, 23, &changes).unwrap();
         }),
-        sample("flush", json!({}), &|out| put_request::flush(out, 24)),
-        sample("ping", json!({}), &|out| put_request::ping(out, u32::MAX)),
+        sample("flush", json!({}), &|out| encode_request::flush(out, 24)),
+        sample("ping", json!({}), &|out| encode_request::ping(out, u32::MAX)),
     ]
 }
 
@@ -351,9 +352,9 @@ pub fn answers() -> Vec<Sample> {
     };
     let welcome_json = json!({"version": 1, "frame": 67_108_864, "row": 67_108_864, "requests": 1024, "handles": 4096, "window": 4_194_304, "capabilities": 17, "engine": "sqlite", "server": "bobak 0.1.0"});
     let mut all = vec![
-        sample("welcome", welcome_json, &|out| put_answer::welcome(out, 1, &welcome).unwrap()),
-        sample("ok", json!({}), &|out| put_answer::ok(out, 5)),
-        sample("count", json!({"rows": 12}), &|out| put_answer::count(out, 11, 12)),
+        sample("welcome", welcome_json, &|out| encode_response::welcome(out, 1, &welcome).unwrap()),
+        sample("ok", json!({}), &|out| encode_response::ok(out, 5)),
+        sample("count", json!({"rows": 12}), &|out| encode_response::count(out, 11, 12)),
     ];
     all.extend(errors());
     all.extend(outcomes());
@@ -375,13 +376,17 @@ fn errors() -> Vec<Sample> {
         sample(
             "error with its place",
             json!({"kind": 2, "message": "a row with this unique value is already there", "table": "pérson", "column": "name", "row": 3, "code": 2067, "detail": "UNIQUE constraint failed: pérson.name (SQLite's code 2067)"}),
-            &|out| put_answer::error(out, 8, &duplicate()),
+            &|out| encode_response::error(out, 8, &duplicate()),
         ),
         sample(
             "error before the end",
             json!({"kind": 14, "message": "the server stops", "table": null, "column": null, "row": null, "code": null, "detail": null}),
             &|out| {
-                put_answer::error(out, 0, &Error::new(ErrorKind::Unreachable, "the server stops"));
+                encode_response::error(
+                    out,
+                    0,
+                    &Error::new(ErrorKind::Unreachable, "the server stops"),
+                );
             },
         ),
     ]
@@ -423,21 +428,21 @@ fn outcomes() -> Vec<Sample> {
 
 fn results() -> Vec<Sample> {
     let found = rows(&[ada(), vec![Value::Float(-0.5)], Vec::new()]);
-    let asked = Asked::Sql { text: "select 1 as one".into(), parameters: Vec::new() };
+    let asked = OwnedSource::Sql { text: "select 1 as one".into(), parameters: Vec::new() };
     vec![
         sample("rows", json!({"rows": [ada_json(), [{"float": "-0.5"}], []]}), &|out| {
-            put_answer::rows(out, 16, true, found.as_bytes()).unwrap();
+            encode_response::rows(out, 16, true, found.as_bytes()).unwrap();
         }),
-        sample("no row", json!({"rows": []}), &|out| put_answer::row(out, 15, None).unwrap()),
+        sample("no row", json!({"rows": []}), &|out| encode_response::row(out, 15, None).unwrap()),
         sample(
             "columns",
             json!({"cursor": 3, "columns": [{"name": "one", "type": "any"}]}),
             &|out| {
-                put_answer::columns(out, 18, false, 3, (&asked, &["one".to_owned()])).unwrap();
+                encode_response::columns(out, 18, false, 3, (&asked, &["one".to_owned()])).unwrap();
             },
         ),
         sample("schemas", json!({"tables": [person_json()]}), &|out| {
-            put_answer::schemas(out, 22, &[TableSchema::clone(&person())]).unwrap();
+            encode_response::schemas(out, 22, &[TableSchema::clone(&person())]).unwrap();
         }),
     ]
 }

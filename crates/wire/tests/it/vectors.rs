@@ -1,13 +1,15 @@
 //! The samples against the file that all implementations share, and read back.
 
 use crate::samples::{Sample, answers, requests};
-use bobak_wire::{Answer, HEADER, Handles, Head, Inbox, Limits, Request, read_schema};
+use bobak_wire::{
+    FrameHeader, HEADER_LENGTH, Handles, Inbox, Limits, Request, Response, read_schema,
+};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
 
-fn head_of(bytes: &[u8]) -> Head {
-    Head::decode(*bytes.first_chunk::<HEADER>().unwrap()).unwrap()
+fn head_of(bytes: &[u8]) -> FrameHeader {
+    FrameHeader::decode(*bytes.first_chunk::<HEADER_LENGTH>().unwrap()).unwrap()
 }
 
 fn vector(from: &str, sample: &Sample) -> Json {
@@ -68,10 +70,10 @@ fn servers_read_every_request() {
 #[test]
 fn clients_read_every_answer() {
     for sample in answers() {
-        let answer = Answer::decode(head_of(&sample.bytes), &sample.bytes[HEADER..]);
+        let answer = Response::decode(head_of(&sample.bytes), &sample.bytes[HEADER_LENGTH..]);
         match answer.unwrap_or_else(|error| panic!("{}: {error}", sample.name)) {
-            Answer::Rows(rows) => rows.for_each(|row| assert!(row.is_ok())),
-            Answer::Outcomes(outcomes) => outcomes.for_each(|outcome| assert!(outcome.is_ok())),
+            Response::Rows(rows) => rows.for_each(|row| assert!(row.is_ok())),
+            Response::Outcomes(outcomes) => outcomes.for_each(|outcome| assert!(outcome.is_ok())),
             _ => {}
         }
     }

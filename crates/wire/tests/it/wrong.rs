@@ -2,7 +2,9 @@
 
 use crate::samples::{answers, person, requests};
 use bobak_core::Batch;
-use bobak_wire::{Answer, HEADER, Handles, Head, Inbox, Limits, Request, read_schema};
+use bobak_wire::{
+    FrameHeader, HEADER_LENGTH, Handles, Inbox, Limits, Request, Response, read_schema,
+};
 
 /// A small generator: the same bytes each time.
 struct Random(u64);
@@ -28,16 +30,16 @@ fn handles() -> Handles {
 }
 
 /// Reads a frame in every way that an end could.
-fn read(head: Head, body: &[u8], handles: &Handles) {
+fn read(head: FrameHeader, body: &[u8], handles: &Handles) {
     match Request::decode(head, body, handles) {
         Ok(Request::Batch(part)) => drop(part.read_into(&mut Batch::new(), handles)),
         Ok(Request::Define { schema, .. }) => drop(read_schema(schema)),
         _ => {}
     }
-    match Answer::decode(head, body) {
-        Ok(Answer::Rows(rows)) => rows.for_each(drop),
+    match Response::decode(head, body) {
+        Ok(Response::Rows(rows)) => rows.for_each(drop),
         // Damage can make a group of four billion rows: it takes no memory.
-        Ok(Answer::Outcomes(outcomes)) => outcomes.take(10_000).for_each(drop),
+        Ok(Response::Outcomes(outcomes)) => outcomes.take(10_000).for_each(drop),
         _ => {}
     }
 }
@@ -47,8 +49,9 @@ fn damaged_frames_do_no_harm() {
     let handles = handles();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for sample in requests().into_iter().chain(answers()) {
-        let head = Head::decode(*sample.bytes.first_chunk::<HEADER>().unwrap()).unwrap();
-        let body = &sample.bytes[HEADER..];
+        let head =
+            FrameHeader::decode(*sample.bytes.first_chunk::<HEADER_LENGTH>().unwrap()).unwrap();
+        let body = &sample.bytes[HEADER_LENGTH..];
         for cut in 0..body.len() {
             read(head, &body[..cut], &handles);
         }
@@ -89,8 +92,8 @@ fn random_bytes_do_no_harm() {
         while let Ok(Some(head)) = inbox.next_frame() {
             read(head, inbox.body(), &handles);
         }
-        let kind = bobak_wire::Kind::ALL[random.below(bobak_wire::Kind::ALL.len())];
-        let head = Head { length: bytes.len() as u32, kind, more: false, id: 1 };
+        let kind = bobak_wire::FrameKind::ALL[random.below(bobak_wire::FrameKind::ALL.len())];
+        let head = FrameHeader { length: bytes.len() as u32, kind, more: false, id: 1 };
         read(head, &bytes, &handles);
     }
 }
@@ -101,7 +104,7 @@ fn conditions_nest_no_deeper_than_is_said() {
     let mut body = 1_u32.to_le_bytes().to_vec();
     body.push(1);
     body.extend([8; 300]);
-    let head = Head { length: 0, kind: bobak_wire::Kind::Change, more: false, id: 1 };
+    let head = FrameHeader { length: 0, kind: bobak_wire::FrameKind::Change, more: false, id: 1 };
     let error = Request::decode(head, &body, &handles()).unwrap_err();
     assert!(error.to_string().contains("deeper"), "{error}");
 }

@@ -6,7 +6,7 @@ use bobak_core::{Control, Engine, ErrorKind, FieldSet, Select, Value, Verb};
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::{Entry, NULL, Probe, create, row, tables};
-use bobak_wire::{Credentials, Head, Hello, Kind, Source, put_request};
+use bobak_wire::{Credentials, FrameHeader, FrameKind, Hello, Source, encode_request};
 use std::io::Write;
 use std::time::Duration;
 
@@ -41,7 +41,8 @@ fn a_frame_that_is_too_large_is_refused_by_its_head() {
     settings.limits.frame = 100_000;
     settings.limits.row = 50_000;
     let (_server, address) = server(settings);
-    let head = |length| Head { length, kind: Kind::Prepare, more: false, id: 2 }.encode();
+    let head =
+        |length| FrameHeader { length, kind: FrameKind::Prepare, more: false, id: 2 }.encode();
     let mut stranger = Raw::connect(&address);
     stranger.stream.write_all(&head(65_537)).unwrap();
     assert_eq!(stranger.answer().1.unwrap_err().kind(), ErrorKind::OutOfRange);
@@ -68,7 +69,7 @@ fn half_a_frame_holds_nobody_up() {
     let settings = Settings { workers: 1, ..Settings::default() };
     let (_server, address) = server(settings);
     let mut ping = Vec::new();
-    put_request::ping(&mut ping, 9);
+    encode_request::ping(&mut ping, 9);
     let mut slow: Vec<Raw> = (0..5).map(|_| Raw::known(&address)).collect();
     for raw in &mut slow {
         raw.stream.write_all(&ping[..5]).unwrap();
@@ -85,13 +86,13 @@ fn strangers_come_no_further_than_the_door() {
     let settings = Settings { hello_timeout: Duration::from_millis(300), ..Settings::default() };
     let (_server, address) = server(settings);
     let mut first = Raw::connect(&address);
-    first.put(|out| put_request::tables(out, 3));
+    first.put(|out| encode_request::tables(out, 3));
     let (id, answer) = first.answer();
     assert_eq!((id, answer.unwrap_err().kind()), (3, ErrorKind::Misuse));
     assert!(first.frame().is_none());
     let refused = |hello: Hello| {
         let mut raw = Raw::connect(&address);
-        raw.put(|out| hello.put(out, 1).unwrap());
+        raw.put(|out| hello.encode(out, 1).unwrap());
         let error = raw.answer().1.unwrap_err();
         assert!(raw.frame().is_none());
         error.kind()
@@ -110,7 +111,7 @@ fn strangers_come_no_further_than_the_door() {
     let mut twice = Raw::known(&address);
     twice.put(|out| hello("", TOKEN).put(out, 2).unwrap());
     assert_eq!(twice.answer().1.unwrap_err().kind(), ErrorKind::Misuse);
-    twice.put(|out| put_request::ping(out, 3));
+    twice.put(|out| encode_request::ping(out, 3));
     assert!(matches!(twice.answer(), (3, Ok(()))));
 }
 
@@ -122,10 +123,10 @@ fn who_vanishes_in_a_transaction_leaves_nothing_behind() {
     create(&other, &[&mark]).unwrap();
     let mut raw = Raw::known(&address);
     raw.put(|out| {
-        put_request::define(out, 2, 0, &mark).unwrap();
-        put_request::control(out, 3, Control::Begin).unwrap();
+        encode_request::define(out, 2, 0, &mark).unwrap();
+        encode_request::control(out, 3, Control::Begin).unwrap();
         let what = (Verb::Insert, FieldSet::EMPTY);
-        put_request::write(out, 4, 0, what, &[Value::Int(1), Value::Int(0)]).unwrap();
+        encode_request::write(out, 4, 0, what, &[Value::Int(1), Value::Int(0)]).unwrap();
     });
     assert!(matches!((raw.answer(), raw.answer()), ((3, Ok(())), (4, Ok(())))));
     drop(raw);
@@ -145,7 +146,7 @@ fn a_transaction_that_is_forgotten_is_undone() {
     let engine = remote(&address);
     let probe = Probe::with_tables(&engine, &[&mark]).unwrap();
     let mut raw = Raw::known(&address);
-    raw.put(|out| put_request::control(out, 3, Control::Begin).unwrap());
+    raw.put(|out| encode_request::control(out, 3, Control::Begin).unwrap());
     assert!(matches!(raw.answer(), (3, Ok(()))));
     let (id, answer) = raw.answer();
     assert_eq!((id, answer.unwrap_err().kind()), (0, ErrorKind::Timeout));
@@ -165,9 +166,10 @@ fn who_does_not_read_is_cut_off_and_locks_nobody_out() {
     for credit in [0, 1] {
         let mut raw = Raw::known(&address);
         raw.put(|out| {
-            put_request::define(out, 2, 0, &tag).unwrap();
+            encode_request::define(out, 2, 0, &tag).unwrap();
             let select = Select::all(&tag);
-            put_request::query(out, 3, credit, false, Source::Select(0, &select)).unwrap();
+            encode_request::query(out, 3, credit, false, RequestSource::Select(0, &select))
+                .unwrap();
         });
         probe.insert(&tag, row![NULL, "meanwhile"]).unwrap();
         // Reading only now, it gets what was under way, and no end.
@@ -186,13 +188,13 @@ fn who_waits_too_long_for_a_worker_is_told() {
     let (_server, address) = server(settings);
     let mut first = Raw::known(&address);
     let mut second = Raw::known(&address);
-    first.put(|out| put_request::control(out, 2, Control::Begin).unwrap());
+    first.put(|out| encode_request::control(out, 2, Control::Begin).unwrap());
     assert!(matches!(first.answer(), (2, Ok(()))));
-    second.put(|out| put_request::tables(out, 2));
+    second.put(|out| encode_request::tables(out, 2));
     assert_eq!(second.answer().1.unwrap_err().kind(), ErrorKind::Busy);
-    first.put(|out| put_request::control(out, 3, Control::Rollback).unwrap());
+    first.put(|out| encode_request::control(out, 3, Control::Rollback).unwrap());
     assert!(matches!(first.answer(), (3, Ok(()))));
-    second.put(|out| put_request::tables(out, 3));
+    second.put(|out| encode_request::tables(out, 3));
     assert!(matches!(second.answer(), (3, Ok(()))));
 }
 
@@ -219,11 +221,11 @@ fn more_requests_than_may_be_under_way_end_the_connection() {
     probe.batch(&rows, bobak_core::OnError::Stop).outcomes().unwrap();
     let mut raw = Raw::known(&address);
     raw.put(|out| {
-        put_request::define(out, 2, 0, &tag).unwrap();
+        encode_request::define(out, 2, 0, &tag).unwrap();
         let select = Select::all(&tag);
-        put_request::query(out, 3, 1, false, Source::Select(0, &select)).unwrap();
+        encode_request::query(out, 3, 1, false, RequestSource::Select(0, &select)).unwrap();
         // The query waits to be asked for more: these wait behind it.
-        (4..8).for_each(|id| put_request::ping(out, id));
+        (4..8).for_each(|id| encode_request::ping(out, id));
     });
     let told = std::iter::from_fn(|| Some(raw.answer()))
         .find_map(|(id, answer)| answer.err().map(|error| (id, error.kind())));
@@ -231,10 +233,10 @@ fn more_requests_than_may_be_under_way_end_the_connection() {
     assert!(raw.frame().is_none());
     // So many queries may be open, and no more.
     let mut raw = Raw::known(&address);
-    raw.put(|out| put_request::define(out, 2, 0, &tag).unwrap());
+    raw.put(|out| encode_request::define(out, 2, 0, &tag).unwrap());
     let mut open = |id| {
         let select = Select::all(&tag);
-        raw.put(|out| put_request::open(out, id, Source::Select(0, &select)).unwrap());
+        raw.put(|out| encode_request::open(out, id, RequestSource::Select(0, &select)).unwrap());
         raw.answer().1.map_err(|error| error.kind())
     };
     assert_eq!(

@@ -8,7 +8,7 @@ use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_sqlite::Sqlite;
 use bobak_testkit::{Entry, Probe, row, tables};
-use bobak_wire::{Source, put_request};
+use bobak_wire::{Source, encode_request};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn few() -> Settings {
 }
 
 fn ping(raw: &mut Raw) -> Option<ErrorKind> {
-    raw.put(|out| put_request::ping(out, 9));
+    raw.put(|out| encode_request::ping(out, 9));
     raw.answer().1.err().map(|error| error.kind())
 }
 
@@ -43,9 +43,9 @@ fn one_caller_has_but_its_share_of_the_workers() {
     let mut greedy: Vec<Raw> = (0..2).map(|_| Raw::known_by(&address, &clerk)).collect();
     for raw in &mut greedy {
         raw.put(|out| {
-            put_request::define(out, 2, 0, &texts).unwrap();
+            encode_request::define(out, 2, 0, &texts).unwrap();
             let select = Select::all(&texts);
-            put_request::query(out, 3, 1, false, Source::Select(0, &select)).unwrap();
+            encode_request::query(out, 3, 1, false, RequestSource::Select(0, &select)).unwrap();
         });
         assert!(raw.frame().unwrap().more);
     }
@@ -53,7 +53,7 @@ fn one_caller_has_but_its_share_of_the_workers() {
     assert_eq!(ping(&mut third), Some(ErrorKind::Busy));
     // Others of the same address are served, until that has its share too.
     let mut holds = Raw::known(&address);
-    holds.put(|out| put_request::control(out, 2, Control::Begin).unwrap());
+    holds.put(|out| encode_request::control(out, 2, Control::Begin).unwrap());
     assert!(matches!(holds.answer(), (2, Ok(()))));
     let refused = Remote::builder().token(TOKEN).open_tcp(&address).err();
     assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Busy));
@@ -82,7 +82,7 @@ fn who_may_write_nothing_stops_no_writer() {
         let builder = serving(engine.clone()).access(access.clone());
         let (_server, address) = tcp_server(builder).unwrap();
         let mut raw = Raw::known_by(&address, &clerk);
-        raw.put(|out| put_request::control(out, 2, Control::Begin).unwrap());
+        raw.put(|out| encode_request::control(out, 2, Control::Begin).unwrap());
         let refused = raw.answer().1.err().map(|error| error.kind());
         assert_eq!(refused, if begins { None } else { Some(ErrorKind::Denied) });
         inside.insert(&tag, row!["a", 1.0]).unwrap();

@@ -5,12 +5,12 @@ use crate::proxy::Proxy;
 use crate::raw::Raw;
 use bobak_core::{
     Batch, ColumnSchema, Control, Engine, ErrorKind, FieldSet, OnError, Result, SchemaChange,
-    Session, Source as Asked, TableSchema, Type, Value, Verb, Write,
+    Session, Source as OwnedSource, TableSchema, Type, Value, Verb, Write,
 };
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::interrupted;
-use bobak_wire::{Credentials, Hello, Source, put_request};
+use bobak_wire::{Credentials, Hello, Source, encode_request};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -90,7 +90,8 @@ fn inserts(table: &Arc<TableSchema>, keys: impl IntoIterator<Item = Value<'stati
 
 fn rows(engine: &dyn Engine, table: &str) -> i64 {
     let mut rows = -1;
-    let source = Asked::Sql { text: &format!("SELECT count(*) FROM {table}"), parameters: &[] };
+    let source =
+        OwnedSource::Sql { text: &format!("SELECT count(*) FROM {table}"), parameters: &[] };
     let session = engine.session().unwrap();
     let counted = session.query(&source, &mut |row| {
         rows = bobak_core::Field::from_value(row.get(0))?;
@@ -101,7 +102,7 @@ fn rows(engine: &dyn Engine, table: &str) -> i64 {
 }
 
 fn execute(out: &mut Vec<u8>, id: u32, sql: &str) {
-    put_request::execute(out, id, Source::Text(sql, &[])).unwrap();
+    encode_request::execute(out, id, RequestSource::Text(sql, &[])).unwrap();
 }
 
 fn ended(raw: &mut Raw, id: u32, kind: ErrorKind) {
@@ -116,11 +117,13 @@ fn a_statement_that_is_taken_back_ends_and_leaves_nothing() {
     for (id, sql) in [(2, FOR_EVER), (4, WRITES_FOR_EVER)] {
         raw.put(|out| {
             match id {
-                2 => put_request::query(out, id, 0, true, Source::Text(sql, &[])).unwrap(),
+                2 => {
+                    encode_request::query(out, id, 0, true, RequestSource::Text(sql, &[])).unwrap()
+                }
                 _ => execute(out, id, sql),
             }
-            put_request::ping(out, id + 1);
-            put_request::cancel(out, id);
+            encode_request::ping(out, id + 1);
+            encode_request::cancel(out, id);
         });
         ended(&mut raw, id, ErrorKind::Interrupted);
         assert!(matches!(raw.answer(), (answered, Ok(())) if answered == id + 1));
@@ -138,8 +141,8 @@ fn what_waits_behind_a_request_is_taken_back_too() {
         execute(out, 2, WRITES_FOR_EVER);
         execute(out, 3, "INSERT INTO t VALUES (1)");
         execute(out, 4, "INSERT INTO t VALUES (2)");
-        put_request::cancel(out, 3);
-        put_request::cancel(out, 2);
+        encode_request::cancel(out, 3);
+        encode_request::cancel(out, 2);
     });
     ended(&mut raw, 2, ErrorKind::Interrupted);
     ended(&mut raw, 3, ErrorKind::Interrupted);
@@ -152,11 +155,11 @@ fn an_open_query_keeps_no_transaction_from_its_end() {
     let (_folder, engine, _server, address) = server(Duration::from_millis(300));
     let mut raw = Raw::known(&address);
     raw.put(|out| {
-        put_request::control(out, 2, Control::Begin).unwrap();
+        encode_request::control(out, 2, Control::Begin).unwrap();
         execute(out, 3, "INSERT INTO t VALUES (1)");
         // Its first part comes, and then nothing more.
-        put_request::open(out, 4, Source::Text(THEN_NOTHING, &[])).unwrap();
-        put_request::control(out, 5, Control::Commit).unwrap();
+        encode_request::open(out, 4, RequestSource::Text(THEN_NOTHING, &[])).unwrap();
+        encode_request::control(out, 5, Control::Commit).unwrap();
     });
     assert!(matches!((raw.answer(), raw.answer()), ((2, Ok(())), (3, Ok(())))));
     assert!(matches!(raw.answer(), (4, Ok(()))));
@@ -164,9 +167,9 @@ fn an_open_query_keeps_no_transaction_from_its_end() {
     assert_eq!(rows(&*engine, "t"), 1);
     // And one who leaves in the middle.
     raw.put(|out| {
-        put_request::control(out, 6, Control::Begin).unwrap();
+        encode_request::control(out, 6, Control::Begin).unwrap();
         execute(out, 7, "INSERT INTO t VALUES (2)");
-        put_request::open(out, 8, Source::Text(THEN_NOTHING, &[])).unwrap();
+        encode_request::open(out, 8, RequestSource::Text(THEN_NOTHING, &[])).unwrap();
     });
     assert!(matches!(
         (raw.answer(), raw.answer(), raw.answer()),
@@ -187,11 +190,11 @@ fn a_statement_that_runs_too_long_ends_and_its_worker_is_free() {
     ended(&mut raw, 2, ErrorKind::Timeout);
     // A transaction is lost with it, and says so until it is rolled back.
     raw.put(|out| {
-        put_request::control(out, 3, Control::Begin).unwrap();
+        encode_request::control(out, 3, Control::Begin).unwrap();
         execute(out, 4, "INSERT INTO t VALUES (1)");
         execute(out, 5, WRITES_FOR_EVER);
         execute(out, 6, "INSERT INTO t VALUES (2)");
-        put_request::control(out, 7, Control::Rollback).unwrap();
+        encode_request::control(out, 7, Control::Rollback).unwrap();
         execute(out, 8, "INSERT INTO t VALUES (3)");
     });
     assert!(matches!((raw.answer(), raw.answer()), ((3, Ok(())), (4, Ok(())))));
@@ -210,7 +213,7 @@ fn a_client_that_is_gone_leaves_its_worker_to_others() {
             // Requests that it has sent behind it don't hide that it is gone.
             raw.put(|out| {
                 execute(out, 2, sql);
-                (0..behind).for_each(|id| put_request::ping(out, 3 + id));
+                (0..behind).for_each(|id| encode_request::ping(out, 3 + id));
             });
             drop(raw);
         }
@@ -240,7 +243,7 @@ fn are_taken_back(engine: &dyn Engine, remote: &Remote) {
                     "{what}: {kind:?}"
                 );
             };
-            let source = Asked::Sql { text: FOR_EVER, parameters: &[] };
+            let source = OwnedSource::Sql { text: FOR_EVER, parameters: &[] };
             ends("a query", interrupted(|| session.query(&source, &mut |_| Ok(true))));
             ends("a statement", interrupted(|| session.execute(WRITES_FOR_EVER, &[]).map(drop)));
             ends("a batch", interrupted(|| session.batch(&batch, on_error, &mut |_| {})));
@@ -290,7 +293,7 @@ fn vanish_and_leave_the_worker(
     let slow = slow_table(engine);
     let batch = inserts(&slow, [Value::Null]);
     type Work<'w> = &'w (dyn Fn(&dyn Session) -> Result<()> + Sync);
-    let query = Asked::Sql { text: FOR_EVER, parameters: &[] };
+    let query = OwnedSource::Sql { text: FOR_EVER, parameters: &[] };
     let works: [Work<'_>; 5] = [
         &|session| session.execute(FOR_EVER, &[]).map(drop),
         &|session| session.query(&query, &mut |_| Ok(true)),
@@ -345,18 +348,18 @@ fn what_one_that_vanishes_runs_over_pipes_is_ended() {
     let works: [Put<'_>; 5] = [
         &|out| execute(out, 2, FOR_EVER),
         &|out| execute(out, 2, WRITES_FOR_EVER),
-        &|out| put_request::query(out, 2, 0, true, Source::Text(FOR_EVER, &[])).unwrap(),
+        &|out| encode_request::query(out, 2, 0, true, RequestSource::Text(FOR_EVER, &[])).unwrap(),
         &|out| {
-            put_request::define(out, 2, 0, &slow).unwrap();
-            put_request::batch(out, 3, false, OnError::Continue, |out| {
-                put_request::batch_run(out, 0, (run.verb, run.fields), run.as_bytes())
+            encode_request::define(out, 2, 0, &slow).unwrap();
+            encode_request::batch(out, 3, false, OnError::Continue, |out| {
+                encode_request::batch_run(out, 0, (run.verb, run.fields), run.as_bytes())
             })
             .unwrap();
         },
         // Requests that it has sent behind it don't hide that it is gone.
         &|out| {
             execute(out, 2, WRITES_FOR_EVER);
-            (3..1_000).for_each(|id| put_request::ping(out, id));
+            (3..1_000).for_each(|id| encode_request::ping(out, id));
         },
     ];
     for work in works {
@@ -385,9 +388,9 @@ fn nothing_is_left_of_a_batch_whose_client_has_gone() {
     let batch = inserts(&slow, (1..100).map(Value::Int));
     let run = batch.runs().next().unwrap();
     raw.put(|out| {
-        put_request::define(out, 2, 0, &slow).unwrap();
-        put_request::batch(out, 3, true, OnError::Continue, |out| {
-            put_request::batch_run(out, 0, (run.verb, run.fields), run.as_bytes())
+        encode_request::define(out, 2, 0, &slow).unwrap();
+        encode_request::batch(out, 3, true, OnError::Continue, |out| {
+            encode_request::batch_run(out, 0, (run.verb, run.fields), run.as_bytes())
         })
         .unwrap();
     });

@@ -7,7 +7,7 @@ use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::{Probe, row, tables};
-use bobak_wire::{Credentials, Hello, Source, put_request};
+use bobak_wire::{Credentials, Hello, Source, encode_request};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ fn strangers_are_told_of_by_their_address() {
     assert!(raw.answer().1.is_err());
     lines.hear("a stranger at 127.0.0.1 was cut off: HTTP at a door of Bobak's own protocol");
     let mut first = Raw::connect(&address);
-    first.put(|out| put_request::tables(out, 3));
+    first.put(|out| encode_request::tables(out, 3));
     assert!(first.answer().1.is_err());
     lines.hear("a stranger at 127.0.0.1 was refused: the first request is a hello");
 }
@@ -119,9 +119,9 @@ fn who_finds_the_server_full_is_told_of() {
     lines.hear(
         "a stranger at 127.0.0.1 was refused: the server has reached its limit of 2 connections",
     );
-    one.put(|out| put_request::control(out, 2, Control::Begin).unwrap());
+    one.put(|out| encode_request::control(out, 2, Control::Begin).unwrap());
     assert!(matches!(one.answer(), (2, Ok(()))));
-    two.put(|out| put_request::ping(out, 2));
+    two.put(|out| encode_request::ping(out, 2));
     assert!(two.answer().1.is_err());
     lines.hear(
         "operator at 127.0.0.1 was refused: you have reached the limit of requests at a time",
@@ -136,11 +136,11 @@ fn who_leaves_before_its_answer_is_told_of_and_who_only_leaves_is_not() {
     let (server, address) = tcp_server(builder).unwrap();
     // With an answer that was not read, the system resets the line; without one it is closed.
     let [idle, mut asks, mut waits] = [(); 3].map(|()| Raw::known(&address));
-    asks.put(|out| put_request::ping(out, 2));
+    asks.put(|out| encode_request::ping(out, 2));
     asks.stream.peek(&mut [0]).unwrap();
     drop((idle, asks));
-    let sql = Source::Text(crate::interrupts::FOR_EVER, &[]);
-    waits.put(|out| put_request::execute(out, 2, sql).unwrap());
+    let sql = RequestSource::Text(crate::interrupts::FOR_EVER, &[]);
+    waits.put(|out| encode_request::execute(out, 2, sql).unwrap());
     std::thread::sleep(Duration::from_millis(100));
     drop(waits);
     lines.hear("operator at 127.0.0.1 left before it had its answer");
@@ -149,7 +149,7 @@ fn who_leaves_before_its_answer_is_told_of_and_who_only_leaves_is_not() {
     let serving = std::thread::spawn(move || server.serve_pipes(requests, answers));
     let mut bytes = Vec::new();
     Hello::new("", "raw", Credentials::None).put(&mut bytes, 1).unwrap();
-    put_request::execute(&mut bytes, 2, sql).unwrap();
+    encode_request::execute(&mut bytes, 2, sql).unwrap();
     to_server.write_all(&bytes).unwrap();
     std::thread::sleep(Duration::from_millis(100));
     drop((to_server, from_server));

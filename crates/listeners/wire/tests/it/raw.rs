@@ -2,7 +2,7 @@
 
 use crate::doors::TOKEN;
 use bobak_core::Error;
-use bobak_wire::{Answer, Credentials, Head, Hello, Inbox};
+use bobak_wire::{Credentials, FrameHeader, Hello, Inbox, Response};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -41,7 +41,7 @@ impl Raw {
     }
 
     /// The next frame; `None` at the end of the line.
-    pub fn frame(&mut self) -> Option<Head> {
+    pub fn frame(&mut self) -> Option<FrameHeader> {
         loop {
             if let Some(head) = self.inbox.next_frame().unwrap() {
                 return Some(head);
@@ -58,8 +58,8 @@ impl Raw {
     /// The next frame's number, and the error that it is where it is one.
     pub fn answer(&mut self) -> (u32, Result<(), Error>) {
         let head = self.frame().expect("an answer");
-        match Answer::decode(head, self.inbox.body()).unwrap() {
-            Answer::Error(error) => (head.id, Err(error)),
+        match Response::decode(head, self.inbox.body()).unwrap() {
+            Response::Error(error) => (head.id, Err(error)),
             _ => (head.id, Ok(())),
         }
     }

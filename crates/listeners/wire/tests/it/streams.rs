@@ -2,12 +2,12 @@
 
 use crate::doors::{TOKEN, memory, pipe_to, serving, tcp_server};
 use crate::raw::Raw;
-use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Source as Asked};
+use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Source as OwnedSource};
 use bobak_memory::Memory;
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::{Entry, Probe, row, tables};
-use bobak_wire::put_request;
+use bobak_wire::encode_request;
 use std::sync::Arc;
 
 fn start() -> (Server, String, Remote) {
@@ -78,7 +78,7 @@ fn a_query_may_be_left_in_its_midst() {
             seen += 1;
             Ok(seen < wanted)
         };
-        probe.session.query(&Asked::Select(&select), each).unwrap();
+        probe.session.query(&OwnedSource::Select(&select), each).unwrap();
         assert_eq!(seen, wanted);
         probe.insert(&mark, row![-wanted, 0]).unwrap();
     }
@@ -90,24 +90,24 @@ fn many_requests_are_under_way() {
     let mark = tables::mark().unwrap();
     let mut raw = Raw::known(&address);
     raw.put(|out| {
-        put_request::tables(out, 2);
-        put_request::alter(out, 3, &[bobak_core::SchemaChange::CreateTable(Arc::clone(&mark))])
+        encode_request::tables(out, 2);
+        encode_request::alter(out, 3, &[bobak_core::SchemaChange::CreateTable(Arc::clone(&mark))])
             .unwrap();
-        put_request::define(out, 4, 0, &mark).unwrap();
+        encode_request::define(out, 4, 0, &mark).unwrap();
         let what = (bobak_core::Verb::Insert, bobak_core::FieldSet::EMPTY);
         for id in 5..500 {
             // Each third is there already.
             let key = i64::from(id - u32::from(id % 3 == 0));
-            put_request::write(out, id, 0, what, &row![key, 0]).unwrap();
+            encode_request::write(out, id, 0, what, &row![key, 0]).unwrap();
         }
         // A number that stands for nothing, and one that is too large.
-        put_request::get(out, 500, 1, &row![1, 0]).unwrap();
-        put_request::define(out, 501, 9_999, &mark).unwrap();
-        put_request::get(out, 502, 9_999, &row![1, 0]).unwrap();
+        encode_request::get(out, 500, 1, &row![1, 0]).unwrap();
+        encode_request::define(out, 501, 9_999, &mark).unwrap();
+        encode_request::get(out, 502, 9_999, &row![1, 0]).unwrap();
         // A value of the wrong class, and a row of the wrong length.
-        put_request::write(out, 503, 0, what, &row!["x", 0]).unwrap();
-        put_request::write(out, 504, 0, what, &row![1]).unwrap();
-        put_request::ping(out, 505);
+        encode_request::write(out, 503, 0, what, &row!["x", 0]).unwrap();
+        encode_request::write(out, 504, 0, what, &row![1]).unwrap();
+        encode_request::ping(out, 505);
     });
     for id in (2..500).filter(|id| *id != 4) {
         let (answered, answer) = raw.answer();

@@ -4,7 +4,7 @@ use crate::{Target, sample, seeds};
 use bobak_core::{Engine, SchemaChange};
 use bobak_memory::Memory;
 use bobak_server::Server;
-use bobak_wire::{Answer, Credentials, HEADER, Hello, Inbox, put_request};
+use bobak_wire::{Credentials, HEADER_LENGTH, Hello, Inbox, Response, encode_request};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
@@ -19,12 +19,12 @@ pub(crate) const SESSION: Target = Target {
         let frames = seeds::frames("client");
         let mut hello = Vec::new();
         let greeting = Hello::new("", "fuzz", Credentials::None);
-        greeting.put(&mut hello, 0).expect("a hello fits");
+        greeting.encode(&mut hello, 0).expect("a hello fits");
         let mut define = Vec::new();
-        put_request::define(&mut define, 1, 1, &sample::table()).expect("a table fits");
+        encode_request::define(&mut define, 1, 1, &sample::table()).expect("a table fits");
         let mut alter = Vec::new();
         let change = SchemaChange::CreateTable(sample::table());
-        put_request::alter(&mut alter, 2, &[change]).expect("a table fits");
+        encode_request::alter(&mut alter, 2, &[change]).expect("a table fits");
         let whole = [hello.clone(), define, alter].concat();
         let one = |frame: &Vec<u8>| [hello.as_slice(), frame].concat();
         let all = [whole.clone(), frames.concat()].concat();
@@ -56,13 +56,15 @@ fn check(bytes: &[u8]) {
     let mut inbox = Inbox::new(u32::MAX);
     inbox.push(bytes);
     while let Some(head) = inbox.next_frame().expect("a server sends frames") {
-        match Answer::decode(head, inbox.body()).expect("a server sends answers") {
-            Answer::Rows(mut rows) => assert!(rows.all(|row| row.is_ok()), "a damaged row"),
-            Answer::Outcomes(mut all) => assert!(all.all(|outcome| outcome.is_ok()), "no outcome"),
+        match Response::decode(head, inbox.body()).expect("a server sends answers") {
+            Response::Rows(mut rows) => assert!(rows.all(|row| row.is_ok()), "a damaged row"),
+            Response::Outcomes(mut all) => {
+                assert!(all.all(|outcome| outcome.is_ok()), "no outcome")
+            }
             _ => {}
         }
     }
-    assert!(inbox.len() < HEADER || inbox.is_empty(), "a frame is not whole");
+    assert!(inbox.len() < HEADER_LENGTH || inbox.is_empty(), "a frame is not whole");
 }
 
 fn file(content: &[u8]) -> File {

@@ -3,8 +3,8 @@
 use crate::{Target, sample, seeds};
 use bobak_core::{Batch, Change, Result, Row, Select, TableSchema, Value};
 use bobak_wire::{
-    Answer, Asked, HEADER, Handles, Head, Inbox, Limits, Request, Source, put_answer, put_request,
-    read_schema,
+    FrameHeader, HEADER_LENGTH, Handles, Inbox, Limits, OwnedSource, Request, RequestSource,
+    Response, encode_request, encode_response, read_schema,
 };
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ fn pieces(input: &[u8]) -> (Vec<usize>, &[u8]) {
 fn read(
     mut bytes: &[u8],
     pieces: &[usize],
-    mut note: impl FnMut(Head, &[u8]) -> String,
+    mut note: impl FnMut(FrameHeader, &[u8]) -> String,
 ) -> Vec<String> {
     let (mut inbox, mut notes) = (Inbox::new(LIMIT), Vec::new());
     let mut pieces = pieces.iter().copied().cycle();
@@ -162,7 +162,7 @@ fn act(request: Request<'_>, handles: &mut Handles) -> String {
 }
 
 /// A request that was read is written, and read again, as the same.
-fn comes_back(head: Head, request: &Request<'_>) {
+fn comes_back(head: FrameHeader, request: &Request<'_>) {
     let mut out = Vec::new();
     let (table, written) = write(&mut out, request);
     if !matches!(written, Some(Ok(()))) {
@@ -172,8 +172,8 @@ fn comes_back(head: Head, request: &Request<'_>) {
     if let Some(table) = table {
         theirs.define(0, Ok(table));
     }
-    let (again, body) = out.split_first_chunk::<HEADER>().expect("a frame has a head");
-    let again = Head::decode(*again).expect("the head was written so");
+    let (again, body) = out.split_first_chunk::<HEADER_LENGTH>().expect("a frame has a head");
+    let again = FrameHeader::decode(*again).expect("the head was written so");
     assert_eq!((again.kind, again.length as usize), (head.kind, body.len()));
     let again =
         Request::decode(again, body, &theirs).expect("it was read, so it can be read again");
@@ -189,63 +189,65 @@ fn write(
         (0..row.len()).map(|place| row.get(place).to_owned()).collect::<Vec<Value<'static>>>()
     };
     let written = match request {
-        Request::Control(step) => put_request::control(out, 0, *step),
+        Request::Control(step) => encode_request::control(out, 0, *step),
         Request::Write { table, verb, fields, row } => {
-            let written = put_request::write(out, 0, 0, (*verb, *fields), &values_of(row));
+            let written = encode_request::write(out, 0, 0, (*verb, *fields), &values_of(row));
             return (Some(Arc::clone(table)), Some(written));
         }
         Request::Change { table, condition, assign } => {
             let change = Change { table, condition: condition.as_ref(), assign: assign.as_deref() };
-            let written = put_request::change(out, 0, 0, &change);
+            let written = encode_request::change(out, 0, 0, &change);
             return (Some(Arc::clone(table)), Some(written));
         }
         Request::Get { table, key } => {
-            let written = put_request::get(out, 0, 0, &values_of(key));
+            let written = encode_request::get(out, 0, 0, &values_of(key));
             return (Some(Arc::clone(table)), Some(written));
         }
         Request::Query { window, columns, asked } => {
-            let written = put_request::query(out, 0, *window, *columns, source(asked));
+            let written = encode_request::query(out, 0, *window, *columns, source(asked));
             return (table_of(asked), Some(written));
         }
         Request::Open(asked) => {
-            return (table_of(asked), Some(put_request::open(out, 0, source(asked))));
+            return (table_of(asked), Some(encode_request::open(out, 0, source(asked))));
         }
-        Request::Execute(asked) => put_request::execute(out, 0, source(asked)),
-        Request::Hello(hello) if hello.version().is_ok() => hello.put(out, 0),
+        Request::Execute(asked) => encode_request::execute(out, 0, source(asked)),
+        Request::Hello(hello) if hello.version().is_ok() => hello.encode(out, 0),
         _ => return (None, None),
     };
     (None, Some(written))
 }
 
-fn source(asked: &Asked) -> Source<'_> {
+fn source(asked: &OwnedSource) -> RequestSource<'_> {
     match asked {
-        Asked::Select(select) => Source::Select(0, select),
-        Asked::Sql { text, parameters } => Source::Text(text, parameters),
+        OwnedSource::Select(select) => RequestSource::Select(0, select),
+        OwnedSource::Sql { text, parameters } => RequestSource::Text(text, parameters),
     }
 }
 
-fn table_of(asked: &Asked) -> Option<Arc<TableSchema>> {
+fn table_of(asked: &OwnedSource) -> Option<Arc<TableSchema>> {
     match asked {
-        Asked::Select(Select { table, .. }) => Some(Arc::clone(table)),
-        Asked::Sql { .. } => None,
+        OwnedSource::Select(Select { table, .. }) => Some(Arc::clone(table)),
+        OwnedSource::Sql { .. } => None,
     }
 }
 
-fn answer(head: Head, body: &[u8]) -> String {
-    match Answer::decode(head, body) {
-        Ok(Answer::Rows(rows)) => {
+fn answer(head: FrameHeader, body: &[u8]) -> String {
+    match Response::decode(head, body) {
+        Ok(Response::Rows(rows)) => {
             let rows: Vec<_> = rows.map(|row| row.map(|row| row.len())).collect();
             format!("{rows:?}")
         }
         // A group may be of four billion rows: it takes no memory.
-        Ok(Answer::Outcomes(outcomes)) => format!("{:?}", outcomes.take(1_000).collect::<Vec<_>>()),
-        Ok(Answer::Schemas(tables)) => {
+        Ok(Response::Outcomes(outcomes)) => {
+            format!("{:?}", outcomes.take(1_000).collect::<Vec<_>>())
+        }
+        Ok(Response::Schemas(tables)) => {
             tables.iter().for_each(|table| drop(described(table)));
             shown(&tables)
         }
-        Ok(Answer::Error(error)) => {
+        Ok(Response::Error(error)) => {
             let mut out = Vec::new();
-            put_answer::error(&mut out, head.id, &error);
+            encode_response::error(&mut out, head.id, &error);
             error.to_string()
         }
         other => format!("{other:?}"),
@@ -263,6 +265,6 @@ fn shown(value: &impl std::fmt::Debug) -> String {
 /// A table's description, as it is sent.
 fn described(table: &TableSchema) -> Vec<u8> {
     let mut out = Vec::new();
-    put_request::define(&mut out, 0, 0, table).expect("a table that was read can be described");
-    out.split_off(HEADER + 4)
+    encode_request::define(&mut out, 0, 0, table).expect("a table that was read can be described");
+    out.split_off(HEADER_LENGTH + 4)
 }

@@ -1,14 +1,14 @@
 //! Answers, as a client reads them.
 
 use crate::reader::{Reader, corrupt};
-use crate::{Head, Kind, Outcomes, Welcome, error, schema};
+use crate::{FrameHeader, FrameKind, Outcomes, Welcome, error, schema};
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Error, Result, TableSchema, Type};
 
 /// A frame of an answer. Whether others follow, its head says.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Answer<'a> {
+pub enum Response<'a> {
     /// Done.
     Ok,
     /// The request failed.
@@ -74,22 +74,22 @@ impl<'a> Iterator for Rows<'a> {
     }
 }
 
-impl<'a> Answer<'a> {
+impl<'a> Response<'a> {
     /// Reads the body of a server's frame.
     ///
     /// # Errors
     /// `Corrupt` for bytes that are no answer.
     #[inline]
-    pub fn decode(head: Head, body: &'a [u8]) -> Result<Self> {
+    pub fn decode(head: FrameHeader, body: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(body);
         let answer = match head.kind {
-            Kind::Ok => Self::Ok,
-            Kind::Error => Self::Error(error::read(&mut reader)?),
-            Kind::Welcome => Self::Welcome(Box::new(Welcome::read(&mut reader)?)),
-            Kind::Count => Self::Count(reader.u64()?),
-            Kind::Outcomes => Self::Outcomes(Outcomes::new(reader.rest())),
-            Kind::Rows => Self::Rows(Rows { bytes: reader.rest() }),
-            Kind::Columns => Self::Columns {
+            FrameKind::Ok => Self::Ok,
+            FrameKind::Error => Self::Error(error::read(&mut reader)?),
+            FrameKind::Welcome => Self::Welcome(Box::new(Welcome::read(&mut reader)?)),
+            FrameKind::Count => Self::Count(reader.u64()?),
+            FrameKind::Outcomes => Self::Outcomes(Outcomes::new(reader.rest())),
+            FrameKind::Rows => Self::Rows(Rows { bytes: reader.rest() }),
+            FrameKind::Columns => Self::Columns {
                 cursor: reader.u64()?,
                 columns: (0..reader.u16()?)
                     .map(|_| {
@@ -98,7 +98,7 @@ impl<'a> Answer<'a> {
                     })
                     .collect::<Result<_>>()?,
             },
-            Kind::Schemas => {
+            FrameKind::Schemas => {
                 let count = reader.count(4)?;
                 let read = |_| crate::read_schema(reader.bytes()?);
                 Self::Schemas((0..count).map(read).collect::<Result<_>>()?)

@@ -2,14 +2,14 @@
 
 /// Another protocol, as far as its first bytes show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Foreign {
+pub enum ForeignProtocol {
     /// TLS: a greeting, or an alert.
     Tls,
     /// HTTP: a request, or an answer.
     Http,
 }
 
-impl Foreign {
+impl ForeignProtocol {
     /// Looks at the first bytes that came over a connection. No first frame of this protocol begins so: it would be
     /// longer than one may be.
     #[must_use]
@@ -33,19 +33,19 @@ mod tests {
     #[test]
     fn others_are_known_by_their_first_bytes() {
         for alert in [&[0x15, 3, 1, 0, 2, 2, 10][..], &[0x15, 3, 3], &[0x16, 3, 1, 2, 0, 1]] {
-            assert_eq!(Foreign::of(alert), Some(Foreign::Tls));
+            assert_eq!(ForeignProtocol::of(alert), Some(ForeignProtocol::Tls));
         }
         for text in ["GET / HTTP/1.1\r\n", "HTTP/1.1 400 Bad Request\r\n", "OPTIONS * HTTP/1.1"] {
-            assert_eq!(Foreign::of(text.as_bytes()), Some(Foreign::Http));
+            assert_eq!(ForeignProtocol::of(text.as_bytes()), Some(ForeignProtocol::Http));
         }
-        assert_eq!(Foreign::of(&[0x15]), None);
-        assert_eq!(Foreign::of(b""), None);
+        assert_eq!(ForeignProtocol::of(&[0x15]), None);
+        assert_eq!(ForeignProtocol::of(b""), None);
         // Frames of any length that a first one may have.
         for length in 0..=Limits::BEFORE_HELLO {
-            assert_eq!(Foreign::of(&length.to_le_bytes()), None, "{length}");
+            assert_eq!(ForeignProtocol::of(&length.to_le_bytes()), None, "{length}");
         }
         let mut hello = Vec::new();
-        Hello::new("main", "x", Credentials::None).put(&mut hello, 1).unwrap();
-        assert_eq!(Foreign::of(&hello), None);
+        Hello::new("main", "x", Credentials::None).encode(&mut hello, 1).unwrap();
+        assert_eq!(ForeignProtocol::of(&hello), None);
     }
 }

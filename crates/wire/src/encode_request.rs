@@ -1,7 +1,7 @@
 //! Requests, as a client writes them. Each function appends one frame.
 
-use crate::writer::Put;
-use crate::{Kind, condition, frame, schema, select, value};
+use crate::writer::Encode;
+use crate::{FrameKind, condition, frame, schema, select, value};
 use bobak_core::{
     Change, Control, FieldSet, OnError, Result, SchemaChange, Select, TableSchema, Value, Verb,
 };
@@ -29,7 +29,7 @@ pub(crate) const STATEMENT: u8 = 2;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
-pub enum Source<'a> {
+pub enum RequestSource<'a> {
     /// A query over the table with this number.
     Select(u32, &'a Select),
     /// SQL.
@@ -43,9 +43,9 @@ pub enum Source<'a> {
 /// # Errors
 /// `OutOfRange` for a description that no message can hold.
 pub fn define(out: &mut Vec<u8>, id: u32, handle: u32, table: &TableSchema) -> Result<()> {
-    frame::put(out, Kind::Define, false, id, |out| {
-        out.put_u32(handle);
-        schema::put(out, table)
+    frame::encode(out, FrameKind::Define, false, id, |out| {
+        out.encode_u32(handle);
+        schema::encode(out, table)
     })
 }
 
@@ -54,17 +54,17 @@ pub fn define(out: &mut Vec<u8>, id: u32, handle: u32, table: &TableSchema) -> R
 /// # Errors
 /// `OutOfRange` for a text over 4 GiB.
 pub fn prepare(out: &mut Vec<u8>, id: u32, handle: u32, text: &str) -> Result<()> {
-    frame::put(out, Kind::Prepare, false, id, |out| {
-        out.put_u32(handle);
-        out.put_text(text)
+    frame::encode(out, FrameKind::Prepare, false, id, |out| {
+        out.encode_u32(handle);
+        out.encode_text(text)
     })
 }
 
 /// Gives the number of a table, or else of a text, back.
 pub fn forget(out: &mut Vec<u8>, id: u32, table: bool, handle: u32) {
-    frame::put_small(out, Kind::Forget, id, |out| {
-        out.put_u8(table.into());
-        out.put_u32(handle);
+    frame::encode_small(out, FrameKind::Forget, id, |out| {
+        out.encode_u8(table.into());
+        out.encode_u32(handle);
     });
 }
 
@@ -81,9 +81,9 @@ pub fn control(out: &mut Vec<u8>, id: u32, step: Control<'_>) -> Result<()> {
         Control::Release(name) => (RELEASE, Some(name)),
         Control::RollbackTo(name) => (ROLLBACK_TO, Some(name)),
     };
-    frame::put(out, Kind::Control, false, id, |out| {
-        out.put_u8(number);
-        name.map_or(Ok(()), |name| out.put_text(name))
+    frame::encode(out, FrameKind::Control, false, id, |out| {
+        out.encode_u8(number);
+        name.map_or(Ok(()), |name| out.encode_text(name))
     })
 }
 
@@ -99,11 +99,11 @@ pub fn write(
     (verb, fields): (Verb, FieldSet),
     values: &[Value<'_>],
 ) -> Result<()> {
-    frame::put(out, Kind::Write, false, id, |out| {
-        out.put_u32(handle);
-        out.put_u8(schema::number_of(VERBS, &verb));
-        value::put_fields(out, fields);
-        value::put_row(out, values)
+    frame::encode(out, FrameKind::Write, false, id, |out| {
+        out.encode_u32(handle);
+        out.encode_u8(schema::number_of(VERBS, &verb));
+        value::encode_fields(out, fields);
+        value::encode_row(out, values)
     })
 }
 
@@ -112,12 +112,12 @@ pub fn write(
 /// # Errors
 /// `OutOfRange` for what no message can hold, `Unsupported` for what the protocol has no word for.
 pub fn change(out: &mut Vec<u8>, id: u32, handle: u32, change: &Change<'_>) -> Result<()> {
-    frame::put(out, Kind::Change, false, id, |out| {
-        out.put_u32(handle);
-        out.put_option(change.condition, condition::put)?;
-        out.put_option(change.assign, |out, assign| {
-            out.put_place(assign.len())?;
-            assign.iter().try_for_each(|assign| condition::put_assign(out, assign))
+    frame::encode(out, FrameKind::Change, false, id, |out| {
+        out.encode_u32(handle);
+        out.encode_option(change.condition, condition::encode)?;
+        out.encode_option(change.assign, |out, assign| {
+            out.encode_position(assign.len())?;
+            assign.iter().try_for_each(|assign| condition::encode_assign(out, assign))
         })
     })
 }
@@ -134,8 +134,8 @@ pub fn batch(
     on_error: OnError,
     fill: impl FnOnce(&mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
-    frame::put(out, Kind::Batch, more, id, |out| {
-        out.put_u8(if on_error == OnError::Continue { CONTINUE } else { 0 });
+    frame::encode(out, FrameKind::Batch, more, id, |out| {
+        out.encode_u8(if on_error == OnError::Continue { CONTINUE } else { 0 });
         fill(out)
     })
 }
@@ -150,10 +150,10 @@ pub fn batch_run(
     (verb, fields): (Verb, FieldSet),
     rows: &[u8],
 ) -> Result<()> {
-    out.put_u32(handle);
-    out.put_u8(schema::number_of(VERBS, &verb));
-    value::put_fields(out, fields);
-    out.put_bytes(rows)
+    out.encode_u32(handle);
+    out.encode_u8(schema::number_of(VERBS, &verb));
+    value::encode_fields(out, fields);
+    out.encode_bytes(rows)
 }
 
 /// A row by its key.
@@ -162,9 +162,9 @@ pub fn batch_run(
 /// `OutOfRange` for a key that the row codec cannot hold.
 #[inline]
 pub fn get(out: &mut Vec<u8>, id: u32, handle: u32, key: &[Value<'_>]) -> Result<()> {
-    frame::put(out, Kind::Get, false, id, |out| {
-        out.put_u32(handle);
-        value::put_row(out, key)
+    frame::encode(out, FrameKind::Get, false, id, |out| {
+        out.encode_u32(handle);
+        value::encode_row(out, key)
     })
 }
 
@@ -178,12 +178,12 @@ pub fn query(
     id: u32,
     window: u32,
     columns: bool,
-    source: Source<'_>,
+    source: RequestSource<'_>,
 ) -> Result<()> {
-    frame::put(out, Kind::Query, false, id, |out| {
-        out.put_u32(window);
-        out.put_u8(columns.into());
-        put_source(out, source)
+    frame::encode(out, FrameKind::Query, false, id, |out| {
+        out.encode_u32(window);
+        out.encode_u8(columns.into());
+        encode_source(out, source)
     })
 }
 
@@ -191,23 +191,23 @@ pub fn query(
 ///
 /// # Errors
 /// As [`change`].
-pub fn open(out: &mut Vec<u8>, id: u32, source: Source<'_>) -> Result<()> {
-    frame::put(out, Kind::Open, false, id, |out| put_source(out, source))
+pub fn open(out: &mut Vec<u8>, id: u32, source: RequestSource<'_>) -> Result<()> {
+    frame::encode(out, FrameKind::Open, false, id, |out| encode_source(out, source))
 }
 
 /// The next rows of an open query.
 pub fn fetch(out: &mut Vec<u8>, id: u32, cursor: u64) {
-    frame::put_small(out, Kind::Fetch, id, |out| out.put_u64(cursor));
+    frame::encode_small(out, FrameKind::Fetch, id, |out| out.encode_u64(cursor));
 }
 
 /// Closes an open query.
 pub fn close(out: &mut Vec<u8>, id: u32, cursor: u64) {
-    frame::put_small(out, Kind::Close, id, |out| out.put_u64(cursor));
+    frame::encode_small(out, FrameKind::Close, id, |out| out.encode_u64(cursor));
 }
 
 /// The tables that are there.
 pub fn tables(out: &mut Vec<u8>, id: u32) {
-    frame::put_small(out, Kind::Tables, id, |_| ());
+    frame::encode_small(out, FrameKind::Tables, id, |_| ());
 }
 
 /// Changes of the schema.
@@ -215,9 +215,9 @@ pub fn tables(out: &mut Vec<u8>, id: u32) {
 /// # Errors
 /// As [`change`].
 pub fn alter(out: &mut Vec<u8>, id: u32, changes: &[SchemaChange]) -> Result<()> {
-    frame::put(out, Kind::Alter, false, id, |out| {
-        out.put_place(changes.len())?;
-        changes.iter().try_for_each(|change| schema::put_change(out, change))
+    frame::encode(out, FrameKind::Alter, false, id, |out| {
+        out.encode_position(changes.len())?;
+        changes.iter().try_for_each(|change| schema::encode_change(out, change))
     })
 }
 
@@ -225,46 +225,46 @@ pub fn alter(out: &mut Vec<u8>, id: u32, changes: &[SchemaChange]) -> Result<()>
 ///
 /// # Errors
 /// As [`change`].
-pub fn execute(out: &mut Vec<u8>, id: u32, source: Source<'_>) -> Result<()> {
-    frame::put(out, Kind::Execute, false, id, |out| put_source(out, source))
+pub fn execute(out: &mut Vec<u8>, id: u32, source: RequestSource<'_>) -> Result<()> {
+    frame::encode(out, FrameKind::Execute, false, id, |out| encode_source(out, source))
 }
 
 /// Makes all that was committed durable.
 pub fn flush(out: &mut Vec<u8>, id: u32) {
-    frame::put_small(out, Kind::Flush, id, |_| ());
+    frame::encode_small(out, FrameKind::Flush, id, |_| ());
 }
 
 /// Nothing, answered.
 pub fn ping(out: &mut Vec<u8>, id: u32) {
-    frame::put_small(out, Kind::Ping, id, |_| ());
+    frame::encode_small(out, FrameKind::Ping, id, |_| ());
 }
 
 /// Ends the request with this number.
 pub fn cancel(out: &mut Vec<u8>, id: u32) {
-    frame::put_small(out, Kind::Cancel, id, |_| ());
+    frame::encode_small(out, FrameKind::Cancel, id, |_| ());
 }
 
 /// Lets the query with this number send so many bytes more.
 pub fn credit(out: &mut Vec<u8>, id: u32, bytes: u32) {
-    frame::put_small(out, Kind::Credit, id, |out| out.put_u32(bytes));
+    frame::encode_small(out, FrameKind::Credit, id, |out| out.encode_u32(bytes));
 }
 
-fn put_source(out: &mut Vec<u8>, source: Source<'_>) -> Result<()> {
+fn encode_source(out: &mut Vec<u8>, source: RequestSource<'_>) -> Result<()> {
     match source {
-        Source::Select(handle, query) => {
-            out.put_u8(SELECT);
-            out.put_u32(handle);
-            select::put(out, query)
+        RequestSource::Select(handle, query) => {
+            out.encode_u8(SELECT);
+            out.encode_u32(handle);
+            select::encode(out, query)
         }
-        Source::Text(text, parameters) => {
-            out.put_u8(TEXT);
-            out.put_text(text)?;
-            value::put_row(out, parameters)
+        RequestSource::Text(text, parameters) => {
+            out.encode_u8(TEXT);
+            out.encode_text(text)?;
+            value::encode_row(out, parameters)
         }
-        Source::Statement(handle, parameters) => {
-            out.put_u8(STATEMENT);
-            out.put_u32(handle);
-            value::put_row(out, parameters)
+        RequestSource::Statement(handle, parameters) => {
+            out.encode_u8(STATEMENT);
+            out.encode_u32(handle);
+            value::encode_row(out, parameters)
         }
     }
 }

@@ -1,19 +1,19 @@
 //! Answers, as a server writes them. Each function appends one frame.
 
-use crate::writer::Put;
-use crate::{Asked, Kind, Welcome, error, frame, schema, select};
+use crate::writer::Encode;
+use crate::{FrameKind, OwnedSource, Welcome, error, frame, schema, select};
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Error, Result, Row, TableSchema, Type};
 
 /// Done.
 pub fn ok(out: &mut Vec<u8>, id: u32) {
-    frame::put_small(out, Kind::Ok, id, |_| ());
+    frame::encode_small(out, FrameKind::Ok, id, |_| ());
 }
 
 /// The request failed.
 pub fn error(out: &mut Vec<u8>, id: u32, error: &Error) {
     // Its texts are cut: it fits.
-    let done = frame::put(out, Kind::Error, false, id, |out| error::put(out, error));
+    let done = frame::encode(out, FrameKind::Error, false, id, |out| error::encode(out, error));
     debug_assert!(done.is_ok(), "an error fits into a frame");
 }
 
@@ -22,12 +22,12 @@ pub fn error(out: &mut Vec<u8>, id: u32, error: &Error) {
 /// # Errors
 /// `OutOfRange` for a name over 4 GiB.
 pub fn welcome(out: &mut Vec<u8>, id: u32, welcome: &Welcome) -> Result<()> {
-    frame::put(out, Kind::Welcome, false, id, |out| welcome.put_body(out))
+    frame::encode(out, FrameKind::Welcome, false, id, |out| welcome.encode_body(out))
 }
 
 /// A number of rows.
 pub fn count(out: &mut Vec<u8>, id: u32, rows: u64) {
-    frame::put_small(out, Kind::Count, id, |out| out.put_u64(rows));
+    frame::encode_small(out, FrameKind::Count, id, |out| out.encode_u64(rows));
 }
 
 /// Framed rows.
@@ -35,7 +35,7 @@ pub fn count(out: &mut Vec<u8>, id: u32, rows: u64) {
 /// # Errors
 /// `OutOfRange` for 4 GiB.
 pub fn rows(out: &mut Vec<u8>, id: u32, more: bool, rows: &[u8]) -> Result<()> {
-    frame::put(out, Kind::Rows, more, id, |out| {
+    frame::encode(out, FrameKind::Rows, more, id, |out| {
         out.extend_from_slice(rows);
         Ok(())
     })
@@ -47,7 +47,9 @@ pub fn rows(out: &mut Vec<u8>, id: u32, more: bool, rows: &[u8]) -> Result<()> {
 /// `OutOfRange` for a row that the row codec cannot hold.
 #[inline]
 pub fn row(out: &mut Vec<u8>, id: u32, row: Option<&dyn Row>) -> Result<()> {
-    frame::put(out, Kind::Rows, false, id, |out| row.map_or(Ok(()), |row| codec::encode(out, row)))
+    frame::encode(out, FrameKind::Rows, false, id, |out| {
+        row.map_or(Ok(()), |row| codec::encode(out, row))
+    })
 }
 
 /// One row that is encoded already.
@@ -55,7 +57,7 @@ pub fn row(out: &mut Vec<u8>, id: u32, row: Option<&dyn Row>) -> Result<()> {
 /// # Errors
 /// `OutOfRange` for 4 GiB.
 pub fn encoded_row(out: &mut Vec<u8>, id: u32, row: EncodedRow<'_>) -> Result<()> {
-    frame::put(out, Kind::Rows, false, id, |out| {
+    frame::encode(out, FrameKind::Rows, false, id, |out| {
         codec::frame(out, row);
         Ok(())
     })
@@ -70,16 +72,16 @@ pub fn columns(
     id: u32,
     more: bool,
     cursor: u64,
-    (asked, names): (&Asked, &[String]),
+    (asked, names): (&OwnedSource, &[String]),
 ) -> Result<()> {
-    frame::put(out, Kind::Columns, more, id, |out| {
-        out.put_u64(cursor);
-        out.put_place(names.len())?;
+    frame::encode(out, FrameKind::Columns, more, id, |out| {
+        out.encode_u64(cursor);
+        out.encode_position(names.len())?;
         names.iter().enumerate().try_for_each(|(place, name)| {
-            out.put_text(name)?;
-            out.put_u8(match asked {
-                Asked::Select(select) => select::result_type(select, place),
-                Asked::Sql { .. } => schema::type_number(Type::Any),
+            out.encode_text(name)?;
+            out.encode_u8(match asked {
+                OwnedSource::Select(select) => select::result_type(select, place),
+                OwnedSource::Sql { .. } => schema::type_number(Type::Any),
             });
             Ok(())
         })
@@ -91,13 +93,13 @@ pub fn columns(
 /// # Errors
 /// `OutOfRange` for more than a message can hold.
 pub fn schemas(out: &mut Vec<u8>, id: u32, tables: &[TableSchema]) -> Result<()> {
-    frame::put(out, Kind::Schemas, false, id, |out| {
-        out.put_count(tables.len())?;
+    frame::encode(out, FrameKind::Schemas, false, id, |out| {
+        out.encode_count(tables.len())?;
         let mut bytes = Vec::new();
         tables.iter().try_for_each(|table| {
             bytes.clear();
-            schema::put(&mut bytes, table)?;
-            out.put_bytes(&bytes)
+            schema::encode(&mut bytes, table)?;
+            out.encode_bytes(&bytes)
         })
     })
 }
