@@ -6,7 +6,8 @@ use bobak_core::{
     FieldSet, OnDelete, Role, Select, TableSchema, Type, Value, Verb,
 };
 use bobak_wire::{
-    Credentials, Hello, Limits, OwnedSource, Source, Welcome, encode_request, encode_response,
+    Credentials, Hello, Limits, OwnedSource, RequestSource, Welcome, encode_request,
+    encode_response,
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -200,12 +201,12 @@ pub fn queries() -> Vec<Sample> {
     let numbers_json = json!([{"int": "-9223372036854775808"}, {"float": "inf"}, {"float": "-0.0"}, {"float": "5e-324"}, {"float": "1.7976931348623157e308"}, "", {"hex": ""}, "\u{10ffff}"]);
     vec![
         sample("open every expression", json!({"source": message}), &|out| {
-            encode_request::open(out, 38, Source::Select(1, &select)).unwrap();
+            encode_request::open(out, 38, RequestSource::Select(1, &select)).unwrap();
         }),
         sample(
             "execute with extreme numbers",
             json!({"source": {"sql": "é", "parameters": numbers_json}}),
-            &|out| encode_request::execute(out, 39, Source::Text("é", &numbers)).unwrap(),
+            &|out| encode_request::execute(out, 39, RequestSource::Text("é", &numbers)).unwrap(),
         ),
     ]
 }

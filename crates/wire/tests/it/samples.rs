@@ -6,7 +6,7 @@ use bobak_core::{
     Select, TableSchema, Type, Uuid, Value, Verb,
 };
 use bobak_wire::{
-    Credentials, Hello, Limits, OutcomeWriter, OwnedSource, Source, Welcome, encode_request,
+    Credentials, Hello, Limits, OutcomeWriter, OwnedSource, RequestSource, Welcome, encode_request,
     encode_response,
 };
 use serde_json::{Value as Json, json};
@@ -21,9 +21,9 @@ pub struct Sample {
     pub message: Json,
 }
 
-pub type Put<'p> = &'p dyn Fn(&mut Vec<u8>);
+pub type EncodeFn<'p> = &'p dyn Fn(&mut Vec<u8>);
 
-pub fn sample(name: &'static str, message: Json, put: Put<'_>) -> Sample {
+pub fn sample(name: &'static str, message: Json, encode: EncodeFn<'_>) -> Sample {
     let mut bytes = Vec::new();
     encode(&mut bytes);
     Sample { name, bytes, message }
@@ -132,12 +132,12 @@ fn greetings() -> Vec<Sample> {
             hello(Credentials::None).encode(out, 1).unwrap();
         }),
         sample("hello with a token", message(json!({"token": "0123456789abcdef"})), &|out| {
-            hello(Credentials::Token("0123456789abcdef".into())).put(out, 1).unwrap();
+            hello(Credentials::Token("0123456789abcdef".into())).encode(out, 1).unwrap();
         }),
         sample(
             "hello with a password",
             message(json!({"user": "ada", "password": "secret"})),
-            &|out| hello(user.clone()).put(out, 1).unwrap(),
+            &|out| hello(user.clone()).encode(out, 1).unwrap(),
         ),
     ]
 }
@@ -235,7 +235,7 @@ fn batches() -> Vec<Sample> {
     let insert =
         json!({"table": 1, "verb": "insert", "columns": [], "rows": [ada_json(), ada_json()]});
     let delete = json!({"table": 1, "verb": "delete", "columns": [], "rows": [[1]]});
-    let put = |out: &mut Vec<u8>, verb, rows: &RowBuffer| {
+    let encode = |out: &mut Vec<u8>, verb, rows: &RowBuffer| {
         encode_request::batch_run(out, 1, (verb, FieldSet::EMPTY), rows.as_bytes())
     };
     vec![
@@ -286,7 +286,7 @@ fn queries() -> Vec<Sample> {
             "query over a table",
             json!({"credit": 1_048_576, "columns": false, "source": select_json}),
             &|out| {
-                let source = Source::Select(1, &select);
+                let source = RequestSource::Select(1, &select);
                 encode_request::query(out, 16, 1 << 20, false, source).unwrap();
             },
         ),
@@ -294,19 +294,21 @@ fn queries() -> Vec<Sample> {
             "query in SQL",
             json!({"credit": 0, "columns": true, "source": {"sql": "select ?, ?, ?", "parameters": [1, {"float": "0.5"}, null]}}),
             &|out| {
-                let source = Source::Text("select ?, ?, ?", &parameters);
+                let source = RequestSource::Text("select ?, ?, ?", &parameters);
                 encode_request::query(out, 17, 0, true, source).unwrap();
             },
         ),
         sample(
             "open a statement",
             json!({"source": {"statement": 7, "parameters": ["x"]}}),
-            &|out| encode_request::open(out, 18, Source::Statement(7, &["x".into()])).unwrap(),
+            &|out| {
+                encode_request::open(out, 18, RequestSource::Statement(7, &["x".into()])).unwrap()
+            },
         ),
         sample("fetch", json!({"cursor": 3}), &|out| encode_request::fetch(out, 19, 3)),
         sample("close", json!({"cursor": 3}), &|out| encode_request::close(out, 20, 3)),
         sample("execute", json!({"source": {"sql": "vacuum", "parameters": []}}), &|out| {
-            encode_request::execute(out, 21, Source::Text("vacuum", &[])).unwrap();
+            encode_request::execute(out, 21, RequestSource::Text("vacuum", &[])).unwrap();
         }),
         sample("cancel", json!({}), &|out| encode_request::cancel(out, 17)),
         sample("credit", json!({"bytes": 65_536}), &|out| encode_request::credit(out, 16, 65_536)),
@@ -418,10 +420,10 @@ fn outcomes() -> Vec<Sample> {
             all.iter().for_each(|outcome| writer.push(Ok(*outcome)).unwrap());
             let error = Error::new(ErrorKind::Constraint, "NULL where none may be");
             writer.push(Err(&error.in_column("name").at_row(10))).unwrap();
-            writer.put(out, 13, true).unwrap();
+            writer.write_frame(out, 13, true).unwrap();
         }),
         sample("outcomes, the end", json!({"groups": []}), &|out| {
-            OutcomeWriter::default().put(out, 13, false).unwrap();
+            OutcomeWriter::default().write_frame(out, 13, false).unwrap();
         }),
     ]
 }
