@@ -77,7 +77,7 @@ enum Command {
     #[cfg(feature = "encryption")]
     Rekey(commands::Rekey),
     Archive(commands::ArchiveChanges),
-    Follow(commands::Follow),
+    Replicate(commands::Replicate),
     #[cfg(unix)]
     Serve(Box<commands::Serve>),
     #[cfg(unix)]
@@ -99,7 +99,7 @@ Examples:
   bobak export sqlite:flights.db --table flights --output flights.ndjson
   bobak copy sqlite:flights.db memory:flights.bobak --checksum
   bobak backup sqlite:flights.db flights-backup.db.zst
-  bobak follow sqlite:app.db sqlite:copy.db --track
+  bobak replicate sqlite:app.db sqlite:copy.db --track
   bobak serve app.db --unix /run/app.socket
   bobak bench --rows 100000 --engines \"sqlite memory\"
 
@@ -131,7 +131,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         #[cfg(feature = "encryption")]
         Command::Rekey(command) => command.run(&screen),
         Command::Archive(command) => command.run(&screen),
-        Command::Follow(command) => command.run(&screen),
+        Command::Replicate(command) => command.run(&screen),
         #[cfg(unix)]
         Command::Serve(command) => command.run(&screen),
         #[cfg(unix)]

@@ -8,7 +8,6 @@ mod crash;
 #[cfg(unix)]
 mod doors;
 mod export;
-mod follow;
 mod format;
 #[cfg(unix)]
 mod http;
@@ -19,6 +18,7 @@ mod parse;
 mod query;
 #[cfg(feature = "encryption")]
 mod rekey;
+mod replicate;
 mod restore;
 #[cfg(unix)]
 mod role;
@@ -42,11 +42,11 @@ pub use bench::Bench;
 pub use copy::Copy;
 pub use crash::CrashWriter;
 pub use export::Export;
-pub use follow::Follow;
 pub use import::Import;
 pub use query::Query;
 #[cfg(feature = "encryption")]
 pub use rekey::Rekey;
+pub use replicate::Replicate;
 pub use restore::Restore;
 #[cfg(unix)]
 pub use role::Role;

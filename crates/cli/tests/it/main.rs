@@ -5,15 +5,17 @@ mod program; // how a test runs it
 mod backup; // taken, checked, put back
 mod bad_input; // each mistake: its exit code and its sentence
 mod bench; // a small run, and its reports
+#[cfg(unix)]
+mod book; // the shell commands of the book
 mod copy; // from one database to another
 #[cfg(feature = "encryption")]
 mod encryption; // keys by flags; run by themselves
 mod export; // the forms of output
-mod follow; // one database kept as another is
 #[cfg(unix)]
 mod http; // its HTTP door
 mod import; // types, bad lines, packings
 mod query; // statements, parameters, types
+mod replicate; // one database kept as a replica of another
 #[cfg(unix)]
 mod role; // roles of a server's access file
 mod round_trip; // real data in and out without a loss

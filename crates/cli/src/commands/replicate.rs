@@ -1,4 +1,4 @@
-//! `bobak follow`: a database that is kept as another one is.
+//! `bobak replicate`: replicates a database to another one.
 
 use crate::commands::parse::database_url;
 use crate::database;
@@ -8,18 +8,18 @@ use bobak::replication::Replica;
 use clap::Args;
 use std::time::Duration;
 
-/// Keep a database as another one is, on any engine.
+/// Replicate a database to another one, on any engine.
 ///
-/// The source's tables must be tracked, so that their changes are written down. The target gets a copy first, then
-/// each change. It notes how far it is: the program goes on where it stopped, however it did.
+/// The tables of the source must be tracked. The replica gets a copy first, then each change. It stores its position, so
+/// the command continues where it stopped, however it stopped.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Follow {
-    /// The database to follow, such as sqlite:app.db or bobak://host:7000/app
+pub struct Replicate {
+    /// The source, such as sqlite:app.db or bobak://host:7000/app
     #[arg(value_name = "FROM", value_parser = database_url)]
     from: String,
 
-    /// The database that follows; a file is made if it is not there
+    /// The replica; a file is created if it does not exist
     #[arg(value_name = "TO", value_parser = database_url)]
     to: String,
 
@@ -42,14 +42,14 @@ pub struct Follow {
 
 const EXAMPLES: &str = "\
 Examples:
-  bobak follow sqlite:app.db sqlite:copy.db --track
-  bobak follow bobak://db.example.org:7000/app?token=… sqlite:copy.db --table orders,items
-  bobak follow sqlite:app.db postgres://user@host/app --check";
+  bobak replicate sqlite:app.db sqlite:copy.db --track
+  bobak replicate bobak://db.example.org:7000/app?token=… sqlite:copy.db --table orders,items
+  bobak replicate sqlite:app.db postgres://user@host/app --check";
 
 /// How long it waits for a change at a time.
 const WAIT: Duration = Duration::from_secs(1);
 
-impl Follow {
+impl Replicate {
     /// Runs the command.
     ///
     /// # Errors
@@ -74,10 +74,10 @@ impl Follow {
         };
         let to = database::open(&self.to)?;
         let tables: Vec<&str> = self.table.iter().map(String::as_str).collect();
-        let mut follower = from.replicate_to(&to, &tables)?;
-        Self::begin(&mut follower, screen)?;
+        let mut replica = from.replicate_to(&to, &tables)?;
+        Self::begin(&mut replica, screen)?;
         if self.check {
-            for table in follower.check()?.tables {
+            for table in replica.check()?.tables {
                 let (name, rows, sum) = (&table.table, table.rows, table.checksum);
                 screen.note(format_args!("{name}: {rows} rows, the same, checksum {sum:016x}"));
             }
@@ -85,7 +85,7 @@ impl Follow {
         }
         let mut unsaved = true;
         loop {
-            let step = follower.step(if self.once { Duration::ZERO } else { WAIT })?;
+            let step = replica.step(if self.once { Duration::ZERO } else { WAIT })?;
             if step.changes > 0 {
                 screen.note(format_args!("{} changes, up to {}", step.changes, step.place));
                 unsaved = true;
@@ -101,13 +101,13 @@ impl Follow {
         }
     }
 
-    fn begin(follower: &mut Replica, screen: &Screen) -> Result<()> {
-        if let Some(place) = follower.place() {
+    fn begin(replica: &mut Replica, screen: &Screen) -> Result<()> {
+        if let Some(place) = replica.place() {
             screen.note(format_args!("goes on behind change {place}"));
             return Ok(());
         }
         let mut bar: Option<(String, Progress)> = None;
-        let place = follower.begin(|at| {
+        let place = replica.begin(|at| {
             if bar.as_ref().is_none_or(|(table, _)| table != at.table) {
                 // The old one goes first: it would leave its line behind.
                 bar = None;
@@ -118,7 +118,7 @@ impl Follow {
             }
         })?;
         drop(bar);
-        screen.note(format_args!("{} copied, up to change {place}", follower.tables().join(", ")));
+        screen.note(format_args!("{} copied, up to change {place}", replica.tables().join(", ")));
         Ok(())
     }
 }
