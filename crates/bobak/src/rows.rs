@@ -108,8 +108,8 @@ impl<'a> Lines<'a> {
 
     pub(crate) fn next_row(&mut self) -> Result<Option<EncodedRow<'_>>> {
         if !self.done && self.buffer.is_drained() {
-            let (id, buffer) = (self.cursor.id, &mut self.buffer);
-            self.session.with(|session| session.fetch(id, buffer))?;
+            let (cursor, buffer) = (&mut self.cursor, &mut self.buffer);
+            self.session.with(|session| session.fetch(cursor, buffer))?;
             self.done = self.buffer.rows() == 0;
         }
         self.buffer.next_row()
@@ -119,8 +119,9 @@ impl<'a> Lines<'a> {
 impl Drop for Lines<'_> {
     fn drop(&mut self) {
         // Where the transaction is busy, in a callback, its end closes the cursor.
+        let cursor = &mut self.cursor;
         let _ = self.session.with(|session| {
-            session.close(self.cursor.id);
+            session.close(cursor);
             Ok(())
         });
     }

@@ -15,14 +15,13 @@ mod column;
 mod condition;
 pub mod durable;
 mod dynamic;
-mod engine;
+pub mod engine;
 mod error;
 mod estimates;
 mod expression;
 pub mod feed;
 mod field;
 mod fieldset;
-mod forward;
 mod interrupt;
 mod parse;
 mod prepare;
@@ -46,8 +45,8 @@ pub use column::{AnyColumn, Column, Operand};
 pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_values, like};
 pub use dynamic::{DynRow, IntoStored};
 pub use engine::{
-    Capabilities, Change, Control, Cursor, CursorId, Engine, Estimate, SchemaChange, Session,
-    Source, SqlAction, SqlAuthorizer, SqlHost, Verb, Write,
+    Capabilities, Change, Control, Cursor, CursorId, Engine, EngineLayer, Estimate, SchemaChange,
+    Session, SessionLayer, Source, SqlAction, SqlAuthorizer, SqlHost, Verb, Write, atomically,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use estimates::RowEstimates;

@@ -9,7 +9,7 @@ use crate::sessions::EngineSessions;
 use crate::write::key_bytes;
 use bobak_core::codec::{EncodedRow, RawValue};
 use bobak_core::{
-    Comparison, Condition, CursorId, Error, ErrorKind, Expr, Order, Result, RowBuffer, Select,
+    Comparison, Condition, Cursor, Error, ErrorKind, Expr, Order, Result, RowBuffer, Select,
     Source, TableSchema, Value, ValueRef,
 };
 use bobak_sqlite::virtual_table::{Arguments, Output, RunningStatement, VirtualCursor};
@@ -51,7 +51,7 @@ pub(crate) enum RowSource {
 /// A query that the engine runs.
 #[derive(Debug)]
 pub(crate) struct EngineQuery {
-    cursor: CursorId,
+    cursor: Cursor,
     /// Whether all rows were fetched.
     done: bool,
     select: Select,
@@ -229,7 +229,7 @@ impl TableCursor {
         if let Some(block) = blocks.pop() {
             select.condition = Some(with_block(select.condition, &block));
         }
-        let cursor = self.sessions.open(self.engine, &Source::Select(&select))?.id;
+        let cursor = self.sessions.open(self.engine, &Source::Select(&select))?;
         let run = EngineQuery { cursor, done: false, select, blocks, returned: 0 };
         self.rows = RowSource::Engine(run);
         self.at_end = false;
@@ -243,14 +243,14 @@ impl TableCursor {
                 return Ok(false);
             };
             if !run.done {
-                self.sessions.fetch(self.engine, run.cursor, &mut self.part)?;
+                self.sessions.fetch(self.engine, &mut run.cursor, &mut self.part)?;
                 run.done = self.part.rows() == 0;
                 run.returned += self.part.rows() as u64;
                 if !run.done {
                     return Ok(true);
                 }
             }
-            self.sessions.close(self.engine, run.cursor);
+            self.sessions.close(self.engine, &mut run.cursor);
             if let Some(block) = run.blocks.pop() {
                 run.select.condition =
                     run.select.condition.take().map(|condition| match condition {
@@ -268,14 +268,14 @@ impl TableCursor {
                 self.rows = RowSource::Nothing;
                 return Ok(false);
             }
-            run.cursor = self.sessions.open(self.engine, &Source::Select(&run.select))?.id;
+            run.cursor = self.sessions.open(self.engine, &Source::Select(&run.select))?;
             run.done = false;
         }
     }
 
     fn stop(&mut self) {
-        if let RowSource::Engine(run) = &self.rows {
-            self.sessions.close(self.engine, run.cursor);
+        if let RowSource::Engine(run) = &mut self.rows {
+            self.sessions.close(self.engine, &mut run.cursor);
         }
         self.rows = RowSource::Nothing;
         self.part.clear();

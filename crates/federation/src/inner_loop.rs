@@ -122,10 +122,10 @@ impl TableCursor {
     /// Reads all rows that satisfy the conditions; `None` if they are too large.
     fn load(&self, conditions: Vec<Condition>) -> Result<Option<LoadedRows>> {
         let select = self.select(conditions);
-        let cursor = self.sessions.open(self.engine, &Source::Select(&select))?.id;
-        let fetch = |part: &mut RowBuffer| self.sessions.fetch(self.engine, cursor, part);
+        let mut cursor = self.sessions.open(self.engine, &Source::Select(&select))?;
+        let fetch = |part: &mut RowBuffer| self.sessions.fetch(self.engine, &mut cursor, part);
         let loaded = LoadedRows::read(&self.table, &self.plan, fetch);
-        self.sessions.close(self.engine, cursor);
+        self.sessions.close(self.engine, &mut cursor);
         loaded
     }
 

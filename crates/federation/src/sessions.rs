@@ -9,7 +9,7 @@
 use crate::attached::AttachedEngines;
 use crate::lookahead::{BatchedLookups, KeySet, LookupSite};
 use bobak_core::{
-    Control, Cursor, CursorId, Error, ErrorKind, Estimate, Result, RowBuffer, Session, Source,
+    Control, Cursor, Error, ErrorKind, Estimate, Result, RowBuffer, Session, Source,
     TableSchema,
 };
 use bobak_sqlite::extension::{BorrowedSession, OwnedSession};
@@ -161,15 +161,20 @@ impl EngineSessions {
     }
 
     /// As [`Session::fetch`].
-    pub(crate) fn fetch(&self, engine: usize, id: CursorId, rows: &mut RowBuffer) -> Result<()> {
-        self.with(engine, |session| session.fetch(id, rows))
+    pub(crate) fn fetch(
+        &self,
+        engine: usize,
+        cursor: &mut Cursor,
+        rows: &mut RowBuffer,
+    ) -> Result<()> {
+        self.with(engine, |session| session.fetch(cursor, rows))
     }
 
     /// As [`Session::close`].
-    pub(crate) fn close(&self, engine: usize, id: CursorId) {
+    pub(crate) fn close(&self, engine: usize, cursor: &mut Cursor) {
         // Without a session there is no cursor to close either.
         let _ = self.with(engine, |session| {
-            session.close(id);
+            session.close(cursor);
             Ok(())
         });
     }

@@ -5,7 +5,9 @@ use super::store::Key;
 use super::touch::Caches;
 use super::watch::Asked;
 use bobak_core::codec::{EncodedRow, FRAME, encode};
-use bobak_core::{Engine, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write};
+use bobak_core::{
+    Engine, EngineLayer, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
+};
 use std::sync::Arc;
 
 /// An engine whose lookups by key are answered from memory where they can be.
@@ -20,8 +22,14 @@ impl Cached {
     }
 }
 
-impl Engine for Cached {
-    bobak_core::forward!(engine: name, capabilities, tables, estimate, flush, backup);
+impl EngineLayer for Cached {
+    fn inner(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.engine.tables()
+    }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         Ok(Box::new(CachedSession::new(self.engine.session()?, &self.caches)))

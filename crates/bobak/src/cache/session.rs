@@ -5,8 +5,8 @@ use super::fill;
 use super::touch::{Caches, Touch, Touched};
 use super::watch::Asked;
 use bobak_core::{
-    Batch, Change, Control, Cursor, OnError, Outcome, Result, Row, SchemaChange, Session, Source,
-    TableSchema, Value, Write,
+    Batch, Change, Control, Cursor, OnError, Outcome, Result, Row, SchemaChange, Session,
+    SessionLayer, Source, TableSchema, Value, Write,
 };
 use bobak_sql::{changes_rows, only_reads};
 use std::cell::{Cell, RefCell};
@@ -18,7 +18,6 @@ pub(super) struct CachedSession<'e> {
     // Dropped first: what it rolls back then is forgotten until it has.
     inner: Box<dyn Session + 'e>,
     caches: &'e Caches,
-    inside: Cell<bool>,
     /// Whether a query of it hands out a row: it is not to be called then, and says so itself.
     handing_out: Cell<bool>,
     touched: RefCell<Vec<Touched>>,
@@ -31,7 +30,6 @@ impl<'e> CachedSession<'e> {
         Self {
             inner,
             caches,
-            inside: Cell::new(false),
             handing_out: Cell::new(false),
             touched: RefCell::default(),
             altered: Cell::new(false),
@@ -45,7 +43,7 @@ impl<'e> CachedSession<'e> {
         touch: impl FnOnce(&Touch<'_>, &mut Vec<Touched>),
         write: impl FnOnce() -> R,
     ) -> R {
-        if !self.inside.get() {
+        if !self.inner.in_transaction() {
             return self.caches.writing(touch, write);
         }
         let mut touched = self.caches.touched(touch);
@@ -58,7 +56,7 @@ impl<'e> CachedSession<'e> {
     fn writing_all<R>(&self, alters: bool, write: impl FnOnce() -> R) -> R {
         let mut touched = self.caches.all();
         let done = write();
-        if self.inside.get() {
+        if self.inner.in_transaction() {
             self.touched.borrow_mut().append(&mut touched);
             self.altered.set(self.altered.get() || alters);
         } else if alters {
@@ -73,8 +71,10 @@ impl<'e> CachedSession<'e> {
     }
 }
 
-impl Session for CachedSession<'_> {
-    bobak_core::forward!(inner: tables, triggers, fetch, close, set_actor, set_authorizer, side_effects);
+impl SessionLayer for CachedSession<'_> {
+    fn inner(&self) -> &(dyn Session + '_) {
+        &*self.inner
+    }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.writing_all(true, || self.inner.alter(changes))
@@ -82,26 +82,15 @@ impl Session for CachedSession<'_> {
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         let done = self.inner.control(step);
-        match step {
-            Control::Begin if done.is_ok() => self.inside.set(true),
-            // A step that does not fit ends nothing, but there is nothing to end then.
-            Control::Commit | Control::Rollback => {
-                self.inside.set(false);
-                // Not before others see it.
-                if self.altered.take() {
-                    self.caches.watch().forget();
-                }
-                self.touched.borrow_mut().clear();
+        // A step that does not fit ends nothing, but there is nothing to end then.
+        if matches!(step, Control::Commit | Control::Rollback) {
+            // Not before others see it.
+            if self.altered.take() {
+                self.caches.watch().forget();
             }
-            _ => {}
+            self.touched.borrow_mut().clear();
         }
         done
-    }
-
-    fn begin_reading(&self) -> Result<()> {
-        self.inner.begin_reading()?;
-        self.inside.set(true);
-        Ok(())
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
@@ -149,7 +138,7 @@ impl Session for CachedSession<'_> {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        if self.inside.get() || self.handing_out.get() {
+        if self.inner.in_transaction() || self.handing_out.get() {
             return self.inner.get(table, key, row);
         }
         get(self.caches, Asked::Session(&*self.inner), table, key, row)
@@ -161,7 +150,7 @@ impl Session for CachedSession<'_> {
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
         match source {
-            Source::Select(select) if !self.inside.get() && !self.handing_out.get() => {
+            Source::Select(select) if !self.inner.in_transaction() && !self.handing_out.get() => {
                 fill::query(self.caches, &*self.inner, select, &mut |found| {
                     self.handing_out.set(true);
                     let more = row(found);

@@ -2,7 +2,8 @@
 
 use super::{CacheOptions, Cached, Caches, Store};
 use bobak_core::{
-    Engine, OnDelete, Result, Row, Select, Session, Source, TableSchema, Value, forward,
+    Engine, EngineLayer, OnDelete, Outcome, Result, Row, SchemaChange, Select, Session,
+    SessionLayer, Source, TableSchema, Value, Write,
 };
 use bobak_memory::Memory;
 use bobak_sqlite::Sqlite;
@@ -33,11 +34,22 @@ fn known<'a>(tables: &'a Tables, table: &'a Arc<TableSchema>) -> &'a Arc<TableSc
     tables.iter().find(same).unwrap_or(table)
 }
 
-impl Engine for Known {
-    forward!(engine: name, capabilities, tables, estimate, flush, backup, write, alter);
+impl EngineLayer for Known {
+    fn inner(&self) -> &dyn Engine {
+        &self.engine
+    }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(KnownSession { session: self.engine.session()?, tables: &self.tables }))
+        let session = self.inner().session()?;
+        Ok(Box::new(KnownSession { session, tables: &self.tables }))
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.inner().write(write)
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.inner().alter(changes)
     }
 
     fn get(
@@ -46,13 +58,14 @@ impl Engine for Known {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        self.engine.get(known(&self.tables, table), key, row)
+        self.inner().get(known(&self.tables, table), key, row)
     }
 }
 
-impl Session for KnownSession<'_> {
-    forward!(session: tables, alter, control, write, change, batch, open, execute, fetch, close);
-    forward!(session: set_actor, set_authorizer);
+impl SessionLayer for KnownSession<'_> {
+    fn inner(&self) -> &(dyn Session + '_) {
+        &*self.session
+    }
 
     fn get(
         &self,

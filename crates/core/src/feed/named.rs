@@ -1,8 +1,8 @@
 //! An engine on which everything is done in somebody's name.
 
 use crate::{
-    Batch, Change, Control, Cursor, Engine, OnError, Outcome, Result, Row, Session, Source, Value,
-    Write,
+    Batch, Change, Control, Cursor, Engine, EngineLayer, OnError, Outcome, Result, Row,
+    SchemaChange, Session, SessionLayer, Source, TableSchema, Value, Write,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -35,36 +35,53 @@ impl Named {
     }
 }
 
-impl Engine for Named {
-    crate::forward!(engine: name, capabilities, get, tables, alter, estimate, flush, backup);
+impl EngineLayer for Named {
+    fn inner(&self) -> &dyn Engine {
+        &*self.engine
+    }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        let inner = self.engine.session()?;
-        let (inside, named) = (Cell::new(false), Cell::new(false));
-        Ok(Box::new(NamedSession { engine: self, inner, inside, named }))
+        let (inner, named) = (self.engine.session()?, Cell::new(false));
+        Ok(Box::new(NamedSession { engine: self, inner, named }))
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.engine.get(table, key, row)
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.engine.tables()
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.engine.alter(changes)
     }
 }
 
 struct NamedSession<'e> {
     engine: &'e Named,
     inner: Box<dyn Session + 'e>,
-    /// Whether a transaction is open, and whether the name was said in it.
-    inside: Cell<bool>,
+    /// Whether the actor was set in the open transaction.
     named: Cell<bool>,
 }
 
 impl NamedSession<'_> {
     /// Runs a write in the open transaction, or in one of its own.
     fn writing<R>(&self, write: impl FnOnce() -> Result<R>) -> Result<R> {
-        if self.inside.get() || !(self.engine.is_wanted)(&*self.inner) {
+        if self.inner.in_transaction() || !(self.engine.is_wanted)(&*self.inner) {
             return write();
         }
         self.begin(true)?;
         match write() {
-            Ok(done) => self.control(Control::Commit).map(|()| done),
+            Ok(done) => SessionLayer::control(self, Control::Commit).map(|()| done),
             Err(error) => {
                 // Nothing of it stays even where that fails.
-                let _ = self.control(Control::Rollback);
+                let _ = SessionLayer::control(self, Control::Rollback);
                 Err(error)
             }
         }
@@ -81,17 +98,18 @@ impl NamedSession<'_> {
             self.inner.control(Control::Rollback)?;
             return Err(error);
         }
-        self.inside.set(true);
         self.named.set(named);
         Ok(())
     }
 }
 
-impl Session for NamedSession<'_> {
-    crate::forward!(inner: get, fetch, close, tables, triggers, side_effects, alter, set_authorizer);
+impl SessionLayer for NamedSession<'_> {
+    fn inner(&self) -> &(dyn Session + '_) {
+        &*self.inner
+    }
 
     fn control(&self, step: Control<'_>) -> Result<()> {
-        if step == Control::Begin && !self.inside.get() {
+        if step == Control::Begin && !self.inner.in_transaction() {
             return self.begin((self.engine.is_wanted)(&*self.inner));
         }
         if step == Control::Commit && self.named.get() {
@@ -100,16 +118,9 @@ impl Session for NamedSession<'_> {
         }
         let done = self.inner.control(step);
         if matches!(step, Control::Commit | Control::Rollback) {
-            self.inside.set(false);
             self.named.set(false);
         }
         done
-    }
-
-    fn begin_reading(&self) -> Result<()> {
-        self.inner.begin_reading()?;
-        self.inside.set(true);
-        Ok(())
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {

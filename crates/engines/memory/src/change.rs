@@ -7,9 +7,7 @@ use crate::statement::{Done, Statement};
 use crate::table::TableState;
 use crate::write::{check_links, check_update, encode, raised_version};
 use bobak_core::codec::EncodedRow;
-use bobak_core::{
-    Assign, Condition, Error, ErrorKind, Order, Result, TableSchema, Value, ValueRef,
-};
+use bobak_core::{Assign, Condition, Order, Result, TableSchema, Value, ValueRef};
 use std::sync::Arc;
 
 /// The slots of the rows that the condition keeps, by key.
@@ -80,12 +78,10 @@ fn assigned(
     buffer: &mut Vec<u8>,
 ) -> Result<Arc<[u8]>> {
     let version = raised_version(table, old, version)?;
-    let mut sums: Vec<(usize, Value<'static>)> = Vec::new();
+    let mut assigned: Vec<(usize, Value<'static>)> = Vec::with_capacity(assign.len());
     for step in assign {
-        if let Assign::Add { column, value } = step {
-            let sum = add(&table.schema, *column, old.value(*column), value.as_ref())?;
-            sums.push((*column, sum));
-        }
+        let column = step.column();
+        assigned.push((column, step.apply(&table.schema, old.value(column))?));
     }
     encode(buffer, table, |column| {
         if let Some((place, version)) = version
@@ -93,58 +89,8 @@ fn assigned(
         {
             return ValueRef::Int(version);
         }
-        // Of several for one column the last counts.
-        match assign.iter().rev().find(|step| step.column() == column) {
-            Some(Assign::Set { value, .. }) => value.as_ref(),
-            Some(Assign::Add { .. }) => {
-                let sum = sums.iter().rev().find(|(place, _)| *place == column);
-                sum.map_or(ValueRef::Null, |(_, sum)| sum.as_ref())
-            }
-            None => old.value(column),
-        }
+        // If a column is assigned several times, the last assignment counts.
+        let new = assigned.iter().rev().find(|(assigned, _)| *assigned == column);
+        new.map_or_else(|| old.value(column), |(_, value)| value.as_ref())
     })
-}
-
-/// The sum of a column's value and a number.
-///
-/// # Errors
-/// `OutOfRange` where it does not fit the column's type, `Mismatch` for what is no number.
-fn add(
-    schema: &TableSchema,
-    column: usize,
-    value: ValueRef<'_>,
-    number: ValueRef<'_>,
-) -> Result<Value<'static>> {
-    let column = schema.columns().get(column);
-    let refuse = |error: Error| {
-        let error = error.in_table(schema.name());
-        match column {
-            Some(column) => error.in_column(column.name.clone()),
-            None => error,
-        }
-    };
-    let (low, high) =
-        column.and_then(|column| column.ty.integer_range()).unwrap_or((i64::MIN, i64::MAX));
-    let float = |a: f64, b: f64| {
-        let sum = a + b;
-        let message = "the sum of opposite infinities is no number";
-        let not_nan = (!sum.is_nan()).then_some(Value::Float(sum));
-        not_nan.ok_or_else(|| refuse(Error::new(ErrorKind::OutOfRange, message)))
-    };
-    match (value, number) {
-        (ValueRef::Null, _) | (_, ValueRef::Null) => Ok(Value::Null),
-        (ValueRef::Int(a), ValueRef::Int(b)) => match a.checked_add(b) {
-            Some(sum) if (low..=high).contains(&sum) => Ok(Value::Int(sum)),
-            _ => {
-                let message = format!("{a} + {b} does not fit the column");
-                Err(refuse(Error::new(ErrorKind::OutOfRange, message)))
-            }
-        },
-        (ValueRef::Float(a), ValueRef::Float(b)) => float(a, b),
-        (ValueRef::Float(a), ValueRef::Int(b)) => float(a, b as f64),
-        (ValueRef::Int(a), ValueRef::Float(b)) => float(a as f64, b),
-        (ValueRef::Int(_) | ValueRef::Float(_), other) | (other, _) => {
-            Err(refuse(Error::mismatch("a number to add", other)))
-        }
-    }
 }

@@ -15,9 +15,9 @@ use crate::{alter, change};
 use bobak_core::codec::{self, EncodedRow, FRAME};
 use bobak_core::{
     Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value, Write,
+    Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
 };
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +31,7 @@ pub(super) struct MemorySession<'e> {
     shared: &'e Shared,
     /// Borrowed as long as a call runs: so a call from inside a row's closure is found out.
     inner: RefCell<Inner<'e>>,
+    in_transaction: Cell<bool>,
 }
 
 struct Inner<'e> {
@@ -58,7 +59,7 @@ impl<'e> MemorySession<'e> {
             cursors: BTreeMap::new(),
             next_cursor: 1,
         };
-        Self { shared, inner: RefCell::new(inner) }
+        Self { shared, inner: RefCell::new(inner), in_transaction: Cell::new(false) }
     }
 
     #[inline]
@@ -86,7 +87,7 @@ impl<'e> MemorySession<'e> {
     }
 
     fn results(&self, inner: &mut Inner<'e>, source: &Source<'_>) -> Result<Results> {
-        let select = select(source)?;
+        let select = source.as_select(NAME)?;
         Results::new(self.read(inner, &select.table)?, select)
     }
 }
@@ -126,6 +127,7 @@ impl Session for MemorySession<'_> {
                 savepoints: Vec::new(),
                 _gate: gate,
             });
+            self.in_transaction.set(true);
             return Ok(());
         }
         let Some(transaction) = &mut inner.transaction else {
@@ -134,11 +136,15 @@ impl Session for MemorySession<'_> {
         match step {
             Control::Begin => {}
             Control::Commit => {
+                self.in_transaction.set(false);
                 if let Some(transaction) = inner.transaction.take() {
                     self.shared.publish(transaction.state);
                 }
             }
-            Control::Rollback => inner.transaction = None,
+            Control::Rollback => {
+                self.in_transaction.set(false);
+                inner.transaction = None;
+            }
             Control::Savepoint(name) => {
                 let mark = Arc::clone(&transaction.state);
                 transaction.savepoints.push((name.to_owned(), mark));
@@ -156,6 +162,10 @@ impl Session for MemorySession<'_> {
             }
         }
         Ok(())
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.in_transaction.get()
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
@@ -264,21 +274,18 @@ impl Session for MemorySession<'_> {
 
     fn open(&self, source: &Source<'_>) -> Result<Cursor> {
         let inner = &mut *self.enter()?;
-        let columns = Arc::new(Source::select_names(select(source)?));
+        let columns = Arc::new(Source::select_names(source.as_select(NAME)?));
         let results = self.results(inner, source)?;
         let id = CursorId(inner.next_cursor);
         inner.next_cursor += 1;
         inner.cursors.insert(id, results);
-        Ok(Cursor { id, columns })
+        Ok(Cursor::new(id, columns))
     }
 
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
         let inner = &mut *self.enter()?;
         rows.clear();
-        let results = inner
-            .cursors
-            .get_mut(&cursor)
-            .ok_or_else(|| Error::new(ErrorKind::Misuse, "the cursor is not open"))?;
+        let results = inner.cursors.get_mut(&cursor.id()?).ok_or_else(Cursor::not_open)?;
         while rows.bytes() < PART {
             let pushed = results.next(|row| match row {
                 ResultRow::Whole(row) => {
@@ -294,14 +301,10 @@ impl Session for MemorySession<'_> {
         Ok(())
     }
 
-    fn close(&self, cursor: CursorId) {
-        if let Ok(mut inner) = self.enter() {
-            inner.cursors.remove(&cursor);
+    fn close(&self, cursor: &mut Cursor) {
+        if let (Ok(mut inner), Ok(id)) = (self.enter(), cursor.id()) {
+            inner.cursors.remove(&id);
         }
-    }
-
-    fn execute(&self, _sql: &str, _parameters: &[Value<'_>]) -> Result<u64> {
-        Err(Error::unsupported(NAME, "SQL"))
     }
 }
 
@@ -311,13 +314,6 @@ impl Transaction<'_> {
         let found = self.savepoints.iter().rposition(|(other, _)| other == name);
         found
             .ok_or_else(|| Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")))
-    }
-}
-
-fn select<'s>(source: &Source<'s>) -> Result<&'s Select> {
-    match source {
-        Source::Select(select) => Ok(select),
-        Source::Sql { .. } => Err(Error::unsupported(NAME, "SQL")),
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) struct MySqlSession<'e> {
     engine: &'e Inner,
     /// Borrowed for as long as an operation runs: one from inside another finds it taken.
     state: RefCell<State>,
+    in_transaction: Cell<bool>,
 }
 
 #[derive(Default)]
@@ -38,7 +39,7 @@ struct State {
 
 impl<'e> MySqlSession<'e> {
     pub(crate) fn new(engine: &'e Inner) -> Self {
-        Self { engine, state: RefCell::default() }
+        Self { engine, state: RefCell::default(), in_transaction: Cell::new(false) }
     }
 
     fn state(&self) -> Result<RefMut<'_, State>> {
@@ -206,11 +207,15 @@ impl Session for MySqlSession<'_> {
                 return Err(misuse("a transaction is open already"));
             }
             state.transaction = Some(self.begin()?);
+            self.in_transaction.set(true);
             return Ok(());
         }
         let Some(transaction) = &mut state.transaction else {
             return Err(misuse("no transaction is open"));
         };
+        if matches!(step, Control::Commit | Control::Rollback) {
+            self.in_transaction.set(false);
+        }
         match step {
             Control::Savepoint(name) => transaction.mark(name),
             Control::Release(name) => transaction.release(name),
@@ -224,6 +229,10 @@ impl Session for MySqlSession<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.in_transaction.get()
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
@@ -326,14 +335,12 @@ impl Session for MySqlSession<'_> {
         state.last_cursor += 1;
         let id = state.last_cursor;
         state.cursors.insert(id, opened.reader);
-        Ok(Cursor { id: CursorId(id), columns: Arc::new(asked.names.unwrap_or(opened.names)) })
+        Ok(Cursor::new(CursorId(id), Arc::new(asked.names.unwrap_or(opened.names))))
     }
 
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
         let mut state = self.state()?;
-        let Some(reader) = state.cursors.get_mut(&cursor.0) else {
-            return Err(misuse("the cursor is not open"));
-        };
+        let reader = state.cursors.get_mut(&cursor.id()?.0).ok_or_else(Cursor::not_open)?;
         let (done, freed) = reader.fetch(rows);
         if let (Some(connection), Some(transaction)) = (freed, &mut state.transaction) {
             transaction.put(connection);
@@ -341,10 +348,11 @@ impl Session for MySqlSession<'_> {
         done
     }
 
-    fn close(&self, cursor: CursorId) {
+    fn close(&self, cursor: &mut Cursor) {
+        let Ok(id) = cursor.id() else { return };
         // From inside a query it can't be closed: it goes with the session.
         let Ok(mut state) = self.state() else { return };
-        let freed = state.cursors.remove(&cursor.0).and_then(Reader::end);
+        let freed = state.cursors.remove(&id.0).and_then(Reader::end);
         if let (Some(connection), Some(transaction)) = (freed, &mut state.transaction) {
             transaction.put(connection);
         }

@@ -62,7 +62,7 @@ pub(crate) fn open(state: &mut State<'_>, source: &Source<'_>) -> Result<Cursor>
         Source::Sql { .. } => reading.columns.iter().map(|column| column.name.clone()).collect(),
     };
     state.cursors.open.insert(id, reading);
-    Ok(Cursor { id: CursorId(id), columns: Arc::new(names) })
+    Ok(Cursor::new(CursorId(id), Arc::new(names)))
 }
 
 fn open_inside<'e>(
@@ -125,8 +125,7 @@ fn close_portal(connection: &mut Connection, portal: &str) -> Result<()> {
 /// # Errors
 /// As [`Session::fetch`](bobak_core::Session::fetch).
 pub(crate) fn fetch(state: &mut State<'_>, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
-    let closed = || Error::new(ErrorKind::Misuse, "the cursor is not open");
-    let mut reading = state.cursors.open.remove(&cursor.0).ok_or_else(closed)?;
+    let mut reading = state.cursors.open.remove(&cursor.0).ok_or_else(Cursor::not_open)?;
     let done = reading.fetch(state, rows);
     state.cursors.open.insert(cursor.0, reading);
     done

@@ -4,19 +4,20 @@ use crate::engine::Inner;
 use crate::state::State;
 use crate::{alter, batch, catalog, query, singles, sql_text};
 use bobak_core::{
-    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema, Value, Write,
+    Batch, Change, Control, Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row,
+    RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema, Value, Write,
 };
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
 
 pub(crate) struct PgSession<'e> {
     state: RefCell<State<'e>>,
+    in_transaction: Cell<bool>,
 }
 
 impl<'e> PgSession<'e> {
     pub fn new(inner: &'e Inner) -> Self {
-        Self { state: RefCell::new(State::new(inner)) }
+        Self { state: RefCell::new(State::new(inner)), in_transaction: Cell::new(false) }
     }
 
     /// The state, for a call that is not from inside another.
@@ -33,12 +34,22 @@ impl Session for PgSession<'_> {
     fn control(&self, step: Control<'_>) -> Result<()> {
         let mut state = self.state()?;
         // What begins and ends transactions is not to be ended itself.
-        Interrupt::hold_off(|| match step {
+        let done = Interrupt::hold_off(|| match step {
             Control::Begin => state.begin(),
             Control::Commit => state.end(true),
             Control::Rollback => state.end(false),
             _ => state.mark(step),
-        })
+        });
+        match step {
+            Control::Begin if done.is_ok() => self.in_transaction.set(true),
+            Control::Commit | Control::Rollback => self.in_transaction.set(false),
+            _ => {}
+        }
+        done
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.in_transaction.get()
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
@@ -87,14 +98,14 @@ impl Session for PgSession<'_> {
         crate::cursor::open(&mut *self.state()?, source)
     }
 
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
         rows.clear();
-        crate::cursor::fetch(&mut *self.state()?, cursor, rows)
+        crate::cursor::fetch(&mut *self.state()?, cursor.id()?, rows)
     }
 
-    fn close(&self, cursor: CursorId) {
-        if let Ok(mut state) = self.state() {
-            crate::cursor::close(&mut state, cursor);
+    fn close(&self, cursor: &mut Cursor) {
+        if let (Ok(mut state), Ok(id)) = (self.state(), cursor.id()) {
+            crate::cursor::close(&mut state, id);
         }
     }
 

@@ -277,6 +277,10 @@ impl Session for RemoteSession<'_> {
         })
     }
 
+    fn in_transaction(&self) -> bool {
+        self.transaction.get() != Transaction::None
+    }
+
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         let put = |link: &mut Link| {
             let handle = link.table(write.table)?;
@@ -361,12 +365,12 @@ impl Session for RemoteSession<'_> {
         self.next_cursor.set(id + 1);
         self.cursors.borrow_mut().push(OpenCursor { id, link, number });
         let columns = columns.into_iter().map(|column| column.name).collect();
-        Ok(Cursor { id: CursorId(id), columns: Arc::new(columns) })
+        Ok(Cursor::new(CursorId(id), Arc::new(columns)))
     }
 
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
         rows.clear();
-        let open = self.cursor(cursor).ok_or_else(|| misuse("the cursor is not open"))?;
+        let open = self.cursor(cursor.id()?).ok_or_else(Cursor::not_open)?;
         let mut using = self.enter(Wants::Cursor)?;
         let fetched = using.link().and_then(|link| {
             if link.number() != open.link {
@@ -390,9 +394,9 @@ impl Session for RemoteSession<'_> {
         using.finish(self.effect_of_read(), fetched)
     }
 
-    fn close(&self, cursor: CursorId) {
-        let Some(open) = self.cursor(cursor) else { return };
-        self.cursors.borrow_mut().retain(|other| other.id != cursor.0);
+    fn close(&self, cursor: &mut Cursor) {
+        let Some(open) = cursor.id().ok().and_then(|id| self.cursor(id)) else { return };
+        self.cursors.borrow_mut().retain(|other| other.id != open.id);
         // Where the session is lent, or the line is broken, the cursor goes with the connection.
         if let Ok(mut using) = self.enter(Wants::Cursor) {
             let closed = using.link().and_then(|link| close(link, &[open]));

@@ -24,6 +24,8 @@ pub(crate) struct SqliteSession<'e> {
     cursors: RefCell<Vec<(u64, OpenCursor<'e>)>>,
     state: Cell<State<'e>>,
     next_cursor: Cell<u64>,
+    /// See [`Session::in_transaction`].
+    in_transaction: Cell<bool>,
     /// Whom to ask about SQL text.
     guard: RefCell<Option<Arc<dyn SqlAuthorizer>>>,
 }
@@ -68,6 +70,7 @@ impl<'e> SqliteSession<'e> {
             state: Cell::new(State::Idle),
             cursors: RefCell::default(),
             next_cursor: Cell::new(1),
+            in_transaction: Cell::new(false),
             guard: RefCell::default(),
         }
     }
@@ -170,19 +173,24 @@ impl<'e> SqliteSession<'e> {
         }
         begin.iter().try_for_each(|sql| lease.run(sql))?;
         using.in_transaction = true;
+        self.in_transaction.set(true);
         Ok(())
     }
 
     /// Commits or rolls back; either way the transaction is over.
     fn end(&self, sql: &'static str) -> Result<()> {
-        let mut lease = match self.state.replace(State::Idle) {
+        let state = self.state.replace(State::Idle);
+        if let State::Lent = state {
+            return Err(self.refuse(state));
+        }
+        self.in_transaction.set(false);
+        let mut lease = match state {
             State::Open(lease) => lease,
-            State::Idle => return Err(misuse("no transaction is open")),
             State::Lost if sql == "ROLLBACK" => return Ok(()),
             State::Lost => {
                 return Err(misuse("the transaction was rolled back by an error before"));
             }
-            State::Lent => return Err(self.refuse(State::Lent)),
+            _ => return Err(misuse("no transaction is open")),
         };
         lease.spill_cursors();
         // What a failed commit leaves open, the lease rolls back when it is dropped.
@@ -328,6 +336,10 @@ impl Session for SqliteSession<'_> {
         }
     }
 
+    fn in_transaction(&self) -> bool {
+        self.in_transaction.get()
+    }
+
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         Interrupt::check()?;
         if let Some(written) =
@@ -431,11 +443,12 @@ impl Session for SqliteSession<'_> {
             Source::Select(select) => Source::select_names(select),
             Source::Sql { .. } => names,
         };
-        Ok(Cursor { id: CursorId(id), columns: Arc::new(columns) })
+        Ok(Cursor::new(CursorId(id), Arc::new(columns)))
     }
 
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
         rows.clear();
+        let cursor = cursor.id()?;
         let fetched = match self.cursors.borrow_mut().iter_mut().find(|(id, _)| *id == cursor.0) {
             Some((_, open)) => open.fetch(rows)?,
             None => return Err(not_open()),
@@ -449,7 +462,8 @@ impl Session for SqliteSession<'_> {
         }
     }
 
-    fn close(&self, cursor: CursorId) {
+    fn close(&self, cursor: &mut Cursor) {
+        let Ok(cursor) = cursor.id() else { return };
         let mut cursors = self.cursors.borrow_mut();
         let place = cursors.iter().position(|(id, _)| *id == cursor.0);
         let closed = place.map(|place| cursors.swap_remove(place).1);

@@ -370,13 +370,13 @@ fn one_transaction_writes_to_one_engine() {
 fn a_cursor_stays_at_its_moment_while_the_table_is_written() {
     let (host, _) = host();
     let session = host.engine().session().unwrap();
-    let cursor =
+    let mut cursor =
         session.open(&Source::Sql { text: "SELECT id FROM item", parameters: &[] }).unwrap();
     session.execute("DELETE FROM item WHERE id > 1", &[]).unwrap();
     let mut rows = bobak_core::RowBuffer::default();
-    session.fetch(cursor.id, &mut rows).unwrap();
+    session.fetch(&mut cursor, &mut rows).unwrap();
     assert_eq!(rows.rows(), 6);
-    session.close(cursor.id);
+    session.close(&mut cursor);
     run(host.engine(), "INSERT INTO item (name) SELECT name FROM item").unwrap();
     run(host.engine(), "UPDATE item SET stock = (SELECT count(*) FROM item)").unwrap();
     let rows = ask(host.engine(), "SELECT stock FROM item", &[]).unwrap();

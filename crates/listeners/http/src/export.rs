@@ -75,13 +75,13 @@ pub(crate) async fn export(call: &mut Call, name: &str) -> Result<Answer, Proble
 impl Export {
     fn run(&self, engine: &dyn Engine, select: &Select, out: &mut dyn Write) -> Result<()> {
         let session = engine.session()?;
-        let cursor = session.open(&Source::Select(select))?;
+        let mut cursor = session.open(&Source::Select(select))?;
         let mut rows = RowBuffer::default();
         let mut text = String::new();
         let mut count = 0;
         self.begin(&mut text);
         loop {
-            session.fetch(cursor.id, &mut rows)?;
+            session.fetch(&mut cursor, &mut rows)?;
             if rows.rows() == 0 {
                 break;
             }
@@ -91,7 +91,7 @@ impl Export {
             }
             send(out, &mut text)?;
         }
-        session.close(cursor.id);
+        session.close(&mut cursor);
         if self.form == Form::Json {
             text.push_str(if count == 0 { "]\n" } else { "\n]\n" });
         }

@@ -87,7 +87,7 @@ fn rows(
     numbers: Numbers,
     (most, longest): (u64, usize),
 ) -> Result<String> {
-    let cursor = session.open(source)?;
+    let mut cursor = session.open(source)?;
     let mut body = String::from("{\"columns\":[");
     for (at, name) in cursor.columns.iter().enumerate() {
         body.push_str(if at > 0 { "," } else { "" });
@@ -96,7 +96,7 @@ fn rows(
     body.push_str("],\n\"rows\":[");
     let (mut part, mut count, mut more) = (RowBuffer::default(), 0, false);
     'all: loop {
-        session.fetch(cursor.id, &mut part)?;
+        session.fetch(&mut cursor, &mut part)?;
         if part.rows() == 0 {
             break;
         }
@@ -114,7 +114,7 @@ fn rows(
             count += 1;
         }
     }
-    session.close(cursor.id);
+    session.close(&mut cursor);
     body.push_str(if more { "],\n\"more\":true}\n" } else { "],\n\"more\":false}\n" });
     Ok(body)
 }

@@ -5,8 +5,8 @@ use crate::greet::{Greeting, greet};
 use crate::server::Shared;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Batch, Change, Control, CursorId, Error, ErrorKind, OnError, Outcome, Result, RowBuffer,
-    Session, Value, Write,
+    Batch, Change, Control, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, Session,
+    Value, Write,
 };
 use bobak_wire::{FrameHeader, FrameKind, OutcomeWriter, OwnedSource, Request, encode_response};
 use std::time::{Duration, Instant};
@@ -35,7 +35,8 @@ pub(crate) struct Serving<'s> {
     pub guest: &'s Guest,
     pub session: &'s dyn Session,
     pub in_transaction: bool,
-    pub cursors: Vec<u64>,
+    pub cursors: Vec<(u64, Cursor)>,
+    pub next_cursor: u64,
     /// Memory that is used again.
     pub batch: Batch,
     pub outcomes: OutcomeWriter,
@@ -84,6 +85,7 @@ fn serve_guest(connection: &mut Connection, shared: &Shared) -> Result<(), Gone>
         session: &*session,
         in_transaction: false,
         cursors: Vec::new(),
+        next_cursor: 1,
         batch: Batch::new(),
         outcomes: OutcomeWriter::default(),
         rows: RowBuffer::default(),
@@ -229,7 +231,9 @@ impl Serving<'_> {
             }
             Request::Open(asked) => self.open(output, id, &asked)?,
             Request::Fetch(cursor) => {
-                session.fetch(CursorId(cursor), &mut self.rows)?;
+                let open = self.cursors.iter_mut().find(|(number, _)| *number == cursor);
+                let (_, cursor) = open.ok_or_else(Cursor::not_open)?;
+                session.fetch(cursor, &mut self.rows)?;
                 encode_response::rows(output, id, false, self.rows.as_bytes())?;
             }
             Request::Close(cursor) => self.close(cursor),
@@ -275,13 +279,18 @@ impl Serving<'_> {
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         let cursor = self.session.open(&asked.as_source())?;
-        self.cursors.push(cursor.id.0);
-        encode_response::columns(output, id, false, cursor.id.0, (asked, &cursor.columns))
+        let (number, columns) = (self.next_cursor, std::sync::Arc::clone(&cursor.columns));
+        self.next_cursor += 1;
+        self.cursors.push((number, cursor));
+        encode_response::columns(output, id, false, number, (asked, &columns))
     }
 
     fn close(&mut self, cursor: u64) {
-        self.session.close(CursorId(cursor));
-        self.cursors.retain(|open| *open != cursor);
+        let found = self.cursors.iter().position(|(number, _)| *number == cursor);
+        if let Some(found) = found {
+            let (_, mut cursor) = self.cursors.swap_remove(found);
+            self.session.close(&mut cursor);
+        }
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 
 use crate::connection::{Connection, FULL, Gone};
 use crate::serve::{Serving, cancelled};
-use bobak_core::{CursorId, Error, Result};
+use bobak_core::{Cursor, Error, Result};
 use bobak_wire::{OwnedSource, encode_response};
 use std::io;
 use std::mem::swap;
@@ -28,7 +28,7 @@ impl Serving<'_> {
         asked: &OwnedSource,
     ) -> Result<(), Gone> {
         let session = self.session;
-        let cursor = match self.over(connection, id, || session.open(&asked.as_source())) {
+        let mut cursor = match self.over(connection, id, || session.open(&asked.as_source())) {
             Ok(cursor) => cursor,
             Err(error) => {
                 self.refuse(connection, id, &error);
@@ -39,8 +39,8 @@ impl Serving<'_> {
             let named = (asked, cursor.columns.as_slice());
             encode_response::columns(&mut connection.output, id, true, 0, named)?;
         }
-        let sent = self.send_rows(connection, id, window, cursor.id);
-        self.session.close(cursor.id);
+        let sent = self.send_rows(connection, id, window, &mut cursor);
+        self.session.close(&mut cursor);
         match sent {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
@@ -68,7 +68,7 @@ impl Serving<'_> {
         connection: &mut Connection,
         id: u32,
         window: u32,
-        cursor: CursorId,
+        cursor: &mut Cursor,
     ) -> Result<Result<()>, Gone> {
         let mut allowance =
             Allowance { bytes: (window > 0).then_some(window.into()), cancelled: false };

@@ -246,11 +246,11 @@ pub(crate) fn walk(
     select: &Select,
     mut each: impl FnMut(&dyn Row) -> Result<()>,
 ) -> Result<()> {
-    let cursor = session.open(&Source::Select(select))?;
+    let mut cursor = session.open(&Source::Select(select))?;
     let mut rows = RowBuffer::default();
     let result = (|| {
         loop {
-            session.fetch(cursor.id, &mut rows)?;
+            session.fetch(&mut cursor, &mut rows)?;
             if rows.rows() == 0 {
                 return Ok(());
             }
@@ -259,6 +259,6 @@ pub(crate) fn walk(
             }
         }
     })();
-    session.close(cursor.id);
+    session.close(&mut cursor);
     result
 }

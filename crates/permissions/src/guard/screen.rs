@@ -4,7 +4,10 @@
 //! callers have not. So nothing may stay on a connection, and nothing may reach a file but the
 //! database itself.
 
-use bobak_core::{Engine, Error, ErrorKind, Result, Session, SqlAction, SqlAuthorizer};
+use bobak_core::{
+    Engine, EngineLayer, Error, ErrorKind, Outcome, Result, Row, SchemaChange, Session, SqlAction,
+    SqlAuthorizer, TableSchema, Value, Write,
+};
 use std::sync::Arc;
 
 /// Settings that stay in the database, and may be written.
@@ -49,8 +52,32 @@ impl Screened {
     }
 }
 
-impl Engine for Screened {
-    bobak_core::forward!(engine: name, capabilities, write, get, tables, alter, estimate, flush, backup);
+impl EngineLayer for Screened {
+    fn inner(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
+    // These run no SQL text, so they need no authorizer and no session.
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.engine.write(write)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.engine.get(table, key, row)
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.engine.tables()
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.engine.alter(changes)
+    }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let session = self.engine.session()?;

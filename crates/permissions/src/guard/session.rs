@@ -5,11 +5,11 @@ use super::table::TablePermissions;
 use crate::right::Right;
 use bobak_core::feed::Trigger;
 use bobak_core::{
-    Batch, Change, Condition, Control, Cursor, CursorId, Error, ErrorKind, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Select, Session, SideEffects, Source, SqlAuthorizer,
-    TableSchema, Value, Write,
+    Batch, Change, Condition, Control, Cursor, Error, ErrorKind, OnError, Outcome, Result, Row,
+    RowBuffer, SchemaChange, Select, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
+    Value, Write, atomically,
 };
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +17,6 @@ use std::sync::atomic::AtomicBool;
 pub(super) struct GuardedSession<'e> {
     pub(super) guard: &'e Guarded,
     pub(super) inner: Box<dyn Session + 'e>,
-    pub(super) inside: Cell<bool>,
     /// The view by which the engine asks about SQL, once it does.
     pub(super) asked: RefCell<Option<Arc<View>>>,
     /// Who is asked about SQL besides.
@@ -31,7 +30,6 @@ impl<'e> GuardedSession<'e> {
         Self {
             guard,
             inner,
-            inside: Cell::new(false),
             asked: RefCell::default(),
             besides: RefCell::default(),
             replaces: Arc::default(),
@@ -60,25 +58,7 @@ impl<'e> GuardedSession<'e> {
     /// Runs `work` in a transaction, or inside the open one behind a mark: an error undoes all of
     /// it.
     pub(super) fn atomically<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        const MARK: &str = "bobak_permissions";
-        let inside = self.inside.get();
-        let [begin, end, undo] = match inside {
-            true => [Control::Savepoint(MARK), Control::Release(MARK), Control::RollbackTo(MARK)],
-            false => [Control::Begin, Control::Commit, Control::Rollback],
-        };
-        self.inner.control(begin)?;
-        match work() {
-            Ok(result) => self.inner.control(end).map(|()| result),
-            Err(error) => {
-                // Where it fails the engine has ended the transaction by itself, and says so at
-                // the next call.
-                let _ = self.inner.control(undo);
-                if inside {
-                    let _ = self.inner.control(end);
-                }
-                Err(error)
-            }
-        }
+        atomically(&*self.inner, "bobak_permissions", work)
     }
 }
 
@@ -92,16 +72,13 @@ impl Session for GuardedSession<'_> {
         {
             // Who is not let in any more makes nothing last.
             let _ = self.inner.control(Control::Rollback);
-            self.inside.set(false);
             return Err(error);
         }
-        let done = self.inner.control(step);
-        match step {
-            Control::Begin => self.inside.set(self.inside.get() || done.is_ok()),
-            Control::Commit | Control::Rollback => self.inside.set(false),
-            _ => {}
-        }
-        done
+        self.inner.control(step)
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.inner.in_transaction()
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
@@ -167,13 +144,13 @@ impl Session for GuardedSession<'_> {
         }
     }
 
-    fn fetch(&self, cursor: CursorId, rows: &mut RowBuffer) -> Result<()> {
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
         // Who is not let in any more gets no more rows either.
         self.guard.view()?;
         self.inner.fetch(cursor, rows)
     }
 
-    fn close(&self, cursor: CursorId) {
+    fn close(&self, cursor: &mut Cursor) {
         self.inner.close(cursor);
     }
 
@@ -226,9 +203,7 @@ impl Session for GuardedSession<'_> {
                 Error::new(ErrorKind::Denied, message)
             }
             _ => error,
-        })?;
-        self.inside.set(true);
-        Ok(())
+        })
     }
 
     fn set_authorizer(&self, guard: Arc<dyn SqlAuthorizer>) -> Result<()> {

@@ -148,9 +148,9 @@ impl As<'_> {
             ids.push(first(row));
             Ok(true)
         })?;
-        let cursor = session.open(&Source::Select(&select))?;
+        let mut cursor = session.open(&Source::Select(&select))?;
         let mut part = bobak_core::RowBuffer::default();
-        session.fetch(cursor.id, &mut part)?;
+        session.fetch(&mut cursor, &mut part)?;
         while let Some(row) = part.next_row()? {
             fetched.push(first(&row));
         }

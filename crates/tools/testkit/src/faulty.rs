@@ -1,10 +1,11 @@
 //! An engine that fails where it is told to: for tests of what stands on engines.
 
+use bobak_core::feed::Trigger;
 use bobak_core::{
-    Batch, Change, Control, Engine, Error, ErrorKind, Estimate, OnError, Outcome, Result,
-    SchemaChange, Session, TableSchema, Value, Write,
+    Batch, Change, Control, Cursor, Engine, EngineLayer, Error, ErrorKind, Estimate, OnError,
+    Outcome, Result, Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema,
+    Value, Write,
 };
-use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Any engine, with planned failures.
@@ -136,16 +137,14 @@ impl Faulty {
     }
 }
 
-impl Engine for Faulty {
-    bobak_core::forward!(engine: name, capabilities);
+impl EngineLayer for Faulty {
+    fn inner(&self) -> &dyn Engine {
+        &*self.engine
+    }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         self.faults.operation()?;
-        Ok(Box::new(FaultySession {
-            inner: self.engine.session()?,
-            faults: &self.faults,
-            inside: Cell::new(false),
-        }))
+        Ok(Box::new(FaultySession { inner: self.engine.session()?, faults: &self.faults }))
     }
 
     fn estimate(&self, table: &TableSchema) -> Estimate {
@@ -161,20 +160,14 @@ impl Engine for Faulty {
 struct FaultySession<'e> {
     inner: Box<dyn Session + 'e>,
     faults: &'e Faults,
-    /// Whether a transaction is open.
-    inside: Cell<bool>,
 }
 
 impl FaultySession<'_> {
-    fn operation(&self) -> Result<()> {
-        self.faults.operation()
-    }
-
     /// Runs what commits by itself outside a transaction, and rolls it back where that commit is
     /// to fail.
     fn committing<R>(&self, run: impl FnOnce() -> Result<R>) -> Result<R> {
         self.faults.operation()?;
-        if self.inside.get() {
+        if self.inner.in_transaction() {
             return run();
         }
         let Err(fault) = self.faults.commit() else {
@@ -187,9 +180,49 @@ impl FaultySession<'_> {
     }
 }
 
-impl Session for FaultySession<'_> {
-    bobak_core::forward!(inner after operation: tables, triggers, get, query, open, fetch);
-    bobak_core::forward!(inner: close, set_actor, side_effects, set_authorizer);
+impl SessionLayer for FaultySession<'_> {
+    fn inner(&self) -> &(dyn Session + '_) {
+        &*self.inner
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.faults.operation()?;
+        self.inner.tables()
+    }
+
+    fn triggers(&self) -> Result<Option<Vec<Trigger>>> {
+        self.faults.operation()?;
+        self.inner.triggers()
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.faults.operation()?;
+        self.inner.get(table, key, row)
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        self.faults.operation()?;
+        self.inner.query(source, row)
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        self.faults.operation()?;
+        self.inner.open(source)
+    }
+
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
+        self.faults.operation()?;
+        self.inner.fetch(cursor, rows)
+    }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         self.committing(|| self.inner.alter(changes))
@@ -197,31 +230,19 @@ impl Session for FaultySession<'_> {
 
     fn control(&self, step: Control<'_>) -> Result<()> {
         self.faults.operation()?;
-        match step {
-            Control::Commit if self.inside.replace(false) => match self.faults.commit() {
-                Ok(()) => self.inner.control(step),
-                Err(fault) => {
-                    self.inner.control(Control::Rollback)?;
-                    Err(fault)
-                }
-            },
-            _ => {
-                self.inner.control(step)?;
-                match step {
-                    Control::Begin => self.inside.set(true),
-                    Control::Rollback => self.inside.set(false),
-                    _ => {}
-                }
-                Ok(())
-            }
+        if step == Control::Commit
+            && self.inner.in_transaction()
+            && let Err(fault) = self.faults.commit()
+        {
+            self.inner.control(Control::Rollback)?;
+            return Err(fault);
         }
+        self.inner.control(step)
     }
 
     fn begin_reading(&self) -> Result<()> {
         self.faults.operation()?;
-        self.inner.begin_reading()?;
-        self.inside.set(true);
-        Ok(())
+        self.inner.begin_reading()
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {

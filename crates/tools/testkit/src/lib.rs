@@ -4,6 +4,7 @@
 //!   [`Engine`](bobak_core::Engine) and [`Session`](bobak_core::Session) says.
 //! * [`model::compare`] runs random programs on two stores and compares every answer.
 //! * [`RowByRow`] sends batches row by row: the slow path that fast ones are held against.
+//! * [`RequiredMethods`] hides the methods that have defaults: the suite then tests the defaults.
 //! * [`Lone`] sends single operations past the session, as the facade does.
 //! * [`Faulty`] fails where it is told to.
 //! * [`interrupted`] ends what runs from another thread; [`idle`] has ten thousand clients say nothing.
@@ -37,6 +38,7 @@ mod interrupts;
 mod lone;
 pub mod model;
 mod probe;
+mod required_methods;
 mod row_by_row;
 mod suite;
 pub mod tables;
@@ -51,6 +53,7 @@ pub use harness::{Fixture, Harness};
 pub use interrupts::{interrupted, statement_ends};
 pub use lone::Lone;
 pub use probe::{Entry, NULL, Probe, Sent, Table, Values, batch_of, create, rows_of, values_of};
+pub use required_methods::RequiredMethods;
 pub use row_by_row::RowByRow;
 pub use suite::{CASES, Case, assert_passes, run};
 pub use tracking::Tracking;

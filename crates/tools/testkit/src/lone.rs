@@ -2,7 +2,8 @@
 //! that the suite and the model test reach those too.
 
 use bobak_core::{
-    Control, Engine, Outcome, Result, Row, Session, Source, TableSchema, Value, Write,
+    Engine, EngineLayer, Outcome, Result, Row, Session, SessionLayer, Source, TableSchema, Value,
+    Write,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,25 +19,20 @@ impl Lone {
     }
 }
 
-impl Engine for Lone {
-    bobak_core::forward!(0: name, capabilities, flush);
+impl EngineLayer for Lone {
+    fn inner(&self) -> &dyn Engine {
+        &*self.0
+    }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        let inner = self.0.session()?;
-        Ok(Box::new(LoneSession {
-            engine: &*self.0,
-            inner,
-            inside: Cell::new(false),
-            running: Cell::new(false),
-        }))
+        let (engine, inner) = (&*self.0, self.0.session()?);
+        Ok(Box::new(LoneSession { engine, inner, running: Cell::new(false) }))
     }
 }
 
 struct LoneSession<'e> {
     engine: &'e dyn Engine,
     inner: Box<dyn Session + 'e>,
-    /// Whether a transaction is open.
-    inside: Cell<bool>,
     /// Whether rows are being handed out.
     running: Cell<bool>,
 }
@@ -45,7 +41,7 @@ impl LoneSession<'_> {
     /// Whether an operation goes to the engine: not where the session would refuse it, which the
     /// engine, whose call it is not, does not do.
     fn is_alone(&self) -> bool {
-        !self.inside.get() && !self.running.get()
+        !self.inner.in_transaction() && !self.running.get()
     }
 
     fn running<R>(&self, run: impl FnOnce() -> R) -> R {
@@ -56,24 +52,9 @@ impl LoneSession<'_> {
     }
 }
 
-impl Session for LoneSession<'_> {
-    bobak_core::forward!(inner: tables, triggers, alter, change, batch, open, fetch, close, execute);
-    bobak_core::forward!(inner: set_actor, side_effects, set_authorizer);
-
-    fn control(&self, step: Control<'_>) -> Result<()> {
-        let done = self.inner.control(step);
-        match step {
-            Control::Begin if done.is_ok() => self.inside.set(true),
-            Control::Commit | Control::Rollback => self.inside.set(false),
-            _ => {}
-        }
-        done
-    }
-
-    fn begin_reading(&self) -> Result<()> {
-        self.inner.begin_reading()?;
-        self.inside.set(true);
-        Ok(())
+impl SessionLayer for LoneSession<'_> {
+    fn inner(&self) -> &(dyn Session + '_) {
+        &*self.inner
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {

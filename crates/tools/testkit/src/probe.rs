@@ -278,7 +278,7 @@ impl<'e> Probe<'e> {
     ///
     /// # Errors
     /// As [`Session::fetch`].
-    pub fn fetch(&self, cursor: bobak_core::CursorId) -> Result<Vec<Values>> {
+    pub fn fetch(&self, cursor: &mut bobak_core::Cursor) -> Result<Vec<Values>> {
         let mut buffer = RowBuffer::default();
         self.session.fetch(cursor, &mut buffer)?;
         rows_of(&mut buffer)
@@ -288,7 +288,7 @@ impl<'e> Probe<'e> {
     ///
     /// # Errors
     /// As [`Session::fetch`].
-    pub fn drain(&self, cursor: bobak_core::CursorId) -> Result<Vec<Values>> {
+    pub fn drain(&self, cursor: &mut bobak_core::Cursor) -> Result<Vec<Values>> {
         let mut rows = Vec::new();
         loop {
             let mut part = self.fetch(cursor)?;

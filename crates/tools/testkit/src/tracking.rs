@@ -5,7 +5,7 @@ use crate::cases::feed::agrees;
 use crate::{Check, Probe, Values};
 use bobak_core::Select;
 use bobak_core::{
-    Capabilities, Engine, ErrorKind, Estimate, Outcome, Result, Row, SchemaChange, Session,
+    Engine, EngineLayer, ErrorKind, Outcome, Result, Row, SchemaChange, Session, SessionLayer,
     TableSchema, Value, Write, feed,
 };
 use std::sync::Arc;
@@ -69,13 +69,9 @@ fn alter(changes: &[SchemaChange], run: impl Fn(&[SchemaChange]) -> Result<()>) 
     Ok(())
 }
 
-impl Engine for Tracking {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
+impl EngineLayer for Tracking {
+    fn inner(&self) -> &dyn Engine {
+        &*self.0
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
@@ -95,28 +91,17 @@ impl Engine for Tracking {
         self.0.get(table, key, row)
     }
 
-    fn tables(&self) -> Result<Vec<TableSchema>> {
-        self.0.tables()
-    }
-
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         alter(changes, |changes| self.0.alter(changes))
-    }
-
-    fn estimate(&self, table: &TableSchema) -> Estimate {
-        self.0.estimate(table)
-    }
-
-    fn flush(&self) -> Result<()> {
-        self.0.flush()
     }
 }
 
 struct TrackingSession<'e>(Box<dyn Session + 'e>);
 
-impl Session for TrackingSession<'_> {
-    bobak_core::forward!(0: control, write, change, batch, get, query, open, fetch, close, tables, triggers);
-    bobak_core::forward!(0: execute, set_actor, begin_reading, side_effects, set_authorizer);
+impl SessionLayer for TrackingSession<'_> {
+    fn inner(&self) -> &(dyn Session + '_) {
+        &*self.0
+    }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
         alter(changes, |changes| self.0.alter(changes))

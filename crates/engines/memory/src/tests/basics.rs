@@ -177,12 +177,12 @@ fn calls_from_inside_a_row_are_misuse_and_cursors_are_not_disturbed() {
             Ok(false)
         })
         .unwrap();
-    let cursor = session.open(&source).unwrap();
+    let mut cursor = session.open(&source).unwrap();
     assert_eq!(cursor.columns.len(), 5);
     let mut part = bobak_core::RowBuffer::default();
     let (mut seen, mut parts) = (0, 0);
     loop {
-        session.fetch(cursor.id, &mut part).unwrap();
+        session.fetch(&mut cursor, &mut part).unwrap();
         if part.rows() == 0 {
             break;
         }
@@ -205,8 +205,8 @@ fn calls_from_inside_a_row_are_misuse_and_cursors_are_not_disturbed() {
     }
     assert!(seen == 5_000 && parts > 3);
     assert!(all(session, &table).iter().all(|row| row[4] == Value::Int(2)));
-    session.close(cursor.id);
-    assert_eq!(kind(session.fetch(cursor.id, &mut part)), ErrorKind::Misuse);
+    session.close(&mut cursor);
+    assert_eq!(kind(session.fetch(&mut cursor, &mut part)), ErrorKind::Misuse);
     let sql = Source::Sql { text: "select 1", parameters: &[] };
     assert_eq!(kind(session.open(&sql)), ErrorKind::Unsupported);
     assert_eq!(kind(session.query(&sql, &mut |_| Ok(true))), ErrorKind::Unsupported);

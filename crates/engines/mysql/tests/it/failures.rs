@@ -211,8 +211,8 @@ fn a_reader_that_has_enough_ends_a_long_answer() {
         Ok(seen < 10)
     });
     stopped.unwrap();
-    let cursor = probe.session.open(&source).unwrap();
-    assert!(!probe.fetch(cursor.id).unwrap().is_empty());
-    probe.session.close(cursor.id);
+    let mut cursor = probe.session.open(&source).unwrap();
+    assert!(!probe.fetch(&mut cursor).unwrap().is_empty());
+    probe.session.close(&mut cursor);
     assert_eq!(seen, 10);
 }

@@ -2,8 +2,7 @@
 
 use crate::support::*;
 use bobak_core::{
-    Control, Cursor, CursorId, Engine, ErrorKind, Row, RowBuffer, Select, Session, Source, Value,
-    Verb,
+    Control, Cursor, Engine, ErrorKind, Row, RowBuffer, Select, Session, Source, Value, Verb,
 };
 use bobak_sqlite::{Locking, Sqlite};
 
@@ -34,11 +33,11 @@ fn open(session: &dyn Session) -> Cursor {
 }
 
 /// The ids of all rows that are left.
-fn rest(session: &dyn Session, cursor: CursorId) -> Vec<i64> {
+fn rest(session: &dyn Session, mut cursor: Cursor) -> Vec<i64> {
     let mut ids = Vec::new();
     let mut rows = RowBuffer::default();
     loop {
-        session.fetch(cursor, &mut rows).unwrap();
+        session.fetch(&mut cursor, &mut rows).unwrap();
         if rows.rows() == 0 {
             return ids;
         }
@@ -63,19 +62,19 @@ fn parts_are_about_64_kib_and_names_are_told() {
     let folder = tempfile::tempdir().unwrap();
     for engine in engines(folder.path()) {
         let session = engine.session().unwrap();
-        let cursor = open(&*session);
+        let mut cursor = open(&*session);
         assert_eq!(cursor.columns[..2], ["id", "name"]);
         let mut rows = RowBuffer::default();
-        session.fetch(cursor.id, &mut rows).unwrap();
+        session.fetch(&mut cursor, &mut rows).unwrap();
         assert!(rows.bytes() >= 64 * 1024 && rows.bytes() < 70 * 1024, "{}", rows.bytes());
-        session.close(cursor.id);
-        let error = session.fetch(cursor.id, &mut rows).unwrap_err();
+        session.close(&mut cursor);
+        let error = session.fetch(&mut cursor, &mut rows).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Misuse);
-        session.close(cursor.id);
+        session.close(&mut cursor);
         let sql = Source::Sql { text: "SELECT 1 AS one WHERE 0", parameters: &[] };
-        let cursor = session.open(&sql).unwrap();
+        let mut cursor = session.open(&sql).unwrap();
         assert_eq!(*cursor.columns, ["one"]);
-        session.fetch(cursor.id, &mut rows).unwrap();
+        session.fetch(&mut cursor, &mut rows).unwrap();
         assert_eq!(rows.rows(), 0);
         // The session is as usable as before.
         assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(ROWS));
@@ -94,19 +93,19 @@ fn later_writes_and_rollbacks_do_not_change_the_rows() {
         let inside = open(&*session);
         session.control(Control::Savepoint("a")).unwrap();
         session.execute("UPDATE person SET name = 'other' WHERE id > 1000", &[]).unwrap();
-        let changed = session
+        let mut changed = session
             .open(&Source::Sql { text: "SELECT name FROM person", parameters: &[] })
             .unwrap();
         session.control(Control::RollbackTo("a")).unwrap();
         let mut without = all();
         without.retain(|&id| id != 2000);
-        assert_eq!(rest(&*session, inside.id), without);
+        assert_eq!(rest(&*session, inside), without);
         session.control(Control::Rollback).unwrap();
-        assert_eq!(rest(&*session, before.id), all());
+        assert_eq!(rest(&*session, before), all());
         let mut rows = RowBuffer::default();
         let mut other = 0;
         loop {
-            session.fetch(changed.id, &mut rows).unwrap();
+            session.fetch(&mut changed, &mut rows).unwrap();
             if rows.rows() == 0 {
                 break;
             }
@@ -126,8 +125,8 @@ fn other_sessions_writes_do_not_change_the_rows() {
         let cursors = [open(&*reader), open(&*reader), open(&*reader)];
         writer.execute("DELETE FROM person WHERE id % 2 = 0", &[]).unwrap();
         writer.execute("UPDATE person SET name = 'x'", &[]).unwrap();
-        for cursor in &cursors[..2] {
-            assert_eq!(rest(&*reader, cursor.id), all());
+        for cursor in cursors.into_iter().take(2) {
+            assert_eq!(rest(&*reader, cursor), all());
         }
         // The third is left open: the session closes it.
         drop(reader);
@@ -149,8 +148,8 @@ fn more_cursors_than_readers_are_no_deadlock() {
     }
     session.control(Control::Commit).unwrap();
     let cursors: Vec<_> = (0..5).map(|_| open(&*session)).collect();
-    for cursor in &cursors {
-        assert_eq!(rest(&*session, cursor.id), all());
+    for cursor in cursors {
+        assert_eq!(rest(&*session, cursor), all());
     }
 }
 
@@ -161,9 +160,9 @@ fn a_writing_cursor_has_written_when_it_is_open() {
         let session = engine.session().unwrap();
         let sql = "DELETE FROM person WHERE id <= ? RETURNING id, name";
         let source = Source::Sql { text: sql, parameters: &[Value::Int(2500)] };
-        let cursor = session.open(&source).unwrap();
+        let mut cursor = session.open(&source).unwrap();
         assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(ROWS - 2500));
-        assert_eq!(rest(&*session, cursor.id).len(), 2500);
+        assert_eq!(rest(&*session, cursor).len(), 2500);
         let source = Source::Sql { text: "BEGIN", parameters: &[] };
         assert_eq!(session.open(&source).unwrap_err().kind(), ErrorKind::Misuse);
     }
@@ -182,12 +181,12 @@ fn what_is_kept_of_a_cursor_has_a_bound() {
         let session = engine.session().unwrap();
         session.control(Control::Begin).unwrap();
         insert(&*session, &person(), &values(id, "ada", None));
-        let cursor = session.open(&Source::Sql { text: endless, parameters: &[] }).unwrap();
+        let mut cursor = session.open(&Source::Sql { text: endless, parameters: &[] }).unwrap();
         session.control(step).unwrap();
         let mut rows = RowBuffer::default();
-        session.fetch(cursor.id, &mut rows).unwrap();
+        session.fetch(&mut cursor, &mut rows).unwrap();
         assert!(rows.rows() > 0, "the first part was read when it was opened");
-        let error = session.fetch(cursor.id, &mut rows).unwrap_err();
+        let error = session.fetch(&mut cursor, &mut rows).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OutOfRange);
         assert!(error.message().contains("100000 bytes"), "{error}");
     }
@@ -223,12 +222,12 @@ fn a_new_reader_is_of_the_file_that_is_open() {
     for id in 1..=ROWS {
         insert(&*first, &person(), &values(id, &format!("name {id}"), None));
     }
-    let cursor = open(&*first);
+    let mut cursor = open(&*first);
     std::fs::rename(&place, &aside).unwrap();
     std::fs::write(&place, b"").unwrap();
     let source = Source::Select(&Select::all(&person()));
     let error = second.open(&source).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(error.message().contains("app.db"), "{error}");
-    assert_eq!(rest(&*first, cursor.id).len(), ROWS as usize);
+    assert_eq!(rest(&*first, cursor).len(), ROWS as usize);
 }

@@ -3,7 +3,7 @@
 
 use crate::support::*;
 use bobak_core::{
-    Control, CursorId, Engine, ErrorKind, Row, RowBuffer, Select, Session, Source, Value, ValueRef,
+    Control, Cursor, Engine, ErrorKind, Row, RowBuffer, Select, Session, Source, Value, ValueRef,
     Verb,
 };
 use bobak_sqlite::{JournalMode, Sqlite, Synchronous};
@@ -36,16 +36,16 @@ fn filled(folder: &std::path::Path, journal: JournalMode) -> Sqlite {
     engine
 }
 
-fn open(session: &dyn Session) -> CursorId {
-    session.open(&Source::Select(&Select::all(&person()))).unwrap().id
+fn open(session: &dyn Session) -> Cursor {
+    session.open(&Source::Select(&Select::all(&person()))).unwrap()
 }
 
 /// Reads the cursor's rows, which are those of the filling, and calls `between` after each.
-fn read_slowly(session: &dyn Session, cursor: CursorId, mut between: impl FnMut(i64)) {
+fn read_slowly(session: &dyn Session, mut cursor: Cursor, mut between: impl FnMut(i64)) {
     let mut rows = RowBuffer::default();
     let mut last = 0;
     loop {
-        session.fetch(cursor, &mut rows).unwrap();
+        session.fetch(&mut cursor, &mut rows).unwrap();
         if rows.rows() == 0 {
             break;
         }
@@ -70,7 +70,7 @@ fn a_session_writes_the_rows_that_it_reads() {
     for journal in MODES {
         let engine = filled(folder.path(), journal);
         let session = engine.session().unwrap();
-        let cursor = open(&*session);
+        let mut cursor = open(&*session);
         read_slowly(&*session, cursor, |id| {
             if id % 100 == 0 {
                 rename(&*session, id);
@@ -116,9 +116,9 @@ fn two_threads_one_reads_slowly_and_one_writes() {
                 }
                 // Left open, in the midst.
                 let mut rows = RowBuffer::default();
-                session.fetch(open(&*session), &mut rows).unwrap();
-                let closed = open(&*session);
-                session.close(closed);
+                session.fetch(&mut open(&*session), &mut rows).unwrap();
+                let mut closed = open(&*session);
+                session.close(&mut closed);
             }
             done.store(true, Ordering::Relaxed);
         });
@@ -183,8 +183,8 @@ fn a_write_from_inside_a_query_is_refused_at_once() {
         refused(other.execute("DELETE FROM person", &[]).map(drop));
         // Reading goes on.
         assert!(get(&*other, &table, Value::Int(1)).is_some());
-        let cursor = open(&*other);
-        other.close(cursor);
+        let mut cursor = open(&*other);
+        other.close(&mut cursor);
     };
     let select = Select::all(&table);
     let query = Source::Select(&select);
@@ -250,8 +250,8 @@ fn queries_inside_of_queries_do_not_wait_for_a_commit_that_waits_for_them() {
             let each = outer.query(&query, &mut |_| {
                 std::thread::sleep(Duration::from_millis(1));
                 assert!(get(&*inner, &table, Value::Int(left)).is_some());
-                let cursor = open(&*inner);
-                inner.close(cursor);
+                let mut cursor = open(&*inner);
+                inner.close(&mut cursor);
                 left -= 1;
                 Ok(left > 0)
             });

@@ -5,7 +5,7 @@ use crate::{Check, Entry, Harness, NULL, Probe, Table, Values, fails, holds, row
 use bobak_core::{
     Assign, ColumnSchema, Comparison,
     Control::{Begin, Commit, Rollback, RollbackTo, Savepoint},
-    CursorId, ErrorKind, OnError, RowBuffer, SchemaChange, Select, Source, TableSchema,
+    Cursor, CursorId, ErrorKind, OnError, RowBuffer, SchemaChange, Select, Source, TableSchema,
     TableSchemaBuilder, Value,
 };
 use std::sync::Arc;
@@ -31,14 +31,14 @@ fn fill(probe: &Probe<'_>, person: &Table) -> Check {
     Ok(())
 }
 
-fn open(probe: &Probe<'_>, table: &Table) -> Check<CursorId> {
-    Ok(probe.session.open(&Source::Select(&Select::all(table)))?.id)
+fn open(probe: &Probe<'_>, table: &Table) -> Check<Cursor> {
+    Ok(probe.session.open(&Source::Select(&Select::all(table)))?)
 }
 
 /// The rest of the cursor's rows after `first` are those of the table as it was filled.
-fn rest_is_whole(what: &str, probe: &Probe<'_>, cursor: CursorId, first: Vec<Values>) -> Check {
+fn rest_is_whole(what: &str, probe: &Probe<'_>, mut cursor: Cursor, first: Vec<Values>) -> Check {
     let mut rows = first;
-    rows.extend(probe.drain(cursor)?);
+    rows.extend(probe.drain(&mut cursor)?);
     same(what, rows.len() as i64, ROWS)?;
     holds(what, rows.iter().zip(1..).all(|(row, n)| *row == many(n)))
 }
@@ -46,7 +46,7 @@ fn rest_is_whole(what: &str, probe: &Probe<'_>, cursor: CursorId, first: Vec<Val
 /// Parts of about 64 KiB, names, and nothing after the last.
 pub fn parts_of_64_kib(harness: &dyn Harness) -> Check {
     on_many(harness, |probe, person| {
-        let cursor = probe.session.open(&Source::Select(&Select::all(person)))?;
+        let mut cursor = probe.session.open(&Source::Select(&Select::all(person)))?;
         same(
             "names",
             cursor.columns.as_slice(),
@@ -56,7 +56,7 @@ pub fn parts_of_64_kib(harness: &dyn Harness) -> Check {
         buffer.push(&row![1, "left over"].as_slice())?;
         let (mut parts, mut rows) = (0, 0);
         loop {
-            probe.session.fetch(cursor.id, &mut buffer)?;
+            probe.session.fetch(&mut cursor, &mut buffer)?;
             if buffer.rows() == 0 {
                 break;
             }
@@ -69,8 +69,8 @@ pub fn parts_of_64_kib(harness: &dyn Harness) -> Check {
         same("rows", rows, ROWS)?;
         holds("several parts", parts > 3)?;
         holds("the last one too has no bytes", buffer.bytes() == 0)?;
-        same("again nothing", probe.fetch(cursor.id)?.len(), 0)?;
-        probe.session.close(cursor.id);
+        same("again nothing", probe.fetch(&mut cursor)?.len(), 0)?;
+        probe.session.close(&mut cursor);
         Ok(())
     })
 }
@@ -82,8 +82,8 @@ pub fn rows_larger_than_a_part(harness: &dyn Harness) -> Check {
         let sizes = [10, 300_000, 5, 5, 200_000, 1 << 20, 0];
         let rows: Vec<_> = (1..).zip(sizes).map(|(id, size)| row![id, "x".repeat(size)]).collect();
         probe.insert_all(&tag, rows.clone())?;
-        let cursor = open(probe, &tag)?;
-        holds("rows", probe.drain(cursor)? == rows)
+        let mut cursor = open(probe, &tag)?;
+        holds("rows", probe.drain(&mut cursor)? == rows)
     })
 }
 
@@ -91,10 +91,10 @@ pub fn rows_larger_than_a_part(harness: &dyn Harness) -> Check {
 pub fn an_empty_cursor(harness: &dyn Harness) -> Check {
     let tag = tables::tag()?;
     with(harness, &[&tag], |probe| {
-        let cursor = open(probe, &tag)?;
+        let mut cursor = open(probe, &tag)?;
         probe.insert(&tag, row!["later", 1.0])?;
-        same("rows", probe.fetch(cursor)?.len(), 0)?;
-        same("again", probe.fetch(cursor)?.len(), 0)
+        same("rows", probe.fetch(&mut cursor)?.len(), 0)?;
+        same("again", probe.fetch(&mut cursor)?.len(), 0)
     })
 }
 
@@ -108,8 +108,8 @@ pub fn steady_while_the_session_writes(harness: &dyn Harness) -> Check {
         probe.delete(person, row![0])?;
         probe.insert(person, many(1))?;
 
-        let cursor = open(probe, person)?;
-        let first = probe.fetch(cursor)?;
+        let mut cursor = open(probe, person)?;
+        let first = probe.fetch(&mut cursor)?;
         probe.update(person, row![4_000, "changed", "c@x", 1])?;
         probe.delete(person, row![4_500])?;
         probe.insert(person, row![NULL, "new", NULL, NULL])?;
@@ -130,8 +130,8 @@ pub fn steady_over_the_ends_of_transactions(harness: &dyn Harness) -> Check {
         with(harness, &[&person], |probe| {
             probe.control(Begin)?;
             fill(probe, &person)?;
-            let fetched = open(probe, &person)?;
-            let first = probe.fetch(fetched)?;
+            let mut fetched = open(probe, &person)?;
+            let first = probe.fetch(&mut fetched)?;
             let untouched = open(probe, &person)?;
             probe.delete(&person, row![2_500])?;
             probe.control(step)?;
@@ -150,8 +150,8 @@ pub fn steady_over_savepoints(harness: &dyn Harness) -> Check {
         probe.control(Begin)?;
         probe.control(Savepoint("s"))?;
         fill(probe, &person)?;
-        let cursor = open(probe, &person)?;
-        let first = probe.fetch(cursor)?;
+        let mut cursor = open(probe, &person)?;
+        let first = probe.fetch(&mut cursor)?;
         probe.control(RollbackTo("s"))?;
         same("the table", probe.count(&person)?, 0)?;
         probe.insert(&person, row![1, "other", NULL, NULL])?;
@@ -164,11 +164,11 @@ pub fn steady_over_savepoints(harness: &dyn Harness) -> Check {
 /// Opened outside a transaction it goes on through one.
 pub fn steady_through_a_transaction(harness: &dyn Harness) -> Check {
     on_many(harness, |probe, person| {
-        let cursor = open(probe, person)?;
-        let first = probe.fetch(cursor)?;
+        let mut cursor = open(probe, person)?;
+        let first = probe.fetch(&mut cursor)?;
         probe.control(Begin)?;
         probe.delete_where(person, None)?;
-        let second = probe.fetch(cursor)?;
+        let second = probe.fetch(&mut cursor)?;
         probe.control(Commit)?;
         probe.control(Begin)?;
         probe.insert(person, row![1, "new", NULL, NULL])?;
@@ -188,14 +188,14 @@ pub fn many_open_at_once(harness: &dyn Harness) -> Check {
             cursors.push(open(probe, &mark)?);
             probe.insert(&mark, row![Value::Int(n), 0])?;
         }
-        for (at, cursor) in cursors.iter().enumerate().rev() {
+        for (at, cursor) in cursors.iter_mut().enumerate().rev() {
             if at % 3 == 0 {
-                probe.session.close(*cursor);
+                probe.session.close(cursor);
             }
         }
-        for (at, cursor) in cursors.iter().enumerate() {
+        for (at, cursor) in cursors.iter_mut().enumerate() {
             if at % 3 != 0 {
-                same("rows", ids(&probe.drain(*cursor)?), (0..at as i64).collect())?;
+                same("rows", ids(&probe.drain(cursor)?), (0..at as i64).collect())?;
             }
         }
         Ok(())
@@ -207,8 +207,9 @@ pub fn more_than_there_are_connections(harness: &dyn Harness) -> Check {
     on_many(harness, |probe, person| {
         let mut cursors = Vec::new();
         for _ in 0..24 {
-            let cursor = open(probe, person)?;
-            cursors.push((cursor, probe.fetch(cursor)?));
+            let mut cursor = open(probe, person)?;
+            let first = probe.fetch(&mut cursor)?;
+            cursors.push((cursor, first));
         }
         probe.delete_where(person, Some(super::compare(0, Comparison::Greater, 10)))?;
         for (cursor, first) in cursors {
@@ -224,8 +225,8 @@ pub fn steady_while_the_schema_changes(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     let probe = Probe::with_tables(store.engine(), &[&person])?;
     fill(&probe, &person)?;
-    let cursor = open(&probe, &person)?;
-    let first = probe.fetch(cursor)?;
+    let mut cursor = open(&probe, &person)?;
+    let first = probe.fetch(&mut cursor)?;
     let builder = TableSchema::builder("person").key(["id"]);
     let note = ColumnSchema::of::<Option<i64>>("note").default(5);
     let columns = person.columns().iter().cloned().chain([note]);
@@ -254,17 +255,16 @@ pub fn steady_while_the_schema_changes(harness: &dyn Harness) -> Check {
 /// Closed early, closed twice, closed and asked again.
 pub fn closed_cursors(harness: &dyn Harness) -> Check {
     on_many(harness, |probe, person| {
-        let (cursor, other) = (open(probe, person)?, open(probe, person)?);
-        holds("they differ", cursor != other)?;
-        probe.fetch(cursor)?;
-        probe.session.close(cursor);
-        fails("closed", probe.fetch(cursor), ErrorKind::Misuse)?;
-        probe.session.close(cursor);
-        fails("never open", probe.fetch(CursorId(u64::MAX)), ErrorKind::Misuse)?;
-        probe.session.close(CursorId(u64::MAX));
+        let (mut cursor, other) = (open(probe, person)?, open(probe, person)?);
+        probe.fetch(&mut cursor)?;
+        probe.session.close(&mut cursor);
+        let mut unknown = Cursor::new(CursorId(u64::MAX), std::sync::Arc::default());
+        fails("closed", probe.fetch(&mut cursor), ErrorKind::Misuse)?;
+        probe.session.close(&mut cursor);
+        fails("never open", probe.fetch(&mut unknown), ErrorKind::Misuse)?;
+        probe.session.close(&mut unknown);
         probe.delete_where(person, None)?;
         rest_is_whole("the other one", probe, other, Vec::new())?;
-        probe.session.close(other);
         same("the session goes on", probe.count(person)?, 0)
     })
 }
@@ -277,8 +277,8 @@ pub fn a_session_goes_with_its_cursors(harness: &dyn Harness) -> Check {
     fill(&probe, &person)?;
     for _ in 0..20 {
         let session = Probe::new(store.engine())?;
-        let cursor = open(&session, &person)?;
-        session.fetch(cursor)?;
+        let mut cursor = open(&session, &person)?;
+        session.fetch(&mut cursor)?;
         open(&session, &person)?;
     }
     probe.delete_where(&person, None)?;
@@ -307,10 +307,10 @@ pub fn cursors_agree_with_queries(harness: &dyn Harness) -> Check {
             },
         ];
         for select in &selects {
-            let cursor = probe.session.open(&Source::Select(select))?;
+            let mut cursor = probe.session.open(&Source::Select(select))?;
             let expected = probe.select(select)?;
             probe.update(person, row![7, "x", NULL, 7])?;
-            holds("the same rows", probe.drain(cursor.id)? == expected)?;
+            holds("the same rows", probe.drain(&mut cursor)? == expected)?;
             probe.update(person, many(7))?;
         }
         Ok(())
@@ -324,7 +324,7 @@ pub fn opening_may_fail(harness: &dyn Harness) -> Check {
         let missing = probe.session.open(&Source::Select(&Select::all(&tables::mark()?)));
         fails("no such table", missing, ErrorKind::Schema)?;
         probe.insert(&tag, row!["a", 1.0])?;
-        let cursor = open(probe, &tag)?;
-        same("the next one", probe.drain(cursor)?, vec![row!["a", 1.0]])
+        let mut cursor = open(probe, &tag)?;
+        same("the next one", probe.drain(&mut cursor)?, vec![row!["a", 1.0]])
     })
 }

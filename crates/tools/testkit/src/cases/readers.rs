@@ -46,9 +46,9 @@ pub fn readers_see_whole_transactions(harness: &dyn Harness) -> Check {
     writer.delete(&mark, row![1, 0])?;
     same("inside", ids(&reader.all(&mark)?), vec![1])?;
     same("by key", reader.get(&mark, row![2, 0])?, None)?;
-    let cursor = reader.session.open(&Source::Select(&Select::all(&mark)))?;
+    let mut cursor = reader.session.open(&Source::Select(&Select::all(&mark)))?;
     writer.control(Commit)?;
-    same("its cursor", ids(&reader.drain(cursor.id)?), vec![1])?;
+    same("its cursor", ids(&reader.drain(&mut cursor)?), vec![1])?;
     same("after commit", ids(&reader.all(&mark)?), vec![2])?;
     writer.control(Begin)?;
     writer.insert(&mark, row![3, 0])?;
@@ -244,12 +244,12 @@ pub fn a_flush_disturbs_nobody(harness: &dyn Harness) -> Check {
     let probe = Probe::with_tables(store.engine(), &[&mark])?;
     let rows: Vec<_> = (0..20_000).map(|n| Entry::insert(&mark, row![n, 0])).collect();
     probe.batch(&rows, OnError::Stop).outcomes()?;
-    let cursor = probe.session.open(&Source::Select(&Select::all(&mark)))?;
-    let mut seen = probe.fetch(cursor.id)?;
+    let mut cursor = probe.session.open(&Source::Select(&Select::all(&mark)))?;
+    let mut seen = probe.fetch(&mut cursor)?;
     store.engine().flush()?;
     probe.delete_where(&mark, None)?;
     store.engine().flush()?;
-    seen.extend(probe.drain(cursor.id)?);
+    seen.extend(probe.drain(&mut cursor)?);
     same("the cursor's rows", ids(&seen), (0..20_000).collect())?;
     probe.control(Begin)?;
     probe.insert(&mark, row![1, 0])?;

@@ -205,13 +205,13 @@ pub fn chosen_columns(harness: &dyn Harness) -> Check {
         let select = Select { columns, limit: Some(3), ..Select::all(sale) };
         let rows = vec![row![3, "north", 3], row![NULL, "south", NULL], row![1, NULL, 1]];
         same("rows", probe.select(&select)?, rows.clone())?;
-        let cursor = probe.session.open(&Source::Select(&select))?;
+        let mut cursor = probe.session.open(&Source::Select(&select))?;
         same(
             "names",
             cursor.columns.as_slice(),
             &["count", "shop", "count"].map(String::from)[..],
         )?;
-        same("by cursor", probe.drain(cursor.id)?, rows)?;
+        same("by cursor", probe.drain(&mut cursor)?, rows)?;
         let key = Select { columns: vec![Expr::Column(0)], ..Select::all(sale) };
         same("the key alone", ids(&probe.select(&key)?), (1..=8).collect())
     })

@@ -40,10 +40,10 @@ pub fn rows_and_names(harness: &dyn Harness) -> Check {
         let parameters = row![10];
         let rows = vec![row!["Ada", 1], row!["Eve", 1]];
         same("rows", ask(probe, text, &parameters)?, rows.clone())?;
-        let cursor = probe.session.open(&Source::Sql { text, parameters: &parameters })?;
+        let mut cursor = probe.session.open(&Source::Sql { text, parameters: &parameters })?;
         same("first name", cursor.columns.first().map(String::as_str), Some("who"))?;
         same("columns", cursor.columns.len(), 2)?;
-        same("by cursor", probe.drain(cursor.id)?, rows)
+        same("by cursor", probe.drain(&mut cursor)?, rows)
     })
 }
 

@@ -198,8 +198,8 @@ fn round_trip(
             std::slice::from_ref(value),
         )?;
     }
-    let cursor = probe.session.open(&Source::Select(&Select::all(table)))?;
-    all_identical(&format!("{name} by cursor"), &probe.drain(cursor.id)?, values)?;
+    let mut cursor = probe.session.open(&Source::Select(&Select::all(table)))?;
+    all_identical(&format!("{name} by cursor"), &probe.drain(&mut cursor)?, values)?;
     let turned: Values = values.iter().rev().cloned().collect();
     for (id, value) in (1_i64..).zip(&turned) {
         probe.update(table, vec![Value::Int(id), value.clone()])?;
@@ -298,8 +298,8 @@ pub fn values_of_a_megabyte(harness: &dyn Harness) -> Check {
             probe.update(table, row![2, big(9)])?;
             let expected = vec![row![1, big(1)], row![2, big(9)], row![3, big(3)], row![4, big(4)]];
             same("rows", probe.all(table)?, expected.clone())?;
-            let cursor = probe.session.open(&Source::Select(&Select::all(table)))?;
-            same("by cursor", probe.drain(cursor.id)?, expected)?;
+            let mut cursor = probe.session.open(&Source::Select(&Select::all(table)))?;
+            same("by cursor", probe.drain(&mut cursor)?, expected)?;
             let found = probe.filter(table, super::equal(1, big(3)))?;
             same("by value", super::ids(&found), vec![3])
         })?;

@@ -4,9 +4,7 @@ use super::generate::CURSORS;
 use super::step::Step;
 use crate::probe::brief;
 use crate::{Probe, Table, Values};
-use bobak_core::{
-    Change, Control, CursorId, Engine, Error, Outcome, Result, Select, Source, Value,
-};
+use bobak_core::{Change, Control, Cursor, Engine, Error, Outcome, Result, Select, Source, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -135,7 +133,7 @@ pub(crate) struct Player<'e> {
 /// A cursor, and the rows that came from it. Engines cut parts in different places: only the whole
 /// is compared.
 struct Reading {
-    id: CursorId,
+    cursor: Cursor,
     rows: Vec<Values>,
 }
 
@@ -202,8 +200,8 @@ impl<'e> Player<'e> {
             Step::Fetch(slot) => self.fetch(*slot)?,
             Step::Drain(slot) => self.drain(*slot)?,
             Step::Close(slot) => {
-                if let Some(reading) = self.cursors.get_mut(*slot).and_then(Option::take) {
-                    self.probe.session.close(reading.id);
+                if let Some(mut reading) = self.cursors.get_mut(*slot).and_then(Option::take) {
+                    self.probe.session.close(&mut reading.cursor);
                 }
                 Answer::Done
             }
@@ -219,13 +217,13 @@ impl<'e> Player<'e> {
         let Some(place) = self.cursors.get_mut(slot) else {
             return Ok(Answer::Nothing);
         };
-        if let Some(old) = place.take() {
-            self.probe.session.close(old.id);
+        if let Some(mut old) = place.take() {
+            self.probe.session.close(&mut old.cursor);
         }
         let cursor = self.probe.session.open(&Source::Select(select))?;
         let names = cursor.columns.iter().map(|name| Value::from(name.clone()));
         let names = Answer::Rows(vec![names.collect()]);
-        *place = Some(Reading { id: cursor.id, rows: Vec::new() });
+        *place = Some(Reading { cursor, rows: Vec::new() });
         Ok(names)
     }
 
@@ -233,17 +231,17 @@ impl<'e> Player<'e> {
         let Some(Some(reading)) = self.cursors.get_mut(slot) else {
             return Ok(Answer::Nothing);
         };
-        let rows = self.probe.fetch(reading.id)?;
+        let rows = self.probe.fetch(&mut reading.cursor)?;
         reading.rows.extend(rows);
         Ok(Answer::Done)
     }
 
     fn drain(&mut self, slot: usize) -> Result<Answer> {
-        let Some(reading) = self.cursors.get_mut(slot).and_then(Option::take) else {
+        let Some(mut reading) = self.cursors.get_mut(slot).and_then(Option::take) else {
             return Ok(Answer::Nothing);
         };
-        let rest = self.probe.drain(reading.id)?;
-        self.probe.session.close(reading.id);
+        let rest = self.probe.drain(&mut reading.cursor)?;
+        self.probe.session.close(&mut reading.cursor);
         Ok(Answer::Rows([reading.rows, rest].concat()))
     }
 }

@@ -223,10 +223,10 @@ fn what_can_not_look_ahead_is_right_all_the_same() {
         let session = place.host.engine().session().unwrap();
         let text = "SELECT o.id, c.name FROM orders o JOIN customer c ON c.id = o.customer";
         let source = Source::Sql { text, parameters: &[] };
-        let (one, two) = (session.open(&source).unwrap(), session.open(&source).unwrap());
+        let (mut one, mut two) = (session.open(&source).unwrap(), session.open(&source).unwrap());
         let mut rows = bobak_core::RowBuffer::default();
-        session.fetch(one.id, &mut rows).unwrap();
-        session.fetch(two.id, &mut rows).unwrap();
+        session.fetch(&mut one, &mut rows).unwrap();
+        session.fetch(&mut two, &mut rows).unwrap();
         assert!(rows.rows() > 0);
     }
 }

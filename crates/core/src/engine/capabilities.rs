@@ -1,0 +1,89 @@
+//! What an engine can do beyond the contract, and what reading from it costs.
+
+/// What an engine can do beyond the contract, as data.
+///
+/// Callers look here before they use an optional feature, and the conformance suite skips cases
+/// that do not apply. A field that is `false` is a promise too: see the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// The engine runs SQL: [`Source::Sql`](crate::Source::Sql) and
+    /// [`Session::execute`](crate::Session::execute). This says nothing about the dialect.
+    pub sql: bool,
+    /// Tables survive the end of the process.
+    pub persistent: bool,
+    /// Several sessions can read at the same time.
+    pub concurrent_readers: bool,
+    /// [`Engine::get`](crate::Engine::get) runs in this process and never waits for a writer, so an
+    /// async runtime's thread may call it directly unless the row is very long.
+    pub nonblocking_get: bool,
+    /// Several sessions can write at the same time. [`Control::Begin`](crate::Control::Begin) never
+    /// waits; a conflict is reported by a later write or by the commit, as `Serialization` or
+    /// `Busy`. It is a conflict if another session changes a row between this transaction's read
+    /// and its write of that row.
+    pub concurrent_writers: bool,
+    /// A key made by the engine is the largest key of the table plus one. If `false`, such keys are
+    /// only unused, and ascending within a session.
+    pub sequential_keys: bool,
+    /// Texts may contain NUL characters. If `false`, the engine MUST reject such a text with
+    /// `Unsupported` before any I/O.
+    pub nul_in_text: bool,
+    /// Tables may have columns of [`Type::Any`](crate::Type::Any). If `false`, the engine MUST
+    /// reject such a table with `Unsupported`.
+    pub untyped_columns: bool,
+    /// The engine encrypts its files. Backups then cannot be compressed, and callers MUST NOT write
+    /// the data elsewhere unless told to. An engine in front of a server does not report the
+    /// server's disk encryption here.
+    pub encrypted: bool,
+    /// A limit: each schema change commits by itself, so [`Session::alter`](crate::Session::alter)
+    /// inside a transaction MUST fail with `Unsupported`.
+    pub implicit_ddl_commit: bool,
+    /// A limit: floats are finite. The engine MUST reject an infinity, or a sum that overflows, with
+    /// `OutOfRange`.
+    pub finite_floats: bool,
+    /// A limit: texts and bytes in keys and unique indexes can have only a few hundred characters.
+    /// The engine MUST reject longer ones with `TooLong`.
+    pub limited_key_length: bool,
+    /// A hint: each part of a batch costs several network round trips, so callers should send large
+    /// parts (tens of thousands of rows).
+    pub large_batches: bool,
+}
+
+impl Capabilities {
+    /// No capability and no limit.
+    pub const NONE: Self = Self {
+        sql: false,
+        persistent: false,
+        concurrent_readers: false,
+        nonblocking_get: false,
+        concurrent_writers: false,
+        sequential_keys: false,
+        nul_in_text: false,
+        untyped_columns: false,
+        encrypted: false,
+        implicit_ddl_commit: false,
+        finite_floats: false,
+        limited_key_length: false,
+        large_batches: false,
+    };
+}
+
+/// What [`Engine::estimate`](crate::Engine::estimate) returns. The unit of cost is reading one row
+/// from memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// The approximate number of rows; `None` if unknown.
+    pub rows: Option<u64>,
+    /// The cost of one call before its first row: about 1 in memory, 10 for a file, some hundreds
+    /// for a server.
+    pub call: u32,
+    /// The additional cost of each row: 1 in memory, more over a network.
+    pub row: u32,
+}
+
+impl Default for Estimate {
+    /// An engine about which nothing is known is assumed to be a distant server.
+    fn default() -> Self {
+        Self { rows: None, call: 500, row: 3 }
+    }
+}

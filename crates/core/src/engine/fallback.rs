@@ -1,0 +1,144 @@
+//! The default methods of [`Session`], built on the required ones.
+
+use crate::{
+    Assign, Batch, Change, Comparison, Condition, Cursor, Error, ErrorKind, FieldSet, Interrupt,
+    OnError, Outcome, Result, Row, RowBuffer, Select, Session, Source, TableSchema, Value, Verb,
+    Write, atomically,
+};
+use std::sync::Arc;
+
+/// The savepoint of a batch or change inside a transaction. If a caller has a savepoint of this
+/// name, the later one counts, which is this one until it is released.
+const SAVEPOINT: &str = "bobak_statement";
+
+/// [`Session::batch`] row by row.
+///
+/// # Errors
+/// As [`Session::batch`].
+pub fn batch<S: Session + ?Sized>(
+    session: &S,
+    batch: &Batch,
+    on_error: OnError,
+    each: &mut dyn FnMut(Result<Outcome>),
+) -> Result<()> {
+    if batch.is_empty() {
+        return Ok(());
+    }
+    atomically(session, SAVEPOINT, || {
+        for run in batch.runs() {
+            for (number, row) in (run.first..).zip(run.iter()) {
+                Interrupt::check()?;
+                let values: Vec<Value<'_>> =
+                    (0..row.len()).map(|column| row.value(column).into()).collect();
+                let (table, verb, fields) = (run.table, run.verb, run.fields);
+                let written = session.write(&Write { table, verb, fields, values: &values });
+                match written.map_err(|error| error.at_row(number)) {
+                    Err(error) if on_error == OnError::Stop || ends_batch(&error) => {
+                        return Err(error);
+                    }
+                    outcome => each(outcome),
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Whether an error concerns the whole batch, not just the row.
+fn ends_batch(error: &Error) -> bool {
+    error.is_retryable() || error.kind() == ErrorKind::Interrupted
+}
+
+/// [`Session::change`] by a query and single writes.
+///
+/// # Errors
+/// As [`Session::change`].
+pub fn change<S: Session + ?Sized>(session: &S, change: &Change<'_>) -> Result<u64> {
+    let table = change.table;
+    let assign = change.assign.unwrap_or_default();
+    let fields: FieldSet = assign.iter().map(Assign::column).collect();
+    if table.key().iter().any(|&column| fields.contains(column)) {
+        let message = "the engine cannot change keys: delete the row and insert another";
+        return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
+    }
+    atomically(session, SAVEPOINT, || {
+        let mut select = Select::all(table);
+        select.condition = change.condition.cloned();
+        let mut rows = RowBuffer::default();
+        session.query(&Source::Select(&select), &mut |row| {
+            Interrupt::check()?;
+            rows.push(row).map(|()| true)
+        })?;
+        let mut changed = 0;
+        while let Some(row) = rows.next_row()? {
+            Interrupt::check()?;
+            let value = |column: usize| Value::from(row.value(column));
+            let outcome = if change.assign.is_some() {
+                let mut values: Vec<Value<'_>> = (0..row.len()).map(value).collect();
+                for step in assign {
+                    if let Some(value) = values.get_mut(step.column()) {
+                        *value = step.apply(table, row.value(step.column()))?;
+                    }
+                }
+                session.write(&Write { table, verb: Verb::Update, fields, values: &values })?
+            } else {
+                let key: Vec<Value<'_>> = table.key().iter().map(|&column| value(column)).collect();
+                let (verb, values) = (Verb::Delete, &key);
+                session.write(&Write { table, verb, fields, values })?
+            };
+            // A row may have been deleted with one before it, by a foreign key.
+            changed += u64::from(outcome != Outcome::Changed(0));
+        }
+        Ok(changed)
+    })
+}
+
+/// [`Session::get`] by a query.
+///
+/// # Errors
+/// As [`Session::get`].
+pub fn get<S: Session + ?Sized>(
+    session: &S,
+    table: &Arc<TableSchema>,
+    key: &[Value<'_>],
+    row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+) -> Result<bool> {
+    let columns = table.key();
+    if key.len() != columns.len() {
+        let error =
+            Error::wrong_number(ErrorKind::Mismatch, key.len(), columns.len(), "key column");
+        return Err(error.in_table(table.name()));
+    }
+    let equal = |(&column, value): (&usize, &Value<'_>)| Condition::Compare {
+        column,
+        comparison: Comparison::Equal,
+        value: value.as_ref().to_owned(),
+    };
+    let mut select = Select::all(table);
+    select.condition = Some(Condition::And(columns.iter().zip(key).map(equal).collect()));
+    let mut found = false;
+    session.query(&Source::Select(&select), &mut |lent| {
+        found = true;
+        row(lent).map(|()| false)
+    })?;
+    Ok(found)
+}
+
+/// [`Session::open`] with all rows in the cursor.
+///
+/// # Errors
+/// As [`Session::open`].
+pub fn open<S: Session + ?Sized>(session: &S, source: &Source<'_>) -> Result<Cursor> {
+    let (mut rows, mut names) = (RowBuffer::default(), Vec::new());
+    session.query(source, &mut |row| {
+        if names.is_empty() {
+            let name = |column: usize| row.name(column).unwrap_or_default().to_owned();
+            names = (0..row.len()).map(name).collect();
+        }
+        rows.push(row).map(|()| true)
+    })?;
+    if let Source::Select(select) = source {
+        names = Source::select_names(select);
+    }
+    Ok(Cursor::buffered(Arc::new(names), rows))
+}

@@ -1,0 +1,139 @@
+//! Layers: engines in front of another engine, which delegate what they do not change.
+//!
+//! A cache, a permission check or a fault injector is a layer. It implements [`EngineLayer`] and
+//! [`SessionLayer`] instead of [`Engine`] and [`Session`], names the inner engine and session, and
+//! overrides only the methods that it changes.
+
+use crate::feed::Trigger;
+use crate::{
+    BackupContent, BackupJob, Batch, Capabilities, Change, Control, Cursor, Engine, Estimate,
+    OnError, Outcome, Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source,
+    SqlAuthorizer, TableSchema, Value, Write,
+};
+use std::any::Any;
+use std::sync::Arc;
+
+/// Declares a layer trait whose methods delegate to the inner object, and implements the trait that
+/// it layers for all of its implementors.
+macro_rules! layer {
+    (
+        $(#[$doc:meta])*
+        $layer:ident: $($bound:ident),+ => $target:ident, $inner:ty, $inner_doc:literal;
+        delegates { $(fn $method:ident(&self $(, $arg:ident: $type:ty)*) $(-> $result:ty)?;)+ }
+        $(builds_on_session { $(fn $by:ident(&self $(, $by_arg:ident: $by_type:ty)*) -> $by_result:ty;)+ })?
+    ) => {
+        $(#[$doc])*
+        pub trait $layer: $($bound +)+ {
+            #[doc = $inner_doc]
+            fn inner(&self) -> $inner;
+            $(
+                #[doc = concat!("See [`", stringify!($target), "::", stringify!($method), "`].")]
+                #[doc = "\n\n# Errors\nAs there."]
+                #[inline]
+                fn $method(&self $(, $arg: $type)*) $(-> $result)? {
+                    self.inner().$method($($arg),*)
+                }
+            )+
+            $(
+                /// Opens a session, as a rule one in front of the inner engine's.
+                ///
+                /// # Errors
+                /// As [`Engine::session`].
+                fn session(&self) -> Result<Box<dyn Session + '_>>;
+                $(
+                    #[doc = concat!("See [`Engine::", stringify!($by), "`].")]
+                    #[doc = "\n\n# Errors\nAs there."]
+                    fn $by(&self $(, $by_arg: $by_type)*) -> $by_result {
+                        self.session()?.$by($($by_arg),*)
+                    }
+                )+
+            )?
+        }
+
+        impl<L: $layer> $target for L {
+            $(
+                #[inline]
+                fn $method(&self $(, $arg: $type)*) $(-> $result)? {
+                    <L as $layer>::$method(self $(, $arg)*)
+                }
+            )+
+            $(
+                fn session(&self) -> Result<Box<dyn Session + '_>> {
+                    <L as $layer>::session(self)
+                }
+                $(
+                    #[inline]
+                    fn $by(&self $(, $by_arg: $by_type)*) -> $by_result {
+                        <L as $layer>::$by(self $(, $by_arg)*)
+                    }
+                )+
+            )?
+        }
+    };
+}
+
+layer! {
+    /// An engine in front of another engine. Its implementors are [`Engine`]s.
+    ///
+    /// `write`, `get`, `tables` and `alter` go through [`session`](EngineLayer::session), so an
+    /// operation cannot bypass what the layer's sessions do. A layer may override them to use the
+    /// inner engine's faster ways.
+    EngineLayer: Any, Send, Sync => Engine, &dyn Engine, "The engine behind this one.";
+    delegates {
+        fn name(&self) -> &'static str;
+        fn capabilities(&self) -> Capabilities;
+        fn estimate(&self, table: &TableSchema) -> Estimate;
+        fn flush(&self) -> Result<()>;
+        fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent>;
+    }
+    builds_on_session {
+        fn write(&self, write: &Write<'_>) -> Result<Outcome>;
+        fn get(
+            &self,
+            table: &Arc<TableSchema>,
+            key: &[Value<'_>],
+            row: &mut dyn FnMut(&dyn Row) -> Result<()>
+        ) -> Result<bool>;
+        fn tables(&self) -> Result<Vec<TableSchema>>;
+        fn alter(&self, changes: &[SchemaChange]) -> Result<()>;
+    }
+}
+
+layer! {
+    /// A session in front of another session. Its implementors are [`Session`]s.
+    SessionLayer: Send => Session, &(dyn Session + '_), "The session behind this one.";
+    delegates {
+        fn control(&self, step: Control<'_>) -> Result<()>;
+        fn in_transaction(&self) -> bool;
+        fn write(&self, write: &Write<'_>) -> Result<Outcome>;
+        fn query(
+            &self,
+            source: &Source<'_>,
+            row: &mut dyn FnMut(&dyn Row) -> Result<bool>
+        ) -> Result<()>;
+        fn tables(&self) -> Result<Vec<TableSchema>>;
+        fn alter(&self, changes: &[SchemaChange]) -> Result<()>;
+        fn change(&self, change: &Change<'_>) -> Result<u64>;
+        fn batch(
+            &self,
+            batch: &Batch,
+            on_error: OnError,
+            each: &mut dyn FnMut(Result<Outcome>)
+        ) -> Result<()>;
+        fn get(
+            &self,
+            table: &Arc<TableSchema>,
+            key: &[Value<'_>],
+            row: &mut dyn FnMut(&dyn Row) -> Result<()>
+        ) -> Result<bool>;
+        fn open(&self, source: &Source<'_>) -> Result<Cursor>;
+        fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()>;
+        fn close(&self, cursor: &mut Cursor);
+        fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64>;
+        fn begin_reading(&self) -> Result<()>;
+        fn set_actor(&self, actor: Option<&str>) -> Result<()>;
+        fn triggers(&self) -> Result<Option<Vec<Trigger>>>;
+        fn side_effects(&self) -> Result<SideEffects>;
+        fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()>;
+    }
+}

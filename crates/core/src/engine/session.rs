@@ -1,0 +1,204 @@
+//! Sessions: what executes operations and transactions.
+
+use super::fallback;
+use crate::feed::{Trigger, feed_schema};
+use crate::{
+    Assign, Batch, Change, Control, Cursor, Error, ErrorKind, OnError, Outcome, Result, Row,
+    RowBuffer, SchemaChange, SideEffects, Source, SqlAuthorizer, TableSchema, Value, Write,
+};
+use std::sync::Arc;
+
+/// A connection to an engine: executes operations and transactions.
+///
+/// One thread uses a session at a time. Dropping a session MUST roll back its open transaction. See
+/// the [module](super) for the contract that all methods share, and for the errors that any of them
+/// may return.
+pub trait Session: Send {
+    /// Required. Begins, commits or rolls back a transaction, or handles a savepoint.
+    ///
+    /// # Errors
+    /// `Misuse` for a step that does not fit: a commit without a begin, a begin inside a
+    /// transaction, an unknown savepoint. `Begin`: `Busy` if another writer does not finish within
+    /// the busy timeout. After a failed `Commit` the transaction MUST be rolled back, unless the
+    /// error is `Unknown`.
+    fn control(&self, step: Control<'_>) -> Result<()>;
+
+    /// Required. Whether a transaction is open: from a successful `Begin` or
+    /// [`begin_reading`](Self::begin_reading) until a `Commit` or `Rollback` returns.
+    ///
+    /// If an error ends the transaction in the engine, this MUST stay `true` until the caller ends it
+    /// with `Commit`, which then fails, or `Rollback`: no later operation may be committed by itself
+    /// by mistake. It MUST work while rows are handed out.
+    fn in_transaction(&self) -> bool;
+
+    /// Required. Writes one row.
+    ///
+    /// # Errors
+    /// See the contract; `NotFound` for an update if no row has the key, `Conflict` if its version
+    /// differs.
+    fn write(&self, write: &Write<'_>) -> Result<Outcome>;
+
+    /// Required. Runs a query and passes its rows to `row` one by one, until `row` returns `false`.
+    /// This is the fastest way to read.
+    ///
+    /// An engine without SQL calls [`Source::as_select`]. While the query runs, the session can do
+    /// nothing else: a call from inside `row` MUST return `Misuse`, except
+    /// [`in_transaction`](Self::in_transaction) and [`close`](Self::close).
+    ///
+    /// # Errors
+    /// See the contract, and those of `row`, which end the query.
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()>;
+
+    /// Required. Lists the tables, in any order; inside a transaction, those it sees. The change
+    /// log's [own tables](crate::feed::is_own) are left out.
+    ///
+    /// # Errors
+    /// See the contract.
+    fn tables(&self) -> Result<Vec<TableSchema>>;
+
+    /// Required. Changes the schema: all of the changes or none; inside a transaction, as part of it.
+    ///
+    /// # Errors
+    /// `Schema` if a table exists already or is missing; `Unsupported` for a rule that the engine
+    /// cannot enforce, and for [`Track`](SchemaChange::Track) without change capture; see the
+    /// contract.
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()>;
+
+    /// Updates or deletes all rows that match a condition, and returns their number. Default: a
+    /// query, and one write for each row.
+    ///
+    /// # Errors
+    /// See the contract; `OutOfRange` if a sum overflows.
+    fn change(&self, change: &Change<'_>) -> Result<u64> {
+        fallback::change(self, change)
+    }
+
+    /// Runs the writes of a batch in order, in one transaction of its own or as part of the open
+    /// one. Default: one [`write`](Self::write) for each row.
+    ///
+    /// `each` MUST be called once for each row, in order, with its result and an error's
+    /// [row number](Error::row). With [`OnError::Stop`], the first error undoes the whole batch and
+    /// is returned; `each` may have been called for earlier rows, which are undone too. With
+    /// [`OnError::Continue`], only the failing rows are left out.
+    ///
+    /// # Errors
+    /// See the contract. With `Continue`, errors that concern the whole batch: `Busy`,
+    /// `Serialization`, `Interrupted`, a lost connection.
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        fallback::batch(self, batch, on_error, each)
+    }
+
+    /// Looks a row up by its key and passes it to `row`, all columns in schema order; returns `false`
+    /// if there is none. Default: a query.
+    ///
+    /// # Errors
+    /// See the contract, and those of `row`.
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        fallback::get(self, table, key, row)
+    }
+
+    /// Opens a cursor, to fetch rows in parts while the session does other things. The rows MUST be
+    /// those of this moment, whatever the session writes later. Default: reads all rows into the
+    /// cursor; an engine that overrides this overrides [`fetch`](Self::fetch) and
+    /// [`close`](Self::close) too.
+    ///
+    /// # Errors
+    /// See the contract.
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        fallback::open(self, source)
+    }
+
+    /// Clears `rows` and fills it with the cursor's next rows: about 64 KiB, and at least one row;
+    /// none after the last row.
+    ///
+    /// # Errors
+    /// See the contract; `Misuse` for a cursor that is not open.
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
+        cursor.next_part(rows)
+    }
+
+    /// Closes a cursor. Does nothing if it is closed already.
+    fn close(&self, cursor: &mut Cursor) {
+        cursor.close();
+    }
+
+    /// Runs an SQL statement without returning rows, and returns the number of rows changed.
+    /// Default: `Unsupported`.
+    ///
+    /// # Errors
+    /// `Unsupported` if the engine has no SQL; `Syntax`; see the contract.
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        let _ = (sql, parameters);
+        Err(Error::new(ErrorKind::Unsupported, "the engine has no SQL"))
+    }
+
+    /// Begins a read-only transaction: it sees the state of this moment and never blocks a writer.
+    /// It ends as other transactions do; a write in it MUST fail. Default: `Unsupported`.
+    ///
+    /// # Errors
+    /// As [`Control::Begin`]; `Unsupported` if a reader would block writers.
+    fn begin_reading(&self) -> Result<()> {
+        let message = "the engine has no read-only transactions";
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+
+    /// Names the actor who makes the changes of the open transaction, for the change log. The caller
+    /// sets it right after `Begin`, and resets it with `None` right before `Commit`; only if a table
+    /// is tracked. Default: a [`change`](Self::change) of the change log's own table.
+    ///
+    /// # Errors
+    /// `Schema` if no table is tracked; see the contract.
+    fn set_actor(&self, actor: Option<&str>) -> Result<()> {
+        let value = actor.map_or(Value::Null, |actor| Value::from(actor.to_owned()));
+        let assign = [Assign::Set { column: 3, value }];
+        let change = Change { table: feed_schema(), condition: None, assign: Some(&assign) };
+        self.change(&change).map(|_| ())
+    }
+
+    /// Lists the triggers of the tables, those of change capture included, in any order; `None` if
+    /// the engine has no triggers or cannot list them. Default: `None`.
+    ///
+    /// # Errors
+    /// As [`tables`](Self::tables).
+    fn triggers(&self) -> Result<Option<Vec<Trigger>>> {
+        Ok(None)
+    }
+
+    /// What writes change beyond the rows they name, for caches. Default: the effects of foreign
+    /// keys. An engine with triggers MUST override this.
+    ///
+    /// # Errors
+    /// As [`tables`](Self::tables).
+    fn side_effects(&self) -> Result<SideEffects> {
+        self.tables().map(|tables| SideEffects::of_references(&tables))
+    }
+
+    /// Installs an authorizer for this session's SQL, replacing the previous one. Default:
+    /// `Unsupported`.
+    ///
+    /// The authorizer MUST see every action that a statement would take, with views expanded, before
+    /// the statement runs. Rejecting one fails the statement. Operations other than SQL text are not
+    /// checked.
+    ///
+    /// # Errors
+    /// `Unsupported` if the engine cannot analyze SQL statements.
+    fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()> {
+        let _ = authorizer;
+        let message = "the engine cannot tell what an SQL statement does";
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+}

@@ -1,0 +1,49 @@
+//! What a session queries.
+
+use crate::{Error, Expr, Result, Select, Value};
+
+/// A query: where rows come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// A query over one table. Every engine runs these.
+    Select(&'a Select),
+    /// One SQL statement. Only engines with [`Capabilities::sql`](crate::Capabilities::sql) run
+    /// these.
+    Sql {
+        /// The text, with `?` for each parameter.
+        text: &'a str,
+        /// The parameters.
+        parameters: &'a [Value<'a>],
+    },
+}
+
+impl<'a> Source<'a> {
+    /// The query over one table, for an engine without SQL.
+    ///
+    /// # Errors
+    /// `Unsupported` for SQL text.
+    pub fn as_select(&self, engine: &str) -> Result<&'a Select> {
+        match self {
+            Source::Select(select) => Ok(select),
+            Source::Sql { .. } => Err(Error::unsupported(engine, "SQL")),
+        }
+    }
+
+    /// The names of the columns of a query's result: those of the table, or `count`, `sum_x`,
+    /// `min_x`, …
+    #[must_use]
+    pub fn select_names(select: &Select) -> Vec<String> {
+        let columns = select.table.columns();
+        let name = |index: usize| columns.get(index).map_or("", |c| c.name.as_ref());
+        let column_name = |expr: &Expr| match *expr {
+            Expr::Column(c) => name(c).to_owned(),
+            Expr::Count => "count".to_owned(),
+            Expr::CountOf(c) => format!("count_{}", name(c)),
+            Expr::Sum(c) => format!("sum_{}", name(c)),
+            Expr::Min(c) => format!("min_{}", name(c)),
+            Expr::Max(c) => format!("max_{}", name(c)),
+            Expr::Avg(c) => format!("avg_{}", name(c)),
+        };
+        select.columns.iter().map(column_name).collect()
+    }
+}
