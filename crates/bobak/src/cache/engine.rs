@@ -130,12 +130,13 @@ mod tests {
         let table = Arc::new(table.column(text("owner")).key(["id"]).build().unwrap());
         let store = Arc::new(Store::new(&table, &CacheOptions::new()));
         let sqlite = Arc::new(Sqlite::builder().open_memory().unwrap());
-        let cached = Cached::new(sqlite, Caches::new(vec![Arc::clone(&store)]));
+        let caches = Caches::new(vec![Arc::clone(&store)]);
+        let cached: Arc<dyn Engine> = Arc::new(Cached::new(sqlite, caches));
         cached.alter(&[SchemaChange::CreateTable(Arc::clone(&table))]).unwrap();
         let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
         let values = [Value::Int(1), Value::from("ada")];
         cached.write(&Write { table: &table, verb, fields, values: &values }).unwrap();
-        let database = Protected::new("shop", Arc::new(cached));
+        let database = Protected::new("shop", cached);
         let theirs = |name: &str, grants: &str| database.engine_for(&caller(name, grants).unwrap());
 
         let own = "read on orders where owner = :user";

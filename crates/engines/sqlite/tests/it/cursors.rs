@@ -160,7 +160,7 @@ fn a_writing_cursor_has_written_when_it_is_open() {
         let session = engine.session().unwrap();
         let sql = "DELETE FROM person WHERE id <= ? RETURNING id, name";
         let source = Source::Sql { text: sql, parameters: &[Value::Int(2500)] };
-        let mut cursor = session.open(&source).unwrap();
+        let cursor = session.open(&source).unwrap();
         assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(ROWS - 2500));
         assert_eq!(rest(&*session, cursor).len(), 2500);
         let source = Source::Sql { text: "BEGIN", parameters: &[] };
@@ -222,7 +222,7 @@ fn a_new_reader_is_of_the_file_that_is_open() {
     for id in 1..=ROWS {
         insert(&*first, &person(), &values(id, &format!("name {id}"), None));
     }
-    let mut cursor = open(&*first);
+    let cursor = open(&*first);
     std::fs::rename(&place, &aside).unwrap();
     std::fs::write(&place, b"").unwrap();
     let source = Source::Select(&Select::all(&person()));

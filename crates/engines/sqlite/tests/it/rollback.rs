@@ -70,7 +70,7 @@ fn a_session_writes_the_rows_that_it_reads() {
     for journal in MODES {
         let engine = filled(folder.path(), journal);
         let session = engine.session().unwrap();
-        let mut cursor = open(&*session);
+        let cursor = open(&*session);
         read_slowly(&*session, cursor, |id| {
             if id % 100 == 0 {
                 rename(&*session, id);

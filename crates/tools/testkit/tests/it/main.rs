@@ -14,6 +14,7 @@ mod kill; // processes that are killed
 mod lone;
 mod memory; // the suite on the memory engine
 mod model; // random programs on two stores
+mod required_methods; // the suite on an engine with no more than the required methods
 mod row_by_row; // the engine that sends batches row by row
 mod sqlite; // the suite on SQLite, in each way of keeping a database
 mod stores; // how each store is opened

@@ -3,7 +3,7 @@
 use bobak_core::{Engine, Error, Result};
 use bobak_memory::Memory;
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
-use bobak_testkit::{Fixture, Lone, RowByRow, Tracking};
+use bobak_testkit::{Fixture, Lone, RequiredMethods, RowByRow, Tracking};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -55,6 +55,11 @@ pub fn sqlite_exclusive_delete() -> Result<Fixture> {
 
 pub fn sqlite_memory() -> Result<Fixture> {
     Ok(Fixture::volatile(Sqlite::builder().busy_timeout(BUSY).open_memory()?))
+}
+
+/// Any of them with no more than the required methods of the contract.
+pub fn required_methods(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
+    move || fresh()?.wrapped(|engine| Box::new(RequiredMethods::new(engine)))
 }
 
 /// Any of them with batches that are sent row by row.
