@@ -9,8 +9,7 @@
 use crate::attached::AttachedEngines;
 use crate::lookahead::{BatchedLookups, KeySet, LookupSite};
 use bobak_core::{
-    Control, Cursor, Error, ErrorKind, Estimate, Result, RowBuffer, Session, Source,
-    TableSchema,
+    Control, Cursor, Error, ErrorKind, Estimate, Result, RowBuffer, Session, Source, TableSchema,
 };
 use bobak_sqlite::extension::{BorrowedSession, OwnedSession};
 use std::sync::atomic::{AtomicBool, Ordering};
