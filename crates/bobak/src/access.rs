@@ -1,114 +1,26 @@
-//! How typed and dynamic tables reach their engine: by a session of their own, or by the
-//! transaction that they were opened in.
+//! The operations that typed and dynamic tables share.
 
-use crate::rows::Lines;
+use crate::handle::SessionSource;
+use crate::rows::RowCursor;
 use bobak_core::{
-    Assign, Assignment, Change, Comparison, Condition, Engine, Error, ErrorKind, Expr, FieldSet,
-    FromRow, Outcome, Query, Result, Row, Select, Session, Source, TableSchema, Value, Verb, Write,
+    Assign, Assignment, Change, Comparison, Condition, Error, ErrorKind, Expr, FieldSet, FromRow,
+    Outcome, Query, Result, Row, Select, Session, Source, TableSchema, Value, Verb, Write,
 };
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::Arc;
 
-/// Where operations go.
+/// A table and the way to its engine.
 #[derive(Clone)]
-pub(crate) enum Handle<'a> {
-    /// A session for each operation, which commits by itself.
-    Engine(Arc<dyn Engine>),
-    /// The open transaction's session.
-    Transaction(&'a dyn Lend),
-}
-
-impl Handle<'_> {
-    /// Runs an operation.
-    #[inline]
-    pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
-        match self {
-            Self::Engine(engine) => run(&*engine.session()?),
-            Self::Transaction(session) => session.with(run),
-        }
-    }
-
-    #[inline]
-    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        match self {
-            Self::Engine(engine) => engine.write(write),
-            Self::Transaction(session) => session.with(|session| session.write(write)),
-        }
-    }
-
-    #[inline]
-    fn get(
-        &self,
-        table: &Arc<TableSchema>,
-        key: &[Value<'_>],
-        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
-    ) -> Result<bool> {
-        match self {
-            Self::Engine(engine) => engine.get(table, key, row),
-            Self::Transaction(session) => session.with(|session| session.get(table, key, row)),
-        }
-    }
-}
-
-/// A transaction's session, lent to one call at a time, so that tables and transactions may cross
-/// threads.
-pub(crate) struct Lent<'db>(Mutex<Box<dyn Session + 'db>>);
-
-/// [`Lent`], whatever its lifetime.
-pub(crate) trait Lend: Sync {
-    /// Lends the session to `run`.
-    ///
-    /// # Errors
-    /// `Misuse` where it is lent already: inside a callback, or to another thread.
-    fn lend(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()>;
-}
-
-impl<'db> Lent<'db> {
-    pub(crate) fn new(session: Box<dyn Session + 'db>) -> Self {
-        Self(Mutex::new(session))
-    }
-}
-
-impl Lend for Lent<'_> {
-    #[inline]
-    fn lend(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
-        let session = match self.0.try_lock() {
-            Ok(session) => session,
-            // A callback has panicked; the session stands where it stood, or says that it does not.
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                let message = "the transaction is in the middle of another call: \
-                               read with list or iter before you write";
-                return Err(Error::new(ErrorKind::Misuse, message));
-            }
-        };
-        run(&**session);
-        Ok(())
-    }
-}
-
-impl<'a> dyn Lend + 'a {
-    /// Runs an operation, which can be done once only, through an object that could be called again.
-    #[inline]
-    pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
-        let (mut run, mut result) = (Some(run), None);
-        self.lend(&mut |session| result = run.take().map(|run| run(session)))?;
-        result.unwrap_or_else(|| Err(Error::new(ErrorKind::Misuse, "the session was not lent")))
-    }
-}
-
-/// A table reached through a handle: what typed and dynamic tables share.
-#[derive(Clone)]
-pub(crate) struct Access<'a> {
-    pub(crate) handle: Handle<'a>,
+pub(crate) struct TableAccess<'a> {
+    pub(crate) source: SessionSource<'a>,
     pub(crate) schema: Arc<TableSchema>,
-    /// What a whole-record update sets.
+    /// The fields that a whole-record update sets.
     pub(crate) updated: FieldSet,
 }
 
-impl<'a> Access<'a> {
-    pub(crate) fn new(handle: Handle<'a>, schema: Arc<TableSchema>) -> Self {
+impl<'a> TableAccess<'a> {
+    pub(crate) fn new(source: SessionSource<'a>, schema: Arc<TableSchema>) -> Self {
         let updated = schema.updated_fields();
-        Self { handle, schema, updated }
+        Self { source, schema, updated }
     }
 
     #[inline]
@@ -121,7 +33,7 @@ impl<'a> Access<'a> {
         self.write_as(&self.schema, verb, fields, values)
     }
 
-    /// As [`write`](Self::write), under another description of the table.
+    /// As [`write`](Self::write), with another schema of the table.
     #[inline]
     pub(crate) fn write_as(
         &self,
@@ -131,7 +43,7 @@ impl<'a> Access<'a> {
         values: &[Value<'_>],
     ) -> Result<Outcome> {
         let write = Write { table, verb, fields, values };
-        self.handle.write(&write).map_err(|error| self.name(error))
+        self.source.write(&write).map_err(|error| self.in_table(error))
     }
 
     #[inline]
@@ -145,19 +57,19 @@ impl<'a> Access<'a> {
             found = Some(read(row)?);
             Ok(())
         };
-        self.handle.get(&self.schema, key, &mut each).map_err(|error| self.name(error))?;
+        self.source.get(&self.schema, key, &mut each).map_err(|error| self.in_table(error))?;
         Ok(found)
     }
 
-    /// Hands out the rows of a query until `each` says `false`.
+    /// Calls `each` with the rows of a query until it returns `false`.
     pub(crate) fn scan(
         &self,
         select: &Select,
         mut each: impl FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        let source = Source::Select(select);
-        let scan = |session: &dyn Session| session.query(&source, &mut each);
-        self.handle.with(scan).map_err(|error| self.name(error))
+        let query = Source::Select(select);
+        let scan = |session: &dyn Session| session.query(&query, &mut each);
+        self.source.with(scan).map_err(|error| self.in_table(error))
     }
 
     pub(crate) fn select_all<T>(&self, query: &Query<T>) -> Result<Select> {
@@ -168,13 +80,14 @@ impl<'a> Access<'a> {
         (0..self.schema.columns().len()).map(Expr::Column).collect()
     }
 
-    /// Rows as a cursor, for iterators.
-    pub(crate) fn lines<'s, T>(&'s self, query: &Query<T>) -> Result<Lines<'s>> {
+    /// The rows of a query as a cursor, for iterators.
+    pub(crate) fn cursor<'s, T>(&'s self, query: &Query<T>) -> Result<RowCursor<'s>> {
         let select = self.select_all(query)?;
-        Lines::open(&self.handle, &Source::Select(&select)).map_err(|error| self.name(error))
+        RowCursor::open(&self.source, &Source::Select(&select))
+            .map_err(|error| self.in_table(error))
     }
 
-    /// Rows of expressions, read by place.
+    /// The values of expressions over a query, read by position.
     pub(crate) fn select<T, R: FromRow>(
         &self,
         query: &Query<T>,
@@ -189,7 +102,7 @@ impl<'a> Access<'a> {
         Ok(rows)
     }
 
-    /// Rows of the columns that `R` names; of all columns where it takes them by place.
+    /// The columns that `R` names; all columns if it reads them by position.
     pub(crate) fn list_as<T, R: FromRow>(&self, query: &Query<T>) -> Result<Vec<R>> {
         let columns = match R::columns() {
             Some(names) => names
@@ -202,12 +115,12 @@ impl<'a> Access<'a> {
     }
 
     pub(crate) fn count<T>(&self, query: &Query<T>) -> Result<u64> {
-        // As SQL counts: an order has no say in it, a limit would not either.
+        // As in SQL: neither order nor limit affects the count.
         let counts: Vec<i64> = self.select(&query.clone().unordered(), vec![Expr::Count])?;
         Ok(counts.first().map_or(0, |count| count.unsigned_abs()))
     }
 
-    /// Updates (`Some`) or deletes (`None`) the rows that a condition keeps.
+    /// Updates (`Some`) or deletes (`None`) the rows that match a condition.
     pub(crate) fn change<T>(
         &self,
         condition: Option<Condition>,
@@ -221,7 +134,7 @@ impl<'a> Access<'a> {
             condition: condition.as_ref(),
             assign: assign.as_deref(),
         };
-        self.handle.with(|session| session.change(&change)).map_err(|error| self.name(error))
+        self.source.with(|session| session.change(&change)).map_err(|error| self.in_table(error))
     }
 
     fn resolve_assignments<T>(&self, list: Vec<Assignment<T>>) -> Result<Vec<Assign>> {
@@ -240,18 +153,18 @@ impl<'a> Access<'a> {
                 };
                 let name = table.columns().get(column).map_or("", |column| &column.name);
                 let error = Error::new(ErrorKind::Misuse, message);
-                return Err(self.name(error.in_column(name)));
+                return Err(self.in_table(error.in_column(name)));
             }
             assigns.push(assign);
         }
         if assigns.is_empty() {
-            return Err(self.name(Error::new(ErrorKind::Misuse, "no column is assigned")));
+            return Err(self.in_table(Error::new(ErrorKind::Misuse, "no column is assigned")));
         }
         bobak_core::stamp_assignments(table, &mut assigns);
         Ok(assigns)
     }
 
-    /// The condition that keeps the row with this key.
+    /// The condition that matches the row with this key.
     pub(crate) fn key_condition(&self, key: &[Value<'_>]) -> Condition {
         let equals = |(&column, value): (&usize, &Value<'_>)| Condition::Compare {
             column,
@@ -263,12 +176,12 @@ impl<'a> Access<'a> {
 
     /// The values of the key's columns among those of a whole row.
     pub(crate) fn key_values<'v>(&self, values: &'v [Value<'v>]) -> Vec<Value<'v>> {
-        let value = |&place: &usize| values.get(place).map_or(Value::Null, |v| v.as_ref().into());
+        let value = |&column: &usize| values.get(column).map_or(Value::Null, |v| v.as_ref().into());
         self.schema.key().iter().map(value).collect()
     }
 
     #[cold]
-    pub(crate) fn name(&self, error: Error) -> Error {
+    pub(crate) fn in_table(&self, error: Error) -> Error {
         error.in_table(self.schema.name())
     }
 }

@@ -1,8 +1,9 @@
 //! Tables that no struct describes.
 
-use crate::Parameters;
-use crate::access::{Access, Handle};
-use crate::rows::Lines;
+use crate::access::TableAccess;
+use crate::handle::SessionSource;
+use crate::parameters::Parameters;
+use crate::rows::RowCursor;
 use bobak_core::{
     Assignment, Column, DynRow, Engine, Error, ErrorKind, FieldSet, Filter, FromRow, GivenKey,
     Outcome, PartialInsert, Query, Result, Row, Selection, SelectionPart, TableSchema, Value, Verb,
@@ -10,7 +11,7 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// A table known only at run time: rows with named values, the same queries, the same engines.
+/// A table known only at run time: rows with named values, and the same queries and engines.
 ///
 /// ```
 /// use bobak::prelude::*;
@@ -34,52 +35,52 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct DynTable<'a> {
-    access: Access<'a>,
+    access: TableAccess<'a>,
     names: Arc<Vec<String>>,
-    lacking: Arc<PartialInsert>,
+    partial_inserts: Arc<PartialInsert>,
 }
 
 impl<'a> DynTable<'a> {
-    pub(crate) fn new(handle: Handle<'a>, schema: Arc<TableSchema>) -> Self {
+    pub(crate) fn new(source: SessionSource<'a>, schema: Arc<TableSchema>) -> Self {
         let names = schema.columns().iter().map(|column| column.name.to_string()).collect();
-        let lacking = Arc::new(PartialInsert::new(Arc::clone(&schema)));
-        Self { access: Access::new(handle, schema), names: Arc::new(names), lacking }
+        let partial_inserts = Arc::new(PartialInsert::new(Arc::clone(&schema)));
+        Self { access: TableAccess::new(source, schema), names: Arc::new(names), partial_inserts }
     }
 
-    /// The engine, where the table was not opened in a transaction.
+    /// The engine, unless the table was opened in a transaction.
     pub(crate) fn engine(&self) -> Option<&Arc<dyn Engine>> {
-        match &self.access.handle {
-            Handle::Engine(engine) => Some(engine),
-            Handle::Transaction(_) => None,
+        match &self.access.source {
+            SessionSource::Engine(engine) => Some(engine),
+            SessionSource::Transaction(_) => None,
         }
     }
 
-    /// The table's description, as its engine gives it.
+    /// The table's schema, as its engine describes it.
     #[must_use]
     pub fn schema(&self) -> &Arc<TableSchema> {
         &self.access.schema
     }
 
-    /// The description under which a new row is written that has these columns.
+    /// The schema for inserting a row with these columns.
     pub(crate) fn schema_for(&self, given: FieldSet) -> Arc<TableSchema> {
-        self.lacking.table(given)
+        self.partial_inserts.table(given)
     }
 
-    /// A column by its name, to make conditions and orders with.
+    /// A column by its name, for conditions and orders.
     ///
     /// # Errors
-    /// `Schema` where there is none.
+    /// `Schema` if there is none.
     pub fn column(&self, name: &str) -> Result<Column<DynRow, Value<'static>>> {
         self.access.schema.column(name).map(Column::new)
     }
 
-    /// Inserts a row, and gives its key's values. Columns that it lacks get their defaults, or
-    /// NULL; a key that is made may be left out or be NULL. One that is named is kept: unlike that
-    /// of a [record](crate::Table::insert), also where it is 0.
+    /// Inserts a row and returns the values of its key. Missing columns get their defaults or NULL; a generated key may be
+    /// missing or NULL. A key that is present is kept, also if it is 0, unlike that of a
+    /// [record](crate::Table::insert).
     ///
     /// # Errors
-    /// `Schema` for a column that the table has not; `Mismatch`, `OutOfRange`, `TooLong` for a
-    /// value that its column does not take; `Constraint`, `Duplicate`.
+    /// `Schema` for a column that the table does not have; `Mismatch`, `OutOfRange`, `TooLong` for a value that does not
+    /// fit its column; `Constraint`, `Duplicate`.
     pub fn insert(&self, row: &DynRow) -> Result<Vec<Value<'static>>> {
         self.insert_as(Verb::Insert, FieldSet::EMPTY, row)
     }
@@ -104,23 +105,25 @@ impl<'a> DynTable<'a> {
         Ok(self.access.key_values(&values).into_iter().map(Value::into_owned).collect())
     }
 
-    /// Updates the row with this one's key: the columns that it names.
+    /// Updates the columns named in this row, of the stored row with the same key.
     ///
     /// # Errors
-    /// `NotFound` where there is none; `Conflict` where the table has a version column and the
-    /// row's differs; as [`insert`](DynTable::insert).
+    /// `NotFound` if there is none; `Conflict` if the table has a version column and the row's version differs; as
+    /// [`insert`](DynTable::insert).
     pub fn update(&self, row: &DynRow) -> Result<()> {
         let schema = &self.access.schema;
         let mut fields: FieldSet = schema.modified_at().into_iter().collect();
         let mut values = vec![Value::Null; schema.columns().len()];
         for (name, value) in row.names().iter().zip(row.values()) {
-            let place = schema.column(name)?;
-            if let (Some(column), Some(slot)) = (schema.columns().get(place), values.get_mut(place))
+            let position = schema.column(name)?;
+            if let (Some(column), Some(slot)) =
+                (schema.columns().get(position), values.get_mut(position))
             {
-                *slot = column.accept(value.clone()).map_err(|error| self.access.name(error))?;
+                *slot =
+                    column.accept(value.clone()).map_err(|error| self.access.in_table(error))?;
             }
-            if !schema.key().contains(&place) && schema.version() != Some(place) {
-                fields.insert(place);
+            if !schema.key().contains(&position) && schema.version() != Some(position) {
+                fields.insert(position);
             }
         }
         prepare_update(schema, &mut values)?;
@@ -130,24 +133,24 @@ impl<'a> DynTable<'a> {
     /// The row with this key, or `None`: `table.get(["N10156"])`, `table.get((1, "a"))`.
     ///
     /// # Errors
-    /// `Mismatch` where the key is not of the key's columns' types.
+    /// `Mismatch` if the values do not have the types of the key columns.
     pub fn get(&self, key: impl Parameters) -> Result<Option<DynRow>> {
         let key = self.accept_key(key)?;
         let read = |row: &dyn Row| DynRow::from_named_row(row, &self.names);
         self.access.get(&key, read)
     }
 
-    /// Deletes the row with this key; `false` where there is none.
+    /// Deletes the row with this key; returns `false` if there is none.
     ///
     /// # Errors
-    /// As [`get`](DynTable::get); `Constraint` where another row refers to it.
+    /// As [`get`](DynTable::get); `Constraint` if another row refers to it.
     pub fn delete(&self, key: impl Parameters) -> Result<bool> {
         let key = self.accept_key(key)?;
         let outcome = self.access.write(Verb::Delete, FieldSet::EMPTY, &key)?;
         Ok(outcome != Outcome::Changed(0))
     }
 
-    /// Assigns columns of every row that the filter keeps; gives their number.
+    /// Assigns columns of every row that matches the filter; returns their number.
     ///
     /// # Errors
     /// As [`insert`](DynTable::insert).
@@ -160,7 +163,7 @@ impl<'a> DynTable<'a> {
         self.access.change(Some(filter.into_condition()), Some(assignments))
     }
 
-    /// Deletes every row that the filter keeps; gives their number.
+    /// Deletes every row that matches the filter; returns their number.
     ///
     /// # Errors
     /// As [`delete`](DynTable::delete).
@@ -168,10 +171,10 @@ impl<'a> DynTable<'a> {
         self.access.change::<DynRow>(Some(filter.into_condition()), None)
     }
 
-    /// How many rows a query keeps.
+    /// The number of rows that match a query.
     ///
     /// # Errors
-    /// `Mismatch` for a value that is not of its column's type.
+    /// `Mismatch` for a value that does not have its column's type.
     pub fn count(&self, query: impl Into<Query<DynRow>>) -> Result<u64> {
         self.access.count(&query.into())
     }
@@ -189,7 +192,7 @@ impl<'a> DynTable<'a> {
         Ok(rows)
     }
 
-    /// Hands out the engine's own rows, columns in schema order, until `each` says `false`.
+    /// Calls `each` with the engine's own rows, columns in schema order, until it returns `false`.
     ///
     /// # Errors
     /// As [`count`](DynTable::count), and those of `each`.
@@ -202,12 +205,12 @@ impl<'a> DynTable<'a> {
         self.access.scan(&select, each)
     }
 
-    /// The rows one after the other, in constant memory; the table may be written meanwhile.
+    /// Iterates over the rows of a query in constant memory. The table may be written meanwhile.
     ///
     /// # Errors
     /// As [`count`](DynTable::count).
     pub fn iter(&self, query: impl Into<Query<DynRow>>) -> Result<DynRows<'_>> {
-        self.access.lines(&query.into()).map(|lines| DynRows { lines })
+        self.access.cursor(&query.into()).map(|cursor| DynRows { cursor })
     }
 
     /// Columns and aggregates of a query, as tuples. See [`Table::select`](crate::Table::select).
@@ -236,7 +239,7 @@ impl<'a> DynTable<'a> {
     {
         let rows: Vec<(P::Value,)> = self.access.select(&query.into(), vec![part.expr()])?;
         rows.into_iter().next().map(|(value,)| value).ok_or_else(|| {
-            self.access.name(Error::new(ErrorKind::Engine, "an aggregate gave no row"))
+            self.access.in_table(Error::new(ErrorKind::Engine, "an aggregate returned no row"))
         })
     }
 
@@ -246,61 +249,62 @@ impl<'a> DynTable<'a> {
         if values.len() != schema.key().len() {
             let (given, wanted) = (values.len(), schema.key().len());
             let error = Error::wrong_number(ErrorKind::Mismatch, given, wanted, "key column");
-            return Err(self.access.name(error));
+            return Err(self.access.in_table(error));
         }
-        let accept = |(&place, value): (&usize, Value<'static>)| match schema.columns().get(place) {
-            Some(column) => column.accept(value),
-            None => Ok(value),
-        };
+        let accept =
+            |(&position, value): (&usize, Value<'static>)| match schema.columns().get(position) {
+                Some(column) => column.accept(value),
+                None => Ok(value),
+            };
         let values = schema.key().iter().zip(values).map(accept).collect::<Result<_>>();
-        values.map_err(|error| self.access.name(error))
+        values.map_err(|error| self.access.in_table(error))
     }
 }
 
-/// The rows of a [`DynTable`], one after the other: an iterator of `Result<DynRow>`.
+/// An iterator over the rows of a [`DynTable`]: `Result<DynRow>`.
 pub struct DynRows<'a> {
-    lines: Lines<'a>,
+    cursor: RowCursor<'a>,
 }
 
 impl Iterator for DynRows<'_> {
     type Item = Result<DynRow>;
 
     fn next(&mut self) -> Option<Result<DynRow>> {
-        let names = Arc::clone(self.lines.names());
-        let row = self.lines.next_row().transpose()?;
+        let names = Arc::clone(self.cursor.names());
+        let row = self.cursor.next_row().transpose()?;
         Some(row.and_then(|row| DynRow::from_named_row(&row, &names)))
     }
 }
 
-/// The values of a row by name in schema order, and the columns that it has; those that it lacks get
-/// their defaults.
+/// The values of a row in schema order, and the columns that it has. Missing columns get their defaults.
 ///
 /// # Errors
-/// `Schema` for a column that the table has not.
+/// `Schema` for a column that the table does not have.
 pub(crate) fn arrange<'r>(
     schema: &TableSchema,
     row: &'r DynRow,
 ) -> Result<(Vec<Value<'r>>, FieldSet)> {
-    let made = schema.key_generation() != bobak_core::KeyGeneration::Given;
-    let default = |(place, column): (usize, &bobak_core::ColumnSchema)| {
-        // A key that is made is not that of a default.
-        let default = column.default.clone().filter(|_| !(made && schema.key().contains(&place)));
+    let generated = schema.key_generation() != bobak_core::KeyGeneration::Given;
+    let default = |(position, column): (usize, &bobak_core::ColumnSchema)| {
+        // A generated key does not take the default of its column.
+        let default =
+            column.default.clone().filter(|_| !(generated && schema.key().contains(&position)));
         default.unwrap_or_default()
     };
     let mut values: Vec<Value<'r>> = schema.columns().iter().enumerate().map(default).collect();
     let mut given = FieldSet::EMPTY;
     for (name, value) in row.names().iter().zip(row.values()) {
-        let place = schema.column(name)?;
-        if let Some(slot) = values.get_mut(place) {
+        let position = schema.column(name)?;
+        if let Some(slot) = values.get_mut(position) {
             *slot = Value::from(value.as_ref());
         }
-        given.insert(place);
+        given.insert(position);
     }
     Ok((values, given))
 }
 
-/// Checks values in schema order against their columns. What Bobak or the engine fills may be NULL, as
-/// may what is not `given` and has a default that is made.
+/// Checks values in schema order against their columns. NULL is accepted for columns that Bobak or the engine fills, and
+/// for columns that are not `given` and have a computed default.
 ///
 /// # Errors
 /// `Mismatch`, `OutOfRange`, `TooLong`, `Constraint`, naming table and column.
@@ -314,17 +318,17 @@ pub(crate) fn accept(
         let error = Error::wrong_number(ErrorKind::Mismatch, found, wanted, "column");
         return Err(error.in_table(schema.name()));
     }
-    let made = schema.key_generation() != bobak_core::KeyGeneration::Given;
-    let filled = |place: usize| {
-        made && schema.key().contains(&place)
-            || [schema.created_at(), schema.modified_at()].contains(&Some(place))
+    let generated = schema.key_generation() != bobak_core::KeyGeneration::Given;
+    let filled = |column: usize| {
+        generated && schema.key().contains(&column)
+            || [schema.created_at(), schema.modified_at()].contains(&Some(column))
     };
-    let accept = |(place, (column, value)): (usize, (&bobak_core::ColumnSchema, Value<'_>))| {
+    let accept = |(position, (column, value)): (usize, (&bobak_core::ColumnSchema, Value<'_>))| {
         if value.is_null() {
-            if filled(place) || !given.contains(place) && column.default_sql.is_some() {
+            if filled(position) || !given.contains(position) && column.default_sql.is_some() {
                 return Ok(Value::Null);
             }
-            if schema.version() == Some(place) {
+            if schema.version() == Some(position) {
                 return Ok(Value::Int(0));
             }
         }

@@ -28,18 +28,17 @@ mod access;
 #[cfg(feature = "async")]
 pub mod aio;
 pub mod batch;
-mod builder;
 #[cfg(feature = "cache")]
 pub mod cache;
+mod catalog;
 pub mod changes;
 mod db;
 mod dynamic;
-mod operations;
-mod outcomes;
+mod handle;
 mod parameters;
 pub mod pipeline;
 mod retry;
-mod route;
+mod router;
 mod rows;
 pub mod schema;
 mod sql;
@@ -55,8 +54,7 @@ pub use bobak_core::{
 pub use bobak_derive::{Field, FromRow, Record};
 #[doc(inline)]
 pub use bobak_operations::{archive, backup, copy, replication, restore};
-pub use builder::DbBuilder;
-pub use db::Db;
+pub use db::{Db, DbBuilder};
 pub use dynamic::DynTable;
 pub use parameters::Parameters;
 pub use pipeline::Pipeline;

@@ -2,8 +2,8 @@
 
 use bobak_core::{IntoStored, Result, Value};
 
-/// What fills the `?`s of SQL text: a tuple of up to eight fields or `&str`s, an array, a slice or
-/// vector of [`Value`]s, or `()` for none.
+/// The values of the `?` parameters of SQL text: a tuple of up to eight fields or `&str`s, an array, a slice or vector of
+/// [`Value`]s, or `()` for none.
 pub trait Parameters {
     /// The values, in order.
     ///

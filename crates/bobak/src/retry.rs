@@ -1,40 +1,38 @@
-//! Transactions that are run again where they clashed.
+//! Repeating transactions after a conflict.
 
-use crate::Transaction;
-use crate::db::Inner;
+use crate::catalog::Catalog;
+use crate::transaction::Transaction;
 use bobak_core::{Error, ErrorKind, Result};
 use std::time::{Duration, SystemTime};
 
-/// How often a transaction is run again, unless the builder says otherwise.
-pub(crate) const DEFAULT: u32 = 5;
+/// The first pause.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-/// The first pause, and the longest.
-const PAUSE: Duration = Duration::from_millis(2);
-const LONGEST: Duration = Duration::from_millis(500);
-
-/// Runs `work` in a transaction, as often as it clashes and may be run again.
+/// Runs `work` in a transaction on the main engine, and repeats it up to `retries` times after a conflict.
 ///
 /// # Errors
 /// As [`Db::transaction`](crate::Db::transaction).
 pub(crate) fn run<R>(
-    inner: &Inner,
+    catalog: &Catalog,
     retries: u32,
     mut work: impl FnMut(&Transaction<'_>) -> Result<R>,
 ) -> Result<R> {
-    let mut again = 0;
+    let mut retry = 0;
     loop {
-        let (error, has_begun) = match Transaction::begin(inner, 0) {
+        let (error, has_begun) = match Transaction::begin(catalog, 0) {
             Ok(transaction) => match once(transaction, &mut work) {
                 Ok(result) => return Ok(result),
                 Err(error) => (error, true),
             },
             Err(error) => (error, false),
         };
-        if again >= retries || !may_run_again(&error, has_begun) {
+        if retry >= retries || !is_retryable(&error, has_begun) {
             return Err(error);
         }
-        std::thread::sleep(pause(again));
-        again += 1;
+        std::thread::sleep(pause(retry));
+        retry += 1;
     }
 }
 
@@ -47,9 +45,9 @@ fn once<R>(
     Ok(result)
 }
 
-/// Whether nothing of the transaction is there, and it may go well another time. A line that broke
-/// inside is the caller's to judge: `work` may have asked others meanwhile.
-pub(crate) fn may_run_again(error: &Error, has_begun: bool) -> bool {
+/// Whether nothing of the transaction was committed, and it may succeed if repeated. A connection lost inside the
+/// transaction is not retried: `work` may have acted on others meanwhile.
+pub(crate) fn is_retryable(error: &Error, has_begun: bool) -> bool {
     match error.kind() {
         ErrorKind::Serialization => true,
         ErrorKind::Unreachable => !has_begun,
@@ -57,9 +55,9 @@ pub(crate) fn may_run_again(error: &Error, has_begun: bool) -> bool {
     }
 }
 
-/// Twice as long each time, and not the same for two that clashed.
-pub(crate) fn pause(again: u32) -> Duration {
-    let longest = LONGEST.min(PAUSE.saturating_mul(1 << again.min(16)));
+/// Doubles with each retry. Random, so that two transactions in conflict do not meet again.
+pub(crate) fn pause(retry: u32) -> Duration {
+    let longest = LONGEST_PAUSE.min(FIRST_PAUSE.saturating_mul(1 << retry.min(16)));
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     longest / 2 + longest.mul_f64(f64::from(now.subsec_nanos() % 1_000) / 2_000.0)
 }

@@ -1,13 +1,13 @@
-//! Iterators over rows: a cursor, read a part at a time, so that memory stays constant.
+//! Iterators over rows. They read a cursor in chunks, so that memory stays constant.
 
-use crate::access::{Handle, Lend};
+use crate::handle::{LendSession, SessionSource};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Cursor, Record, Result, RowBuffer, Session, Source};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Records one after the other: an iterator of `Result<T>`, in constant memory. The records are
-/// those of the moment when it was made, whatever is written meanwhile.
+/// An iterator over records, `Result<T>`, in constant memory. It sees the records as of its creation, whatever is
+/// written meanwhile.
 ///
 /// ```
 /// # use bobak::prelude::*;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// for item in items.iter(Query::all())? {
 ///     println!("{}", item?.name);
 /// }
-/// // One record, filled again and again: no allocation per row once its texts have grown.
+/// // Reusing one record avoids an allocation per row once its strings have grown.
 /// let mut item = Item { id: 0, name: String::new() };
 /// let mut rows = items.iter(Query::all())?;
 /// while rows.read_into(&mut item)? {
@@ -28,21 +28,21 @@ use std::sync::Arc;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Rows<'a, T> {
-    lines: Lines<'a>,
+    cursor: RowCursor<'a>,
     record: PhantomData<fn() -> T>,
 }
 
 impl<'a, T: Record> Rows<'a, T> {
-    pub(crate) const fn new(lines: Lines<'a>) -> Self {
-        Self { lines, record: PhantomData }
+    pub(crate) const fn new(cursor: RowCursor<'a>) -> Self {
+        Self { cursor, record: PhantomData }
     }
 
-    /// Reads the next record into `record`, reusing its memory; `false` after the last.
+    /// Reads the next record into `record`, reusing its memory; returns `false` after the last one.
     ///
     /// # Errors
-    /// Those of the engine; `Mismatch` and `OutOfRange` where a column does not fit its field.
+    /// Those of the engine; `Mismatch` and `OutOfRange` if a column does not fit its field.
     pub fn read_into(&mut self, record: &mut T) -> Result<bool> {
-        match self.lines.next_row()? {
+        match self.cursor.next_row()? {
             Some(row) => record.read_from(&row).map(|()| true),
             None => Ok(false),
         }
@@ -53,31 +53,31 @@ impl<T: Record> Iterator for Rows<'_, T> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Result<T>> {
-        match self.lines.next_row() {
+        match self.cursor.next_row() {
             Ok(Some(row)) => Some(T::read(&row)),
             Ok(None) => None,
             Err(error) => {
-                self.lines.done = true;
+                self.cursor.done = true;
                 Some(Err(error))
             }
         }
     }
 }
 
-/// The rows of a cursor, untyped.
-pub(crate) struct Lines<'a> {
-    session: Lease<'a>,
+/// The untyped rows of a cursor.
+pub(crate) struct RowCursor<'a> {
+    session: CursorSession<'a>,
     cursor: Cursor,
     buffer: RowBuffer,
     done: bool,
 }
 
-enum Lease<'a> {
+enum CursorSession<'a> {
     Own(Box<dyn Session + 'a>),
-    Transaction(&'a dyn Lend),
+    Transaction(&'a dyn LendSession),
 }
 
-impl Lease<'_> {
+impl CursorSession<'_> {
     fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
         match self {
             Self::Own(session) => run(&**session),
@@ -86,11 +86,11 @@ impl Lease<'_> {
     }
 }
 
-impl<'a> Lines<'a> {
-    pub(crate) fn open(handle: &'a Handle<'_>, source: &Source<'_>) -> Result<Self> {
-        let session = match handle {
-            Handle::Engine(engine) => Lease::Own(engine.session()?),
-            Handle::Transaction(session) => Lease::Transaction(*session),
+impl<'a> RowCursor<'a> {
+    pub(crate) fn open(sessions: &'a SessionSource<'_>, source: &Source<'_>) -> Result<Self> {
+        let session = match sessions {
+            SessionSource::Engine(engine) => CursorSession::Own(engine.session()?),
+            SessionSource::Transaction(session) => CursorSession::Transaction(*session),
         };
         let cursor = session.with(|session| session.open(source))?;
         Ok(Self { session, cursor, buffer: RowBuffer::default(), done: false })
@@ -100,9 +100,9 @@ impl<'a> Lines<'a> {
         &self.cursor.columns
     }
 
-    /// Whether the next row comes with a part that is still to be fetched.
+    /// Whether the next row is in a chunk that was not fetched yet.
     #[cfg(feature = "async")]
-    pub(crate) fn is_between_parts(&self) -> bool {
+    pub(crate) fn is_between_chunks(&self) -> bool {
         self.buffer.is_drained()
     }
 
@@ -116,9 +116,9 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl Drop for Lines<'_> {
+impl Drop for RowCursor<'_> {
     fn drop(&mut self) {
-        // Where the transaction is busy, in a callback, its end closes the cursor.
+        // If the transaction is busy in a callback, its end closes the cursor.
         let cursor = &mut self.cursor;
         let _ = self.session.with(|session| {
             session.close(cursor);

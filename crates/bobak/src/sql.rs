@@ -1,12 +1,12 @@
-//! Rows of SQL text, read as any type.
+//! Reading the rows of SQL statements as typed values.
 
-use crate::Parameters;
+use crate::parameters::Parameters;
 use bobak_core::{Error, ErrorKind, FromRow, Result, Row, Value, ValueRef};
 use std::sync::Arc;
 
-/// What runs SQL: a database, or a transaction.
+/// Runs SQL: a database, or a transaction.
 pub(crate) trait RunText {
-    /// Hands out the rows of a statement until `row` says `false`.
+    /// Calls `row` with the rows of a statement until it returns `false`.
     ///
     /// # Errors
     /// Those of the statement, and of `row`.
@@ -32,7 +32,7 @@ pub(crate) fn list<R: FromRow>(
     Ok(rows)
 }
 
-/// Hands out a statement's rows until `each` says `false`.
+/// Calls `each` with the rows of a statement until it returns `false`.
 pub(crate) fn for_each<R: FromRow>(
     runner: &dyn RunText,
     text: &str,
@@ -40,15 +40,15 @@ pub(crate) fn for_each<R: FromRow>(
     mut each: impl FnMut(R) -> Result<bool>,
 ) -> Result<()> {
     let parameters = parameters.into_values()?;
-    let mut layout: Option<Layout> = None;
+    let mut layout: Option<RowLayout> = None;
     let mut number = 0;
     runner.query_text(text, &parameters, &mut |row| {
         let layout = match &mut layout {
             Some(layout) => layout,
-            none => none.insert(Layout::of::<R>(row)?),
+            none => none.insert(RowLayout::of::<R>(row)?),
         };
-        let read = match &layout.places {
-            Some(places) => R::from_named_row(&Rearranged { row, places }, &layout.names),
+        let read = match &layout.positions {
+            Some(positions) => R::from_named_row(&ReorderedRow { row, positions }, &layout.names),
             None => R::from_named_row(row, &layout.names),
         };
         number += 1;
@@ -56,15 +56,15 @@ pub(crate) fn for_each<R: FromRow>(
     })
 }
 
-/// The columns' names, and where those that the type wants are.
-struct Layout {
+/// The names of the columns, and the positions of those that the type reads.
+struct RowLayout {
     names: Arc<Vec<String>>,
-    places: Option<Vec<usize>>,
+    positions: Option<Vec<usize>>,
 }
 
-impl Layout {
+impl RowLayout {
     fn of<R: FromRow>(row: &dyn Row) -> Result<Self> {
-        let name = |place: usize| row.name(place).unwrap_or_default().to_owned();
+        let name = |column: usize| row.name(column).unwrap_or_default().to_owned();
         let names: Vec<String> = (0..row.len()).map(name).collect();
         let find = |wanted: &&str| {
             names.iter().position(|name| name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
@@ -73,25 +73,25 @@ impl Layout {
                 Error::new(ErrorKind::Schema, message)
             })
         };
-        let places = R::columns()
+        let positions = R::columns()
             .map(|wanted| wanted.iter().map(find).collect::<Result<Vec<_>>>())
             .transpose()?;
-        Ok(Self { names: Arc::new(names), places })
+        Ok(Self { names: Arc::new(names), positions })
     }
 }
 
-/// A row with its columns in the order that a type wants.
-struct Rearranged<'a> {
+/// A row with its columns in the order that a type reads them.
+struct ReorderedRow<'a> {
     row: &'a dyn Row,
-    places: &'a [usize],
+    positions: &'a [usize],
 }
 
-impl Row for Rearranged<'_> {
+impl Row for ReorderedRow<'_> {
     fn len(&self) -> usize {
-        self.places.len()
+        self.positions.len()
     }
 
     fn get(&self, column: usize) -> ValueRef<'_> {
-        self.places.get(column).map_or(ValueRef::Null, |&place| self.row.get(place))
+        self.positions.get(column).map_or(ValueRef::Null, |&position| self.row.get(position))
     }
 }

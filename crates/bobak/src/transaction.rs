@@ -1,18 +1,20 @@
 //! Transactions and savepoints.
 
-use crate::access::{Handle, Lend, Lent};
-use crate::db::Inner;
-use crate::route::Forgotten;
-use crate::sql::RunText;
-use crate::{Batch, BatchOptions, DynTable, Parameters, Table};
+use crate::batch::{Batch, BatchOptions};
+use crate::catalog::{CacheInvalidation, Catalog};
+use crate::dynamic::DynTable;
+use crate::handle::{LendSession, SessionSource, TransactionSession};
+use crate::parameters::Parameters;
+use crate::sql::{self, RunText};
+use crate::table::Table;
 use bobak_core::{Control, FromRow, Record, Result, Row, SchemaChange, TableSchema, Value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Many operations as one: all of them happen at [`commit`](Transaction::commit), none of them
-/// where it is dropped before. Others see nothing of it until then.
+/// Several operations that are committed together by [`commit`](Transaction::commit), or rolled back when the transaction
+/// is dropped. Others see none of them before the commit.
 ///
-/// It belongs to one engine, and other writers wait for its end: keep it short.
+/// A transaction belongs to one engine, and other writers may wait for its end: keep it short.
 ///
 /// ```
 /// # use bobak::prelude::*;
@@ -31,91 +33,89 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// ```
 #[must_use = "a transaction that is dropped is rolled back"]
 pub struct Transaction<'db> {
-    session: Lent<'db>,
-    inner: &'db Inner,
+    session: TransactionSession<'db>,
+    catalog: &'db Catalog,
+    /// The index of its engine.
     engine: usize,
     savepoints: AtomicU64,
     open: bool,
-    // Dropped after the session, which may roll back then: what SQL wrote to any engine is kept by no cache before.
-    forgotten: Mutex<Forgotten>,
+    // Fields drop in this order: the session, which may roll back, before the caches may store rows again.
+    invalidation: Mutex<CacheInvalidation>,
 }
 
 impl<'db> Transaction<'db> {
-    pub(crate) fn begin(inner: &'db Inner, engine: usize) -> Result<Self> {
-        let session = inner.engine(engine)?.session()?;
+    pub(crate) fn begin(catalog: &'db Catalog, engine: usize) -> Result<Self> {
+        let session = catalog.engine(engine)?.session()?;
         session.control(Control::Begin)?;
         Ok(Self {
-            session: Lent::new(session),
-            inner,
+            session: TransactionSession::new(session),
+            catalog,
             engine,
             savepoints: AtomicU64::new(0),
             open: true,
-            forgotten: Mutex::default(),
+            invalidation: Mutex::default(),
         })
     }
 
     /// The records of one type, inside the transaction.
     ///
     /// # Errors
-    /// `Unsupported` where they are kept on another engine; `Schema` where their table is missing
-    /// or differs.
+    /// `Unsupported` if another engine keeps them; `Schema` if their table is missing or differs.
     pub fn table<T: Record>(&self) -> Result<Table<'_, T>> {
-        self.inner.bind_inside::<T>(self.engine, || self.stored())?;
-        Ok(Table::new(self.handle()))
+        self.catalog.bind_inside::<T>(self.engine, || self.stored())?;
+        Ok(Table::new(self.source()))
     }
 
     /// A table that no struct describes, inside the transaction.
     ///
     /// # Errors
-    /// `Schema` where there is none of this name on the transaction's engine.
+    /// `Schema` if the transaction's engine has no table with this name.
     pub fn dynamic(&self, name: &str) -> Result<DynTable<'_>> {
         let schema = TableSchema::find_in(self.stored()?, name)?;
-        Ok(DynTable::new(self.handle(), Arc::new(schema)))
+        Ok(DynTable::new(self.source(), Arc::new(schema)))
     }
 
-    /// Creates a table from a description made at run time, as part of the transaction.
+    /// Creates a table from a schema built at run time, as part of the transaction.
     ///
     /// # Errors
     /// As [`Db::create_table`](crate::Db::create_table).
     pub fn create_table(&self, schema: TableSchema) -> Result<DynTable<'_>> {
         let schema = Arc::new(schema);
         let change = [SchemaChange::CreateTable(Arc::clone(&schema))];
-        self.handle().with(|session| session.alter(&change))?;
-        Ok(DynTable::new(self.handle(), schema))
+        self.source().with(|session| session.alter(&change))?;
+        Ok(DynTable::new(self.source(), schema))
     }
 
     fn stored(&self) -> Result<Vec<TableSchema>> {
-        self.handle().with(|session| session.tables())
+        self.source().with(|session| session.tables())
     }
 
-    /// A batch inside the transaction: its rows are sent as they come, and committed with it.
+    /// A batch inside the transaction: its rows are sent in parts, and committed with the transaction.
     pub fn batch(&self, options: BatchOptions) -> Batch<'_> {
-        Batch::in_transaction(self.inner, self.engine, &self.session, options)
+        Batch::in_transaction(self.catalog, self.engine, &self.session, options)
     }
 
-    /// Runs SQL, and reads its rows. See [`Db::sql`](crate::Db::sql). It reads the tables of all
-    /// engines, and writes to those of the transaction's. Inside a transaction of the main engine
-    /// where that is SQLite it may write to an attached engine instead, if to nothing else.
+    /// Runs SQL and reads its rows. See [`Db::sql`](crate::Db::sql). The statement can read the tables of all engines, and
+    /// write to those of the transaction's engine. In a transaction of a main engine that is SQLite it may instead write to
+    /// one attached engine, if the transaction writes to nothing else.
     ///
     /// # Errors
     /// As [`Db::sql`](crate::Db::sql).
     pub fn sql<R: FromRow>(&self, text: &str, parameters: impl Parameters) -> Result<Vec<R>> {
-        crate::sql::list(self, text, parameters)
+        sql::list(self, text, parameters)
     }
 
-    /// Runs SQL that gives no rows. See [`Db::execute`](crate::Db::execute).
+    /// Runs SQL that returns no rows. See [`Db::execute`](crate::Db::execute).
     ///
     /// # Errors
     /// As [`Db::execute`](crate::Db::execute).
     pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
         let parameters = parameters.into_values()?;
-        let inner = self.inner;
-        self.forget(text);
-        inner.execute_in(self.engine, &self.session, text, &parameters)
+        self.invalidate_caches(text);
+        self.catalog.execute_in(self.engine, &self.session, text, &parameters)
     }
 
-    /// Marks a place to come back to. What is done until [`Savepoint::release`] is undone where
-    /// the savepoint is dropped before.
+    /// Creates a savepoint. Operations after it are rolled back if it is dropped before [`Savepoint::release`].
     ///
     /// # Errors
     /// Those of the engine.
@@ -126,7 +126,7 @@ impl<'db> Transaction<'db> {
         Ok(Savepoint { session: &self.session, name, open: true })
     }
 
-    /// Runs `work` under a savepoint: where it fails, only what it did is undone.
+    /// Runs `work` under a savepoint: if it fails, only its own operations are rolled back.
     ///
     /// # Errors
     /// Those of `work`, and of the engine.
@@ -137,36 +137,36 @@ impl<'db> Transaction<'db> {
         Ok(result)
     }
 
-    /// Makes all of it durable and visible.
+    /// Makes all operations durable and visible.
     ///
     /// # Errors
-    /// `Full`, `Io`, `Constraint` (of a deferred foreign key): it is rolled back then.
+    /// `Full`, `Io`, `Constraint` (of a deferred foreign key). The transaction is rolled back then.
     pub fn commit(mut self) -> Result<()> {
         self.open = false;
         self.control(Control::Commit)
     }
 
-    /// Undoes all of it.
+    /// Rolls back all operations.
     ///
     /// # Errors
-    /// Those of the engine; nothing of it stays even so.
+    /// Those of the engine; the operations are rolled back nevertheless.
     pub fn rollback(mut self) -> Result<()> {
         self.open = false;
         self.control(Control::Rollback)
     }
 
     fn control(&self, step: Control<'_>) -> Result<()> {
-        self.handle().with(|session| session.control(step))
+        self.source().with(|session| session.control(step))
     }
 
-    /// Makes caches forget what a statement may write, until the transaction is over.
-    fn forget(&self, text: &str) {
-        let mut forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
-        self.inner.forget(text, &mut forgotten);
+    /// Keeps caches from storing what a statement may write, until the transaction ends.
+    fn invalidate_caches(&self, text: &str) {
+        let mut invalidation = self.invalidation.lock().unwrap_or_else(PoisonError::into_inner);
+        self.catalog.invalidate_caches(text, &mut invalidation);
     }
 
-    fn handle(&self) -> Handle<'_> {
-        Handle::Transaction(&self.session)
+    fn source(&self) -> SessionSource<'_> {
+        SessionSource::Transaction(&self.session)
     }
 }
 
@@ -177,45 +177,44 @@ impl RunText for Transaction<'_> {
         parameters: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<()> {
-        self.forget(text);
-        self.inner.query_in(self.engine, &self.session, text, parameters, row)
+        self.invalidate_caches(text);
+        self.catalog.query_in(self.engine, &self.session, text, parameters, row)
     }
 }
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.open {
-            // Nobody is left to tell; the session's own end would undo it too.
+            // An error can't be returned from here, and the end of the session rolls back too.
             let _ = self.control(Control::Rollback);
         }
     }
 }
 
-/// A place in a transaction to come back to. See [`Transaction::savepoint`].
+/// A point in a transaction to roll back to. See [`Transaction::savepoint`].
 ///
-/// Savepoints end in the opposite order of their beginning: one that is released or dropped ends
-/// those begun after it.
-#[must_use = "a savepoint that is dropped undoes what was done since"]
+/// Savepoints nest: one that is released or dropped also ends the later ones.
+#[must_use = "a savepoint that is dropped rolls back"]
 pub struct Savepoint<'t> {
-    session: &'t dyn Lend,
+    session: &'t dyn LendSession,
     name: String,
     open: bool,
 }
 
 impl Savepoint<'_> {
-    /// Keeps what was done since, as part of the transaction.
+    /// Keeps the operations since the savepoint, as part of the transaction.
     ///
     /// # Errors
-    /// `Misuse` where an outer savepoint has ended before.
+    /// `Misuse` if an outer savepoint has ended before.
     pub fn release(mut self) -> Result<()> {
         self.open = false;
         self.control(Control::Release(&self.name))
     }
 
-    /// Undoes what was done since.
+    /// Rolls back the operations since the savepoint.
     ///
     /// # Errors
-    /// `Misuse` where an outer savepoint has ended before.
+    /// `Misuse` if an outer savepoint has ended before.
     pub fn rollback(mut self) -> Result<()> {
         self.open = false;
         self.undo()
@@ -234,7 +233,7 @@ impl Savepoint<'_> {
 impl Drop for Savepoint<'_> {
     fn drop(&mut self) {
         if self.open {
-            // Where it fails an outer savepoint, or the transaction, has ended and undone it.
+            // If this fails, an outer savepoint or the transaction has ended, which rolled back already.
             let _ = self.undo();
         }
     }

@@ -31,7 +31,7 @@ impl AsyncDb {
     /// A database that shares threads with others.
     #[must_use]
     pub fn with_workers(db: Db, workers: &Workers) -> Self {
-        let engines = db.inner().named_engines().iter();
+        let engines = db.catalog().engines().iter();
         let lanes = engines.map(|(_, engine)| Arc::new(Lane::new(Arc::clone(engine)))).collect();
         Self { db, workers: workers.clone(), lanes }
     }
@@ -199,7 +199,7 @@ impl AsyncDb {
 
     /// The line before the engine that keeps a record type.
     pub(super) fn lane_of<T: Record>(&self) -> Result<&Arc<Lane>> {
-        let engine = self.db.inner().engine_keeping::<T>()?;
+        let engine = self.db.catalog().engine_keeping::<T>()?;
         self.lanes.get(engine).ok_or_else(|| {
             Error::new(ErrorKind::Config, "the database has no engine for the record type")
         })

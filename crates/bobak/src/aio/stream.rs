@@ -4,8 +4,8 @@ use super::answer::{Answer, lock};
 use super::db::AsyncDb;
 use super::workers::Workers;
 use crate::Db;
-use crate::access::Handle;
-use crate::rows::Lines;
+use crate::handle::SessionSource;
+use crate::rows::RowCursor;
 use bobak_core::{Error, ErrorKind, Query, Record, Result, Source};
 use futures_core::Stream;
 use self_cell::self_cell;
@@ -17,9 +17,9 @@ use std::vec::IntoIter;
 
 self_cell!(
     struct Held {
-        owner: Handle<'static>,
+        owner: SessionSource<'static>,
         #[not_covariant]
-        dependent: Lines,
+        dependent: RowCursor,
     }
 );
 
@@ -141,14 +141,14 @@ impl<T> std::fmt::Debug for AsyncRows<T> {
 }
 
 fn open<T: Record>(db: &Db, query: &Query<T>) -> Result<Held> {
-    let inner = db.inner();
-    let engine = Arc::clone(inner.engine(inner.bind::<T>()?)?);
+    let catalog = db.catalog();
+    let engine = Arc::clone(catalog.engine(catalog.bind::<T>()?)?);
     let table = T::schema();
     let columns = (0..table.columns().len()).map(bobak_core::Expr::Column).collect();
     let select = query.to_select(table, columns)?;
     let name = |error: Error| error.in_table(T::TABLE);
-    Held::try_new(Handle::Engine(engine), |handle| {
-        Lines::open(handle, &Source::Select(&select)).map_err(name)
+    Held::try_new(SessionSource::Engine(engine), |handle| {
+        RowCursor::open(handle, &Source::Select(&select)).map_err(name)
     })
 }
 
@@ -158,7 +158,7 @@ fn fetch<T: Record>(held: &mut Held) -> Result<Vec<T>> {
         let mut part = Vec::new();
         while let Some(row) = lines.next_row()? {
             part.push(T::read(&row)?);
-            if lines.is_between_parts() {
+            if lines.is_between_chunks() {
                 break;
             }
         }

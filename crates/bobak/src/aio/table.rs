@@ -67,7 +67,7 @@ impl<T: Record> AsyncTable<T> {
         &self,
         work: impl FnOnce(&Table<'_, T>) -> Result<R> + Send + 'static,
     ) -> Answer<Result<R>> {
-        match self.db.blocking().inner().engine_keeping::<T>() {
+        match self.db.blocking().catalog().engine_keeping::<T>() {
             Ok(engine) => self.db.write(engine, move |db| work(&db.table()?)),
             Err(error) => self.db.run(|_| Err(error)),
         }
@@ -242,7 +242,7 @@ impl<T: Record> AsyncTable<T> {
             fill(&mut batch)?;
             batch.finish()
         };
-        match self.db.blocking().inner().engine_keeping::<T>() {
+        match self.db.blocking().catalog().engine_keeping::<T>() {
             Ok(engine) => self.db.write(engine, send),
             Err(error) => self.db.run(|_| Err::<BatchReport, Error>(error)),
         }

@@ -75,7 +75,7 @@ where
 
     fn push(&self, batch: &mut Batch) -> Result<()> {
         let table = T::schema();
-        self.db.inner().bind::<T>()?;
+        self.db.catalog().bind::<T>()?;
         let mut work = lock(&self.work);
         let pushed = match &mut work.subject {
             Some(Subject::Record(record, given)) => {

@@ -1,8 +1,8 @@
 //! Rows of queries that caches keep.
 
-use super::store::Key;
-use super::touch::Caches;
-use super::watch::Asked;
+use super::record_cache::CacheKey;
+use super::staleness::EngineCaches;
+use super::watcher::RowSource;
 use bobak_core::codec::{FRAME, encode};
 use bobak_core::{Expr, Result, Row, Select, Session, Source};
 
@@ -11,14 +11,14 @@ const MOST: usize = 1_000;
 
 /// Runs a query outside of a transaction, and keeps its rows where they are whole records.
 pub(super) fn query(
-    caches: &Caches,
+    caches: &EngineCaches,
     session: &dyn Session,
     select: &Select,
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
 ) -> Result<()> {
     let source = Source::Select(select);
     let store = if gives_records(select) { caches.of(&select.table) } else { None };
-    let Some(store) = store.filter(|_| caches.watch().is_fresh(Asked::Session(session))) else {
+    let Some(store) = store.filter(|_| caches.watch().is_fresh(RowSource::Session(session))) else {
         return session.query(&source, row);
     };
     // Before the engine is asked: whoever begins to write a row later keeps it from being kept.
@@ -26,7 +26,7 @@ pub(super) fn query(
     let (mut kept, mut bytes) = (0, Vec::new());
     session.query(&source, &mut |found| {
         if kept < MOST
-            && let Some(key) = Key::in_row(&store.table, found)
+            && let Some(key) = CacheKey::in_row(&store.table, found)
             && let Some(note) = notes.of(store.stripe(&key))
         {
             kept += 1;

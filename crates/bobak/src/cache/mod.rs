@@ -3,28 +3,28 @@
 //! `engine` and `session` stand in the way of every operation; `store` is what they and `fill` fill
 //! and empty; `touch` says what a write makes stale; `watch` sees what others write.
 
-mod counts;
-mod engine;
+mod cached_engine;
+mod cached_session;
+mod counters;
 mod fill;
-mod session;
-mod store;
+mod record_cache;
+mod staleness;
 #[cfg(test)]
 mod tests;
-mod touch;
-mod watch;
+mod watcher;
 
-pub(crate) use engine::Cached;
-pub(crate) use store::Store;
-pub(crate) use touch::Caches;
+pub(crate) use cached_engine::CachedEngine;
+pub(crate) use record_cache::RecordCache;
+pub(crate) use staleness::EngineCaches;
 
 use bobak_core::TableSchema;
 use bobak_sql::{changes_rows, only_reads};
+use staleness::PendingWrite;
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use touch::Touched;
-use watch::Watch;
+use watcher::ChangeWatcher;
 
 /// How much of a record type is kept in memory, and for how long. See
 /// [`DbBuilder::cache`](crate::DbBuilder::cache).
@@ -113,7 +113,7 @@ impl CacheOptions {
 }
 
 /// A cache that was asked for.
-pub(crate) struct Wanted {
+pub(crate) struct CachedRecord {
     pub id: TypeId,
     pub table: &'static Arc<TableSchema>,
     pub options: CacheOptions,
@@ -121,26 +121,26 @@ pub(crate) struct Wanted {
 
 /// The caches of a database, by record type.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct All {
-    stores: HashMap<TypeId, Arc<Store>>,
+pub(crate) struct RecordCaches {
+    stores: HashMap<TypeId, Arc<RecordCache>>,
     /// One for each engine with caches.
-    watches: Vec<Arc<Watch>>,
+    watches: Vec<Arc<ChangeWatcher>>,
 }
 
 /// What caches have forgotten, and keep nothing of until this is dropped.
 #[derive(Default)]
-pub(crate) struct Forgotten {
+pub(crate) struct Invalidation {
     /// Those to whom the schema is then unknown.
-    altered: Vec<Arc<Watch>>,
-    touched: Vec<Touched>,
+    altered: Vec<Arc<ChangeWatcher>>,
+    touched: Vec<PendingWrite>,
 }
 
-impl All {
-    pub(crate) fn add(&mut self, id: TypeId, store: Arc<Store>) {
+impl RecordCaches {
+    pub(crate) fn add(&mut self, id: TypeId, store: Arc<RecordCache>) {
         self.stores.insert(id, store);
     }
 
-    pub(crate) fn add_watch(&mut self, caches: &Caches) {
+    pub(crate) fn add_watcher(&mut self, caches: &EngineCaches) {
         self.watches.push(Arc::clone(caches.watch()));
     }
 
@@ -150,12 +150,12 @@ impl All {
 
     /// To be called before SQL that goes past the engines; what it may write is added to what is forgotten already, which
     /// is to be held while the statement runs, or until its transaction is over.
-    pub(crate) fn before_sql(&self, text: &str, forgotten: &mut Forgotten) {
+    pub(crate) fn before_sql(&self, text: &str, forgotten: &mut Invalidation) {
         if only_reads(text) {
             return;
         }
         if forgotten.touched.is_empty() {
-            forgotten.touched = self.stores.values().map(Touched::all).collect();
+            forgotten.touched = self.stores.values().map(PendingWrite::all).collect();
         }
         if forgotten.altered.is_empty() && !changes_rows(text) {
             forgotten.altered.clone_from(&self.watches);
@@ -163,7 +163,7 @@ impl All {
     }
 }
 
-impl Drop for Forgotten {
+impl Drop for Invalidation {
     fn drop(&mut self) {
         self.altered.iter().for_each(|watch| watch.forget());
     }

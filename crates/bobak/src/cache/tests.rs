@@ -1,6 +1,6 @@
 //! The suite of all engines, with a cache for every table of it in front of two of them.
 
-use super::{CacheOptions, Cached, Caches, Store};
+use super::{CacheOptions, CachedEngine, EngineCaches, RecordCache};
 use bobak_core::{
     Engine, EngineLayer, OnDelete, Outcome, Result, Row, SchemaChange, Select, Session,
     SessionLayer, Source, TableSchema, Value, Write,
@@ -15,12 +15,12 @@ type Tables = Vec<Arc<TableSchema>>;
 
 /// Asks for rows by the schemas that have caches. The suite makes its schemas anew in each case,
 /// where a program has one for each record type.
-struct Known {
-    engine: Cached,
+struct FixedSchemas {
+    engine: CachedEngine,
     tables: Tables,
 }
 
-struct KnownSession<'e> {
+struct FixedSchemasSession<'e> {
     session: Box<dyn Session + 'e>,
     tables: &'e Tables,
 }
@@ -34,14 +34,14 @@ fn known<'a>(tables: &'a Tables, table: &'a Arc<TableSchema>) -> &'a Arc<TableSc
     tables.iter().find(same).unwrap_or(table)
 }
 
-impl EngineLayer for Known {
+impl EngineLayer for FixedSchemas {
     fn inner(&self) -> &dyn Engine {
         &self.engine
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let session = self.inner().session()?;
-        Ok(Box::new(KnownSession { session, tables: &self.tables }))
+        Ok(Box::new(FixedSchemasSession { session, tables: &self.tables }))
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
@@ -62,7 +62,7 @@ impl EngineLayer for Known {
     }
 }
 
-impl SessionLayer for KnownSession<'_> {
+impl SessionLayer for FixedSchemasSession<'_> {
     fn inner(&self) -> &(dyn Session + '_) {
         &*self.session
     }
@@ -110,9 +110,9 @@ fn cached(engine: impl Engine + 'static) -> Result<Fixture> {
     }
     tables.push(tables::every_type(engine.capabilities())?);
     let options = CacheOptions::new();
-    let stores = tables.iter().map(|table| Arc::new(Store::new(table, &options))).collect();
-    let engine = Cached::new(Arc::new(engine), Caches::new(stores));
-    Ok(Fixture::volatile(Known { engine, tables }))
+    let stores = tables.iter().map(|table| Arc::new(RecordCache::new(table, &options))).collect();
+    let engine = CachedEngine::new(Arc::new(engine), EngineCaches::new(stores));
+    Ok(Fixture::volatile(FixedSchemas { engine, tables }))
 }
 
 const BUSY: Duration = Duration::from_millis(100);

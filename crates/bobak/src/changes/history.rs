@@ -1,32 +1,31 @@
-//! What became of one record.
+//! The history of one record.
 
 use super::{Change, ChangeKind};
-use crate::Table;
+use crate::table::Table;
 use bobak_core::feed::{Log, must_be_watched};
 use bobak_core::{DynRow, Key, Record, Result, Timestamp, Value};
 use std::sync::Arc;
 
-/// One change of a record, and who made it when. See [`Table::history`].
+/// One change of a record, with its time and actor. See [`Table::history`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Revision<T> {
-    /// The change's number. See [`Change::id`](crate::changes::Change::id).
+    /// The number of the change. See [`Change::id`](crate::changes::Change::id).
     pub id: u64,
-    /// What happened.
+    /// What was changed.
     pub kind: ChangeKind,
-    /// When.
+    /// When it was made.
     pub at: Timestamp,
-    /// Who did it, where that was said.
+    /// Who made it, if an actor was set.
     pub who: Option<String>,
-    /// The record before.
+    /// The record before the change; `None` for an insert.
     pub before: Option<T>,
-    /// The record after.
+    /// The record after the change; `None` for a delete.
     pub after: Option<T>,
 }
 
 impl<T: Record> Table<'_, T> {
-    /// The changes of the record with this key, in order, as far back as the feed goes. A record
-    /// that was deleted and inserted again has both lives. Ask for
-    /// [`TrackOptions::history`](crate::changes::TrackOptions::history) where it is to be quick.
+    /// The changes of the record with this key, in order, as far back as the change log goes, also from before the record
+    /// was deleted and inserted again. [`TrackOptions::history`](crate::changes::TrackOptions::history) makes this fast.
     ///
     /// ```
     /// # use bobak::prelude::*;
@@ -45,14 +44,14 @@ impl<T: Record> Table<'_, T> {
     /// ```
     ///
     /// # Errors
-    /// `Schema` where the table is not tracked; those of the engine.
+    /// `Schema` if the table is not tracked; those of the engine.
     pub fn history(&self, key: impl Into<T::Key>) -> Result<Vec<Revision<T>>> {
         let (_, changes) = key.into().with_values(|key| self.changes_of(key))?;
         changes.into_iter().map(revision).collect()
     }
 
-    /// The record as it was at a moment; `None` where there was none. What was before the feed
-    /// began, or before what was taken out of it, is taken to be as at its beginning.
+    /// The record as it was at a moment; `None` if there was none. Before the first recorded change, the record is assumed to
+    /// have been as that change found it.
     ///
     /// # Errors
     /// As [`history`](Table::history).
@@ -60,7 +59,7 @@ impl<T: Record> Table<'_, T> {
         let key = key.into();
         let (log, mut changes) = key.with_values(|key| self.changes_of(key))?;
         let until = changes.partition_point(|change| change.at <= at);
-        // The row had this key: one whose key was changed has left it, or comes from another.
+        // A change of the key moves a row to or from this key.
         let is_own = |row: &Option<DynRow>| match row {
             Some(row) => key.with_values(|key| log.is_row(key, row)),
             None => Ok(false),
@@ -77,11 +76,11 @@ impl<T: Record> Table<'_, T> {
 
     fn changes_of(&self, key: &[Value<'_>]) -> Result<(Log, Vec<Change>)> {
         let log = Log::of(Arc::clone(&self.access.schema))?;
-        let listed = self.access.handle.with(|session| {
+        let listed = self.access.source.with(|session| {
             let (changes, _) = log.list_row(session, key, 0, None, usize::MAX)?;
             must_be_watched(session, [&*log.table]).map(|()| changes)
         });
-        listed.map_err(|error| self.access.name(error)).map(|changes| (log, changes))
+        listed.map_err(|error| self.access.in_table(error)).map(|changes| (log, changes))
     }
 }
 

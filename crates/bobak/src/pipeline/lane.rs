@@ -173,7 +173,7 @@ impl Lane {
             });
             match &whole {
                 // Nothing of it is there: as with a transaction.
-                Err(error) if again < self.retries && retry::may_run_again(error, true) => {
+                Err(error) if again < self.retries && retry::is_retryable(error, true) => {
                     std::thread::sleep(retry::pause(again));
                     again += 1;
                 }

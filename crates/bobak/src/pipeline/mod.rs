@@ -3,7 +3,7 @@
 mod lane;
 mod ticket;
 
-use crate::Db;
+use crate::catalog::Catalog;
 use bobak_core::{Batch, Error, ErrorKind, FieldSet, Key, Outcome, Record, Result, Verb, Write};
 use lane::Lane;
 use std::collections::HashMap;
@@ -89,7 +89,7 @@ impl Default for PipelineOptions {
 /// # Ok::<(), Error>(())
 /// ```
 pub struct Pipeline {
-    db: Db,
+    catalog: Arc<Catalog>,
     options: PipelineOptions,
     lanes: Mutex<Lanes>,
 }
@@ -98,15 +98,15 @@ pub struct Pipeline {
 type Lanes = HashMap<usize, (Arc<Lane>, JoinHandle<()>)>;
 
 impl Pipeline {
-    pub(crate) fn new(db: Db, options: PipelineOptions) -> Self {
-        Self { db, options, lanes: Mutex::default() }
+    pub(crate) fn new(catalog: Arc<Catalog>, options: PipelineOptions) -> Self {
+        Self { catalog, options, lanes: Mutex::default() }
     }
 
     /// Inserts a record, as [`Table::insert`](crate::Table::insert) does; the ticket gives its key.
     ///
     /// # Errors
     /// At once: `TooLong`, `OutOfRange` for the record; `Schema` as
-    /// [`Db::table`]; `Busy` where the pipeline stays full. By the ticket: those of the engine.
+    /// [`Db::table`](crate::Db::table); `Busy` where the pipeline stays full. By the ticket: those of the engine.
     pub fn insert<T: Record>(&self, record: &T) -> Result<Ticket<T::Key>> {
         let given = Some(record.key());
         self.add::<T, _>(key_of, given, |w| w.push_record(Verb::Insert, FieldSet::EMPTY, record))
@@ -159,7 +159,7 @@ impl Pipeline {
         given: Option<R>,
         push: impl FnOnce(&mut Batch) -> Result<()>,
     ) -> Result<Ticket<R>> {
-        let lane = self.lane(self.db.inner().bind::<T>()?)?;
+        let lane = self.lane(self.catalog.bind::<T>()?)?;
         let slot = lane.add(push).map_err(|error| error.in_table(T::TABLE))?;
         Ok(Ticket::new(slot, lane, T::TABLE, read, given))
     }
@@ -168,9 +168,8 @@ impl Pipeline {
         match self.lock().entry(engine) {
             Entry::Occupied(lane) => Ok(Arc::clone(&lane.get().0)),
             Entry::Vacant(place) => {
-                let inner = self.db.inner();
-                let engine = Arc::clone(inner.engine(engine)?);
-                let lane = Lane::start(engine, self.options, inner.retries)?;
+                let engine = Arc::clone(self.catalog.engine(engine)?);
+                let lane = Lane::start(engine, self.options, self.catalog.retries)?;
                 Ok(Arc::clone(&place.insert(lane).0))
             }
         }

@@ -55,7 +55,7 @@ fn what_a_table_does() {
             assert_eq!(people.value(Query::all(), Person::AGE.max()).await.unwrap(), Some(41));
             let more = vec![person("bob", 1), person("eve", 2)];
             let report = people.insert_all(more, BatchOptions::new()).await.unwrap();
-            assert_eq!(report.made_key(0), Some(2_i64));
+            assert_eq!(report.generated_key(0), Some(2_i64));
             assert_eq!(people.count(Person::AGE.lt(10)).await.unwrap(), 2);
             let found = people.get_many(vec![3, 9]).await.unwrap();
             assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false]);

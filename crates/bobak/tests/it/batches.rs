@@ -21,8 +21,8 @@ fn several_types_and_verbs_in_one_send() {
         let report = batch.finish().unwrap();
         assert_eq!(report.rows, 105);
         assert_eq!((report.inserted, report.changed, report.failed), (101, 3, 0));
-        assert_eq!(report.made_key::<i64>(99), Some(100));
-        let key = report.made_key::<Uuid>(100).expect("made by Bobak");
+        assert_eq!(report.generated_key::<i64>(99), Some(100));
+        let key = report.generated_key::<Uuid>(100).expect("made by Bobak");
         let stored = db.table::<Note>().unwrap().require(key).unwrap();
         assert!(stored.created > Timestamp::UNIX_EPOCH, "stamped in a batch too");
         assert_eq!(report.outcome(104).unwrap().unwrap(), Outcome::Changed(0));

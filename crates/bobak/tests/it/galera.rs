@@ -60,7 +60,7 @@ fn reads_at_once(writer: &Db, reader: &Db) {
     let report = batch.finish().unwrap();
     let orders = reader.table::<Order>().unwrap();
     for number in 0..300 {
-        let id = report.made_key::<i64>(number).unwrap();
+        let id = report.generated_key::<i64>(number).unwrap();
         assert_eq!(orders.require(id).unwrap(), Order { id, ..order(number as i64) });
     }
     // One after the other, each read elsewhere at once.

@@ -52,7 +52,7 @@ fn reads_and_writes(cluster: &Sharded, db: &Db) {
     let report = batch.finish().unwrap();
     let readings = db.table::<Reading>().unwrap();
     for number in [0, 299, 599] {
-        let id = report.made_key::<i64>(number).unwrap();
+        let id = report.generated_key::<i64>(number).unwrap();
         assert_eq!(readings.require(id).unwrap(), Reading { id, ..reading(number as i64) });
     }
     let rows = |shard: &bobak_servers::Postgres| {

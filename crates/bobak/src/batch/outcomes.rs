@@ -1,29 +1,29 @@
-//! What became of a batch's rows, kept compactly.
+//! The outcomes of a batch's rows, in compact form.
 
 use bobak_core::{Error, GivenKey, Outcome, Result, Uuid};
 
-/// An outcome for each row. Successive rows of the same kind, whose keys follow each other, take
-/// the place of one: a batch of any length that goes well takes next to nothing.
+/// An outcome for each row. Consecutive rows with the same outcome and consecutive keys are one span, so a successful
+/// batch of any length takes almost no memory.
 #[derive(Debug, Default)]
-pub(crate) struct Outcomes {
+pub(super) struct Outcomes {
     rows: u64,
-    spans: Vec<Span>,
-    /// The key that would lengthen the last span.
+    spans: Vec<OutcomeSpan>,
+    /// The key that would extend the last span.
     next: Option<i64>,
 }
 
-/// Successive rows; as many as there are up to the next span.
+/// Consecutive rows, up to the next span.
 #[derive(Debug)]
-struct Span {
+struct OutcomeSpan {
     first: u64,
-    told: Told,
+    outcome: SpanOutcome,
 }
 
 #[derive(Debug)]
-enum Told {
-    /// Inserted; the first one's key, where the engine made it.
+enum SpanOutcome {
+    /// Inserted; the key of the first row, if the engine generated it.
     Inserted(Option<i64>),
-    /// Inserted; one row, whose key Bobak made.
+    /// One inserted row, whose key Bobak generated.
     Uuid(Uuid),
     Changed(u64),
     Ignored,
@@ -33,7 +33,7 @@ enum Told {
 
 impl Outcomes {
     #[inline]
-    pub(crate) fn push(&mut self, outcome: Result<Outcome>) {
+    pub(super) fn push(&mut self, outcome: Result<Outcome>) {
         if let Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) = outcome {
             if self.next != Some(key) {
                 self.begin(Ok(Outcome::Inserted(Some(GivenKey::Int(key)))));
@@ -41,10 +41,10 @@ impl Outcomes {
             self.next = key.checked_add(1);
         } else {
             self.next = None;
-            let joins = self.spans.last().is_some_and(|span| match (&span.told, &outcome) {
-                (Told::Inserted(None), Ok(Outcome::Inserted(None)))
-                | (Told::Ignored, Ok(Outcome::Ignored)) => true,
-                (Told::Changed(rows), Ok(Outcome::Changed(next))) => rows == next,
+            let joins = self.spans.last().is_some_and(|span| match (&span.outcome, &outcome) {
+                (SpanOutcome::Inserted(None), Ok(Outcome::Inserted(None)))
+                | (SpanOutcome::Ignored, Ok(Outcome::Ignored)) => true,
+                (SpanOutcome::Changed(rows), Ok(Outcome::Changed(next))) => rows == next,
                 _ => false,
             });
             if !joins {
@@ -55,41 +55,41 @@ impl Outcomes {
     }
 
     fn begin(&mut self, outcome: Result<Outcome>) {
-        self.spans.push(Span { first: self.rows, told: outcome.into() });
+        self.spans.push(OutcomeSpan { first: self.rows, outcome: outcome.into() });
     }
 
-    pub(crate) fn get(&self, row: u64) -> Option<Result<Outcome, &Error>> {
+    pub(super) fn get(&self, row: u64) -> Option<Result<Outcome, &Error>> {
         if row >= self.rows {
             return None;
         }
         let after = self.spans.partition_point(|span| span.first <= row);
-        self.spans.get(after.checked_sub(1)?).map(|span| span.outcome(row))
+        self.spans.get(after.checked_sub(1)?).map(|span| span.get(row))
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Result<Outcome, &Error>> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Result<Outcome, &Error>> {
         self.spans.iter().enumerate().flat_map(|(at, span)| {
             let end = self.spans.get(at + 1).map_or(self.rows, |next| next.first);
-            (span.first..end).map(|row| span.outcome(row))
+            (span.first..end).map(|row| span.get(row))
         })
     }
 }
 
-impl Span {
-    fn outcome(&self, row: u64) -> Result<Outcome, &Error> {
-        Ok(match &self.told {
-            Told::Inserted(key) => Outcome::Inserted(key.map(|key| {
-                // Within its span: the key was told so.
+impl OutcomeSpan {
+    fn get(&self, row: u64) -> Result<Outcome, &Error> {
+        Ok(match &self.outcome {
+            SpanOutcome::Inserted(key) => Outcome::Inserted(key.map(|key| {
+                // Keys within a span are consecutive.
                 GivenKey::Int(key.wrapping_add_unsigned(row - self.first))
             })),
-            Told::Uuid(key) => Outcome::Inserted(Some(GivenKey::Uuid(*key))),
-            Told::Changed(rows) => Outcome::Changed(*rows),
-            Told::Ignored => Outcome::Ignored,
-            Told::Failed(error) => return Err(error),
+            SpanOutcome::Uuid(key) => Outcome::Inserted(Some(GivenKey::Uuid(*key))),
+            SpanOutcome::Changed(rows) => Outcome::Changed(*rows),
+            SpanOutcome::Ignored => Outcome::Ignored,
+            SpanOutcome::Failed(error) => return Err(error),
         })
     }
 }
 
-impl From<Result<Outcome>> for Told {
+impl From<Result<Outcome>> for SpanOutcome {
     fn from(outcome: Result<Outcome>) -> Self {
         match outcome {
             Ok(Outcome::Inserted(None)) => Self::Inserted(None),
@@ -108,12 +108,12 @@ mod tests {
     use bobak_core::ErrorKind;
 
     #[test]
-    fn each_row_has_its_own() {
+    fn every_row_keeps_its_outcome() {
         let key = |key| Outcome::Inserted(Some(GivenKey::Int(key)));
         let uuid = Outcome::Inserted(Some(GivenKey::Uuid(Uuid::nil())));
         let (plain, one, none) =
             (Outcome::Inserted(None), Outcome::Changed(1), Outcome::Changed(0));
-        let told = [
+        let expected = [
             Some(key(5)),
             Some(key(6)),
             Some(key(7)),
@@ -136,18 +136,18 @@ mod tests {
             Some(key(i64::MIN)),
         ];
         let mut outcomes = Outcomes::default();
-        for (row, outcome) in told.into_iter().enumerate() {
+        for (row, outcome) in expected.into_iter().enumerate() {
             let failed = || Error::new(ErrorKind::Duplicate, "there").at_row(row as u64);
             outcomes.push(outcome.ok_or_else(failed));
         }
         let kept: Vec<_> = outcomes.iter().map(Result::ok).collect();
-        assert_eq!(kept, told);
-        for (row, expected) in (0..).zip(told) {
+        assert_eq!(kept, expected);
+        for (row, wanted) in (0..).zip(expected) {
             let outcome = outcomes.get(row).expect("a row");
-            assert_eq!(outcome.as_ref().ok(), expected.as_ref());
+            assert_eq!(outcome.as_ref().ok(), wanted.as_ref());
             assert!(outcome.err().is_none_or(|error| error.row() == Some(row)));
         }
-        assert!(outcomes.get(told.len() as u64).is_none());
+        assert!(outcomes.get(expected.len() as u64).is_none());
         let spans = outcomes.spans.len();
         (0..1_000).for_each(|number| outcomes.push(Ok(key(number))));
         assert_eq!(outcomes.spans.len(), spans + 1);

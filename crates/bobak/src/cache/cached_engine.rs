@@ -1,9 +1,9 @@
 //! An engine with caches in front of it.
 
-use super::session::CachedSession;
-use super::store::Key;
-use super::touch::Caches;
-use super::watch::Asked;
+use super::cached_session::CachedSession;
+use super::record_cache::CacheKey;
+use super::staleness::EngineCaches;
+use super::watcher::RowSource;
 use bobak_core::codec::{EncodedRow, FRAME, encode};
 use bobak_core::{
     Engine, EngineLayer, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
@@ -11,18 +11,18 @@ use bobak_core::{
 use std::sync::Arc;
 
 /// An engine whose lookups by key are answered from memory where they can be.
-pub(crate) struct Cached {
+pub(crate) struct CachedEngine {
     engine: Arc<dyn Engine>,
-    caches: Caches,
+    caches: EngineCaches,
 }
 
-impl Cached {
-    pub(crate) fn new(engine: Arc<dyn Engine>, caches: Caches) -> Self {
+impl CachedEngine {
+    pub(crate) fn new(engine: Arc<dyn Engine>, caches: EngineCaches) -> Self {
         Self { engine, caches }
     }
 }
 
-impl EngineLayer for Cached {
+impl EngineLayer for CachedEngine {
     fn inner(&self) -> &dyn Engine {
         &*self.engine
     }
@@ -52,7 +52,7 @@ impl EngineLayer for Cached {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        get(&self.caches, Asked::Engine(&*self.engine), table, key, row)
+        get(&self.caches, RowSource::Engine(&*self.engine), table, key, row)
     }
 
     fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
@@ -66,13 +66,13 @@ impl EngineLayer for Cached {
 
 /// A lookup: answered from the cache, or by whom is asked, whose row is then kept.
 pub(super) fn get(
-    caches: &Caches,
-    asked: Asked<'_>,
+    caches: &EngineCaches,
+    asked: RowSource<'_>,
     table: &Arc<TableSchema>,
     key: &[Value<'_>],
     row: &mut dyn FnMut(&dyn Row) -> Result<()>,
 ) -> Result<bool> {
-    let (Some(store), Some(own)) = (caches.of(table), Key::of(key)) else {
+    let (Some(store), Some(own)) = (caches.of(table), CacheKey::of(key)) else {
         return asked.get(table, key, row);
     };
     if !caches.watch().is_fresh(asked) {
@@ -99,7 +99,7 @@ pub(super) fn get(
 mod tests {
     use super::*;
     use crate::cache::CacheOptions;
-    use crate::cache::Store;
+    use crate::cache::RecordCache;
     use bobak_core::{ColumnSchema, ErrorKind, FieldSet, Source, Verb};
     use bobak_permissions::{Access, Caller, Protected, new_token};
     use bobak_sqlite::Sqlite;
@@ -128,10 +128,10 @@ mod tests {
         let text = |name: &'static str| ColumnSchema::of::<String>(name);
         let table = TableSchema::builder("orders").column(ColumnSchema::of::<i64>("id"));
         let table = Arc::new(table.column(text("owner")).key(["id"]).build().unwrap());
-        let store = Arc::new(Store::new(&table, &CacheOptions::new()));
+        let store = Arc::new(RecordCache::new(&table, &CacheOptions::new()));
         let sqlite = Arc::new(Sqlite::builder().open_memory().unwrap());
-        let caches = Caches::new(vec![Arc::clone(&store)]);
-        let cached: Arc<dyn Engine> = Arc::new(Cached::new(sqlite, caches));
+        let caches = EngineCaches::new(vec![Arc::clone(&store)]);
+        let cached: Arc<dyn Engine> = Arc::new(CachedEngine::new(sqlite, caches));
         cached.alter(&[SchemaChange::CreateTable(Arc::clone(&table))]).unwrap();
         let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
         let values = [Value::Int(1), Value::from("ada")];

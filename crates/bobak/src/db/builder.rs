@@ -1,12 +1,15 @@
-//! The steps that make a [`Db`].
+//! The description of a [`Db`].
 
-use crate::db::Inner;
-use crate::{Db, url};
+use super::Db;
+use crate::catalog::Catalog;
+use crate::changes::{TrackOptions, TrackedRecord};
+use crate::router::Functions;
+use crate::url;
 use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema};
 use std::any::TypeId;
 use std::sync::Arc;
 
-/// Collects the engines and record types of a database. See [`Db::builder`].
+/// The engines, record types and options of a database. See [`Db::builder`].
 ///
 /// ```
 /// use bobak::prelude::*;
@@ -25,23 +28,18 @@ use std::sync::Arc;
 /// ```
 #[derive(Default)]
 pub struct DbBuilder {
-    attached: Vec<(String, Source)>,
+    attached: Vec<(String, AttachedEngine)>,
     records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
-    always_through_host: bool,
+    always_federated: bool,
     retries: Option<u32>,
     #[cfg(feature = "cache")]
-    caches: Vec<crate::cache::Wanted>,
-    tracked: Vec<crate::changes::Wanted>,
+    caches: Vec<crate::cache::CachedRecord>,
+    tracked: Vec<TrackedRecord>,
     functions: Functions,
 }
 
-/// Functions that SQL may call.
-#[cfg(feature = "sqlite")]
-pub(crate) type Functions = Vec<bobak_sqlite::Function>;
-#[cfg(not(feature = "sqlite"))]
-pub(crate) type Functions = ();
-
-enum Source {
+/// An attached engine before the database is opened.
+enum AttachedEngine {
     Url(String),
     Engine(Arc<dyn Engine>),
 }
@@ -61,16 +59,15 @@ impl DbBuilder {
         self
     }
 
-    /// Keeps records of a type in memory, by their keys: `get` then asks the engine only for those
-    /// that are not there. They come there by `get`, and by queries that give whole records (the
-    /// first 1,000 of each; iterators and streams leave nothing). Off unless asked for.
+    /// Caches records of a type in memory by their keys: `get` asks the engine only for records that are not cached.
+    /// `get` fills the cache, and so do queries for whole records (the first 1,000 of each), but not iterators and
+    /// streams. Default: no cache.
     ///
-    /// A record is forgotten before anything of this database writes it, and kept again when the
-    /// write is over: a `get` never gives what was there before a write that has returned. Inside
-    /// a transaction `get` asks the engine. What others write, and what a trigger of the database does
-    /// to other tables, is noticed where the table is [tracked](Self::track), within
-    /// [`CacheOptions::watch`](crate::cache::CacheOptions::watch); else only
-    /// [`CacheOptions::time_to_live`](crate::cache::CacheOptions::time_to_live) helps.
+    /// Every write through this database removes the record first and allows it back when the write is done: a `get`
+    /// never returns the state before a write that has returned. Inside a transaction `get` asks the engine. Writes of
+    /// other processes, and of triggers to other tables, are noticed if the table is [tracked](Self::track), within
+    /// [`CacheOptions::watch`](crate::cache::CacheOptions::watch); otherwise only after
+    /// [`CacheOptions::time_to_live`](crate::cache::CacheOptions::time_to_live).
     ///
     /// ```
     /// use bobak::cache::CacheOptions;
@@ -94,48 +91,46 @@ impl DbBuilder {
     pub fn cache<T: Record>(mut self, options: crate::cache::CacheOptions) -> Self {
         let id = TypeId::of::<T>();
         self.caches.retain(|other| other.id != id);
-        self.caches.push(crate::cache::Wanted { id, table: T::schema(), options });
+        self.caches.push(crate::cache::CachedRecord { id, table: T::schema(), options });
         self
     }
 
-    /// Has all changes of a record type written down, on the engine that keeps it, from the next
-    /// [`create_missing_tables`](Db::create_missing_tables) on. See [`feed`](crate::changes).
+    /// Records all changes of a record type, on the engine that keeps it, from the next
+    /// [`create_missing_tables`](Db::create_missing_tables) on. See [`changes`](crate::changes).
     #[must_use]
-    pub fn track<T: Record>(mut self, options: crate::changes::TrackOptions) -> Self {
+    pub fn track<T: Record>(mut self, options: TrackOptions) -> Self {
         let id = TypeId::of::<T>();
         if self.records.iter().all(|(other, ..)| *other != id) {
             self = self.record::<T>();
         }
         self.tracked.retain(|other| other.id != id);
-        self.tracked.push(crate::changes::Wanted { id, table: T::schema(), options });
+        self.tracked.push(TrackedRecord { id, table: T::schema(), options });
         self
     }
 
-    /// Attaches another engine by a URL, under a name of its own.
+    /// Attaches another engine by a URL, under a name.
     #[must_use]
     pub fn attach(mut self, name: &str, url: &str) -> Self {
-        self.attached.push((name.to_owned(), Source::Url(url.to_owned())));
+        self.attached.push((name.to_owned(), AttachedEngine::Url(url.to_owned())));
         self
     }
 
-    /// Attaches another engine that is open already, one of your own perhaps.
+    /// Attaches another engine that is already open, for example one built with its typed builder or one of your own.
     #[must_use]
     pub fn attach_engine(mut self, name: &str, engine: impl Engine) -> Self {
-        self.attached.push((name.to_owned(), Source::Engine(Arc::new(engine))));
+        self.attached.push((name.to_owned(), AttachedEngine::Engine(Arc::new(engine))));
         self
     }
 
-    /// Whether an SQL statement on the tables of one engine goes straight to it, where that engine
-    /// can run it. Default yes. With no every statement goes through SQLite and its virtual tables:
-    /// the rows are the same, later.
+    /// Whether an SQL statement on the tables of one engine runs on that engine if it can. Default: yes. If off, every
+    /// statement goes through SQLite and its virtual tables: the result is the same, but slower.
     #[must_use]
     pub const fn direct(mut self, direct: bool) -> Self {
-        self.always_through_host = !direct;
+        self.always_federated = !direct;
         self
     }
 
-    /// How often [`Db::transaction`] runs a transaction again that clashed with another one. Default
-    /// 5; 0 for never.
+    /// How often [`Db::transaction`] repeats a transaction that conflicts with another one. Default: 5; 0 for never.
     #[must_use]
     pub const fn retries(mut self, times: u32) -> Self {
         self.retries = Some(times);
@@ -161,7 +156,15 @@ impl DbBuilder {
         self.build(main)
     }
 
-    /// Opens the database with a main engine that is open already.
+    /// Opens the database with a main engine that is already open, for example one built with its typed builder:
+    ///
+    /// ```
+    /// use bobak::engine::sqlite::{Sqlite, Synchronous};
+    /// use bobak::prelude::*;
+    /// let engine = Sqlite::builder().synchronous(Synchronous::Normal).open_memory()?;
+    /// let db = Db::builder().open_engine(engine)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](DbBuilder::open).
@@ -177,21 +180,17 @@ impl DbBuilder {
                 return Err(Error::new(ErrorKind::Config, message));
             }
             let engine = match source {
-                Source::Url(url) => url::open(&url)?,
-                Source::Engine(engine) => engine,
+                AttachedEngine::Url(url) => url::open(&url)?,
+                AttachedEngine::Engine(engine) => engine,
             };
             engines.push((name, engine));
         }
-        let mut inner =
-            Inner::new(engines, self.records, !self.always_through_host, self.functions)?;
-        inner.retries = self.retries.unwrap_or(inner.retries);
-        inner.tracked = self.tracked;
+        let mut catalog =
+            Catalog::new(engines, self.records, !self.always_federated, self.functions)?;
+        catalog.retries = self.retries.unwrap_or(catalog.retries);
+        catalog.tracked = self.tracked;
         #[cfg(feature = "cache")]
-        let inner = {
-            let mut inner = inner;
-            inner.add_caches(self.caches);
-            inner
-        };
-        Ok(Db::of(Arc::new(inner)))
+        catalog.add_caches(self.caches);
+        Ok(Db::new(Arc::new(catalog)))
     }
 }

@@ -1,8 +1,8 @@
 //! What a write makes stale: a row, or all of a table's, or all.
 
-use super::Store;
-use super::store::Key;
-use super::watch::Watch;
+use super::RecordCache;
+use super::record_cache::CacheKey;
+use super::watcher::ChangeWatcher;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Batch, GivenKey, Outcome, Result, SideEffects, TableSchema, Verb, Write};
 use std::sync::Arc;
@@ -12,33 +12,33 @@ const MANY: u64 = 1_000;
 
 /// The caches of an engine's tables.
 #[derive(Debug)]
-pub(crate) struct Caches {
-    stores: Vec<Arc<Store>>,
-    watch: Arc<Watch>,
+pub(crate) struct EngineCaches {
+    stores: Vec<Arc<RecordCache>>,
+    watch: Arc<ChangeWatcher>,
 }
 
 /// Tells what a write makes stale, where it is known what writes do besides.
-pub(super) struct Touch<'c> {
-    stores: &'c [Arc<Store>],
+pub(super) struct Staleness<'c> {
+    stores: &'c [Arc<RecordCache>],
     effects: &'c SideEffects,
 }
 
 /// Something that is being written: nothing of it is kept until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Touched {
-    store: Arc<Store>,
-    /// All rows where there is none.
-    key: Option<Key>,
+pub(crate) struct PendingWrite {
+    store: Arc<RecordCache>,
+    /// RecordCaches rows where there is none.
+    key: Option<CacheKey>,
 }
 
-impl Touched {
-    /// All rows of a table.
-    pub(crate) fn all(store: &Arc<Store>) -> Self {
+impl PendingWrite {
+    /// RecordCaches rows of a table.
+    pub(crate) fn all(store: &Arc<RecordCache>) -> Self {
         Self::row(store, None)
     }
 
     /// The row with this key; all rows where there is none.
-    pub(super) fn row(store: &Arc<Store>, key: Option<Key>) -> Self {
+    pub(super) fn row(store: &Arc<RecordCache>, key: Option<CacheKey>) -> Self {
         let key = key.filter(|_| store.has_plain_keys());
         match &key {
             Some(key) => store.begin_writing(key),
@@ -48,7 +48,7 @@ impl Touched {
     }
 }
 
-impl Drop for Touched {
+impl Drop for PendingWrite {
     fn drop(&mut self) {
         match &self.key {
             Some(key) => self.store.end_writing(key),
@@ -57,25 +57,25 @@ impl Drop for Touched {
     }
 }
 
-impl Caches {
-    pub(crate) fn new(stores: Vec<Arc<Store>>) -> Self {
-        Self { watch: Arc::new(Watch::new(stores.clone())), stores }
+impl EngineCaches {
+    pub(crate) fn new(stores: Vec<Arc<RecordCache>>) -> Self {
+        Self { watch: Arc::new(ChangeWatcher::new(stores.clone())), stores }
     }
 
     /// What looks at what others write.
-    pub(crate) fn watch(&self) -> &Arc<Watch> {
+    pub(crate) fn watch(&self) -> &Arc<ChangeWatcher> {
         &self.watch
     }
 
     /// The cache of a table that is read as this schema has it.
     #[inline]
-    pub(crate) fn of(&self, table: &TableSchema) -> Option<&Arc<Store>> {
+    pub(crate) fn of(&self, table: &TableSchema) -> Option<&Arc<RecordCache>> {
         self.stores.iter().find(|store| store.table.id() == table.id())
     }
 
     /// Everything: before SQL that may write.
-    pub(crate) fn all(&self) -> Vec<Touched> {
-        self.stores.iter().map(Touched::all).collect()
+    pub(crate) fn all(&self) -> Vec<PendingWrite> {
+        self.stores.iter().map(PendingWrite::all).collect()
     }
 
     /// Runs a write outside of a transaction, which makes stale what `touch` names.
@@ -84,12 +84,12 @@ impl Caches {
     /// handed out before somebody has: and whoever asks meanwhile is found behind it.
     pub(super) fn writing<R>(
         &self,
-        touch: impl FnOnce(&Touch<'_>, &mut Vec<Touched>),
+        touch: impl FnOnce(&Staleness<'_>, &mut Vec<PendingWrite>),
         write: impl FnOnce() -> R,
     ) -> R {
         let (known, mut touched) = (self.watch.known(), Vec::new());
         if let Some(effects) = &known.effects {
-            touch(&Touch { stores: &self.stores, effects }, &mut touched);
+            touch(&Staleness { stores: &self.stores, effects }, &mut touched);
         }
         let done = write();
         if self.watch.known().version != known.version {
@@ -101,12 +101,12 @@ impl Caches {
     /// What a write inside a transaction makes stale, until that is over.
     pub(super) fn touched(
         &self,
-        touch: impl FnOnce(&Touch<'_>, &mut Vec<Touched>),
-    ) -> Vec<Touched> {
+        touch: impl FnOnce(&Staleness<'_>, &mut Vec<PendingWrite>),
+    ) -> Vec<PendingWrite> {
         let known = self.watch.known();
         let Some(effects) = &known.effects else { return self.all() };
         let mut touched = Vec::new();
-        touch(&Touch { stores: &self.stores, effects }, &mut touched);
+        touch(&Staleness { stores: &self.stores, effects }, &mut touched);
         touched
     }
 
@@ -120,7 +120,7 @@ impl Caches {
             && let Ok(outcome) = done
         {
             for store in named(&self.stores, write.table.name()) {
-                drop(Touched::row(store, Key::in_row(write.table, &write.values)));
+                drop(PendingWrite::row(store, CacheKey::in_row(write.table, &write.values)));
                 forget_given(store, outcome);
             }
         }
@@ -128,15 +128,15 @@ impl Caches {
 
     /// As [`inserted`](Self::inserted), for a row of a batch that was given its key: the stores are
     /// those of the tables that get rows.
-    pub(super) fn given(stores: &[&Arc<Store>], done: &Result<Outcome>) {
+    pub(super) fn given(stores: &[&Arc<RecordCache>], done: &Result<Outcome>) {
         if let Ok(outcome) = done {
             stores.iter().for_each(|store| forget_given(store, outcome));
         }
     }
 
     /// The caches of the tables that a batch may have new rows for.
-    pub(super) fn growing(&self, batch: &Batch) -> Vec<&Arc<Store>> {
-        let grows = |store: &&Arc<Store>| {
+    pub(super) fn growing(&self, batch: &Batch) -> Vec<&Arc<RecordCache>> {
+        let grows = |store: &&Arc<RecordCache>| {
             let own = |table: &TableSchema| store.table.name().eq_ignore_ascii_case(table.name());
             batch
                 .runs()
@@ -150,59 +150,66 @@ impl Caches {
         for run in batch.runs().filter(|run| is_insert(run.verb)) {
             for store in named(&self.stores, run.table.name()) {
                 if !store.has_plain_keys() {
-                    drop(Touched::all(store));
+                    drop(PendingWrite::all(store));
                     continue;
                 }
-                run.iter().for_each(|row| drop(Touched::row(store, Key::in_row(run.table, &row))));
+                run.iter().for_each(|row| {
+                    drop(PendingWrite::row(store, CacheKey::in_row(run.table, &row)))
+                });
             }
         }
     }
 }
 
-impl Touch<'_> {
+impl Staleness<'_> {
     /// What one write makes stale.
-    pub(super) fn by_write(&self, write: &Write<'_>, touched: &mut Vec<Touched>) {
+    pub(super) fn by_write(&self, write: &Write<'_>, touched: &mut Vec<PendingWrite>) {
         let table = write.table;
         if self.by_effects(table, write.verb, touched) {
             return;
         }
         self.by_row(table, write.verb, touched, || match write.verb {
-            Verb::Delete => Key::of(write.values),
-            _ => Key::in_row(table, &write.values),
+            Verb::Delete => CacheKey::of(write.values),
+            _ => CacheKey::in_row(table, &write.values),
         });
     }
 
     /// What a batch makes stale.
-    pub(super) fn by_batch(&self, batch: &Batch, touched: &mut Vec<Touched>) {
+    pub(super) fn by_batch(&self, batch: &Batch, touched: &mut Vec<PendingWrite>) {
         for run in batch.runs() {
             if self.by_effects(run.table, run.verb, touched) {
                 return;
             }
             if run.rows > MANY && !is_insert(run.verb) {
-                touched.extend(named(self.stores, run.table.name()).map(Touched::all));
+                touched.extend(named(self.stores, run.table.name()).map(PendingWrite::all));
                 continue;
             }
             let key = |row: EncodedRow<'_>| match run.verb {
-                Verb::Delete => Key::in_key_row(row),
-                _ => Key::in_row(run.table, &row),
+                Verb::Delete => CacheKey::in_key_row(row),
+                _ => CacheKey::in_row(run.table, &row),
             };
             run.iter().for_each(|row| self.by_row(run.table, run.verb, touched, || key(row)));
         }
     }
 
     /// What a change of many rows makes stale.
-    pub(super) fn by_change(&self, table: &TableSchema, deletes: bool, touched: &mut Vec<Touched>) {
+    pub(super) fn by_change(
+        &self,
+        table: &TableSchema,
+        deletes: bool,
+        touched: &mut Vec<PendingWrite>,
+    ) {
         let verb = if deletes { Verb::Delete } else { Verb::Update };
         if !self.by_effects(table, verb, touched) {
-            touched.extend(named(self.stores, table.name()).map(Touched::all));
+            touched.extend(named(self.stores, table.name()).map(PendingWrite::all));
         }
     }
 
     /// What the database changes besides: which rows only it knows. `true` where that is everything.
-    fn by_effects(&self, table: &TableSchema, verb: Verb, touched: &mut Vec<Touched>) -> bool {
+    fn by_effects(&self, table: &TableSchema, verb: Verb, touched: &mut Vec<PendingWrite>) -> bool {
         let everything = self.effects.has(table.name(), verb);
         if everything {
-            touched.extend(self.stores.iter().map(Touched::all));
+            touched.extend(self.stores.iter().map(PendingWrite::all));
         }
         everything
     }
@@ -211,26 +218,29 @@ impl Touch<'_> {
         &self,
         table: &TableSchema,
         verb: Verb,
-        touched: &mut Vec<Touched>,
-        key: impl FnOnce() -> Option<Key>,
+        touched: &mut Vec<PendingWrite>,
+        key: impl FnOnce() -> Option<CacheKey>,
     ) {
         let mut stores = named(self.stores, table.name()).peekable();
         match verb {
             // There is nothing to keep before it is there.
             Verb::Insert | Verb::InsertOrIgnore => {}
             // Rows with its unique values go too.
-            Verb::InsertOrReplace => touched.extend(stores.map(Touched::all)),
+            Verb::InsertOrReplace => touched.extend(stores.map(PendingWrite::all)),
             Verb::Upsert | Verb::Update | Verb::Delete if stores.peek().is_some() => {
                 // Without a key it is all rows.
                 let key = key();
-                touched.extend(stores.map(|store| Touched::row(store, key.clone())));
+                touched.extend(stores.map(|store| PendingWrite::row(store, key.clone())));
             }
             Verb::Upsert | Verb::Update | Verb::Delete => {}
         }
     }
 }
 
-fn named<'s>(stores: &'s [Arc<Store>], name: &'s str) -> impl Iterator<Item = &'s Arc<Store>> {
+fn named<'s>(
+    stores: &'s [Arc<RecordCache>],
+    name: &'s str,
+) -> impl Iterator<Item = &'s Arc<RecordCache>> {
     stores.iter().filter(move |store| store.table.name().eq_ignore_ascii_case(name))
 }
 
@@ -239,8 +249,8 @@ const fn is_insert(verb: Verb) -> bool {
 }
 
 /// Forgets the row that has the key that the engine gave.
-fn forget_given(store: &Arc<Store>, outcome: &Outcome) {
+fn forget_given(store: &Arc<RecordCache>, outcome: &Outcome) {
     if let Outcome::Inserted(Some(GivenKey::Int(key))) = outcome {
-        drop(Touched::row(store, Some(Key::Int(*key))));
+        drop(PendingWrite::row(store, Some(CacheKey::Int(*key))));
     }
 }

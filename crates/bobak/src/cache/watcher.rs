@@ -5,8 +5,8 @@
 //! the interval. Meanwhile others ask the engine. So nothing is handed out that was written over
 //! longer than that ago. Tables of which nothing is written down cost no look and no clock.
 
-use super::store::{Key, Store};
-use super::touch::Touched;
+use super::record_cache::{CacheKey, RecordCache};
+use super::staleness::PendingWrite;
 use bobak_core::feed::{
     self, Log, SEQ, Tracked, compare_number, must_be_watched, new_place, old_place,
 };
@@ -25,7 +25,7 @@ const NEVER: u64 = u64::MAX;
 
 /// Who is asked for rows that no cache has.
 #[derive(Clone, Copy)]
-pub(super) enum Asked<'a> {
+pub(super) enum RowSource<'a> {
     Engine(&'a dyn Engine),
     /// A session outside of a transaction.
     Session(&'a dyn Session),
@@ -33,21 +33,21 @@ pub(super) enum Asked<'a> {
 
 /// What looks at the feed for an engine's caches.
 #[derive(Debug)]
-pub(crate) struct Watch {
-    stores: Vec<Arc<Store>>,
+pub(crate) struct ChangeWatcher {
+    stores: Vec<Arc<RecordCache>>,
     interval: Duration,
     begin: Instant,
     /// When the next look is due, in nanoseconds since `begin`.
     due: AtomicU64,
     /// Whether changes of a table go unseen, as the last look found: no cache may answer then.
     blind: AtomicBool,
-    state: Mutex<State>,
-    known: Mutex<Known>,
+    state: Mutex<WatchState>,
+    known: Mutex<KnownEffects>,
 }
 
 /// What writes change beside the rows that they name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownEffects {
     /// Another each time that something else is known.
     pub version: u64,
     /// Unknown at first, and when the schema was changed.
@@ -56,23 +56,23 @@ pub(super) struct Known {
 
 /// What is known of the feed.
 #[derive(Debug, Default)]
-struct State {
+struct WatchState {
     /// The logs of the caches' tables that are tracked; unknown at first.
-    logs: Option<Vec<Watched>>,
+    logs: Option<Vec<WatchedTable>>,
     /// The number of the last change that was seen.
     since: u64,
 }
 
 /// A table's log, and the cache that it empties.
 #[derive(Debug)]
-struct Watched {
-    store: Arc<Store>,
+struct WatchedTable {
+    store: Arc<RecordCache>,
     log: Log,
     /// The places of the key's columns in the table.
     key: Vec<usize>,
 }
 
-impl Asked<'_> {
+impl RowSource<'_> {
     pub(super) fn get(
         self,
         table: &Arc<TableSchema>,
@@ -93,8 +93,8 @@ impl Asked<'_> {
     }
 }
 
-impl Watch {
-    pub(super) fn new(stores: Vec<Arc<Store>>) -> Self {
+impl ChangeWatcher {
+    pub(super) fn new(stores: Vec<Arc<RecordCache>>) -> Self {
         let interval = stores.iter().map(|store| store.watch).min().unwrap_or(Duration::MAX);
         let (state, known) = (Mutex::default(), Mutex::default());
         let (due, blind) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -104,7 +104,7 @@ impl Watch {
     /// Whether caches may answer: all that others wrote an interval ago was seen. Looks at the feed
     /// where that is due.
     #[inline]
-    pub(super) fn is_fresh(&self, asked: Asked<'_>) -> bool {
+    pub(super) fn is_fresh(&self, asked: RowSource<'_>) -> bool {
         let due = self.due.load(Ordering::Acquire);
         due == NEVER || if self.now() < due { self.sees() } else { self.look(asked) }
     }
@@ -115,7 +115,7 @@ impl Watch {
     }
 
     /// To be called when the schema was changed: a table may be tracked now, or have triggers. What
-    /// the change has [`Touched`] is to be held still.
+    /// the change has [`PendingWrite`] is to be held still.
     pub(super) fn forget(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.logs = None;
@@ -124,19 +124,19 @@ impl Watch {
     }
 
     /// What writes change besides, as far as somebody has asked.
-    pub(super) fn known(&self) -> Known {
+    pub(super) fn known(&self) -> KnownEffects {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn know(&self, effects: Option<SideEffects>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        *known = Known { version: known.version + 1, effects: effects.map(Arc::new) };
+        *known = KnownEffects { version: known.version + 1, effects: effects.map(Arc::new) };
     }
 
     /// Asks what writes change besides where nobody knows, and then for what others wrote.
-    fn ask(&self, state: &mut State, session: &dyn Session) -> Result<bool> {
+    fn ask(&self, state: &mut WatchState, session: &dyn Session) -> Result<bool> {
         if self.known().effects.is_none() {
-            // Known before the caches begin anew, so that none has a row of before.
+            // KnownEffects before the caches begin anew, so that none has a row of before.
             self.know(Some(session.side_effects()?));
             state.logs = None;
         }
@@ -144,8 +144,8 @@ impl Watch {
     }
 
     #[cold]
-    fn look(&self, asked: Asked<'_>) -> bool {
-        let mut state: MutexGuard<'_, State> = match self.state.try_lock() {
+    fn look(&self, asked: RowSource<'_>) -> bool {
+        let mut state: MutexGuard<'_, WatchState> = match self.state.try_lock() {
             Ok(state) => state,
             // What it knows is changed last, when all else is done.
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -175,15 +175,15 @@ impl Watch {
     }
 }
 
-impl State {
+impl WatchState {
     /// Has caches forget what changed since the last look; `false` where no table is tracked.
     ///
     /// # Errors
     /// `Schema` where changes of a tracked table go unseen, as where SQL dropped it and made it anew;
     /// the caches are empty then.
-    fn look(&mut self, session: &dyn Session, stores: &[Arc<Store>]) -> Result<bool> {
+    fn look(&mut self, session: &dyn Session, stores: &[Arc<RecordCache>]) -> Result<bool> {
         let tracked = feed::tracked(session)?;
-        let fits = |logs: &Vec<Watched>| {
+        let fits = |logs: &Vec<WatchedTable>| {
             stores.iter().all(|store| {
                 let watched = logs.iter().any(|watched| Arc::ptr_eq(&watched.store, store));
                 watched == find(&tracked, store).is_some()
@@ -215,7 +215,7 @@ impl State {
     fn begin(
         &mut self,
         session: &dyn Session,
-        stores: &[Arc<Store>],
+        stores: &[Arc<RecordCache>],
         tracked: &[Tracked],
     ) -> Result<bool> {
         let tables = match stores.iter().any(|store| find(tracked, store).is_some()) {
@@ -227,12 +227,12 @@ impl State {
             let same = |table: &&TableSchema| is_named(table.name(), store);
             // Dropped by SQL, and tracked still: there is nothing to keep either.
             let Some(table) = tables.iter().find(same) else { continue };
-            logs.push(Watched::new(store, table)?);
+            logs.push(WatchedTable::new(store, table)?);
         }
         let seen = must_all_be_watched(session, &logs);
         let last = last_id(session, &logs, tracked);
         // Also of tables that were tracked and are no longer.
-        stores.iter().for_each(|store| drop(Touched::all(store)));
+        stores.iter().for_each(|store| drop(PendingWrite::all(store)));
         seen?;
         let last = last?;
         let watches = !logs.is_empty();
@@ -241,8 +241,8 @@ impl State {
     }
 }
 
-impl Watched {
-    fn new(store: &Arc<Store>, table: &TableSchema) -> Result<Self> {
+impl WatchedTable {
+    fn new(store: &Arc<RecordCache>, table: &TableSchema) -> Result<Self> {
         let own = |&place: &usize| {
             let name = store.table.columns().get(place).map_or("", |column| column.name.as_ref());
             table.column(name)
@@ -274,20 +274,20 @@ impl Watched {
                 if key.iter().all(|value| *value == Value::Null) {
                     continue;
                 }
-                drop(Touched::row(&self.store, Key::of(key)));
+                drop(PendingWrite::row(&self.store, CacheKey::of(key)));
             }
             rows += 1;
             Ok(true)
         })?;
         if rows > MANY {
-            drop(Touched::all(&self.store));
+            drop(PendingWrite::all(&self.store));
         }
         Ok(())
     }
 }
 
 /// Refuses tables whose changes are not written down any more.
-fn must_all_be_watched(session: &dyn Session, logs: &[Watched]) -> Result<()> {
+fn must_all_be_watched(session: &dyn Session, logs: &[WatchedTable]) -> Result<()> {
     match logs {
         [] => Ok(()),
         logs => must_be_watched(session, logs.iter().map(|watched| &*watched.log.table)),
@@ -297,7 +297,7 @@ fn must_all_be_watched(session: &dyn Session, logs: &[Watched]) -> Result<()> {
 /// Has caches forget what changed behind a number; gives the last change's.
 fn forget_changes(
     session: &dyn Session,
-    logs: &[Watched],
+    logs: &[WatchedTable],
     tracked: &[Tracked],
     since: u64,
 ) -> Result<u64> {
@@ -306,7 +306,7 @@ fn forget_changes(
         let pruned = find(tracked, &watched.store).map_or(0, |tracked| tracked.pruned);
         // Changes were taken out before they were seen; or an older database is in the place.
         if pruned > since || last < since {
-            drop(Touched::all(&watched.store));
+            drop(PendingWrite::all(&watched.store));
         } else if last > since {
             watched.forget_changes(session, since, last)?;
         }
@@ -315,7 +315,7 @@ fn forget_changes(
 }
 
 /// The largest number of a change, of those taken out too.
-fn last_id(session: &dyn Session, logs: &[Watched], tracked: &[Tracked]) -> Result<u64> {
+fn last_id(session: &dyn Session, logs: &[WatchedTable], tracked: &[Tracked]) -> Result<u64> {
     let mut last = 0;
     for watched in logs {
         let pruned = find(tracked, &watched.store).map_or(0, |tracked| tracked.pruned);
@@ -324,11 +324,11 @@ fn last_id(session: &dyn Session, logs: &[Watched], tracked: &[Tracked]) -> Resu
     Ok(last)
 }
 
-fn find<'t>(tracked: &'t [Tracked], store: &Store) -> Option<&'t Tracked> {
+fn find<'t>(tracked: &'t [Tracked], store: &RecordCache) -> Option<&'t Tracked> {
     tracked.iter().find(|tracked| is_named(&tracked.name, store))
 }
 
-fn is_named(name: &str, store: &Store) -> bool {
+fn is_named(name: &str, store: &RecordCache) -> bool {
     name.eq_ignore_ascii_case(store.table.name())
 }
 

@@ -1,6 +1,6 @@
 //! One table's rows by key, and the word of those who are writing.
 
-use super::counts::Counts;
+use super::counters::HitCounters;
 use super::{CacheOptions, CacheStats};
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Collation, ColumnSchema, Row, Storage, TableSchema, Value};
@@ -14,56 +14,56 @@ const STRIPES: usize = 64;
 
 /// A table's cache.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub(crate) struct RecordCache {
     pub table: Arc<TableSchema>,
     /// How often the feed is looked at.
     pub watch: Duration,
-    rows: Cache<Key, Kept, Weigh>,
-    stripes: [Mutex<Writers>; STRIPES],
+    rows: Cache<CacheKey, CachedRow, RowWeighter>,
+    stripes: [Mutex<StripeWriters>; STRIPES],
     /// Whether keys that differ may be the same to the engine: those of texts without case, and of any class.
     folds: bool,
     hasher: RandomState,
     time_to_live: Option<Duration>,
-    counts: Counts,
+    counts: HitCounters,
 }
 
 /// A row's key: an integer, or what the codec makes of others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
+pub(crate) enum CacheKey {
     Int(i64),
     Encoded(Box<[u8]>),
 }
 
 #[derive(Clone, Debug)]
-struct Kept {
+struct CachedRow {
     row: Arc<[u8]>,
     until: Option<Instant>,
 }
 
 /// Weighs bytes, and at least as many as give every entry its share: so one number bounds both.
 #[derive(Clone, Debug)]
-struct Weigh {
+struct RowWeighter {
     least: u64,
 }
 
 /// Who writes rows of a stripe.
 #[derive(Debug, Default)]
-struct Writers {
+struct StripeWriters {
     now: u32,
     ever: u64,
 }
 
 /// How many writers a key's stripe had ever had before the engine was asked.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Note(u64);
+pub(crate) struct StripeVersion(u64);
 
 /// The notes of all stripes; none of one that is being written.
-pub(crate) struct Notes([Option<Note>; STRIPES]);
+pub(crate) struct StripeVersions([Option<StripeVersion>; STRIPES]);
 
-impl Store {
+impl RecordCache {
     pub(crate) fn new(table: &Arc<TableSchema>, options: &CacheOptions) -> Self {
         let entries = usize::try_from(options.entries).unwrap_or(usize::MAX);
-        let weigh = Weigh { least: (options.bytes / options.entries).max(1) };
+        let weigh = RowWeighter { least: (options.bytes / options.entries).max(1) };
         let folds = |&place: &usize| {
             let same = |column: &ColumnSchema| {
                 // Where any class may be, 1 and 1.0 are one key.
@@ -79,13 +79,13 @@ impl Store {
             stripes: std::array::from_fn(|_| Mutex::default()),
             hasher: RandomState::new(),
             time_to_live: options.time_to_live,
-            counts: Counts::default(),
+            counts: HitCounters::default(),
         }
     }
 
     /// The row with this key, in the codec's bytes.
     #[inline]
-    pub(crate) fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
+    pub(crate) fn get(&self, key: &CacheKey) -> Option<Arc<[u8]>> {
         let Some(kept) = self.rows.get(key) else {
             self.counts.miss();
             return None;
@@ -101,20 +101,20 @@ impl Store {
 
     /// To be called before the engine is asked for a row that is to be kept; `None` while it is
     /// being written.
-    pub(crate) fn note(&self, key: &Key) -> Option<Note> {
+    pub(crate) fn note(&self, key: &CacheKey) -> Option<StripeVersion> {
         lock(&self.stripes[self.stripe(key)]).note()
     }
 
     /// As [`note`](Self::note), where the keys are not known yet.
-    pub(crate) fn note_all(&self) -> Notes {
-        Notes(std::array::from_fn(|stripe| lock(&self.stripes[stripe]).note()))
+    pub(crate) fn note_all(&self) -> StripeVersions {
+        StripeVersions(std::array::from_fn(|stripe| lock(&self.stripes[stripe]).note()))
     }
 
     /// Keeps a row, unless somebody began to write it since the note was taken.
-    pub(crate) fn keep(&self, key: Key, row: &[u8], note: Note) {
+    pub(crate) fn keep(&self, key: CacheKey, row: &[u8], note: StripeVersion) {
         // A time beyond what the clock counts is for ever.
         let until = self.time_to_live.and_then(|time| Instant::now().checked_add(time));
-        let kept = Kept { row: Arc::from(row), until };
+        let kept = CachedRow { row: Arc::from(row), until };
         // Locked until it is there: whoever begins to write later finds it, and takes it out; and
         // nobody sees it where a writer came before.
         let writers = lock(&self.stripes[self.stripe(&key)]);
@@ -128,12 +128,12 @@ impl Store {
         !self.folds
     }
 
-    pub(crate) fn begin_writing(&self, key: &Key) {
+    pub(crate) fn begin_writing(&self, key: &CacheKey) {
         lock(&self.stripes[self.stripe(key)]).begin();
         self.rows.remove(key);
     }
 
-    pub(crate) fn end_writing(&self, key: &Key) {
+    pub(crate) fn end_writing(&self, key: &CacheKey) {
         lock(&self.stripes[self.stripe(key)]).now -= 1;
     }
 
@@ -152,24 +152,24 @@ impl Store {
     }
 
     /// Where the writers of a key's row are counted.
-    pub(crate) fn stripe(&self, key: &Key) -> usize {
+    pub(crate) fn stripe(&self, key: &CacheKey) -> usize {
         let place = match key {
-            Key::Int(key) => key.cast_unsigned(),
-            Key::Encoded(_) => self.hasher.hash_one(key),
+            CacheKey::Int(key) => key.cast_unsigned(),
+            CacheKey::Encoded(_) => self.hasher.hash_one(key),
         };
         (place % STRIPES as u64) as usize
     }
 }
 
-impl Notes {
-    pub(crate) fn of(&self, stripe: usize) -> Option<Note> {
+impl StripeVersions {
+    pub(crate) fn of(&self, stripe: usize) -> Option<StripeVersion> {
         self.0.get(stripe).copied().flatten()
     }
 }
 
-impl Writers {
-    fn note(&self) -> Option<Note> {
-        (self.now == 0).then_some(Note(self.ever))
+impl StripeWriters {
+    fn note(&self) -> Option<StripeVersion> {
+        (self.now == 0).then_some(StripeVersion(self.ever))
     }
 
     fn begin(&mut self) {
@@ -183,12 +183,12 @@ fn is_zero(value: &Value<'_>) -> bool {
     matches!(value, Value::Float(0.0))
 }
 
-fn lock(stripe: &Mutex<Writers>) -> MutexGuard<'_, Writers> {
+fn lock(stripe: &Mutex<StripeWriters>) -> MutexGuard<'_, StripeWriters> {
     // Numbers are whole whatever panicked.
     stripe.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Key {
+impl CacheKey {
     /// The key of values in key order; `None` where they can be none.
     #[inline]
     pub(crate) fn of(values: &[Value<'_>]) -> Option<Self> {
@@ -223,11 +223,11 @@ impl Key {
     }
 }
 
-impl Weighter<Key, Kept> for Weigh {
-    fn weight(&self, key: &Key, kept: &Kept) -> u64 {
+impl Weighter<CacheKey, CachedRow> for RowWeighter {
+    fn weight(&self, key: &CacheKey, kept: &CachedRow) -> u64 {
         let key = match key {
-            Key::Int(_) => 8,
-            Key::Encoded(bytes) => bytes.len(),
+            CacheKey::Int(_) => 8,
+            CacheKey::Encoded(bytes) => bytes.len(),
         };
         self.least.max((key + kept.row.len()) as u64)
     }

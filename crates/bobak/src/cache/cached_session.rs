@@ -1,9 +1,9 @@
 //! A session whose writes make caches forget.
 
-use super::engine::get;
+use super::cached_engine::get;
 use super::fill;
-use super::touch::{Caches, Touch, Touched};
-use super::watch::Asked;
+use super::staleness::{EngineCaches, PendingWrite, Staleness};
+use super::watcher::RowSource;
 use bobak_core::{
     Batch, Change, Control, Cursor, OnError, Outcome, Result, Row, SchemaChange, Session,
     SessionLayer, Source, TableSchema, Value, Write,
@@ -17,16 +17,16 @@ use std::sync::Arc;
 pub(super) struct CachedSession<'e> {
     // Dropped first: what it rolls back then is forgotten until it has.
     inner: Box<dyn Session + 'e>,
-    caches: &'e Caches,
+    caches: &'e EngineCaches,
     /// Whether a query of it hands out a row: it is not to be called then, and says so itself.
     handing_out: Cell<bool>,
-    touched: RefCell<Vec<Touched>>,
+    touched: RefCell<Vec<PendingWrite>>,
     /// Whether the open transaction has changed the schema.
     altered: Cell<bool>,
 }
 
 impl<'e> CachedSession<'e> {
-    pub(super) fn new(inner: Box<dyn Session + 'e>, caches: &'e Caches) -> Self {
+    pub(super) fn new(inner: Box<dyn Session + 'e>, caches: &'e EngineCaches) -> Self {
         Self {
             inner,
             caches,
@@ -40,7 +40,7 @@ impl<'e> CachedSession<'e> {
     /// open, else until the write is done.
     fn writing<R>(
         &self,
-        touch: impl FnOnce(&Touch<'_>, &mut Vec<Touched>),
+        touch: impl FnOnce(&Staleness<'_>, &mut Vec<PendingWrite>),
         write: impl FnOnce() -> R,
     ) -> R {
         if !self.inner.in_transaction() {
@@ -123,7 +123,7 @@ impl SessionLayer for CachedSession<'_> {
             || {
                 let growing = self.caches.growing(batch);
                 let done = self.inner.batch(batch, on_error, &mut |outcome| {
-                    Caches::given(&growing, &outcome);
+                    EngineCaches::given(&growing, &outcome);
                     each(outcome);
                 });
                 self.caches.inserted_by_batch(batch);
@@ -141,7 +141,7 @@ impl SessionLayer for CachedSession<'_> {
         if self.inner.in_transaction() || self.handing_out.get() {
             return self.inner.get(table, key, row);
         }
-        get(self.caches, Asked::Session(&*self.inner), table, key, row)
+        get(self.caches, RowSource::Session(&*self.inner), table, key, row)
     }
 
     fn query(

@@ -8,17 +8,17 @@ const STRIPES: usize = 16;
 /// Counters of a cache. One that all threads raised would travel between processors with each hit,
 /// which takes longer than the rest of the lookup.
 #[derive(Debug, Default)]
-pub(super) struct Counts([Stripe; STRIPES]);
+pub(super) struct HitCounters([CounterStripe; STRIPES]);
 
 /// As long as what processors pass to each other, twice, since they fetch two.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Stripe {
+struct CounterStripe {
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
-impl Counts {
+impl HitCounters {
     #[inline]
     pub fn hit(&self) {
         self.own().hits.fetch_add(1, Ordering::Relaxed);
@@ -31,14 +31,14 @@ impl Counts {
 
     /// Hits and misses of all threads.
     pub fn sums(&self) -> (u64, u64) {
-        let sum = |count: fn(&Stripe) -> &AtomicU64| {
+        let sum = |count: fn(&CounterStripe) -> &AtomicU64| {
             self.0.iter().map(|stripe| count(stripe).load(Ordering::Relaxed)).sum()
         };
         (sum(|stripe| &stripe.hits), sum(|stripe| &stripe.misses))
     }
 
     #[inline]
-    fn own(&self) -> &Stripe {
+    fn own(&self) -> &CounterStripe {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
         thread_local! {
             static PLACE: usize = THREADS.fetch_add(1, Ordering::Relaxed) % STRIPES;

@@ -1,14 +1,13 @@
 //! Backup, restore, archives, replication and copies of a [`Db`]: thin methods over `bobak-operations`.
 
-use crate::changes::Keep;
-use crate::{Db, url};
+use super::Db;
+use crate::url;
 use bobak_core::{BackupStep, Engine, Result};
 use bobak_operations::archive::Archive;
 use bobak_operations::backup::{self, BackupOptions, BackupReport};
 use bobak_operations::copy::{self, CopyOptions, CopyProgress, CopyReport};
 use bobak_operations::replication::Replica;
 use bobak_operations::restore::{self, ReplayOptions, ReplayReport, RestoreOptions, RestoreReport};
-use bobak_operations::retention;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -76,7 +75,7 @@ impl Db {
     fn engine_to_back_up(&self, options: &BackupOptions) -> Result<Arc<dyn Engine>> {
         match options.engine_name() {
             None => self.main_engine(),
-            Some(name) => self.engine_of(name),
+            Some(name) => self.engine_named(name),
         }
     }
 
@@ -252,27 +251,5 @@ impl Db {
     ) -> Result<Vec<CopyReport>> {
         let (from, to) = (self.main_engine()?, target.main_engine()?);
         copy::copy_tables(&*from, &*to, tables, options, &mut progress)
-    }
-
-    /// Removes changes from the main engine's change log, and so from the history of its records; returns their number.
-    /// Readers that have not read them yet get `NotFound` when they continue.
-    ///
-    /// ```
-    /// # use bobak::prelude::*;
-    /// # use bobak::changes::{Keep, TrackOptions};
-    /// # #[derive(Record)] struct City { id: i64, name: String }
-    /// # let db = Db::builder().track::<City>(TrackOptions::new()).open("memory:")?;
-    /// # db.create_missing_tables()?;
-    /// # for name in ["Bern", "Thun"] { db.table()?.insert(&City { id: 0, name: name.into() })?; }
-    /// assert_eq!(db.prune_changes(Keep::Last(1))?, 1);
-    /// assert_eq!(db.changes()?.page().unwrap_err().kind(), ErrorKind::NotFound);
-    /// assert_eq!(db.changes()?.since(1).page()?.changes.len(), 1);
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of the engine; nothing is removed then.
-    pub fn prune_changes(&self, keep: Keep) -> Result<u64> {
-        retention::prune(&*self.main_engine()?, keep)
     }
 }

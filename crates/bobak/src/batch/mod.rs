@@ -1,0 +1,366 @@
+//! Batches: many writes sent together, in parts, in constant memory.
+
+mod options;
+mod outcomes;
+mod report;
+
+pub use bobak_core::{GivenKey, OnError, Outcome};
+pub use options::{BatchOptions, OnConflict};
+pub use report::BatchReport;
+
+use crate::catalog::Catalog;
+use crate::dynamic::{self, DynTable};
+use crate::handle::LendSession;
+use bobak_core::{
+    Batch as Writes, Control, DynRow, Engine, Error, ErrorKind, FieldSet, Key, Record, Result,
+    Session, TableSchema, Value, Verb, Write, prepare_waiting_row,
+};
+use std::sync::Arc;
+
+/// The most bytes of rows before a part is sent, committed or not: bounds the memory.
+const PART_BYTES: usize = 4 << 20;
+/// The most rows of a part, so that it fits in the CPU cache; a power of two, since engines split it into statements of
+/// such sizes.
+const PART_ROWS: u64 = 1_024;
+/// The same for engines where each part costs round trips.
+const LONG_PART_ROWS: u64 = 20 * PART_ROWS;
+/// Many inserts, updates and deletes of records of one engine, sent together.
+///
+/// Rows are checked and get their timestamps when they are added, and are buffered in compact form. Every 10,000 rows (or
+/// 4 MiB) are sent and, outside a transaction, committed together. So any number of rows takes constant memory if outcomes
+/// are not kept.
+///
+/// ```
+/// # use bobak::prelude::*;
+/// # #[derive(Record)] struct Item { id: i64, name: String }
+/// # #[derive(Record)] struct Note { id: i64, text: String }
+/// # let db = Db::builder().record::<Item>().record::<Note>().open("memory:")?;
+/// # db.create_missing_tables()?;
+/// let mut batch = db.batch(BatchOptions::new());
+/// batch.insert(&Item { id: 0, name: "spade".into() })?;
+/// batch.insert(&Item { id: 0, name: "rake".into() })?;
+/// batch.insert(&Note { id: 0, text: "tools".into() })?;
+/// batch.delete::<Item>(99)?;
+/// let report = batch.finish()?;
+/// assert_eq!(report.generated_key::<i64>(1), Some(2));
+/// assert_eq!((report.inserted, report.changed), (3, 0));
+/// # Ok::<(), Error>(())
+/// ```
+#[must_use = "a batch does nothing until `finish`"]
+pub struct Batch<'a> {
+    catalog: &'a Catalog,
+    options: BatchOptions,
+    target: BatchTarget<'a>,
+    /// The most rows of a part.
+    part_rows: u64,
+    writes: Writes,
+    /// The record type added last: the ID of its schema and the fields of a whole-record update.
+    last: (u64, FieldSet),
+    report: BatchReport,
+    uncommitted: u64,
+    failed: bool,
+}
+
+/// Where a batch's parts are sent. Engines are named by their index.
+enum BatchTarget<'a> {
+    /// Unknown until the first record is added.
+    Unknown,
+    /// An engine; each part is a transaction.
+    Engine(usize, Arc<dyn Engine>),
+    /// A session with a transaction that the batch began, and commits at its end.
+    Whole(usize, Box<dyn Session + 'a>),
+    /// The caller's transaction.
+    Transaction(usize, &'a dyn LendSession),
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) fn new(catalog: &'a Catalog, options: BatchOptions) -> Self {
+        Self::with_target(catalog, BatchTarget::Unknown, options)
+    }
+
+    pub(crate) fn in_transaction(
+        catalog: &'a Catalog,
+        engine: usize,
+        session: &'a dyn LendSession,
+        options: BatchOptions,
+    ) -> Self {
+        let mut batch =
+            Self::with_target(catalog, BatchTarget::Transaction(engine, session), options);
+        if let Ok(engine) = catalog.engine(engine) {
+            batch.part_rows = part_rows(&**engine);
+        }
+        batch
+    }
+
+    fn with_target(catalog: &'a Catalog, target: BatchTarget<'a>, options: BatchOptions) -> Self {
+        Self {
+            catalog,
+            options,
+            target,
+            part_rows: PART_ROWS,
+            writes: Writes::new(),
+            last: (0, FieldSet::EMPTY),
+            report: BatchReport::default(),
+            uncommitted: 0,
+            failed: false,
+        }
+    }
+
+    /// Adds an insert. Keys and timestamps are generated as by [`Table::insert`](crate::Table::insert).
+    ///
+    /// # Errors
+    /// `TooLong`, `OutOfRange` for the record, which is then not added, while the batch remains usable; `Unsupported` if
+    /// another engine keeps its type than the batch's first. If this sends a part: the first error of one of its rows,
+    /// with the row's number; the batch is then unusable.
+    #[inline]
+    pub fn insert<T: Record>(&mut self, record: &T) -> Result<()> {
+        let verb = match self.options.on_conflict {
+            OnConflict::Fail => Verb::Insert,
+            OnConflict::Ignore => Verb::InsertOrIgnore,
+            OnConflict::Replace => Verb::InsertOrReplace,
+        };
+        self.add(verb, record)
+    }
+
+    /// Adds an insert or, if the key exists, an update. See
+    /// [`Table::upsert`](crate::Table::upsert).
+    ///
+    /// # Errors
+    /// As [`insert`](Batch::insert).
+    pub fn upsert<T: Record>(&mut self, record: &T) -> Result<()> {
+        self.add(Verb::Upsert, record)
+    }
+
+    /// Adds an update of the whole record. See [`Table::update`](crate::Table::update).
+    ///
+    /// # Errors
+    /// As [`insert`](Batch::insert).
+    pub fn update<T: Record>(&mut self, record: &T) -> Result<()> {
+        self.add(Verb::Update, record)
+    }
+
+    /// Adds a delete by key. If it finds no row, its outcome is `Outcome::Changed(0)`.
+    ///
+    /// # Errors
+    /// As [`insert`](Batch::insert).
+    pub fn delete<T: Record>(&mut self, key: impl Into<T::Key>) -> Result<()> {
+        self.bind::<T>()?;
+        key.into().with_values(|values| self.push(T::schema(), Verb::Delete, values))
+    }
+
+    /// Adds an insert into a table that no struct describes. Columns are matched by name; missing ones get their defaults.
+    ///
+    /// # Errors
+    /// As [`insert`](Batch::insert); `Schema` for an unknown column, `Mismatch` for a value that does not have
+    /// its column's type, `Constraint` for NULL in a column that is not nullable.
+    pub fn insert_row(&mut self, table: &DynTable<'_>, row: &DynRow) -> Result<()> {
+        let (values, given) = dynamic::arrange(table.schema(), row)?;
+        self.insert_given(table, given, values)
+    }
+
+    /// As [`insert_row`](Batch::insert_row), from values in schema order.
+    ///
+    /// # Errors
+    /// As [`insert_row`](Batch::insert_row).
+    pub fn insert_values(&mut self, table: &DynTable<'_>, values: Vec<Value<'_>>) -> Result<()> {
+        self.insert_given(table, FieldSet::first(table.schema().columns().len()), values)
+    }
+
+    /// As [`insert_values`](Batch::insert_values), where only the columns in `given` have values: NULL in another column
+    /// stands for a default that the engine computes, if it has one.
+    ///
+    /// # Errors
+    /// As [`insert_row`](Batch::insert_row).
+    pub fn insert_given(
+        &mut self,
+        table: &DynTable<'_>,
+        given: FieldSet,
+        values: Vec<Value<'_>>,
+    ) -> Result<()> {
+        let schema = table.schema();
+        if self.last.0 != schema.id() {
+            match table.engine() {
+                Some(engine) => self.set_target(self.catalog.index_of(engine)?, schema)?,
+                // Opened in a transaction, which is this one: an engine has one open transaction per thread.
+                None => self.check_in_transaction(schema)?,
+            }
+            self.last = (schema.id(), schema.updated_fields());
+        }
+        let mut values = dynamic::accept(schema, given, values)?;
+        let verb = match self.options.on_conflict {
+            OnConflict::Fail => Verb::Insert,
+            OnConflict::Ignore => Verb::InsertOrIgnore,
+            OnConflict::Replace => Verb::InsertOrReplace,
+        };
+        prepare_waiting_row(schema, verb, &mut values)?;
+        self.push(&table.schema_for(given), verb, &values)
+    }
+
+    /// Sends the buffered rows and returns the results.
+    ///
+    /// # Errors
+    /// With [`OnError::Stop`], the first error of a row, with its number; rows that were not committed before are rolled
+    /// back. Those of the engine.
+    pub fn finish(mut self) -> Result<BatchReport> {
+        self.check_usable()?;
+        self.send()?;
+        if let BatchTarget::Whole(_, session) = &self.target {
+            session.control(Control::Commit)?;
+        }
+        Ok(std::mem::take(&mut self.report))
+    }
+
+    /// How many rows were sent. Outside a transaction and with `commit_every` above 0 these are committed, also after an
+    /// error.
+    #[must_use]
+    pub const fn sent(&self) -> u64 {
+        self.report.rows
+    }
+
+    #[inline]
+    fn add<T: Record>(&mut self, verb: Verb, record: &T) -> Result<()> {
+        self.bind::<T>()?;
+        self.check_usable()?;
+        let sets = matches!(verb, Verb::Update | Verb::Upsert);
+        let fields = if sets { self.last.1 } else { FieldSet::EMPTY };
+        self.writes.push_record(verb, fields, record)?;
+        self.added()
+    }
+
+    fn push(&mut self, table: &Arc<TableSchema>, verb: Verb, values: &[Value<'_>]) -> Result<()> {
+        self.check_usable()?;
+        self.writes.push_waiting(&Write { table, verb, fields: FieldSet::EMPTY, values })?;
+        self.added()
+    }
+
+    /// Sends the buffered rows if it is time.
+    #[inline]
+    fn added(&mut self) -> Result<()> {
+        self.uncommitted += 1;
+        let commit = self.options.commit_every;
+        let due = if commit == 0 || matches!(self.target, BatchTarget::Transaction(..)) {
+            self.writes.rows() >= self.part_rows
+        } else {
+            self.uncommitted >= commit || self.writes.rows() >= self.part_rows.max(commit)
+        };
+        if due || self.writes.bytes() >= PART_BYTES { self.send() } else { Ok(()) }
+    }
+
+    /// Finds the record's engine, once for consecutive records of one type.
+    #[inline]
+    fn bind<T: Record>(&mut self) -> Result<()> {
+        let schema = T::schema();
+        if self.last.0 == schema.id() {
+            return Ok(());
+        }
+        if let BatchTarget::Transaction(engine, session) = self.target {
+            let stored = || session.with(|session| session.tables());
+            self.catalog.bind_inside::<T>(engine, stored)?;
+        } else {
+            let engine = self.catalog.bind::<T>()?;
+            self.set_target(engine, schema)?;
+        }
+        self.last = (schema.id(), schema.updated_fields());
+        Ok(())
+    }
+
+    fn set_target(&mut self, engine: usize, schema: &TableSchema) -> Result<()> {
+        match &self.target {
+            BatchTarget::Unknown => {
+                let found = self.catalog.engine(engine)?;
+                self.part_rows = part_rows(&**found);
+                self.target = BatchTarget::Engine(engine, Arc::clone(found));
+                Ok(())
+            }
+            BatchTarget::Engine(at, _)
+            | BatchTarget::Whole(at, _)
+            | BatchTarget::Transaction(at, _)
+                if *at != engine =>
+            {
+                let message = "a batch belongs to one engine, and this table is kept on another";
+                Err(Error::new(ErrorKind::Unsupported, message).in_table(schema.name()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_in_transaction(&self, schema: &TableSchema) -> Result<()> {
+        if matches!(self.target, BatchTarget::Transaction(..)) {
+            return Ok(());
+        }
+        let message = "the table was opened in a transaction: use the transaction's batch";
+        Err(Error::new(ErrorKind::Misuse, message).in_table(schema.name()))
+    }
+
+    fn check_usable(&self) -> Result<()> {
+        if self.failed {
+            let message = "the batch has failed before: begin a new one";
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn send(&mut self) -> Result<()> {
+        if self.writes.is_empty() {
+            return Ok(());
+        }
+        self.writes.stamp();
+        let result = self.send_part();
+        self.failed = result.is_err();
+        self.writes.clear();
+        self.uncommitted = 0;
+        result
+    }
+
+    fn send_part(&mut self) -> Result<()> {
+        if self.options.commit_every == 0
+            && let BatchTarget::Engine(at, _) = self.target
+        {
+            let session = self.catalog.engine(at)?.session()?;
+            session.control(Control::Begin)?;
+            self.target = BatchTarget::Whole(at, session);
+        }
+        let first = self.report.rows;
+        let (writes, report, keep) = (&self.writes, &mut self.report, self.options.keep_outcomes);
+        let mut row = 0;
+        let mut each = |outcome: Result<Outcome>| {
+            match outcome {
+                Ok(Outcome::Inserted(None)) => {
+                    let key = writes.made_key(row).map(GivenKey::Uuid);
+                    report.record(Outcome::Inserted(key), keep);
+                }
+                Ok(outcome) => report.record(outcome, keep),
+                Err(error) => report.fail(error.at_row(first + row), keep),
+            }
+            row += 1;
+        };
+        let on_error = self.options.on_error;
+        let sent = match &self.target {
+            BatchTarget::Unknown => Ok(()),
+            BatchTarget::Engine(_, engine) => engine.session()?.batch(writes, on_error, &mut each),
+            BatchTarget::Whole(_, session) => session.batch(writes, on_error, &mut each),
+            BatchTarget::Transaction(_, session) => {
+                session.with(|session| session.batch(writes, on_error, &mut each))
+            }
+        };
+        sent.map_err(|error| match error.row() {
+            Some(row) => error.at_row(first + row),
+            None => error,
+        })
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        if let BatchTarget::Whole(_, session) = &self.target {
+            // Fails after a commit, when there is nothing to roll back.
+            let _ = session.control(Control::Rollback);
+        }
+    }
+}
+
+/// The most rows of a part on this engine.
+fn part_rows(engine: &dyn Engine) -> u64 {
+    if engine.capabilities().large_batches { LONG_PART_ROWS } else { PART_ROWS }
+}

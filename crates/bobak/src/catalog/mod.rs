@@ -1,0 +1,219 @@
+//! The engines of a database and the record types that they keep: what `Db`, transactions, batches and pipelines share.
+
+mod model;
+mod statements;
+
+pub(crate) use statements::CacheInvalidation;
+
+use crate::changes::TrackedRecord;
+use crate::router::{Functions, NamedEngine, Router};
+use crate::schema;
+use bobak_core::{Engine, Error, ErrorKind, Record, Result, TableSchema};
+use model::{Model, RecordTable};
+use std::any::TypeId;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// How often a transaction is repeated after a serialization failure, unless the builder says otherwise.
+const RETRIES: u32 = 5;
+
+/// The engines of a database, the record types of its model, and the routes of SQL statements.
+pub(crate) struct Catalog {
+    /// The main engine first.
+    engines: Vec<NamedEngine>,
+    model: RwLock<Model>,
+    router: Router,
+    /// How often a transaction is repeated after a serialization failure.
+    pub(crate) retries: u32,
+    /// The record types whose changes are to be recorded.
+    pub(crate) tracked: Vec<TrackedRecord>,
+    #[cfg(feature = "cache")]
+    pub(crate) caches: crate::cache::RecordCaches,
+}
+
+impl Catalog {
+    pub(crate) fn new(
+        engines: Vec<NamedEngine>,
+        records: Vec<(TypeId, Option<String>, &'static Arc<TableSchema>)>,
+        direct: bool,
+        functions: Functions,
+    ) -> Result<Self> {
+        let router = Router::new(&engines, direct, functions)?;
+        let catalog = Self {
+            engines,
+            model: RwLock::default(),
+            router,
+            retries: RETRIES,
+            tracked: Vec::new(),
+            #[cfg(feature = "cache")]
+            caches: crate::cache::RecordCaches::default(),
+        };
+        for (id, name, schema) in records {
+            let engine = name.map_or(Ok(0), |name| catalog.engine_index(&name))?;
+            catalog.write_model().register(id, Some(engine), schema)?;
+        }
+        Ok(catalog)
+    }
+
+    /// The same catalog with other engines in front of its engines.
+    pub(crate) fn with_engines(
+        &self,
+        mut wrap: impl FnMut(&Arc<dyn Engine>) -> Result<Arc<dyn Engine>>,
+    ) -> Result<Self> {
+        let wrapped = self.engines.iter().map(|(name, engine)| Ok((name.clone(), wrap(engine)?)));
+        let engines: Vec<_> = wrapped.collect::<Result<_>>()?;
+        let router = self.router.with_engines(&engines)?;
+        let model = self.read_model().clone();
+        Ok(Self {
+            engines,
+            model: RwLock::new(model),
+            router,
+            retries: self.retries,
+            tracked: self.tracked.clone(),
+            #[cfg(feature = "cache")]
+            caches: self.caches.clone(),
+        })
+    }
+
+    /// Puts caches in front of the engines that keep their record types.
+    #[cfg(feature = "cache")]
+    pub(crate) fn add_caches(&mut self, settings: Vec<crate::cache::CachedRecord>) {
+        use crate::cache::{CachedEngine, EngineCaches, RecordCache};
+        let mut caches: Vec<Vec<Arc<RecordCache>>> =
+            self.engines.iter().map(|_| Vec::new()).collect();
+        for crate::cache::CachedRecord { id, table, options } in settings {
+            let cache = Arc::new(RecordCache::new(table, &options));
+            // A type that the builder does not know is kept on the main engine.
+            let engine = self.read_model().engine_of(id).unwrap_or(0);
+            if let Some(caches) = caches.get_mut(engine) {
+                caches.push(Arc::clone(&cache));
+            }
+            self.caches.add(id, cache);
+        }
+        for ((_, engine), caches) in self.engines.iter_mut().zip(caches) {
+            if !caches.is_empty() {
+                let caches = EngineCaches::new(caches);
+                self.caches.add_watcher(&caches);
+                *engine = Arc::new(CachedEngine::new(Arc::clone(engine), caches));
+            }
+        }
+    }
+
+    /// The engine at an index; 0 is the main engine.
+    pub(crate) fn engine(&self, index: usize) -> Result<&Arc<dyn Engine>> {
+        self.engines.get(index).map(|(_, engine)| engine).ok_or_else(|| {
+            Error::new(ErrorKind::Config, "the database has no engine: name one in the builder")
+        })
+    }
+
+    /// The engines with their names, the main one first.
+    pub(crate) fn engines(&self) -> &[NamedEngine] {
+        &self.engines
+    }
+
+    fn engine_name(&self, index: usize) -> &str {
+        self.engines.get(index).map_or("", |(name, _)| name)
+    }
+
+    /// The index of the engine with this name.
+    pub(crate) fn engine_index(&self, name: &str) -> Result<usize> {
+        self.engines.iter().position(|(other, _)| other == name).ok_or_else(|| {
+            let names = self.engines.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
+            let message = format!("there is no engine '{name}', but {}", names.join(", "));
+            Error::new(ErrorKind::Config, message)
+        })
+    }
+
+    /// The index of an engine of this database.
+    pub(crate) fn index_of(&self, engine: &Arc<dyn Engine>) -> Result<usize> {
+        self.engines
+            .iter()
+            .position(|(_, other)| Arc::ptr_eq(other, engine))
+            .ok_or_else(|| Error::new(ErrorKind::Misuse, "the table belongs to another database"))
+    }
+
+    /// The index of the engine that keeps a record type, without checking that its table exists: no I/O.
+    #[cfg(feature = "async")]
+    pub(crate) fn engine_keeping<T: Record>(&self) -> Result<usize> {
+        let table = self.write_model().register(TypeId::of::<T>(), None, T::schema())?;
+        self.record_table(table).map(|table| table.engine)
+    }
+
+    /// The index of the engine that keeps a record type. Compares the table with the record on first use.
+    pub(crate) fn bind<T: Record>(&self) -> Result<usize> {
+        let id = TypeId::of::<T>();
+        if let Some(engine) = self.read_model().checked_engine(id) {
+            return Ok(engine);
+        }
+        let table = self.write_model().register(id, None, T::schema())?;
+        let RecordTable { engine, schema, .. } = self.record_table(table)?;
+        check_table(&schema, &self.engine(engine)?.tables()?)?;
+        self.write_model().set_checked(table);
+        Ok(engine)
+    }
+
+    /// As [`bind`](Self::bind), inside a transaction of the engine at an index. `stored` returns the tables that the
+    /// transaction sees, which include those that it created.
+    pub(crate) fn bind_inside<T: Record>(
+        &self,
+        transaction: usize,
+        stored: impl FnOnce() -> Result<Vec<TableSchema>>,
+    ) -> Result<()> {
+        let table = self.write_model().register(TypeId::of::<T>(), None, T::schema())?;
+        let RecordTable { engine, schema, checked } = self.record_table(table)?;
+        if engine != transaction {
+            let message = "a transaction belongs to one engine, and this table is kept on another";
+            return Err(Error::new(ErrorKind::Unsupported, message).in_table(T::TABLE));
+        }
+        if !checked {
+            check_table(&schema, &stored()?)?;
+            self.write_model().set_checked(table);
+        }
+        Ok(())
+    }
+
+    fn record_table(&self, table: usize) -> Result<RecordTable> {
+        let found = self.read_model().table(table).cloned();
+        found.ok_or_else(|| Error::new(ErrorKind::Schema, "the record type is not registered"))
+    }
+
+    /// The record types to be tracked on the engine at an index.
+    pub(crate) fn tracked_on(&self, engine: usize) -> Vec<&TrackedRecord> {
+        let model = self.read_model();
+        let is_on = |record: &&TrackedRecord| model.engine_of(record.id).unwrap_or(0) == engine;
+        self.tracked.iter().filter(is_on).collect()
+    }
+
+    /// The tables of the model on the engine at an index, each name once.
+    pub(crate) fn model_of(&self, engine: usize) -> Vec<Arc<TableSchema>> {
+        self.read_model().tables_of(engine)
+    }
+
+    /// A table as the engine at an index describes it.
+    pub(crate) fn stored(&self, engine: usize, name: &str) -> Result<Arc<TableSchema>> {
+        if let Some(schema) = self.read_model().stored(engine, name) {
+            return Ok(schema);
+        }
+        let found = TableSchema::find_in(self.engine(engine)?.tables()?, name)?;
+        Ok(self.write_model().store(engine, name, found))
+    }
+
+    /// Discards what is known of the tables in the engines, after a schema change.
+    pub(crate) fn forget_stored(&self) {
+        self.write_model().forget_stored();
+        self.router.forget();
+    }
+
+    fn read_model(&self) -> RwLockReadGuard<'_, Model> {
+        self.model.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_model(&self) -> RwLockWriteGuard<'_, Model> {
+        self.model.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Compares a record's table with the existing tables.
+fn check_table(schema: &TableSchema, stored: &[TableSchema]) -> Result<()> {
+    let found = stored.iter().find(|table| table.name().eq_ignore_ascii_case(schema.name()));
+    schema::check_usable(schema, found)
+}

@@ -1,0 +1,116 @@
+//! Running SQL text on the engine or the federation that the router chooses.
+
+use super::Catalog;
+use crate::handle::LendSession;
+use crate::router::Route;
+use crate::sql::RunText;
+use bobak_core::{Engine, Result, Row, Value};
+use std::sync::Arc;
+
+/// Keeps caches from storing what a statement may write, until this is dropped.
+#[derive(Default)]
+pub(crate) struct CacheInvalidation {
+    #[cfg(feature = "cache")]
+    caches: crate::cache::Invalidation,
+}
+
+impl RunText for Catalog {
+    fn query_text(
+        &self,
+        text: &str,
+        parameters: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let route = self.router.find(&self.engines, text, parameters)?;
+        let engine = self.engine_for(&route)?;
+        let mut invalidation = CacheInvalidation::default();
+        self.invalidate_caches(text, &mut invalidation);
+        route.query(&*engine.session()?, text, parameters, row)
+    }
+}
+
+impl Catalog {
+    /// Runs a statement that returns no rows.
+    pub(crate) fn execute_text(&self, text: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        let route = self.router.find(&self.engines, text, parameters)?;
+        let mut invalidation = CacheInvalidation::default();
+        self.invalidate_caches(text, &mut invalidation);
+        self.engine_for(&route)?.session()?.execute(text, parameters)
+    }
+
+    /// As [`RunText::query_text`], inside a transaction of the engine at an index.
+    pub(crate) fn query_in(
+        &self,
+        engine: usize,
+        session: &dyn LendSession,
+        text: &str,
+        parameters: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        match self.router.find_in(&self.engines, engine, text, parameters)? {
+            #[cfg(feature = "sqlite")]
+            Route::Federation => session.with(|session| {
+                let federation = self.router.federation(&self.engines)?;
+                let name = self.engine_name(engine);
+                federation.run_in(name, session, (text, parameters), row).map(|_| ())
+            }),
+            route => session.with(|session| route.query(session, text, parameters, row)),
+        }
+    }
+
+    /// As [`execute_text`](Self::execute_text), inside a transaction of the engine at an index.
+    pub(crate) fn execute_in(
+        &self,
+        engine: usize,
+        session: &dyn LendSession,
+        text: &str,
+        parameters: &[Value<'_>],
+    ) -> Result<u64> {
+        match self.router.find_in(&self.engines, engine, text, parameters)? {
+            #[cfg(feature = "sqlite")]
+            Route::Federation => session.with(|session| {
+                let federation = self.router.federation(&self.engines)?;
+                let statement = (text, parameters);
+                federation.run_in(self.engine_name(engine), session, statement, &mut |_| Ok(true))
+            }),
+            _ => session.with(|session| session.execute(text, parameters)),
+        }
+    }
+
+    /// The lines of [`Db::explain`](crate::Db::explain).
+    pub(crate) fn explain_text(&self, text: &str, parameters: &[Value<'_>]) -> Result<Vec<String>> {
+        match self.router.find(&self.engines, text, parameters)? {
+            Route::Text(engine) => {
+                Ok(vec![format!("{}: the whole statement", self.engine_name(engine))])
+            }
+            #[cfg(feature = "sqlite")]
+            Route::Select(engine, select, _) => {
+                let (engine, table) = (self.engine_name(engine), select.table.name());
+                Ok(vec![format!("{engine}.{table}: the whole statement, as a query")])
+            }
+            #[cfg(feature = "sqlite")]
+            Route::Federation => self.router.federation(&self.engines)?.explain(text, parameters),
+        }
+    }
+
+    /// Removes from the caches what a statement may write, and adds it to `invalidation`. Keep that until the statement,
+    /// or its transaction, has ended.
+    pub(crate) fn invalidate_caches(&self, text: &str, invalidation: &mut CacheInvalidation) {
+        #[cfg(feature = "cache")]
+        self.caches.before_sql(text, &mut invalidation.caches);
+        #[cfg(not(feature = "cache"))]
+        let _ = (text, invalidation);
+    }
+
+    fn engine_for(&self, route: &Route) -> Result<Arc<dyn Engine>> {
+        match route {
+            Route::Text(engine) => self.engine(*engine).map(Arc::clone),
+            #[cfg(feature = "sqlite")]
+            Route::Select(engine, ..) => self.engine(*engine).map(Arc::clone),
+            #[cfg(feature = "sqlite")]
+            Route::Federation => {
+                Ok(Arc::new(self.router.federation(&self.engines)?.engine().clone()))
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Tracking tables of a [`Db`], and reading their changes.
+
+use super::Db;
+use crate::changes::{Changes, Keep, TrackOptions};
+use bobak_core::feed::{Named, is_tracked, tracked};
+use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema};
+use bobak_operations::retention;
+use bobak_sql::changes_rows;
+use std::sync::Arc;
+
+impl Db {
+    /// The changes of the main engine's tracked tables.
+    ///
+    /// ```
+    /// use bobak::prelude::*;
+    /// use bobak::changes::TrackOptions;
+    /// use std::time::Duration;
+    /// #[derive(Record)]
+    /// struct City { id: i64, name: String }
+    ///
+    /// let db = Db::builder().track::<City>(TrackOptions::new()).open("sqlite::memory:")?;
+    /// db.create_missing_tables()?;
+    /// db.table()?.insert(&City { id: 0, name: "Bern".into() })?;
+    /// db.execute("UPDATE city SET name = 'Thun'", ())?;
+    ///
+    /// let mut names = Vec::new();
+    /// for change in db.changes()?.table::<City>().iter() {
+    ///     names.push(change?.after_as::<City>()?.unwrap().name);
+    /// }
+    /// assert_eq!(names, ["Bern", "Thun"]);
+    ///
+    /// // A reader remembers where the page ended, and waits for more from there.
+    /// let page = db.changes()?.since(1).wait(Duration::from_secs(60))?;
+    /// assert_eq!((page.changes.len(), page.next), (1, 2));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn changes(&self) -> Result<Changes> {
+        Ok(Changes::of(self.main_engine()?))
+    }
+
+    /// As [`changes`](Self::changes), of an attached engine. Each engine numbers its own.
+    ///
+    /// # Errors
+    /// `Config` if there is no engine with this name.
+    pub fn changes_on(&self, engine: &str) -> Result<Changes> {
+        Ok(Changes::of(self.engine_named(engine)?))
+    }
+
+    /// Tracks a table of the main engine from now on. If it is tracked already, its change log is adapted to the table,
+    /// which is needed after SQL added a column. If SQL dropped and recreated the table, changes made in between are
+    /// unknown: readers positioned before the gap get `NotFound` when they continue. See [`changes`](crate::changes).
+    ///
+    /// # Errors
+    /// `Schema` if the table does not exist; `Unsupported` for a table of more than 126 columns, and if the engine cannot
+    /// capture every change: MariaDB and MySQL cannot for a table with cascading foreign keys.
+    pub fn track_table(&self, name: &str, options: TrackOptions) -> Result<()> {
+        let engine = self.main_engine()?;
+        let table = Arc::new(TableSchema::find_in(engine.tables()?, name)?);
+        let history = options.history;
+        engine.alter(&[SchemaChange::Track { table, history }])
+    }
+
+    /// Whether a table of the main engine is tracked, and its change log fits the table: not after SQL that dropped and
+    /// recreated it, or added a column.
+    ///
+    /// # Errors
+    /// `Schema` if a tracked table does not exist; those of the engine.
+    pub fn is_tracked(&self, name: &str) -> Result<bool> {
+        is_tracked(&*self.main_engine()?.session()?, name)
+    }
+
+    /// Stops tracking a table of the main engine, and deletes its recorded changes.
+    ///
+    /// # Errors
+    /// `Schema` if the table does not exist.
+    pub fn untrack_table(&self, name: &str) -> Result<()> {
+        let engine = self.main_engine()?;
+        let table = TableSchema::find_in(engine.tables()?, name)?;
+        engine.alter(&[SchemaChange::Untrack(Arc::new(table))])
+    }
+
+    /// The names of the main engine's tracked tables, in order.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn tracked_tables(&self) -> Result<Vec<String>> {
+        let tracked = tracked(&*self.main_engine()?.session()?)?;
+        let mut names: Vec<_> = tracked.into_iter().map(|tracked| tracked.name).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// The same database, with an actor: every change is recorded together with this name. See
+    /// [`changes`](crate::changes).
+    ///
+    /// A single write becomes a transaction, so it does not share a sync with the writes of other threads.
+    ///
+    /// # Errors
+    /// `Schema` if no table of any engine is tracked, so that the name would not be recorded.
+    pub fn with_actor(&self, actor: &str) -> Result<Self> {
+        let mut any_tracked = false;
+        let catalog = self.0.with_engines(|engine| {
+            let is_tracked = !tracked(&*engine.session()?)?.is_empty();
+            any_tracked |= is_tracked;
+            // Engines without tracked tables are wrapped too: a federation host must not be wrapped alone, since it
+            // would show the tables of the others twice.
+            Ok(Arc::new(Named::new(Arc::clone(engine), actor, changes_rows, move |_| is_tracked)))
+        })?;
+        if any_tracked {
+            return Ok(Self::new(Arc::new(catalog)));
+        }
+        let message = "no table is tracked, so the actor would not be recorded: track one first";
+        Err(Error::new(ErrorKind::Schema, message))
+    }
+
+    /// Removes changes from the main engine's change log, and so from the history of its records; returns their number.
+    /// Readers that have not read them yet get `NotFound` when they continue.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// # use bobak::changes::{Keep, TrackOptions};
+    /// # #[derive(Record)] struct City { id: i64, name: String }
+    /// # let db = Db::builder().track::<City>(TrackOptions::new()).open("memory:")?;
+    /// # db.create_missing_tables()?;
+    /// # for name in ["Bern", "Thun"] { db.table()?.insert(&City { id: 0, name: name.into() })?; }
+    /// assert_eq!(db.prune_changes(Keep::Last(1))?, 1);
+    /// assert_eq!(db.changes()?.page().unwrap_err().kind(), ErrorKind::NotFound);
+    /// assert_eq!(db.changes()?.since(1).page()?.changes.len(), 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the engine; nothing is removed then.
+    pub fn prune_changes(&self, keep: Keep) -> Result<u64> {
+        retention::prune(&*self.main_engine()?, keep)
+    }
+}

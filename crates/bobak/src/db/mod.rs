@@ -1,0 +1,317 @@
+//! The database: the entry point of the API.
+
+mod builder;
+mod changes;
+mod operations;
+
+pub use builder::DbBuilder;
+
+use crate::batch::{Batch, BatchOptions};
+use crate::catalog::Catalog;
+use crate::dynamic::DynTable;
+use crate::handle::SessionSource;
+use crate::parameters::Parameters;
+use crate::pipeline::{Pipeline, PipelineOptions};
+use crate::retry;
+use crate::schema::{self, Difference};
+use crate::sql;
+use crate::table::Table;
+use crate::transaction::Transaction;
+use bobak_core::{Engine, FromRow, Record, Result, SchemaChange, TableSchema};
+use std::sync::Arc;
+
+/// A database. Cheap to clone, and used from any thread.
+///
+/// ```no_run
+/// use bobak::prelude::*;
+/// #[derive(Record)]
+/// struct Person {
+///     id: i64,
+///     name: String,
+/// }
+/// let db = Db::builder().record::<Person>().open("sqlite:people.db")?;
+/// db.create_missing_tables()?;
+/// db.table::<Person>()?.insert(&Person { id: 0, name: "Ada".into() })?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Db(Arc<Catalog>);
+
+impl Db {
+    /// Opens a database by a URL. Its record types bind to it when they are first used.
+    ///
+    /// | URL | engine | feature |
+    /// |---|---|---|
+    /// | `sqlite:app.db`, `sqlite:/var/lib/app.db` | an SQLite file, created if it does not exist | `sqlite` (default) |
+    /// | `sqlite::memory:` | SQLite in memory | `sqlite` |
+    /// | `memory:` | the memory engine, empty | |
+    /// | `memory:store.bobak` | the memory engine with a snapshot file; `?format=json` for JSON | |
+    /// | `postgres://user:password@host:port/name` | PostgreSQL (also `postgresql:`) | `postgres` |
+    /// | `mysql://user:password@host:port/name` | MySQL and MariaDB (also `mariadb:`) | `mysql`; TLS needs `mysql-tls` |
+    /// | `bobak://host:port/name?token=…` | a database on a Bobak server | `remote`; `tls=on` needs `remote-tls` |
+    /// | `bobak+unix:/path/to/socket?db=name` | the same over a Unix socket | `remote` |
+    /// | `bobak+stdio:PROGRAM ARGUMENTS` | the same through the pipes of a program that Bobak starts | `remote` |
+    ///
+    /// Settings follow as `?name=value&…`. Write `%` and `?` in a path as `%25` and `%3F`, and a space in a program's
+    /// argument as `%20`; no shell interprets the arguments, so quotes are rejected.
+    ///
+    /// SQLite: `synchronous=extra|full|normal|off`, `journal=wal|delete|truncate|persist|memory|off`,
+    /// `locking=normal|exclusive`, `page_size`, `cache_size`, `mmap_size`, `max_value` and `max_ahead` in bytes,
+    /// `busy_timeout` in milliseconds, `readers`, `mode=rwc|rw|ro`, `recover=on|off` (with `mode=ro`: whether a killed
+    /// program's incomplete transaction is rolled back first); with the feature `encryption` one of `key_file`,
+    /// `password_file` and `password_env`, which name where the key is. The default, WAL with full synchronization,
+    /// loses no committed transaction.
+    ///
+    /// Bobak servers: `token`, or `user` and `password`; `timeout` and `connect_timeout` in milliseconds, `connections`,
+    /// `ca`, a file with trusted certificates. PostgreSQL and MySQL: see `PostgresBuilder` and `MySqlBuilder`.
+    ///
+    /// Every setting is also a method of the engine's builder: see [`engine`](crate::engine).
+    ///
+    /// # Errors
+    /// `Config` for a malformed URL, an unknown setting, or an engine whose feature is disabled; `Corrupt` for a file that
+    /// is not a database; `Io`, `ReadOnly`.
+    pub fn open(url: &str) -> Result<Self> {
+        Self::builder().open(url)
+    }
+
+    /// Describes a database: its engines, record types and options.
+    #[must_use]
+    pub fn builder() -> DbBuilder {
+        DbBuilder::default()
+    }
+
+    pub(crate) const fn new(catalog: Arc<Catalog>) -> Self {
+        Self(catalog)
+    }
+
+    /// The statistics of a record type's cache; `None` if it has no cache. See [`DbBuilder::cache`].
+    #[cfg(feature = "cache")]
+    #[must_use]
+    pub fn cache_stats<T: Record>(&self) -> Option<crate::cache::CacheStats> {
+        self.0.caches.stats(std::any::TypeId::of::<T>())
+    }
+
+    /// The records of one type.
+    ///
+    /// A type that the builder does not know is kept on the main engine. On first use, the table is compared with the
+    /// record.
+    ///
+    /// # Errors
+    /// `Schema` if the table or a column is missing, a column has another type, or another record type with other
+    /// columns has the same table.
+    pub fn table<T: Record>(&self) -> Result<Table<'static, T>> {
+        let engine = self.0.bind::<T>()?;
+        Ok(Table::new(SessionSource::Engine(Arc::clone(self.0.engine(engine)?))))
+    }
+
+    /// A table that no struct describes, of the main engine.
+    ///
+    /// # Errors
+    /// `Schema` if there is no table with this name.
+    pub fn dynamic(&self, name: &str) -> Result<DynTable<'static>> {
+        let schema = self.0.stored(0, name)?;
+        Ok(DynTable::new(SessionSource::Engine(Arc::clone(self.0.engine(0)?)), schema))
+    }
+
+    /// The tables in the main engine, whether the model knows them or not, ordered by name.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn tables(&self) -> Result<Vec<TableSchema>> {
+        let mut tables = self.0.engine(0)?.tables()?;
+        tables.sort_by(|a, b| a.name().cmp(b.name()));
+        Ok(tables)
+    }
+
+    /// Creates a table on the main engine from a schema built at run time.
+    ///
+    /// # Errors
+    /// `Schema` if a table has this name; `Unsupported` for a constraint that the engine cannot enforce.
+    pub fn create_table(&self, schema: TableSchema) -> Result<DynTable<'static>> {
+        let schema = Arc::new(schema);
+        self.0.engine(0)?.alter(&[SchemaChange::CreateTable(Arc::clone(&schema))])?;
+        self.0.forget_stored();
+        self.dynamic(schema.name())
+    }
+
+    /// Creates the tables, columns and indexes of the model that are missing; returns a line for each change. Never drops
+    /// or changes anything: a second call does nothing.
+    ///
+    /// # Errors
+    /// `Unsupported` for a constraint that an engine cannot enforce; `Duplicate` for a unique index over rows that violate
+    /// it. An engine makes all of its changes or none.
+    pub fn create_missing_tables(&self) -> Result<Vec<String>> {
+        let mut done = Vec::new();
+        for (index, (_, engine)) in self.0.engines().iter().enumerate() {
+            let wanted = self.0.model_of(index);
+            let (changes, lines) = schema::missing(&wanted, &engine.tables()?)?;
+            if !changes.is_empty() {
+                engine.alter(&changes)?;
+            }
+            done.extend(lines);
+            let wanted = self.0.tracked_on(index);
+            let tracked = crate::changes::track_missing(&**engine, &wanted)?;
+            done.extend(tracked.into_iter().map(|name| format!("track the changes of {name}")));
+        }
+        self.0.forget_stored();
+        Ok(done)
+    }
+
+    /// The differences between the model and the databases. Each `Display`s as a sentence.
+    ///
+    /// # Errors
+    /// Those of the engines.
+    pub fn schema_diff(&self) -> Result<Vec<Difference>> {
+        let mut differences = Vec::new();
+        for (index, (_, engine)) in self.0.engines().iter().enumerate() {
+            let stored = engine.tables()?;
+            for wanted in self.0.model_of(index) {
+                let found = stored.iter().find(|t| t.name().eq_ignore_ascii_case(wanted.name()));
+                differences.extend(schema::diff(&wanted, found));
+            }
+        }
+        Ok(differences)
+    }
+
+    /// Starts a batch. See [`Batch`].
+    pub fn batch(&self, options: BatchOptions) -> Batch<'_> {
+        Batch::new(&self.0, options)
+    }
+
+    /// Starts a pipeline: single writes whose results are fetched later. See [`Pipeline`].
+    #[must_use]
+    pub fn pipeline(&self, options: PipelineOptions) -> Pipeline {
+        Pipeline::new(Arc::clone(&self.0), options)
+    }
+
+    /// Begins a transaction on the main engine. See [`Transaction`].
+    ///
+    /// # Errors
+    /// `Busy` if another writer did not finish within the busy timeout, or this thread already has an open transaction.
+    pub fn begin(&self) -> Result<Transaction<'_>> {
+        Transaction::begin(&self.0, 0)
+    }
+
+    /// Begins a transaction on an attached engine.
+    ///
+    /// # Errors
+    /// `Config` if there is no engine with this name; as [`begin`](Db::begin).
+    pub fn begin_on(&self, engine: &str) -> Result<Transaction<'_>> {
+        Transaction::begin(&self.0, self.0.engine_index(engine)?)
+    }
+
+    /// Runs `work` in a transaction: commits it if `work` returns `Ok`, rolls it back if `work` fails.
+    ///
+    /// If the transaction conflicts with another one, which servers report as
+    /// [`Serialization`](crate::ErrorKind::Serialization), or cannot begin because the server is unreachable, it is
+    /// repeated from its beginning, after a pause that doubles each time: at most 5 times, or as often as
+    /// [`DbBuilder::retries`] says. `work` then also repeats what it does outside of the transaction. No other failure is
+    /// retried: neither a connection lost inside the transaction nor a commit whose result is unknown.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// # #[derive(Record)] struct Item { id: i64, #[record(unique)] name: String }
+    /// # let db = Db::builder().record::<Item>().open("memory:")?;
+    /// # db.create_missing_tables()?;
+    /// let result = db.transaction(|transaction| {
+    ///     let items = transaction.table::<Item>()?;
+    ///     items.insert(&Item { id: 0, name: "spade".into() })?;
+    ///     items.insert(&Item { id: 0, name: "spade".into() })
+    /// });
+    /// assert_eq!(result.unwrap_err().kind(), ErrorKind::Duplicate);
+    /// assert_eq!(db.table::<Item>()?.count(Query::all())?, 0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `work`, of [`begin`](Db::begin) and of the commit.
+    pub fn transaction<R>(&self, work: impl FnMut(&Transaction<'_>) -> Result<R>) -> Result<R> {
+        retry::run(&self.0, self.0.retries, work)
+    }
+
+    /// Runs SQL and reads its rows: as tuples by position, as structs that derive [`FromRow`](derive@crate::FromRow) or
+    /// [`Record`](derive@crate::Record) by column name, as single values, or as [`DynRow`](crate::DynRow)s. Each `?` is a
+    /// parameter.
+    ///
+    /// A statement can read and join the tables of all engines of the database, and write to the tables of one. A name
+    /// refers to a table of the main engine, else of the first attached engine that has it; `engine.table` names one
+    /// explicitly. SQLite runs the statement and pushes down what the engines can do themselves: see
+    /// [`explain`](Db::explain). A statement on the tables of one engine runs on that engine if it understands SQL.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// let db = Db::open("sqlite::memory:")?;
+    /// let rows = db.sql::<(i64, String)>("SELECT ? + 1, ?", (41, "answer"))?;
+    /// assert_eq!(rows, [(42, "answer".to_owned())]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Unsupported` for a statement that writes to two engines; `Syntax`; `Schema` for an unknown table or column;
+    /// `Mismatch` for a wrong number of parameters, or a column that does not have its field's type.
+    pub fn sql<R: FromRow>(&self, text: &str, parameters: impl Parameters) -> Result<Vec<R>> {
+        sql::list(&*self.0, text, parameters)
+    }
+
+    /// As [`sql`](Db::sql), calling `each` with one row at a time until it returns `false`, in constant memory.
+    ///
+    /// # Errors
+    /// As [`sql`](Db::sql), and those of `each`.
+    pub fn sql_for_each<R: FromRow>(
+        &self,
+        text: &str,
+        parameters: impl Parameters,
+        each: impl FnMut(R) -> Result<bool>,
+    ) -> Result<()> {
+        sql::for_each(&*self.0, text, parameters, each)
+    }
+
+    /// Runs SQL that returns no rows; returns the number of changed rows.
+    ///
+    /// # Errors
+    /// As [`sql`](Db::sql).
+    pub fn execute(&self, text: &str, parameters: impl Parameters) -> Result<u64> {
+        self.0.execute_text(text, &parameters.into_values()?)
+    }
+
+    /// How a statement would run, a line for each table: its engine, what that engine does, and what is left to SQLite.
+    ///
+    /// ```
+    /// # use bobak::prelude::*;
+    /// # #[derive(Record)] struct Visit { id: i64, page: String }
+    /// # let db = Db::builder().attach("cache", "memory:").record_on::<Visit>("cache").open("sqlite::memory:")?;
+    /// # db.create_missing_tables()?;
+    /// let lines = db.explain("SELECT upper(page) FROM visit WHERE id > ?", (7,))?;
+    /// assert_eq!(lines, ["cache.visit: where id > ?, columns *"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`sql`](Db::sql).
+    pub fn explain(&self, text: &str, parameters: impl Parameters) -> Result<Vec<String>> {
+        self.0.explain_text(text, &parameters.into_values()?)
+    }
+
+    /// Makes all committed changes durable: the memory engine writes its snapshot file, SQLite moves its write-ahead log
+    /// into the database file.
+    ///
+    /// # Errors
+    /// `Full`, `ReadOnly`, `Io`; `Busy` if readers use the log.
+    pub fn flush(&self) -> Result<()> {
+        self.0.engines().iter().try_for_each(|(_, engine)| engine.flush())
+    }
+
+    #[cfg(feature = "async")]
+    pub(crate) fn catalog(&self) -> &Arc<Catalog> {
+        &self.0
+    }
+
+    /// The main engine, which keeps the tables that the model does not know.
+    fn main_engine(&self) -> Result<Arc<dyn Engine>> {
+        self.0.engine(0).map(Arc::clone)
+    }
+
+    fn engine_named(&self, name: &str) -> Result<Arc<dyn Engine>> {
+        self.0.engine(self.0.engine_index(name)?).map(Arc::clone)
+    }
+}

@@ -1,0 +1,94 @@
+//! How tables reach their engine: through a session of their own, or through the transaction that they were opened in.
+
+use bobak_core::{
+    Engine, Error, ErrorKind, Outcome, Result, Row, Session, TableSchema, Value, Write,
+};
+use std::sync::{Arc, Mutex, TryLockError};
+
+/// Where the operations of a table go.
+#[derive(Clone)]
+pub(crate) enum SessionSource<'a> {
+    /// A new session for each operation, which commits by itself.
+    Engine(Arc<dyn Engine>),
+    /// The session of an open transaction.
+    Transaction(&'a dyn LendSession),
+}
+
+impl SessionSource<'_> {
+    /// Runs an operation.
+    #[inline]
+    pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
+        match self {
+            Self::Engine(engine) => run(&*engine.session()?),
+            Self::Transaction(session) => session.with(run),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        match self {
+            Self::Engine(engine) => engine.write(write),
+            Self::Transaction(session) => session.with(|session| session.write(write)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        match self {
+            Self::Engine(engine) => engine.get(table, key, row),
+            Self::Transaction(session) => session.with(|session| session.get(table, key, row)),
+        }
+    }
+}
+
+/// A transaction's session, lent to one call at a time, so that tables and transactions are `Sync`.
+pub(crate) struct TransactionSession<'db>(Mutex<Box<dyn Session + 'db>>);
+
+/// [`TransactionSession`] without its lifetime parameter.
+pub(crate) trait LendSession: Sync {
+    /// Lends the session to `run`.
+    ///
+    /// # Errors
+    /// `Misuse` if the session is lent already: inside a callback, or to another thread.
+    fn lend(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()>;
+}
+
+impl<'db> TransactionSession<'db> {
+    pub(crate) fn new(session: Box<dyn Session + 'db>) -> Self {
+        Self(Mutex::new(session))
+    }
+}
+
+impl LendSession for TransactionSession<'_> {
+    #[inline]
+    fn lend(&self, run: &mut dyn FnMut(&dyn Session)) -> Result<()> {
+        // `try_lock`, since a callback that uses its own transaction would wait for itself forever.
+        let session = match self.0.try_lock() {
+            Ok(session) => session,
+            // A callback has panicked. The session is as it was before, or reports its own state.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                let message = "the transaction is in the middle of another call: \
+                               read with list or iter before you write";
+                return Err(Error::new(ErrorKind::Misuse, message));
+            }
+        };
+        run(&**session);
+        Ok(())
+    }
+}
+
+impl<'a> dyn LendSession + 'a {
+    /// Runs a `FnOnce` through the object-safe `FnMut` of [`lend`](LendSession::lend).
+    #[inline]
+    pub(crate) fn with<R>(&self, run: impl FnOnce(&dyn Session) -> Result<R>) -> Result<R> {
+        let (mut run, mut result) = (Some(run), None);
+        self.lend(&mut |session| result = run.take().map(|run| run(session)))?;
+        result.unwrap_or_else(|| Err(Error::new(ErrorKind::Misuse, "the session was not lent")))
+    }
+}

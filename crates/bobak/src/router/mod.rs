@@ -1,0 +1,78 @@
+//! Where an SQL statement runs: on the engine whose tables it uses, or in the federation, which sees the tables of all
+//! engines.
+
+#[cfg(feature = "sqlite")]
+mod federated;
+#[cfg(not(feature = "sqlite"))]
+mod unfederated;
+
+#[cfg(feature = "sqlite")]
+pub(crate) use federated::Router;
+#[cfg(not(feature = "sqlite"))]
+pub(crate) use unfederated::Router;
+
+use bobak_core::{Engine, Result, Row, Session, Source, Value};
+use std::sync::Arc;
+
+/// An engine of a database, with its name.
+pub(crate) type NamedEngine = (String, Arc<dyn Engine>);
+
+/// Functions written in Rust that SQL may call.
+#[cfg(feature = "sqlite")]
+pub(crate) type Functions = Vec<bobak_sqlite::Function>;
+#[cfg(not(feature = "sqlite"))]
+pub(crate) type Functions = ();
+
+/// Where a statement runs. Engines are named by their index.
+#[derive(Clone, Debug)]
+pub(crate) enum Route {
+    /// On an engine, unchanged.
+    Text(usize),
+    /// On an engine, as a query; its rows' columns have these names.
+    #[cfg(feature = "sqlite")]
+    Select(usize, Box<bobak_core::Select>, Arc<Vec<String>>),
+    /// In the federation.
+    #[cfg(feature = "sqlite")]
+    Federation,
+}
+
+impl Route {
+    /// Runs a query of this route in a session of its engine.
+    pub(crate) fn query(
+        &self,
+        session: &dyn Session,
+        text: &str,
+        parameters: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Select(_, select, names) => session
+                .query(&Source::Select(select), &mut |found| row(&NamedRow { row: found, names }))
+                .map_err(|error| error.in_table(select.table.name())),
+            _ => session.query(&Source::Sql { text, parameters }, row),
+        }
+    }
+}
+
+/// A row with the column names of the statement.
+#[cfg(feature = "sqlite")]
+struct NamedRow<'a> {
+    row: &'a dyn Row,
+    names: &'a [String],
+}
+
+#[cfg(feature = "sqlite")]
+impl Row for NamedRow<'_> {
+    fn len(&self) -> usize {
+        self.row.len()
+    }
+
+    fn get(&self, column: usize) -> bobak_core::ValueRef<'_> {
+        self.row.get(column)
+    }
+
+    fn name(&self, column: usize) -> Option<&str> {
+        self.names.get(column).map(String::as_str)
+    }
+}
