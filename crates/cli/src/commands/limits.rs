@@ -172,16 +172,16 @@ impl Limits {
     pub fn http(&self) -> Http {
         let mut all = Http::default();
         set_common!(all, self);
-        all.rate_limit = self.http.http_rate;
-        set(&mut all.max_body, self.http.http_max_body);
-        set(&mut all.max_response, self.http.http_max_answer);
-        set(&mut all.body_memory, self.http.http_memory);
+        all.rate = self.http.http_rate;
+        set(&mut all.body, self.http.http_max_body);
+        set(&mut all.answer, self.http.http_max_answer);
+        set(&mut all.memory, self.http.http_memory);
         set(&mut all.streams, self.http.http_streams);
-        set(&mut all.subscribers, self.http.http_listeners);
-        set(&mut all.header_timeout, self.http.http_head_timeout);
+        set(&mut all.listeners, self.http.http_listeners);
+        set(&mut all.head_timeout, self.http.http_head_timeout);
         set(&mut all.body_timeout, self.http.http_body_timeout);
-        set(&mut all.page_size, self.http.http_page);
-        set(&mut all.max_page_size, self.http.http_longest_page);
+        set(&mut all.page, self.http.http_page);
+        set(&mut all.longest_page, self.http.http_longest_page);
         all
     }
 }

@@ -4,7 +4,7 @@
 //! tests can run at the same time; after each command that starts a server in the background (a line that ends with
 //! ` &`) the script waits until the server listens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -115,4 +115,75 @@ fn with_free_ports(page: &str) -> String {
 fn free_port() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
     listener.local_addr().expect("has an address").port().to_string()
+}
+
+/// Flags that pages mention and other programs have, or `bobak rekey`, which only a build with encryption has.
+const OTHER_FLAGS: &[&str] = &[
+    // cargo and xtask
+    "--bin",
+    "--example",
+    "--features",
+    "--locked",
+    "--no-clients",
+    "--no-servers",
+    "--profile",
+    "--release",
+    "--seconds",
+    "--target",
+    // curl
+    "--data-binary",
+    "--data-urlencode",
+    "--fail",
+    "--new-key-file",
+    "--new-password-file",
+];
+
+#[test]
+fn every_flag_that_pages_name_exists() {
+    let known = flags_of_all_commands();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut folders = vec![root.join("docs"), root.join("book/src")];
+    let mut pages = vec![root.join("README.md")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("reads a folder") {
+            let path = entry.expect("reads an entry").path();
+            if path.is_dir() { folders.push(path) } else { pages.push(path) }
+        }
+    }
+    let mut unknown = BTreeSet::new();
+    for page in pages.iter().filter(|page| page.extension().is_some_and(|end| end == "md")) {
+        let text = std::fs::read_to_string(page).expect("reads a page");
+        let unknown_here = flags(&text)
+            .filter(|flag| !known.contains(flag) && !OTHER_FLAGS.contains(&flag.as_str()));
+        unknown.extend(unknown_here.map(|flag| format!("{flag} in {}", page.display())));
+    }
+    assert!(unknown.is_empty(), "no command has these flags: {unknown:#?}");
+}
+
+/// The flags of each command, as its help lists them.
+fn flags_of_all_commands() -> BTreeSet<String> {
+    let help = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_bobak")).args(arguments).output();
+        String::from_utf8(output.expect("runs").stdout).expect("is text")
+    };
+    let overview = help(&["--help"]);
+    let (_, commands) = overview.split_once("Commands:\n").expect("lists the commands");
+    let (commands, _) = commands.split_once("\n\n").expect("ends the list");
+    let mut known: BTreeSet<String> = flags(&overview).collect();
+    for line in commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+        let name = line.split_whitespace().next().expect("is a name");
+        known.extend(flags(&help(&[name, "--help"])));
+    }
+    known
+}
+
+/// All words of a text that begin with two hyphens and a letter.
+fn flags(text: &str) -> impl Iterator<Item = String> {
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let words = text.split(move |c| !is_part(c)).map(|word| word.trim_end_matches('-'));
+    let is_flag = |word: &&str| {
+        word.strip_prefix("--")
+            .is_some_and(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
+    };
+    words.filter(is_flag).map(str::to_owned)
 }

@@ -1,4 +1,5 @@
-//! The book: every Rust program in it is compiled and run as a documentation test.
+//! The book: every Rust program in it, and in the pages of docs/ that it includes, is compiled and run as a
+//! documentation test.
 //!
 //! The modules below exist for `cargo test --doc` only. A page with a Rust program that is missing here fails
 //! the test `every_page_with_a_program_is_tested`; shell commands of the book are run by the tests of `bobak-cli`.
@@ -46,4 +47,8 @@ pages! {
     django: "coming-from/django.md",
     mormot: "coming-from/mormot.md",
     errors: "errors.md",
+    docs_change_capture: "../../docs/change-capture.md",
+    docs_encryption: "../../docs/encryption.md",
+    docs_postgres: "../../docs/postgres.md",
+    docs_snapshot: "../../docs/snapshot.md",
 }

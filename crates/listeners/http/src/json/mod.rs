@@ -1,10 +1,9 @@
 //! Rows as JSON objects, and back.
 
-pub(crate) mod cell;
-pub(crate) mod change;
-pub(crate) mod error;
-pub(crate) mod read;
-pub(crate) mod write;
+mod cell;
+mod read;
+mod write;
 
-pub(crate) use read::ParsedRow;
-pub(crate) use write::NumberFormat;
+pub(crate) use cell::{read_cell, read_value};
+pub(crate) use read::{Cells, no_json, read_row};
+pub(crate) use write::{Numbers, write_cell, write_row};
