@@ -9,7 +9,7 @@ use bobak::engine::sqlite::{Sqlite, SqliteBuilder};
 use bobak::pipeline::PipelineOptions;
 use bobak::prelude::*;
 use bobak::restore::{RecoveryTarget, RestoreOptions};
-use bobak_sqlite::faults::{Disk, Loss};
+use bobak_fault_vfs::{Disk, Loss};
 use bobak_testkit::crash::files::{Left, cut_at_each_step, fail_step};
 use std::collections::BTreeMap;
 use std::fs;

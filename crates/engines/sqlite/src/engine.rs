@@ -89,7 +89,7 @@ impl Sqlite {
         connection.hold = Hold::new(settings.is_single() && !logged);
         let log = Arc::default();
         if logged && !settings.is_single() {
-            connection.db.move_log_by(&log);
+            connection.db.set_wal_hook(&log);
         }
         let file = settings.path.as_deref().and_then(FileId::of);
         let inner = Inner {

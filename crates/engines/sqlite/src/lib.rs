@@ -16,8 +16,6 @@ mod engine;
 mod error;
 pub mod extension;
 mod facts;
-#[cfg(feature = "faults")]
-pub mod faults;
 mod ffi;
 mod file;
 mod file_id;
@@ -40,6 +38,7 @@ mod settings;
 mod standing;
 mod sync;
 mod tables;
+pub mod vfs;
 pub mod virtual_table;
 mod write;
 

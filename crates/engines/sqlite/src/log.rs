@@ -10,6 +10,7 @@
 
 use crate::backup::beside;
 use crate::engine::Inner;
+use crate::ffi::WalHook;
 use crate::settings::Synchronous;
 use bobak_core::Result;
 use std::fs::{File, OpenOptions};
@@ -48,12 +49,6 @@ pub(crate) struct Stretch {
 }
 
 impl Log {
-    /// Says after a commit how many pages the log has; whether they are to be moved to the file.
-    pub(crate) fn grew_to(&self, pages: u32) -> bool {
-        self.pages.store(pages, Ordering::Relaxed);
-        pages >= MOVED_AT && self.held.load(Ordering::Relaxed) == 0
-    }
-
     pub(crate) fn hold(self: &Arc<Self>) -> Held {
         self.held.fetch_add(1, Ordering::Relaxed);
         Held(Arc::clone(self))
@@ -62,6 +57,13 @@ impl Log {
     /// The bytes that its pages take.
     fn used(&self, page_size: u64) -> u64 {
         HEAD + u64::from(self.pages.load(Ordering::Relaxed)) * (PAGE_HEAD + page_size)
+    }
+}
+
+impl WalHook for Log {
+    fn after_commit(&self, pages: u32) -> bool {
+        self.pages.store(pages, Ordering::Relaxed);
+        pages >= MOVED_AT && self.held.load(Ordering::Relaxed) == 0
     }
 }
 

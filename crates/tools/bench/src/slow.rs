@@ -2,7 +2,7 @@
 //! layer that also simulates power cuts. For what several threads gain by sharing syncs.
 
 use crate::lane::Failure;
-use bobak_sqlite::faults::Disk;
+use bobak_fault_vfs::Disk;
 use std::time::Duration;
 
 /// How long a sync takes at least: the system wakes a sleeper a little later.

@@ -48,7 +48,7 @@ pub(crate) fn replace(
 
 /// Puts a new file in the place of a database that was [taken over](super::take_over).
 pub(crate) fn put_over(new: AtomicFile, mut old: ffi::Connection) -> Result<()> {
-    old.leave_log();
+    old.keep_wal_on_close();
     clear(new.place())?;
     put(new, old)
 }

@@ -50,7 +50,7 @@ pub(crate) fn take_over(settings: &Settings) -> Result<ffi::Connection> {
         for step in ["PRAGMA locking_mode = exclusive", "BEGIN EXCLUSIVE", "COMMIT"] {
             old.exec(step).map_err(|failure| translate(failure, None))?;
         }
-        old.empty_log().map_err(|failure| translate(failure, None))?;
+        old.checkpoint_truncate().map_err(|failure| translate(failure, None))?;
         Ok(old)
     };
     alone(settings, || match taken() {
@@ -106,7 +106,7 @@ fn settle(place: &Path, settings: &Settings) -> Result<Settled> {
     let moved = match file.exec("SELECT count(*) FROM sqlite_schema") {
         // What it says of the pages is of no interest: by now it knows what is beside them.
         Err(failure) if !is_of_pages(&failure) => Err(failure),
-        _ => file.empty_log(),
+        _ => file.checkpoint_truncate(),
     };
     match moved {
         Ok(()) => Ok(Settled::Done),

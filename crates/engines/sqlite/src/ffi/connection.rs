@@ -4,7 +4,7 @@ use super::authorizer::Watch;
 use super::pending::Pending;
 use super::rests::Rests;
 use super::statement::Slot;
-use crate::log::Log;
+use super::wal::WalHook;
 use bobak_core::{Error, Interrupt};
 use libsqlite3_sys as sys;
 use std::cell::Cell;
@@ -29,8 +29,8 @@ pub(crate) struct Connection {
     write_failed: Cell<bool>,
     /// Whether a commit ends by a write to the journal, which is kept.
     keeps_journal: bool,
-    /// What is told of its log.
-    pub(super) log: Option<Arc<Log>>,
+    /// Decides after each commit whether to checkpoint the log.
+    pub(super) wal_hook: Option<Arc<dyn WalHook>>,
 }
 
 // SAFETY: SQLite's objects are not bound to a thread; with NOMUTEX they must not be used by two at
@@ -100,7 +100,7 @@ impl Connection {
             rests: None,
             write_failed: Cell::new(false),
             keeps_journal: false,
-            log: None,
+            wal_hook: None,
         };
         if code == sys::SQLITE_OK { Ok(connection) } else { Err(connection.failure(code)) }
     }

@@ -36,7 +36,6 @@ mod convert;
 mod file;
 mod functions;
 mod index_info;
-mod log;
 mod module;
 mod pending;
 mod rests;
@@ -47,9 +46,9 @@ mod stand_in;
 mod statement;
 mod sum;
 mod values;
-#[cfg(feature = "faults")]
 mod vfs;
 mod virtual_table;
+mod wal;
 
 pub(crate) use atomic_box::AtomicBox;
 pub use authorizer::{StatementAction, WriteKind};
@@ -66,11 +65,13 @@ pub use session_slot::{BorrowedSession, OwnedSession};
 pub(crate) use statement::Rows;
 pub use statement::StatementId;
 pub use values::{Arguments, Output};
-#[cfg(feature = "faults")]
-pub(crate) use vfs::Registration;
+pub(crate) use vfs::VfsRegistration;
+pub use vfs::{ResultCode, SharedRegion, Vfs, VfsFile, vfs_codes};
 pub use virtual_table::{
     Module, OnConflict, RowChange, UpdateOutcome, VirtualCursor, VirtualTable,
 };
+
+pub(crate) use wal::WalHook;
 
 /// SQLite's result codes and limits that the engine looks at.
 pub(crate) use libsqlite3_sys as codes;

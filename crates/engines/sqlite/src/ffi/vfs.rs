@@ -1,59 +1,184 @@
-//! A VFS whose files are on a [`Disk`](crate::faults::Disk): SQLite's calls, handed on.
+//! File systems in Rust behind SQLite's VFS interface.
 //!
 //! Why it is sound, besides what each block says:
 //!
-//! * A VFS, once registered, stays in memory for good, some 200 bytes: a thread may be about to
-//!   open a file by it while another drops the disk. It holds the disk weakly; each open file holds
-//!   it strongly.
-//! * SQLite calls the methods of a file only between its opening and its closing, by one thread at
-//!   a time, and gives the buffers with their lengths.
+//! * A VFS, once registered, is never freed, some 200 bytes: one thread may be about to open a file
+//!   by it while another unregisters it. It refers to the file system weakly; nothing is used after
+//!   that is gone.
+//! * SQLite calls the methods of a file only between its opening and its closing, from one thread at
+//!   a time, and passes buffers with their lengths.
 
 use super::connection::Failure;
-use crate::faults::{Code, Handle, Shared};
 use libsqlite3_sys as sys;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{mem, slice};
 
-/// A VFS that SQLite knows by its name until this is dropped.
+/// A result code of SQLite.
+pub type ResultCode = i32;
+
+/// A file system. Its methods are called from any thread; a panic in one ends the process.
+pub trait Vfs: Send + Sync + 'static {
+    /// Its open files.
+    type File: VfsFile;
+
+    /// Opens a file; without a name, a new temporary one. The flags are those of `xOpen`.
+    ///
+    /// # Errors
+    /// `SQLITE_CANTOPEN`.
+    fn open(self: &Arc<Self>, name: Option<&str>, flags: i32) -> Result<Self::File, ResultCode>;
+
+    /// Deletes a file; if `sync_directory`, the deletion is durable when this returns.
+    ///
+    /// # Errors
+    /// `SQLITE_IOERR_DELETE_NOENT` if there is none; `SQLITE_IOERR_DELETE`.
+    fn delete(&self, name: &str, sync_directory: bool) -> Result<(), ResultCode>;
+
+    /// Whether a file with this name exists.
+    fn exists(&self, name: &str) -> bool;
+
+    /// Fills a buffer with random bytes.
+    fn fill_random(&self, bytes: &mut [u8]);
+}
+
+/// An open file; it is closed when it is dropped. One thread uses it at a time.
+pub trait VfsFile: Send + 'static {
+    /// Reads bytes at an offset. Past the end of the file it fills the buffer with zeros and
+    /// returns `false`.
+    ///
+    /// # Errors
+    /// `SQLITE_IOERR_READ`.
+    fn read(&mut self, into: &mut [u8], offset: u64) -> Result<bool, ResultCode>;
+
+    /// Writes bytes at an offset.
+    ///
+    /// # Errors
+    /// `SQLITE_FULL`, `SQLITE_IOERR_WRITE`.
+    fn write(&mut self, bytes: &[u8], offset: u64) -> Result<(), ResultCode>;
+
+    /// Shortens the file.
+    ///
+    /// # Errors
+    /// `SQLITE_IOERR_TRUNCATE`.
+    fn truncate(&mut self, length: u64) -> Result<(), ResultCode>;
+
+    /// Makes the writes durable.
+    ///
+    /// # Errors
+    /// `SQLITE_IOERR_FSYNC`.
+    fn sync(&mut self) -> Result<(), ResultCode>;
+
+    /// The file's length in bytes.
+    ///
+    /// # Errors
+    /// `SQLITE_IOERR_FSTAT`.
+    fn size(&mut self) -> Result<u64, ResultCode>;
+
+    /// Raises the lock to a level, from `SQLITE_LOCK_SHARED` to `SQLITE_LOCK_EXCLUSIVE`.
+    ///
+    /// # Errors
+    /// `SQLITE_BUSY` if other locks conflict; `SQLITE_IOERR_LOCK`.
+    fn lock(&mut self, level: i32) -> Result<(), ResultCode>;
+
+    /// Lowers the lock to a level.
+    fn unlock(&mut self, level: i32);
+
+    /// Whether any open file has a lock of level `SQLITE_LOCK_RESERVED` or higher.
+    ///
+    /// # Errors
+    /// `SQLITE_IOERR_CHECKRESERVEDLOCK`.
+    fn is_reserved(&mut self) -> Result<bool, ResultCode>;
+
+    /// A region of the memory that all open files of one name share. `None` if it does not exist
+    /// and is not to be created.
+    ///
+    /// # Errors
+    /// `SQLITE_IOERR_SHMMAP`.
+    fn map_shared(
+        &mut self,
+        region: usize,
+        bytes: usize,
+        create: bool,
+    ) -> Result<Option<SharedRegion>, ResultCode>;
+
+    /// Locks slots of the shared memory, for all or for itself alone.
+    ///
+    /// # Errors
+    /// `SQLITE_BUSY` if other locks conflict; `SQLITE_IOERR_SHMLOCK`.
+    fn lock_shared(
+        &mut self,
+        first: usize,
+        count: usize,
+        exclusive: bool,
+    ) -> Result<(), ResultCode>;
+
+    /// Unlocks slots of the shared memory.
+    fn unlock_shared(&mut self, first: usize, count: usize);
+
+    /// Releases the shared memory.
+    fn unmap_shared(&mut self);
+}
+
+/// A region of memory that connections share. Its bytes are zero at first, and never move.
+#[derive(Clone, Debug)]
+pub struct SharedRegion(Arc<[AtomicU64]>);
+
+impl SharedRegion {
+    /// A new region.
+    #[must_use]
+    pub fn new(bytes: usize) -> Self {
+        Self((0..bytes.div_ceil(8)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// Whether both are the same memory.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// A file system that SQLite knows by its name until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Registration {
+pub(crate) struct VfsRegistration {
     vfs: NonNull<sys::sqlite3_vfs>,
     name: String,
 }
 
-// SAFETY: the pointer is used to register and unregister only, which SQLite does behind a lock.
-unsafe impl Send for Registration {}
-// SAFETY: as above; a shared reference gives only the name.
-unsafe impl Sync for Registration {}
+// SAFETY: the pointer is used to register and unregister only, which SQLite does under a lock.
+unsafe impl Send for VfsRegistration {}
+// SAFETY: as above; a shared reference gives access to the name only.
+unsafe impl Sync for VfsRegistration {}
 
-impl Registration {
-    pub(crate) fn new(disk: &Arc<Shared>) -> Result<Self, Failure> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let name = format!("bobak-faults-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        let c_name = CString::new(name.as_str())
-            .map_err(|_| Failure::own(sys::SQLITE_MISUSE, "a name without a NUL has one"))?;
-        let disk: *mut Weak<Shared> = Box::into_raw(Box::new(Arc::downgrade(disk)));
+impl VfsRegistration {
+    pub(crate) fn new<V: Vfs>(name: &str, file_system: &Arc<V>) -> Result<Self, Failure> {
+        let c_name = CString::new(name)
+            .map_err(|_| Failure::own(sys::SQLITE_MISUSE, "the name of the VFS has a NUL"))?;
+        // SAFETY: the name ends with NUL.
+        if unsafe { !sys::sqlite3_vfs_find(c_name.as_ptr()).is_null() } {
+            return Err(Failure::own(sys::SQLITE_MISUSE, "the name of the VFS is in use"));
+        }
+        let file_system: *mut Weak<V> = Box::into_raw(Box::new(Arc::downgrade(file_system)));
         let vfs = Box::leak(Box::new(sys::sqlite3_vfs {
             iVersion: 2,
-            szOsFile: mem::size_of::<File>() as c_int,
+            szOsFile: mem::size_of::<RawFile<V::File>>() as c_int,
             mxPathname: 512,
             pNext: ptr::null_mut(),
             zName: c_name.into_raw(),
-            pAppData: disk.cast(),
-            xOpen: Some(open),
-            xDelete: Some(delete),
-            xAccess: Some(access),
+            pAppData: file_system.cast(),
+            xOpen: Some(open::<V>),
+            xDelete: Some(delete::<V>),
+            xAccess: Some(access::<V>),
             xFullPathname: Some(full_path),
-            // Called to load extensions only, which no connection here may.
+            // SQLite calls these to load extensions only, which no connection here is allowed to.
             xDlOpen: None,
             xDlError: None,
             xDlSym: None,
             xDlClose: None,
-            xRandomness: Some(randomness),
+            xRandomness: Some(randomness::<V>),
             xSleep: Some(sleep),
             xCurrentTime: Some(current_time),
             xGetLastError: None,
@@ -63,10 +188,10 @@ impl Registration {
             xNextSystemCall: None,
         }));
         let vfs = NonNull::from(vfs);
-        // SAFETY: the struct, its name and its data stay where they are for good.
+        // SAFETY: the struct, its name and its data are never freed.
         match unsafe { sys::sqlite3_vfs_register(vfs.as_ptr(), 0) } {
-            sys::SQLITE_OK => Ok(Self { vfs, name }),
-            code => Err(Failure::own(code, "SQLite takes no new VFS")),
+            sys::SQLITE_OK => Ok(Self { vfs, name: name.to_owned() }),
+            code => Err(Failure::own(code, "SQLite does not accept the VFS")),
         }
     }
 
@@ -75,55 +200,65 @@ impl Registration {
     }
 }
 
-impl Drop for Registration {
+impl Drop for VfsRegistration {
     fn drop(&mut self) {
-        // SAFETY: it was registered, and stays in memory for who found it before.
+        // SAFETY: it was registered; its memory remains for threads that have found it before.
         unsafe { sys::sqlite3_vfs_unregister(self.vfs.as_ptr()) };
     }
 }
 
-/// An open file, as SQLite keeps it: its own part first.
+/// An open file, as SQLite stores it: SQLite's part first.
 #[repr(C)]
-struct File {
+struct RawFile<F> {
     base: sys::sqlite3_file,
-    handle: *mut Handle,
+    open: *mut OpenFile<F>,
 }
 
-static METHODS: sys::sqlite3_io_methods = sys::sqlite3_io_methods {
-    // With shared memory, without files mapped into memory.
-    iVersion: 2,
-    xClose: Some(close),
-    xRead: Some(read),
-    xWrite: Some(write),
-    xTruncate: Some(truncate),
-    xSync: Some(sync),
-    xFileSize: Some(file_size),
-    xLock: Some(lock),
-    xUnlock: Some(unlock),
-    xCheckReservedLock: Some(check_reserved_lock),
-    xFileControl: Some(file_control),
-    xSectorSize: Some(sector_size),
-    xDeviceCharacteristics: Some(device_characteristics),
-    xShmMap: Some(shm_map),
-    xShmLock: Some(shm_lock),
-    xShmBarrier: Some(shm_barrier),
-    xShmUnmap: Some(shm_unmap),
-    xFetch: None,
-    xUnfetch: None,
-};
+/// An open file with the shared memory that SQLite may still access through it.
+struct OpenFile<F> {
+    file: F,
+    regions: Vec<SharedRegion>,
+}
 
-/// # Safety
-/// The VFS is one that [`Registration::new`] made.
-unsafe fn disk(vfs: *mut sys::sqlite3_vfs) -> Option<Arc<Shared>> {
-    // SAFETY: the caller says so; the data stays for good.
-    unsafe { (*(*vfs).pAppData.cast::<Weak<Shared>>()).upgrade() }
+struct Methods<F>(PhantomData<F>);
+
+impl<F: VfsFile> Methods<F> {
+    const METHODS: &'static sys::sqlite3_io_methods = &sys::sqlite3_io_methods {
+        // With shared memory, without memory-mapped files.
+        iVersion: 2,
+        xClose: Some(close::<F>),
+        xRead: Some(read::<F>),
+        xWrite: Some(write::<F>),
+        xTruncate: Some(truncate::<F>),
+        xSync: Some(sync::<F>),
+        xFileSize: Some(file_size::<F>),
+        xLock: Some(lock::<F>),
+        xUnlock: Some(unlock::<F>),
+        xCheckReservedLock: Some(check_reserved_lock::<F>),
+        xFileControl: Some(file_control),
+        xSectorSize: Some(sector_size),
+        xDeviceCharacteristics: Some(device_characteristics),
+        xShmMap: Some(shm_map::<F>),
+        xShmLock: Some(shm_lock::<F>),
+        xShmBarrier: Some(shm_barrier),
+        xShmUnmap: Some(shm_unmap::<F>),
+        xFetch: None,
+        xUnfetch: None,
+    };
 }
 
 /// # Safety
-/// The file was opened by [`open`], and is not closed; nobody else uses it.
-unsafe fn handle<'a>(file: *mut sys::sqlite3_file) -> &'a mut Handle {
-    // SAFETY: the caller says so; `open` has put the handle there.
-    unsafe { &mut *(*file.cast::<File>()).handle }
+/// The VFS was registered for this type of file system.
+unsafe fn file_system<V>(vfs: *mut sys::sqlite3_vfs) -> Option<Arc<V>> {
+    // SAFETY: the caller guarantees it; the data is never freed.
+    unsafe { (*(*vfs).pAppData.cast::<Weak<V>>()).upgrade() }
+}
+
+/// # Safety
+/// The file was opened by [`open`] as a file of this type, is not closed, and nobody else uses it.
+unsafe fn opened<'a, F>(file: *mut sys::sqlite3_file) -> &'a mut OpenFile<F> {
+    // SAFETY: the caller guarantees it; `open` has stored the pointer.
+    unsafe { &mut *(*file.cast::<RawFile<F>>()).open }
 }
 
 /// # Safety
@@ -132,11 +267,11 @@ unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
     if text.is_null() {
         return None;
     }
-    // SAFETY: the caller says so.
+    // SAFETY: the caller guarantees it.
     unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
-fn code(result: Result<(), Code>) -> c_int {
+fn code(result: Result<(), ResultCode>) -> c_int {
     result.err().unwrap_or(sys::SQLITE_OK)
 }
 
@@ -144,7 +279,7 @@ fn unsigned(number: impl TryInto<u64>) -> u64 {
     number.try_into().unwrap_or(0)
 }
 
-unsafe extern "C" fn open(
+unsafe extern "C" fn open<V: Vfs>(
     vfs: *mut sys::sqlite3_vfs,
     name: *const c_char,
     file: *mut sys::sqlite3_file,
@@ -155,13 +290,14 @@ unsafe extern "C" fn open(
     // ends with NUL, and a place for the flags or null.
     unsafe {
         (*file).pMethods = ptr::null();
-        let Some(disk) = disk(vfs) else {
+        let Some(file_system) = file_system::<V>(vfs) else {
             return sys::SQLITE_CANTOPEN;
         };
-        match Handle::open(&disk, text(name), flags) {
-            Ok(handle) => {
-                (*file.cast::<File>()).handle = Box::into_raw(Box::new(handle));
-                (*file).pMethods = &METHODS;
+        match file_system.open(text(name), flags) {
+            Ok(opened) => {
+                let opened = Box::new(OpenFile { file: opened, regions: Vec::new() });
+                (*file.cast::<RawFile<V::File>>()).open = Box::into_raw(opened);
+                (*file).pMethods = Methods::<V::File>::METHODS;
                 if !out_flags.is_null() {
                     *out_flags = flags;
                 }
@@ -172,29 +308,29 @@ unsafe extern "C" fn open(
     }
 }
 
-unsafe extern "C" fn delete(
+unsafe extern "C" fn delete<V: Vfs>(
     vfs: *mut sys::sqlite3_vfs,
     name: *const c_char,
-    sync_folder: c_int,
+    sync_directory: c_int,
 ) -> c_int {
     // SAFETY: SQLite passes this VFS and a name that ends with NUL.
-    let (disk, name) = unsafe { (disk(vfs), text(name)) };
-    match (disk, name) {
-        (Some(disk), Some(name)) => code(disk.delete(name, sync_folder != 0)),
+    let (file_system, name) = unsafe { (file_system::<V>(vfs), text(name)) };
+    match (file_system, name) {
+        (Some(file_system), Some(name)) => code(file_system.delete(name, sync_directory != 0)),
         _ => sys::SQLITE_IOERR_DELETE,
     }
 }
 
-unsafe extern "C" fn access(
+unsafe extern "C" fn access<V: Vfs>(
     vfs: *mut sys::sqlite3_vfs,
     name: *const c_char,
     _: c_int,
     result: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite passes this VFS, a name that ends with NUL, and a place for the answer.
+    // SAFETY: SQLite passes this VFS, a name that ends with NUL, and a place for the result.
     unsafe {
-        let there = disk(vfs).zip(text(name)).is_some_and(|(disk, name)| disk.exists(name));
-        *result = c_int::from(there);
+        let found = file_system::<V>(vfs).zip(text(name));
+        *result = c_int::from(found.is_some_and(|(file_system, name)| file_system.exists(name)));
     }
     sys::SQLITE_OK
 }
@@ -216,17 +352,16 @@ unsafe extern "C" fn full_path(
     sys::SQLITE_OK
 }
 
-unsafe extern "C" fn randomness(
+unsafe extern "C" fn randomness<V: Vfs>(
     vfs: *mut sys::sqlite3_vfs,
     bytes: c_int,
     into: *mut c_char,
 ) -> c_int {
     // SAFETY: SQLite passes this VFS, and room for so many bytes.
     unsafe {
-        let Some(disk) = disk(vfs) else { return 0 };
-        for place in 0..unsigned(bytes) as usize {
-            *into.add(place) = disk.random_byte() as c_char;
-        }
+        let Some(file_system) = file_system::<V>(vfs) else { return 0 };
+        ptr::write_bytes(into, 0, unsigned(bytes) as usize);
+        file_system.fill_random(slice::from_raw_parts_mut(into.cast(), unsigned(bytes) as usize));
     }
     bytes
 }
@@ -244,35 +379,35 @@ fn julian_milliseconds() -> i64 {
 }
 
 unsafe extern "C" fn current_milliseconds(_: *mut sys::sqlite3_vfs, now: *mut i64) -> c_int {
-    // SAFETY: SQLite passes a place for the answer.
+    // SAFETY: SQLite passes a place for the result.
     unsafe { *now = julian_milliseconds() };
     sys::SQLITE_OK
 }
 
 unsafe extern "C" fn current_time(_: *mut sys::sqlite3_vfs, now: *mut f64) -> c_int {
-    // SAFETY: SQLite passes a place for the answer.
+    // SAFETY: SQLite passes a place for the result.
     unsafe { *now = julian_milliseconds() as f64 / 86_400_000.0 };
     sys::SQLITE_OK
 }
 
-unsafe extern "C" fn close(file: *mut sys::sqlite3_file) -> c_int {
+unsafe extern "C" fn close<F: VfsFile>(file: *mut sys::sqlite3_file) -> c_int {
     // SAFETY: `open` made the box, and SQLite closes a file once.
-    drop(unsafe { Box::from_raw((*file.cast::<File>()).handle) });
+    drop(unsafe { Box::from_raw((*file.cast::<RawFile<F>>()).open) });
     sys::SQLITE_OK
 }
 
-unsafe extern "C" fn read(
+unsafe extern "C" fn read<F: VfsFile>(
     file: *mut sys::sqlite3_file,
     into: *mut c_void,
     bytes: c_int,
-    at: i64,
+    offset: i64,
 ) -> c_int {
     // SAFETY: SQLite passes an open file, and room for so many bytes, which are zeroed before they
     // are looked at.
     let result = unsafe {
         ptr::write_bytes(into.cast::<u8>(), 0, unsigned(bytes) as usize);
         let into = slice::from_raw_parts_mut(into.cast::<u8>(), unsigned(bytes) as usize);
-        handle(file).read(into, unsigned(at))
+        opened::<F>(file).file.read(into, unsigned(offset))
     };
     match result {
         Ok(true) => sys::SQLITE_OK,
@@ -281,53 +416,60 @@ unsafe extern "C" fn read(
     }
 }
 
-unsafe extern "C" fn write(
+unsafe extern "C" fn write<F: VfsFile>(
     file: *mut sys::sqlite3_file,
     from: *const c_void,
     bytes: c_int,
-    at: i64,
+    offset: i64,
 ) -> c_int {
     // SAFETY: SQLite passes an open file and so many bytes.
     code(unsafe {
         let bytes = slice::from_raw_parts(from.cast::<u8>(), unsigned(bytes) as usize);
-        handle(file).write(bytes, unsigned(at))
+        opened::<F>(file).file.write(bytes, unsigned(offset))
     })
 }
 
-unsafe extern "C" fn truncate(file: *mut sys::sqlite3_file, length: i64) -> c_int {
+unsafe extern "C" fn truncate<F: VfsFile>(file: *mut sys::sqlite3_file, length: i64) -> c_int {
     // SAFETY: SQLite passes an open file.
-    code(unsafe { handle(file) }.truncate(unsigned(length)))
+    code(unsafe { opened::<F>(file) }.file.truncate(unsigned(length)))
 }
 
-unsafe extern "C" fn sync(file: *mut sys::sqlite3_file, _: c_int) -> c_int {
+unsafe extern "C" fn sync<F: VfsFile>(file: *mut sys::sqlite3_file, _: c_int) -> c_int {
     // SAFETY: SQLite passes an open file.
-    code(unsafe { handle(file) }.sync())
+    code(unsafe { opened::<F>(file) }.file.sync())
 }
 
-unsafe extern "C" fn file_size(file: *mut sys::sqlite3_file, size: *mut i64) -> c_int {
-    // SAFETY: SQLite passes an open file, and a place for the answer.
+unsafe extern "C" fn file_size<F: VfsFile>(file: *mut sys::sqlite3_file, size: *mut i64) -> c_int {
+    // SAFETY: SQLite passes an open file, and a place for the result.
     unsafe {
-        code(handle(file).size().map(|bytes| *size = i64::try_from(bytes).unwrap_or(i64::MAX)))
+        code(
+            opened::<F>(file)
+                .file
+                .size()
+                .map(|bytes| *size = i64::try_from(bytes).unwrap_or(i64::MAX)),
+        )
     }
 }
 
-unsafe extern "C" fn lock(file: *mut sys::sqlite3_file, level: c_int) -> c_int {
+unsafe extern "C" fn lock<F: VfsFile>(file: *mut sys::sqlite3_file, level: c_int) -> c_int {
     // SAFETY: SQLite passes an open file.
-    code(unsafe { handle(file) }.lock(level))
+    code(unsafe { opened::<F>(file) }.file.lock(level))
 }
 
-unsafe extern "C" fn unlock(file: *mut sys::sqlite3_file, level: c_int) -> c_int {
+unsafe extern "C" fn unlock<F: VfsFile>(file: *mut sys::sqlite3_file, level: c_int) -> c_int {
     // SAFETY: SQLite passes an open file.
-    unsafe { handle(file) }.unlock(level);
+    unsafe { opened::<F>(file) }.file.unlock(level);
     sys::SQLITE_OK
 }
 
-unsafe extern "C" fn check_reserved_lock(
+unsafe extern "C" fn check_reserved_lock<F: VfsFile>(
     file: *mut sys::sqlite3_file,
     result: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite passes an open file, and a place for the answer.
-    unsafe { code(handle(file).is_reserved().map(|reserved| *result = c_int::from(reserved))) }
+    // SAFETY: SQLite passes an open file, and a place for the result.
+    unsafe {
+        code(opened::<F>(file).file.is_reserved().map(|reserved| *result = c_int::from(reserved)))
+    }
 }
 
 unsafe extern "C" fn file_control(_: *mut sys::sqlite3_file, _: c_int, _: *mut c_void) -> c_int {
@@ -339,49 +481,71 @@ unsafe extern "C" fn sector_size(_: *mut sys::sqlite3_file) -> c_int {
 }
 
 unsafe extern "C" fn device_characteristics(_: *mut sys::sqlite3_file) -> c_int {
-    // As SQLite takes it of files on Unix.
+    // What SQLite assumes of files on Unix.
     sys::SQLITE_IOCAP_POWERSAFE_OVERWRITE
 }
 
-unsafe extern "C" fn shm_map(
+unsafe extern "C" fn shm_map<F: VfsFile>(
     file: *mut sys::sqlite3_file,
     region: c_int,
     bytes: c_int,
-    make: c_int,
+    create: c_int,
     into: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite passes an open file, and a place for the answer; it uses the region until it
-    // unmaps it, and the handle keeps it so long.
+    // SAFETY: SQLite passes an open file, and a place for the result; it uses the region until it
+    // unmaps it or closes the file, and `regions` keeps it until then.
     unsafe {
         *into = ptr::null_mut();
         let (region, bytes) = (unsigned(region) as usize, unsigned(bytes) as usize);
-        let mapped = handle(file).map(region, bytes, make != 0);
-        code(mapped.map(|start| *into = start.unwrap_or(ptr::null_mut())))
+        let opened = opened::<F>(file);
+        code(opened.file.map_shared(region, bytes, create != 0).map(|region| {
+            if let Some(region) = region.filter(|region| region.0.len() * 8 >= bytes) {
+                *into = region.0.as_ptr().cast_mut().cast();
+                opened.regions.push(region);
+            }
+        }))
     }
 }
 
-unsafe extern "C" fn shm_lock(
+unsafe extern "C" fn shm_lock<F: VfsFile>(
     file: *mut sys::sqlite3_file,
-    from: c_int,
-    slots: c_int,
+    first: c_int,
+    count: c_int,
     flags: c_int,
 ) -> c_int {
-    let (from, slots) = (unsigned(from) as usize, unsigned(slots) as usize);
+    let (first, count) = (unsigned(first) as usize, unsigned(count) as usize);
     // SAFETY: SQLite passes an open file.
-    let handle = unsafe { handle(file) };
+    let file = &mut unsafe { opened::<F>(file) }.file;
     if flags & sys::SQLITE_SHM_UNLOCK != 0 {
-        handle.unlock_memory(from, slots);
+        file.unlock_shared(first, count);
         return sys::SQLITE_OK;
     }
-    code(handle.lock_memory(from, slots, flags & sys::SQLITE_SHM_EXCLUSIVE != 0))
+    code(file.lock_shared(first, count, flags & sys::SQLITE_SHM_EXCLUSIVE != 0))
 }
 
 unsafe extern "C" fn shm_barrier(_: *mut sys::sqlite3_file) {
     std::sync::atomic::fence(Ordering::SeqCst);
 }
 
-unsafe extern "C" fn shm_unmap(file: *mut sys::sqlite3_file, _: c_int) -> c_int {
+unsafe extern "C" fn shm_unmap<F: VfsFile>(file: *mut sys::sqlite3_file, _: c_int) -> c_int {
     // SAFETY: SQLite passes an open file.
-    unsafe { handle(file) }.unmap();
+    let opened = unsafe { opened::<F>(file) };
+    opened.file.unmap_shared();
+    opened.regions.clear();
     sys::SQLITE_OK
+}
+
+/// SQLite's result codes and flags that a [`Vfs`] needs, by their names in C.
+#[allow(missing_docs, reason = "documented at https://sqlite.org/rescode.html")]
+pub mod vfs_codes {
+    pub use libsqlite3_sys::{
+        SQLITE_BUSY, SQLITE_CANTOPEN, SQLITE_FULL, SQLITE_IOERR_CHECKRESERVEDLOCK,
+        SQLITE_IOERR_CLOSE, SQLITE_IOERR_DELETE, SQLITE_IOERR_DELETE_NOENT, SQLITE_IOERR_DIR_FSYNC,
+        SQLITE_IOERR_FSTAT, SQLITE_IOERR_FSYNC, SQLITE_IOERR_LOCK, SQLITE_IOERR_READ,
+        SQLITE_IOERR_SHMLOCK, SQLITE_IOERR_SHMMAP, SQLITE_IOERR_TRUNCATE, SQLITE_IOERR_UNLOCK,
+        SQLITE_IOERR_WRITE, SQLITE_LOCK_EXCLUSIVE, SQLITE_LOCK_NONE, SQLITE_LOCK_PENDING,
+        SQLITE_LOCK_RESERVED, SQLITE_LOCK_SHARED, SQLITE_OPEN_CREATE, SQLITE_OPEN_DELETEONCLOSE,
+        SQLITE_OPEN_EXCLUSIVE, SQLITE_OPEN_MAIN_JOURNAL, SQLITE_OPEN_SUPER_JOURNAL,
+        SQLITE_OPEN_WAL,
+    };
 }

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use bobak_core::{BackupContent, BackupJob, Engine, ErrorKind, Result, Value};
-use bobak_sqlite::faults::{Call, Disk};
+use bobak_fault_vfs::{Disk, DiskCall};
 use bobak_sqlite::{JournalMode, Sqlite, Synchronous};
 use std::path::Path;
 use std::time::Duration;
@@ -38,7 +38,9 @@ fn sound(engine: &Sqlite) {
 #[test]
 fn failing_calls() {
     for journal in [JournalMode::Wal, JournalMode::Delete] {
-        for call in [Call::Read, Call::Write, Call::Sync, Call::Truncate, Call::Lock] {
+        for call in
+            [DiskCall::Read, DiskCall::Write, DiskCall::Sync, DiskCall::Truncate, DiskCall::Lock]
+        {
             for nth in [1, 2, 3, 5, 9, 17, 33] {
                 let disk = Disk::new(nth).unwrap();
                 let engine = open(&disk, journal);
@@ -46,7 +48,7 @@ fn failing_calls() {
                 disk.fail(call, nth, 0);
                 let result = back_up(&engine, "b.db");
                 let failed = disk.calls(call) - before >= nth;
-                disk.fail_no_more();
+                disk.clear_faults();
                 match result {
                     // A read or lock that fails may be one that SQLite does without.
                     Ok(content) => assert_eq!(content.rows(), ROWS as u64),

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use bobak_core::{Control, Engine, Error, ErrorKind, Result, Value};
-use bobak_sqlite::faults::{Call, Disk, Loss};
+use bobak_fault_vfs::{Disk, DiskCall, Loss};
 use bobak_sqlite::{JournalMode, Sqlite, SqliteBuilder, Synchronous};
 use std::time::{Duration, Instant};
 
@@ -68,8 +68,14 @@ fn no_disk_and_no_power() {
 #[test]
 fn the_nth_call_of_each_kind_fails_and_the_next_does_not() {
     for journal in [JournalMode::Wal, JournalMode::Delete] {
-        for call in [Call::Read, Call::Write, Call::Sync, Call::Truncate, Call::Delete, Call::Lock]
-        {
+        for call in [
+            DiskCall::Read,
+            DiskCall::Write,
+            DiskCall::Sync,
+            DiskCall::Truncate,
+            DiskCall::Delete,
+            DiskCall::Lock,
+        ] {
             for nth in 1..=4 {
                 let disk = Disk::new(nth).unwrap();
                 let extra = || builder(&disk).synchronous(Synchronous::Extra).readers(1);
@@ -79,7 +85,7 @@ fn the_nth_call_of_each_kind_fails_and_the_next_does_not() {
                 disk.fail(call, nth, 0);
                 let before = disk.calls(call);
                 let failed: Vec<Error> = (0..5).filter_map(|_| add(&engine).err()).collect();
-                disk.fail_no_more();
+                disk.clear_faults();
                 assert!(failed.len() <= 1, "{journal:?} {call:?} {nth}: {failed:?}");
                 let reached = disk.calls(call) >= before + nth;
                 assert!(failed.is_empty() || reached, "{journal:?} {call:?} {nth}");
@@ -131,7 +137,7 @@ fn a_sync_takes_as_long_as_told_and_a_lying_one_keeps_nothing() {
     add(&engine).unwrap();
     assert!(start.elapsed() >= Duration::from_millis(3));
     disk.set_sync_delay(Duration::ZERO);
-    disk.set_lying(true);
+    disk.set_ignores_syncs(true);
     add(&engine).unwrap();
     disk.cut_power(Loss::All);
     drop(engine);
@@ -167,10 +173,10 @@ fn a_reader_rolls_back_what_a_killed_process_has_begun() {
     add(&killed).unwrap();
     assert_eq!(count(&reader), Value::Int(1));
     // The commit, and the rollback after it, fail at the journal's removal.
-    disk.fail(Call::Delete, 1, 10);
+    disk.fail(DiskCall::Delete, 1, 10);
     assert!(add(&killed).is_err());
     drop(killed);
-    disk.fail_no_more();
+    disk.clear_faults();
     assert!(disk.files().contains(&"a.db-journal".to_owned()));
     assert_eq!(count(&reader), Value::Int(1));
     assert_eq!(disk.files(), ["a.db"]);

@@ -1,8 +1,8 @@
 //! Simulated power cuts, on a disk in memory.
 
 use bobak_core::Engine;
+use bobak_fault_vfs::{Disk, Loss};
 use bobak_sqlite::SqliteBuilder;
-use bobak_sqlite::faults::{Disk, Loss};
 use bobak_testkit::crash::{self, Machine, Promise, Tally};
 
 use super::report::CrashRow;

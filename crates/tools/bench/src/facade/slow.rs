@@ -10,7 +10,7 @@ use super::person::Person;
 use crate::lane::{Answer, Engine, Failure, Lane};
 use crate::workload::{Asked, Row, Rows, Task};
 use crate::{raw, slow};
-use bobak_sqlite::faults::Disk;
+use bobak_fault_vfs::Disk;
 
 /// The engine's name.
 const NAME: &str = "sqlite disk 1 ms wal full";

@@ -10,7 +10,7 @@ use super::statement::Statement;
 use crate::lane::{Answer, Engine, Failure, Lane};
 use crate::slow;
 use crate::workload::{Asked, ROWS_PER_COMMIT, Row, Rows, Seen, Task, View, now};
-use bobak_sqlite::faults::Disk;
+use bobak_fault_vfs::Disk;
 
 /// The raw lanes, one for each mode.
 pub static ENGINES: &[RawEngine] = &[

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::connection::Connection;
 use crate::lane::Failure;
 use crate::workload::Task;
-use bobak_sqlite::faults::Disk;
+use bobak_fault_vfs::Disk;
 
 /// SQLite in one mode. What is not said here has SQLite's default value.
 #[derive(Clone, Copy, Debug)]

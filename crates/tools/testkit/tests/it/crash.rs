@@ -6,7 +6,7 @@
 
 use crate::setting;
 use bobak_core::{ColumnSchema, Engine, ErrorKind, Result, TableSchema, Value};
-use bobak_sqlite::faults::{Call, Disk, Loss};
+use bobak_fault_vfs::{Disk, DiskCall, Loss};
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::crash::{self, Machine, Promise, Tally, Trouble};
 use bobak_testkit::{Entry, NULL, Probe, Table, row};
@@ -73,14 +73,14 @@ impl Machine for OnDisk {
 impl Trouble for OnDisk {
     fn begin(&self, choice: u64) {
         let (kind, nth) = (choice % 8, choice / 8 % 6);
-        match usize::try_from(kind).ok().and_then(|kind| Call::ALL.get(kind)) {
+        match usize::try_from(kind).ok().and_then(|kind| DiskCall::ALL.get(kind)) {
             Some(call) => self.disk.fail(*call, 1 + nth, choice / 64 % 3),
             None => self.disk.set_capacity(Some(self.disk.used_bytes() + nth * 3_000)),
         }
     }
 
     fn end(&self) {
-        self.disk.fail_no_more();
+        self.disk.clear_faults();
         self.disk.set_capacity(None);
     }
 }
@@ -235,7 +235,7 @@ fn together(mode: Mode, losses: &[Loss], promise: Promise) {
             Ok(more) => tally.add(more),
             Err(what) => panic!("{mode:?}, {loss:?}, {what}"),
         }
-        syncs += machine.disk.calls(Call::Sync);
+        syncs += machine.disk.calls(DiskCall::Sync);
     }
     println!("{mode:?}, {losses:?}: {tally:?}, {syncs} syncs");
     let few = setting("BOBAK_CRASH_SEED").is_some();
@@ -327,7 +327,7 @@ fn failing_files_tell_each_of_several_threads() {
     for mode in [WAL_FULL, DELETE_EXTRA, DELETE_FULL_EXCLUSIVE, TRUNCATE_FULL, PERSIST_FULL] {
         // The seed says which call fails: after so many the threads are done.
         let seeds = seeds(12).take(60);
-        for (seed, call) in seeds.flat_map(|seed| Call::ALL.map(|call| (seed, call))) {
+        for (seed, call) in seeds.flat_map(|seed| DiskCall::ALL.map(|call| (seed, call))) {
             let machine = OnDisk::new(seed, mode, Loss::All).for_threads();
             let table = TableSchema::builder("told")
                 .column(ColumnSchema::of::<i64>("id"))
@@ -338,7 +338,7 @@ fn failing_files_tell_each_of_several_threads() {
             bobak_testkit::create(&*engine, &[&table]).unwrap();
             machine.disk.fail(call, 1 + seed, 0);
             let told = insert_together(&*engine, &table);
-            machine.disk.fail_no_more();
+            machine.disk.clear_faults();
             let what = |what| panic!("{mode:?}, {call:?}, seed {seed}: {what}");
             is_as_told(&*engine, &table, &told).unwrap_or_else(what);
             machine.crash();

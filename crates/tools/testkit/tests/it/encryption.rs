@@ -2,8 +2,8 @@
 //! SQLCipher takes the place of SQLite.
 
 use crate::crash::{DELETE_EXTRA, Mode, OnDisk, WAL_FULL, seeds};
+use bobak_fault_vfs::Loss;
 use bobak_sqlite::Key;
-use bobak_sqlite::faults::Loss;
 use bobak_testkit::crash::{self, Promise, Tally};
 
 fn crashes(mode: Mode, losses: &[Loss]) {

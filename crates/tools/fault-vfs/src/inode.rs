@@ -1,161 +1,162 @@
-//! What is in a file: as programs see it, as the disk has it, and the way from one to the other.
+//! The content of a file: as programs see it, as it is on the disk, and the changes between.
 
-use super::locks::{FileLocks, SharedMemory};
-use super::random::Random;
+use crate::locks::{FileLocks, SharedMemory};
+use crate::random::Random;
 use std::sync::Arc;
 
-/// What a disk writes at once.
+/// The bytes of a sector, which a disk writes at once.
 const SECTOR: u64 = 512;
 
-/// What a crash takes of the changes that no sync has covered.
+/// Which of the changes that no sync has covered are lost at a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Loss {
-    /// None of them: the program crashed, and the system goes on.
+    /// None: the program crashes, the system continues.
     Nothing,
-    /// All of them.
+    /// All.
     All,
-    /// The latest ones: what is left happened before what is lost.
+    /// The latest ones: every change that is kept is older than every one that is lost.
     Latest,
-    /// Some, whichever: a later one may be there and an earlier one not.
+    /// Some, in any order.
     Some,
-    /// Some of their sectors, or of their bytes; where a file grew, its new end may hold anything.
+    /// Some of their sectors or bytes; the new end of a grown file may contain anything.
     Torn,
 }
 
 impl Loss {
-    /// All that a power cut can do.
+    /// Everything that a power cut can do.
     pub const POWER: [Self; 4] = [Self::All, Self::Latest, Self::Some, Self::Torn];
 }
 
-/// A file. Its name may be gone while handles are open on it.
+/// A file. Its name may be removed while it is open.
 #[derive(Debug, Default)]
-pub(super) struct Inode {
+pub(crate) struct Inode {
     pub name: Option<String>,
-    /// When it was made, while that may still be lost.
+    /// The number of its creation, while that can be lost.
     pub created: Option<u64>,
-    /// When it was removed, while that may still be lost.
+    /// The number of its deletion, while that can be lost.
     pub removed: Option<u64>,
     pub handles: usize,
     pub locks: FileLocks,
     pub memory: Option<Arc<SharedMemory>>,
     seen: Vec<u8>,
     durable: Vec<u8>,
-    pending: Vec<Pending>,
+    pending: Vec<PendingChange>,
 }
 
 /// A change that no sync has covered.
 #[derive(Debug)]
-struct Pending {
+struct PendingChange {
     number: u64,
-    change: Change,
-    /// A sync of it failed: systems then take it for written, and later syncs pass it over.
-    forgotten: bool,
+    change: FileChange,
+    /// Whether a sync of it has failed: operating systems then consider it written, and later syncs
+    /// skip it.
+    abandoned: bool,
 }
 
 #[derive(Debug)]
-enum Change {
+enum FileChange {
     Write { at: u64, bytes: Vec<u8> },
     Resize(u64),
 }
 
 impl Inode {
-    /// A new file, made by the change of this number.
-    pub(super) fn new(name: Option<String>, number: u64) -> Self {
+    /// A new file, created by the change with this number.
+    pub(crate) fn new(name: Option<String>, number: u64) -> Self {
         Self { name, created: Some(number), ..Self::default() }
     }
 
-    /// A file that is on the disk as given.
-    pub(super) fn durable(name: String, content: Vec<u8>) -> Self {
+    /// A file that is entirely on the disk.
+    pub(crate) fn durable(name: String, content: Vec<u8>) -> Self {
         Self { name: Some(name), seen: content.clone(), durable: content, ..Self::default() }
     }
 
-    pub(super) fn content(&self) -> &[u8] {
+    pub(crate) fn content(&self) -> &[u8] {
         &self.seen
     }
 
-    /// How many bytes wait for a sync.
-    pub(super) fn unsynced(&self) -> u64 {
-        let bytes = |pending: &Pending| match &pending.change {
-            Change::Write { bytes, .. } => bytes.len() as u64,
-            Change::Resize(_) => 1,
+    /// The number of bytes written since the last sync.
+    pub(crate) fn unsynced(&self) -> u64 {
+        let bytes = |pending: &PendingChange| match &pending.change {
+            FileChange::Write { bytes, .. } => bytes.len() as u64,
+            FileChange::Resize(_) => 1,
         };
         self.pending.iter().map(bytes).sum()
     }
 
-    /// The number of the first change that may be lost.
-    pub(super) fn earliest_pending(&self) -> Option<u64> {
+    /// The number of the first change that can be lost.
+    pub(crate) fn earliest_pending(&self) -> Option<u64> {
         let written = self.pending.first().map(|pending| pending.number);
         [written, self.created, self.removed].into_iter().flatten().min()
     }
 
-    pub(super) fn write(&mut self, number: u64, at: u64, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, number: u64, at: u64, bytes: &[u8]) {
         put(&mut self.seen, at, bytes);
-        let change = Change::Write { at, bytes: bytes.to_vec() };
-        self.pending.push(Pending { number, change, forgotten: false });
+        let change = FileChange::Write { at, bytes: bytes.to_vec() };
+        self.pending.push(PendingChange { number, change, abandoned: false });
     }
 
-    pub(super) fn truncate(&mut self, number: u64, length: u64) {
+    pub(crate) fn truncate(&mut self, number: u64, length: u64) {
         let shorter = length.min(self.seen.len() as u64);
         self.seen.truncate(index(shorter));
-        let change = Change::Resize(shorter);
-        self.pending.push(Pending { number, change, forgotten: false });
+        let change = FileChange::Resize(shorter);
+        self.pending.push(PendingChange { number, change, abandoned: false });
     }
 
-    /// Makes the changes up to a number durable, but for those whose sync failed before.
-    pub(super) fn sync(&mut self, number: u64) {
+    /// Makes the changes up to a number durable, except for those whose sync has failed.
+    pub(crate) fn sync(&mut self, number: u64) {
         self.created = None;
         let rest = self.pending.partition_point(|pending| pending.number <= number);
         for pending in self.pending.drain(..rest) {
             match pending.change {
-                _ if pending.forgotten => {}
-                Change::Write { at, bytes } => put(&mut self.durable, at, &bytes),
-                Change::Resize(length) => self.durable.resize(index(length), 0),
+                _ if pending.abandoned => {}
+                FileChange::Write { at, bytes } => put(&mut self.durable, at, &bytes),
+                FileChange::Resize(length) => self.durable.resize(index(length), 0),
             }
         }
     }
 
-    /// A sync that failed.
-    pub(super) fn forget(&mut self) {
-        self.pending.iter_mut().for_each(|pending| pending.forgotten = true);
+    /// Records a failed sync.
+    pub(crate) fn fail_sync(&mut self) {
+        self.pending.iter_mut().for_each(|pending| pending.abandoned = true);
     }
 
-    /// What is on the disk after a power cut; `None` where the file is not.
-    pub(super) fn after_cut(&self, fate: &mut Fate) -> Option<Vec<u8>> {
+    /// The content after a power cut; `None` if the file does not exist then.
+    pub(crate) fn after_cut(&self, fate: &mut CrashOutcome) -> Option<Vec<u8>> {
         if self.created.is_some_and(|number| !fate.keeps(number))
             || self.removed.is_some_and(|number| fate.keeps(number))
         {
             return None;
         }
         let mut content = self.durable.clone();
-        for pending in self.pending.iter().filter(|pending| !pending.forgotten) {
+        for pending in self.pending.iter().filter(|pending| !pending.abandoned) {
             match &pending.change {
-                Change::Write { at, bytes } => {
+                FileChange::Write { at, bytes } => {
                     fate.write(&mut content, self.durable.len() as u64, pending.number, *at, bytes);
                 }
-                Change::Resize(length) if fate.keeps(pending.number) => {
+                FileChange::Resize(length) if fate.keeps(pending.number) => {
                     content.resize(index(*length), 0);
                 }
-                Change::Resize(_) => {}
+                FileChange::Resize(_) => {}
             }
         }
         Some(content)
     }
 }
 
-/// What one power cut keeps.
+/// Decides which changes a power cut keeps.
 #[derive(Debug)]
-pub(super) struct Fate {
+pub(crate) struct CrashOutcome {
     loss: Loss,
     random: Random,
-    /// Of a hundred changes.
+    /// The percentage of changes that are kept.
     kept: u64,
     /// For [`Loss::Latest`]: the first that is lost.
     first_lost: u64,
 }
 
-impl Fate {
-    /// The changes had numbers below `next`, and `earliest` is the first that is pending.
-    pub(super) fn new(loss: Loss, mut random: Random, earliest: u64, next: u64) -> Self {
+impl CrashOutcome {
+    /// `earliest` is the number of the first pending change, `next` that of the next one.
+    pub(crate) fn new(loss: Loss, mut random: Random, earliest: u64, next: u64) -> Self {
         let kept = [10, 50, 90][index(random.below(3))];
         let first_lost = earliest + random.below(next.saturating_sub(earliest) + 1);
         Self { loss, random, kept, first_lost }
@@ -209,7 +210,7 @@ fn put(content: &mut Vec<u8>, at: u64, bytes: &[u8]) {
     }
 }
 
-/// Files are in memory: their places are `usize`s.
+/// Files are in memory, so their offsets are `usize`s.
 fn index(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
@@ -229,11 +230,11 @@ mod tests {
     }
 
     fn cut(loss: Loss, seed: u64) -> Option<Vec<u8>> {
-        file().after_cut(&mut Fate::new(loss, Random::new(seed), 2, 5))
+        file().after_cut(&mut CrashOutcome::new(loss, Random::new(seed), 2, 5))
     }
 
     #[test]
-    fn what_was_synced_stays_and_the_rest_may_go() {
+    fn power_cut_keeps_synced_changes_and_may_lose_others() {
         let durable = [[2_u8; 1024], [1; 1024]].concat();
         assert_eq!(cut(Loss::All, 7), Some(durable.clone()));
         assert_eq!(cut(Loss::Nothing, 7), Some(vec![3; 100]));
@@ -253,14 +254,14 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_sync_is_not_made_good_by_a_later_one() {
+    fn changes_of_a_failed_sync_are_not_synced_later() {
         let mut file = Inode::durable("a".to_owned(), vec![1]);
         file.write(1, 0, &[2]);
-        file.forget();
+        file.fail_sync();
         file.write(2, 1, &[3]);
         file.sync(2);
         assert_eq!(file.content(), [2, 3]);
-        let left = file.after_cut(&mut Fate::new(Loss::All, Random::new(0), 0, 0));
+        let left = file.after_cut(&mut CrashOutcome::new(Loss::All, Random::new(0), 0, 0));
         assert_eq!(left.as_deref(), Some(&[1, 3][..]));
     }
 }

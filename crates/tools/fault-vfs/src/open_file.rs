@@ -1,47 +1,50 @@
-//! An open file.
+//! Open files.
 
-use super::disk::{Code, Shared, State};
-use super::inode::Inode;
-use super::locks::{Level, NONE, SharedMemory};
-use super::plan::Call;
-use crate::ffi::codes;
-use std::ffi::c_void;
+use crate::disk::{DiskShared, DiskState};
+use crate::inode::Inode;
+use crate::locks::{LockLevel, SharedMemory, UNLOCKED};
+use crate::plan::DiskCall;
+use bobak_sqlite::vfs::{ResultCode, SharedRegion, VfsFile, codes};
 use std::sync::{Arc, MutexGuard};
 
-/// An open file: what SQLite's calls on it come to.
+/// An open file.
 #[derive(Debug)]
-pub(crate) struct Handle {
-    shared: Arc<Shared>,
-    place: u64,
+pub(crate) struct OpenFile {
+    shared: Arc<DiskShared>,
+    inode_number: u64,
     number: u64,
     generation: u64,
-    /// The first sync makes the file's name durable too, and whatever else happened to names.
-    sync_folder: bool,
+    /// Whether the first sync also syncs the directory.
+    sync_directory: bool,
     delete_on_close: bool,
     memory: Option<Arc<SharedMemory>>,
 }
 
-impl Handle {
-    /// Opens a file, or makes it where the flags say so; without a name a new one without a name.
-    pub(crate) fn open(shared: &Arc<Shared>, name: Option<&str>, flags: i32) -> Result<Self, Code> {
+impl OpenFile {
+    /// Opens or creates a file; without a name, a new temporary one.
+    pub(crate) fn open(
+        shared: &Arc<DiskShared>,
+        name: Option<&str>,
+        flags: i32,
+    ) -> Result<Self, ResultCode> {
         let has = |flag| flags & flag != 0;
         let mut state = shared.state();
-        state.call(Call::Open, codes::SQLITE_CANTOPEN)?;
+        state.call(DiskCall::Open, codes::SQLITE_CANTOPEN)?;
         let there = name.and_then(|name| state.names.get(name).copied());
         let exclusive = has(codes::SQLITE_OPEN_CREATE) && has(codes::SQLITE_OPEN_EXCLUSIVE);
-        let place = match there {
+        let inode_number = match there {
             Some(_) if exclusive => return Err(codes::SQLITE_CANTOPEN),
-            Some(place) => place,
+            Some(inode_number) => inode_number,
             None if !has(codes::SQLITE_OPEN_CREATE) => return Err(codes::SQLITE_CANTOPEN),
             None => {
-                let place = state.number();
+                let inode_number = state.number();
                 let name = name.map(str::to_owned);
-                state.names.extend(name.clone().map(|name| (name, place)));
-                state.inodes.insert(place, Inode::new(name, place));
-                place
+                state.names.extend(name.clone().map(|name| (name, inode_number)));
+                state.inodes.insert(inode_number, Inode::new(name, inode_number));
+                inode_number
             }
         };
-        if let Some(inode) = state.inodes.get_mut(&place) {
+        if let Some(inode) = state.inodes.get_mut(&inode_number) {
             inode.handles += 1;
         }
         let journal = codes::SQLITE_OPEN_MAIN_JOURNAL
@@ -49,18 +52,43 @@ impl Handle {
             | codes::SQLITE_OPEN_WAL;
         Ok(Self {
             shared: Arc::clone(shared),
-            place,
+            inode_number,
             number: state.number(),
             generation: state.generation,
-            sync_folder: has(codes::SQLITE_OPEN_CREATE) && has(journal),
+            sync_directory: has(codes::SQLITE_OPEN_CREATE) && has(journal),
             delete_on_close: has(codes::SQLITE_OPEN_DELETEONCLOSE),
             memory: None,
         })
     }
 
-    /// Fills `into` from a place; where the file ends before, with zeros, and gives `false`.
-    pub(crate) fn read(&self, into: &mut [u8], at: u64) -> Result<bool, Code> {
-        let mut state = self.call(Call::Read, codes::SQLITE_IOERR_READ)?;
+    fn call(
+        &self,
+        call: DiskCall,
+        code: ResultCode,
+    ) -> Result<MutexGuard<'_, DiskState>, ResultCode> {
+        let mut state = self.shared.state();
+        self.alive(&state, code)?;
+        state.call(call, code)?;
+        Ok(state)
+    }
+
+    fn alive(&self, state: &DiskState, code: ResultCode) -> Result<(), ResultCode> {
+        if state.on && state.generation == self.generation { Ok(()) } else { Err(code) }
+    }
+
+    fn inode<'s>(
+        &self,
+        state: &'s mut DiskState,
+        code: ResultCode,
+    ) -> Result<&'s mut Inode, ResultCode> {
+        self.alive(state, code)?;
+        state.inodes.get_mut(&self.inode_number).ok_or(code)
+    }
+}
+
+impl VfsFile for OpenFile {
+    fn read(&mut self, into: &mut [u8], at: u64) -> Result<bool, ResultCode> {
+        let mut state = self.call(DiskCall::Read, codes::SQLITE_IOERR_READ)?;
         let inode = self.inode(&mut state, codes::SQLITE_IOERR_READ)?;
         let start = usize::try_from(at).unwrap_or(usize::MAX);
         let there = inode.content().get(start..).unwrap_or_default();
@@ -71,7 +99,7 @@ impl Handle {
         Ok(rest.is_empty())
     }
 
-    pub(crate) fn write(&self, bytes: &[u8], at: u64) -> Result<(), Code> {
+    fn write(&mut self, bytes: &[u8], at: u64) -> Result<(), ResultCode> {
         let code = codes::SQLITE_IOERR_WRITE;
         let mut state = self.shared.state();
         self.alive(&state, code)?;
@@ -82,21 +110,20 @@ impl Handle {
         let grows = (at + bytes.len() as u64).saturating_sub(inode.content().len() as u64);
         let missing = usize::try_from(grows.saturating_sub(room)).unwrap_or(usize::MAX);
         let fits = bytes.get(..bytes.len().saturating_sub(missing)).unwrap_or_default();
-        // Before the call is counted: a cut in the middle of it may leave any part of it.
+        // Written before the call is counted: a power cut during the call may keep any part of it.
         inode.write(number, at, fits);
-        state.call(Call::Write, code)?;
+        state.call(DiskCall::Write, code)?;
         if missing > 0 { Err(codes::SQLITE_FULL) } else { Ok(()) }
     }
 
-    pub(crate) fn truncate(&self, length: u64) -> Result<(), Code> {
-        let mut state = self.call(Call::Truncate, codes::SQLITE_IOERR_TRUNCATE)?;
+    fn truncate(&mut self, length: u64) -> Result<(), ResultCode> {
+        let mut state = self.call(DiskCall::Truncate, codes::SQLITE_IOERR_TRUNCATE)?;
         let number = state.number();
         self.inode(&mut state, codes::SQLITE_IOERR_TRUNCATE)?.truncate(number, length);
         Ok(())
     }
 
-    /// Makes durable what was written before the call, and takes as long as the disk says.
-    pub(crate) fn sync(&mut self) -> Result<(), Code> {
+    fn sync(&mut self) -> Result<(), ResultCode> {
         let code = codes::SQLITE_IOERR_FSYNC;
         let mut state = self.shared.state();
         self.alive(&state, code)?;
@@ -108,59 +135,57 @@ impl Handle {
             state = self.shared.state();
             self.alive(&state, code)?;
         }
-        if let Err(code) = state.call(Call::Sync, code) {
+        if let Err(code) = state.call(DiskCall::Sync, code) {
             if let Ok(inode) = self.inode(&mut state, code) {
-                inode.forget();
+                inode.fail_sync();
             }
             return Err(code);
         }
-        if !state.lies {
+        if !state.ignores_syncs {
             self.inode(&mut state, code)?.sync(until);
-            state.settle(self.place);
-            if self.sync_folder {
-                state.sync_folder();
+            state.settle(self.inode_number);
+            if self.sync_directory {
+                state.sync_directory();
             }
         }
         drop(state);
-        self.sync_folder = false;
+        self.sync_directory = false;
         Ok(())
     }
 
-    pub(crate) fn size(&self) -> Result<u64, Code> {
+    fn size(&mut self) -> Result<u64, ResultCode> {
         let mut state = self.shared.state();
         self.alive(&state, codes::SQLITE_IOERR_FSTAT)?;
         Ok(self.inode(&mut state, codes::SQLITE_IOERR_FSTAT)?.content().len() as u64)
     }
 
-    pub(crate) fn lock(&self, level: Level) -> Result<(), Code> {
-        let mut state = self.call(Call::Lock, codes::SQLITE_IOERR_LOCK)?;
+    fn lock(&mut self, level: LockLevel) -> Result<(), ResultCode> {
+        let mut state = self.call(DiskCall::Lock, codes::SQLITE_IOERR_LOCK)?;
         let inode = self.inode(&mut state, codes::SQLITE_IOERR_LOCK)?;
         let raised = inode.locks.raise(self.number, level);
         if raised { Ok(()) } else { Err(codes::SQLITE_BUSY) }
     }
 
-    pub(crate) fn unlock(&self, level: Level) {
+    fn unlock(&mut self, level: LockLevel) {
         let mut state = self.shared.state();
         if let Ok(inode) = self.inode(&mut state, codes::SQLITE_IOERR_UNLOCK) {
             inode.locks.lower(self.number, level);
         }
     }
 
-    pub(crate) fn is_reserved(&self) -> Result<bool, Code> {
+    fn is_reserved(&mut self) -> Result<bool, ResultCode> {
         let code = codes::SQLITE_IOERR_CHECKRESERVEDLOCK;
         let mut state = self.shared.state();
         self.alive(&state, code)?;
         Ok(self.inode(&mut state, code)?.locks.is_reserved())
     }
 
-    /// The start of a region of the memory that the file's connections share; it stays there until
-    /// [`unmap`](Self::unmap). `None` where it is not there and not to be made.
-    pub(crate) fn map(
+    fn map_shared(
         &mut self,
         region: usize,
         bytes: usize,
-        make: bool,
-    ) -> Result<Option<*mut c_void>, Code> {
+        create: bool,
+    ) -> Result<Option<SharedRegion>, ResultCode> {
         if self.memory.is_none() {
             let mut state = self.shared.state();
             self.alive(&state, codes::SQLITE_IOERR_SHMMAP)?;
@@ -169,29 +194,28 @@ impl Handle {
             drop(state);
             self.memory = Some(memory);
         }
-        Ok(self.memory.as_ref().and_then(|memory| memory.region(region, bytes, make)))
+        Ok(self.memory.as_ref().and_then(|memory| memory.region(region, bytes, create)))
     }
 
-    pub(crate) fn lock_memory(
-        &self,
-        from: usize,
-        slots: usize,
+    fn lock_shared(
+        &mut self,
+        first: usize,
+        count: usize,
         exclusive: bool,
-    ) -> Result<(), Code> {
-        drop(self.call(Call::Lock, codes::SQLITE_IOERR_SHMLOCK)?);
+    ) -> Result<(), ResultCode> {
+        drop(self.call(DiskCall::Lock, codes::SQLITE_IOERR_SHMLOCK)?);
         let memory = self.memory.as_ref().ok_or(codes::SQLITE_IOERR_SHMLOCK)?;
-        let locked = memory.lock(self.number, from, slots, exclusive);
+        let locked = memory.lock(self.number, first, count, exclusive);
         if locked { Ok(()) } else { Err(codes::SQLITE_BUSY) }
     }
 
-    pub(crate) fn unlock_memory(&self, from: usize, slots: usize) {
+    fn unlock_shared(&mut self, first: usize, count: usize) {
         if let Some(memory) = &self.memory {
-            memory.unlock(self.number, from, slots);
+            memory.unlock(self.number, first, count);
         }
     }
 
-    /// Lets the shared memory go; it is gone with the last who does.
-    pub(crate) fn unmap(&mut self) {
+    fn unmap_shared(&mut self) {
         let Some(memory) = self.memory.take() else {
             return;
         };
@@ -203,37 +227,21 @@ impl Handle {
             inode.memory = None;
         }
     }
-
-    fn alive(&self, state: &State, code: Code) -> Result<(), Code> {
-        if state.on && state.generation == self.generation { Ok(()) } else { Err(code) }
-    }
-
-    fn call(&self, call: Call, code: Code) -> Result<MutexGuard<'_, State>, Code> {
-        let mut state = self.shared.state();
-        self.alive(&state, code)?;
-        state.call(call, code)?;
-        Ok(state)
-    }
-
-    fn inode<'s>(&self, state: &'s mut State, code: Code) -> Result<&'s mut Inode, Code> {
-        self.alive(state, code)?;
-        state.inodes.get_mut(&self.place).ok_or(code)
-    }
 }
 
-impl Drop for Handle {
+impl Drop for OpenFile {
     fn drop(&mut self) {
-        self.unmap();
+        self.unmap_shared();
         let mut state = self.shared.state();
         let Ok(inode) = self.inode(&mut state, codes::SQLITE_IOERR_CLOSE) else {
             return;
         };
         inode.handles = inode.handles.saturating_sub(1);
-        inode.locks.lower(self.number, NONE);
+        inode.locks.lower(self.number, UNLOCKED);
         let name = inode.name.clone().filter(|_| self.delete_on_close);
         if let Some(name) = name {
             state.unlink(&name);
         }
-        state.forget_if_unused(self.place);
+        state.remove_if_unused(self.inode_number);
     }
 }
