@@ -1,7 +1,7 @@
-//! The database that a command works on, and what commands ask of it.
+//! Opens the database of a command, and finds its tables.
 
 use crate::error::{Error, Result};
-use crate::output::Screen;
+use crate::output::Terminal;
 use bobak::changes::TrackOptions;
 use bobak::schema::TableSchema;
 use bobak::{Db, DynTable, Row};
@@ -9,34 +9,34 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The setting of a URL that names the key, for the whole run.
+/// The URL setting with the encryption key's file, for the whole run.
 static KEY: OnceLock<String> = OnceLock::new();
 
-/// Names the key of the SQLite files of this run whose URLs name none: `key_file` or `password_file`, and the file.
+/// Sets the key for SQLite URLs that name none. `setting` is `key_file` or `password_file`.
 pub fn set_key(setting: &str, file: &Path) {
     let file = file.display().to_string();
     let file = file.replace('%', "%25").replace('&', "%26").replace('#', "%23");
     let _ = KEY.set(format!("{setting}={file}"));
 }
 
-/// The URL with the key of the run, where it names an SQLite file and no key.
+/// Adds the key of this run if the URL names an SQLite file and no key.
 #[must_use]
 pub fn with_key(url: &str) -> Cow<'_, str> {
     let Some(key) = KEY.get() else { return Cow::Borrowed(url) };
     let (_, settings) = url.split_once('?').unwrap_or((url, ""));
     let names = ["key_file=", "password_file=", "password_env="];
-    let said = settings.split('&').any(|part| names.iter().any(|name| part.starts_with(name)));
-    if said || !url.starts_with("sqlite:") || file_of(url).is_none() {
+    let has_key = settings.split('&').any(|part| names.iter().any(|name| part.starts_with(name)));
+    if has_key || !url.starts_with("sqlite:") || file_of(url).is_none() {
         return Cow::Borrowed(url);
     }
     let separator = if url.contains('?') { '&' } else { '?' };
     Cow::Owned(format!("{url}{separator}{key}"))
 }
 
-/// Opens a database to write to; an SQLite file is made where it is not there.
+/// Opens a database for writing. Creates an SQLite file if it does not exist.
 ///
 /// # Errors
-/// A malformed URL is a usage error; a file that is no database, or can't be opened.
+/// A usage error for a malformed URL; fails if the file is not a database or can't be opened.
 pub fn open(url: &str) -> Result<Db> {
     Db::open(&with_key(url)).map_err(|error| match error.kind() {
         bobak::ErrorKind::Config => Error::usage(error.to_string()),
@@ -44,34 +44,34 @@ pub fn open(url: &str) -> Result<Db> {
     })
 }
 
-/// Opens a database that is there, to change what is in it.
+/// Opens an existing database for writing.
 ///
 /// # Errors
-/// As [`open`], and a file that is not there: it is not made.
+/// As [`open`]; fails if the file does not exist.
 pub fn open_existing(url: &str) -> Result<Db> {
     match file_of(url) {
         Some(file) if !file.exists() => {
-            Err(Error::failed(format!("there is no file {}", file.display())))
+            Err(Error::failed(format!("file {} does not exist", file.display())))
         }
         _ => open(url),
     }
 }
 
-/// Opens a database to read from. A file is left as it is, its journal mode included, and may be
-/// one that can't be written. Only what a killed program left there is undone.
+/// Opens a database for reading. The file may be read-only and is not changed, including its journal
+/// mode; the only exception is that a transaction of a killed program is rolled back.
 ///
 /// # Errors
 /// As [`open_existing`].
 pub fn open_to_read(url: &str) -> Result<Db> {
     open_existing(&read_only(url)).map_err(|error| match error {
-        // Nobody wrote that.
+        // The user did not write these settings, so the message leaves them out.
         Error::Failed(sentence) => Error::Failed(without_added(&sentence)),
         Error::Usage(sentence) => Error::Usage(without_added(&sentence)),
         error @ Error::OutputClosed => error,
     })
 }
 
-/// What the URLs of files get that are only read.
+/// The settings added to the URLs of files that are only read.
 const READ_ONLY: &str = "mode=ro&recover=on";
 
 fn without_added(sentence: &str) -> String {
@@ -80,24 +80,24 @@ fn without_added(sentence: &str) -> String {
     })
 }
 
-/// The URL with the setting to read only, unless it has a word about that.
+/// Adds the read-only settings, unless the URL has a mode already.
 fn read_only(url: &str) -> Cow<'_, str> {
     let (place, settings) = url.split_once('?').unwrap_or((url, ""));
-    let said = settings.split('&').any(|setting| setting.starts_with("mode="));
-    if said || !place.starts_with("sqlite:") || file_of(url).is_none() {
+    let has_mode = settings.split('&').any(|setting| setting.starts_with("mode="));
+    if has_mode || !place.starts_with("sqlite:") || file_of(url).is_none() {
         return Cow::Borrowed(url);
     }
     let separator = if url.contains('?') { '&' } else { '?' };
     Cow::Owned(format!("{url}{separator}{READ_ONLY}"))
 }
 
-/// Whether the URL names a file that is not there.
+/// Whether the URL names a file that does not exist.
 #[must_use]
 pub fn is_missing(url: &str) -> bool {
     file_of(url).is_some_and(|file| !file.exists())
 }
 
-/// The file that a URL names, where it names one that is read as it stands: without `%`.
+/// The file that a URL names; `None` for other URLs and for names with `%` escapes.
 #[must_use]
 fn file_of(url: &str) -> Option<PathBuf> {
     let (scheme, rest) = url.split_once(':')?;
@@ -109,10 +109,10 @@ fn file_of(url: &str) -> Option<PathBuf> {
     named.then(|| PathBuf::from(place))
 }
 
-/// A table by its name.
+/// Opens a table by name.
 ///
 /// # Errors
-/// There is none of this name: those that there are are named.
+/// If there is no such table; the message lists the existing ones.
 pub fn table(db: &Db, name: &str) -> Result<DynTable<'static>> {
     db.dynamic(name).map_err(|error| match error.kind() {
         bobak::ErrorKind::Schema => Error::failed(error.message()),
@@ -120,10 +120,10 @@ pub fn table(db: &Db, name: &str) -> Result<DynTable<'static>> {
     })
 }
 
-/// Hands out rows until the first error of `each`, which is given back.
+/// Calls `each` for every row that `read` produces, until `each` fails.
 ///
-/// `read` is what reads: it takes a function that says whether to go on. An error of the command
-/// is no error of the database, so it is carried past it.
+/// `read` takes a callback that returns whether to continue. An error of the command is not an error
+/// of the database, so it is kept outside `read` and returned afterwards.
 ///
 /// # Errors
 /// Those of `read` and of `each`.
@@ -142,33 +142,33 @@ pub fn for_each(
     stopped.map_or(Ok(()), Err)
 }
 
-/// A row with chosen columns of another, in their order.
-pub struct Chosen<'a> {
+/// A view of a row with selected columns, in the given order.
+pub struct SelectedColumns<'a> {
     /// The whole row.
     pub row: &'a dyn Row,
-    /// The places of the columns in it.
-    pub places: &'a [usize],
+    /// The indexes of the selected columns in `row`.
+    pub indexes: &'a [usize],
 }
 
-impl Row for Chosen<'_> {
+impl Row for SelectedColumns<'_> {
     fn len(&self) -> usize {
-        self.places.len()
+        self.indexes.len()
     }
 
     fn get(&self, column: usize) -> bobak::ValueRef<'_> {
-        self.places.get(column).map_or(bobak::ValueRef::Null, |&place| self.row.get(place))
+        self.indexes.get(column).map_or(bobak::ValueRef::Null, |&index| self.row.get(index))
     }
 }
 
-/// The tables with these names, in the order of the database; all where none is named.
+/// The tables with these names, in the database's order; all tables if `wanted` is empty.
 ///
 /// # Errors
-/// A name that no table has.
+/// If there is no table with one of the names.
 pub fn tables(db: &Db, wanted: &[String]) -> Result<Vec<TableSchema>> {
     let mut tables = db.tables()?;
     for name in wanted {
         if !tables.iter().any(|table| table.name().eq_ignore_ascii_case(name)) {
-            // Its error names the tables that there are.
+            // This fails with an error that lists the existing tables.
             table(db, name)?;
         }
     }
@@ -179,11 +179,12 @@ pub fn tables(db: &Db, wanted: &[String]) -> Result<Vec<TableSchema>> {
     Ok(tables)
 }
 
-/// Has tables tracked from now on that are not yet, or no longer are since SQL made them anew; all where none is named.
+/// Turns change capture on for the named tables, or for all if none is named. Tables that lost it because SQL recreated
+/// them are tracked again.
 ///
 /// # Errors
-/// A name that no table has; a table that can't be tracked.
-pub fn track(db: &Db, wanted: &[String], screen: &Screen) -> Result<()> {
+/// If there is no table with one of the names, or a table can't be tracked.
+pub fn track(db: &Db, wanted: &[String], screen: &Terminal) -> Result<()> {
     let tracked = db.tracked_tables()?;
     let mut names = Vec::new();
     for table in tables(db, wanted)? {
@@ -193,13 +194,13 @@ pub fn track(db: &Db, wanted: &[String], screen: &Screen) -> Result<()> {
         }
     }
     if !names.is_empty() {
-        // The memory engine keeps a file only then.
+        // The memory engine writes its file only on flush.
         db.flush()?;
     }
     for name in names {
         let was = tracked.iter().any(|other| other.eq_ignore_ascii_case(&name));
-        let again = if was { " again" } else { "" };
-        screen.note(format_args!("{name} is tracked{again} from now on"));
+        let again = if was { "again " } else { "" };
+        screen.note(format_args!("{name} is now {again}tracked"));
     }
     Ok(())
 }
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_of_a_url() {
+    fn file_of_url() {
         assert_eq!(file_of("sqlite:a.db?journal=wal"), Some("a.db".into()));
         assert_eq!(file_of("memory:a.bobak"), Some("a.bobak".into()));
         assert_eq!(file_of("sqlite::memory:"), None);
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_read_without_a_change() {
+    fn read_only_mode_is_added_once() {
         assert_eq!(read_only("sqlite:a.db"), "sqlite:a.db?mode=ro&recover=on");
         assert_eq!(read_only("sqlite:a.db?readers=2"), "sqlite:a.db?readers=2&mode=ro&recover=on");
         for url in ["sqlite:a.db?mode=rw", "sqlite::memory:", "memory:a.bobak", "a.db"] {

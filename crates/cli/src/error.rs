@@ -1,40 +1,40 @@
-//! What ends a command: one sentence for the person at the terminal, and the exit code.
+//! The error that ends a command: one sentence for the user, and the exit code.
 
 use std::fmt;
 use std::io;
 
-/// The result of everything that a command does.
+/// The result of a step of a command.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a command stopped.
 #[derive(Debug)]
 pub enum Error {
-    /// The command was called wrongly; exit code 2.
+    /// Wrong arguments; exit code 2.
     Usage(String),
-    /// The command could not do what it was asked; exit code 1.
+    /// The command failed; exit code 1.
     Failed(String),
-    /// Whoever read the output has gone (`bobak query … | head`): nothing is left to say; exit code 0.
+    /// The reader closed the output (`bobak query … | head`). Not a failure; exit code 0.
     OutputClosed,
 }
 
 impl Error {
-    /// A call that cannot be meant so.
+    /// Creates an error for wrong arguments.
     pub fn usage(sentence: impl Into<String>) -> Self {
         Self::Usage(sentence.into())
     }
 
-    /// Work that could not be done.
+    /// Creates an error for a failure.
     pub fn failed(sentence: impl Into<String>) -> Self {
         Self::Failed(sentence.into())
     }
 
-    /// An error of the operating system, with what was being done: `open flights.csv`.
+    /// Creates an error from an I/O error; `doing` names the action, such as `open flights.csv`.
     #[must_use]
     pub fn io(doing: impl fmt::Display, error: &io::Error) -> Self {
         Self::Failed(format!("could not {doing}: {error}"))
     }
 
-    /// An error of writing to the output. A reader that has gone away is not a failure.
+    /// Creates an error from a failed write to the output. A closed pipe is not a failure.
     #[must_use]
     pub fn output(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
@@ -59,7 +59,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(sentence) | Self::Failed(sentence) => f.write_str(sentence),
-            Self::OutputClosed => f.write_str("the reader of the output has gone"),
+            Self::OutputClosed => f.write_str("the output was closed"),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The program `bobak`: import, export, copy, query, schema and bench, from the command line.
+//! The program `bobak`: import, export, query, copy, back up, replicate, serve and benchmark databases.
 //!
 //! [`main`] parses the arguments and runs one command. A command is one file in `commands`: its
-//! flags, documented where they are defined, and what it does. `import` turns text into values,
-//! `export` values into text; `output` is what people see meanwhile.
+//! flags, documented where they are defined, and its work. `import` turns text into values,
+//! `export` turns values into text, and `output` writes notes and progress to the terminal.
 //!
-//! Exit codes: 0 done, 1 failed, 2 called wrongly. What fails is told on standard error in one
-//! sentence; standard output holds results alone. There is no colour.
+//! Exit codes: 0 success, 1 failure, 2 wrong usage. Errors go to standard error in one sentence;
+//! standard output holds only results. There is no colour.
 
 mod commands;
 mod database;
@@ -15,8 +15,8 @@ pub mod export;
 pub mod import;
 mod output;
 mod password;
+mod result_columns;
 pub mod schema;
-mod statement;
 
 pub use error::{Error, Result};
 
@@ -25,10 +25,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Keep records: import CSV files into a database, query it, export it, copy it, measure it.
+/// Import, query, export, copy, back up, replicate and serve databases.
 ///
-/// A database is named by its URL: sqlite:flights.db for an SQLite file (made if it is not there),
-/// with settings behind a question mark, as in sqlite:flights.db?synchronous=off.
+/// DATABASE is the name of an SQLite file, such as flights.db, or a URL, such as postgres://me@localhost/flights.
+/// Settings follow a question mark: flights.db?synchronous=off.
 #[derive(Debug, Parser)]
 #[command(name = "bobak", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {
@@ -36,12 +36,11 @@ struct Cli {
     #[arg(short, long, global = true)]
     quiet: bool,
 
-    /// The file with the key of encrypted SQLite files, 32 bytes or 64 hexadecimal digits; also by the environment
-    /// variable BOBAK_KEY_FILE
+    /// File with the key of encrypted SQLite files: 32 bytes or 64 hexadecimal digits [env: BOBAK_KEY_FILE]
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "password_file")]
     key_file: Option<PathBuf>,
 
-    /// The file with their password in its first line; also by the environment variable BOBAK_PASSWORD_FILE
+    /// File with the password of encrypted SQLite files in its first line [env: BOBAK_PASSWORD_FILE]
     #[arg(long, global = true, value_name = "FILE")]
     password_file: Option<PathBuf>,
 
@@ -50,7 +49,7 @@ struct Cli {
 }
 
 impl Cli {
-    /// Has the flags, else the environment, say where the key is.
+    /// Takes the encryption key's file from the flags, or else from the environment.
     fn set_key(&self) {
         let from = |name: &str| std::env::var_os(name).filter(|file| !file.is_empty());
         if let Some(file) = &self.key_file {
@@ -85,7 +84,7 @@ enum Command {
     #[cfg(unix)]
     Token(commands::Token),
     #[cfg(unix)]
-    Role(commands::Role),
+    Permissions(commands::Permissions),
     Bench(commands::Bench),
     #[command(hide = true)]
     CrashWriter(commands::CrashWriter),
@@ -93,17 +92,17 @@ enum Command {
 
 const EXAMPLES: &str = "\
 Examples:
-  bobak import flights.csv.zip --table flights --to sqlite:flights.db
-  bobak query sqlite:flights.db \"SELECT carrier, count(*) FROM flights GROUP BY carrier\"
-  bobak schema sqlite:flights.db --rust
-  bobak export sqlite:flights.db --table flights --output flights.ndjson
-  bobak copy sqlite:flights.db memory:flights.bobak --checksum
-  bobak backup sqlite:flights.db flights-backup.db.zst
-  bobak replicate sqlite:app.db sqlite:copy.db --track
+  bobak import flights.db flights.csv.zip
+  bobak query flights.db \"SELECT carrier, count(*) FROM flights GROUP BY carrier\"
+  bobak schema flights.db --rust
+  bobak export flights.db --table flights --output flights.ndjson
+  bobak copy flights.db postgres://me@localhost/flights --checksum
+  bobak backup flights.db flights-backup.db.zst
+  bobak replicate app.db replica.db --track
   bobak serve app.db --unix /run/app.socket
   bobak bench --rows 100000 --engines \"sqlite memory\"
 
-Exit codes: 0 done, 1 failed, 2 called wrongly.";
+Exit codes: 0 success, 1 failure, 2 wrong usage.";
 
 /// Runs the program with these arguments, the first being its own name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -118,7 +117,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             };
         }
     };
-    let screen = output::Screen::new(cli.quiet);
+    let screen = output::Terminal::new(cli.quiet);
     cli.set_key();
     let done = match cli.command {
         Command::Import(command) => command.run(&screen),
@@ -139,7 +138,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         #[cfg(unix)]
         Command::Token(command) => command.run(&screen),
         #[cfg(unix)]
-        Command::Role(command) => command.run(&screen),
+        Command::Permissions(command) => command.run(&screen),
         Command::Bench(command) => command.run(&screen),
         Command::CrashWriter(command) => command.run(),
     };
@@ -160,7 +159,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_sound_and_every_flag_is_documented() {
+    fn every_command_and_flag_is_documented() {
         let command = Cli::command();
         command.clone().debug_assert();
         for command in command.get_subcommands() {

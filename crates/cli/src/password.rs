@@ -1,5 +1,5 @@
-//! A new password: asked for at a terminal, twice and without showing it; or the first line of a pipe
-//! or a file, without a word.
+//! Reads a new password: at a terminal it prompts twice without echo; from a pipe or a file it reads
+//! the first line without a prompt.
 
 use crate::error::{Error, Result};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -7,67 +7,66 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
-/// The most bytes of a password.
-const LONGEST: u64 = 4 << 10;
+/// The maximum length of a password, in bytes.
+const MAX_LENGTH: u64 = 4 << 10;
 
-/// Takes somebody's new password.
+/// Reads the new password of `user`.
 ///
 /// # Errors
-/// An empty password, or one that is too long; two that differ; input that can't be read.
-pub fn new_password(whose: &str) -> Result<String> {
+/// If the password is empty or too long, the two entries differ, or the input can't be read.
+pub fn new_password(user: &str) -> Result<String> {
     let input = io::stdin();
     if !input.is_terminal() {
         return first_line(&mut input.lock());
     }
-    let _hidden = Hidden::begin()?;
-    let first = ask(&format!("Password of {whose}: "))?;
+    let _hidden = HiddenInput::begin()?;
+    let first = prompt(&format!("Password for {user}: "))?;
     if first.is_empty() {
         return Err(Error::failed("the password is empty"));
     }
-    if ask("The same once more: ")? != first {
-        return Err(Error::failed("the two passwords differ"));
+    if prompt("Repeat password: ")? != first {
+        return Err(Error::failed("the passwords do not match"));
     }
     Ok(first)
 }
 
-/// Asks at the terminal. Standard output is for the result, so the question goes to standard error.
-fn ask(question: &str) -> Result<String> {
+/// Prompts at the terminal. Standard output is for the result, so the prompt goes to standard error.
+fn prompt(question: &str) -> Result<String> {
     let mut screen = io::stderr();
-    let asked = write!(screen, "{question}").and_then(|()| screen.flush());
-    asked.map_err(|error| Error::output(&error))?;
+    let shown = write!(screen, "{question}").and_then(|()| screen.flush());
+    shown.map_err(|error| Error::output(&error))?;
     let line = first_line(&mut io::stdin().lock());
-    // The end of the line that was typed did not show either.
+    // The line feed that the user typed was not echoed either.
     let _ = writeln!(screen);
     line
 }
 
 fn first_line(input: &mut impl BufRead) -> Result<String> {
     let mut line = String::new();
-    let read = input.take(LONGEST + 2).read_line(&mut line);
+    let read = input.take(MAX_LENGTH + 2).read_line(&mut line);
     read.map_err(|error| Error::io("read the password", &error))?;
     line.truncate(line.trim_end_matches(['\n', '\r']).len());
-    if line.len() as u64 > LONGEST {
-        return Err(Error::failed(format!("the password is longer than {LONGEST} bytes")));
+    if line.len() as u64 > MAX_LENGTH {
+        return Err(Error::failed(format!("the password is longer than {MAX_LENGTH} bytes")));
     }
     Ok(line)
 }
 
-/// A terminal that shows nothing of what is typed, until this is dropped, or a signal ends the
-/// program.
-struct Hidden {
+/// Turns the terminal's echo off until it is dropped or a signal ends the program.
+struct HiddenInput {
     before: Termios,
     signals: Handle,
 }
 
-impl Hidden {
+impl HiddenInput {
     fn begin() -> Result<Self> {
         let failed = |error: io::Error| Error::io("ask for the password", &error);
         let before = tcgetattr(io::stdin()).map_err(|error| failed(error.into()))?;
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
-        let (handle, shown) = (signals.handle(), before.clone());
+        let (handle, original) = (signals.handle(), before.clone());
         std::thread::spawn(move || {
             if let Some(signal) = signals.forever().next() {
-                show(&shown);
+                restore_echo(&original);
                 std::process::exit(128 + signal);
             }
         });
@@ -79,15 +78,15 @@ impl Hidden {
     }
 }
 
-impl Drop for Hidden {
+impl Drop for HiddenInput {
     fn drop(&mut self) {
-        show(&self.before);
+        restore_echo(&self.before);
         self.signals.close();
     }
 }
 
-fn show(before: &Termios) {
-    // Where the terminal is gone, nothing is left to show.
+fn restore_echo(before: &Termios) {
+    // If the terminal is gone, there is nothing to restore.
     let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
 }
 
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_first_line_of_a_pipe() {
+    fn password_is_first_line_of_pipe() {
         let read = |bytes: &[u8]| first_line(&mut &*bytes).map_err(|error| error.to_string());
         for (bytes, password) in [
             (&b"secret\nmore\n"[..], "secret"),
@@ -109,7 +108,7 @@ mod tests {
             assert_eq!(read(bytes).unwrap(), password);
         }
         assert!(read(b"\xff\xfe\n").is_err());
-        assert_eq!(read(&[b'x'; LONGEST as usize]).unwrap().len() as u64, LONGEST);
+        assert_eq!(read(&[b'x'; MAX_LENGTH as usize]).unwrap().len() as u64, MAX_LENGTH);
         assert!(read(&[b'x'; 1 << 20]).unwrap_err().contains("longer than 4096 bytes"));
     }
 }

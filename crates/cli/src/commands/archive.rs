@@ -1,89 +1,89 @@
-//! `bobak archive`: changes go to a folder as they commit.
+//! `bobak archive`: writes committed changes to a folder for point-in-time restore.
 
-use crate::commands::parse::database_url;
+use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
-use crate::output::Screen;
+use crate::output::Terminal;
 use bobak::ErrorKind;
 use bobak::archive::Archive;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Write the changes of a database's tracked tables to a folder as they commit.
+/// Continuously archive the changes of tracked tables to a folder.
 ///
-/// With a backup that was taken since the folder was begun they give the database as it was at any moment after it:
-/// see `bobak restore --until`. Tables are tracked by their program, or by --track.
+/// Together with a backup taken after the archive was started, the archive restores the database to any later point in
+/// time: see `bobak restore --until`. A program tracks its tables itself; --track does it here.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ArchiveChanges {
-    /// The database, a URL or an SQLite file, such as app.db
+    /// Database: an SQLite file, such as app.db, or a URL
     #[arg(value_name = "DATABASE", required_unless_present = "check", value_parser = database_url)]
     database: Option<String>,
 
-    /// The folder; it is made if it is not there
+    /// Archive folder; created if it does not exist
     #[arg(value_name = "FOLDER", required_unless_present = "check")]
     folder: Option<PathBuf>,
 
-    /// Write down every change of this table from now on; may be repeated
+    /// First turn change capture on for this table; may be repeated
     #[arg(long, value_name = "TABLE", conflicts_with = "check")]
     track: Vec<String>,
 
-    /// End when the folder has all that there is
+    /// Exit when the archive is up to date
     #[arg(long)]
     once: bool,
 
-    /// Write the changes of an encrypted database, though the folder is not encrypted
+    /// Allow an unencrypted archive of an encrypted database
     #[arg(long)]
-    plain: bool,
+    unencrypted: bool,
 
-    /// Only read this folder, and say what is in it
+    /// Verify this archive folder and report its contents
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["database", "folder", "once"])]
     check: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  bobak archive sqlite:app.db /mnt/backups/app.changes
-  bobak archive sqlite:app.db /mnt/backups/app.changes --track invoice --track line
-  bobak backup sqlite:app.db /mnt/backups/app.db.zst
-  bobak restore /mnt/backups/app.db.zst sqlite:app.db --changes /mnt/backups/app.changes --until 2026-11-22T04:00:00Z
+  bobak archive app.db /mnt/backups/app.changes
+  bobak archive app.db /mnt/backups/app.changes --track invoice --track line
+  bobak backup app.db /mnt/backups/app.db.zst
+  bobak restore /mnt/backups/app.db.zst app.db --archive /mnt/backups/app.changes --until 2026-11-22T04:00:00Z
   bobak archive --check /mnt/backups/app.changes";
 
-/// The settings of an encrypted database's URL.
+/// URL settings that mean the database is encrypted.
 const KEYS: [&str; 3] = ["key_file=", "password_file=", "password_env="];
 
-/// How long it waits for a change at a time.
+/// How long one step waits for new changes.
 const WAIT: Duration = Duration::from_secs(1);
 
 impl ArchiveChanges {
     /// Runs the command.
     ///
     /// # Errors
-    /// A database that can't be opened, or in which nothing is tracked; a folder that somebody else writes to, that is
-    /// another database's, or damaged; a full disk.
-    pub fn run(&self, screen: &Screen) -> Result<()> {
+    /// If the database can't be opened or has no tracked table; if another process writes to the folder, or it belongs to
+    /// another database or is damaged; if the disk is full.
+    pub fn run(&self, screen: &Terminal) -> Result<()> {
         if let Some(folder) = &self.check {
             let span = Archive::check(folder)?;
-            let last = span.last.map(|at| format!(", the last made at {at}")).unwrap_or_default();
+            let last = span.last.map(|at| format!(", the last at {at}")).unwrap_or_default();
             let unfinished = match span.unfinished {
                 0 => String::new(),
-                bytes => format!("; {bytes} unfinished bytes at the end"),
+                bytes => format!("; {bytes} bytes of an incomplete page at the end"),
             };
             let whole = match span.whole {
                 whole if whole == span.to => String::new(),
-                whole => format!("; transactions are whole up to {whole}"),
+                whole => format!("; transactions are complete up to {whole}"),
             };
             let (changes, from, to) = (span.changes, span.from, span.to);
             screen.note(format_args!(
-                "sound: {changes} changes, behind {from} up to {to}{last}{whole}{unfinished}"
+                "valid: {changes} changes, after {from} up to {to}{last}{whole}{unfinished}"
             ));
             return Ok(());
         }
         let (Some(url), Some(folder)) = (&self.database, &self.folder) else {
             return Err(Error::usage("name a database and a folder"));
         };
-        refuse_plain(url, self.plain, "--plain")?;
+        require_unencrypted_consent(url, self.unencrypted, "--unencrypted")?;
         let db = if self.track.is_empty() {
             database::open_to_read(url)?
         } else {
@@ -91,17 +91,17 @@ impl ArchiveChanges {
             database::track(&db, &self.track, screen)?;
             db
         };
-        let opened = match self.plain {
+        let opened = match self.unencrypted {
             true => db.archive_unencrypted_to(folder),
             false => db.archive_to(folder),
         };
         let mut archive = opened.map_err(|error| match error.kind() {
             ErrorKind::Schema if db.tracked_tables().is_ok_and(|tables| tables.is_empty()) => {
-                Error::failed("no table is tracked: --track TABLE has one tracked from now on")
+                Error::failed("no table is tracked: track one with --track TABLE")
             }
             _ => error.into(),
         })?;
-        screen.note(format_args!("goes on behind change {}", archive.place()));
+        screen.note(format_args!("resuming after change {}", archive.place()));
         loop {
             let step = archive.step(if self.once { Duration::ZERO } else { WAIT })?;
             if step.changes > 0 {
@@ -113,18 +113,17 @@ impl ArchiveChanges {
     }
 }
 
-/// Refuses to write the changes of an encrypted database as they are, unless this flag was given.
+/// Fails if the database is encrypted and the flag that allows an unencrypted archive is missing.
 ///
 /// # Errors
-/// A URL with a key, and no flag.
-pub(super) fn refuse_plain(url: &str, given: bool, flag: &str) -> Result<()> {
+/// If the URL has a key and `given` is false.
+pub(super) fn require_unencrypted_consent(url: &str, given: bool, flag: &str) -> Result<()> {
     let named = database::with_key(url);
     if given || !KEYS.iter().any(|name| named.contains(name)) {
         return Ok(());
     }
     let message = format!(
-        "the database is encrypted, and its changes in the folder would not be: {flag} says that \
-         they may be read"
+        "the database is encrypted but the archive would not be: pass {flag} to allow that"
     );
     Err(Error::failed(message))
 }

@@ -1,74 +1,75 @@
-//! `bobak backup`: a running database in a file.
+//! `bobak backup`: backs up a database while it is in use.
 
-use crate::commands::parse::database_url;
+use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
-use crate::output::{Progress, Screen};
+use crate::output::{Progress, Terminal};
 use bobak::backup::{BackupOptions, BackupPhase, BackupReport, BackupStep, Compression};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
-/// Back a database up to a file, while others read and write it.
+/// Back up a database to a file while other programs read and write it.
 ///
-/// The backup is of one moment. It is written beside its place, read again and checked, and then put there whole. A plain
-/// one is a database itself; a compressed one is an ordinary .zst or .gz file.
+/// The backup is a consistent snapshot. It is written to a temporary file, verified, and then renamed into place. An
+/// uncompressed backup is itself a database; a compressed one is an ordinary .zst or .gz file.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Backup {
-    /// The database, a URL or an SQLite file, such as app.db
+    /// Database: an SQLite file, such as app.db, or a URL
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
 
-    /// The file to make; - is standard output
+    /// Backup file; - is standard output
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// How to compress it [default: by the end of the file's name, .zst or .gz; else none]
-    #[arg(long, value_name = "HOW")]
-    compress: Option<Compress>,
+    /// Compression [default: by the file's extension, .zst or .gz; otherwise none]
+    #[arg(long, value_name = "METHOD")]
+    compress: Option<BackupCompression>,
 
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     overwrite: bool,
 
-    /// Make no pauses: quicker, and others get on less
+    /// Copy without pauses: faster, but slows other programs down
     #[arg(long)]
     no_pauses: bool,
 }
 
-/// How a backup is compressed.
+/// The compression of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Compress {
-    /// Not
+pub enum BackupCompression {
+    /// Uncompressed
     None,
-    /// By Zstandard
+    /// Zstandard
     Zstd,
-    /// By gzip
+    /// gzip
     Gzip,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  bobak backup sqlite:app.db backup.db
-  bobak backup sqlite:app.db /mnt/backups/app.db.zst --overwrite
-  bobak backup sqlite:app.db - --compress gzip | ssh elsewhere 'cat > app.db.gz'
+  bobak backup app.db backup.db
+  bobak backup app.db /mnt/backups/app.db.zst --overwrite
+  bobak backup app.db - --compress gzip | ssh elsewhere 'cat > app.db.gz'
   bobak backup memory:store.bobak store-backup.bobak
 
-`bobak restore` puts it back; `bobak serve --backup FOLDER --every 1h --keep 24` takes backups by itself.";
+`bobak restore` restores a backup; `bobak serve --backup FOLDER --backup-interval 1h --backup-keep 24` takes backups on a schedule.";
 
 impl Backup {
     /// Runs the command.
     ///
     /// # Errors
-    /// A database that is not there, is damaged, or is on a server; a file that is there; a full disk.
-    pub fn run(&self, screen: &Screen) -> Result<()> {
+    /// If the database does not exist, is damaged or is on a server; if the file exists; if the disk is full.
+    pub fn run(&self, screen: &Terminal) -> Result<()> {
         let db = database::open_to_read(&self.database)?;
-        let compression = self.compress.map_or_else(|| by_name(&self.file), Compression::from);
+        let compression =
+            self.compress.map_or_else(|| compression_by_extension(&self.file), Compression::from);
         let options = BackupOptions::new()
             .compression(compression)
             .overwrite(self.overwrite)
             .pauses(!self.no_pauses);
-        let mut bar = Bar::new(*screen);
+        let mut bar = BackupProgress::new(*screen);
         let step = |step| {
             bar.show(step);
             Ok(())
@@ -80,23 +81,23 @@ impl Backup {
         };
         drop(bar);
         let report = report.map_err(explain)?;
-        screen.note(format_args!("backed up {}{}", sentence(&report), left_open(&report)));
+        screen.note(format_args!("backed up {}{}", summary(&report), unverified(&report)));
         Ok(())
     }
 }
 
-impl From<Compress> for Compression {
-    fn from(compress: Compress) -> Self {
+impl From<BackupCompression> for Compression {
+    fn from(compress: BackupCompression) -> Self {
         match compress {
-            Compress::None => Self::None,
-            Compress::Zstd => Self::Zstd,
-            Compress::Gzip => Self::Gzip,
+            BackupCompression::None => Self::None,
+            BackupCompression::Zstd => Self::Zstd,
+            BackupCompression::Gzip => Self::Gzip,
         }
     }
 }
 
-/// What a backup holds, in words. What Bobak itself keeps beside the tables is left out.
-pub fn sentence(report: &BackupReport) -> String {
+/// A summary of the backup's contents, without Bobak's internal tables.
+pub fn summary(report: &BackupReport) -> String {
     let tables: Vec<_> = report.user_tables().collect();
     let rows: u64 = tables.iter().map(|(_, rows)| rows).sum();
     let bytes = match report.compression {
@@ -110,20 +111,22 @@ pub fn sentence(report: &BackupReport) -> String {
     format!("{rows} rows of {named}: {bytes}")
 }
 
-/// What could not be verified, in words that go on after others; nothing where all was.
-pub fn left_open(report: &BackupReport) -> String {
+/// A note about tables that could not be verified; empty if all were.
+pub fn unverified(report: &BackupReport) -> String {
     report.unverified.iter().map(|table| format!("; not verified: {table}")).collect()
 }
 
-/// The library's error, with the flag that helps.
+/// Adds the flag that helps to the library's error.
 pub fn explain(error: bobak::Error) -> Error {
     match error.kind() {
-        bobak::ErrorKind::Conflict => Error::failed(format!("{error}; --overwrite replaces it")),
+        bobak::ErrorKind::Conflict => {
+            Error::failed(format!("{error}; pass --overwrite to replace it"))
+        }
         _ => error.into(),
     }
 }
 
-fn by_name(file: &Path) -> Compression {
+fn compression_by_extension(file: &Path) -> Compression {
     let ending = file.extension().unwrap_or_default();
     if ending.eq_ignore_ascii_case("zst") {
         Compression::Zstd
@@ -134,20 +137,20 @@ fn by_name(file: &Path) -> Compression {
     }
 }
 
-/// The progress of a backup: a bar for each phase.
-struct Bar {
-    screen: Screen,
+/// Progress bars of a backup, one per phase.
+struct BackupProgress {
+    screen: Terminal,
     shown: Option<(BackupPhase, Progress)>,
 }
 
-impl Bar {
-    const fn new(screen: Screen) -> Self {
+impl BackupProgress {
+    const fn new(screen: Terminal) -> Self {
         Self { screen, shown: None }
     }
 
     fn show(&mut self, step: BackupStep) {
         if self.shown.as_ref().is_none_or(|(phase, _)| *phase != step.phase) {
-            // The old one goes first: it would leave its line behind.
+            // Drop the old bar first, or its line stays on the terminal.
             self.shown = None;
             self.shown = Some((step.phase, Progress::new(self.screen, step.of)));
         }
@@ -167,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_says_how_it_is_compressed() {
+    fn compression_follows_file_extension() {
         for (name, compression) in [
             ("a.db.zst", Compression::Zstd),
             ("a.gz", Compression::Gzip),
@@ -176,7 +179,7 @@ mod tests {
             ("a.db", Compression::None),
             ("-", Compression::None),
         ] {
-            assert_eq!(by_name(Path::new(name)), compression, "{name}");
+            assert_eq!(compression_by_extension(Path::new(name)), compression, "{name}");
         }
     }
 }

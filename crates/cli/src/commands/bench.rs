@@ -1,7 +1,7 @@
-//! `bobak bench`: how fast it is here, held against the raw C API.
+//! `bobak bench`: measures the engines against the raw C API.
 
 use crate::error::{Error, Result};
-use crate::output::{Output, Progress, Screen};
+use crate::output::{Output, Progress, Terminal};
 use bobak_bench::backup::BackupBench;
 use bobak_bench::crash::{self, CrashOptions};
 use bobak_bench::{Options, Report, Step, Task, engines};
@@ -9,82 +9,79 @@ use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Measure the engines on this machine, and hold each against the raw C API.
+/// Measure the engines on this machine, relative to the raw C API.
 ///
-/// Every cell is measured in turns with the same work in plain C-API calls, on the same library and
-/// settings. Rates hold for this machine and hour; the ratio between the two holds anywhere. Each
-/// row that is read is checked; a cell whose check fails shows the failure, not a rate.
+/// Each cell alternates with the same work in plain C-API calls, on the same library and settings. Rates depend on the
+/// machine; ratios are comparable between machines. Every row read is verified; a cell with a wrong row shows the failure
+/// instead of a rate.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Bench {
-    /// Rows of each cell [default: 10000]
+    /// Rows per cell [default: 10000]
     #[arg(short, long, value_name = "N", value_parser = at_least_one)]
     rows: Option<usize>,
 
-    /// Rows of the cells in which each row waits for the disk [default: 200]
+    /// Rows per cell in which each row waits for a disk sync [default: 200]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     synced_rows: Option<usize>,
 
-    /// The engines to measure, separated by commas; a wrong name is answered with the right ones
-    /// [default: all, servers where they are installed]
+    /// Engines to measure, separated by commas; an unknown name lists the known ones [default: all, servers if installed]
     #[arg(short, long, value_name = "NAMES")]
     engines: Option<String>,
 
-    /// The PostgreSQL server to measure, by its URL; the user must be allowed to make databases
-    /// [default: a private one, started for the run]
+    /// URL of the PostgreSQL server to measure; the user needs permission to create databases [default: a private server
+    /// for this run]
     #[arg(long, value_name = "URL")]
     postgres: Option<String>,
 
-    /// The MariaDB server to measure, as with --postgres
+    /// URL of the MariaDB server to measure, as for --postgres
     #[arg(long, value_name = "URL")]
     mariadb: Option<String>,
 
-    /// The folder of the flights that are joined, as in examples/flights/data; it may hold the
-    /// whole year [default: that folder, with one day, which is repeated]
+    /// Folder with the nycflights13 data for the joins; may contain the whole year [default: examples/flights/data, with
+    /// one day, repeated]
     #[arg(long, value_name = "FOLDER")]
     flights: Option<PathBuf>,
 
-    /// The cells to measure, separated by commas, such as "batch trans,all direct" [default: all]
+    /// Cells to measure, separated by commas, such as "batch trans,all direct" [default: all]
     #[arg(short, long, value_name = "NAMES")]
     cells: Option<String>,
 
-    /// Crash the engines instead of measuring them: processes that are killed while they write, servers
-    /// that are killed meanwhile, and simulated power cuts; the report says what was acknowledged and
-    /// what survived
+    /// Test durability instead of speed: kill processes and servers while they write, and simulate power cuts; the report
+    /// compares acknowledged with surviving commits
     #[arg(long, conflicts_with_all = ["rows", "synced_rows", "cells", "repeat", "html"])]
     crash: bool,
 
-    /// With --crash: how many processes are killed on each engine, and how many servers
+    /// With --crash: number of killed processes per engine, and of killed servers
     #[arg(long, value_name = "N", default_value = "20", value_parser = at_least_one)]
     kills: usize,
 
-    /// With --crash: under how many random programs the power is cut, three times each
+    /// With --crash: number of random programs, each with three simulated power cuts
     #[arg(long, value_name = "N", default_value = "200", value_parser = at_least_one)]
     cuts: usize,
 
-    /// Measure what writers notice of a backup, on a database with this many rows, instead of the
-    /// engines: their rate and their longest wait
+    /// Measure the effect of a backup on writers instead (rate and longest wait), on a database with this many rows
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..),
           conflicts_with_all = ["rows", "synced_rows", "cells", "engines", "html", "crash"])]
     backup: Option<u64>,
 
-    /// How often each cell is measured; the median is reported
+    /// Repetitions per cell; the median is reported
     #[arg(long, value_name = "N", default_value = "5", value_parser = at_least_one)]
     repeat: usize,
 
-    /// Where databases are made and removed again [default: the folder for temporary files]
+    /// Folder for the databases, which are deleted afterwards [default: the temporary folder]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 
-    /// Write the report as JSON to this file; - is standard output
+    /// Write a JSON report to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Write the report as Markdown tables to this file; - is standard output
+    /// Write a Markdown report to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 
-    /// Write the report as a web page with charts to this file; - is standard output
+    /// Write an HTML report with charts to this file; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -108,9 +105,8 @@ impl Bench {
     /// Runs the command.
     ///
     /// # Errors
-    /// A name that no engine or cell has; a report that can't be written; a cell that failed, after
-    /// all reports are written.
-    pub fn run(&self, screen: &Screen) -> Result<()> {
+    /// If an engine or cell is unknown, or a report can't be written; if a cell failed, after all reports are written.
+    pub fn run(&self, screen: &Terminal) -> Result<()> {
         if self.crash {
             return self.run_crash(screen);
         }
@@ -131,8 +127,8 @@ impl Bench {
         verdict(&report)
     }
 
-    fn run_crash(&self, screen: &Screen) -> Result<()> {
-        let writer = super::crash::writer()?;
+    fn run_crash(&self, screen: &Terminal) -> Result<()> {
+        let writer = super::crash_writer::writer()?;
         let stores = match &self.engines {
             Some(names) => crash::parse(names).map_err(|error| Error::usage(error.to_string()))?,
             None => crash::STORES.iter().filter(|store| store.is_there()).collect(),
@@ -153,11 +149,11 @@ impl Bench {
         write_all(&files, &report.to_text())?;
         match report.broken().count() {
             0 => Ok(()),
-            _ => Err(Error::failed("an engine has lost more than it may: see the report")),
+            _ => Err(Error::failed("an engine lost acknowledged commits: see the report")),
         }
     }
 
-    fn run_backup(&self, rows: u64, screen: &Screen) -> Result<()> {
+    fn run_backup(&self, rows: u64, screen: &Terminal) -> Result<()> {
         let (repeat, folder) = (self.repeat, self.folder.clone());
         let options = BackupBench { rows, writers: 2, repeat, folder };
         let mut bar = None;
@@ -230,7 +226,7 @@ fn verdict(report: &Report) -> Result<()> {
 
 /// Draws the progress of the run.
 struct Watcher {
-    screen: Screen,
+    screen: Terminal,
     bar: Option<Progress>,
 }
 

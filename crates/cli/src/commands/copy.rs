@@ -1,9 +1,9 @@
-//! `bobak copy`: tables go from one database to another, whatever their engines.
+//! `bobak copy`: copies tables between databases on any engines.
 
-use crate::commands::parse::database_url;
+use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
-use crate::output::{Progress, Screen, rate};
+use crate::output::{Progress, Terminal, rate};
 use bobak::copy::{CopyOptions, CopyReport};
 use bobak::{Db, ErrorKind};
 use clap::Args;
@@ -11,56 +11,56 @@ use std::time::Instant;
 
 /// Copy tables to another database, on any engine.
 ///
-/// Missing tables are made, with their keys, rules and indexes. Rows are written in batches, each of which is
-/// committed: a copy that was broken off is taken up again with --resume. At the end the numbers of rows are compared.
+/// Creates missing tables with their keys, constraints and indexes. Commits after each batch, so --resume continues an
+/// interrupted copy. Compares row counts at the end.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Copy {
-    /// The database to copy from, such as sqlite:flights.db
-    #[arg(value_name = "FROM", value_parser = database_url)]
+    /// Source database, such as flights.db
+    #[arg(value_name = "SOURCE", value_parser = database_url)]
     from: String,
 
-    /// The database to copy to; a file is made if it is not there
-    #[arg(value_name = "TO", value_parser = database_url)]
+    /// Target database; an SQLite file is created if it does not exist
+    #[arg(value_name = "TARGET", value_parser = database_url)]
     to: String,
 
     /// Only these tables, separated by commas [default: all]
     #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
     table: Vec<String>,
 
-    /// How many rows are written and committed at once
+    /// Rows per batch; each batch is one transaction
     #[arg(long, value_name = "ROWS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     batch: u64,
 
-    /// Go on after the largest key that is in the target's table
+    /// Continue after the largest key in the target table
     #[arg(long)]
     resume: bool,
 
-    /// Read both sides again at the end, and compare a checksum over all values
+    /// At the end, read both sides and compare a checksum of all values
     #[arg(long)]
     checksum: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  bobak copy sqlite:flights.db memory:flights.bobak
-  bobak copy sqlite:flights.db sqlite:some.db --table airlines,planes --checksum
-  bobak copy sqlite:flights.db sqlite:other.db --resume
+  bobak copy flights.db memory:flights.bobak
+  bobak copy flights.db some.db --table airlines,planes --checksum
+  bobak copy flights.db postgres://me@localhost/flights --resume
 
-A table without a key has one in the copy: the number that its engine gave each row.";
+The copy of a table without a primary key gets one: the row number that the source engine assigned.";
 
 impl Copy {
     /// Runs the command.
     ///
     /// # Errors
-    /// A database that can't be opened; a table that is not there, or has rows or other columns in the target; rows that
-    /// the target refuses; numbers of rows or checksums that differ at the end.
-    pub fn run(&self, screen: &Screen) -> Result<()> {
+    /// If a database can't be opened; a table does not exist, or has rows or other columns in the target; the target
+    /// rejects a row; row counts or checksums differ at the end.
+    pub fn run(&self, screen: &Terminal) -> Result<()> {
         if self.from == self.to {
-            return Err(Error::usage("both databases are the same"));
+            return Err(Error::usage("source and target are the same database"));
         }
         let from = database::open_to_read(&self.from)?;
-        // Their names are seen to be right before the other database is made.
+        // Check the names before creating the target.
         let tables = database::tables(&from, &self.table)?;
         let to = database::open(&self.to)?;
         let names: Vec<&str> = tables.iter().map(bobak::schema::TableSchema::name).collect();
@@ -71,7 +71,7 @@ impl Copy {
         self.copy(&from, &to, &names, screen)
     }
 
-    fn copy(&self, from: &Db, to: &Db, names: &[&str], screen: &Screen) -> Result<()> {
+    fn copy(&self, from: &Db, to: &Db, names: &[&str], screen: &Terminal) -> Result<()> {
         let begun = Instant::now();
         let options =
             CopyOptions::new().batch_rows(self.batch).resume(self.resume).checksum(self.checksum);
@@ -81,7 +81,7 @@ impl Copy {
                 .as_ref()
                 .is_none_or(|(table, checking, _)| table != at.table || *checking != at.checking)
             {
-                // The old one goes first: it would leave its line behind.
+                // Drop the old bar first, or its line stays on the terminal.
                 bar = None;
                 bar = Some((at.table.to_owned(), at.checking, Progress::new(*screen, at.of)));
             }
@@ -93,7 +93,7 @@ impl Copy {
         drop(bar);
         let reports = reports.map_err(explain)?;
         for report in &reports {
-            screen.note(format_args!("{}", sentence(report)));
+            screen.note(format_args!("{}", summary(report)));
         }
         let copied = reports.iter().map(|report| report.copied).sum();
         screen.note(format_args!("copied {}", rate(copied, begun.elapsed())));
@@ -101,12 +101,12 @@ impl Copy {
     }
 }
 
-/// `flights: 336776 rows, 10000 of them there before, checksum 0123456789abcdef`.
-fn sentence(report: &CopyReport) -> String {
+/// `flights: 336776 rows, 10000 of them copied before, checksum 0123456789abcdef`.
+fn summary(report: &CopyReport) -> String {
     let rows = report.found + report.copied;
     let mut text = format!("{}: {rows} rows", report.table);
     if report.found > 0 {
-        text += &format!(", {} of them there before", report.found);
+        text += &format!(", {} of them copied before", report.found);
     }
     if let Some(sum) = report.checksum {
         text += &format!(", checksum {sum:016x}");
@@ -114,8 +114,12 @@ fn sentence(report: &CopyReport) -> String {
     text
 }
 
-/// The library's error, with the flag that helps.
+/// Adds the flag that helps to the library's error.
 fn explain(error: bobak::Error) -> Error {
     let resumes = error.kind() == ErrorKind::Conflict && error.message().contains("already");
-    if resumes { Error::failed(format!("{error}: --resume goes on with it")) } else { error.into() }
+    if resumes {
+        Error::failed(format!("{error}: pass --resume to continue"))
+    } else {
+        error.into()
+    }
 }

@@ -1,45 +1,45 @@
-//! The forms of output, and the flags that they share.
+//! Output formats, and the flags for CSV output.
 
-use crate::commands::parse::delimiter;
-use crate::export::{CsvSink, JsonSink, Sink, TableSink};
-use crate::output::Screen;
+use crate::commands::arguments::delimiter;
+use crate::export::{CsvWriter, JsonWriter, RowWriter, TableWriter};
+use crate::output::Terminal;
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::path::Path;
 
-/// A form of output.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// An aligned table, for people
+pub enum OutputFormat {
+    /// Aligned table for reading
     Table,
-    /// CSV, with a header
+    /// CSV with a header
     Csv,
-    /// A JSON object for each row, one a line
+    /// One JSON object per line
     Ndjson,
     /// One JSON array of objects
     Json,
 }
 
-/// How CSV is written.
+/// Settings of CSV output.
 #[derive(Debug, Args)]
-pub struct SinkOptions {
-    /// The text that CSV has for NULL [default: the empty text]
+pub struct CsvOptions {
+    /// Text for NULL in CSV [default: empty]
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub null: String,
 
-    /// The character between two fields of CSV
+    /// Delimiter of CSV fields
     #[arg(short, long, value_name = "CHAR", default_value = ",", value_parser = delimiter)]
     pub delimiter: u8,
 
-    /// Leave out the header of CSV
+    /// Write CSV without a header
     #[arg(long)]
     pub no_header: bool,
 }
 
-impl Format {
-    /// The form that a file of this name has; CSV where the name does not say.
+impl OutputFormat {
+    /// The format for this file name's extension; CSV if it has no known one.
     #[must_use]
-    pub fn of(path: Option<&Path>) -> Self {
+    pub fn from_path(path: Option<&Path>) -> Self {
         let extension = path.and_then(Path::extension).map(|text| text.to_ascii_lowercase());
         match extension.as_deref().and_then(|text| text.to_str()) {
             Some("ndjson" | "jsonl") => Self::Ndjson,
@@ -48,20 +48,20 @@ impl Format {
         }
     }
 
-    /// What writes this form to `out`.
-    pub fn sink<'a>(
+    /// Creates a writer of this format over `out`.
+    pub fn writer<'a>(
         self,
         out: impl Write + 'a,
-        options: &SinkOptions,
-        screen: &Screen,
-    ) -> Box<dyn Sink + 'a> {
+        options: &CsvOptions,
+        screen: &Terminal,
+    ) -> Box<dyn RowWriter + 'a> {
         match self {
-            Self::Table => Box::new(TableSink::new(out, screen.width())),
-            Self::Ndjson => Box::new(JsonSink::lines(out)),
-            Self::Json => Box::new(JsonSink::array(out)),
+            Self::Table => Box::new(TableWriter::new(out, screen.width())),
+            Self::Ndjson => Box::new(JsonWriter::lines(out)),
+            Self::Json => Box::new(JsonWriter::array(out)),
             Self::Csv => {
                 let (delimiter, header) = (options.delimiter, !options.no_header);
-                Box::new(CsvSink::new(out, delimiter, options.null.as_str(), header))
+                Box::new(CsvWriter::new(out, delimiter, options.null.as_str(), header))
             }
         }
     }
@@ -72,17 +72,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_says_its_form() {
+    fn format_follows_file_extension() {
         for (name, format) in [
-            ("a.csv", Format::Csv),
-            ("a.NDJSON", Format::Ndjson),
-            ("a.jsonl", Format::Ndjson),
-            ("a.json", Format::Json),
-            ("a.tsv", Format::Csv),
-            ("a", Format::Csv),
+            ("a.csv", OutputFormat::Csv),
+            ("a.NDJSON", OutputFormat::Ndjson),
+            ("a.jsonl", OutputFormat::Ndjson),
+            ("a.json", OutputFormat::Json),
+            ("a.tsv", OutputFormat::Csv),
+            ("a", OutputFormat::Csv),
         ] {
-            assert_eq!(Format::of(Some(Path::new(name))), format, "{name}");
+            assert_eq!(OutputFormat::from_path(Some(Path::new(name))), format, "{name}");
         }
-        assert_eq!(Format::of(None), Format::Csv);
+        assert_eq!(OutputFormat::from_path(None), OutputFormat::Csv);
     }
 }

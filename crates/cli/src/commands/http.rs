@@ -1,86 +1,86 @@
-//! The HTTP doors of `bobak serve`.
+//! The HTTP listeners of `bobak serve`.
 
-use super::doors::Shared;
-use super::limits::Limits;
+use super::limits::ServeLimits;
+use super::listeners::ListenerConfig;
 use crate::error::Result;
 use bobak_http::{HttpServer, Settings, SqlAccess};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// What `bobak serve` is told about its HTTP doors.
+/// The flags of the HTTP listeners.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "HTTP")]
 pub struct HttpOptions {
-    /// Serve HTTP at this address; may be repeated
+    /// Listen for HTTP on this address; may be repeated
     #[arg(long, value_name = "HOST:PORT")]
     http: Vec<String>,
 
-    /// Serve HTTP on a Unix socket, which only this user can open; may be repeated
+    /// Listen for HTTP on a Unix socket that only this user can open; may be repeated
     #[arg(long, value_name = "PATH")]
     http_unix: Vec<PathBuf>,
 
-    /// Let pages of this origin in, as https://app.example.com, or * for all; may be repeated
+    /// Allow browser requests from this origin (CORS), such as https://app.example.com, or * for all; may be repeated
     #[arg(long, value_name = "ORIGIN")]
-    http_origin: Vec<String>,
+    http_cors_origin: Vec<String>,
 
-    /// Let SQL be sent [default: none]
-    #[arg(long, value_name = "WHICH")]
+    /// Accept SQL statements [default: none]
+    #[arg(long, value_name = "KIND")]
     http_sql: Option<Sql>,
 
-    /// Show /metrics to everybody
+    /// Serve /metrics without authentication
     #[arg(long)]
-    http_open_metrics: bool,
+    http_public_metrics: bool,
 }
 
-/// Which SQL may be sent.
+/// Which SQL statements are accepted.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Sql {
-    /// Statements that only read
+    /// Only statements that read
     Read,
-    /// Any
+    /// All statements
     Write,
 }
 
 impl HttpOptions {
-    /// Whether there is a door.
+    /// Whether there is an HTTP listener.
     pub fn is_given(&self) -> bool {
         !self.http.is_empty() || !self.http_unix.is_empty()
     }
 
-    /// Opens the doors.
+    /// Starts the listeners, if any.
     ///
     /// # Errors
-    /// An address that is taken, a door that strangers could open.
+    /// If an address is in use, or a listener would be open to unauthenticated clients.
     pub fn start(
         &self,
-        shared: &Shared<'_>,
-        limits: &Limits,
+        shared: &ListenerConfig<'_>,
+        limits: &ServeLimits,
         log: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Option<HttpServer>> {
         if !self.is_given() {
             return Ok(None);
         }
         let builder = HttpServer::builder().settings(self.settings(limits)).log(log);
-        let builder = shared.doors(builder, &self.http, &self.http_unix);
+        let builder = shared.configure(builder, &self.http, &self.http_unix);
         Ok(Some(builder.start()?))
     }
 
-    /// Where a server listens, as one says it in a browser.
-    pub fn places(&self, server: &HttpServer, tls: bool) -> Vec<String> {
+    /// The listeners' addresses as URLs and socket paths.
+    pub fn addresses(&self, server: &HttpServer, tls: bool) -> Vec<String> {
         let scheme = if tls { "https" } else { "http" };
         let tcp = server.addresses().iter().map(|address| format!("{scheme}://{address}"));
         tcp.chain(self.http_unix.iter().map(|path| path.display().to_string())).collect()
     }
 
-    fn settings(&self, limits: &Limits) -> Settings {
+    fn settings(&self, limits: &ServeLimits) -> Settings {
         let mut settings = limits.http();
-        settings.origins.clone_from(&self.http_origin);
+        settings.origins.clone_from(&self.http_cors_origin);
         settings.sql = match self.http_sql {
             None => SqlAccess::None,
             Some(Sql::Read) => SqlAccess::Read,
             Some(Sql::Write) => SqlAccess::Write,
         };
-        settings.open_metrics = self.http_open_metrics;
+        settings.open_metrics = self.http_public_metrics;
         settings
     }
 }

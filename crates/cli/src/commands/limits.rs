@@ -1,45 +1,44 @@
-//! How much `bobak serve` gives, and how long it waits.
+//! Limits and timeouts of `bobak serve`.
 
-use crate::commands::parse::{bytes, duration, number};
+use crate::commands::arguments::{bytes, duration, number};
 use bobak_http::Settings as Http;
 use bobak_server::Settings as Wire;
 use clap::Args;
 use std::time::Duration;
 
-/// Limits and time-outs. Those without `http` in their names hold for all doors, as far as these have such a thing; what
-/// there may be of something is for the doors of Bobak's protocol and for those of HTTP each.
+/// Limits and timeouts. Those without `http` in their names apply to all listeners. Maximum numbers apply separately to
+/// the wire-protocol listeners and to the HTTP listeners.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
-pub struct Limits {
-    /// The most connections, idle ones included; an address other than this machine's own may have its share of them
-    /// [default: 16384]
+pub struct ServeLimits {
+    /// Maximum connections, including idle ones; each remote address is limited to its share [default: 16384]
     #[arg(long, value_name = "N", value_parser = number::<usize>)]
-    connections: Option<usize>,
+    max_connections: Option<usize>,
 
-    /// The most worker threads, of those who have a request or a transaction under way [default: 64]
+    /// Maximum worker threads; each runs one request or open transaction [default: 64]
     #[arg(long, value_name = "N", value_parser = number::<usize>)]
-    workers: Option<usize>,
+    max_workers: Option<usize>,
 
-    /// How much of the workers, of HTTP's streams and of those who listen one caller may have; all callers of one
-    /// address together, and of the connections each address, may have half of the rest besides. The operator at a Unix socket is always served [default: 50]
+    /// Quota of one client in percent of the workers, HTTP streams and subscriptions. All clients of one address together,
+    /// and each address for connections, may also use half of the rest. Unix-socket clients are exempt [default: 50]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
-    share: Option<u8>,
+    client_quota: Option<u8>,
 
-    /// The most wrong passwords a minute of one address for one name, and wrong tokens of one address [default: 30]
+    /// Maximum failed logins per minute: wrong passwords per address and user, wrong tokens per address [default: 30]
     #[arg(long, value_name = "N")]
-    refusals: Option<u32>,
+    max_failed_logins: Option<u32>,
 
-    /// How long a request may run [default: 5m; HTTP 1m]
+    /// Maximum time of a request [default: 5m; HTTP 1m]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     request_timeout: Option<Duration>,
 
-    /// How long a client may let its answers wait before it is cut off [default: 30s]
+    /// Time after which a client that does not read its responses is disconnected [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     write_timeout: Option<Duration>,
 
-    /// How long requests and transactions have to end when the server stops [default: 10s]
+    /// Time that running requests and transactions have to finish at shutdown [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    grace: Option<Duration>,
+    shutdown_timeout: Option<Duration>,
 
     #[command(flatten)]
     wire: WireLimits,
@@ -48,105 +47,104 @@ pub struct Limits {
     http: HttpLimits,
 }
 
-/// What only the doors of Bobak's protocol have.
+/// Limits of the wire-protocol listeners.
 #[derive(Debug, Args)]
 struct WireLimits {
-    /// The most bytes of a request [default: 67108864]
+    /// Maximum bytes of a request [default: 67108864]
     #[arg(long, value_name = "BYTES", value_parser = bytes::<u32>)]
     max_frame: Option<u32>,
 
-    /// The most bytes of a row, of a value that SQL makes or reads in an SQLite database, and of what is left of an
-    /// open query there when its client writes or commits; its URL may say other numbers as max_value and max_ahead
-    /// [default: 67108864]
+    /// Maximum bytes of a row, of a value in an SQLite database, and of the buffered rest of an open query when its client
+    /// writes or commits; max_value and max_ahead in the database's URL override the last two [default: 67108864]
     #[arg(long, value_name = "BYTES", value_parser = bytes::<u32>)]
     max_row: Option<u32>,
 
-    /// The most requests, and open queries, of a connection at a time [default: 1024]
+    /// Maximum concurrent requests and open queries per connection [default: 1024]
     #[arg(long, value_name = "N", value_parser = number::<u32>)]
     max_requests: Option<u32>,
 
-    /// The most tables, and as many statements, that a connection may have described [default: 4096]
+    /// Maximum table descriptions, and maximum statements, per connection [default: 4096]
     #[arg(long, value_name = "N", value_parser = number::<u32>)]
     max_handles: Option<u32>,
 
-    /// The most bytes that are taken in of a client that does not read its answers [default: 4194304]
+    /// Maximum bytes buffered of a client that does not read its responses [default: 4194304]
     #[arg(long, value_name = "BYTES", value_parser = bytes::<u32>)]
-    window: Option<u32>,
+    receive_window: Option<u32>,
 
-    /// How long a connection may take to say who it is [default: 10s]
+    /// Maximum time of the handshake, including authentication [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    hello_timeout: Option<Duration>,
+    handshake_timeout: Option<Duration>,
 
-    /// How long a request may wait for a worker [default: 5s]
+    /// Maximum time that a request waits for a worker [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     worker_timeout: Option<Duration>,
 
-    /// How long a connection with an open transaction or query may say nothing [default: 1m]
+    /// Idle time after which a connection with an open transaction or query is closed [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     transaction_timeout: Option<Duration>,
 }
 
-/// What only the doors of HTTP have.
+/// Limits of the HTTP listeners.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Limits of HTTP")]
+#[command(next_help_heading = "HTTP limits")]
 struct HttpLimits {
-    /// The most requests a second of each client [default: no limit]
+    /// Maximum requests per second of each client [default: no limit]
     #[arg(long, value_name = "N", value_parser = number::<u32>)]
-    http_rate: Option<u32>,
+    http_rate_limit: Option<u32>,
 
-    /// The most bytes of a request's body, but for imports and batches [default: 16777216]
+    /// Maximum bytes of a request body, except for imports and batches [default: 16777216]
     #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
     http_max_body: Option<usize>,
 
-    /// About the most bytes of a list, of sums, or of an SQL query's rows; the rest is asked for by `after=`
+    /// Approximate maximum bytes of a list, aggregate or SQL response; clients fetch the rest with `after=`
     /// [default: 16777216]
     #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
-    http_max_answer: Option<usize>,
+    http_max_response: Option<usize>,
 
-    /// About the most bytes of all bodies that are coming, and of all answers that are going [default: 1073741824]
+    /// Approximate maximum bytes of all request bodies, and of all responses, in memory [default: 1073741824]
     #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
-    http_memory: Option<usize>,
+    http_max_memory: Option<usize>,
 
-    /// The most imports, exports and batches at a time [default: 32]
+    /// Maximum concurrent imports, exports and batches [default: 32]
     #[arg(long, value_name = "N")]
-    http_streams: Option<usize>,
+    http_max_streams: Option<usize>,
 
-    /// The most who listen to changes at a time [default: 4096]
+    /// Maximum concurrent change subscriptions [default: 4096]
     #[arg(long, value_name = "N")]
-    http_listeners: Option<usize>,
+    http_max_subscriptions: Option<usize>,
 
-    /// How long a request's head may take, and a connection rest between two requests [default: 30s]
+    /// Maximum time to receive request headers, and maximum keep-alive between requests [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    http_head_timeout: Option<Duration>,
+    http_header_timeout: Option<Duration>,
 
-    /// How long a client may wait between two pieces of a body [default: 30s]
+    /// Maximum pause while receiving a request body [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     http_body_timeout: Option<Duration>,
 
-    /// How many rows a list has that asks for no number [default: 100]
+    /// Default number of rows in a list [default: 100]
     #[arg(long, value_name = "N", value_parser = number::<u64>)]
-    http_page: Option<u64>,
+    http_page_size: Option<u64>,
 
-    /// The most rows of a list [default: 10000]
+    /// Maximum number of rows in a list [default: 10000]
     #[arg(long, value_name = "N", value_parser = number::<u64>)]
-    http_longest_page: Option<u64>,
+    http_max_page_size: Option<u64>,
 }
 
-/// What both kinds of doors have by the same names, in settings of their own.
+/// Sets what the settings of both kinds of listeners have in common.
 macro_rules! set_common {
     ($all:ident, $given:ident) => {
-        set(&mut $all.connections, $given.connections);
-        set(&mut $all.workers, $given.workers);
-        set(&mut $all.share, $given.share);
-        set(&mut $all.refusals, $given.refusals);
+        set(&mut $all.connections, $given.max_connections);
+        set(&mut $all.workers, $given.max_workers);
+        set(&mut $all.share, $given.client_quota);
+        set(&mut $all.refusals, $given.max_failed_logins);
         set(&mut $all.request_timeout, $given.request_timeout);
         set(&mut $all.write_timeout, $given.write_timeout);
-        set(&mut $all.grace, $given.grace);
+        set(&mut $all.grace, $given.shutdown_timeout);
     };
 }
 
-impl Limits {
-    /// Those of the doors of Bobak's protocol.
+impl ServeLimits {
+    /// The settings of the wire-protocol listeners.
     pub fn wire(&self) -> Wire {
         let mut all = Wire::default();
         set_common!(all, self);
@@ -154,34 +152,33 @@ impl Limits {
         set(&mut all.limits.row, self.wire.max_row);
         set(&mut all.limits.requests, self.wire.max_requests);
         set(&mut all.limits.handles, self.wire.max_handles);
-        set(&mut all.limits.window, self.wire.window);
-        set(&mut all.hello_timeout, self.wire.hello_timeout);
+        set(&mut all.limits.window, self.wire.receive_window);
+        set(&mut all.hello_timeout, self.wire.handshake_timeout);
         set(&mut all.worker_timeout, self.wire.worker_timeout);
         set(&mut all.transaction_timeout, self.wire.transaction_timeout);
         all
     }
 
-    /// How many may read a file at a time: all workers, and as many again of the operator's; where there is a door of
-    /// HTTP its streams too.
+    /// The maximum concurrent readers of a file: all workers, as many again for Unix-socket clients, and HTTP streams.
     pub fn readers(&self, http: bool) -> usize {
         let streams = if http { self.http().streams } else { 0 };
         self.wire().workers.saturating_mul(2).saturating_add(streams)
     }
 
-    /// Those of the doors of HTTP.
+    /// The settings of the HTTP listeners.
     pub fn http(&self) -> Http {
         let mut all = Http::default();
         set_common!(all, self);
-        all.rate = self.http.http_rate;
+        all.rate = self.http.http_rate_limit;
         set(&mut all.body, self.http.http_max_body);
-        set(&mut all.answer, self.http.http_max_answer);
-        set(&mut all.memory, self.http.http_memory);
-        set(&mut all.streams, self.http.http_streams);
-        set(&mut all.listeners, self.http.http_listeners);
-        set(&mut all.head_timeout, self.http.http_head_timeout);
+        set(&mut all.answer, self.http.http_max_response);
+        set(&mut all.memory, self.http.http_max_memory);
+        set(&mut all.streams, self.http.http_max_streams);
+        set(&mut all.listeners, self.http.http_max_subscriptions);
+        set(&mut all.head_timeout, self.http.http_header_timeout);
         set(&mut all.body_timeout, self.http.http_body_timeout);
-        set(&mut all.page, self.http.http_page);
-        set(&mut all.longest_page, self.http.http_longest_page);
+        set(&mut all.page, self.http.http_page_size);
+        set(&mut all.longest_page, self.http.http_max_page_size);
         all
     }
 }

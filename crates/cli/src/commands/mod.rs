@@ -1,12 +1,13 @@
 //! The commands: one file each, with its flags and what it does.
 
 mod archive;
+mod arguments;
 mod backup;
 mod bench;
-mod copy;
-mod crash;
 #[cfg(unix)]
-mod doors;
+mod continuous_archive;
+mod copy;
+mod crash_writer;
 mod export;
 mod format;
 #[cfg(unix)]
@@ -14,23 +15,22 @@ mod http;
 mod import;
 #[cfg(unix)]
 mod limits;
-mod parse;
+#[cfg(unix)]
+mod listeners;
+#[cfg(unix)]
+mod permissions;
 mod query;
 #[cfg(feature = "encryption")]
 mod rekey;
 mod replicate;
 mod restore;
 #[cfg(unix)]
-mod role;
-#[cfg(unix)]
-mod schedule;
+mod scheduled_backup;
 mod schema;
 #[cfg(unix)]
 mod serve;
 #[cfg(unix)]
-mod shipping;
-#[cfg(unix)]
-mod stop;
+mod shutdown;
 #[cfg(unix)]
 mod token;
 #[cfg(unix)]
@@ -40,16 +40,16 @@ pub use archive::ArchiveChanges;
 pub use backup::Backup;
 pub use bench::Bench;
 pub use copy::Copy;
-pub use crash::CrashWriter;
+pub use crash_writer::CrashWriter;
 pub use export::Export;
 pub use import::Import;
+#[cfg(unix)]
+pub use permissions::Permissions;
 pub use query::Query;
 #[cfg(feature = "encryption")]
 pub use rekey::Rekey;
 pub use replicate::Replicate;
 pub use restore::Restore;
-#[cfg(unix)]
-pub use role::Role;
 pub use schema::Schema;
 #[cfg(unix)]
 pub use serve::Serve;

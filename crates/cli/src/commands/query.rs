@@ -1,12 +1,12 @@
-//! `bobak query`: one SQL statement, and its rows.
+//! `bobak query`: runs one SQL statement.
 
-use crate::commands::format::{Format, SinkOptions};
-use crate::commands::parse::{column_type, database_url};
+use crate::commands::arguments::{column_type, database_url};
+use crate::commands::format::{CsvOptions, OutputFormat};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::export::OutputColumn;
-use crate::output::{Output, Screen, rate};
-use crate::statement::result_columns;
+use crate::output::{Output, Terminal, rate};
+use crate::result_columns::result_columns;
 use bobak::schema::Type;
 use bobak::{DynRow, Row, Value, ValueRef};
 use bobak_sql::{only_reads, returns_rows};
@@ -20,33 +20,33 @@ use std::time::Instant;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Query {
-    /// The database, a URL or an SQLite file, such as flights.db
-    #[arg(value_name = "URL", value_parser = database_url)]
+    /// Database: an SQLite file, such as flights.db, or a URL
+    #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
 
-    /// The statement, with ? for each parameter; - reads it from standard input
+    /// SQL statement, with ? for each parameter; - reads it from standard input
     #[arg(value_name = "SQL")]
     sql: String,
 
-    /// The value of the next ? in the statement, a number where it looks like one; may be repeated
+    /// Value of the next ? in the statement, a number if it looks like one; may be repeated
     #[arg(short, long = "param", value_name = "VALUE", allow_hyphen_values = true)]
     parameters: Vec<String>,
 
-    /// The form [default: that of the output file's name, or else table]
+    /// Output format [default: by the output file's extension, otherwise table]
     #[arg(short, long, value_enum)]
-    format: Option<Format>,
+    format: Option<OutputFormat>,
 
-    /// What a column of the result means, such as last=timestamp for max(time_hour) AS last. Columns
-    /// that come straight from a table need none. May be repeated
+    /// Type of a result column, such as last=timestamp for max(time_hour) AS last. Columns taken directly from a table
+    /// need none. May be repeated
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type)]
     types: Vec<(String, Type)>,
 
-    /// The file to write [default: standard output]
+    /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
     #[command(flatten)]
-    csv: SinkOptions,
+    csv: CsvOptions,
 }
 
 const EXAMPLES: &str = "\
@@ -60,8 +60,8 @@ impl Query {
     /// Runs the command.
     ///
     /// # Errors
-    /// A database that can't be read, a statement that is wrong, output that can't be written.
-    pub fn run(&self, screen: &Screen) -> Result<()> {
+    /// If the database can't be read, the statement is wrong, or the output can't be written.
+    pub fn run(&self, screen: &Terminal) -> Result<()> {
         let begun = Instant::now();
         let sql = self.text()?;
         let db = if only_reads(&sql) {
@@ -80,30 +80,29 @@ impl Query {
         let mut output = Output::open(self.output.as_deref())?;
         let mut rows = 0;
         {
-            let mut sink = self.format().sink(&mut output, &self.csv, screen);
+            let mut writer = self.format().writer(&mut output, &self.csv, screen);
             let known = result_columns(&db, &sql);
             let scan = |each: &mut dyn FnMut(&dyn Row) -> bobak::Result<bool>| {
-                db.sql_for_each(&sql, parameters, |row: DynRow| each(&Named(row)))
+                db.sql_for_each(&sql, parameters, |row: DynRow| each(&NamedRow(row)))
             };
             database::for_each(scan, |row| {
                 if rows == 0 {
-                    sink.begin(&self.columns(known.as_deref(), row)?)?;
+                    writer.begin(&self.columns(known.as_deref(), row)?)?;
                 }
                 rows += 1;
-                sink.row(row)
+                writer.row(row)
             })?;
             if rows == 0 {
-                sink.begin(&known.unwrap_or_default())?;
+                writer.begin(&known.unwrap_or_default())?;
             }
-            sink.finish()?;
+            writer.finish()?;
         }
         output.finish()?;
         screen.note(rate(rows, begun.elapsed()));
         Ok(())
     }
 
-    /// The columns of a row: their names as the engine gives them, their types as the statement
-    /// or else the flags tell.
+    /// The result's columns: names from the engine, types from the statement's columns or from `--type`.
     fn columns(&self, known: Option<&[OutputColumn]>, row: &dyn Row) -> Result<Vec<OutputColumn>> {
         let known = known.filter(|columns| columns.len() == row.len());
         let mut columns: Vec<_> = (0..row.len())
@@ -116,7 +115,8 @@ impl Query {
             .collect();
         for (name, ty) in &self.types {
             let Some(column) = columns.iter_mut().find(|column| column.name == *name) else {
-                let message = format!("--type names the column {name:?}, which the result has not");
+                let message =
+                    format!("--type names the column {name:?}, which the result does not have");
                 return Err(Error::usage(message));
             };
             column.ty = *ty;
@@ -124,9 +124,9 @@ impl Query {
         Ok(columns)
     }
 
-    fn format(&self) -> Format {
-        let of_name = self.output.as_deref().map(|path| Format::of(Some(path)));
-        self.format.or(of_name).unwrap_or(Format::Table)
+    fn format(&self) -> OutputFormat {
+        let of_name = self.output.as_deref().map(|path| OutputFormat::from_path(Some(path)));
+        self.format.or(of_name).unwrap_or(OutputFormat::Table)
     }
 
     fn text(&self) -> Result<String> {
@@ -142,9 +142,9 @@ impl Query {
 }
 
 /// A row that knows the names of its columns.
-struct Named(DynRow);
+struct NamedRow(DynRow);
 
-impl Row for Named {
+impl Row for NamedRow {
     fn len(&self) -> usize {
         self.0.values().len()
     }

@@ -1,62 +1,66 @@
-//! `bobak rekey`: an SQLite file encrypted, with another key, or plain again.
+//! `bobak rekey`: encrypts an SQLite file, changes its key, or decrypts it.
 
-use crate::commands::parse::database_url;
+use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
-use crate::output::Screen;
+use crate::output::Terminal;
 use bobak::Db;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Encrypt an SQLite file, give it another key, or make it plain.
+/// Encrypt an SQLite file, change its key, or decrypt it.
 ///
-/// The key that it has is named as for every command, by --key-file, --password-file or in the URL; a plain file has none.
-/// The file is written anew beside its place and put there at once: whatever happens, it opens with the old key or with
-/// the new one. Stop the programs that use it before.
+/// The current key is given as for every command: by --key-file, --password-file or in the URL. The file is rewritten to
+/// a temporary file and renamed into place, so it always opens with either the old or the new key. Stop the programs
+/// that use it first.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Rekey {
-    /// The database, a URL or an SQLite file, such as app.db
+    /// Database: an SQLite file, such as app.db, or its URL
     #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
 
-    /// The file with the new key: 32 bytes or 64 hexadecimal digits
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["new_password_file", "plain"])]
+    /// File with the new key: 32 bytes or 64 hexadecimal digits
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["new_password_file", "decrypt"])]
     new_key_file: Option<PathBuf>,
 
-    /// The file with the new password in its first line
-    #[arg(long, value_name = "FILE", conflicts_with = "plain")]
+    /// File with the new password in its first line
+    #[arg(long, value_name = "FILE", conflicts_with = "decrypt")]
     new_password_file: Option<PathBuf>,
 
-    /// Take the encryption away
+    /// Decrypt the file
     #[arg(long)]
-    plain: bool,
+    decrypt: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  bobak rekey sqlite:app.db --new-password-file password.txt
-  bobak rekey sqlite:app.db --password-file password.txt --new-key-file key.bin
-  bobak rekey \"sqlite:app.db?key_file=key.bin\" --plain";
+  bobak rekey app.db --new-password-file password.txt
+  bobak rekey app.db --password-file password.txt --new-key-file key.bin
+  bobak rekey \"sqlite:app.db?key_file=key.bin\" --decrypt";
 
 impl Rekey {
     /// Runs the command.
     ///
     /// # Errors
-    /// A wrong key; a file that somebody has open; a full disk.
-    pub fn run(&self, screen: &Screen) -> Result<()> {
+    /// If the key is wrong, another program has the file open, or the disk is full.
+    pub fn run(&self, screen: &Terminal) -> Result<()> {
         use bobak::engine::sqlite::Key;
         let new = match (&self.new_key_file, &self.new_password_file) {
             (Some(file), _) => Some(Key::from_file(file)?),
             (None, Some(file)) => Some(Key::from_password_file(file)?),
-            (None, None) if self.plain => None,
+            (None, None) if self.decrypt => None,
             (None, None) => {
-                let message = "say what is new: --new-key-file, --new-password-file or --plain";
+                let message = "pass --new-key-file, --new-password-file or --decrypt";
                 return Err(Error::usage(message));
             }
         };
         Db::change_key(&database::with_key(&self.database), new.as_ref())?;
-        screen.note(if new.is_some() { "the file has its new key" } else { "the file is plain" });
+        screen.note(if new.is_some() {
+            "the file has its new key"
+        } else {
+            "the file is decrypted"
+        });
         Ok(())
     }
 }

@@ -1,63 +1,62 @@
-//! `bobak replicate`: replicates a database to another one.
+//! `bobak replicate`: keeps a replica of a database.
 
-use crate::commands::parse::database_url;
+use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
-use crate::output::{Progress, Screen};
+use crate::output::{Progress, Terminal};
 use bobak::replication::Replica;
 use clap::Args;
 use std::time::Duration;
 
 /// Replicate a database to another one, on any engine.
 ///
-/// The tables of the source must be tracked. The replica gets a copy first, then each change. It stores its position, so
-/// the command continues where it stopped, however it stopped.
+/// The source's tables must be tracked, so that changes are captured. The replica first gets a copy of each table, then
+/// every change. It stores its position, so replication resumes where it stopped, even after a kill.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Replicate {
-    /// The source, such as sqlite:app.db or bobak://host:7000/app
-    #[arg(value_name = "FROM", value_parser = database_url)]
+    /// Source database, such as app.db or bobak://host:4715/app
+    #[arg(value_name = "SOURCE", value_parser = database_url)]
     from: String,
 
-    /// The replica; a file is created if it does not exist
-    #[arg(value_name = "TO", value_parser = database_url)]
+    /// Replica; an SQLite file is created if it does not exist
+    #[arg(value_name = "REPLICA", value_parser = database_url)]
     to: String,
 
-    /// Only these tables, separated by commas [default: all that are tracked]
+    /// Only these tables, separated by commas [default: all tracked tables]
     #[arg(short, long, value_name = "NAMES", value_delimiter = ',')]
     table: Vec<String>,
 
-    /// Track the named tables first, or all, where they are not: needs the right to alter the source
+    /// First turn change capture on for the named tables, or for all; needs permission to alter the source
     #[arg(long)]
     track: bool,
 
-    /// End when the target has all that there is
+    /// Exit when the replica is up to date
     #[arg(long)]
     once: bool,
 
-    /// Compare all rows of both, then end
+    /// Compare all rows of both databases, then exit
     #[arg(long)]
     check: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  bobak replicate sqlite:app.db sqlite:copy.db --track
-  bobak replicate bobak://db.example.org:7000/app?token=… sqlite:copy.db --table orders,items
-  bobak replicate sqlite:app.db postgres://user@host/app --check";
+  bobak replicate app.db replica.db --track
+  bobak replicate \"bobak://db.example.org:4715/app?token=…\" replica.db --table orders,items
+  bobak replicate app.db postgres://user@host/app --check";
 
-/// How long it waits for a change at a time.
+/// How long one step waits for new changes.
 const WAIT: Duration = Duration::from_secs(1);
 
 impl Replicate {
     /// Runs the command.
     ///
     /// # Errors
-    /// A database that can't be opened; a table that is not tracked or differs in the target; with `--check` rows that
-    /// are not the same; those of both databases.
-    pub fn run(&self, screen: &Screen) -> Result<()> {
+    /// If a database can't be opened, a table is not tracked or differs in the replica, or, with `--check`, rows differ.
+    pub fn run(&self, screen: &Terminal) -> Result<()> {
         if self.from == self.to {
-            return Err(Error::usage("both databases are the same"));
+            return Err(Error::usage("source and replica are the same database"));
         }
         if self.table.iter().any(String::is_empty) {
             return Err(Error::usage("a name in --table is empty"));
@@ -67,7 +66,7 @@ impl Replicate {
             database::track(&from, &self.table, screen)?;
             from
         } else if self.check {
-            // It keeps writers waiting while it compares.
+            // The comparison blocks writers, which takes a writable connection.
             database::open_existing(&self.from)?
         } else {
             database::open_to_read(&self.from)?
@@ -79,7 +78,7 @@ impl Replicate {
         if self.check {
             for table in replica.check()?.tables {
                 let (name, rows, sum) = (&table.table, table.rows, table.checksum);
-                screen.note(format_args!("{name}: {rows} rows, the same, checksum {sum:016x}"));
+                screen.note(format_args!("{name}: {rows} rows, equal, checksum {sum:016x}"));
             }
             return Ok(to.flush()?);
         }
@@ -92,7 +91,7 @@ impl Replicate {
                 continue;
             }
             if std::mem::take(&mut unsaved) {
-                // The memory engine keeps a file only then.
+                // The memory engine writes its file only on flush.
                 to.flush()?;
             }
             if self.once {
@@ -101,15 +100,15 @@ impl Replicate {
         }
     }
 
-    fn begin(replica: &mut Replica, screen: &Screen) -> Result<()> {
+    fn begin(replica: &mut Replica, screen: &Terminal) -> Result<()> {
         if let Some(place) = replica.place() {
-            screen.note(format_args!("goes on behind change {place}"));
+            screen.note(format_args!("resuming after change {place}"));
             return Ok(());
         }
         let mut bar: Option<(String, Progress)> = None;
         let place = replica.begin(|at| {
             if bar.as_ref().is_none_or(|(table, _)| table != at.table) {
-                // The old one goes first: it would leave its line behind.
+                // Drop the old bar first, or its line stays on the terminal.
                 bar = None;
                 bar = Some((at.table.to_owned(), Progress::new(*screen, at.of)));
             }

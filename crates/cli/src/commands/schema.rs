@@ -1,44 +1,44 @@
-//! `bobak schema`: what a database holds, in words or as Rust.
+//! `bobak schema`: describes the tables of a database, as text or as Rust structs.
 
-use crate::commands::parse::database_url;
+use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
-use crate::output::{Output, Screen};
+use crate::output::{Output, Terminal};
 use crate::schema::{describe, rust_module};
 use clap::Args;
 use std::io::Write;
 
-/// Show the tables of a database, or the Rust structs that would keep their rows.
+/// Describe the tables of a database, as text or as Rust structs.
 ///
-/// It works for any SQLite file, whoever made it.
+/// Works with any SQLite file, whichever program created it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Schema {
-    /// The database, a URL or an SQLite file, such as flights.db
-    #[arg(value_name = "URL", value_parser = database_url)]
+    /// Database: an SQLite file, such as flights.db, or a URL
+    #[arg(value_name = "DATABASE", value_parser = database_url)]
     database: String,
 
-    /// Only this table; may be repeated [default: all tables, by name]
+    /// Only this table; may be repeated [default: all tables]
     #[arg(short, long = "table", value_name = "NAME")]
     tables: Vec<String>,
 
-    /// Print Rust: one #[derive(Record)] struct for each table
+    /// Print one #[derive(Record)] struct per table
     #[arg(long)]
     rust: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  bobak schema sqlite:flights.db
-  bobak schema sqlite:flights.db --table planes --table airlines
-  bobak schema sqlite:flights.db --rust > src/records.rs";
+  bobak schema flights.db
+  bobak schema flights.db --table planes --table airlines
+  bobak schema flights.db --rust > src/records.rs";
 
 impl Schema {
     /// Runs the command.
     ///
     /// # Errors
-    /// A database that can't be read, a table that is not there.
-    pub fn run(&self, _screen: &Screen) -> Result<()> {
+    /// If the database can't be read or a table does not exist.
+    pub fn run(&self, _screen: &Terminal) -> Result<()> {
         let db = database::open_to_read(&self.database)?;
         let tables = database::tables(&db, &self.tables)?;
         let text = if self.rust {

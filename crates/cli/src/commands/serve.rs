@@ -1,13 +1,13 @@
-//! `bobak serve`: databases for other programs.
+//! `bobak serve`: serves databases to other programs.
 
-use super::doors::Shared;
+use super::continuous_archive::ContinuousArchive;
 use super::http::HttpOptions;
-use super::limits::Limits;
-use super::schedule::Schedule;
-use super::shipping::Shipping;
-use crate::commands::parse::database_url;
+use super::limits::ServeLimits;
+use super::listeners::ListenerConfig;
+use super::scheduled_backup::ScheduledBackup;
+use crate::commands::arguments::database_url;
 use crate::error::{Error, Result};
-use crate::output::Screen;
+use crate::output::Terminal;
 use bobak::engine::{Engine, SchemaChange};
 use bobak_http::HttpServer;
 use bobak_permissions::Access;
@@ -18,70 +18,70 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
-/// Give databases to other programs, over TCP, a Unix socket, HTTP, or standard input and output.
+/// Serve databases to other programs over TCP, a Unix socket, HTTP, or standard input and output.
 ///
-/// A database is an SQLite file, made if it is not there, or any other by its URL; with NAME= before it, it has that
-/// name, else the file's. Who comes over TCP shows a token or a password, and without TLS nobody but this machine may
-/// come. The doors of --http speak HTTP, all others Bobak's own protocol.
+/// DATABASE is an SQLite file, created if it does not exist, or the URL of any other database. Clients know it by NAME,
+/// or else by the file's name. TCP clients authenticate with a token or a password. Without TLS, only clients on this
+/// machine may connect. --http listeners speak HTTP, all others Bobak's wire protocol.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Serve {
-    /// The databases; the first is that of clients who name none
+    /// Databases to serve; the first is the default database
     #[arg(value_name = "[NAME=]FILE|URL", default_value = "bobak.db")]
     databases: Vec<String>,
 
     #[command(flatten)]
-    schedule: Schedule,
+    schedule: ScheduledBackup,
 
     #[command(flatten)]
-    shipping: Shipping,
+    shipping: ContinuousArchive,
 
-    /// Write down every change of this table of the first database from now on, for those who listen to changes; may be
+    /// Turn change capture on for this table of the first database, so that clients can subscribe to its changes; may be
     /// repeated
     #[arg(long, value_name = "TABLE")]
     track: Vec<String>,
 
-    /// Listen on TCP at this address; may be repeated [default: 127.0.0.1:4715, unless there is another door]
+    /// Listen on this TCP address; may be repeated [default: 127.0.0.1:4715, unless another listener is given]
     #[arg(short, long, value_name = "HOST:PORT")]
     listen: Vec<String>,
 
-    /// Listen on a Unix socket, which only this user can open; may be repeated
+    /// Listen on a Unix socket that only this user can open; may be repeated
     #[arg(short, long, value_name = "PATH")]
     unix: Vec<PathBuf>,
 
-    /// Serve the program that has started this one, through standard input and output, and end with it
+    /// Serve the parent process over standard input and output, and exit with it
     #[arg(long)]
     stdio: bool,
 
-    /// A file of tokens that may do everything, one in a line, of at least 16 characters each
+    /// File with tokens that grant all permissions, one per line, each of at least 16 characters
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// A file of users, tokens and roles: who may do what. Read again when it changes, and at SIGHUP
+    /// File with users, tokens and roles. Reloaded when it changes and at SIGHUP
     #[arg(long, value_name = "FILE")]
     access_file: Option<PathBuf>,
 
-    /// The certificates, PEM, with which TCP doors speak TLS
+    /// TLS certificate chain in PEM format, for TCP listeners
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
 
-    /// Their key, PEM
+    /// Private key of the TLS certificate in PEM format
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// Let other machines come without TLS: tokens, passwords and records cross the network as they are
+    /// Allow clients on other machines without TLS: tokens, passwords and data cross the network unencrypted
     #[arg(long)]
     without_tls: bool,
 
     #[command(flatten)]
-    limits: Limits,
+    limits: ServeLimits,
 
     #[command(flatten)]
     http: HttpOptions,
 }
 
-/// The doors that are open.
-struct Doors {
+/// The running servers.
+struct RunningListeners {
     server: Server,
     http: Option<HttpServer>,
 }
@@ -91,61 +91,61 @@ Examples:
   bobak serve app.db --unix /run/app.socket
   bobak serve app.db --token-file tokens.txt
   bobak serve main=app.db \"cache=memory:\" --listen 0.0.0.0:4715 --access-file access.txt --tls-cert chain.pem --tls-key key.pem
-  bobak serve app.db --backup backups --every 1h --keep 24 --archive backups
+  bobak serve app.db --backup backups --backup-interval 1h --backup-keep 24 --archive backups
   bobak serve app.db --stdio
   bobak serve app.db --http 127.0.0.1:8080 --token-file tokens.txt
 
-Other programs then open bobak+unix:/run/app.socket, bobak://localhost:4715/main?token=…, or
-\"bobak+stdio:bobak serve app.db --stdio\". The server stops at SIGTERM and at SIGINT: requests under way are answered,
-transactions have ten seconds to end; a second signal ends it at once. At SIGHUP it reads the access file again.";
+Clients connect to bobak+unix:/run/app.socket, bobak://localhost:4715/main?token=…, or
+\"bobak+stdio:bobak serve app.db --stdio\". SIGTERM and SIGINT stop the server: running requests and transactions have ten
+seconds to finish; a second signal stops it at once. SIGHUP reloads the access file.";
 
 impl Serve {
     /// Runs the command.
     ///
     /// # Errors
-    /// A database that can't be opened, a file that can't be read, an address that is taken, a door that strangers
-    /// could open.
-    pub fn run(&self, screen: &Screen) -> Result<()> {
+    /// If a database can't be opened, a file can't be read, an address is in use, or a listener would be open to
+    /// unauthenticated clients.
+    pub fn run(&self, screen: &Terminal) -> Result<()> {
         let (names, urls): (Vec<_>, Vec<_>) =
-            self.databases.iter().map(|database| named(database)).map(with_scheme).unzip();
+            self.databases.iter().map(|database| name_and_url(database)).map(with_scheme).unzip();
         self.shipping.check(&urls)?;
         let access = self.access()?;
         let readers = self.limits.readers(self.http.is_given());
-        let longest = self.limits.wire().limits.row;
-        let engines = urls.iter().map(|url| open(url, readers, longest));
+        let max_value = self.limits.wire().limits.row;
+        let engines = urls.iter().map(|url| open(url, readers, max_value));
         let engines = engines.collect::<Result<Vec<_>>>()?;
         let databases: Vec<_> = names.into_iter().zip(engines).collect();
         self.track(&databases)?;
-        let (quiet, also) = (*screen, *screen);
-        let shared = Shared {
+        let (wire_log, http_log) = (*screen, *screen);
+        let shared = ListenerConfig {
             databases: &databases,
             access: &access,
             tls: self.tls_cert.as_deref().zip(self.tls_key.as_deref()),
             without_tls: self.without_tls,
         };
         let builder = Server::builder().settings(self.limits.wire());
-        let builder = shared.doors(builder, &self.addresses(), &self.unix);
-        let server = builder.log(move |line| quiet.note(line)).start()?;
-        let http = self.http.start(&shared, &self.limits, move |line| also.note(line))?;
-        let doors = Arc::new(Doors { server, http });
+        let builder = shared.configure(builder, &self.addresses(), &self.unix);
+        let server = builder.log(move |line| wire_log.note(line)).start()?;
+        let http = self.http.start(&shared, &self.limits, move |line| http_log.note(line))?;
+        let servers = Arc::new(RunningListeners { server, http });
         bobak_serving::raise_file_limit();
         let _changes = self.shipping.start(&databases, *screen)?;
         let _backups = self.schedule.start(&databases, *screen)?;
-        let stopped = obey_signals(&doors, access, *screen)?;
+        let stopped = handle_signals(&servers, access, *screen)?;
         if self.stdio {
-            // Standard output is the wire. Where nobody hears the other, clients come all the same.
-            let _ = self.announce(&doors, std::io::stderr().lock());
-            doors.server.serve_stdio()?;
+            // Standard output carries the protocol, so addresses go to standard error. If that is closed, serve anyway.
+            let _ = self.announce(&servers, std::io::stderr().lock());
+            servers.server.serve_stdio()?;
         } else {
-            self.announce(&doors, std::io::stdout().lock())?;
-            // Where nobody is left to send, there is no more to wait for.
+            self.announce(&servers, std::io::stdout().lock())?;
+            // An error means that the signal thread has ended; stop then too.
             let _ = stopped.recv();
         }
-        doors.stop();
+        servers.stop();
         Ok(())
     }
 
-    /// Has tables of the first database tracked.
+    /// Turns change capture on for tables of the first database.
     fn track(&self, databases: &[(String, Arc<dyn Engine>)]) -> Result<()> {
         let Some((_, engine)) = databases.first() else { return Ok(()) };
         let tables = if self.track.is_empty() { Vec::new() } else { engine.tables()? };
@@ -171,14 +171,14 @@ impl Serve {
             access.add_token(&token)?;
         }
         if access.is_empty() && !self.addresses().is_empty() {
-            let message = "a door over TCP needs a token, or a user with a password: name them by --token-file or \
-                           --access-file, or open a socket instead, by --unix";
+            let message = "a TCP listener needs authentication: pass --token-file or --access-file, or listen on a Unix socket with \
+                           --unix";
             return Err(Error::failed(message));
         }
         Ok(access)
     }
 
-    /// Where the doors over TCP are.
+    /// The addresses of the TCP listeners.
     fn addresses(&self) -> Vec<String> {
         let others = !self.unix.is_empty() || self.stdio || self.http.is_given();
         match self.listen.is_empty() && !others {
@@ -187,22 +187,21 @@ impl Serve {
         }
     }
 
-    /// Says where the doors are, which are not standard input and output: a port that was chosen is
-    /// known here only.
-    fn announce(&self, doors: &Doors, mut output: impl Write) -> Result<()> {
-        let places = doors.server.addresses().iter().map(ToString::to_string);
+    /// Prints the listeners' addresses. For port 0 this is the only place that shows the chosen port.
+    fn announce(&self, servers: &RunningListeners, mut output: impl Write) -> Result<()> {
+        let tcp = servers.server.addresses().iter().map(ToString::to_string);
         let sockets = self.unix.iter().map(|path| path.display().to_string());
-        let http = doors.http.iter();
-        let http = http.flat_map(|http| self.http.places(http, self.tls_cert.is_some()));
-        for place in places.chain(sockets).chain(http) {
-            writeln!(output, "listening at {place}").map_err(|error| Error::output(&error))?;
+        let http = servers.http.iter();
+        let http = http.flat_map(|http| self.http.addresses(http, self.tls_cert.is_some()));
+        for address in tcp.chain(sockets).chain(http) {
+            writeln!(output, "listening on {address}").map_err(|error| Error::output(&error))?;
         }
         output.flush().map_err(|error| Error::output(&error))
     }
 }
 
-impl Doors {
-    /// Tells all of them to stop; they do so side by side.
+impl RunningListeners {
+    /// Tells all servers to stop; they stop in parallel.
     fn begin_stop(&self) {
         self.server.begin_stop();
         if let Some(http) = &self.http {
@@ -210,7 +209,7 @@ impl Doors {
         }
     }
 
-    /// Waits until what was under way has ended.
+    /// Waits until running requests have finished.
     fn stop(&self) {
         self.begin_stop();
         self.server.stop();
@@ -220,27 +219,27 @@ impl Doors {
     }
 }
 
-/// `name=url`; the name of a file is that of its database.
-fn named(text: &str) -> (String, String) {
+/// Splits `name=url`. Without a name, the database is named after its file.
+fn name_and_url(text: &str) -> (String, String) {
     let given = text.split_once('=').filter(|(name, _)| {
         !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
     });
     if let Some((name, url)) = given {
         return (name.to_owned(), url.to_owned());
     }
-    let place = text.split('?').next().unwrap_or(text);
-    let file = place.rsplit_once(':').map_or(place, |(_, file)| file);
+    let path = text.split('?').next().unwrap_or(text);
+    let file = path.rsplit_once(':').map_or(path, |(_, file)| file);
     let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
     (stem.filter(|stem| !stem.is_empty()).unwrap_or("main").to_owned(), text.to_owned())
 }
 
-/// A name without a scheme is that of an SQLite file.
+/// A name without a scheme is an SQLite file.
 fn with_scheme((name, url): (String, String)) -> (String, String) {
     let Ok(url) = database_url(&url);
     (name, url)
 }
 
-fn open(url: &str, readers: usize, longest: u32) -> Result<Arc<dyn Engine>> {
+fn open(url: &str, readers: usize, max_value: u32) -> Result<Arc<dyn Engine>> {
     let mut url = url.to_owned();
     let (is_sqlite, in_file) = (url.starts_with("sqlite:"), !url.contains(":memory:"));
     let mut set = |name: &str, value: &dyn std::fmt::Display| {
@@ -250,11 +249,11 @@ fn open(url: &str, readers: usize, longest: u32) -> Result<Arc<dyn Engine>> {
         }
     };
     if is_sqlite {
-        // What a row may have on the way: SQL of others makes larger ones out of nothing.
-        set("max_value", &longest);
-        // So much may be left of a query whose client writes before it has fetched the rest.
-        set("max_ahead", &longest);
-        // So many as there may be workers: a client that reads slowly keeps its own from nobody.
+        // Limit values that a client's SQL can create from nothing.
+        set("max_value", &max_value);
+        // Limit what is buffered of an open query if its client writes before it has fetched the rest.
+        set("max_ahead", &max_value);
+        // One reader per worker, so that slow clients never make others wait for a connection.
         if in_file {
             set("readers", &readers);
         }
@@ -262,7 +261,7 @@ fn open(url: &str, readers: usize, longest: u32) -> Result<Arc<dyn Engine>> {
     Ok(bobak::engine::open(&crate::database::with_key(&url))?)
 }
 
-/// The lines of a file that hold something: blank ones, and those that begin with #, don't.
+/// The lines of a file, without blank lines and comments (`#`).
 fn lines(path: Option<&Path>) -> Result<Vec<String>> {
     let Some(path) = path else { return Ok(Vec::new()) };
     let text = fs::read_to_string(path)
@@ -271,30 +270,34 @@ fn lines(path: Option<&Path>) -> Result<Vec<String>> {
     Ok(full.map(str::to_owned).collect())
 }
 
-/// The first signal asks the server to stop, the second ends the program; SIGHUP has it read the rights again.
-fn obey_signals(doors: &Arc<Doors>, access: Access, screen: Screen) -> Result<mpsc::Receiver<()>> {
+/// Handles signals: the first SIGTERM or SIGINT stops the servers, the second exits; SIGHUP reloads the access file.
+fn handle_signals(
+    servers: &Arc<RunningListeners>,
+    access: Access,
+    screen: Terminal,
+) -> Result<mpsc::Receiver<()>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| Error::io("wait for signals", &error))?;
     let (sender, stopped) = mpsc::channel();
-    let doors = Arc::downgrade(doors);
-    let waits = move || {
-        let mut stops = false;
+    let servers = Arc::downgrade(servers);
+    let handle = move || {
+        let mut stopping = false;
         for signal in signals.forever() {
             if signal == SIGHUP {
                 if let Err(error) = access.reload() {
-                    screen.note(format_args!("the rights stay as they were: {error}"));
+                    screen.note(format_args!("access file not reloaded: {error}"));
                 }
-            } else if std::mem::replace(&mut stops, true) {
+            } else if std::mem::replace(&mut stopping, true) {
                 std::process::exit(1);
-            } else if let Some(doors) = doors.upgrade() {
-                doors.begin_stop();
-                // Nobody waits who serves through standard input and output.
+            } else if let Some(servers) = servers.upgrade() {
+                servers.begin_stop();
+                // With --stdio nobody receives this.
                 let _ = sender.send(());
             }
         }
     };
-    let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(waits);
+    let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(handle);
     let failed = |error| Error::io("wait for signals", &error);
     thread.map(|_| stopped).map_err(failed)
 }
@@ -304,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn databases_have_names() {
+    fn database_names_come_from_argument_or_file() {
         for (text, name, url) in [
             ("app.db", "app", "app.db"),
             ("main=app.db", "main", "app.db"),
@@ -313,7 +316,7 @@ mod tests {
             ("memory:", "main", "memory:"),
             ("cache=memory:", "cache", "memory:"),
         ] {
-            assert_eq!(named(text), (name.to_owned(), url.to_owned()));
+            assert_eq!(name_and_url(text), (name.to_owned(), url.to_owned()));
         }
     }
 }

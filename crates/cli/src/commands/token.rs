@@ -1,26 +1,26 @@
-//! `bobak token`: a token, and a line for a server's access file.
+//! `bobak token`: creates a token, and a line for a server's access file.
 
-use super::user::{expiry, name, rest};
+use super::user::{expiry, name, suffix};
 use crate::error::{Error, Result};
-use crate::output::Screen;
+use crate::output::Terminal;
 use clap::Args;
 use std::io::Write;
 
-/// Make a token, and a line for the access file of `bobak serve` with its hash.
+/// Create a token, and the line with its hash for the access file of `bobak serve`.
 ///
-/// The line goes to standard output, the token itself to standard error: it is shown this once, and kept nowhere.
+/// The line goes to standard output. The token goes to standard error; it is shown only this once and stored nowhere.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Token {
-    /// The token's name: who it is in rules, and in the log
+    /// Name of the token, for row rules and the audit log
     #[arg(value_name = "NAME", value_parser = name)]
     name: String,
 
-    /// A role of the access file, or `admin`, which may do everything; may be repeated
+    /// Role in the access file, or `admin` for all permissions; may be repeated
     #[arg(short, long, value_name = "ROLE", value_parser = name)]
     role: Vec<String>,
 
-    /// When it ends: a date, or a time such as 2027-01-31T12:00:00Z
+    /// Expiry: a date, or a time such as 2027-01-31T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = expiry)]
     expires: Option<String>,
 }
@@ -34,13 +34,13 @@ impl Token {
     /// Runs the command.
     ///
     /// # Errors
-    /// Where the system has no random bytes, or nobody takes the output.
-    pub fn run(&self, _: &Screen) -> Result<()> {
+    /// If the system has no random bytes, or the output can't be written.
+    pub fn run(&self, _: &Terminal) -> Result<()> {
         let (token, hash) = bobak_permissions::new_token()?;
-        let rest = rest(&self.role, self.expires.as_deref());
-        writeln!(std::io::stdout(), "token {} {hash}{rest}", self.name)
+        let suffix = suffix(&self.role, self.expires.as_deref());
+        writeln!(std::io::stdout(), "token {} {hash}{suffix}", self.name)
             .map_err(|error| Error::output(&error))?;
-        // Also where nothing else is to be said: it can't be had again.
+        // Printed even with --quiet: the token can't be recovered later.
         writeln!(std::io::stderr(), "{token}").map_err(|error| Error::output(&error))
     }
 }

@@ -1,24 +1,24 @@
-//! CSV (RFC 4180): a header, then a line for each row, quoted where it must be.
+//! CSV (RFC 4180): a header, then one line per row, with quotes only if needed.
 
 use crate::error::{Error, Result};
-use crate::export::{OutputColumn, Sink};
+use crate::export::{OutputColumn, RowWriter};
 use bobak::Row;
 use bobak_text::write;
 use csv::{Terminator, Writer, WriterBuilder};
 use std::io::Write;
 
 /// Writes rows as CSV.
-pub struct CsvSink<W: Write> {
+pub struct CsvWriter<W: Write> {
     writer: Writer<W>,
     null: String,
     header: bool,
     columns: Vec<OutputColumn>,
-    /// The text of one cell, used again.
+    /// The text of one cell, reused.
     cell: String,
     rows: u64,
 }
 
-impl<W: Write> CsvSink<W> {
+impl<W: Write> CsvWriter<W> {
     /// Writes to `out`, with `delimiter` between two fields and `null` for NULL.
     pub fn new(out: W, delimiter: u8, null: impl Into<String>, header: bool) -> Self {
         let writer = WriterBuilder::new()
@@ -31,7 +31,7 @@ impl<W: Write> CsvSink<W> {
     }
 }
 
-impl<W: Write> Sink for CsvSink<W> {
+impl<W: Write> RowWriter for CsvWriter<W> {
     fn begin(&mut self, columns: &[OutputColumn]) -> Result<()> {
         self.columns = columns.to_vec();
         if self.header {
@@ -51,10 +51,10 @@ impl<W: Write> Sink for CsvSink<W> {
             }
             self.cell.clear();
             write::write(&mut self.cell, column.ty, value);
-            // Who reads the file could not tell it from NULL.
+            // A reader of the file could not tell this value from NULL.
             if self.cell == self.null {
                 return Err(Error::failed(format!(
-                    "row {}, column {}: a value is {:?}, as NULL is written: choose another text \
+                    "row {}, column {}: the value {:?} is also the text for NULL: choose another text \
                      with --null",
                     self.rows, column.name, self.null
                 )));
@@ -86,18 +86,18 @@ mod tests {
 
     fn csv(null: &str, columns: &[(&str, Type)], rows: &[&[Value<'_>]]) -> Result<String> {
         let mut bytes = Vec::new();
-        let mut sink = CsvSink::new(&mut bytes, b',', null, true);
-        sink.begin(&output_columns(columns))?;
+        let mut writer = CsvWriter::new(&mut bytes, b',', null, true);
+        writer.begin(&output_columns(columns))?;
         for row in rows {
-            sink.row(&Values(row))?;
+            writer.row(&Values(row))?;
         }
-        sink.finish()?;
-        drop(sink);
+        writer.finish()?;
+        drop(writer);
         Ok(String::from_utf8(bytes).expect("text"))
     }
 
     #[test]
-    fn fields_are_quoted_where_they_must_be() {
+    fn fields_are_quoted_if_needed() {
         let columns = [("id", Type::I64), ("a \"name\"", Type::Text)];
         let rows: [&[Value<'_>]; 4] = [
             &[Value::Int(1), Value::from("plain")],
@@ -112,13 +112,13 @@ mod tests {
     }
 
     #[test]
-    fn a_single_empty_field_is_still_a_line() {
+    fn single_empty_field_is_a_quoted_line() {
         let rows: [&[Value<'_>]; 2] = [&[Value::Null], &[Value::from("x")]];
         assert_eq!(csv("", &[("a", Type::Text)], &rows).expect("writes"), "a\n\"\"\nx\n");
     }
 
     #[test]
-    fn a_value_that_looks_like_null_is_refused() {
+    fn value_equal_to_null_text_is_rejected() {
         let rows: [&[Value<'_>]; 2] = [&[Value::Null], &[Value::from("")]];
         let error = csv("", &[("a", Type::Text)], &rows).expect_err("ambiguous").to_string();
         assert!(error.starts_with("row 2, column a: ") && error.contains("--null"), "{error}");

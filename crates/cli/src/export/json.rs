@@ -1,34 +1,34 @@
-//! JSON: an object for each row, one a line (NDJSON), or all in one array.
+//! JSON: one object per row, on a line of its own (NDJSON) or in one array.
 //!
-//! Numbers are exact: integers with all 64 bits, floats in their shortest form, money with its
-//! decimals. Dates and times are strings, bytes are base64, JSON columns are the documents
-//! themselves, NULL is `null`.
+//! Numbers are exact: integers have all 64 bits, floats their shortest form, money its decimals.
+//! Dates and times are strings, bytes are base64, JSON columns are embedded documents, NULL is
+//! `null`.
 
 use crate::error::{Error, Result};
-use crate::export::{OutputColumn, Sink};
+use crate::export::{OutputColumn, RowWriter};
 use bobak::Row;
 use bobak::schema::Type;
 use bobak_text::json::{write_string, write_value};
 use std::io::Write;
 
 /// Writes rows as JSON objects.
-pub struct JsonSink<W: Write> {
+pub struct JsonWriter<W: Write> {
     out: W,
     array: bool,
-    columns: Vec<Member>,
-    /// One object, used again.
+    columns: Vec<JsonMember>,
+    /// The text of one object, reused.
     line: String,
     rows: u64,
 }
 
-struct Member {
+struct JsonMember {
     /// The name as a JSON string, with its colon.
     name: String,
     ty: Type,
 }
 
-impl<W: Write> JsonSink<W> {
-    /// One object a line, each ended by a line feed.
+impl<W: Write> JsonWriter<W> {
+    /// One object per line, each terminated by a line feed.
     pub const fn lines(out: W) -> Self {
         Self::new(out, false)
     }
@@ -47,19 +47,19 @@ impl<W: Write> JsonSink<W> {
     }
 }
 
-impl<W: Write> Sink for JsonSink<W> {
+impl<W: Write> RowWriter for JsonWriter<W> {
     fn begin(&mut self, columns: &[OutputColumn]) -> Result<()> {
-        for (place, column) in columns.iter().enumerate() {
-            if columns.iter().take(place).any(|other| other.name == column.name) {
+        for (index, column) in columns.iter().enumerate() {
+            if columns.iter().take(index).any(|other| other.name == column.name) {
                 return Err(Error::failed(format!(
-                    "two columns are named {:?}, and an object can have one: name the other with AS",
+                    "two columns are named {:?}, but JSON keys must be unique: rename one with AS",
                     column.name
                 )));
             }
         }
         self.columns = columns
             .iter()
-            .map(|column| Member { name: label(&column.name), ty: column.ty })
+            .map(|column| JsonMember { name: label(&column.name), ty: column.ty })
             .collect();
         if self.array { self.write("[") } else { Ok(()) }
     }
@@ -106,17 +106,17 @@ mod tests {
 
     fn json(array: bool, columns: &[(&str, Type)], rows: &[&[Value<'_>]]) -> Result<String> {
         let mut bytes = Vec::new();
-        let mut sink = JsonSink::new(&mut bytes, array);
-        sink.begin(&output_columns(columns))?;
+        let mut writer = JsonWriter::new(&mut bytes, array);
+        writer.begin(&output_columns(columns))?;
         for row in rows {
-            sink.row(&Values(row))?;
+            writer.row(&Values(row))?;
         }
-        sink.finish()?;
+        writer.finish()?;
         Ok(String::from_utf8(bytes).expect("text"))
     }
 
     #[test]
-    fn every_value_is_exact() {
+    fn values_are_exact() {
         let columns = [
             ("i", Type::I64),
             ("f", Type::F64),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_is_one_document() {
+    fn array_is_one_document() {
         let columns = [("i", Type::I64)];
         assert_eq!(json(true, &columns, &[]).expect("writes"), "[]\n");
         let rows: [&[Value<'_>]; 2] = [&[Value::Int(1)], &[Value::Null]];
@@ -161,13 +161,13 @@ mod tests {
     }
 
     #[test]
-    fn two_columns_of_one_name_are_refused() {
+    fn duplicate_column_names_are_rejected() {
         let error = json(false, &[("a", Type::I64), ("a", Type::I64)], &[]).expect_err("refused");
-        assert!(error.to_string().contains("name the other with AS"), "{error}");
+        assert!(error.to_string().contains("rename one with AS"), "{error}");
     }
 
     #[test]
-    fn a_document_that_is_no_json_is_a_string() {
+    fn invalid_json_document_is_written_as_string() {
         let row = [Value::from("{oops")];
         assert_eq!(
             json(false, &[("j", Type::Json)], &[&row]).expect("writes"),

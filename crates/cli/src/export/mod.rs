@@ -1,59 +1,59 @@
-//! Rows on their way out: to a CSV file, to NDJSON or JSON, to a table on the terminal.
+//! Writes rows as CSV, NDJSON, JSON, or an aligned table.
 //!
-//! One [`Sink`] for each form, all fed alike, so that no command knows which one it writes to.
+//! Each format is a [`RowWriter`], so commands need not know which one they use.
 
 mod csv;
 mod json;
 mod table;
 
-pub use self::csv::CsvSink;
-pub use self::json::JsonSink;
-pub use self::table::TableSink;
+pub use self::csv::CsvWriter;
+pub use self::json::JsonWriter;
+pub use self::table::TableWriter;
 
 use crate::error::Result;
 use bobak::Row;
 use bobak::schema::Type;
 
-/// A column of what is written.
+/// A column of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputColumn {
     /// Its name in the header.
     pub name: String,
-    /// What its values mean: dates are integers in the database, and texts here. `Any` where
-    /// nothing is known: values are then written as they are.
+    /// The type of its values: a date is stored as an integer and written as text. `Any` if the type
+    /// is unknown; values are then written as stored.
     pub ty: Type,
 }
 
-/// Takes rows one by one and writes them in its form.
-pub trait Sink {
-    /// Takes the columns; called once, before all rows.
+/// Writes rows in one format.
+pub trait RowWriter {
+    /// Sets the columns and writes the header. Called once, before all rows.
     ///
     /// # Errors
-    /// Output that can't be written, or columns that have no place in the form.
+    /// If the output can't be written, or the format can't represent the columns.
     fn begin(&mut self, columns: &[OutputColumn]) -> Result<()>;
 
-    /// Writes a row. What it lacks at its end is NULL.
+    /// Writes a row. Missing values at its end are NULL.
     ///
     /// # Errors
-    /// Output that can't be written, or a value that would not come back from it.
+    /// If the output can't be written, or the format can't represent a value exactly.
     fn row(&mut self, row: &dyn Row) -> Result<()>;
 
-    /// Writes what is still to be written; called once, after all rows.
+    /// Writes buffered output. Called once, after all rows.
     ///
     /// # Errors
-    /// Output that can't be written.
+    /// If the output can't be written.
     fn finish(&mut self) -> Result<()>;
 }
 
 #[cfg(test)]
 pub(crate) mod testing {
-    //! Rows and columns for the tests of the sinks.
+    //! Rows and columns for the tests of the writers.
 
     use super::OutputColumn;
     use bobak::schema::Type;
     use bobak::{Row, Value, ValueRef};
 
-    /// A row of values: a slice is no `dyn Row` by itself.
+    /// A row of values; a slice can't be a `dyn Row` itself.
     pub struct Values<'a>(pub &'a [Value<'a>]);
 
     impl Row for Values<'_> {

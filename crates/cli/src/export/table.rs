@@ -1,35 +1,35 @@
-//! A table for people: aligned columns, numbers to the right, NULL visible.
+//! An aligned table: numbers are right-aligned, NULL is visible.
 //!
-//! The widths are those of the first [`MEASURED`] rows; later rows are written as they come, so
-//! that a result of any size takes constant memory.
+//! Column widths come from the first [`MEASURED_ROWS`] rows; later rows are written as they arrive, so
+//! a result of any size takes constant memory.
 
 use crate::error::{Error, Result};
-use crate::export::{OutputColumn, Sink};
+use crate::export::{OutputColumn, RowWriter};
 use bobak::schema::Type;
 use bobak::{Row, ValueRef};
 use bobak_text::write;
 use std::io::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// How many rows are looked at before the first is written.
-pub const MEASURED: usize = 1_000;
+/// The number of rows that determine the column widths.
+pub const MEASURED_ROWS: usize = 1_000;
 
-/// What NULL looks like.
+/// The text for NULL.
 const NULL: &str = "NULL";
-/// What stands between two columns.
+/// The separator between columns.
 const GAP: &str = "  ";
-/// No column is cut below this width.
-const NARROWEST: usize = 8;
+/// The minimum width to which a column is truncated.
+const MIN_WIDTH: usize = 8;
 
 /// Writes rows as an aligned table.
-pub struct TableSink<W: Write> {
+pub struct TableWriter<W: Write> {
     out: W,
-    /// The width to keep within; `None` where lines may be of any length.
-    screen: Option<usize>,
+    /// The maximum line width; `None` for no limit.
+    max_width: Option<usize>,
     columns: Vec<OutputColumn>,
     widths: Vec<usize>,
-    /// The rows that wait for the widths; `None` once these are known.
-    waiting: Option<Vec<Vec<Cell>>>,
+    /// The rows buffered until the widths are known; `None` afterwards.
+    buffered: Option<Vec<Vec<Cell>>>,
 }
 
 struct Cell {
@@ -37,26 +37,26 @@ struct Cell {
     number: bool,
 }
 
-impl<W: Write> TableSink<W> {
-    /// Writes to `out`. On a `screen` of so many columns, wide cells are cut to fit.
-    pub const fn new(out: W, screen: Option<usize>) -> Self {
-        Self { out, screen, columns: Vec::new(), widths: Vec::new(), waiting: Some(Vec::new()) }
+impl<W: Write> TableWriter<W> {
+    /// Writes to `out`. If `max_width` is set, wide cells are truncated to fit.
+    pub const fn new(out: W, max_width: Option<usize>) -> Self {
+        Self { out, max_width, columns: Vec::new(), widths: Vec::new(), buffered: Some(Vec::new()) }
     }
 
-    /// Fixes the widths, and writes the header and the rows that have waited.
+    /// Sets the widths, and writes the header and the buffered rows.
     fn start(&mut self) -> Result<()> {
-        let Some(waiting) = self.waiting.take() else { return Ok(()) };
-        self.widths = measure(&self.columns, &waiting);
-        if let Some(screen) = self.screen {
-            shrink(&mut self.widths, screen);
+        let Some(buffered) = self.buffered.take() else { return Ok(()) };
+        self.widths = measure(&self.columns, &buffered);
+        if let Some(width) = self.max_width {
+            shrink(&mut self.widths, width);
         }
         let header: Vec<_> = self
             .columns
             .iter()
             .enumerate()
-            .map(|(place, column)| Cell {
+            .map(|(index, column)| Cell {
                 text: one_line(&column.name),
-                number: holds_numbers(&waiting, place),
+                number: holds_numbers(&buffered, index),
             })
             .collect();
         self.write_line(&header)?;
@@ -66,16 +66,16 @@ impl<W: Write> TableSink<W> {
             .map(|width| Cell { text: "─".repeat(*width), number: false })
             .collect();
         self.write_line(&rule)?;
-        waiting.iter().try_for_each(|row| self.write_line(row))
+        buffered.iter().try_for_each(|row| self.write_line(row))
     }
 
     fn write_line(&mut self, cells: &[Cell]) -> Result<()> {
         let mut line = String::new();
-        for (place, (cell, &width)) in cells.iter().zip(&self.widths).enumerate() {
-            if place > 0 {
+        for (index, (cell, &width)) in cells.iter().zip(&self.widths).enumerate() {
+            if index > 0 {
                 line.push_str(GAP);
             }
-            let text = cut(&cell.text, width, self.screen.is_some());
+            let text = truncate(&cell.text, width, self.max_width.is_some());
             let padding = " ".repeat(width.saturating_sub(text.width()));
             if cell.number {
                 line.push_str(&padding);
@@ -86,14 +86,14 @@ impl<W: Write> TableSink<W> {
             }
         }
         line.truncate(line.trim_end().len());
-        // Too many columns to shrink them all: what is beyond the screen is not shown.
-        let mut line = cut(&line, self.screen.unwrap_or(0), self.screen.is_some());
+        // If there are too many columns to shrink, the rest of the line is not shown.
+        let mut line = truncate(&line, self.max_width.unwrap_or(0), self.max_width.is_some());
         line.push('\n');
         self.out.write_all(line.as_bytes()).map_err(|error| Error::output(&error))
     }
 }
 
-impl<W: Write> Sink for TableSink<W> {
+impl<W: Write> RowWriter for TableWriter<W> {
     fn begin(&mut self, columns: &[OutputColumn]) -> Result<()> {
         self.columns = columns.to_vec();
         Ok(())
@@ -104,13 +104,13 @@ impl<W: Write> Sink for TableSink<W> {
             .columns
             .iter()
             .enumerate()
-            .map(|(place, column)| cell(column.ty, row.get(place)))
+            .map(|(index, column)| cell(column.ty, row.get(index)))
             .collect();
-        match &mut self.waiting {
+        match &mut self.buffered {
             None => self.write_line(&cells),
-            Some(waiting) => {
-                waiting.push(cells);
-                if waiting.len() >= MEASURED { self.start() } else { Ok(()) }
+            Some(buffered) => {
+                buffered.push(cells);
+                if buffered.len() >= MEASURED_ROWS { self.start() } else { Ok(()) }
             }
         }
     }
@@ -131,7 +131,7 @@ fn cell(ty: Type, value: ValueRef<'_>) -> Cell {
     Cell { text: one_line(&text), number: write::is_number(ty, value) }
 }
 
-/// Control characters in their escaped form: they would break the lines, or steer the terminal.
+/// Escapes control characters, which would break lines or control the terminal.
 fn one_line(text: &str) -> String {
     if !text.chars().any(char::is_control) {
         return text.to_owned();
@@ -151,32 +151,32 @@ fn measure(columns: &[OutputColumn], rows: &[Vec<Cell>]) -> Vec<usize> {
     columns
         .iter()
         .enumerate()
-        .map(|(place, column)| {
-            let cells = rows.iter().filter_map(|row| row.get(place)).map(|cell| cell.text.width());
+        .map(|(index, column)| {
+            let cells = rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.text.width());
             cells.chain([one_line(&column.name).width()]).max().unwrap_or(0)
         })
         .collect()
 }
 
-/// Whether the first value of a column is a number: its name then stands to the right too.
-fn holds_numbers(rows: &[Vec<Cell>], place: usize) -> bool {
-    let mut cells = rows.iter().filter_map(|row| row.get(place));
+/// Whether the first value of a column is a number; its header is then right-aligned too.
+fn holds_numbers(rows: &[Vec<Cell>], index: usize) -> bool {
+    let mut cells = rows.iter().filter_map(|row| row.get(index));
     cells.find(|cell| cell.text != NULL).is_some_and(|cell| cell.number)
 }
 
-/// Cuts the wide columns to one width, the largest with which the line fits the screen.
-fn shrink(widths: &mut [usize], screen: usize) {
+/// Truncates wide columns to one width, the largest with which the line fits.
+fn shrink(widths: &mut [usize], line_width: usize) {
     let gaps = GAP.len() * widths.len().saturating_sub(1);
     let fits = |most: &usize| {
-        gaps + widths.iter().map(|width| (*width).min(*most)).sum::<usize>() <= screen
+        gaps + widths.iter().map(|width| (*width).min(*most)).sum::<usize>() <= line_width
     };
-    let most = (NARROWEST..=screen).rev().find(fits).unwrap_or(NARROWEST);
+    let most = (MIN_WIDTH..=line_width).rev().find(fits).unwrap_or(MIN_WIDTH);
     for width in widths {
         *width = (*width).min(most);
     }
 }
 
-fn cut(text: &str, width: usize, cuts: bool) -> String {
+fn truncate(text: &str, width: usize, cuts: bool) -> String {
     if !cuts || text.width() <= width {
         return text.to_owned();
     }
@@ -201,12 +201,12 @@ mod tests {
 
     fn table(screen: Option<usize>, columns: &[(&str, Type)], rows: &[&[Value<'_>]]) -> String {
         let mut bytes = Vec::new();
-        let mut sink = TableSink::new(&mut bytes, screen);
-        sink.begin(&output_columns(columns)).expect("begins");
+        let mut writer = TableWriter::new(&mut bytes, screen);
+        writer.begin(&output_columns(columns)).expect("begins");
         for row in rows {
-            sink.row(&Values(row)).expect("writes");
+            writer.row(&Values(row)).expect("writes");
         }
-        sink.finish().expect("finishes");
+        writer.finish().expect("finishes");
         String::from_utf8(bytes).expect("text")
     }
 
@@ -214,7 +214,7 @@ mod tests {
         [("id", Type::I64), ("name", Type::Text), ("day", Type::Date)];
 
     #[test]
-    fn columns_are_aligned_and_null_is_seen() {
+    fn columns_are_aligned_and_null_is_visible() {
         let rows: [&[Value<'_>]; 2] = [
             &[Value::Int(1), Value::from("Zoë"), Value::Int(0)],
             &[Value::Int(-200), Value::Null, Value::Null],
@@ -230,14 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn wide_cells_are_cut_on_a_screen_only() {
+    fn wide_cells_are_truncated_only_with_max_width() {
         let long = "x".repeat(50);
         let rows: [&[Value<'_>]; 1] = [&[Value::Int(1), Value::from(long.as_str()), Value::Int(0)]];
         assert!(table(None, &COLUMNS, &rows).contains(&long));
         let cut = table(Some(30), &COLUMNS, &rows);
         assert!(cut.lines().all(|line| line.width() <= 30), "{cut}");
         assert!(cut.contains("xxx…  1970-01-01"), "{cut}");
-        // A screen too narrow for all columns is no reason to loop.
+        // A width too small for all columns must not loop.
         assert_eq!(table(Some(9), &COLUMNS, &rows), "id  name…\n──  ────…\n 1  xxxx…\n");
         assert!(table(Some(1), &COLUMNS, &rows).starts_with("…\n"));
     }
@@ -249,9 +249,9 @@ mod tests {
     }
 
     #[test]
-    fn rows_beyond_the_measured_ones_are_written_too() {
+    fn rows_after_measured_ones_are_written() {
         let row = [Value::Int(7)];
-        let rows: Vec<&[Value<'_>]> = vec![&row; MEASURED + 5];
-        assert_eq!(table(None, &[("n", Type::I64)], &rows).lines().count(), MEASURED + 7);
+        let rows: Vec<&[Value<'_>]> = vec![&row; MEASURED_ROWS + 5];
+        assert_eq!(table(None, &[("n", Type::I64)], &rows).lines().count(), MEASURED_ROWS + 7);
     }
 }

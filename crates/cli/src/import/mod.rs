@@ -1,22 +1,23 @@
-//! From a CSV file to the rows of a table, in two passes: [`Survey`] learns the types from the
-//! whole file and finds bad lines before anything is written; the second pass stores the rows.
+//! Imports a CSV file in two passes. The first infers the column types from the whole file and finds
+//! invalid lines before anything is written. The second inserts the rows.
 //!
-//! In the order of the path: [`Source`] opens and unpacks, [`Layout`] finds delimiter and header,
-//! `lines` cuts, `guess` finds the types, `bobak_text` reads values, [`Plan`] says which column goes
-//! where, [`Load`] stores the rows, [`Rejects`] keeps the bad lines.
+//! In order of use: [`Source`] opens and decompresses the file, [`CsvFormat`] detects delimiter and
+//! header, `csv_reader` splits lines into fields, `infer` finds the types ([`InferredSchema`]), `bobak_text` parses
+//! values, [`ImportPlan`] maps file columns to table columns, [`Loader`] inserts the rows, and
+//! [`RejectsFile`] collects invalid lines.
 
-pub mod guess;
-mod layout;
-pub mod lines;
-mod load;
+mod csv_format;
+pub mod csv_reader;
+pub mod infer;
+mod infer_schema;
+mod loader;
 mod plan;
 mod rejects;
 mod source;
-mod survey;
 
-pub use layout::Layout;
-pub use load::Load;
-pub use plan::Plan;
-pub use rejects::Rejects;
+pub use csv_format::CsvFormat;
+pub use infer_schema::InferredSchema;
+pub use loader::Loader;
+pub use plan::ImportPlan;
+pub use rejects::RejectsFile;
 pub use source::Source;
-pub use survey::Survey;

@@ -1,51 +1,51 @@
-//! Bad lines: each is told with its number and reason, and kept in a file of its own, which can
-//! be mended and imported again.
+//! Collects invalid lines in a file, which can be corrected and imported again, and reports each with
+//! its line number and the reason.
 
 use crate::error::{Error, Result};
-use crate::import::layout::Layout;
-use crate::output::{Output, Screen, count};
+use crate::import::csv_format::CsvFormat;
+use crate::output::{Output, Terminal, count};
 use csv::{ByteRecord, Writer, WriterBuilder};
 use std::path::{Path, PathBuf};
 
-/// How many bad lines are told one by one; the others are only counted.
-pub const TOLD: u64 = 20;
+/// The number of invalid lines that are reported one by one; the others are only counted.
+pub const MAX_REPORTED: u64 = 20;
 
-/// Where bad lines go. The file is made at the first, and appears when the import is done.
-pub struct Rejects {
+/// The file for invalid lines. It is created for the first one and renamed into place at the end.
+pub struct RejectsFile {
     path: PathBuf,
-    layout: Layout,
-    screen: Screen,
+    layout: CsvFormat,
+    screen: Terminal,
     writer: Option<Writer<Output>>,
     count: u64,
 }
 
-impl Rejects {
-    /// Bad lines of an input of this layout are to go to `path`.
+impl RejectsFile {
+    /// Invalid lines of an input of this format will be written to `path`.
     #[must_use]
-    pub fn new(path: &Path, layout: &Layout, screen: Screen) -> Self {
+    pub fn new(path: &Path, layout: &CsvFormat, screen: Terminal) -> Self {
         let (path, layout) = (path.to_owned(), layout.clone());
         Self { path, layout, screen, writer: None, count: 0 }
     }
 
-    /// How many lines were set aside.
+    /// The number of rejected lines.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The file that they are in.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Sets a line aside.
+    /// Writes and reports a line.
     ///
     /// # Errors
-    /// A file that can't be written.
+    /// If the file can't be written.
     pub fn push(&mut self, line: u64, reason: &str, record: &ByteRecord) -> Result<()> {
         self.count += 1;
-        if self.count <= TOLD {
+        if self.count <= MAX_REPORTED {
             self.screen.note(format_args!("line {line}: {reason}"));
         }
         let mut writer = match self.writer.take() {
@@ -57,13 +57,16 @@ impl Rejects {
         Ok(())
     }
 
-    /// Completes the file, if there is one.
+    /// Completes the file, if any line was rejected.
     ///
     /// # Errors
-    /// A file that can't be written.
+    /// If the file can't be written.
     pub fn finish(&mut self) -> Result<()> {
-        if self.count > TOLD {
-            self.screen.note(format_args!("… and {} more bad lines", count(self.count - TOLD)));
+        if self.count > MAX_REPORTED {
+            self.screen.note(format_args!(
+                "… and {} more invalid lines",
+                count(self.count - MAX_REPORTED)
+            ));
         }
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let output = writer.into_inner().map_err(|error| {
@@ -93,12 +96,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bad_lines_keep_their_fields() {
+    fn rejected_lines_keep_their_fields() {
         let folder = tempfile::tempdir().expect("makes a folder");
         let path = folder.path().join("bad.csv");
         let columns = vec!["a".to_owned(), "b".to_owned()];
-        let layout = Layout { delimiter: b';', columns, has_header: true };
-        let mut rejects = Rejects::new(&path, &layout, Screen::new(true));
+        let layout = CsvFormat { delimiter: b';', columns, has_header: true };
+        let mut rejects = RejectsFile::new(&path, &layout, Terminal::new(true));
         rejects.finish().expect("nothing to write");
         assert!(!path.exists(), "no bad line, no file");
         for fields in [&["1"][..], &["x;y", "2", "3"]] {

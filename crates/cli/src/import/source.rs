@@ -18,45 +18,47 @@ pub struct Source {
     name: String,
     file: File,
     len: u64,
-    packing: Packing,
+    compression: SourceCompression,
     position: Cell<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Packing {
-    Plain,
+enum SourceCompression {
+    None,
     Gzip,
     /// The number of the member in the archive.
     Zip(usize),
 }
 
 impl Source {
-    /// Opens `path`, or standard input where it is `-`.
+    /// Opens `path`, or standard input if it is `-`.
     ///
-    /// `member` names the file to read in a zip archive. It may be left out where the archive holds
+    /// `member` names the file to read from a zip archive. It may be omitted if the archive holds
     /// exactly one file.
     ///
     /// # Errors
-    /// A file that can't be opened or read, an archive that is damaged or without that member; a
-    /// usage error where the member must be named, or is named and the file is no archive.
+    /// If the file can't be opened or read, or the archive is damaged or lacks the member. A usage
+    /// error if the member is required, or given for a file that is not an archive.
     pub fn open(path: &Path, member: Option<&str>) -> Result<Self> {
         let (name, mut file) = if path == Path::new("-") {
             ("standard input".to_owned(), spool(io::stdin().lock(), "standard input")?)
         } else {
             let name = path.display().to_string();
-            let file = open_twice_readable(path, &name)?;
+            let file = open_seekable(path, &name)?;
             (name, file)
         };
-        let reading = |error: io::Error| Error::io(format_args!("read {name}"), &error);
-        let len = file.seek(SeekFrom::End(0)).map_err(reading)?;
-        let packing = recognise(&mut file).map_err(reading)?;
-        let mut source = Self { name, file, len, packing, position: Cell::new(0) };
-        match (packing, member) {
-            (Packing::Zip(_), _) => source.packing = Packing::Zip(source.choose_member(member)?),
+        let read_error = |error: io::Error| Error::io(format_args!("read {name}"), &error);
+        let len = file.seek(SeekFrom::End(0)).map_err(read_error)?;
+        let compression = detect_compression(&mut file).map_err(read_error)?;
+        let mut source = Self { name, file, len, compression, position: Cell::new(0) };
+        match (compression, member) {
+            (SourceCompression::Zip(_), _) => {
+                source.compression = SourceCompression::Zip(source.choose_member(member)?)
+            }
             (_, None) => {}
             (_, Some(_)) => {
                 return Err(Error::usage(format!(
-                    "{} is not a zip archive: leave out --member",
+                    "{} is not a zip archive: omit --member",
                     source.name
                 )));
             }
@@ -70,40 +72,40 @@ impl Source {
         &self.name
     }
 
-    /// The size in bytes of the file as it lies there, packed or not.
+    /// The size of the file in bytes, before decompression.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether the file holds no byte at all.
+    /// Whether the file is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many bytes of [`len`](Self::len) the current pass has read.
+    /// The number of bytes, of [`len`](Self::len), that the current pass has read.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.position.get()
     }
 
-    /// Makes one pass over the unpacked content.
+    /// Makes one pass over the decompressed content.
     ///
-    /// The reader is lent, not given: an archive's member can't outlive its archive.
+    /// `pass` borrows the reader because an archive's member can't outlive its archive.
     ///
     /// # Errors
-    /// What `pass` returns, or a file that can't be read or unpacked.
+    /// Those of `pass`, and if the file can't be read or decompressed.
     pub fn read<T>(&self, pass: impl FnOnce(&mut dyn Read) -> Result<T>) -> Result<T> {
         let mut file = &self.file;
         file.rewind().map_err(|error| Error::io(format_args!("read {}", self.name), &error))?;
         self.position.set(0);
-        let counted = Counted { file, position: &self.position };
-        match self.packing {
-            Packing::Plain => pass(&mut { counted }),
-            Packing::Gzip => pass(&mut MultiGzDecoder::new(BufReader::new(counted))),
-            Packing::Zip(index) => {
-                let mut archive = self.archive(BufReader::new(counted))?;
+        let reader = CountingReader { file, position: &self.position };
+        match self.compression {
+            SourceCompression::None => pass(&mut { reader }),
+            SourceCompression::Gzip => pass(&mut MultiGzDecoder::new(BufReader::new(reader))),
+            SourceCompression::Zip(index) => {
+                let mut archive = self.archive(BufReader::new(reader))?;
                 let mut member = archive.by_index(index).map_err(|error| self.damaged(&error))?;
                 self.position.set(0);
                 pass(&mut member)
@@ -117,26 +119,28 @@ impl Source {
         for index in 0..archive.len() {
             let member = archive.by_index_raw(index).map_err(|error| self.damaged(&error))?;
             let name = member.name().map_err(|error| self.damaged(&error))?;
-            // What macOS adds to each archive is no file of the user's.
+            // macOS adds these entries to each archive; they are not the user's files.
             if !member.is_dir() && !name.starts_with("__MACOSX/") {
                 files.push((index, name.into_owned()));
             }
         }
         let names = || files.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>().join(", ");
         match (wanted, files.as_slice()) {
-            (_, []) => Err(Error::failed(format!("{} holds no file", self.name))),
+            (_, []) => Err(Error::failed(format!("{} contains no file", self.name))),
             (None, [(index, _)]) => Ok(*index),
             (None, _) => Err(Error::usage(format!(
-                "{} holds {} files: choose one with --member ({})",
+                "{} contains {} files: choose one with --member ({})",
                 self.name,
                 files.len(),
                 names()
             ))),
-            (Some(wanted), _) => {
-                files.iter().find(|(_, name)| name == wanted).map(|(index, _)| *index).ok_or_else(
-                    || Error::failed(format!("{} holds no {wanted}, but {}", self.name, names())),
-                )
-            }
+            (Some(wanted), _) => files
+                .iter()
+                .find(|(_, name)| name == wanted)
+                .map(|(index, _)| *index)
+                .ok_or_else(|| {
+                    Error::failed(format!("{} contains no {wanted}, but {}", self.name, names()))
+                }),
         }
     }
 
@@ -145,48 +149,48 @@ impl Source {
     }
 
     fn damaged(&self, error: &zip::result::ZipError) -> Error {
-        Error::failed(format!("could not unpack {}: {error}", self.name))
+        Error::failed(format!("could not decompress {}: {error}", self.name))
     }
 }
 
-/// Opens a regular file as it is, and copies anything else (a pipe, a terminal) to a temporary one.
-fn open_twice_readable(path: &Path, name: &str) -> Result<File> {
-    let opening = |error: io::Error| Error::io(format_args!("open {name}"), &error);
-    let file = File::open(path).map_err(opening)?;
-    let metadata = file.metadata().map_err(opening)?;
+/// Opens a regular file, or copies anything else (a pipe, a terminal) to a temporary file.
+fn open_seekable(path: &Path, name: &str) -> Result<File> {
+    let open_error = |error: io::Error| Error::io(format_args!("open {name}"), &error);
+    let file = File::open(path).map_err(open_error)?;
+    let metadata = file.metadata().map_err(open_error)?;
     if metadata.is_dir() {
-        return Err(Error::failed(format!("{name} is a folder: name a file in it")));
+        return Err(Error::failed(format!("{name} is a folder, not a file")));
     }
     if metadata.is_file() { Ok(file) } else { spool(file, name) }
 }
 
 fn spool(mut input: impl Read, name: &str) -> Result<File> {
     let mut file =
-        tempfile::tempfile().map_err(|error| Error::io("make a temporary file", &error))?;
+        tempfile::tempfile().map_err(|error| Error::io("create a temporary file", &error))?;
     io::copy(&mut input, &mut file)
         .map_err(|error| Error::io(format_args!("copy {name} to a temporary file"), &error))?;
     Ok(file)
 }
 
-/// Tells the packing from the first bytes: RFC 1952 (gzip), APPNOTE 4.3.7 and 4.3.16 (zip, empty zip).
-fn recognise(file: &mut File) -> io::Result<Packing> {
+/// Detects the compression from the first bytes: RFC 1952 (gzip), APPNOTE 4.3.7 and 4.3.16 (zip, empty zip).
+fn detect_compression(file: &mut File) -> io::Result<SourceCompression> {
     file.rewind()?;
     let mut magic = Vec::with_capacity(4);
     file.take(4).read_to_end(&mut magic)?;
     Ok(match magic.as_slice() {
-        [0x1f, 0x8b, ..] => Packing::Gzip,
-        b"PK\x03\x04" | b"PK\x05\x06" => Packing::Zip(0),
-        _ => Packing::Plain,
+        [0x1f, 0x8b, ..] => SourceCompression::Gzip,
+        b"PK\x03\x04" | b"PK\x05\x06" => SourceCompression::Zip(0),
+        _ => SourceCompression::None,
     })
 }
 
-/// Counts what is read of the packed file, for the progress bar.
-struct Counted<'a> {
+/// Counts the bytes read from the compressed file, for the progress bar.
+struct CountingReader<'a> {
     file: &'a File,
     position: &'a Cell<u64>,
 }
 
-impl Read for Counted<'_> {
+impl Read for CountingReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.file.read(buffer)?;
         self.position.set(self.position.get() + n as u64);
@@ -194,7 +198,7 @@ impl Read for Counted<'_> {
     }
 }
 
-impl Seek for Counted<'_> {
+impl Seek for CountingReader<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
@@ -215,7 +219,7 @@ mod tests {
             .expect("reads")
     }
 
-    fn saved(bytes: &[u8]) -> tempfile::NamedTempFile {
+    fn temp_file(bytes: &[u8]) -> tempfile::NamedTempFile {
         let mut file = tempfile::NamedTempFile::new().expect("makes a file");
         file.write_all(bytes).expect("writes");
         file
@@ -232,11 +236,11 @@ mod tests {
     }
 
     #[test]
-    fn each_packing_is_read_twice_and_known_by_its_bytes() {
+    fn compression_is_detected_by_content() {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gzip.write_all(b"a\n1\n").expect("packs");
-        let mut gzip = gzip.finish().expect("packs");
-        // Two gzip members in one file are one text, as gzip itself has it.
+        gzip.write_all(b"a\n1\n").expect("compresses");
+        let mut gzip = gzip.finish().expect("compresses");
+        // Concatenated gzip members decompress to one text, as with gzip itself.
         gzip.extend(gzip.clone());
         let cases = [
             (b"a\n1\n".to_vec(), "a\n1\n"),
@@ -245,7 +249,7 @@ mod tests {
             (Vec::new(), ""),
         ];
         for (bytes, expected) in cases {
-            let file = saved(&bytes);
+            let file = temp_file(&bytes);
             let source = Source::open(file.path(), None).expect("opens");
             assert_eq!(text(&source), expected);
             assert_eq!(text(&source), expected, "the second pass");
@@ -254,8 +258,8 @@ mod tests {
     }
 
     #[test]
-    fn a_member_must_be_chosen_where_there_are_several() {
-        let file = saved(&zipped(&[("x.csv", "a\n1\n"), ("y.csv", "b\n2\n")]));
+    fn member_is_required_for_archive_with_several_files() {
+        let file = temp_file(&zipped(&[("x.csv", "a\n1\n"), ("y.csv", "b\n2\n")]));
         let error = Source::open(file.path(), None).expect_err("two files");
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("--member (x.csv, y.csv)"), "{error}");
@@ -266,16 +270,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said() {
+    fn unreadable_files_are_reported() {
         let error = Source::open(Path::new("no/such/file.csv"), None).expect_err("missing");
         assert!(error.to_string().starts_with("could not open no/such/file.csv: "), "{error}");
         let error = Source::open(Path::new("."), None).expect_err("a folder");
         assert!(error.to_string().contains("is a folder"), "{error}");
-        let file = saved(&zipped(&[]));
+        let file = temp_file(&zipped(&[]));
         assert!(Source::open(file.path(), None).is_err(), "an empty archive");
-        let file = saved(b"PK\x03\x04 and nothing more");
+        let file = temp_file(b"PK\x03\x04 and nothing more");
         assert!(Source::open(file.path(), None).is_err(), "a damaged archive");
-        let file = saved(b"\x1f\x8b and nothing more");
+        let file = temp_file(b"\x1f\x8b and nothing more");
         let source = Source::open(file.path(), None).expect("opens");
         let read = source.read(|reader| {
             io::copy(reader, &mut io::sink()).map_err(|error| Error::io("unpack", &error))

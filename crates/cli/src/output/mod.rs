@@ -1,7 +1,7 @@
-//! What people see meanwhile: notes and progress, on standard error.
+//! Notes and progress on standard error, and output files.
 
 mod progress;
-mod screen;
+mod terminal;
 
 pub use progress::Progress;
-pub use screen::{Output, Screen, count, rate};
+pub use terminal::{Output, Terminal, count, rate};

@@ -1,19 +1,19 @@
-//! The progress bar of a long command: seen on a terminal only.
+//! The progress bar of a long command, drawn only on a terminal.
 
-use crate::output::screen::{Screen, count};
+use crate::output::terminal::{Terminal, count};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Instant;
 
-/// A bar from 0 to a known end, with a few words behind it. It is gone when it is dropped.
+/// A progress bar with a message. It is erased when it is dropped.
 pub struct Progress {
     bar: ProgressBar,
     begun: Instant,
 }
 
 impl Progress {
-    /// A bar up to `end`, in whatever unit.
+    /// Creates a bar from 0 to `end`, in any unit.
     #[must_use]
-    pub fn new(screen: Screen, end: u64) -> Self {
+    pub fn new(screen: Terminal, end: u64) -> Self {
         let target = if screen.draws_progress() {
             ProgressDrawTarget::stderr()
         } else {
@@ -26,13 +26,13 @@ impl Progress {
         Self { bar, begun: Instant::now() }
     }
 
-    /// Shows how far it is, and what is done.
+    /// Sets the position and the message.
     pub fn set(&self, position: u64, doing: impl Into<String>) {
         self.bar.set_position(position);
         self.bar.set_message(doing.into());
     }
 
-    /// As [`set`](Self::set), with the number of rows and their rate.
+    /// Like [`set`](Self::set), with a row count and its rate in the message.
     pub fn set_rows(&self, position: u64, doing: &str, rows: u64) {
         if self.bar.is_hidden() {
             return;

@@ -1,4 +1,4 @@
-//! Tables in print: in words, and as the Rust structs that would keep their rows.
+//! Describes tables as text and as Rust structs.
 
 mod describe;
 mod names;

@@ -1,8 +1,8 @@
-//! Names of tables and columns as names in Rust.
+//! Converts names of tables and columns to Rust names.
 
 use std::collections::HashSet;
 
-/// What Rust keeps for itself, of any edition, weak keywords included where they would confuse.
+/// Rust keywords of all editions, including weak keywords that would confuse readers.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
     "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
@@ -11,16 +11,16 @@ const KEYWORDS: &[&str] = &[
     "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Words that end in `s` and mean one thing.
+/// Singular words that end in `s`.
 const SINGULAR: &[&str] = &["news", "series", "species", "lens", "alias", "atlas", "canvas", "gas"];
 
-/// The struct for a table: its name in camel case, a plural in the singular (`people` stays).
+/// The struct name for a table: camel case, with a plural in `s` turned into the singular.
 #[must_use]
 pub fn struct_name(table: &str) -> String {
     let words: Vec<_> = words(table);
     let mut name = String::new();
-    for (place, word) in words.iter().enumerate() {
-        let word = if place + 1 == words.len() { singular(word) } else { word.clone() };
+    for (index, word) in words.iter().enumerate() {
+        let word = if index + 1 == words.len() { singular(word) } else { word.clone() };
         let mut chars = word.chars();
         name.extend(chars.next().map(char::to_uppercase).into_iter().flatten());
         name.push_str(chars.as_str());
@@ -28,8 +28,7 @@ pub fn struct_name(table: &str) -> String {
     if starts_like_a_name(&name) && name != "Self" { name } else { format!("Table{name}") }
 }
 
-/// The field for a column: its name in snake case, made to differ from those in `taken`, which it
-/// joins.
+/// The field name for a column: snake case, unique among `taken`, to which it is added.
 #[must_use]
 pub fn field_name(column: &str, taken: &mut HashSet<String>) -> String {
     let mut name = words(column).join("_");
@@ -43,7 +42,7 @@ pub fn field_name(column: &str, taken: &mut HashSet<String>) -> String {
     name
 }
 
-/// The words of a name in lower case: `depTime`, `dep_time`, `Dep Time` are all `dep` and `time`.
+/// The words of a name in lower case: `depTime`, `dep_time` and `Dep Time` all give `dep` and `time`.
 fn words(name: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -92,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn structs_are_named_after_one_row() {
+    fn struct_names_are_singular() {
         for (table, name) in [
             ("flights", "Flight"),
             ("airlines", "Airline"),
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_distinct_names_that_rust_allows() {
+    fn field_names_are_unique_and_valid() {
         let mut taken = HashSet::new();
         for (column, name) in [
             ("depTime", "dep_time"),

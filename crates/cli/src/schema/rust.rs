@@ -1,4 +1,4 @@
-//! The Rust structs for existing tables: what a user pastes to go on with records.
+//! Generates Rust structs for existing tables.
 
 use crate::schema::names::{field_name, struct_name};
 use bobak::Value;
@@ -8,9 +8,9 @@ use bobak::schema::{
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// A module with one `#[derive(Record)]` struct for each table.
+/// A module with one `#[derive(Record)]` struct per table.
 ///
-/// What a struct can't say stays as a comment: a column without a type.
+/// A comment marks each column without a declared type, which a struct can't express.
 #[must_use]
 pub fn rust_module(tables: &[TableSchema]) -> String {
     let mut text = "use bobak::prelude::*;\n".to_owned();
@@ -126,11 +126,11 @@ fn key(table: &TableSchema, place: usize, column: &ColumnSchema, field: &str) ->
     if may_be_made && table.key_generation() == KeyGeneration::Given {
         return Some("key = \"given\"".to_owned());
     }
-    // A field `id` alone is the key without a word.
+    // A single key field `id` needs no attribute.
     (!alone || field != "id").then(|| "key".to_owned())
 }
 
-/// The default, where the derive takes one: of booleans, numbers and texts.
+/// The default, if the derive supports it: for booleans, numbers and text.
 fn default(column: &ColumnSchema) -> Option<String> {
     let text = match (column.default.as_ref()?, column.ty) {
         (Value::Int(integer @ (0 | 1)), Type::Bool) => (*integer == 1).to_string(),

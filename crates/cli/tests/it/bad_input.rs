@@ -13,21 +13,21 @@ fn called_wrongly() {
         ("unexpected argument", &["schema", "sqlite:t.db", "--colour"]),
         (
             "there is no type",
-            &["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--type", "a=string"],
+            &["import", "sqlite:t.db", "t.csv", "--table", "t", "--type", "a=string"],
         ),
         (
             "--type names the column \"b\"",
-            &["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--type", "b=i64"],
+            &["import", "sqlite:t.db", "t.csv", "--table", "t", "--type", "b=i64"],
         ),
         (
             "--key names the column \"b\"",
-            &["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--key", "b"],
+            &["import", "sqlite:t.db", "t.csv", "--table", "t", "--key", "b"],
         ),
         (
             "leave out --member",
-            &["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--member", "x"],
+            &["import", "sqlite:t.db", "t.csv", "--table", "t", "--member", "x"],
         ),
-        ("no file; write sqlite:FILE", &["import", "t.csv", "--table", "t", "--to", "sqlite:"]),
+        ("no file; write sqlite:FILE", &["import", "sqlite:", "t.csv", "--table", "t"]),
         ("unknown engine", &["schema", "oracle:t.db"]),
         ("possible values", &["export", "sqlite:t.db", "--table", "t", "--format", "xml"]),
         ("at least 1", &["bench", "--rows", "0"]),
@@ -37,7 +37,7 @@ fn called_wrongly() {
         program.fails(2, sentence, arguments);
     }
     // What is no URL is an SQLite file.
-    program.ok(&["import", "t.csv", "--table", "t", "--to", "plain.db"]);
+    program.ok(&["import", "plain.db", "t.csv", "--table", "t"]);
     assert!(program.ok(&["query", "plain.db", "SELECT a + 41 FROM t"]).contains("42"));
 }
 
@@ -73,7 +73,7 @@ fn input_that_is_no_csv() {
         ("zip.csv", "could not unpack zip.csv: "),
         (".", "is a folder"),
     ] {
-        program.fails(1, sentence, &["import", file, "--table", "t", "--to", "sqlite:t.db"]);
+        program.fails(1, sentence, &["import", "sqlite:t.db", file, "--table", "t"]);
         assert!(!program.path("t.db").exists(), "{file}");
     }
 }
@@ -83,10 +83,10 @@ fn a_value_that_is_not_of_its_type() {
     let program = Program::new();
     program.file("t.csv", "a,b\n1,2\n2,x\n");
     let sentence = "t.csv, line 3: column b: \"x\" is not an i64; nothing was imported";
-    let arguments = ["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--type", "b=i64"];
+    let arguments = ["import", "sqlite:t.db", "t.csv", "--table", "t", "--type", "b=i64"];
     program.fails(1, sentence, &arguments);
     program.file("t.csv", "a,b\n1,2\nNA,3\n");
-    let arguments = ["import", "t.csv", "--table", "t", "--to", "sqlite:t.db", "--key", "a"];
+    let arguments = ["import", "sqlite:t.db", "t.csv", "--table", "t", "--key", "a"];
     program.fails(1, "t.csv, line 3: column a: NULL where none may be", &arguments);
 }
 
@@ -102,7 +102,7 @@ fn a_database_that_cannot_be_used() {
         &["schema", "sqlite:no.db"][..],
         &["query", "sqlite:no.db", "SELECT 1 FROM t"],
         &["export", "sqlite:no.db", "--table", "t"],
-        &["import", &airlines, "--table", "t", "--to", "sqlite:no.db"],
+        &["import", "sqlite:no.db", &airlines, "--table", "t"],
     ] {
         program.fails(1, "no.db: the file is not an SQLite database", arguments);
     }
@@ -114,17 +114,13 @@ fn a_database_that_cannot_be_used() {
         program.fails(1, "there is no file missing.db", arguments);
         assert!(!program.path("missing.db").exists());
     }
-    program.fails(
-        1,
-        "",
-        &["import", &airlines, "--table", "t", "--to", "sqlite:no/such/folder/t.db"],
-    );
+    program.fails(1, "", &["import", "sqlite:no/such/folder/t.db", &airlines, "--table", "t"]);
 }
 
 #[test]
 fn a_table_or_column_that_is_not_there() {
     let program = Program::new();
-    program.ok(&["import", &data("airlines.csv"), "--table", "airlines", "--to", "sqlite:t.db"]);
+    program.ok(&["import", "sqlite:t.db", &data("airlines.csv"), "--table", "airlines"]);
     for (sentence, arguments) in [
         (
             "there is no table 'planes'; there are: airlines",
@@ -142,7 +138,7 @@ fn a_table_or_column_that_is_not_there() {
 #[test]
 fn output_that_cannot_be_written() {
     let program = Program::new();
-    program.ok(&["import", &data("airlines.csv"), "--table", "airlines", "--to", "sqlite:t.db"]);
+    program.ok(&["import", "sqlite:t.db", &data("airlines.csv"), "--table", "airlines"]);
     let arguments =
         ["export", "sqlite:t.db", "--table", "airlines", "--output", "no/such/folder/t.csv"];
     program.fails(1, "no/such/folder/t.csv", &arguments);
@@ -154,7 +150,7 @@ fn output_that_cannot_be_written() {
 fn a_reader_that_goes_away() {
     use std::process::{Command, Stdio};
     let program = Program::new();
-    program.ok(&["import", &data("airports.csv"), "--table", "a", "--to", "sqlite:t.db"]);
+    program.ok(&["import", "sqlite:t.db", &data("airports.csv"), "--table", "a"]);
     let sql = "SELECT x.name FROM a x, a y LIMIT 200000";
     let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
         .args(["query", "sqlite:t.db", sql, "--format", "csv"])

@@ -9,7 +9,7 @@ const TABLES: [&str; 3] = ["airlines", "airports", "planes"];
 fn import(program: &Program) {
     for (table, key) in TABLES.iter().zip(["carrier", "faa", "tailnum"]) {
         let file = data(&format!("{table}.csv"));
-        program.ok(&["import", &file, "--table", table, "--to", "sqlite:from.db", "--key", key]);
+        program.ok(&["import", "sqlite:from.db", &file, "--table", table, "--key", key]);
     }
 }
 
@@ -61,7 +61,7 @@ fn a_copy_that_was_killed_is_taken_up_again() {
         writeln!(csv, "{id},row {id}").expect("writes");
     }
     program.file("rows.csv", csv);
-    program.ok(&["import", "rows.csv", "--table", "rows", "--to", "sqlite:from.db", "--key", "id"]);
+    program.ok(&["import", "sqlite:from.db", "rows.csv", "--table", "rows", "--key", "id"]);
     let to = "sqlite:to.db?synchronous=off";
     let arguments = ["copy", "sqlite:from.db", to, "--batch", "100"];
     let mut copy = Command::new(env!("CARGO_BIN_EXE_bobak"))

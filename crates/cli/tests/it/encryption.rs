@@ -45,7 +45,7 @@ fn keys_by_flags() {
             command.iter().copied().chain(flags.iter().map(String::as_str)).collect();
         program.run(&words)
     };
-    let import = ["import", "rows.csv", "--to", "sqlite:app.db", "--table", "item"];
+    let import = ["import", "sqlite:app.db", "rows.csv", "--table", "item"];
     let run = with("--password-file", "password", &import);
     assert_eq!(run.code, 0, "{}", run.err);
     is_nowhere(&program);
@@ -68,7 +68,7 @@ fn keys_by_flags() {
     is_nowhere(&program);
     assert!(with("--key-file", "other", &query).out.contains("2000"));
     assert_eq!(with("--password-file", "password", &query).code, 1);
-    program.ok(&["rekey", "sqlite:app.db?key_file=other", "--plain"]);
+    program.ok(&["rekey", "sqlite:app.db?key_file=other", "--decrypt"]);
     assert!(program.ok(&query).contains("2000"));
     program.ok(&["rekey", "sqlite:app.db", "--new-password-file", "password"]);
     is_nowhere(&program);
@@ -84,13 +84,13 @@ fn keys_by_flags() {
     assert!(!program.path("again.db").exists());
     assert_eq!(with("--password-file", "password", &restore).code, 0);
     let archive = with("--password-file", "password", &["archive", "sqlite:app.db", "changes"]);
-    assert!(archive.code == 1 && archive.err.contains("--plain"), "{}", archive.err);
+    assert!(archive.code == 1 && archive.err.contains("--unencrypted"), "{}", archive.err);
     let serve = ["serve", "app.db", "--unix", "s", "--archive", "changes"];
     let serve = with("--password-file", "password", &serve);
-    assert!(serve.code == 1 && serve.err.contains("--archive-plain"), "{}", serve.err);
-    let serve = ["serve", "app.db", "--unix", "s", "--backup", "kept", "--compress", "zstd"];
+    assert!(serve.code == 1 && serve.err.contains("--archive-unencrypted"), "{}", serve.err);
+    let serve = ["serve", "app.db", "--unix", "s", "--backup", "kept", "--backup-compress", "zstd"];
     let serve = with("--password-file", "password", &serve);
-    assert!(serve.code == 2 && serve.err.contains("--compress"), "{}", serve.err);
+    assert!(serve.code == 2 && serve.err.contains("--backup-compress"), "{}", serve.err);
     assert!(std::fs::read_dir(program.path("kept")).map_or(0, Iterator::count) == 0);
     is_nowhere(&program);
 }
@@ -108,7 +108,7 @@ fn keys_from_the_environment() {
             .unwrap();
         (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    let import = ["import", "rows.csv", "--to", "sqlite:app.db", "--table", "item"];
+    let import = ["import", "sqlite:app.db", "rows.csv", "--table", "item"];
     assert!(run("BOBAK_PASSWORD_FILE", "password", &import).0);
     is_nowhere(&program);
     let query = ["query", "sqlite:app.db", COUNT[0], COUNT[1]];
@@ -137,7 +137,7 @@ fn a_killed_server_leaves_no_text() {
     let mut line = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let url = format!("bobak+unix:{}", program.path("socket").display());
-    program.ok(&["import", "rows.csv", "--to", &url, "--table", "item"]);
+    program.ok(&["import", &url, "rows.csv", "--table", "item"]);
     let log = std::fs::metadata(program.path("app.db-wal")).unwrap().len();
     assert!(log > 50_000, "{log} bytes are in the log");
     is_nowhere(&program);

@@ -5,7 +5,7 @@ use crate::program::Program;
 fn program() -> Program {
     let program = Program::new();
     program.file("t.csv", "a,b,at\n1,\"x, y\",2013-01-01\n9007199254740993,NA,2013-01-02\n");
-    program.ok(&["import", "t.csv", "--table", "t", "--to", "sqlite:t.db"]);
+    program.ok(&["import", "sqlite:t.db", "t.csv", "--table", "t"]);
     program
 }
 
@@ -22,7 +22,7 @@ fn each_form_is_exact() {
     );
     assert_eq!(export(&["--format", "json", "--columns", "id"]), "[\n{\"id\":1},\n{\"id\":2}\n]\n");
     assert_eq!(
-        export(&["--without", "id,at", "--null", "NA", "--no-header"]),
+        export(&["--exclude", "id,at", "--null", "NA", "--no-header"]),
         "1,\"x, y\"\n9007199254740993,NA\n"
     );
 }
@@ -42,7 +42,7 @@ fn a_file_says_its_form_and_is_whole_or_not_there() {
 fn an_empty_table_has_a_header() {
     let program = Program::new();
     program.file("t.csv", "a,b\n");
-    program.ok(&["import", "t.csv", "--table", "t", "--to", "sqlite:t.db"]);
+    program.ok(&["import", "sqlite:t.db", "t.csv", "--table", "t"]);
     assert_eq!(program.ok(&["export", "sqlite:t.db", "--table", "t"]), "id,a,b\n");
     assert_eq!(program.ok(&["export", "sqlite:t.db", "--table", "t", "--format", "json"]), "[]\n");
 }

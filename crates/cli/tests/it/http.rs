@@ -26,7 +26,7 @@ impl Server {
         let mut line = String::new();
         let output = child.stdout.take().expect("is piped");
         BufReader::new(output).read_line(&mut line).expect("says where it listens");
-        let place = line.trim().strip_prefix("listening at http").expect("says where");
+        let place = line.trim().strip_prefix("listening on http").expect("says where");
         let address = place.trim_start_matches('s').strip_prefix("://").expect("says where");
         Self { address: address.to_owned(), child }
     }
@@ -130,10 +130,10 @@ fn a_door_for_strangers_needs_a_token() {
 #[test]
 fn limits_are_for_all_doors() {
     let program = Program::new();
-    program.fails(2, "0 is not in 1..=100", &["serve", "app.db", "--share", "0"]);
-    program.fails(2, "expected a time", &["serve", "app.db", "--grace", "soon"]);
+    program.fails(2, "0 is not in 1..=100", &["serve", "app.db", "--client-quota", "0"]);
+    program.fails(2, "expected a duration", &["serve", "app.db", "--shutdown-timeout", "soon"]);
     std::fs::write(program.path("tokens"), "0123456789abcdef\n").expect("writes");
-    let limits = ["--token-file", "tokens", "--connections", "2", "--workers", "2"];
+    let limits = ["--token-file", "tokens", "--max-connections", "2", "--max-workers", "2"];
     let server = Server::start(&program, &limits);
     let ask = |stream: &mut TcpStream| {
         // Who is not let in may be gone before it has asked.
@@ -165,7 +165,7 @@ fn a_port_beside_standard_output_is_told_on_standard_error() {
     let mut lines = BufReader::new(child.stderr.take().expect("is piped")).lines();
     let mut place = || {
         let line = lines.next().expect("a line").expect("is text");
-        line.strip_prefix("listening at ").expect("says where").to_owned()
+        line.strip_prefix("listening on ").expect("says where").to_owned()
     };
     let (wire, http) = (place(), place());
     let address = http.strip_prefix("http://").expect("is that of HTTP").to_owned();

@@ -3,10 +3,10 @@
 use crate::program::{Program, data};
 use std::io::Write;
 
-const TO: [&str; 4] = ["--table", "t", "--to", "sqlite:t.db"];
+const DATABASE: &str = "sqlite:t.db";
 
 fn import(program: &Program, file: &str, more: &[&str]) -> String {
-    program.ok(&[&["import", file][..], &TO, more].concat())
+    program.ok(&[&["import", DATABASE, file, "--table", "t"][..], more].concat())
 }
 
 fn export(program: &Program, more: &[&str]) -> String {
@@ -41,7 +41,7 @@ fn types_can_be_given() {
     program.file("t.csv", "a,b,c\n1,2,19.99\n3,4,-0.5\n");
     import(&program, "t.csv", &["--type", "a=text", "--type", "b=u8", "--type", "c=currency"]);
     assert_eq!(
-        export(&program, &["--format", "ndjson", "--without", "id"]),
+        export(&program, &["--format", "ndjson", "--exclude", "id"]),
         "{\"a\":\"1\",\"b\":2,\"c\":19.99}\n{\"a\":\"3\",\"b\":4,\"c\":-0.50}\n"
     );
     let sum = program.ok(&[
@@ -62,7 +62,7 @@ fn null_texts_can_be_set() {
     program.file("t.csv", "a,b\nNA,-\n,x\n");
     import(&program, "t.csv", &["--null", "-"]);
     assert_eq!(
-        export(&program, &["--format", "ndjson", "--without", "id"]),
+        export(&program, &["--format", "ndjson", "--exclude", "id"]),
         "{\"a\":\"NA\",\"b\":null}\n{\"a\":\"\",\"b\":\"x\"}\n"
     );
 }
@@ -83,11 +83,10 @@ fn packed_files_and_standard_input_are_read() {
     program.file("a", &plain).file("b.csv", gzip.clone()).file("c.gz", zip.clone());
     for file in ["a", "b.csv", "c.gz"] {
         let table = file.replace('.', "_");
-        program.ok(&["import", file, "--table", &table, "--to", "sqlite:t.db", "--key", "carrier"]);
+        program.ok(&["import", "sqlite:t.db", file, "--table", &table, "--key", "carrier"]);
     }
     for (table, input) in [("p", &plain), ("g", &gzip), ("z", &zip)] {
-        let arguments =
-            ["import", "-", "--table", table, "--to", "sqlite:t.db", "--key", "carrier"];
+        let arguments = ["import", "sqlite:t.db", "-", "--table", table, "--key", "carrier"];
         let run = program.run_with_input(&arguments, input);
         assert_eq!(run.code, 0, "{}", run.err);
     }
@@ -101,7 +100,7 @@ fn packed_files_and_standard_input_are_read() {
 fn a_bad_line_stops_the_import_and_nothing_is_kept() {
     let program = Program::new();
     program.file("t.csv", "a,b\n1,2\n\n3\n4,5\n");
-    let arguments = [&["import", "t.csv"][..], &TO].concat();
+    let arguments = [&["import", DATABASE, "t.csv", "--table", "t"][..]].concat();
     program.fails(
         1,
         "t.csv, line 4: 1 field where there are 2 columns; nothing was imported",
@@ -119,15 +118,15 @@ fn a_bad_line_stops_the_import_and_nothing_is_kept() {
 fn bad_lines_are_set_aside_when_asked() {
     let program = Program::new();
     program.file("t.csv", "a,b\n1,2\n3\n4,x\n5,\"6\n7\"\n1,8\n9,10\n");
-    let more = ["--key", "a", "--type", "b=i64", "--set-aside", "bad.csv"];
-    let run = program.run(&[&["import", "t.csv"][..], &TO, &more].concat());
+    let more = ["--key", "a", "--type", "b=i64", "--rejects", "bad.csv"];
+    let run = program.run(&[&["import", DATABASE, "t.csv", "--table", "t"][..], &more].concat());
     assert_eq!(run.code, 0, "{}", run.err);
     for told in [
         "line 3: 1 field where there are 2 columns",
         "line 4: column b: \"x\" is not an i64",
         "line 5: column b: \"6\\n7\" is not an i64",
         "line 7: ",
-        "bad lines set aside in bad.csv: 4",
+        "rejected lines in bad.csv: 4",
     ] {
         assert!(run.err.contains(told), "{told}: {}", run.err);
     }
@@ -143,7 +142,7 @@ fn many_rows_keep_their_order_and_their_bad_lines() {
         text.push_str(&if n % 10_000 == 7 { "oops\n".to_owned() } else { format!("{n}\n") });
     }
     program.file("t.csv", text);
-    import(&program, "t.csv", &["--type", "n=i64", "--set-aside", "bad.csv"]);
+    import(&program, "t.csv", &["--type", "n=i64", "--rejects", "bad.csv"]);
     let sql =
         "SELECT count(*) AS n, sum(id) AS ids, sum(n = id - 1) AS first FROM t WHERE n < 10007";
     let out = program.ok(&["query", "sqlite:t.db", sql, "--format", "csv", "--no-header"]);
@@ -159,11 +158,19 @@ fn rows_are_added_to_a_table_that_is_there() {
         .file("more.csv", "B,A\ny,2\n")
         .file("wrong.csv", "a,c\n1,2\n");
     import(&program, "t.csv", &["--type", "a=text"]);
-    program.fails(1, "table t is there already", &[&["import", "more.csv"][..], &TO].concat());
+    program.fails(
+        1,
+        "table t is there already",
+        &[&["import", DATABASE, "more.csv", "--table", "t"][..]].concat(),
+    );
     import(&program, "more.csv", &["--append"]);
     assert_eq!(export(&program, &[]), "id,a,b\n1,1,x\n2,2,y\n");
-    program.fails(1, "'c'", &[&["import", "wrong.csv"][..], &TO, &["--append"]].concat());
-    let elsewhere = ["import", "t.csv", "--table", "u", "--to", "sqlite:t.db", "--append"];
+    program.fails(
+        1,
+        "'c'",
+        &[&["import", DATABASE, "wrong.csv", "--table", "t"][..], &["--append"]].concat(),
+    );
+    let elsewhere = ["import", "sqlite:t.db", "t.csv", "--table", "u", "--append"];
     program.fails(1, "there is no table u to add to", &elsewhere);
 }
 
@@ -191,6 +198,7 @@ fn a_file_without_header_has_its_columns_named() {
 fn quiet_is_quiet() {
     let program = Program::new();
     program.file("t.csv", "a\n1\n");
-    let run = program.run(&[&["import", "t.csv", "--quiet"][..], &TO].concat());
+    let run =
+        program.run(&[&["import", DATABASE, "t.csv", "--table", "t", "--quiet"][..]].concat());
     assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, "", ""));
 }

@@ -14,10 +14,10 @@ mod export; // the forms of output
 #[cfg(unix)]
 mod http; // its HTTP door
 mod import; // types, bad lines, packings
-mod query; // statements, parameters, types
-mod replicate; // one database kept as a replica of another
 #[cfg(unix)]
-mod role; // roles of a server's access file
+mod permissions; // roles of a server's access file
+mod query; // statements, parameters, types
+mod replicate; // one database kept as another is
 mod round_trip; // real data in and out without a loss
 mod schema; // tables in words and in Rust
 #[cfg(unix)]

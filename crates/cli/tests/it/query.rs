@@ -8,7 +8,7 @@ fn program() -> Program {
         "t.csv",
         "a,name,at,ok\n1,Zoë,2013-01-01T10:00:00Z,true\n22,NA,2013-01-02T10:00:00Z,false\n",
     );
-    program.ok(&["import", "t.csv", "--table", "t", "--to", "sqlite:t.db"]);
+    program.ok(&["import", "sqlite:t.db", "t.csv", "--table", "t"]);
     program
 }
 

@@ -3,17 +3,16 @@
 use crate::program::{Program, data};
 
 #[test]
-fn it_copies_then_goes_on_and_is_compared() {
+fn replica_is_copied_updated_and_checked() {
     let program = Program::new();
     let file = data("airlines.csv");
-    let import =
-        ["import", &file, "--table", "airlines", "--to", "sqlite:from.db", "--key", "carrier"];
+    let import = ["import", "sqlite:from.db", &file, "--table", "airlines", "--key", "carrier"];
     program.ok(&import);
     let replicate = ["replicate", "sqlite:from.db", "memory:to.bobak", "--once"];
     program.fails(1, "no table of the source is tracked", &replicate);
     let run = program.run(&[&replicate[..], &["--track"]].concat());
     assert_eq!(run.code, 0, "{}", run.err);
-    assert!(run.err.contains("airlines is tracked from now on"), "{}", run.err);
+    assert!(run.err.contains("airlines is now tracked"), "{}", run.err);
     assert!(run.err.contains("airlines copied, up to change 0"), "{}", run.err);
     let update = "UPDATE airlines SET name = upper(name) WHERE carrier < 'B'";
     program.ok(&["query", "sqlite:from.db", update]);
@@ -25,28 +24,19 @@ fn it_copies_then_goes_on_and_is_compared() {
     assert!(run.err.contains("airlines: 16 rows, the same, checksum "), "{}", run.err);
     let export = |file: &str| program.ok(&["export", file, "--table", "airlines"]);
     assert_eq!(export("sqlite:from.db"), export("memory:to.bobak"));
-    program.fails(2, "both databases are the same", &["replicate", "a", "a"]);
+    program.fails(2, "source and replica are the same database", &["replicate", "a", "a"]);
 }
 
 #[test]
 fn changes_are_archived_and_restored_up_to_a_moment() {
     let program = Program::new();
     let file = data("airlines.csv");
-    program.ok(&[
-        "import",
-        &file,
-        "--table",
-        "airlines",
-        "--to",
-        "sqlite:app.db",
-        "--key",
-        "carrier",
-    ]);
+    program.ok(&["import", "sqlite:app.db", &file, "--table", "airlines", "--key", "carrier"]);
     let archive = ["archive", "sqlite:app.db", "changes", "--once"];
     program.fails(1, "--track TABLE", &archive);
     program.fails(1, "airline", &[&archive[..], &["--track", "airline"]].concat());
     let run = program.run(&[&archive[..], &["--track", "airlines"]].concat());
-    assert!(run.code == 0 && run.err.contains("airlines is tracked from now on"), "{}", run.err);
+    assert!(run.code == 0 && run.err.contains("airlines is now tracked"), "{}", run.err);
     let run = program.run(&["backup", "sqlite:app.db", "backup.db"]);
     assert!(run.err.contains("16 rows of airlines: "), "its own tables are left out: {}", run.err);
     program.ok(&["query", "sqlite:app.db", "UPDATE airlines SET name = 'first'"]);
@@ -55,7 +45,7 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
     assert!(run.code == 0 && run.err.contains("32 changes, up to 32"), "{}", run.err);
     let run = program.run(&["archive", "--check", "changes"]);
     assert!(run.err.contains("sound: 32 changes, behind 0 up to 32"), "{}", run.err);
-    let restore = ["restore", "backup.db", "sqlite:restored.db", "--changes", "changes"];
+    let restore = ["restore", "backup.db", "sqlite:restored.db", "--archive", "changes"];
     // Both statements were committed while no archive ran: nothing tells where the first ended.
     let middle = "name 0 before it, or 32 behind it";
     program.fails(1, middle, &[&restore[..], &["--until", "16"]].concat());
@@ -86,10 +76,10 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
     assert!(run.code == 0 && run.err.contains(said), "{}", run.err);
     let file = ["archive", "sqlite:app.db", "backup.db", "--once"];
     program.fails(1, "backup.db is a file: name a folder", &file);
-    let nowhere = ["restore", "backup.db", "sqlite:x.db", "--changes", "nowhere"];
+    let nowhere = ["restore", "backup.db", "sqlite:x.db", "--archive", "nowhere"];
     program.fails(1, "nowhere", &nowhere);
     // What can't be reached leaves what is there.
-    let over = ["restore", "backup.db", "sqlite:app.db", "--overwrite", "--changes", "changes"];
+    let over = ["restore", "backup.db", "sqlite:app.db", "--overwrite", "--archive", "changes"];
     program.ok(&["query", "sqlite:app.db", "INSERT INTO airlines VALUES ('XX', 'here')"]);
     program.ok(&["query", "sqlite:app.db", "DELETE FROM airlines WHERE carrier <> 'XX'"]);
     program.ok(&["query", "sqlite:backup.db", "UPDATE airlines SET name = 'first'"]);
@@ -104,12 +94,12 @@ fn tracking_lasts_and_is_made_good() {
     let program = Program::new();
     let file = data("airlines.csv");
     for database in ["memory:app.bobak", "sqlite:app.db"] {
-        let import = ["import", &file, "--table", "airlines", "--to", database, "--key", "carrier"];
+        let import = ["import", database, &file, "--table", "airlines", "--key", "carrier"];
         program.ok(&import);
         let folder = format!("{}.changes", &database[..6]);
         let archive = ["archive", database, &folder, "--once"];
         let run = program.run(&[&archive[..], &["--track", "airlines"]].concat());
-        assert!(run.err.contains("airlines is tracked from now on"), "{}", run.err);
+        assert!(run.err.contains("airlines is now tracked"), "{}", run.err);
         let run = program.run(&archive);
         assert!(run.code == 0 && run.err.contains("goes on behind change 0"), "{}", run.err);
     }
@@ -128,7 +118,6 @@ fn tracking_lasts_and_is_made_good() {
     program.ok(&["query", "sqlite:app.db", "DELETE FROM airlines"]);
     let run = program.run(&archive[..4]);
     assert!(run.code == 0 && run.err.contains("16 changes"), "{}", run.err);
-    let replicate =
-        ["replicate", "sqlite:app.db", "sqlite:to.db", "--once", "--table", "airlines,,x"];
+    let replicate = ["replicate", "sqlite:app.db", "sqlite:to.db", "--once", "--table", "airlines,,x"];
     program.fails(2, "a name in --table is empty", &replicate);
 }

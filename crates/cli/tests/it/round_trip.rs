@@ -13,7 +13,7 @@ const TABLES: [(&str, &[&str]); 5] = [
 fn import_all(program: &Program) {
     for (table, key) in TABLES {
         let file = data(&format!("{table}.csv"));
-        let fixed = ["import", &file, "--table", table, "--to", "sqlite:flights.db"];
+        let fixed = ["import", "sqlite:flights.db", &file, "--table", table];
         program.ok(&[&fixed, key].concat());
     }
 }
@@ -38,7 +38,7 @@ fn csv_comes_back() {
     for (table, key) in TABLES {
         let mut arguments = vec!["export", "sqlite:flights.db", "--table", table, "--null", "NA"];
         if key.is_empty() {
-            arguments.extend(["--without", "id"]);
+            arguments.extend(["--exclude", "id"]);
         }
         let exported = program.ok(&arguments);
         let original = std::fs::read_to_string(data(&format!("{table}.csv"))).expect("reads");
@@ -63,7 +63,7 @@ fn an_export_imports_as_the_same_table() {
     import_all(&program);
     for (table, key) in TABLES {
         program.ok(&["export", "sqlite:flights.db", "--table", table, "--output", "t.csv"]);
-        let fixed = ["import", "t.csv", "--table", table, "--to", "sqlite:again.db"];
+        let fixed = ["import", "sqlite:again.db", "t.csv", "--table", table];
         let key = if key.is_empty() { &["--key", "id"] } else { key };
         program.ok(&[&fixed, key].concat());
         let [first, second] = ["sqlite:flights.db", "sqlite:again.db"]
@@ -109,7 +109,7 @@ fn texts_come_back_byte_for_byte() {
     let program = Program::new();
     let text = "a,b\n\" x \",1\n\"a,\"\"b\"\"\",2\n\"one\ntwo\r\nthree\",3\nnul\u{0}nul,4\né😀\u{301},5\n007,6\n\"tab\tbell\u{7}\",7\nnull,8\n";
     program.file("t.csv", text);
-    program.ok(&["import", "t.csv", "--table", "t", "--key", "b", "--to", "sqlite:t.db"]);
+    program.ok(&["import", "sqlite:t.db", "t.csv", "--table", "t", "--key", "b"]);
     let exported = program.ok(&["export", "sqlite:t.db", "--table", "t"]);
     assert_eq!(lines(&exported), lines(text));
     let ndjson = program.ok(&["export", "sqlite:t.db", "--table", "t", "--format", "ndjson"]);
@@ -138,8 +138,8 @@ fn numbers_come_back_by_value() {
         text += &(columns.map(|column| column[row]).join(",") + "\n");
     }
     program.file("t.csv", &text);
-    program.ok(&["import", "t.csv", "--table", "t", "--to", "sqlite:t.db"]);
-    let exported = program.ok(&["export", "sqlite:t.db", "--table", "t", "--without", "id"]);
+    program.ok(&["import", "sqlite:t.db", "t.csv", "--table", "t"]);
+    let exported = program.ok(&["export", "sqlite:t.db", "--table", "t", "--exclude", "id"]);
     for (before, after) in lines(&text).iter().zip(&lines(&exported)) {
         for (place, (before, after)) in before.iter().zip(after).enumerate() {
             // Floats in the third and fourth column; the others are integers or stay texts.

@@ -6,17 +6,8 @@ use crate::program::{Program, data};
 fn tables_are_shown_in_words_and_in_rust() {
     let program = Program::new();
     let planes = data("planes.csv");
-    program.ok(&[
-        "import",
-        &planes,
-        "--table",
-        "planes",
-        "--key",
-        "tailnum",
-        "--to",
-        "sqlite:t.db",
-    ]);
-    program.ok(&["import", &data("airlines.csv"), "--table", "airlines", "--to", "sqlite:t.db"]);
+    program.ok(&["import", "sqlite:t.db", &planes, "--table", "planes", "--key", "tailnum"]);
+    program.ok(&["import", "sqlite:t.db", &data("airlines.csv"), "--table", "airlines"]);
     let words = program.ok(&["schema", "sqlite:t.db"]);
     assert!(
         words.starts_with("table airlines\n  id       i64   key, given by the engine\n"),
@@ -53,7 +44,7 @@ pub struct Plane {
 #[test]
 fn a_table_that_is_not_there_is_told_which_are() {
     let program = Program::new();
-    program.ok(&["import", &data("airlines.csv"), "--table", "airlines", "--to", "sqlite:t.db"]);
+    program.ok(&["import", "sqlite:t.db", &data("airlines.csv"), "--table", "airlines"]);
     program.fails(1, "airlines", &["schema", "sqlite:t.db", "--table", "planes"]);
 }
 

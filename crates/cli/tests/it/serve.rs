@@ -39,7 +39,7 @@ impl Server {
         let mut line = String::new();
         let output = child.stdout.take().expect("is piped");
         BufReader::new(output).read_line(&mut line).expect("says where it listens");
-        let place = line.trim().strip_prefix("listening at ").expect("says where").to_owned();
+        let place = line.trim().strip_prefix("listening on ").expect("says where").to_owned();
         Self { child, place }
     }
 
@@ -224,7 +224,17 @@ fn a_server_that_is_killed() {
 #[test]
 fn backups_by_itself() {
     let program = Program::new();
-    let flags = ["app.db", "--unix", "socket", "--backup", "kept", "--every", "1s", "--keep", "2"];
+    let flags = [
+        "app.db",
+        "--unix",
+        "socket",
+        "--backup",
+        "kept",
+        "--backup-interval",
+        "1s",
+        "--backup-keep",
+        "2",
+    ];
     let server = Server::start(&program, &flags);
     let db = open(&format!("bobak+unix:{}", program.path("socket").display()));
     db.table::<Item>().unwrap().insert(&item("spade")).unwrap();
@@ -307,7 +317,7 @@ fn changes_are_shipped_by_itself() {
     assert!(server.child.wait().unwrap().success());
     assert!(span().contains("sound: 2 changes, behind 0 up to 2"), "{}", span());
     let file = backup().unwrap().display().to_string();
-    program.ok(&["restore", &file, "sqlite:new.db", "--changes", "kept/app.changes"]);
+    program.ok(&["restore", &file, "sqlite:new.db", "--archive", "kept/app.changes"]);
     let out = program.ok(&["query", "sqlite:new.db", "SELECT name FROM item", "--format", "csv"]);
     assert!(out.contains("spade") && out.contains("rake"), "{out}");
 }

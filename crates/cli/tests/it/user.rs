@@ -41,7 +41,7 @@ fn an_end_that_no_server_would_take_is_refused() {
         lines += &program.ok(&ends(time)).replace("till", &format!("till-{}", lines.len()));
     }
     program.file("access", lines);
-    program.ok(&["role", "list", "access"]);
+    program.ok(&["permissions", "list", "access"]);
 }
 
 /// The program, whose standard input is a terminal of which this has the other ends.

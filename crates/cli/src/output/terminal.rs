@@ -1,4 +1,4 @@
-//! Where output goes, and what a terminal can show.
+//! The terminal, and output to standard output or a file.
 
 use crate::error::{Error, Result};
 use std::fmt::Display;
@@ -8,34 +8,34 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::NamedTempFile;
 
-/// The terminal, if there is one, and whether it wants to hear anything.
+/// The terminal, if there is one, and whether to write notes and progress.
 #[derive(Clone, Copy, Debug)]
-pub struct Screen {
+pub struct Terminal {
     quiet: bool,
 }
 
-impl Screen {
-    /// With `quiet` only results and errors are shown.
+impl Terminal {
+    /// With `quiet`, only results and errors are written.
     #[must_use]
     pub const fn new(quiet: bool) -> Self {
         Self { quiet }
     }
 
-    /// Says something on standard error that is neither result nor error.
+    /// Writes a note, which is neither a result nor an error, to standard error.
     pub fn note(self, sentence: impl Display) {
         if !self.quiet {
-            // Where nobody can hear it, nothing is lost.
+            // If standard error is closed, the note is dropped.
             let _ = writeln!(io::stderr(), "{sentence}");
         }
     }
 
-    /// Whether progress is to be drawn: standard error is a terminal, and not told to be quiet.
+    /// Whether to draw progress: standard error is a terminal, and `quiet` is not set.
     #[must_use]
     pub fn draws_progress(self) -> bool {
         !self.quiet && io::stderr().is_terminal()
     }
 
-    /// The width of the terminal that shows standard output; `None` where none does.
+    /// The width of the terminal on standard output; `None` if it is not a terminal.
     #[must_use]
     pub fn width(self) -> Option<usize> {
         let shown = io::stdout().is_terminal();
@@ -44,21 +44,21 @@ impl Screen {
     }
 }
 
-/// Where results are written: standard output, or a file that appears when it is complete.
+/// The output for results: standard output, or a file that gets its name when it is complete.
 pub enum Output {
     /// Standard output.
     Standard(BufWriter<io::Stdout>),
-    /// Something that is there and no regular file, such as a pipe: written as it is.
+    /// An existing path that is not a regular file, such as a named pipe; written directly.
     Device(BufWriter<File>, PathBuf),
-    /// A temporary file beside the one to be made.
+    /// A temporary file in the folder of the output file.
     File(BufWriter<NamedTempFile>, PathBuf),
 }
 
 impl Output {
-    /// Opens the output: standard output without a path, or with `-`.
+    /// Opens the output: standard output if there is no path or the path is `-`.
     ///
     /// # Errors
-    /// A folder that is not there, or can't be written to.
+    /// If the folder does not exist or is not writable.
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             return Ok(Self::Standard(BufWriter::with_capacity(64 * 1024, io::stdout())));
@@ -76,10 +76,10 @@ impl Output {
         Ok(Self::File(BufWriter::with_capacity(64 * 1024, file), path.to_owned()))
     }
 
-    /// Completes the output: only now does the file take its name.
+    /// Completes the output and renames the temporary file into place.
     ///
     /// # Errors
-    /// Output that can't be written.
+    /// If the output can't be written.
     pub fn finish(self) -> Result<()> {
         match self {
             Self::Standard(mut out) => out.flush().map_err(|error| Error::output(&error)),
@@ -116,7 +116,7 @@ impl Write for Output {
     }
 }
 
-/// A temporary file in `folder`, which others may read as they may read any new file.
+/// Creates a temporary file in `folder` with the permissions of any new file.
 fn beside(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -126,7 +126,7 @@ fn beside(folder: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".bobak-").tempfile_in(folder)
 }
 
-/// A number with commas between thousands: `336,776`.
+/// Formats a number with thousands separators: `336,776`.
 #[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -140,7 +140,7 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// Rows in a time, in words: `336,776 rows in 0.91 s (370,083 rows/s)`.
+/// Formats a row count with time and rate: `336,776 rows in 0.91 s (370,083 rows/s)`.
 #[must_use]
 pub fn rate(rows: u64, time: Duration) -> String {
     let seconds = time.as_secs_f64();
@@ -148,7 +148,7 @@ pub fn rate(rows: u64, time: Duration) -> String {
     if seconds <= 0.0 {
         return format!("{} {noun}", count(rows));
     }
-    // A rate beyond 2^64 rows a second would only be shown wrong.
+    // A rate beyond 2^64 rows per second is displayed as the maximum.
     let rate = (rows as f64 / seconds) as u64;
     format!("{} {noun} in {seconds:.2} s ({} rows/s)", count(rows), count(rate))
 }

@@ -1,31 +1,31 @@
-//! The lines of the input, as the `csv` crate cuts them (RFC 4180; blank lines are skipped), with
-//! their numbers, and with two guards that a CSV reader lacks: a quote that is never closed would
-//! swallow the rest of the file into one value, and a file without line ends would fill the memory.
+//! Reads CSV lines with the `csv` crate (RFC 4180; blank lines are skipped), with line numbers and two
+//! checks that the crate lacks. Without them, an unclosed quote would turn the rest of the file into
+//! one value, and a file without line ends would fill the memory.
 
 use crate::error::{Error, Result};
 use csv::{ByteRecord, ReaderBuilder};
 use std::io::{self, Read};
 
-/// The most bytes that one line may have: 64 MiB.
-pub const LONGEST_LINE: u64 = 64 << 20;
+/// The maximum length of a line: 64 MiB.
+pub const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// A line of its own behind the last one. If it is not read back as one, a quote is still open.
-const END: &[u8] = b"\n\x01end of input\x01\n";
+/// A line appended to the input. If it does not come back as a line of its own, a quote is open.
+const END_MARKER: &[u8] = b"\n\x01end of input\x01\n";
 
 /// One pass over the lines of an input.
-pub struct Lines<'a> {
-    reader: csv::Reader<Guarded<'a>>,
+pub struct CsvReader<'a> {
+    reader: csv::Reader<GuardedInput<'a>>,
     name: &'a str,
 }
 
-impl<'a> Lines<'a> {
-    /// Reads lines from `input`, which messages call `name`.
+impl<'a> CsvReader<'a> {
+    /// Reads lines from `input`; error messages call it `name`.
     pub fn new(input: &'a mut dyn Read, name: &'a str, delimiter: u8) -> Self {
-        let guarded = Guarded { input, end: None, line_bytes: 0, chunk: Vec::new(), read: 0 };
+        let guarded = GuardedInput { input, end: None, line_bytes: 0, chunk: Vec::new(), read: 0 };
         let reader = ReaderBuilder::new()
             .delimiter(delimiter)
             .has_headers(false)
-            // How many fields a line must have is for the import to say, in its own words.
+            // The import checks the number of fields itself, with a better message.
             .flexible(true)
             .buffer_capacity(256 * 1024)
             .from_reader(guarded);
@@ -35,19 +35,19 @@ impl<'a> Lines<'a> {
     /// Reads the next line into `record`; `false` after the last.
     ///
     /// # Errors
-    /// Input that can't be read or unpacked, a quote that is never closed, a line beyond
-    /// [`LONGEST_LINE`].
+    /// If the input can't be read or decompressed, a quote is never closed, or a line is longer than
+    /// [`MAX_LINE_BYTES`].
     pub fn next(&mut self, record: &mut ByteRecord) -> Result<bool> {
         self.reader.get_mut().line_bytes = 0;
         let more = self.reader.read_byte_record(record).map_err(|error| self.explain(error))?;
         if self.reader.get_ref().end.is_none() {
             return Ok(more);
         }
-        let mark = END.trim_ascii();
+        let marker = END_MARKER.trim_ascii();
         match record.iter().next_back() {
-            Some(last) if record.len() == 1 && last == mark => Ok(false),
-            Some(last) if last.trim_ascii_end().ends_with(mark) => Err(Error::failed(format!(
-                "{}, line {}: a quote is opened and never closed",
+            Some(last) if record.len() == 1 && last == marker => Ok(false),
+            Some(last) if last.trim_ascii_end().ends_with(marker) => Err(Error::failed(format!(
+                "{}, line {}: a quote is never closed",
                 self.name,
                 self.number(record)
             ))),
@@ -55,10 +55,10 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The number in the file, counted from 1, of the line that was read last into `record`.
+    /// The line number, counted from 1, at which the last record read begins.
     ///
-    /// It is where the line begins: the `csv` crate's own number is that of the line end before
-    /// it, and so too small after `\r\n` and blank lines.
+    /// The `csv` crate's own number is that of the preceding line end, which is too small after
+    /// `\r\n` and blank lines.
     #[must_use]
     pub fn number(&self, record: &ByteRecord) -> u64 {
         let position = self.reader.position();
@@ -76,23 +76,23 @@ impl<'a> Lines<'a> {
     }
 }
 
-struct Guarded<'a> {
+struct GuardedInput<'a> {
     input: &'a mut dyn Read,
-    /// What is still to be read of [`END`], once the input has ended.
+    /// The unread rest of [`END_MARKER`], once the input has ended.
     end: Option<&'static [u8]>,
-    /// How much was read since the current line was begun.
+    /// The bytes read since the current line began.
     line_bytes: u64,
-    /// What was read last: the byte that the parser took last is in it.
+    /// The last chunk read; it contains the last byte that the parser consumed.
     chunk: Vec<u8>,
-    /// How much was read in all.
+    /// The total bytes read.
     read: u64,
 }
 
-impl Guarded<'_> {
-    /// The byte before this place in the stream, where it was read just now.
-    fn byte_before(&self, place: u64) -> Option<u8> {
+impl GuardedInput<'_> {
+    /// The byte before this position in the stream, if it is in the last chunk.
+    fn byte_before(&self, position: u64) -> Option<u8> {
         let start = self.read - self.chunk.len() as u64;
-        let offset = usize::try_from(place.checked_sub(start + 1)?).ok()?;
+        let offset = usize::try_from(position.checked_sub(start + 1)?).ok()?;
         self.chunk.get(offset).copied()
     }
 
@@ -100,21 +100,21 @@ impl Guarded<'_> {
         if self.end.is_none() {
             let n = self.input.read(buffer)?;
             self.line_bytes += n as u64;
-            if self.line_bytes > LONGEST_LINE {
+            if self.line_bytes > MAX_LINE_BYTES {
                 return Err(io::Error::other(format!(
                     "a line is longer than {} MiB; is a quote left open?",
-                    LONGEST_LINE >> 20
+                    MAX_LINE_BYTES >> 20
                 )));
             }
             if n > 0 {
                 return Ok(n);
             }
         }
-        self.end.get_or_insert(END).read(buffer)
+        self.end.get_or_insert(END_MARKER).read(buffer)
     }
 }
 
-impl Read for Guarded<'_> {
+impl Read for GuardedInput<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.read_guarded(buffer)?;
         self.read += n as u64;
@@ -128,10 +128,10 @@ impl Read for Guarded<'_> {
 mod tests {
     use super::*;
 
-    /// The lines of `text`, each as its number and its fields joined by `|`.
+    /// The lines of `text`: line number, and fields joined by `|`.
     fn lines(text: &str) -> Result<Vec<(u64, String)>> {
         let mut input = text.as_bytes();
-        let mut lines = Lines::new(&mut input, "t.csv", b',');
+        let mut lines = CsvReader::new(&mut input, "t.csv", b',');
         let mut record = ByteRecord::new();
         let mut all = Vec::new();
         while lines.next(&mut record)? {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_the_numbers_of_the_file() {
+    fn line_numbers_match_file() {
         expect("", &[]);
         expect("a,b\n1,2", &[(1, "a|b"), (2, "1|2")]);
         expect("a,b\r\n1,2\r\n3,4\r\n", &[(1, "a|b"), (2, "1|2"), (3, "3|4")]);
@@ -162,18 +162,18 @@ mod tests {
     }
 
     #[test]
-    fn an_open_quote_is_an_error_at_its_line() {
+    fn unclosed_quote_is_reported_at_its_line() {
         for text in ["a,b\n1,\"2\n3,4\n5,6\n", "a\n\"", "a,b\n1,\"2\n3,\"4\"\n5,\"6\n"] {
             let error = lines(text).expect_err("an open quote").to_string();
-            assert!(error.contains("a quote is opened and never closed"), "{error}");
+            assert!(error.contains("a quote is never closed"), "{error}");
             assert!(error.starts_with("t.csv, line "), "{error}");
         }
     }
 
     #[test]
-    fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+    fn endless_line_is_rejected_at_limit() {
         let mut input = io::repeat(b'x');
-        let mut lines = Lines::new(&mut input, "t.csv", b',');
+        let mut lines = CsvReader::new(&mut input, "t.csv", b',');
         let error = lines.next(&mut ByteRecord::new()).expect_err("endless").to_string();
         assert!(error.contains("longer than 64 MiB"), "{error}");
     }

@@ -5,14 +5,14 @@ use clap::Args;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Write to a new database, and say which commits are acknowledged, until killed.
+/// Write to a new database and print each acknowledged commit, until killed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CrashWriter {
-    /// What is written to, as `bobak bench --crash` names it
+    /// Engine to write to, as `bobak bench --crash` names it
     store: String,
 
-    /// The folder that it is kept in; the URL of a server's database
+    /// Folder of the database, or URL of a server's database
     place: PathBuf,
 }
 
@@ -20,10 +20,10 @@ const EXAMPLES: &str = "\
 Examples:
   bobak crash-writer \"sqlite file wal full\" /tmp/new";
 
-/// How this very program is started as a [`CrashWriter`], but for its arguments.
+/// Returns a function that creates the command for this program's [`CrashWriter`], without arguments.
 ///
 /// # Errors
-/// Where the system does not say what program this is.
+/// If the path of this program is unknown.
 pub fn writer() -> Result<impl Fn() -> Command> {
     let program = std::env::current_exe()
         .map_err(|error| Error::failed(format!("could not find this program: {error}")))?;
@@ -35,7 +35,7 @@ pub fn writer() -> Result<impl Fn() -> Command> {
 }
 
 impl CrashWriter {
-    /// Runs the command; it ends by being killed, or when nobody listens any more.
+    /// Runs the command until it is killed or its output is closed.
     ///
     /// # Errors
     /// Where nothing is called so, and those of the engine.

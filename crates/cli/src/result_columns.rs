@@ -1,9 +1,9 @@
-//! What can be told of an SQL statement before it runs: the names and types of its rows' columns.
+//! The names and types of the columns of an SQL statement's result, found before it runs.
 //!
-//! The types matter: a timestamp is an integer in the database, and only the table's schema says
-//! what it means. The engine's rows don't carry types, so the statement is shown to an empty copy
-//! of the database's tables, in memory, as a view: SQLite tells of each of a view's columns which
-//! declared type it comes from, and nothing of an expression's.
+//! A timestamp is stored as an integer, and only the table's schema says what the integer means.
+//! Rows from the engine carry no types. So this module creates the database's tables, empty, in an
+//! in-memory SQLite database and defines the statement as a view there: SQLite reports the declared
+//! type of each view column that comes straight from a table, and none for an expression.
 
 use crate::export::OutputColumn;
 use bobak::schema::Type;
@@ -11,7 +11,7 @@ use bobak::{Db, Result};
 use bobak_sql::token::{SqlSyntax, SqlToken, SqlTokenKind, SqlTokenizer};
 use bobak_sql::{Dialect, parse_declared};
 
-/// The columns of a statement's rows; `None` where they can't be told.
+/// The columns of the statement's result; `None` if they can't be determined.
 #[must_use]
 pub fn result_columns(db: &Db, sql: &str) -> Option<Vec<OutputColumn>> {
     columns_in_copy(db, sql).ok().filter(|columns| !columns.is_empty())
@@ -33,7 +33,7 @@ fn columns_in_copy(db: &Db, sql: &str) -> Result<Vec<OutputColumn>> {
     Ok(names_and_types.into_iter().map(column).collect())
 }
 
-/// The statement with NULL for each parameter, which a view may not contain: types do not depend on it.
+/// Replaces each parameter with NULL: a view may not have parameters, and types don't depend on them.
 fn without_parameters(sql: &str) -> String {
     let text = |token: SqlToken<'_>| match token.kind {
         SqlTokenKind::Parameter => "NULL".to_owned(),
@@ -48,7 +48,7 @@ mod tests {
     use bobak::schema::{ColumnSchema, TableSchema};
 
     #[test]
-    fn parameters_are_found_outside_quotes_and_comments() {
+    fn parameters_inside_quotes_and_comments_are_kept() {
         assert_eq!(
             without_parameters("SELECT '?''?', \"?\", [?], é, ?2 /* ? */ WHERE a = ? -- ?"),
             "SELECT '?''?', \"?\", [?], é, NULL /* ? */ WHERE a = NULL -- ?"
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn types_come_from_the_tables() {
+    fn column_types_come_from_table_schema() {
         let db = Db::open("sqlite::memory:").expect("opens");
         let table = TableSchema::builder("t")
             .column(ColumnSchema::new("id", Type::I64))
@@ -64,7 +64,7 @@ mod tests {
             .column(ColumnSchema::new("ok", Type::Bool))
             .key(["id"])
             .build()
-            .expect("a sound table");
+            .expect("a valid table");
         db.create_table(table).expect("creates");
         let columns = |sql: &str| {
             let columns = result_columns(&db, sql).unwrap_or_default();

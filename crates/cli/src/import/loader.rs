@@ -1,76 +1,81 @@
-//! The second pass: the lines become rows, all in one transaction.
+//! The second pass: inserts the rows, all in one transaction.
 
 use crate::error::Result;
-use crate::import::guess::Nulls;
-use crate::import::layout::Layout;
-use crate::import::lines::Lines;
-use crate::import::plan::Plan;
-use crate::import::rejects::Rejects;
+use crate::import::csv_format::CsvFormat;
+use crate::import::csv_reader::CsvReader;
+use crate::import::infer::NullTexts;
+use crate::import::infer_schema::invalid_line;
+use crate::import::plan::ImportPlan;
+use crate::import::rejects::RejectsFile;
 use crate::import::source::Source;
-use crate::import::survey::stopped;
 use bobak::batch::OnError;
 use bobak::schema::TableSchema;
 use bobak::{Batch, BatchOptions, Db, DynTable, ErrorKind, Transaction};
 use csv::ByteRecord;
 
-/// How many rows are sent at once. A part's lines are kept until the engine has taken them.
-const PART: usize = 10_000;
+/// Rows per batch. The lines of a batch are kept until the engine has accepted it.
+const BATCH_ROWS: usize = 10_000;
 
-/// One import: what goes where.
-pub struct Load<'a> {
+/// Inserts the lines of a source into a table.
+pub struct Loader<'a> {
     /// The input.
     pub source: &'a Source,
-    /// How it is cut.
-    pub layout: &'a Layout,
-    /// What means NULL.
-    pub nulls: &'a Nulls,
-    /// Where the columns go.
-    pub plan: &'a Plan,
-    /// Whether the table is made, as part of the import.
-    pub makes_table: bool,
+    /// The format of the input.
+    pub layout: &'a CsvFormat,
+    /// The texts that mean NULL.
+    pub nulls: &'a NullTexts,
+    /// The mapping of columns.
+    pub plan: &'a ImportPlan,
+    /// Whether to create the table as part of the import.
+    pub creates_table: bool,
 }
 
-/// The lines of the part that is being filled.
+/// The lines of the current batch.
 #[derive(Default)]
-struct Part {
-    /// The number in the file of each row that was added.
+struct LineBatch {
+    /// The line number of each added row.
     numbers: Vec<u64>,
-    /// The lines themselves, where bad ones are set aside; one is used again and again otherwise.
+    /// The lines themselves, if rejects are collected; otherwise one reused record.
     records: Vec<ByteRecord>,
 }
 
-impl Load<'_> {
-    /// Stores all rows, or, where a line is bad and there is no place for it, none.
+impl Loader<'_> {
+    /// Inserts all rows. Invalid lines go to `rejects`; without it, the first one fails the import.
     ///
-    /// `progress` is told the number of rows now and then.
+    /// `progress` is called with the number of rows so far.
     ///
     /// # Errors
-    /// Input that can't be read, a database that refuses; a bad line without `rejects`. Nothing of
-    /// the import is kept then.
+    /// If the input can't be read, the database fails, or a line is invalid and there is no `rejects`.
+    /// Nothing is imported then.
     pub fn run(
         &self,
         db: &Db,
-        mut rejects: Option<&mut Rejects>,
+        mut rejects: Option<&mut RejectsFile>,
         mut progress: impl FnMut(u64),
     ) -> Result<u64> {
         let transaction = db.begin()?;
         let schema = self.plan.schema();
-        let table = if self.makes_table {
+        let table = if self.creates_table {
             transaction.create_table(TableSchema::clone(schema))?
         } else {
             transaction.dynamic(schema.name())?
         };
         let mut rows = 0;
         self.source.read(|input| {
-            let mut lines = Lines::new(input, self.source.name(), self.layout.delimiter);
+            let mut lines = CsvReader::new(input, self.source.name(), self.layout.delimiter);
             if self.layout.has_header {
                 lines.next(&mut ByteRecord::new())?;
             }
-            let mut part = Part::default();
+            let mut part = LineBatch::default();
             loop {
                 let batch = transaction.batch(options(rejects.is_some()));
-                let (stored, more) =
-                    self.part(&table, batch, &mut lines, &mut part, rejects.as_deref_mut())?;
+                let (stored, more) = self.insert_batch(
+                    &table,
+                    batch,
+                    &mut lines,
+                    &mut part,
+                    rejects.as_deref_mut(),
+                )?;
                 rows += stored;
                 progress(rows);
                 if !more {
@@ -83,19 +88,19 @@ impl Load<'_> {
         Ok(rows)
     }
 
-    /// Stores the next part; gives the number of its rows, and whether there may be more.
-    fn part(
+    /// Inserts the next batch. Returns the number of inserted rows, and whether there may be more.
+    fn insert_batch(
         &self,
         table: &DynTable<'_>,
         mut batch: Batch<'_>,
-        lines: &mut Lines<'_>,
-        part: &mut Part,
-        mut rejects: Option<&mut Rejects>,
+        lines: &mut CsvReader<'_>,
+        part: &mut LineBatch,
+        mut rejects: Option<&mut RejectsFile>,
     ) -> Result<(u64, bool)> {
         part.numbers.clear();
         let given = self.plan.given();
         let mut more = true;
-        while part.numbers.len() < PART {
+        while part.numbers.len() < BATCH_ROWS {
             let slot = if rejects.is_some() { part.numbers.len() } else { 0 };
             if slot >= part.records.len() {
                 part.records.resize_with(slot + 1, ByteRecord::new);
@@ -117,7 +122,7 @@ impl Load<'_> {
             match (added, &mut rejects) {
                 (Ok(()), _) => part.numbers.push(number),
                 (Err(reason), Some(rejects)) => rejects.push(number, &reason, record)?,
-                (Err(reason), None) => return Err(stopped(self.source, number, &reason)),
+                (Err(reason), None) => return Err(invalid_line(self.source, number, &reason)),
             }
         }
         let report = batch.finish().map_err(|error| self.blame(&error, &part.numbers, 0))?;
@@ -132,19 +137,19 @@ impl Load<'_> {
         Ok((report.inserted, more))
     }
 
-    /// The error of a whole part: of the row that it names, or of the database.
+    /// Converts an error of a batch: into one of the line that it names, or of the database.
     fn blame(&self, error: &bobak::Error, numbers: &[u64], last: u64) -> crate::Error {
         let Some(row) = error.row().and_then(|row| usize::try_from(row).ok()) else {
             return crate::Error::failed(format!("{error}; nothing was imported"));
         };
         let line = numbers.get(row).copied().unwrap_or(last);
-        stopped(self.source, line, &explain(error))
+        invalid_line(self.source, line, &explain(error))
     }
 }
 
 fn options(go_on: bool) -> BatchOptions {
     let on_error = if go_on { OnError::Continue } else { OnError::Stop };
-    // Inside a transaction nothing is committed before it, so a part is sent as one.
+    // Inside a transaction nothing is committed early, so a batch is sent as one.
     BatchOptions::new().on_error(on_error).keep_outcomes(go_on)
 }
 
@@ -152,7 +157,7 @@ fn commit(transaction: Transaction<'_>) -> Result<()> {
     Ok(transaction.commit()?)
 }
 
-/// Whether the error is about one row that was not added, and the batch can go on.
+/// Whether the error is about one row that was not added, so that the batch can continue.
 fn is_of_row(error: &bobak::Error) -> bool {
     error.row().is_none()
         && matches!(
@@ -164,7 +169,7 @@ fn is_of_row(error: &bobak::Error) -> bool {
         )
 }
 
-/// The error in words for a line: the table is known, and the row's number is another.
+/// The message for a line: without the table and the row number within the batch.
 fn explain(error: &bobak::Error) -> String {
     match error.column() {
         Some(column) => format!("column {column}: {}", error.message()),

@@ -7,7 +7,7 @@ use bobak::{Db, ErrorKind};
 #[test]
 fn roles_are_shown_and_changed() {
     let program = Program::new();
-    program.ok(&["role", "grant", "access", "clerk", "read on item"]);
+    program.ok(&["permissions", "grant", "access", "clerk", "read on item"]);
     let mode = |name: &str| {
         use std::os::unix::fs::PermissionsExt;
         std::fs::metadata(program.path(name)).expect("is there").permissions().mode() & 0o777
@@ -16,7 +16,7 @@ fn roles_are_shown_and_changed() {
     let token = program.run(&["token", "till-1", "--role", "clerk"]).out;
     program.file("access", format!("{}# tills\n{token}", program.text("access")));
     program.ok(&[
-        "role",
+        "permissions",
         "grant",
         "access",
         "clerk",
@@ -27,26 +27,30 @@ fn roles_are_shown_and_changed() {
         "name = 'a'",
     ]);
     assert_eq!(
-        program.ok(&["role", "list", "access"]),
+        program.ok(&["permissions", "list", "access"]),
         "clerk\n    read on item\n    insert on item where name = 'a'\n  had by token till-1\n\
          admin\n    all on * (built in)\n  had by nobody\n"
     );
-    let again = program.run(&["role", "grant", "access", "clerk", "read  on item"]);
+    let again = program.run(&["permissions", "grant", "access", "clerk", "read  on item"]);
     assert!(again.err.contains("already"), "{again:?}");
-    program.ok(&["role", "revoke", "access", "clerk", "read on item"]);
-    program.ok(&["role", "grant", "access", "other", "all on *"]);
-    program.ok(&["role", "revoke", "access", "other"]);
+    program.ok(&["permissions", "revoke", "access", "clerk", "read on item"]);
+    program.ok(&["permissions", "grant", "access", "other", "all on *"]);
+    program.ok(&["permissions", "revoke", "access", "other"]);
     let text = program.text("access");
     assert_eq!(text, format!("role clerk\n    insert on item where name = 'a'\n# tills\n{token}"));
     for (code, says, arguments) in [
-        (1, "expected `on`", &["role", "grant", "access", "clerk", "read item"][..]),
-        (1, "there is no right 'raed'", &["role", "grant", "access", "clerk", "raed on item"]),
-        (1, "built in", &["role", "grant", "access", "admin", "read on item"]),
-        (1, "no role 'nobody'", &["role", "revoke", "access", "nobody"]),
-        (1, "it has: insert on item", &["role", "revoke", "access", "clerk", "read on x"]),
-        (1, "'till-1' has the role 'clerk'", &["role", "revoke", "access", "clerk"]),
-        (1, "could not read nosuch", &["role", "list", "nosuch"]),
-        (2, "Usage", &["role", "grant", "access", "clerk"]),
+        (1, "expected `on`", &["permissions", "grant", "access", "clerk", "read item"][..]),
+        (
+            1,
+            "there is no right 'raed'",
+            &["permissions", "grant", "access", "clerk", "raed on item"],
+        ),
+        (1, "built in", &["permissions", "grant", "access", "admin", "read on item"]),
+        (1, "no role 'nobody'", &["permissions", "revoke", "access", "nobody"]),
+        (1, "it has: insert on item", &["permissions", "revoke", "access", "clerk", "read on x"]),
+        (1, "'till-1' has the role 'clerk'", &["permissions", "revoke", "access", "clerk"]),
+        (1, "could not read nosuch", &["permissions", "list", "nosuch"]),
+        (2, "Usage", &["permissions", "grant", "access", "clerk"]),
     ] {
         program.fails(code, says, arguments);
     }
@@ -56,7 +60,7 @@ fn roles_are_shown_and_changed() {
 #[test]
 fn a_server_that_runs_keeps_to_what_was_changed() {
     let program = Program::new();
-    program.ok(&["role", "grant", "access", "clerk", "read on other"]);
+    program.ok(&["permissions", "grant", "access", "clerk", "read on other"]);
     let made = program.run(&["token", "till", "--role", "clerk"]);
     program.file("access", program.text("access") + &made.out);
     let file = format!("sqlite:{}", program.path("app.db").display());
@@ -76,8 +80,8 @@ fn a_server_that_runs_keeps_to_what_was_changed() {
         assert!((0..600).any(looks), "{wanted:?} was not seen in time: {:?}", look());
     };
     seen(Err(ErrorKind::Schema));
-    program.ok(&["role", "grant", "access", "clerk", "read on item"]);
+    program.ok(&["permissions", "grant", "access", "clerk", "read on item"]);
     seen(Ok(()));
-    program.ok(&["role", "revoke", "access", "clerk", "read on item"]);
+    program.ok(&["permissions", "revoke", "access", "clerk", "read on item"]);
     seen(Err(ErrorKind::Schema));
 }

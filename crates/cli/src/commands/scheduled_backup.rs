@@ -1,10 +1,10 @@
-//! Backups that `bobak serve` takes by itself.
+//! Scheduled backups in `bobak serve`.
 
-use super::backup::{Compress, left_open, sentence};
-use super::stop::Stop;
-use crate::commands::parse::duration;
+use super::backup::{BackupCompression, summary, unverified};
+use super::shutdown::ShutdownSignal;
+use crate::commands::arguments::duration;
 use crate::error::{Error, Result};
-use crate::output::Screen;
+use crate::output::Terminal;
 use bobak::ErrorKind;
 use bobak::backup::{BackupOptions, Compression};
 use bobak::backup::{backup, clear_abandoned};
@@ -16,105 +16,110 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-/// A backup that failed is tried again after so long, or after its usual time where that is shorter.
-const AGAIN: Duration = Duration::from_secs(60);
+/// The pause before a failed backup is retried, unless the backup interval is shorter.
+const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The flags of the backups.
+/// The flags of scheduled backups.
 #[derive(Debug, Args)]
-pub struct Schedule {
-    /// Back the databases up to this folder, as NAME-20261122T043000Z.db (UTC), while they are served
+pub struct ScheduledBackup {
+    /// Back up the databases to this folder, as NAME-20261122T043000Z.db (UTC), while they are served
     #[arg(long, value_name = "FOLDER")]
     backup: Option<PathBuf>,
 
-    /// With --backup: how often, such as 15m, 1h or 1d; the first is taken at once, unless the last one is younger
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration, requires = "backup")]
-    every: Duration,
+    /// With --backup: interval, such as 15m, 1h or 1d; the first backup is taken at once unless a recent one exists
+    #[arg(long = "backup-interval", value_name = "TIME", default_value = "1h", value_parser = duration, requires = "backup")]
+    interval: Duration,
 
-    /// With --backup: how many backups of each database are kept; the oldest go when a new one is there
-    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..), requires = "backup")]
+    /// With --backup: number of backups to keep of each database; older ones are deleted
+    #[arg(long = "backup-keep", value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..), requires = "backup")]
     keep: u32,
 
-    /// With --backup: how they are compressed
-    #[arg(long, value_name = "HOW", default_value = "none", requires = "backup")]
-    compress: Compress,
+    /// With --backup: compression
+    #[arg(
+        long = "backup-compress",
+        value_name = "METHOD",
+        default_value = "none",
+        requires = "backup"
+    )]
+    compress: BackupCompression,
 }
 
-/// The backups under way; dropping it ends them.
-pub struct Backups {
-    stop: Arc<Stop>,
+/// The thread that takes the backups. Dropping it cancels a running backup and stops the thread.
+pub struct BackupThread {
+    stop: Arc<ShutdownSignal>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Work {
+struct BackupTask {
     databases: Vec<(String, Arc<dyn Engine>)>,
     folder: PathBuf,
-    every: Duration,
+    interval: Duration,
     keep: usize,
     options: BackupOptions,
-    ending: String,
-    screen: Screen,
+    extension: String,
+    screen: Terminal,
 }
 
-impl Schedule {
-    /// Starts taking backups of these databases, if that is wanted.
+impl ScheduledBackup {
+    /// Starts backing up these databases if `--backup` was given.
     ///
     /// # Errors
-    /// A folder that is none; a database that can't be backed up to a file.
+    /// If the path is not a folder, or a database can't be backed up to a file.
     pub fn start(
         &self,
         databases: &[(String, Arc<dyn Engine>)],
-        screen: Screen,
-    ) -> Result<Option<Backups>> {
+        screen: Terminal,
+    ) -> Result<Option<BackupThread>> {
         let Some(folder) = &self.backup else { return Ok(None) };
         fs::create_dir_all(folder)
-            .map_err(|error| Error::io(format_args!("make {}", folder.display()), &error))?;
+            .map_err(|error| Error::io(format_args!("create {}", folder.display()), &error))?;
         let compression = Compression::from(self.compress);
         for (name, engine) in databases {
             if compression != Compression::None && engine.capabilities().encrypted {
                 let message =
-                    format!("{name} is encrypted, and not made smaller: leave --compress out");
+                    format!("{name} is encrypted and can't be compressed: omit --backup-compress");
                 return Err(Error::usage(message));
             }
             if !matches!(engine.name(), "sqlite" | "memory") {
-                let message = format!("{name} is not backed up by Bobak: its server does that");
+                let message = format!("Bobak can't back up {name}: use the server's own backup");
                 return Err(Error::usage(message));
             }
         }
-        let packed = match compression {
+        let extension = match compression {
             Compression::Zstd => ".zst",
             Compression::Gzip => ".gz",
             _ => "",
         };
-        let work = Work {
+        let task = BackupTask {
             databases: databases.to_vec(),
             folder: folder.clone(),
-            every: self.every,
+            interval: self.interval,
             keep: usize::try_from(self.keep).unwrap_or(usize::MAX),
             options: BackupOptions::new().compression(compression),
-            ending: packed.to_owned(),
+            extension: extension.to_owned(),
             screen,
         };
-        let stop = Arc::new(Stop::default());
-        let heard = Arc::clone(&stop);
+        let stop = Arc::new(ShutdownSignal::default());
+        let signal = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("backups".to_owned())
-            .spawn(move || work.run(&heard))
+            .spawn(move || task.run(&signal))
             .map_err(|error| Error::io("start the backups", &error))?;
-        Ok(Some(Backups { stop, thread: Some(thread) }))
+        Ok(Some(BackupThread { stop, thread: Some(thread) }))
     }
 }
 
-impl Drop for Backups {
+impl Drop for BackupThread {
     fn drop(&mut self) {
-        self.stop.ask();
+        self.stop.request();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-impl Work {
-    fn run(&self, stop: &Stop) {
+impl BackupTask {
+    fn run(&self, stop: &ShutdownSignal) {
         self.clear_abandoned();
         let begun = Instant::now();
         let mut due: Vec<Instant> =
@@ -125,7 +130,7 @@ impl Work {
             }
             for ((name, engine), due) in self.databases.iter().zip(&mut due) {
                 let now = Instant::now();
-                if stop.is_asked() {
+                if stop.is_requested() {
                     return;
                 }
                 if *due > now {
@@ -134,13 +139,13 @@ impl Work {
                 let wait = match self.back_up(name, &**engine, stop) {
                     Ok(line) => {
                         self.screen.note(line);
-                        self.every
+                        self.interval
                     }
                     Err(error) => {
-                        if !stop.is_asked() {
-                            self.screen.note(format_args!("no backup of {name}: {error}"));
+                        if !stop.is_requested() {
+                            self.screen.note(format_args!("backup of {name} failed: {error}"));
                         }
-                        self.every.min(AGAIN)
+                        self.interval.min(RETRY_INTERVAL)
                     }
                 };
                 *due = now + wait;
@@ -148,41 +153,40 @@ impl Work {
         }
     }
 
-    fn back_up(&self, name: &str, engine: &dyn Engine, stop: &Stop) -> Result<String> {
-        let form = if engine.name() == "memory" { "bobak" } else { "db" };
+    fn back_up(&self, name: &str, engine: &dyn Engine, stop: &ShutdownSignal) -> Result<String> {
+        let kind = if engine.name() == "memory" { "bobak" } else { "db" };
         let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-        let file = self.folder.join(format!("{name}-{stamp}.{form}{}", self.ending));
-        // Somebody may have removed it, or what it is on may be back without it.
+        let file = self.folder.join(format!("{name}-{stamp}.{kind}{}", self.extension));
+        // The folder may have been removed since, for example with its mount.
         fs::create_dir_all(&self.folder)
-            .map_err(|error| Error::io(format_args!("make {}", self.folder.display()), &error))?;
-        let report = backup(engine, &file, &self.options, &mut |_| match stop.is_asked() {
+            .map_err(|error| Error::io(format_args!("create {}", self.folder.display()), &error))?;
+        let report = backup(engine, &file, &self.options, &mut |_| match stop.is_requested() {
             false => Ok(()),
-            true => Err(bobak::Error::new(ErrorKind::Interrupted, "the server stops")),
+            true => Err(bobak::Error::new(ErrorKind::Interrupted, "the server is stopping")),
         })?;
-        self.clear(name, &file);
+        self.delete_old(name, &file);
         self.clear_abandoned();
-        Ok(format!("{}: {}{}", file.display(), sentence(&report), left_open(&report)))
+        Ok(format!("{}: {}{}", file.display(), summary(&report), unverified(&report)))
     }
 
-    /// Removes the oldest backups of a database beyond those that are kept; never the one just made. Says which could not
-    /// be removed: the others go even so.
-    fn clear(&self, name: &str, made: &Path) {
+    /// Deletes the oldest backups of a database beyond `keep`, never the newest one. Reports files that can't be deleted
+    /// and deletes the others.
+    fn delete_old(&self, name: &str, made: &Path) {
         for file in surplus(self.backups_of(name), made, self.keep) {
             if let Err(error) = fs::remove_file(&file) {
-                let error = Error::io(format_args!("remove {}", file.display()), &error);
-                self.screen
-                    .note(format_args!("a backup is kept longer than it should be: {error}"));
+                let error = Error::io(format_args!("delete {}", file.display()), &error);
+                self.screen.note(format_args!("an old backup could not be deleted: {error}"));
             }
         }
     }
 
-    /// Removes what a server that was killed has left of its backups.
+    /// Deletes temporary files that a killed server left behind.
     fn clear_abandoned(&self) {
         let is_own = |file: &str| self.databases.iter().any(|(name, _)| is_backup_of(name, file));
         clear_abandoned(&self.folder, is_own);
     }
 
-    /// The backups of a database that are there.
+    /// The existing backups of a database.
     fn backups_of(&self, name: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let is_one = |path: &PathBuf| {
@@ -192,39 +196,39 @@ impl Work {
         entries.map(|entry| entry.path()).filter(|path| is_one(path) && path.is_file()).collect()
     }
 
-    /// How long to wait for a database's first backup: until its last one is as old as it may be.
+    /// The delay before a database's first backup: until its last backup is one interval old.
     fn first_wait(&self, name: &str) -> Duration {
         let age = |file: &PathBuf| {
             let made = fs::metadata(file).and_then(|file| file.modified()).ok()?;
-            // A file from the future says nothing.
+            // Ignore files with a modification time in the future.
             SystemTime::now().duration_since(made).ok()
         };
         let last = self.backups_of(name).iter().filter_map(age).min();
-        last.map_or(Duration::ZERO, |age| self.every.saturating_sub(age))
+        last.map_or(Duration::ZERO, |age| self.interval.saturating_sub(age))
     }
 }
 
-/// The backups that go, so that so many are left with the one just made. One that claims to be of a later moment was made
-/// while the clock was wrong, so nobody knows how old it is: it goes before all others.
+/// The backups to delete so that `keep` remain, including the newest one. A backup with a later time stamp than the newest
+/// was taken while the clock was wrong, so its age is unknown: it is deleted first.
 fn surplus(mut all: Vec<PathBuf>, made: &Path, keep: usize) -> Vec<PathBuf> {
     all.retain(|file| file != made);
-    // Their names differ in the moment alone.
+    // The names differ only in the time stamp.
     all.sort_by_cached_key(|file| (file.as_path() < made, file.clone()));
     all.truncate((all.len() + 1).saturating_sub(keep));
     all
 }
 
-/// Whether a file's name is that of a backup of this database: `NAME-20261122T043000Z.db.zst`.
+/// Whether a file name is that of a backup of this database: `NAME-20261122T043000Z.db.zst`.
 fn is_backup_of(name: &str, file: &str) -> bool {
-    let behind = || {
+    let parts = || {
         let rest = file.strip_prefix(name)?.strip_prefix('-')?;
         rest.split_once('.')
     };
-    behind().is_some_and(|(stamp, form)| {
+    parts().is_some_and(|(stamp, extension)| {
         let shape: String =
             stamp.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-        let forms = ["db", "db.zst", "db.gz", "bobak", "bobak.zst", "bobak.gz"];
-        shape == "00000000T000000Z" && forms.contains(&form)
+        let extensions = ["db", "db.zst", "db.gz", "bobak", "bobak.zst", "bobak.gz"];
+        shape == "00000000T000000Z" && extensions.contains(&extension)
     })
 }
 
@@ -233,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_go_and_those_of_the_future_first() {
+    fn oldest_and_future_backups_are_deleted_first() {
         let file = |moment: &str| PathBuf::from(format!("kept/app-{moment}Z.db"));
         let go = |there: &[&str], keep| {
             let made = file("20261122T120000");
@@ -249,21 +253,21 @@ mod tests {
     }
 
     /// Backups of memory databases with these names to a folder, an hour apart, of which one is kept.
-    fn hourly(folder: &Path, names: &[&str]) -> Work {
+    fn hourly(folder: &Path, names: &[&str]) -> BackupTask {
         let open = |name: &&str| ((*name).to_owned(), bobak::engine::open("memory:").unwrap());
-        Work {
+        BackupTask {
             databases: names.iter().map(open).collect(),
             folder: folder.to_owned(),
-            every: Duration::from_secs(3_600),
+            interval: Duration::from_secs(3_600),
             keep: 1,
             options: BackupOptions::new(),
-            ending: String::new(),
-            screen: Screen::new(true),
+            extension: String::new(),
+            screen: Terminal::new(true),
         }
     }
 
     #[test]
-    fn a_database_waits_for_its_own_last_backup() {
+    fn first_backup_waits_for_age_of_own_last_backup() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("old-20261122T043000Z.db"), "").unwrap();
         let work = hourly(folder.path(), &["old", "new"]);
@@ -282,7 +286,7 @@ mod tests {
         }
         let work = hourly(folder.path(), &["app"]);
         let (name, engine) = &work.databases[0];
-        work.back_up(name, &**engine, &Stop::default()).unwrap();
+        work.back_up(name, &**engine, &ShutdownSignal::default()).unwrap();
         let left = work.backups_of("app");
         assert_eq!(left.len(), 1, "{left:?}");
         assert!(left[0].as_path() > path("app-2025").as_path(), "the new one");

@@ -1,4 +1,4 @@
-//! What the doors of `bobak serve` share, whatever protocol they speak.
+//! What all listeners of `bobak serve` share.
 
 use bobak::engine::Engine;
 use bobak_permissions::Access;
@@ -6,21 +6,21 @@ use bobak_serving::{ProtocolServer, ServerBuilder};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is behind the doors, and who may come in.
-pub struct Shared<'s> {
-    /// The databases, by name.
+/// The databases and the access rules of all listeners.
+pub struct ListenerConfig<'s> {
+    /// The databases by name.
     pub databases: &'s [(String, Arc<dyn Engine>)],
-    /// Who may come over a network, and do what.
+    /// Authentication and permissions of clients.
     pub access: &'s Access,
-    /// The files of certificates and key.
+    /// The certificate and key files.
     pub tls: Option<(&'s Path, &'s Path)>,
-    /// Whether other machines may come without TLS.
+    /// Whether clients on other machines may connect without TLS.
     pub without_tls: bool,
 }
 
-impl Shared<'_> {
-    /// Adds them to a server, with doors at these addresses and on these sockets.
-    pub fn doors<S: ProtocolServer>(
+impl ListenerConfig<'_> {
+    /// Configures a server with these TCP and Unix-socket listeners.
+    pub fn configure<S: ProtocolServer>(
         &self,
         mut builder: ServerBuilder<S>,
         tcp: &[String],

@@ -1,64 +1,64 @@
-//! The narrowest type of each column that holds every value of the whole file, and gives it back.
+//! Infers the narrowest type of each column that represents all its values exactly.
 //!
-//! The rule: numbers come back by their value, dates and times by their instant, texts byte for
-//! byte. A column is, of the first that fits all its values: `i64`, `f64` (both as `number.rs`
-//! says), `bool` (`true` and `false`, in lower case), `date`, `datetime`, `timestamp` (as `time.rs`
-//! says), and `text` otherwise. NULL fits every type; a column that holds nothing else is `text`.
+//! Exact means: numbers keep their value, dates and times their instant, text every byte. The type is
+//! the first of these that fits all values: `i64`, `f64` (see `bobak_text::number`), `bool` (`true`
+//! and `false` in lower case), `date`, `datetime`, `timestamp` (see `bobak_text::time`), otherwise
+//! `text`. NULL fits every type; a column with only NULLs is `text`.
 
 use bobak::schema::Type;
 use bobak_text::{number, read, time};
 use csv::ByteRecord;
 
-/// What is known of one column.
+/// What is known about one column.
 #[derive(Clone, Debug)]
-pub struct ColumnGuess {
+pub struct InferredColumn {
     given: Option<Type>,
     required: bool,
-    seen: Option<Type>,
+    inferred: Option<Type>,
     nullable: bool,
-    /// Whether all integers so far are the same numbers as floats.
+    /// Whether all integers so far convert to floats exactly.
     fits_float: bool,
 }
 
 /// The texts that mean NULL.
 #[derive(Clone, Debug)]
-pub struct Nulls {
+pub struct NullTexts {
     texts: Vec<Vec<u8>>,
-    longest: usize,
+    max_len: usize,
 }
 
-impl ColumnGuess {
-    /// A column of which nothing is known but, perhaps, its type, and whether NULL is forbidden.
+impl InferredColumn {
+    /// A column with an optional given type; `required` forbids NULL.
     #[must_use]
     pub const fn new(given: Option<Type>, required: bool) -> Self {
-        Self { given, required, seen: None, nullable: false, fits_float: true }
+        Self { given, required, inferred: None, nullable: false, fits_float: true }
     }
 
-    /// The type that was given, or else the narrowest for all that was seen.
+    /// The given type, or else the inferred one.
     #[must_use]
     pub fn ty(&self) -> Type {
-        self.given.or(self.seen).unwrap_or(Type::Text)
+        self.given.or(self.inferred).unwrap_or(Type::Text)
     }
 
-    /// Whether a NULL was seen.
+    /// Whether the column contains NULL.
     #[must_use]
     pub const fn nullable(&self) -> bool {
         self.nullable
     }
 
-    /// Takes one value into account.
+    /// Adds a value to the inference.
     #[inline]
-    pub fn see(&mut self, field: &[u8], nulls: &Nulls) {
+    pub fn observe(&mut self, field: &[u8], nulls: &NullTexts) {
         if nulls.contains(field) {
             self.nullable = true;
-        } else if self.given.is_none() && self.seen != Some(Type::Text) {
-            self.seen = Some(self.narrow(field));
+        } else if self.given.is_none() && self.inferred != Some(Type::Text) {
+            self.inferred = Some(self.narrow(field));
         }
     }
 
-    /// The narrowest type for this value and all before it.
+    /// The narrowest type for this value and all previous ones.
     fn narrow(&mut self, field: &[u8]) -> Type {
-        match self.seen {
+        match self.inferred {
             None => self.narrowest(field),
             Some(Type::I64) => match number::integer(field) {
                 Some(integer) => {
@@ -97,33 +97,33 @@ impl ColumnGuess {
     }
 }
 
-impl Nulls {
-    /// The given texts, compared byte for byte.
+impl NullTexts {
+    /// Creates the set. Texts are compared byte for byte.
     pub fn new<T: Into<Vec<u8>>>(texts: impl IntoIterator<Item = T>) -> Self {
         let texts: Vec<Vec<u8>> = texts.into_iter().map(Into::into).collect();
-        let longest = texts.iter().map(Vec::len).max().unwrap_or(0);
-        Self { texts, longest }
+        let max_len = texts.iter().map(Vec::len).max().unwrap_or(0);
+        Self { texts, max_len }
     }
 
     /// Whether the field means NULL.
     #[inline]
     #[must_use]
     pub fn contains(&self, field: &[u8]) -> bool {
-        field.len() <= self.longest && self.texts.iter().any(|text| text == field)
+        field.len() <= self.max_len && self.texts.iter().any(|text| text == field)
     }
 }
 
-/// Why a line can't be stored, whatever is guessed: it has too few or too many fields, a text that
-/// is not UTF-8, a value that is not of the type given, or NULL where none may be. `None` for a good
-/// line.
+/// Validates a line. Returns the reason why it can't be imported whatever types are inferred: too few
+/// or too many fields, text that is not UTF-8, a value that does not fit a given type, or NULL in a
+/// required column. Returns `None` for a valid line.
 ///
-/// `names` and `columns` are in the order of the file.
+/// `names` and `columns` are in the file's order.
 #[must_use]
-pub fn fault(
+pub fn validate(
     record: &ByteRecord,
     names: &[String],
-    columns: &[ColumnGuess],
-    nulls: &Nulls,
+    columns: &[InferredColumn],
+    nulls: &NullTexts,
 ) -> Option<String> {
     if record.len() != columns.len() {
         return Some(wrong_count(record.len(), columns.len()));
@@ -135,7 +135,7 @@ pub fn fault(
             None if plain && !column.required => return None,
             _ if nulls.contains(field) => {
                 if column.required {
-                    Err("NULL where none may be".to_owned())
+                    Err("NULL is not allowed".to_owned())
                 } else {
                     Ok(())
                 }
@@ -148,13 +148,12 @@ pub fn fault(
     })
 }
 
-/// The reason why a line of another number of fields is bad.
+/// The message for a line with the wrong number of fields.
 #[must_use]
 pub fn wrong_count(fields: usize, columns: usize) -> String {
     let found = if fields == 1 { "field" } else { "fields" };
-    let expected =
-        if columns == 1 { "is 1 column".to_owned() } else { format!("are {columns} columns") };
-    format!("{fields} {found} where there {expected}")
+    let expected = if columns == 1 { "column" } else { "columns" };
+    format!("{fields} {found}, expected {columns} {expected}")
 }
 
 fn is_bool(field: &[u8]) -> bool {
@@ -165,17 +164,17 @@ fn is_bool(field: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn guess(values: &[&str]) -> (Type, bool) {
-        let nulls = Nulls::new(["", "NA"]);
-        let mut column = ColumnGuess::new(None, false);
+    fn infer(values: &[&str]) -> (Type, bool) {
+        let nulls = NullTexts::new(["", "NA"]);
+        let mut column = InferredColumn::new(None, false);
         for value in values {
-            column.see(value.as_bytes(), &nulls);
+            column.observe(value.as_bytes(), &nulls);
         }
         (column.ty(), column.nullable())
     }
 
     #[test]
-    fn the_narrowest_type_that_gives_every_value_back() {
+    fn narrowest_exact_type_is_inferred() {
         for (values, ty) in [
             (&["1", "-2", "9223372036854775807"][..], Type::I64),
             (&["1", "2.5"], Type::F64),
@@ -187,7 +186,7 @@ mod tests {
             (&["2013-01-31T00:00:00Z", "2013-01-31T00:00:00.5Z"], Type::Timestamp),
             (&["a", "1"], Type::Text),
             (&[], Type::Text),
-            // What would be changed stays text.
+            // Values that a number type would change make the column text.
             (&["1", "007"], Type::Text),
             (&["+1"], Type::Text),
             (&["1", "-0"], Type::Text),
@@ -202,34 +201,35 @@ mod tests {
             (&["2013-01-31T00:00:00", "2013-01-31T00:00:00Z"], Type::Text),
             (&["2013-01-31", "2013-02-31"], Type::Text),
         ] {
-            assert_eq!(guess(values), (ty, false), "{values:?}");
+            assert_eq!(infer(values), (ty, false), "{values:?}");
         }
     }
 
     #[test]
-    fn nulls_fit_every_type() {
-        assert_eq!(guess(&["NA", "1", ""]), (Type::I64, true));
-        assert_eq!(guess(&["NA"]), (Type::Text, true));
-        assert_eq!(guess(&["na", "1"]), (Type::Text, false));
+    fn null_fits_every_type() {
+        assert_eq!(infer(&["NA", "1", ""]), (Type::I64, true));
+        assert_eq!(infer(&["NA"]), (Type::Text, true));
+        assert_eq!(infer(&["na", "1"]), (Type::Text, false));
     }
 
     #[test]
-    fn a_bad_line_is_bad_for_one_reason_in_words() {
+    fn validation_reports_first_problem() {
         let names = ["id".to_owned(), "name".to_owned()];
-        let columns = [ColumnGuess::new(Some(Type::I64), false), ColumnGuess::new(None, false)];
-        let nulls = Nulls::new([""]);
-        let fault = |fields: &[&[u8]]| {
-            super::fault(&ByteRecord::from(fields.to_vec()), &names, &columns, &nulls)
+        let columns =
+            [InferredColumn::new(Some(Type::I64), false), InferredColumn::new(None, false)];
+        let nulls = NullTexts::new([""]);
+        let validate = |fields: &[&[u8]]| {
+            super::validate(&ByteRecord::from(fields.to_vec()), &names, &columns, &nulls)
         };
-        assert_eq!(fault(&[b"1", "Namé".as_bytes()]), None);
-        assert_eq!(fault(&[b"", b""]), None);
-        let required = [ColumnGuess::new(None, true), ColumnGuess::new(None, true)];
+        assert_eq!(validate(&[b"1", "Namé".as_bytes()]), None);
+        assert_eq!(validate(&[b"", b""]), None);
+        let required = [InferredColumn::new(None, true), InferredColumn::new(None, true)];
         let empty = ByteRecord::from(vec!["1", ""]);
-        let reason = super::fault(&empty, &names, &required, &nulls);
+        let reason = super::validate(&empty, &names, &required, &nulls);
         assert_eq!(reason.as_deref(), Some("column name: NULL where none may be"));
-        assert_eq!(fault(&[b"1"]).as_deref(), Some("1 field where there are 2 columns"));
-        assert_eq!(fault(&[b"x", b""]).as_deref(), Some("column id: \"x\" is not an i64"));
-        let latin = fault(&[b"1", b"caf\xe9"]).expect("not UTF-8");
+        assert_eq!(validate(&[b"1"]).as_deref(), Some("1 field, expected 2 columns"));
+        assert_eq!(validate(&[b"x", b""]).as_deref(), Some("column id: \"x\" is not an i64"));
+        let latin = validate(&[b"1", b"caf\xe9"]).expect("not UTF-8");
         assert!(latin.starts_with("column name: ") && latin.contains("not UTF-8"), "{latin}");
     }
 }

@@ -1,14 +1,14 @@
-//! Values of flags that several commands read.
+//! Parsers for flag values that several commands use.
 
 use bobak::schema::Type;
 use std::convert::Infallible;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Reads `COLUMN=TYPE`.
+/// Parses `COLUMN=TYPE`.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// A message for the user.
 pub fn column_type(text: &str) -> Result<(String, Type), String> {
     let (column, name) =
         text.rsplit_once('=').ok_or_else(|| "expected COLUMN=TYPE, as in zip=text".to_owned())?;
@@ -19,58 +19,56 @@ pub fn column_type(text: &str) -> Result<(String, Type), String> {
     Ok((column.to_owned(), ty))
 }
 
-/// Reads which database is meant: its URL, or, where there is no colon, the name of an SQLite file.
+/// Parses a database: a URL, or the name of an SQLite file if the text has no colon.
 ///
 /// # Errors
-/// None: what is wrong with it shows where it is opened.
+/// None; opening the database reports a malformed URL.
 pub fn database_url(text: &str) -> Result<String, Infallible> {
     Ok(if text.contains(':') { text.to_owned() } else { format!("sqlite:{text}") })
 }
 
-/// Reads a delimiter: one ASCII character, or the word `tab`.
+/// Parses a delimiter: one ASCII character, or the word `tab`.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// A message for the user.
 pub fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"\\t" | b"tab" => Ok(b'\t'),
-        [b'"' | b'\n' | b'\r'] => {
-            Err("a quote or a line end can't stand between fields".to_owned())
-        }
+        [b'"' | b'\n' | b'\r'] => Err("a quote or a line end can't be a delimiter".to_owned()),
         [byte] if byte.is_ascii() => Ok(*byte),
         _ => Err("expected one ASCII character, or tab".to_owned()),
     }
 }
 
-/// Reads a number of things, one at least.
+/// Parses a whole number of at least 1.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// A message for the user.
 pub fn number<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
-    at_least(text, N::from(1)).ok_or_else(|| "expected a whole number, 1 at least".to_owned())
+    at_least(text, N::from(1)).ok_or_else(|| "expected a whole number of at least 1".to_owned())
 }
 
-/// Reads a number of bytes, 1,024 at least.
+/// Parses a number of bytes of at least 1,024.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// A message for the user.
 pub fn bytes<N: FromStr + PartialOrd + From<u16>>(text: &str) -> Result<N, String> {
     at_least(text, N::from(1_024))
-        .ok_or_else(|| "expected a number of bytes, 1024 at least".to_owned())
+        .ok_or_else(|| "expected a number of bytes of at least 1024".to_owned())
 }
 
 fn at_least<N: FromStr + PartialOrd>(text: &str, least: N) -> Option<N> {
     text.parse().ok().filter(|number| *number >= least)
 }
 
-/// Reads a time: a number, and s, m, h or d behind it.
+/// Parses a duration: a number followed by s, m, h or d.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// A message for the user.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a time such as 15m, 1h or 1d".to_owned();
-    let (place, unit) = text.char_indices().last().ok_or_else(wrong)?;
-    let number: u64 = text.get(..place).and_then(|n| n.parse().ok()).ok_or_else(wrong)?;
+    let wrong = || "expected a duration such as 15m, 1h or 1d".to_owned();
+    let (index, unit) = text.char_indices().last().ok_or_else(wrong)?;
+    let number: u64 = text.get(..index).and_then(|n| n.parse().ok()).ok_or_else(wrong)?;
     let seconds = match unit {
         's' => 1,
         'm' => 60,
@@ -80,7 +78,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     };
     match number.checked_mul(seconds).filter(|seconds| (1..=31_536_000).contains(seconds)) {
         Some(seconds) => Ok(Duration::from_secs(seconds)),
-        None => Err("expected a time from a second to a year".to_owned()),
+        None => Err("expected a duration from one second to one year".to_owned()),
     }
 }
 
@@ -89,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_units() {
+    fn durations_need_a_unit() {
         assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("1d"), Ok(Duration::from_secs(86_400)));
         for wrong in ["", "h", "1", "1w", "0s", "-1h", "400d", "99999999999999999999h", "1é"] {
@@ -98,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_without_a_scheme_is_a_file() {
+    fn database_without_scheme_is_sqlite_file() {
         for (text, url) in [
             ("app.db", "sqlite:app.db"),
             ("./a/b.db?mode=ro", "sqlite:./a/b.db?mode=ro"),
@@ -111,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_a_least() {
+    fn numbers_below_minimum_are_rejected() {
         assert_eq!((number::<usize>("1"), number::<u32>("7")), (Ok(1), Ok(7)));
         assert_eq!(bytes::<u32>("1024"), Ok(1_024));
         assert!(number::<usize>("0").is_err() && number::<u32>("-1").is_err());
@@ -119,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn types_and_delimiters_are_read() {
+    fn column_types_and_delimiters_are_parsed() {
         assert_eq!(column_type("zip=Text"), Ok(("zip".to_owned(), Type::Text)));
         assert_eq!(column_type("a=b=i64"), Ok(("a=b".to_owned(), Type::I64)));
         assert!(column_type("zip").is_err());
