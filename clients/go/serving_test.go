@@ -59,7 +59,7 @@ func serve(t testing.TB, folder string, arguments ...string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{command, strings.TrimSpace(strings.TrimPrefix(line, "listening at "))}
+	s := &server{command, strings.TrimSpace(strings.TrimPrefix(line, "listening on "))}
 	t.Cleanup(s.kill)
 	return s
 }

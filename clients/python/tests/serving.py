@@ -35,7 +35,7 @@ class Server:
         )
         assert self.child.stdout is not None
         line = self.child.stdout.readline()
-        self.place = line.removeprefix("listening at ").strip()
+        self.place = line.removeprefix("listening on ").strip()
 
     def kill(self) -> None:
         self.child.send_signal(signal.SIGKILL)

@@ -59,7 +59,7 @@ export async function serve(folder: string, ...words: string[]): Promise<{ child
     child.kill("SIGKILL");
     await once(child, "exit");
   };
-  return { child, place: String(line).replace("listening at ", "").trim(), kill };
+  return { child, place: String(line).replace("listening on ", "").trim(), kill };
 }
 /** The URL of a program of the shell's, which speaks no protocol. */
 export const shell = (text: string) => `bobak+stdio:sh -c ${text.replaceAll("%", "%25").replaceAll(" ", "%20")}`;

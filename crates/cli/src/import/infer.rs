@@ -226,7 +226,7 @@ mod tests {
         let required = [InferredColumn::new(None, true), InferredColumn::new(None, true)];
         let empty = ByteRecord::from(vec!["1", ""]);
         let reason = super::validate(&empty, &names, &required, &nulls);
-        assert_eq!(reason.as_deref(), Some("column name: NULL where none may be"));
+        assert_eq!(reason.as_deref(), Some("column name: NULL is not allowed"));
         assert_eq!(validate(&[b"1"]).as_deref(), Some("1 field, expected 2 columns"));
         assert_eq!(validate(&[b"x", b""]).as_deref(), Some("column id: \"x\" is not an i64"));
         let latin = validate(&[b"1", b"caf\xe9"]).expect("not UTF-8");

@@ -1,4 +1,4 @@
-//! Backups taken, checked and put back by the program.
+//! `bobak backup` and `bobak restore`.
 
 use crate::program::Program;
 use bobak::{Db, Record};
@@ -27,14 +27,14 @@ fn rows(program: &Program, url: &str) -> String {
 }
 
 #[test]
-fn there_and_back() {
+fn backup_and_restore_keep_all_rows() {
     let program = Program::new();
     fill(&program, "sqlite:app.db", 500);
     for file in ["plain.db", "packed.db.zst", "packed.db.gz"] {
         let run = program.run(&["backup", "sqlite:app.db", file]);
         assert!(run.code == 0 && run.err.contains("500 rows of item: "), "{}", run.err);
         let run = program.run(&["restore", "--check", file]);
-        assert!(run.code == 0 && run.err.contains("sound: 500 rows"), "{}", run.err);
+        assert!(run.code == 0 && run.err.contains("valid: 500 rows"), "{}", run.err);
         program.fails(1, "--overwrite", &["backup", "sqlite:app.db", file]);
         program.ok(&["backup", "sqlite:app.db", file, "--overwrite", "--no-pauses"]);
         program.fails(1, "--overwrite", &["restore", file, "sqlite:app.db"]);
@@ -42,13 +42,13 @@ fn there_and_back() {
         program.ok(&["restore", file, &target]);
         assert!(rows(&program, &target).contains("500"));
     }
-    // Replaced, with what was written since gone.
+    // --overwrite replaces the database, including what was written since the backup.
     fill(&program, "sqlite:app.db", 3);
     program.ok(&["restore", "packed.db.zst", "sqlite:app.db", "--overwrite"]);
     assert!(rows(&program, "sqlite:app.db").contains("500"));
     let (zstd, plain) = (program.path("packed.db.zst"), program.path("plain.db"));
     assert!(fs::metadata(zstd).unwrap().len() < fs::metadata(plain).unwrap().len() / 2);
-    // The memory engine's snapshots are backed up too; from one engine to the other nothing goes.
+    // Snapshots of the memory engine can be backed up too, but not restored to another engine.
     fill(&program, "memory:store.bobak", 7);
     program.ok(&["backup", "memory:store.bobak", "store.gz"]);
     program.ok(&["restore", "store.gz", "memory:again.bobak"]);
@@ -60,7 +60,7 @@ fn there_and_back() {
 }
 
 #[test]
-fn to_standard_output() {
+fn backup_to_standard_output() {
     let program = Program::new();
     fill(&program, "sqlite:app.db", 20);
     let command = ["backup", "sqlite:app.db", "-", "--compress", "zstd"];
@@ -77,10 +77,10 @@ fn to_standard_output() {
 }
 
 #[test]
-fn what_can_not_be() {
+fn invalid_backups_and_restores_are_rejected() {
     let program = Program::new();
     fill(&program, "sqlite:app.db", 5);
-    program.fails(1, "no file", &["backup", "sqlite:none.db", "backup.db"]);
+    program.fails(1, "none.db does not exist", &["backup", "sqlite:none.db", "backup.db"]);
     program.fails(1, "database itself", &["backup", "sqlite:app.db", "app.db", "--overwrite"]);
     program.fails(1, "No such file", &["backup", "sqlite:app.db", "gone/backup.db"]);
     program.fails(1, "is a folder", &["backup", "sqlite:app.db", "."]);
@@ -111,28 +111,28 @@ fn what_can_not_be() {
         program.fails(1, sentence, &["restore", file, "sqlite:app.db", "--overwrite"]);
         assert!(rows(&program, "sqlite:app.db").contains('5'));
     }
-    // What has no checksum is put back, and that is said.
+    // A backup without a checksum is restored with a note.
     program.file("old.db", &good[..8192]);
     for command in
         [&["restore", "--check", "old.db"][..], &["restore", "old.db", "sqlite:old-app.db"]]
     {
         let run = program.run(command);
-        assert!(run.code == 0 && run.err.contains("not summed"), "{}", run.err);
+        assert!(run.code == 0 && run.err.contains("no checksum: "), "{}", run.err);
     }
     program.fails(1, "is no file", &["restore", "good.zst", "sqlite::memory:"]);
     program.fails(2, "", &["restore", "good.zst"]);
 }
 
-/// A program was killed in the middle of a commit without a log: what it left is undone, then read.
+/// A program was killed during a commit in rollback-journal mode: opening for reading rolls it back first.
 #[test]
-fn what_a_killed_program_left_is_undone_before_it_is_read() {
+fn interrupted_transaction_is_rolled_back_before_reading() {
     let program = Program::new();
     fill(&program, "sqlite:app.db?journal=delete", 3);
     let leave = |name: &str| {
         let url = format!("sqlite:{}?journal=delete", program.path("app.db").display());
         let db = Db::open(&url).expect("opens");
         let transaction = db.begin().expect("begins");
-        // More than stays in memory.
+        // More rows than fit in the page cache.
         let many = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 5000) \
                     INSERT INTO item(name) SELECT hex(zeroblob(600)) FROM c";
         transaction.execute(many, ()).expect("inserts");

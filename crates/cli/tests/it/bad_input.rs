@@ -1,9 +1,9 @@
-//! Each mistake has its exit code and its sentence; nothing panics, nothing half-written stays.
+//! Each mistake has an exit code and a message; nothing panics, no partial output stays.
 
 use crate::program::{Program, data};
 
 #[test]
-fn called_wrongly() {
+fn wrong_usage_exits_with_2() {
     let program = Program::new();
     program.file("t.csv", "a\n1\n");
     for (sentence, arguments) in [
@@ -23,10 +23,7 @@ fn called_wrongly() {
             "--key names the column \"b\"",
             &["import", "sqlite:t.db", "t.csv", "--table", "t", "--key", "b"],
         ),
-        (
-            "leave out --member",
-            &["import", "sqlite:t.db", "t.csv", "--table", "t", "--member", "x"],
-        ),
+        ("omit --member", &["import", "sqlite:t.db", "t.csv", "--table", "t", "--member", "x"]),
         ("no file; write sqlite:FILE", &["import", "sqlite:", "t.csv", "--table", "t"]),
         ("unknown engine", &["schema", "oracle:t.db"]),
         ("possible values", &["export", "sqlite:t.db", "--table", "t", "--format", "xml"]),
@@ -36,13 +33,13 @@ fn called_wrongly() {
     ] {
         program.fails(2, sentence, arguments);
     }
-    // What is no URL is an SQLite file.
+    // A database without a scheme is an SQLite file.
     program.ok(&["import", "plain.db", "t.csv", "--table", "t"]);
     assert!(program.ok(&["query", "plain.db", "SELECT a + 41 FROM t"]).contains("42"));
 }
 
 #[test]
-fn help_is_no_mistake() {
+fn help_exits_with_0() {
     let program = Program::new();
     for arguments in [&["--help"][..], &["import", "--help"], &["help", "export"], &["--version"]] {
         assert!(!program.ok(arguments).is_empty());
@@ -50,7 +47,7 @@ fn help_is_no_mistake() {
 }
 
 #[test]
-fn input_that_is_no_csv() {
+fn input_that_is_not_csv_is_rejected() {
     let program = Program::new();
     program
         .file("empty.csv", "")
@@ -67,10 +64,10 @@ fn input_that_is_no_csv() {
         ("elf.csv", "elf.csv is not a CSV file"),
         ("utf16.csv", "utf16.csv is not a CSV file"),
         ("latin.csv", "latin.csv, line 2: column b: \"caf\u{fffd}\" is not UTF-8"),
-        ("open.csv", "open.csv, line 2: a quote is opened and never closed"),
-        ("twice.csv", "twice.csv names two columns"),
+        ("open.csv", "open.csv, line 2: a quote is never closed"),
+        ("twice.csv", "twice.csv has two columns named"),
         ("gz.csv", "gz.csv"),
-        ("zip.csv", "could not unpack zip.csv: "),
+        ("zip.csv", "could not decompress zip.csv: "),
         (".", "is a folder"),
     ] {
         program.fails(1, sentence, &["import", "sqlite:t.db", file, "--table", "t"]);
@@ -79,7 +76,7 @@ fn input_that_is_no_csv() {
 }
 
 #[test]
-fn a_value_that_is_not_of_its_type() {
+fn value_of_wrong_type_names_line_and_column() {
     let program = Program::new();
     program.file("t.csv", "a,b\n1,2\n2,x\n");
     let sentence = "t.csv, line 3: column b: \"x\" is not an i64; nothing was imported";
@@ -87,11 +84,11 @@ fn a_value_that_is_not_of_its_type() {
     program.fails(1, sentence, &arguments);
     program.file("t.csv", "a,b\n1,2\nNA,3\n");
     let arguments = ["import", "sqlite:t.db", "t.csv", "--table", "t", "--key", "a"];
-    program.fails(1, "t.csv, line 3: column a: NULL where none may be", &arguments);
+    program.fails(1, "t.csv, line 3: column a: NULL is not allowed", &arguments);
 }
 
 #[test]
-fn a_database_that_cannot_be_used() {
+fn unusable_databases_are_reported() {
     let program = Program::new();
     program.file(
         "no.db",
@@ -111,14 +108,14 @@ fn a_database_that_cannot_be_used() {
         &["query", "sqlite:missing.db", "SELECT 1"],
         &["export", "sqlite:missing.db", "--table", "t"],
     ] {
-        program.fails(1, "there is no file missing.db", arguments);
+        program.fails(1, "file missing.db does not exist", arguments);
         assert!(!program.path("missing.db").exists());
     }
     program.fails(1, "", &["import", "sqlite:no/such/folder/t.db", &airlines, "--table", "t"]);
 }
 
 #[test]
-fn a_table_or_column_that_is_not_there() {
+fn missing_table_or_column_is_reported() {
     let program = Program::new();
     program.ok(&["import", "sqlite:t.db", &data("airlines.csv"), "--table", "airlines"]);
     for (sentence, arguments) in [
@@ -136,7 +133,7 @@ fn a_table_or_column_that_is_not_there() {
 }
 
 #[test]
-fn output_that_cannot_be_written() {
+fn unwritable_output_is_reported() {
     let program = Program::new();
     program.ok(&["import", "sqlite:t.db", &data("airlines.csv"), "--table", "airlines"]);
     let arguments =
@@ -144,10 +141,10 @@ fn output_that_cannot_be_written() {
     program.fails(1, "no/such/folder/t.csv", &arguments);
 }
 
-/// `bobak query … | head`: the reader goes away in the middle, which is no failure.
+/// `bobak query … | head`: closing the pipe early is not a failure.
 #[cfg(unix)]
 #[test]
-fn a_reader_that_goes_away() {
+fn closed_pipe_is_not_an_error() {
     use std::process::{Command, Stdio};
     let program = Program::new();
     program.ok(&["import", "sqlite:t.db", &data("airports.csv"), "--table", "a"]);

@@ -1,9 +1,9 @@
-//! `bobak bench`: a small run, and its reports.
+//! `bobak bench`: small runs and their reports.
 
 use crate::program::Program;
 
 #[test]
-fn a_small_run_writes_every_report() {
+fn small_run_writes_every_report() {
     let program = Program::new();
     let out = program.ok(&[
         "bench",
@@ -36,7 +36,7 @@ fn a_small_run_writes_every_report() {
 }
 
 #[test]
-fn a_report_on_standard_output_stands_alone() {
+fn report_on_standard_output_has_no_other_text() {
     let program = Program::new();
     let run = program.run(&[
         "bench",
@@ -57,7 +57,7 @@ fn a_report_on_standard_output_stands_alone() {
 }
 
 #[test]
-fn a_crash_report_says_what_survived() {
+fn crash_report_lists_surviving_commits() {
     let program = Program::new();
     let engines = "sqlite file wal full 8 threads,sqlite file off,memory snapshot";
     let crash = ["bench", "--crash", "--kills", "2", "--cuts", "4", "--engines", engines];
@@ -87,10 +87,10 @@ fn a_crash_report_says_what_survived() {
     program.fails(2, "cannot be used with", &["bench", "--crash", "--rows", "5"]);
 }
 
-/// The program serves itself: over HTTP, in a process of its own.
+/// The benchmark starts the server in a separate process.
 #[cfg(unix)]
 #[test]
-fn what_is_served_over_http_is_measured_like_any_engine() {
+fn http_is_measured_like_an_engine() {
     let program = Program::new();
     let run = ["bench", "--rows", "200", "--repeat", "1", "--engines", "http", "--json", "r.json"];
     let out = program.ok(&run);

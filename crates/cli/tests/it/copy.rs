@@ -1,4 +1,4 @@
-//! From one database to another: whole, by table, and after a kill.
+//! `bobak copy`: all tables, named tables, and after a kill.
 
 use crate::program::{Program, data};
 use std::fmt::Write;
@@ -14,7 +14,7 @@ fn import(program: &Program) {
 }
 
 #[test]
-fn all_tables_to_memory_and_back_are_the_same() {
+fn copy_to_memory_and_back_is_identical() {
     let program = Program::new();
     import(&program);
     let run = program.run(&["copy", "sqlite:from.db", "memory:middle.bobak", "--checksum"]);
@@ -30,23 +30,27 @@ fn all_tables_to_memory_and_back_are_the_same() {
 }
 
 #[test]
-fn chosen_tables_only_and_never_twice() {
+fn only_named_tables_are_copied_once() {
     let program = Program::new();
     import(&program);
     program.ok(&["copy", "sqlite:from.db", "sqlite:to.db", "--table", "planes,airlines"]);
     program.fails(1, "airports", &["export", "sqlite:to.db", "--table", "airports"]);
     let twice = ["copy", "sqlite:from.db", "sqlite:to.db"];
     program.fails(1, "16 rows already", &twice);
-    program.fails(1, "--resume goes on with it", &twice);
+    program.fails(1, "pass --resume to continue", &twice);
     program.ok(&[&twice[..], &["--resume"]].concat());
     program.ok(&["export", "sqlite:to.db", "--table", "airports"]);
 }
 
 #[test]
-fn wrong_calls_make_nothing() {
+fn wrong_usage_creates_nothing() {
     let program = Program::new();
     import(&program);
-    program.fails(1, "no file nothing.db", &["copy", "sqlite:nothing.db", "sqlite:to.db"]);
+    program.fails(
+        1,
+        "file nothing.db does not exist",
+        &["copy", "sqlite:nothing.db", "sqlite:to.db"],
+    );
     program.fails(1, "'trains'", &["copy", "sqlite:from.db", "sqlite:to.db", "--table", "trains"]);
     program.fails(2, "are the same", &["copy", "sqlite:from.db", "sqlite:from.db"]);
     program.fails(2, "--batch", &["copy", "sqlite:from.db", "sqlite:to.db", "--batch", "0"]);
@@ -54,7 +58,7 @@ fn wrong_calls_make_nothing() {
 }
 
 #[test]
-fn a_copy_that_was_killed_is_taken_up_again() {
+fn killed_copy_can_be_resumed() {
     let program = Program::new();
     let mut csv = "id,text\n".to_owned();
     for id in 1..=40_000 {
@@ -70,7 +74,7 @@ fn a_copy_that_was_killed_is_taken_up_again() {
         .stderr(Stdio::null())
         .spawn()
         .expect("starts");
-    // Killed as soon as a row is to be seen; should it be done by then, nothing is left to take up.
+    // Kill it as soon as the target has a row. If it has finished by then, there is nothing to resume.
     while copy.try_wait().expect("is there").is_none() {
         let seen = program.run(&[
             "query",

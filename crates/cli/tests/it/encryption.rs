@@ -1,14 +1,14 @@
-//! Encrypted files by the program: keys by flags and from the environment, and nothing of the content in
-//! any file. Run by themselves: SQLCipher takes the place of SQLite.
+//! Encrypted files: keys from flags and the environment, and no plain text in any file. These tests
+//! run in a separate build, because SQLCipher replaces SQLite.
 
 use crate::program::Program;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// What no file may have.
+/// Text that no file may contain.
 const MARKER: &str = "marmota-bobak-marker";
 
-/// Looks through every file of the program's folder, but those that are given to it.
+/// Searches every file in the program's folder except the input files.
 fn is_nowhere(program: &Program) {
     let mut files = 0;
     for entry in std::fs::read_dir(program.path("")).into_iter().flatten().flatten() {
@@ -24,7 +24,7 @@ fn is_nowhere(program: &Program) {
     assert!(files > 0);
 }
 
-/// A folder with keys, a password and rows.
+/// A folder with key files, a password file and rows to import.
 fn prepared() -> Program {
     let program = Program::new();
     program.file("key", "0123456789abcdef".repeat(4)).file("other", [7; 32]);
@@ -37,7 +37,7 @@ fn prepared() -> Program {
 const COUNT: [&str; 2] = ["SELECT count(*) AS n FROM item", "--format=csv"];
 
 #[test]
-fn keys_by_flags() {
+fn keys_from_flags() {
     let program = prepared();
     let with = |flag: &str, file: &str, command: &[&str]| {
         let flags = [flag.to_owned(), file.to_owned()];
@@ -59,7 +59,7 @@ fn keys_by_flags() {
     }
     program.fails(1, "", &query);
 
-    // Another key, taken away, and put on again.
+    // Change the key, decrypt, encrypt again.
     let to_key = ["rekey", "sqlite:app.db", "--new-key-file", "other"];
     let run = with("--password-file", "wrong", &to_key);
     assert_eq!(run.code, 1, "{}", run.err);
@@ -75,7 +75,7 @@ fn keys_by_flags() {
     assert!(with("--password-file", "password", &query).out.contains("2000"));
     program.fails(2, "--new-key-file", &["rekey", "sqlite:app.db"]);
 
-    // A backup has the same key; its changes are not shipped unasked.
+    // A backup has the same key; an unencrypted archive needs a flag.
     let run = with("--password-file", "password", &["backup", "sqlite:app.db", "app.backup"]);
     assert_eq!(run.code, 0, "{}", run.err);
     is_nowhere(&program);
@@ -115,17 +115,17 @@ fn keys_from_the_environment() {
     assert!(run("BOBAK_PASSWORD_FILE", "password", &query).1.contains("2000"));
     assert!(!run("BOBAK_PASSWORD_FILE", "wrong", &query).0);
     assert!(!run("BOBAK_KEY_FILE", "key", &query).0);
-    // A password in a variable is named in the URL.
+    // The URL can name an environment variable with the password.
     let query = ["query", "sqlite:app.db?password_env=SECRET", COUNT[0], COUNT[1]];
     assert!(run("SECRET", "correct horse", &query).1.contains("2000"));
     assert!(!run("SECRET", "incorrect horse", &query).0);
     assert!(!run("OTHER", "correct horse", &query).0);
 }
 
-/// A server that is killed while it writes leaves no text in any file.
+/// A server killed during writes leaves no plain text in any file.
 #[test]
 #[cfg(unix)]
-fn a_killed_server_leaves_no_text() {
+fn killed_server_leaves_no_plain_text() {
     let program = prepared();
     let mut server = Command::new(env!("CARGO_BIN_EXE_bobak"))
         .args(["serve", "app.db", "--unix", "socket", "--key-file", "key"])

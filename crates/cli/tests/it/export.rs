@@ -1,4 +1,4 @@
-//! `bobak export`: the forms of output.
+//! `bobak export`: output formats.
 
 use crate::program::Program;
 
@@ -10,7 +10,7 @@ fn program() -> Program {
 }
 
 #[test]
-fn each_form_is_exact() {
+fn every_format_is_exact() {
     let program = program();
     let export = |more: &[&str]| {
         program.ok(&[&["export", "sqlite:t.db", "--table", "t"][..], more].concat())
@@ -28,18 +28,18 @@ fn each_form_is_exact() {
 }
 
 #[test]
-fn a_file_says_its_form_and_is_whole_or_not_there() {
+fn format_follows_extension_and_file_is_complete_or_absent() {
     let program = program();
     program.ok(&["export", "sqlite:t.db", "--table", "t", "--output", "t.ndjson"]);
     assert!(program.text("t.ndjson").starts_with("{\"id\":1,"));
-    // NULL as `1` could not be told from the number.
+    // With `1` as the text for NULL, the number 1 would be ambiguous.
     let arguments = ["export", "sqlite:t.db", "--table", "t", "--null", "1", "--output", "u.csv"];
-    program.fails(1, "row 1, column id: a value is \"1\", as NULL is written", &arguments);
+    program.fails(1, "row 1, column id: the value \"1\" is also the text for NULL", &arguments);
     assert!(!program.path("u.csv").exists());
 }
 
 #[test]
-fn an_empty_table_has_a_header() {
+fn empty_table_has_header() {
     let program = Program::new();
     program.file("t.csv", "a,b\n");
     program.ok(&["import", "sqlite:t.db", "t.csv", "--table", "t"]);

@@ -1,4 +1,4 @@
-//! `bobak serve --http`: asked from another process, and stopped by a signal.
+//! `bobak serve --http`: requests from another process, and shutdown by a signal.
 
 use crate::program::Program;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// A server in a process of its own; killed when it is dropped.
+/// A server in a separate process; killed on drop.
 struct Server {
     child: Child,
     address: String,
@@ -86,9 +86,9 @@ fn any_table_of_a_file_is_served_until_a_signal() {
     assert!(server.child.wait().expect("ends").success());
 }
 
-/// Under TLS, from a client that trusts the certificate: beside a door of the program's own protocol.
+/// HTTPS with a trusted certificate, alongside a wire-protocol listener.
 #[test]
-fn under_tls() {
+fn http_over_tls() {
     let program = Program::new();
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("is made");
     program.file("chain.pem", made.cert.pem()).file("key.pem", made.signing_key.serialize_pem());
@@ -120,7 +120,7 @@ fn under_tls() {
 }
 
 #[test]
-fn a_door_for_strangers_needs_a_token() {
+fn public_listener_requires_authentication() {
     let program = Program::new();
     program.fails(1, "needs a token", &["serve", "app.db", "--http", "127.0.0.1:0"]);
     let track = ["serve", "app.db", "--track", "city", "--http-unix", "socket"];
@@ -128,7 +128,7 @@ fn a_door_for_strangers_needs_a_token() {
 }
 
 #[test]
-fn limits_are_for_all_doors() {
+fn limits_apply_to_all_listeners() {
     let program = Program::new();
     program.fails(2, "0 is not in 1..=100", &["serve", "app.db", "--client-quota", "0"]);
     program.fails(2, "expected a duration", &["serve", "app.db", "--shutdown-timeout", "soon"]);
@@ -136,7 +136,7 @@ fn limits_are_for_all_doors() {
     let limits = ["--token-file", "tokens", "--max-connections", "2", "--max-workers", "2"];
     let server = Server::start(&program, &limits);
     let ask = |stream: &mut TcpStream| {
-        // Who is not let in may be gone before it has asked.
+        // A rejected connection may be closed before the request is sent.
         let _ = stream.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n");
         let mut first = [0; 12];
         stream.read_exact(&mut first).is_ok_and(|()| first == *b"HTTP/1.1 200")
@@ -147,10 +147,9 @@ fn limits_are_for_all_doors() {
     assert!(!ask(&mut open()), "there are two connections, and no more");
 }
 
-/// Beside standard input and output, which are the wire, a port that was chosen is told on standard
-/// error.
+/// With --stdio, standard output carries the protocol, so the chosen port is printed on standard error.
 #[test]
-fn a_port_beside_standard_output_is_told_on_standard_error() {
+fn with_stdio_the_port_is_printed_on_standard_error() {
     let program = Program::new();
     std::fs::write(program.path("tokens"), "0123456789abcdef\n").expect("writes");
     let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))

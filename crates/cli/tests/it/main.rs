@@ -1,4 +1,4 @@
-//! The program, run as its users run it: arguments in, output and exit code out.
+//! Runs the program as users do: arguments in, output and exit code out.
 
 mod program; // how a test runs it
 
@@ -13,7 +13,7 @@ mod encryption; // keys by flags; run by themselves
 mod export; // the forms of output
 #[cfg(unix)]
 mod http; // its HTTP door
-mod import; // types, bad lines, packings
+mod import; // types, invalid lines, compression
 #[cfg(unix)]
 mod permissions; // roles of a server's access file
 mod query; // statements, parameters, types

@@ -1,11 +1,11 @@
-//! `bobak role`: what roles may do, as the file says and as a server keeps to it.
+//! `bobak permissions`: edits of the access file, and how a running server applies them.
 
 use crate::program::Program;
 use crate::serve::Server;
 use bobak::{Db, ErrorKind};
 
 #[test]
-fn roles_are_shown_and_changed() {
+fn list_grant_and_revoke() {
     let program = Program::new();
     program.ok(&["permissions", "grant", "access", "clerk", "read on item"]);
     let mode = |name: &str| {
@@ -28,8 +28,8 @@ fn roles_are_shown_and_changed() {
     ]);
     assert_eq!(
         program.ok(&["permissions", "list", "access"]),
-        "clerk\n    read on item\n    insert on item where name = 'a'\n  had by token till-1\n\
-         admin\n    all on * (built in)\n  had by nobody\n"
+        "clerk\n    read on item\n    insert on item where name = 'a'\n  members: token till-1\n\
+         admin\n    all on * (built in)\n  members: none\n"
     );
     let again = program.run(&["permissions", "grant", "access", "clerk", "read  on item"]);
     assert!(again.err.contains("already"), "{again:?}");
@@ -58,7 +58,7 @@ fn roles_are_shown_and_changed() {
 }
 
 #[test]
-fn a_server_that_runs_keeps_to_what_was_changed() {
+fn running_server_applies_edits() {
     let program = Program::new();
     program.ok(&["permissions", "grant", "access", "clerk", "read on other"]);
     let made = program.run(&["token", "till", "--role", "clerk"]);

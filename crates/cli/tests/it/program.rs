@@ -1,16 +1,16 @@
-//! Runs the program in a folder of its own.
+//! Runs the program in a temporary folder.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A folder to run in, which is cleared away.
+/// A temporary folder to run in.
 pub struct Program {
     folder: TempDir,
 }
 
-/// What a run has left.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Run {
     pub code: i32,
@@ -51,7 +51,7 @@ impl Program {
             .spawn()
             .expect("starts");
         let mut stdin = child.stdin.take().expect("is piped");
-        // A program that has failed before reading all of it is what some tests are about.
+        // Some tests expect the program to fail before it has read all its input.
         let _ = stdin.write_all(input);
         drop(stdin);
         let output = child.wait_with_output().expect("ends");
@@ -62,14 +62,14 @@ impl Program {
         }
     }
 
-    /// Runs it, and expects it to succeed; gives standard output.
+    /// Runs the program, expects success, and returns standard output.
     pub fn ok(&self, arguments: &[&str]) -> String {
         let run = self.run(arguments);
         assert_eq!(run.code, 0, "{arguments:?}: {}", run.err);
         run.out
     }
 
-    /// Runs it, and expects it to fail with this code and a sentence that contains this.
+    /// Runs the program and expects this exit code and a message that contains `sentence`.
     pub fn fails(&self, code: i32, sentence: &str, arguments: &[&str]) {
         let run = self.run(arguments);
         assert_eq!(run.code, code, "{arguments:?}: {}", run.err);
@@ -78,7 +78,7 @@ impl Program {
     }
 }
 
-/// A file of the data that the flights example ships.
+/// The path of a data file of the flights example.
 pub fn data(name: &str) -> String {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/flights/data");
     data.join(name).display().to_string()

@@ -13,7 +13,7 @@ fn program() -> Program {
 }
 
 #[test]
-fn a_table_is_for_people() {
+fn default_format_is_table() {
     assert_eq!(
         program().ok(&["query", "sqlite:t.db", "SELECT a, name, at, ok FROM t"]),
         " a  name  at                    ok\n\
@@ -46,7 +46,7 @@ fn parameters_are_bound_in_order() {
 }
 
 #[test]
-fn a_type_can_be_said_of_an_expression() {
+fn type_flag_sets_type_of_expression() {
     let program = program();
     let sql = "SELECT max(at) AS last FROM t";
     let query = |more: &[&str]| {
@@ -57,7 +57,7 @@ fn a_type_can_be_said_of_an_expression() {
 }
 
 #[test]
-fn no_rows_still_have_columns() {
+fn empty_result_has_header() {
     let out = program().ok(&[
         "query",
         "sqlite:t.db",
@@ -69,7 +69,7 @@ fn no_rows_still_have_columns() {
 }
 
 #[test]
-fn a_statement_may_change_rows_and_come_from_standard_input() {
+fn statement_from_standard_input_changes_rows() {
     let program = program();
     let run =
         program.run_with_input(&["query", "sqlite:t.db", "-"], b"DELETE FROM t WHERE a = 1;\n");

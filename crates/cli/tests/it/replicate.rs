@@ -1,4 +1,4 @@
-//! One database that follows another, and one whose changes are archived.
+//! `bobak replicate`, and `bobak archive` with point-in-time restore.
 
 use crate::program::{Program, data};
 
@@ -18,17 +18,17 @@ fn replica_is_copied_updated_and_checked() {
     program.ok(&["query", "sqlite:from.db", update]);
     let run = program.run(&replicate);
     assert_eq!(run.code, 0, "{}", run.err);
-    assert!(run.err.contains("goes on behind change 0"), "{}", run.err);
+    assert!(run.err.contains("resuming after change 0"), "{}", run.err);
     assert!(run.err.contains("3 changes, up to 3"), "{}", run.err);
     let run = program.run(&["replicate", "sqlite:from.db", "memory:to.bobak", "--check"]);
-    assert!(run.err.contains("airlines: 16 rows, the same, checksum "), "{}", run.err);
+    assert!(run.err.contains("airlines: 16 rows, equal, checksum "), "{}", run.err);
     let export = |file: &str| program.ok(&["export", file, "--table", "airlines"]);
     assert_eq!(export("sqlite:from.db"), export("memory:to.bobak"));
     program.fails(2, "source and replica are the same database", &["replicate", "a", "a"]);
 }
 
 #[test]
-fn changes_are_archived_and_restored_up_to_a_moment() {
+fn archive_restores_to_point_in_time() {
     let program = Program::new();
     let file = data("airlines.csv");
     program.ok(&["import", "sqlite:app.db", &file, "--table", "airlines", "--key", "carrier"]);
@@ -44,19 +44,19 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
     let run = program.run(&archive);
     assert!(run.code == 0 && run.err.contains("32 changes, up to 32"), "{}", run.err);
     let run = program.run(&["archive", "--check", "changes"]);
-    assert!(run.err.contains("sound: 32 changes, behind 0 up to 32"), "{}", run.err);
+    assert!(run.err.contains("valid: 32 changes, after 0 up to 32"), "{}", run.err);
     let restore = ["restore", "backup.db", "sqlite:restored.db", "--archive", "changes"];
-    // Both statements were committed while no archive ran: nothing tells where the first ended.
+    // Both statements were committed while no archive ran, so the transaction boundary between them is unknown.
     let middle = "name 0 before it, or 32 behind it";
     program.fails(1, middle, &[&restore[..], &["--until", "16"]].concat());
     let run = program.run(&[&restore[..], &["--until", "16", "--partial"]].concat());
-    assert!(run.code == 0 && run.err.contains("made 16 changes again, up to 16"), "{}", run.err);
+    assert!(run.code == 0 && run.err.contains("replayed 16 changes, up to 16"), "{}", run.err);
     let count = "SELECT count(*) FROM airlines WHERE name = 'first'";
     let count = |file: &str| program.ok(&["query", file, count, "--format", "csv"]);
     assert!(count("sqlite:restored.db").contains("16"));
     program.ok(&[&restore[..], &["--overwrite"]].concat());
     assert!(!count("sqlite:restored.db").contains("16"));
-    program.fails(2, "no moment like", &[&restore[..], &["--until", "noon"]].concat());
+    program.fails(2, "neither a time like", &[&restore[..], &["--until", "noon"]].concat());
     program.fails(
         1,
         "ends with change 32",
@@ -65,20 +65,20 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
     let late = ["--overwrite", "--until", "2999-01-01T00:00:00Z"];
     let run = program.run(&[&restore[..], &late].concat());
     assert!(run.code == 0, "{}", run.err);
-    let said = "the folder ends before 2999-01-01T00:00:00Z, with change 32, made at ";
+    let said = "the archive ends before 2999-01-01T00:00:00Z, with change 32, at ";
     assert!(run.err.contains(said), "{}", run.err);
     let history = "SELECT at FROM bobak_log_airlines WHERE seq = 16";
     let at = program.ok(&["query", "sqlite:app.db", history, "--format", "csv"]);
     let micros: i64 = at.lines().last().and_then(|line| line.trim().parse().ok()).expect("a time");
     let at = bobak::types::Timestamp::from_microsecond(micros).expect("a moment").to_string();
     let run = program.run(&[&restore[..], &["--overwrite", "--until", &at]].concat());
-    let said = "left out the next 16 changes that were made by ";
+    let said = "left out the next 16 changes made by ";
     assert!(run.code == 0 && run.err.contains(said), "{}", run.err);
     let file = ["archive", "sqlite:app.db", "backup.db", "--once"];
     program.fails(1, "backup.db is a file: name a folder", &file);
     let nowhere = ["restore", "backup.db", "sqlite:x.db", "--archive", "nowhere"];
     program.fails(1, "nowhere", &nowhere);
-    // What can't be reached leaves what is there.
+    // A recovery target that can't be reached leaves the existing database unchanged.
     let over = ["restore", "backup.db", "sqlite:app.db", "--overwrite", "--archive", "changes"];
     program.ok(&["query", "sqlite:app.db", "INSERT INTO airlines VALUES ('XX', 'here')"]);
     program.ok(&["query", "sqlite:app.db", "DELETE FROM airlines WHERE carrier <> 'XX'"]);
@@ -90,7 +90,7 @@ fn changes_are_archived_and_restored_up_to_a_moment() {
 }
 
 #[test]
-fn tracking_lasts_and_is_made_good() {
+fn tracking_persists_and_is_repaired() {
     let program = Program::new();
     let file = data("airlines.csv");
     for database in ["memory:app.bobak", "sqlite:app.db"] {
@@ -101,7 +101,7 @@ fn tracking_lasts_and_is_made_good() {
         let run = program.run(&[&archive[..], &["--track", "airlines"]].concat());
         assert!(run.err.contains("airlines is now tracked"), "{}", run.err);
         let run = program.run(&archive);
-        assert!(run.code == 0 && run.err.contains("goes on behind change 0"), "{}", run.err);
+        assert!(run.code == 0 && run.err.contains("resuming after change 0"), "{}", run.err);
     }
     for text in [
         "CREATE TABLE other AS SELECT * FROM airlines",
@@ -114,7 +114,7 @@ fn tracking_lasts_and_is_made_good() {
     program.fails(1, "rack it again", &["archive", "sqlite:app.db", "sqlite.changes", "--once"]);
     let archive = ["archive", "sqlite:app.db", "new", "--once", "--track", "airlines"];
     let run = program.run(&archive);
-    assert!(run.err.contains("airlines is tracked again from now on"), "{}", run.err);
+    assert!(run.err.contains("airlines is now again tracked"), "{}", run.err);
     program.ok(&["query", "sqlite:app.db", "DELETE FROM airlines"]);
     let run = program.run(&archive[..4]);
     assert!(run.code == 0 && run.err.contains("16 changes"), "{}", run.err);

@@ -1,4 +1,4 @@
-//! Real data in and out without a loss: what an export writes is what the import has read.
+//! Real data survives a round trip: an export equals the imported file.
 
 use crate::program::{Program, data};
 
@@ -26,13 +26,13 @@ fn lines(text: &str) -> Vec<Vec<String>> {
     reader.records().map(line).collect()
 }
 
-/// Numbers by value, texts byte for byte.
+/// Compares numbers by value and text byte for byte.
 fn same(a: &str, b: &str) -> bool {
     a == b || a.parse::<f64>().is_ok_and(|number| Ok(number) == b.parse::<f64>())
 }
 
 #[test]
-fn csv_comes_back() {
+fn csv_round_trip_is_identical() {
     let program = Program::new();
     import_all(&program);
     for (table, key) in TABLES {
@@ -43,7 +43,7 @@ fn csv_comes_back() {
         let exported = program.ok(&arguments);
         let original = std::fs::read_to_string(data(&format!("{table}.csv"))).expect("reads");
         let (mut before, mut after) = (lines(&original), lines(&exported));
-        // A table with a key comes in its order.
+        // A table with a primary key is exported in key order.
         if !key.is_empty() {
             before[1..].sort();
             after[1..].sort();
@@ -58,7 +58,7 @@ fn csv_comes_back() {
 }
 
 #[test]
-fn an_export_imports_as_the_same_table() {
+fn exported_table_can_be_imported() {
     let program = Program::new();
     import_all(&program);
     for (table, key) in TABLES {
@@ -73,7 +73,7 @@ fn an_export_imports_as_the_same_table() {
 }
 
 #[test]
-fn the_tables_join() {
+fn imported_tables_can_be_joined() {
     let program = Program::new();
     import_all(&program);
     let sql = "SELECT a.name, count(*) AS flights, count(p.tailnum) AS known_planes, round(avg(w.temp), 1) AS temp
@@ -88,7 +88,7 @@ fn the_tables_join() {
 }
 
 #[test]
-fn counts_are_those_of_the_source() {
+fn row_counts_match_source() {
     let program = Program::new();
     import_all(&program);
     for (table, rows) in [
@@ -105,7 +105,7 @@ fn counts_are_those_of_the_source() {
 }
 
 #[test]
-fn texts_come_back_byte_for_byte() {
+fn text_round_trips_byte_for_byte() {
     let program = Program::new();
     let text = "a,b\n\" x \",1\n\"a,\"\"b\"\"\",2\n\"one\ntwo\r\nthree\",3\nnul\u{0}nul,4\né😀\u{301},5\n007,6\n\"tab\tbell\u{7}\",7\nnull,8\n";
     program.file("t.csv", text);
@@ -120,9 +120,9 @@ fn texts_come_back_byte_for_byte() {
 }
 
 #[test]
-fn numbers_come_back_by_value() {
+fn numbers_round_trip_by_value() {
     let program = Program::new();
-    // One column each: the first could be of a narrower type, but for its last value.
+    // One column each; the last value prevents a narrower type.
     let columns: [&[&str]; 8] = [
         &["1", "9223372036854775807", "-9223372036854775808"],
         &["1", "9223372036854775808", "2"],
@@ -142,7 +142,7 @@ fn numbers_come_back_by_value() {
     let exported = program.ok(&["export", "sqlite:t.db", "--table", "t", "--exclude", "id"]);
     for (before, after) in lines(&text).iter().zip(&lines(&exported)) {
         for (place, (before, after)) in before.iter().zip(after).enumerate() {
-            // Floats in the third and fourth column; the others are integers or stay texts.
+            // The third and fourth columns are floats; the others are integers or text.
             let kept = if matches!(place, 2 | 3) { same(before, after) } else { before == after };
             assert!(kept, "column {place}: {before} became {after}");
         }

@@ -1,4 +1,4 @@
-//! `bobak serve`: its doors from other processes, its end by signals, and by a kill.
+//! `bobak serve`: listeners used from other processes, shutdown by signals, and kills.
 
 use crate::program::Program;
 use bobak::cache::CacheOptions;
@@ -14,7 +14,7 @@ struct Item {
     name: String,
 }
 
-/// A server in a process of its own; killed when it is dropped.
+/// A server in a separate process; killed on drop.
 pub struct Server {
     child: Child,
     pub place: String,
@@ -25,7 +25,7 @@ impl Server {
         Self::start_telling(program, arguments, Stdio::inherit())
     }
 
-    /// As [`start`](Self::start), with a place for what it says on standard error.
+    /// Like [`start`](Self::start), with a destination for standard error.
     fn start_telling(program: &Program, arguments: &[&str], errors: Stdio) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bobak"))
             .arg("serve")
@@ -68,19 +68,19 @@ fn item(name: &str) -> Item {
 }
 
 #[test]
-fn a_file_over_a_unix_socket() {
+fn serves_file_over_unix_socket() {
     let program = Program::new();
     let server = Server::start(&program, &["app.db", "--unix", "socket"]);
     let url = format!("bobak+unix:{}", program.path("socket").display());
     let db = open(&url);
     assert_eq!(db.table::<Item>().unwrap().insert(&item("spade")).unwrap(), 1);
-    // The commands of the program work on it too.
+    // Commands accept the server's URL too.
     let out = program.ok(&["query", &url, "SELECT name FROM item", "--format", "csv"]);
     assert!(out.contains("spade"), "{out}");
     let transaction = db.begin().unwrap();
     transaction.table::<Item>().unwrap().insert(&item("rake")).unwrap();
     server.signal("-TERM");
-    // It stops, and lets the transaction end first.
+    // The server waits for the open transaction before it stops.
     transaction.commit().unwrap();
     let mut server = server;
     assert!(server.child.wait().unwrap().success());
@@ -89,10 +89,9 @@ fn a_file_over_a_unix_socket() {
     assert_eq!(db.table::<Item>().unwrap().count(Query::all()).unwrap(), 2);
 }
 
-/// A cache at the client: what it keeps costs no round trip, and what another client writes is seen
-/// through the feed.
+/// A client-side cache: hits need no round trip, and the change feed invalidates rows that another client writes.
 #[test]
-fn a_cache_before_the_socket() {
+fn client_cache_sees_changes_of_others() {
     let program = Program::new();
     let _server = Server::start(&program, &["app.db", "--unix", "socket"]);
     let url = format!("bobak+unix:{}", program.path("socket").display());
@@ -116,9 +115,9 @@ fn a_cache_before_the_socket() {
 }
 
 #[test]
-fn over_tcp_one_must_be_known() {
+fn tcp_requires_authentication() {
     let program = Program::new();
-    program.fails(1, "needs a token", &["serve", "app.db", "--listen", "127.0.0.1:0"]);
+    program.fails(1, "needs authentication", &["serve", "app.db", "--listen", "127.0.0.1:0"]);
     program.fails(1, "--token-file", &["serve"]);
     assert!(!program.path("bobak.db").exists(), "what is refused leaves nothing behind");
     program.file("tokens", "# ours\n\n0123456789abcdef\n");
@@ -146,13 +145,13 @@ fn over_tcp_one_must_be_known() {
     db.table::<Item>().unwrap().insert(&item("spade")).unwrap();
     let same = open(&url("main?user=ada&password=secret"));
     assert_eq!(same.table::<Item>().unwrap().count(Query::all()).unwrap(), 1);
-    // Who may read one table sees nothing else, and writes nothing.
+    // A client with read permission on one table sees nothing else and can't write.
     assert_eq!(refused(&format!("cache?token={token}")), Some(ErrorKind::Config));
     let till = Db::builder().record::<Item>().open(&url(&format!("main?token={token}"))).unwrap();
     let items = till.table::<Item>().unwrap();
     assert_eq!(items.count(Query::all()).unwrap(), 1);
     assert_eq!(items.insert(&item("rake")).unwrap_err().kind(), ErrorKind::Denied);
-    // Taken out of the file, it is refused on the connection that it has.
+    // After its token is removed, requests on its open connection are rejected.
     program.file("access", role);
     for _ in 0..600 {
         if items.count(Query::all()).is_err() {
@@ -166,7 +165,7 @@ fn over_tcp_one_must_be_known() {
 }
 
 #[test]
-fn a_child_process() {
+fn serves_parent_over_stdio() {
     let program = Program::new();
     let file = program.path("app.db").display().to_string().replace(' ', "%20");
     let bobak = env!("CARGO_BIN_EXE_bobak").replace(' ', "%20");
@@ -174,7 +173,7 @@ fn a_child_process() {
     let db = open(&url);
     let items = db.table::<Item>().unwrap();
     items.insert(&item("spade")).unwrap();
-    // One pipe, and still a write beside an iterator.
+    // Writes work while an iterator is open on the same pipe.
     for found in items.iter(Query::all()).unwrap() {
         items.insert(&item(&found.unwrap().name)).unwrap();
     }
@@ -184,10 +183,10 @@ fn a_child_process() {
     assert_eq!(db.table::<Item>().unwrap().count(Query::all()).unwrap(), 2);
 }
 
-/// Killed in the midst of batches: of each that was acknowledged all rows are there, of the last
-/// one all or none.
+/// A server killed during batches: every acknowledged batch is complete, and the last one is there completely or not
+/// at all.
 #[test]
-fn a_server_that_is_killed() {
+fn killed_server_keeps_acknowledged_batches() {
     let program = Program::new();
     let mut server = Server::start(&program, &["app.db", "--unix", "socket"]);
     let db = open(&format!("bobak+unix:{}", program.path("socket").display()));
@@ -220,9 +219,9 @@ fn a_server_that_is_killed() {
     assert!((acknowledged..=acknowledged + extra).contains(&(rows / 1_000)), "{rows}");
 }
 
-/// Backups are taken while the server works, and the oldest go.
+/// Backups are taken while the server runs, and old ones are deleted.
 #[test]
-fn backups_by_itself() {
+fn scheduled_backups_are_taken_and_pruned() {
     let program = Program::new();
     let flags = [
         "app.db",
@@ -257,7 +256,7 @@ fn backups_by_itself() {
         std::thread::sleep(Duration::from_millis(100));
     }
     assert!(seen.len() > 3 && most <= 3, "{} at once, {seen:?}", most);
-    // The folder is gone.
+    // The folder disappears.
     std::fs::rename(program.path("kept"), program.path("aside")).unwrap();
     for _ in 0..600 {
         if !backups().is_empty() {
@@ -274,9 +273,9 @@ fn backups_by_itself() {
     assert_eq!(copy.table::<Item>().unwrap().count(Query::all()).unwrap(), 1);
 }
 
-/// Changes go to a folder while the server works, also over its kill; with a backup they restore all.
+/// Changes are archived while the server runs, even across a kill; with a backup they restore everything.
 #[test]
-fn changes_are_shipped_by_itself() {
+fn changes_are_archived_continuously() {
     let program = Program::new();
     let flags = ["app.db", "--unix", "socket", "--archive", "kept", "--backup", "kept"];
     let url = format!("bobak+unix:{}", program.path("socket").display());
@@ -301,30 +300,30 @@ fn changes_are_shipped_by_itself() {
         panic!("{what}: {}", span());
     };
     let mut server = Server::start(&program, &flags);
-    // Nothing is tracked when it starts.
+    // No table is tracked when the server starts.
     tracked().table::<Item>().unwrap().insert(&item("spade")).unwrap();
-    wait_for("the first change", &|| span().contains("sound: 1 changes, behind 0 up to 1"));
+    wait_for("the first change", &|| span().contains("valid: 1 changes, after 0 up to 1"));
     server.child.kill().unwrap();
     drop(server);
     std::fs::remove_file(program.path("socket")).unwrap();
-    // Its backup may be older than the table: the next server takes another.
+    // Its backup may be older than the table; the next server takes another.
     backup().iter().for_each(|file| std::fs::remove_file(file).unwrap());
     let mut server = Server::start(&program, &flags);
     wait_for("a backup", &|| backup().is_some());
     tracked().table::<Item>().unwrap().insert(&item("rake")).unwrap();
-    // What was acknowledged before it stops is shipped.
+    // Changes acknowledged before the shutdown are archived.
     server.signal("-TERM");
     assert!(server.child.wait().unwrap().success());
-    assert!(span().contains("sound: 2 changes, behind 0 up to 2"), "{}", span());
+    assert!(span().contains("valid: 2 changes, after 0 up to 2"), "{}", span());
     let file = backup().unwrap().display().to_string();
     program.ok(&["restore", &file, "sqlite:new.db", "--archive", "kept/app.changes"]);
     let out = program.ok(&["query", "sqlite:new.db", "SELECT name FROM item", "--format", "csv"]);
     assert!(out.contains("spade") && out.contains("rake"), "{out}");
 }
 
-/// Nothing is shipped to a folder that is gone: that is said, and it is made again with all changes.
+/// A missing archive folder is reported and recreated with all changes.
 #[test]
-fn a_folder_of_changes_that_is_gone_is_told_and_begun_anew() {
+fn lost_archive_folder_is_reported_and_recreated() {
     let program = Program::new();
     let said = program.path("said");
     let errors = std::fs::File::create(&said).unwrap();
@@ -343,10 +342,10 @@ fn a_folder_of_changes_that_is_gone_is_told_and_begun_anew() {
         assert!(found, "{what}: {} {}", span(), std::fs::read_to_string(&said).unwrap());
     };
     items.insert(&item("spade")).unwrap();
-    wait_for("sound: 1 changes");
+    wait_for("valid: 1 changes");
     std::fs::rename(program.path("kept"), program.path("aside")).unwrap();
     items.insert(&item("rake")).unwrap();
-    wait_for("sound: 2 changes, behind 0 up to 2");
+    wait_for("valid: 2 changes, after 0 up to 2");
     let said = std::fs::read_to_string(&said).unwrap();
     assert!(
         said.contains("app: the folder kept/app.changes, or the last file in it, was"),

@@ -1,4 +1,4 @@
-//! `bobak user` and `bobak token`: passwords from pipes and at a terminal, and when somebody ends.
+//! `bobak user` and `bobak token`: passwords from pipes and at a terminal, and expiry.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may stop at what they did not expect")]
 
 use crate::program::Program;
@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
 
 #[test]
-fn a_password_from_a_pipe_is_taken_without_a_word() {
+fn password_from_pipe_needs_no_prompt() {
     let program = Program::new();
     let run = program.run_with_input(&["user", "ada", "--role", "admin"], b"secret\nmore\n");
     assert_eq!((run.code, run.err.as_str()), (0, ""));
@@ -23,14 +23,14 @@ fn a_password_from_a_pipe_is_taken_without_a_word() {
 }
 
 #[test]
-fn a_name_that_could_not_log_in_is_refused() {
+fn unusable_user_name_is_rejected() {
     let program = Program::new();
     program.fails(2, "expected letters, digits, _ - . @ +", &["user", "a:b"]);
     program.ok(&["token", "till:1"]);
 }
 
 #[test]
-fn an_end_that_no_server_would_take_is_refused() {
+fn invalid_expiry_is_rejected() {
     let program = Program::new();
     let ends = |time| ["token", "till", "--role", "admin", "--expires", time];
     for time in ["never", "2027-02-30", "2027-01-31T12:00:00"] {
@@ -44,7 +44,7 @@ fn an_end_that_no_server_would_take_is_refused() {
     program.ok(&["permissions", "list", "access"]);
 }
 
-/// The program, whose standard input is a terminal of which this has the other ends.
+/// Starts the program with a pseudo-terminal as its standard input.
 fn at_a_terminal() -> (Child, File, File) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
@@ -62,8 +62,7 @@ fn at_a_terminal() -> (Child, File, File) {
     (child, File::from(ours), terminal)
 }
 
-/// Types two lines, each when it was asked for; gives what the program says, and what the terminal
-/// has shown.
+/// Types two lines, each after its prompt. Returns the program's output and what the terminal showed.
 fn types(first: &str, second: &str) -> (bool, String, String, String) {
     let (mut child, mut ours, terminal) = at_a_terminal();
     let mut questions = child.stderr.take().unwrap();
@@ -78,18 +77,18 @@ fn types(first: &str, second: &str) -> (bool, String, String, String) {
     assert!(tcgetattr(&terminal).unwrap().local_modes.contains(LocalModes::ECHO), "it shows again");
     drop(terminal);
     let mut shown = Vec::new();
-    // A terminal that nobody has open any more ends with an error.
+    // Reading a closed pseudo-terminal ends with an error.
     let _ = ours.read_to_end(&mut shown);
     let out = String::from_utf8(output.stdout).unwrap();
     (output.status.success(), out, said, String::from_utf8_lossy(&shown).into_owned())
 }
 
 #[test]
-fn at_a_terminal_it_is_asked_for_twice_and_not_shown() {
+fn terminal_prompts_twice_without_echo() {
     let (done, out, said, shown) = types("secret\n", "secret\n");
     assert!(done && out.starts_with("user ada $argon2id$"), "{out} {said}");
     assert!(!shown.contains("secret"), "{shown}");
     let (done, out, said, shown) = types("secret\n", "sacred\n");
-    assert!(!done && out.is_empty() && said.contains("the two passwords differ"), "{out} {said}");
+    assert!(!done && out.is_empty() && said.contains("do not match"), "{out} {said}");
     assert!(!shown.contains("s"), "{shown}");
 }

@@ -14,7 +14,7 @@
 //!     .token("correct horse battery staple")
 //!     .tcp("127.0.0.1:0")
 //!     .start()?;
-//! println!("listening at {}", server.addresses()[0]);
+//! println!("listening on {}", server.addresses()[0]);
 //! server.stop();
 //! # Ok::<(), bobak_core::Error>(())
 //! ```

@@ -92,7 +92,7 @@ pub(crate) fn start(
     if let Some(output) = output {
         BufReader::new(output).read_line(&mut line)?;
     }
-    let place = line.trim().strip_prefix("listening at ").map(str::to_owned);
+    let place = line.trim().strip_prefix("listening on ").map(str::to_owned);
     let place = place.ok_or_else(|| Failure::new(format!("the server said {line:?}")))?;
     Ok((server, place))
 }
