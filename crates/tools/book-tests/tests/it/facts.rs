@@ -84,3 +84,25 @@ fn urls_page_lists_the_settings_of_servers() {
         assert!(words.contains(setting.as_str()), "{setting} is not in {sentence}");
     }
 }
+
+/// Texts of messages that pages quote, with the page.
+const QUOTED: &[(&str, &str)] = &[
+    ("../../docs/backup.md", "the file was replaced or removed while it was open"),
+    ("../../docs/backup.md", "not summed"),
+    ("../../docs/http.md", "it has no value, has no default, and may not be NULL"),
+];
+
+#[test]
+fn messages_that_pages_quote_exist() {
+    let read = |path| std::fs::read_to_string(path).expect("reads a file");
+    let code: Vec<String> = files(&root().join("crates"), "rs")
+        .into_iter()
+        .filter(|path| path.components().any(|part| part.as_os_str() == "src"))
+        .map(read)
+        .collect();
+    for (name, message) in QUOTED {
+        let text = page(name).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(message), "{name} does not quote '{message}'");
+        assert!(code.iter().any(|file| file.contains(message)), "no code has '{message}'");
+    }
+}

@@ -38,17 +38,17 @@ pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// All pages of the book but the table of contents. A page that includes one of docs/ has that page's text.
+/// All pages of the book but the table of contents. A page that includes another file has that file's text.
 pub fn pages() -> Vec<Page> {
     let of = |path: PathBuf| {
         let link = path.strip_prefix(source()).expect("is inside").display().to_string();
         let text = std::fs::read_to_string(&path).expect("reads a page");
         match text.strip_prefix("{{#include ").and_then(|rest| rest.trim_end().strip_suffix("}}")) {
             Some(included) => {
+                let name = format!("../../{}", included.trim_start_matches("../"));
                 let included = path.parent().expect("has a folder").join(included);
                 let text = std::fs::read_to_string(&included).expect("reads an included page");
-                let file = included.file_name().expect("has a name").to_string_lossy();
-                Page { name: format!("../../docs/{file}"), link, text }
+                Page { name, link, text }
             }
             None => Page { name: link.clone(), link, text },
         }
