@@ -134,6 +134,7 @@ const OTHER_FLAGS: &[&str] = &[
     "--data-binary",
     "--data-urlencode",
     "--fail",
+    "--decrypt",
     "--new-key-file",
     "--new-password-file",
 ];
