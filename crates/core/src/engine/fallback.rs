@@ -142,3 +142,21 @@ pub fn open<S: Session + ?Sized>(session: &S, source: &Source<'_>) -> Result<Cur
     }
     Ok(Cursor::buffered(Arc::new(names), rows))
 }
+
+/// Rejects a replay into tables that foreign keys concern: they would act a second time.
+pub(super) fn refuse_foreign_keys(all: &[TableSchema], replayed: &[&str]) -> Result<()> {
+    let is_replayed = |name: &str| replayed.contains(&name);
+    let refers = |table: &&TableSchema| {
+        table.columns().iter().any(|column| {
+            let to = column.reference.as_ref();
+            to.is_some_and(|to| is_replayed(table.name()) || is_replayed(&to.table))
+        })
+    };
+    match all.iter().find(refers) {
+        None => Ok(()),
+        Some(table) => {
+            let message = "the engine cannot replay changes of tables with foreign keys";
+            Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
+        }
+    }
+}

@@ -131,6 +131,7 @@ layer! {
         fn close(&self, cursor: &mut Cursor);
         fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64>;
         fn begin_reading(&self) -> Result<()>;
+        fn begin_replay(&self, tables: &[&str]) -> Result<()>;
         fn set_actor(&self, actor: Option<&str>) -> Result<()>;
         fn triggers(&self) -> Result<Option<Vec<Trigger>>>;
         fn side_effects(&self) -> Result<SideEffects>;

@@ -156,6 +156,17 @@ pub trait Session: Send {
         Err(Error::new(ErrorKind::Unsupported, message))
     }
 
+    /// Begins a transaction that applies changes recorded earlier. Until it ends, triggers on the named
+    /// tables and all foreign keys have no effect: what they did is among the changes. Change capture
+    /// continues. Default: `Begin`, unless foreign keys concern one of the tables.
+    ///
+    /// # Errors
+    /// As [`Control::Begin`]; `Unsupported` if the engine cannot disable them.
+    fn begin_replay(&self, tables: &[&str]) -> Result<()> {
+        fallback::refuse_foreign_keys(&self.tables()?, tables)?;
+        self.control(Control::Begin)
+    }
+
     /// Names the actor who makes the changes of the open transaction, for the change log. The caller
     /// sets it right after `Begin`, and resets it with `None` right before `Commit`; only if a table
     /// is tracked. Default: a [`change`](Self::change) of the change log's own table.

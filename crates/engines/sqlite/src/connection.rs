@@ -36,6 +36,8 @@ pub(crate) struct Connection {
     texts: Cache<Box<str>>,
     pub(crate) facts: KnownFacts,
     pub(crate) hold: Hold,
+    /// The triggers dropped for a replay, which is in progress if this is `Some`.
+    pub(crate) replay: Option<Vec<String>>,
     cursors: Vec<Arc<Shared>>,
     /// The connection's part of the database's extension; `None` until SQL text first runs here.
     pub(crate) extension: Option<Box<dyn ConnectionExtension>>,
@@ -55,6 +57,7 @@ impl Connection {
             texts: Cache::new(TEXT_STATEMENTS),
             facts: KnownFacts::default(),
             hold: Hold::default(),
+            replay: None,
             cursors: Vec::new(),
             extension: None,
         })

@@ -308,6 +308,9 @@ impl Drop for Lease<'_> {
         if !connection.db.is_autocommit() {
             connection.abandon();
         }
+        if connection.replay.is_some() {
+            connection.end_replay();
+        }
         if connection.db.take_write_failed() && matches!(self.home, Home::Gate(_)) {
             connection.settle_log();
         }

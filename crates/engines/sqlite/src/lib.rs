@@ -33,6 +33,7 @@ mod query;
 pub mod raw;
 #[cfg(feature = "encryption")]
 mod rekey;
+mod replay;
 mod session;
 mod settings;
 mod standing;

@@ -198,6 +198,9 @@ impl<'e> SqliteSession<'e> {
             "ROLLBACK" => None,
             _ => self.engine.begin_commit()?,
         };
+        if sql == "COMMIT" && lease.replay.is_some() {
+            lease.restore_triggers()?;
+        }
         let id = lease.text_statement(sql)?;
         match Interrupt::hold_off(|| lease.db.execute(id, std::iter::empty::<ValueRef<'_>>())) {
             Err(failure) if sql == "ROLLBACK" && is_no_transaction(&failure) => Ok(()),
@@ -499,6 +502,22 @@ impl Session for SqliteSession<'_> {
         // SQLite looks at the database only when something is read.
         let begin = &["BEGIN", "SELECT 1 FROM sqlite_schema LIMIT 1"];
         self.begin_on(|| self.engine.read(), begin)
+    }
+
+    fn begin_replay(&self, tables: &[&str]) -> Result<()> {
+        let lease = || {
+            let mut lease = self.engine.write()?;
+            lease.begin_replay();
+            Ok(lease)
+        };
+        self.begin_on(lease, &["BEGIN IMMEDIATE"])?;
+        let mut using = self.connection(Wants::Write)?;
+        let dropped = using.get().drop_triggers(tables);
+        drop(using);
+        if dropped.is_err() {
+            self.control(Control::Rollback)?;
+        }
+        dropped
     }
 
     fn set_authorizer(&self, guard: Arc<dyn SqlAuthorizer>) -> Result<()> {

@@ -1,12 +1,12 @@
 //! Restoring a backup, and replaying an archive's changes on top of it.
 //!
-//! `plan` finds where a replay ends, `replay` applies the changes, and `suppress` disables the triggers and foreign
-//! keys that would act on them a second time.
+//! `plan` finds where a replay ends, `replay` applies the changes, and `reserve_keys` reserves the generated keys that
+//! they had.
 
 mod options;
 mod plan;
 mod replay;
-mod suppress;
+mod reserve_keys;
 
 pub use options::{RecoveryTarget, ReplayOptions, RestoreOptions};
 pub use replay::{ReplayReport, replay};

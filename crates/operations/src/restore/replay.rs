@@ -6,7 +6,7 @@
 
 use super::options::{RecoveryTarget, ReplayOptions};
 use super::plan::{Begin, Plan};
-use super::suppress::{self, ForeignKeys};
+use super::reserve_keys::reserve_keys;
 use crate::archive::ArchiveFolder;
 use crate::archive::frame::{Frame, Logged, Page, Table, damaged};
 use crate::replication::{LONGEST, Pair, make};
@@ -73,7 +73,6 @@ pub(super) fn replay_folder(
     let (logs, begin) = Replay::begins(engine, options.until)?;
     let plan = Plan::new(folder, begin, options)?;
     let mut replay = Replay::new(engine, logs, begin.place, plan)?;
-    let off = ForeignKeys::off(engine, &replay.logs)?;
     let done = folder.each(|reader| {
         let mut tables = HashMap::new();
         while let Some(frame) = reader.next()? {
@@ -88,11 +87,7 @@ pub(super) fn replay_folder(
         }
         Ok(true)
     });
-    let done = done.and_then(|()| replay.end());
-    // What is left open is undone before others are on the connection.
-    drop(replay);
-    off.on(engine)?;
-    done
+    done.and_then(|()| replay.end())
 }
 
 struct Replay<'e> {
@@ -111,7 +106,6 @@ struct Replay<'e> {
 /// A transaction in which changes are made.
 struct Open<'e> {
     session: Box<dyn Session + 'e>,
-    still: suppress::Triggers,
     changes: usize,
 }
 
@@ -167,7 +161,7 @@ impl<'e> Replay<'e> {
             let at = last.at;
             let mut open = self.take_open()?;
             let session = &*open.session;
-            suppress::give_keys(session, &self.pairs, &changes)?;
+            reserve_keys(session, &self.pairs, &changes)?;
             make(session, &self.pairs, &changes)?;
             write_down(session, &self.logs, self.place, &changes)?;
             count(session, place, Some(at.as_microsecond()))?;
@@ -225,13 +219,13 @@ impl<'e> Replay<'e> {
 impl<'e> Open<'e> {
     fn begin(engine: &'e dyn Engine, logs: &[Log]) -> Result<Self> {
         let session = engine.session()?;
-        session.control(Control::Begin)?;
-        let still = suppress::Triggers::drop(&*session, logs)?;
-        Ok(Self { session, still, changes: 0 })
+        // What triggers and foreign keys did is among the changes.
+        let tables: Vec<&str> = logs.iter().map(|log| log.table.name()).collect();
+        session.begin_replay(&tables)?;
+        Ok(Self { session, changes: 0 })
     }
 
     fn commit(self) -> Result<()> {
-        self.still.create(&*self.session)?;
         self.session.control(Control::Commit)
     }
 }

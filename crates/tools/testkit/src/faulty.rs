@@ -245,6 +245,11 @@ impl SessionLayer for FaultySession<'_> {
         self.inner.begin_reading()
     }
 
+    fn begin_replay(&self, tables: &[&str]) -> Result<()> {
+        self.faults.operation()?;
+        self.inner.begin_replay(tables)
+    }
+
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
         self.committing(|| self.inner.write(write))
     }
