@@ -141,41 +141,64 @@ const OTHER_FLAGS: &[&str] = &[
 
 #[test]
 fn every_flag_that_pages_name_exists() {
-    let known = flags_of_all_commands();
+    let known = flags_of_commands();
+    let of_any = |flag: &String| known.values().any(|flags| flags.contains(flag));
+    let mut unknown = BTreeSet::new();
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).expect("reads a page");
+        let elsewhere = |flag: &String| OTHER_FLAGS.contains(&flag.as_str());
+        for flag in flags(&text).filter(|flag| !of_any(flag) && !elsewhere(flag)) {
+            unknown.insert(format!("{flag} in {}", page.display()));
+        }
+        for (command, arguments) in commands(&text) {
+            let Some(own) = known.get(command) else { continue };
+            for flag in flags(arguments).filter(|flag| !own.contains(flag) && !elsewhere(flag)) {
+                unknown.insert(format!("{flag} of {command} in {}", page.display()));
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "no command has these flags: {unknown:#?}");
+}
+
+/// The README and the pages of docs/ and of the book.
+fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut folders = vec![root.join("docs"), root.join("book/src")];
     let mut pages = vec![root.join("README.md")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("reads a folder") {
             let path = entry.expect("reads an entry").path();
-            if path.is_dir() { folders.push(path) } else { pages.push(path) }
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
         }
     }
-    let mut unknown = BTreeSet::new();
-    for page in pages.iter().filter(|page| page.extension().is_some_and(|end| end == "md")) {
-        let text = std::fs::read_to_string(page).expect("reads a page");
-        let unknown_here = flags(&text)
-            .filter(|flag| !known.contains(flag) && !OTHER_FLAGS.contains(&flag.as_str()));
-        unknown.extend(unknown_here.map(|flag| format!("{flag} in {}", page.display())));
-    }
-    assert!(unknown.is_empty(), "no command has these flags: {unknown:#?}");
+    pages
+}
+
+/// The commands in a text, each with what follows it up to the end of its line or code span.
+fn commands(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let joined = text.split("bobak ").skip(1);
+    joined.filter_map(|rest| {
+        let rest = rest.split(['\n', '`', '#']).next()?;
+        rest.split_once(' ')
+    })
 }
 
 /// The flags of each command, as its help lists them.
-fn flags_of_all_commands() -> BTreeSet<String> {
+fn flags_of_commands() -> BTreeMap<String, BTreeSet<String>> {
     let help = |arguments: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_bobak")).args(arguments).output();
         String::from_utf8(output.expect("runs").stdout).expect("is text")
     };
     let overview = help(&["--help"]);
-    let (_, commands) = overview.split_once("Commands:\n").expect("lists the commands");
-    let (commands, _) = commands.split_once("\n\n").expect("ends the list");
-    let mut known: BTreeSet<String> = flags(&overview).collect();
-    for line in commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
-        let name = line.split_whitespace().next().expect("is a name");
-        known.extend(flags(&help(&[name, "--help"])));
-    }
-    known
+    let (_, list) = overview.split_once("Commands:\n").expect("lists the commands");
+    let (list, _) = list.split_once("\n\n").expect("ends the list");
+    let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names = names.filter(|name| !name.is_empty());
+    names.map(|name| (name.to_owned(), flags(&help(&[name, "--help"])).collect())).collect()
 }
 
 /// All words of a text that begin with two hyphens and a letter.

@@ -118,6 +118,7 @@ fn tracking_persists_and_is_repaired() {
     program.ok(&["query", "sqlite:app.db", "DELETE FROM airlines"]);
     let run = program.run(&archive[..4]);
     assert!(run.code == 0 && run.err.contains("16 changes"), "{}", run.err);
-    let replicate = ["replicate", "sqlite:app.db", "sqlite:to.db", "--once", "--table", "airlines,,x"];
+    let replicate =
+        ["replicate", "sqlite:app.db", "sqlite:to.db", "--once", "--table", "airlines,,x"];
     program.fails(2, "a name in --table is empty", &replicate);
 }

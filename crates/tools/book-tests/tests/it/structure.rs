@@ -52,3 +52,11 @@ fn there_are_at_least_twenty_recipes() {
     let titles = |text: &str| text.lines().filter(|line| line.starts_with("## ")).count();
     assert!(recipes.map(|page| titles(&page.text)).sum::<usize>() >= 20);
 }
+
+#[test]
+fn front_pages_are_short() {
+    for (name, most) in [("README.md", 120), ("ARCHITECTURE.md", 250)] {
+        let text = std::fs::read_to_string(root().join(name)).expect("reads the page");
+        assert!(text.lines().count() <= most, "{name} has more than {most} lines");
+    }
+}
