@@ -88,7 +88,7 @@ fn urls_page_lists_the_settings_of_servers() {
 /// Texts of messages that pages quote, with the page.
 const QUOTED: &[(&str, &str)] = &[
     ("../../docs/backup.md", "the file was replaced or removed while it was open"),
-    ("../../docs/backup.md", "not summed"),
+    ("../../docs/backup.md", "no checksum"),
     ("../../docs/http.md", "it has no value, has no default, and may not be NULL"),
 ];
 
