@@ -1,96 +1,104 @@
-//! The decoders of this crate, for those who try them with any bytes: no part of its interface.
+//! The decoders of this crate, for fuzzing. Not a part of its public API.
 
-use crate::batch;
-use crate::coding::Coding;
-use crate::etag::Etag;
-use crate::feed::Feed;
-use crate::import::Import;
-use crate::json::{Numbers, read_row, write_row};
-use crate::key::read_key;
-use crate::load::{Commit, LoadOptions};
-use crate::model::{Base, Table};
-use crate::parameters::Parameters;
+use crate::database::change_feed::ChangeFeed;
+use crate::database::handle::Database;
+use crate::database::table::Table;
+use crate::json::NumberFormat;
+use crate::json::read::parse_row;
+use crate::json::write::write_row;
 use crate::problem::Problem;
+use crate::request::body_reader::BodyReader;
+use crate::request::column_list;
+use crate::request::key::parse_key;
+use crate::request::parameters::Parameters;
+use crate::request::selection::Selection;
+use crate::resources::batch;
+use crate::resources::bulk_load::{CommitInterval, LoadOptions};
+use crate::resources::import::Import;
+use crate::response::compression::Compression;
+use crate::response::etag::Etag;
 use crate::route::{Resource, Route};
-use crate::selection::Selection;
-use crate::stream::Inflow;
 use bobak::aio::Workers;
 use bobak_core::{Engine, Error, OnError, Result, TableSchema, Value};
 use hyper::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_MATCH};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// The longest line, or record, that is taken.
-const LONGEST: usize = 1 << 20;
+/// The most bytes of a line or record.
+const MAX_RECORD: usize = 1 << 20;
 
-/// Reads one object as a row, writes it, and gives its values and its text.
+/// Parses an object as a row, and writes it as JSON. Returns the values and the JSON.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Those of the parser.
 pub fn row<'j>(schema: &Arc<TableSchema>, json: &'j [u8]) -> Result<(Vec<Value<'j>>, String)> {
     let table = Table::new(Arc::clone(schema));
-    let cells = read_row(&table, json)?;
+    let row = parse_row(&table, json)?;
     let mut text = String::new();
-    let places = 0..schema.columns().len();
-    write_row(&mut text, &table, places, Numbers::Exact, &cells.values.as_slice());
-    Ok((cells.values, text))
+    let columns = 0..schema.columns().len();
+    write_row(&mut text, &table, columns, NumberFormat::Exact, &row.values.as_slice());
+    Ok((row.values, text))
 }
 
-/// Reads a path and what stands behind its question mark, as a list of rows would.
+/// Parses path and query of a list of rows.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Those of the parsers.
 pub fn target(schema: &Arc<TableSchema>, target: &str) -> Result<()> {
     let table = Table::new(Arc::clone(schema));
     let (path, query) = target.split_once('?').map_or((target, None), |(p, q)| (p, Some(q)));
-    let read = || -> Result<(), Problem> {
+    let parse = || -> Result<(), Problem> {
         let route = Route::of(path)?;
-        let _ = (route.resource.place(), route.resource.allow());
+        let _ = (route.resource.index(), route.resource.methods());
         if let Resource::Row(_, key) = &route.resource {
-            let _ = read_key(&table, key)?;
+            let _ = parse_key(&table, key)?;
         }
-        let mut parameters = Parameters::read(query)?;
+        let mut parameters = Parameters::parse(query)?;
         let columns = parameters.take("columns");
-        let _ = columns.map(|names| table.places(&names)).transpose()?;
+        let _ = columns.map(|list| column_list::positions(&table, &list)).transpose()?;
         let selection = Selection::take(&mut parameters, &table)?;
         let _ = selection.select(&table, Vec::new())?;
         parameters.finish()
     };
-    read().map_err(error)
+    parse().map_err(error)
 }
 
-/// Reads the headers of tags and codings.
+/// Parses the headers with entity tags and content codings.
 pub fn headers(value: &[u8]) {
     let Ok(value) = HeaderValue::from_bytes(value) else { return };
     let mut headers = HeaderMap::new();
     headers.insert(IF_MATCH, value.clone());
     headers.insert(ACCEPT_ENCODING, value);
-    let _ = (Etag::of(b"").is_in(&headers, &IF_MATCH), Coding::wanted(&headers));
+    let _ = (Etag::of(b"").matches(&headers, &IF_MATCH), Compression::accepted(&headers));
 }
 
-/// Imports a body that comes in parts, and gives the report: into a table, as CSV or NDJSON; or, without one, as a batch
-/// over several tables.
+/// Imports a body that arrives in chunks, and returns the report. `table` is the table and whether the
+/// body is CSV; without it, the body is a batch.
 ///
 /// # Errors
-/// What stopped it.
+/// The one that stopped the import.
 pub fn import(
     engine: Arc<dyn Engine>,
     table: Option<(&Arc<TableSchema>, bool)>,
     on_error: OnError,
-    parts: Vec<Vec<u8>>,
+    chunks: Vec<Vec<u8>>,
 ) -> Result<String> {
-    let feed = Feed::new(&engine);
-    let base = Base::new("main", engine, feed, &Workers::new(1)?);
-    let commit = NonZeroU64::new(3).map_or(Commit::End, Commit::Rows);
-    let options = LoadOptions { on_error, commit, outcomes: true, longest: LONGEST };
-    let body = Inflow::of_parts(parts);
-    let done = match table {
-        Some((schema, csv)) => {
-            Import::new(Table::new(Arc::clone(schema)), options, csv, LONGEST).run(&base, body)
+    let feed = ChangeFeed::new(&engine);
+    let database = Database::new("main", engine, feed, &Workers::new(1)?);
+    let commit = NonZeroU64::new(3).map_or(CommitInterval::End, CommitInterval::Rows);
+    let options = LoadOptions { on_error, commit, outcomes: true, max_outcomes_length: MAX_RECORD };
+    let body = BodyReader::from_chunks(chunks);
+    let result = match table {
+        Some((schema, is_csv)) => {
+            let table = Table::new(Arc::clone(schema));
+            Import::new(table, options, is_csv, MAX_RECORD).run(&database, body)
         }
-        None => batch::run(&base, &*base.refresh()?, options, LONGEST, body),
+        None => {
+            let catalog = database.schema.refresh()?;
+            batch::run(&database, &catalog, options, MAX_RECORD, body)
+        }
     };
-    done.map_err(error)
+    result.map_err(error)
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "for `map_err`")]

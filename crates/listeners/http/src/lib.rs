@@ -1,12 +1,12 @@
-//! The HTTP door of Bobak: databases for programs in any language.
+//! The HTTP listener of Bobak: a REST API over databases, for programs in any language.
 //!
-//! An [`HttpServer`] gives the tables that its engines have, whatever they are: a model's, or those
-//! of an SQLite file that some other program made. `docs/http.md` tells what can be asked;
-//! `/openapi.json` tells it to programs, with the types of the very tables that are there.
+//! An [`HttpServer`] serves the tables of its databases, whether a model declares them or another
+//! program created them in an SQLite file. `docs/http.md` describes the API. `/openapi.json` describes
+//! it to programs, with the types of the actual tables.
 //!
 //! ```
-//! use bobak_memory::Memory;
 //! use bobak_http::HttpServer;
+//! use bobak_memory::Memory;
 //!
 //! let server = HttpServer::builder()
 //!     .database("main", Memory::new())
@@ -18,60 +18,42 @@
 //! # Ok::<(), bobak_core::Error>(())
 //! ```
 //!
-//! In reading order: `server`, `listener` and `connection` take requests in, `service` leads each request
-//! through `guests` (who asks), `route` (what for) and `model` (which table) to the file of its
-//! noun: `list`, `row`, …. `answer` and `problem` are what comes back. Engines block, so their work
-//! runs on threads of its own, a whole request or a part of a stream at a time (`work`, `stream`).
+//! # The modules, from the top
+//!
+//! A module imports only from modules further down this list.
+//!
+//! * `server`: starts and stops everything.
+//! * `connection`: accepts connections (TCP, TLS, Unix sockets) and speaks HTTP/1.1 on them.
+//! * `service`: serves one request: authenticates it, finds its resource, builds the response.
+//! * `resources`: the resources, one file each: list, row, import, export, changes, SQL and so on.
+//! * `openapi`: generates the OpenAPI document.
+//! * `request`: what a request says: parameters, keys, row selection, preconditions, body.
+//! * `state`: what all requests share: authentication, quotas, metrics, log.
+//! * `json`: rows as JSON objects, and back.
+//! * `database`: databases as a client may see them: schema cache, change feed, row writes.
+//! * `response`: responses: entity tags, compression, streams, CORS.
+//! * `workers`: blocking work on threads of its own, because engines block.
+//! * `memory_budget`, `peer`, `route`, `problem`, `settings`: the basic nouns.
 #![cfg(unix)]
 
-mod aggregate;
-mod answer;
-mod batch;
-mod call;
-mod coding;
 mod connection;
-mod cors;
-mod create;
+mod database;
 #[doc(hidden)]
 pub mod decoders;
-mod etag;
-mod events;
-mod export;
-mod feed;
-mod guests;
-mod head;
-mod history;
-mod home;
-mod import;
 mod json;
-mod key;
-mod lines;
-mod list;
-mod listener;
-mod load;
-mod memory;
-mod metrics;
-mod model;
-mod names;
+mod memory_budget;
 mod openapi;
-mod parameters;
-mod patient;
+mod peer;
 mod problem;
+mod request;
+mod resources;
+mod response;
 mod route;
-mod row;
-mod selection;
 mod server;
 mod service;
 mod settings;
-mod sight;
-mod sql;
-mod stream;
-mod tables;
-mod turns;
-mod upload;
-mod visitor;
-mod work;
-mod write;
+mod state;
+mod workers;
 
 pub use server::HttpServer;
 pub use settings::{Settings, SqlAccess};

@@ -1,41 +1,42 @@
-//! What went wrong, as RFC 9457 has it.
+//! Problem details (RFC 9457): errors as clients and the log see them.
 
-use crate::answer::Answer;
 use bobak_core::{Error, ErrorKind};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{HeaderName, HeaderValue};
 
-/// An answer that tells of an error.
+/// A failed request.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     error: Error,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// Members of the document besides the usual ones, each with its comma before it.
-    more: String,
-    /// What the log hears in place of the error.
-    note: Option<String>,
+    /// Additional members of the document as JSON, each with a leading comma.
+    members: String,
+    /// What to log in place of the error.
+    log_note: Option<String>,
 }
 
 impl Problem {
     pub fn new(status: StatusCode, kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self::with(status, Error::new(kind, message))
+        Self::with_status(status, Error::new(kind, message))
     }
 
-    pub const fn with(status: StatusCode, error: Error) -> Self {
-        Self { status, error, headers: Vec::new(), more: String::new(), note: None }
+    /// An error with another status than that of its kind.
+    pub const fn with_status(status: StatusCode, error: Error) -> Self {
+        Self { status, error, headers: Vec::new(), members: String::new(), log_note: None }
     }
 
-    /// There is no such thing, or it may not be known that there is: always in the same words.
+    /// 404. The message never varies, so that it does not reveal what exists to clients that may not
+    /// see it.
     pub fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, ErrorKind::NotFound, "there is nothing here")
+        Self::new(StatusCode::NOT_FOUND, ErrorKind::NotFound, "not found")
     }
 
-    /// The same for a table, with its name for the log.
+    /// As [`not_found`](Self::not_found), with the table's name for the log.
     pub fn no_table(name: &str) -> Self {
-        let note = format!("there is no table '{name}', or none that they may see");
-        Self { note: Some(note), ..Self::not_found() }
+        let note = format!("the table '{name}' does not exist, or the client may not see it");
+        Self { log_note: Some(note), ..Self::not_found() }
     }
 
     pub fn bad_request(message: impl Into<String>) -> Self {
@@ -51,17 +52,17 @@ impl Problem {
         self
     }
 
-    /// Adds a member to the document; `json` is its value.
+    /// Adds a member to the document. `json` is its value.
     pub fn member(mut self, name: &str, json: &str) -> Self {
-        self.more.push(',');
-        write_string(&mut self.more, name);
-        self.more.push(':');
-        self.more.push_str(json);
+        self.members.push(',');
+        write_string(&mut self.members, name);
+        self.members.push(':');
+        self.members.push_str(json);
         self
     }
 
-    /// Says at which row it was, unless the error does.
-    pub fn near_row(mut self, row: u64) -> Self {
+    /// Sets the row number, unless the error has one.
+    pub fn at_row(mut self, row: u64) -> Self {
         if self.error.row().is_none() {
             self.error = self.error.at_row(row);
         }
@@ -76,13 +77,19 @@ impl Problem {
         &self.error
     }
 
-    /// What the log is to hear of it, where it is worth a line. What happens every day, a row that
-    /// is not there or breaks a rule, is not.
-    pub fn for_log(&self) -> Option<String> {
+    pub fn into_headers(self) -> Vec<(HeaderName, HeaderValue)> {
+        self.headers
+    }
+
+    /// What to log, if the problem is worth a line. Everyday errors, such as a missing row or a
+    /// violated constraint, are not.
+    pub fn log_message(&self) -> Option<String> {
         let status = self.status.as_u16();
-        match &self.note {
+        match &self.log_note {
             Some(note) => Some(note.clone()),
-            None if self.is_internal() => Some(format!("{:?}", self.error)),
+            None if self.status == StatusCode::INTERNAL_SERVER_ERROR => {
+                Some(format!("{:?}", self.error))
+            }
             None if matches!(status, 400 | 401 | 403 | 408 | 413 | 414 | 429 | 431 | 502..) => {
                 Some(self.error.to_string())
             }
@@ -90,36 +97,21 @@ impl Problem {
         }
     }
 
-    /// Whether it is the server's fault: its inner matters then are for the log.
-    pub fn is_internal(&self) -> bool {
-        self.status == StatusCode::INTERNAL_SERVER_ERROR
-    }
-
-    pub fn into_answer(self) -> Answer {
-        let mut body = String::with_capacity(256);
-        write_problem(&mut body, self.status, &self.error, &self.more);
-        body.push('\n');
-        let mut answer = Answer::text(self.status, "application/problem+json", body);
-        let headers = answer.headers_mut();
-        for (name, value) in self.headers {
-            headers.append(name, value);
-        }
-        if matches!(self.error.kind(), ErrorKind::Busy | ErrorKind::Serialization) {
-            headers.entry(hyper::header::RETRY_AFTER).or_insert(HeaderValue::from_static("1"));
-        }
-        headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
-        answer
+    /// Appends the document.
+    pub fn write(&self, out: &mut String) {
+        write_problem(out, self.status, &self.error, &self.members);
     }
 }
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        Self::with(status_of(error.kind()), error)
+        Self::with_status(status_of(error.kind()), error)
     }
 }
 
-/// The document: `type`, `title`, `status`, `detail`, and where it happened.
-pub(crate) fn write_problem(out: &mut String, status: StatusCode, error: &Error, more: &str) {
+/// Appends a problem document: `type`, `title`, `status`, `kind`, `detail`, and where the error
+/// occurred. `members` are additional members, each with a leading comma.
+pub(crate) fn write_problem(out: &mut String, status: StatusCode, error: &Error, members: &str) {
     let kind = format!("{:?}", error.kind());
     out.push_str("{\"type\":\"urn:bobak:error:");
     out.push_str(&kind);
@@ -130,10 +122,12 @@ pub(crate) fn write_problem(out: &mut String, status: StatusCode, error: &Error,
     out.push_str(",\"kind\":\"");
     out.push_str(&kind);
     out.push_str("\",\"detail\":");
-    // Whether a write is there, its sender must know to be unknown.
-    let internal =
+    // Internal errors may reveal file names and the like, so only the log has their message. But
+    // the client must learn that the outcome of a write is unknown.
+    let is_internal =
         status == StatusCode::INTERNAL_SERVER_ERROR && error.kind() != ErrorKind::Unknown;
-    let detail = if internal { "the database failed; its log says more" } else { error.message() };
+    let detail =
+        if is_internal { "the database failed; see the server's log" } else { error.message() };
     write_string(out, detail);
     for (name, value) in [("table", error.table()), ("column", error.column())] {
         if let Some(value) = value {
@@ -147,11 +141,11 @@ pub(crate) fn write_problem(out: &mut String, status: StatusCode, error: &Error,
         out.push_str(",\"row\":");
         out.push_str(itoa::Buffer::new().format(row));
     }
-    out.push_str(more);
+    out.push_str(members);
     out.push('}');
 }
 
-/// The status of an error's kind.
+/// The status of an error kind.
 pub(crate) const fn status_of(kind: ErrorKind) -> StatusCode {
     match kind {
         ErrorKind::NotFound => StatusCode::NOT_FOUND,

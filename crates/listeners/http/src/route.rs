@@ -1,16 +1,17 @@
-//! What a path names.
+//! Maps paths to resources.
 
 use crate::problem::Problem;
 use percent_encoding::percent_decode_str;
 
-/// What a request is about, and of which database: the first where none is named.
+/// The target of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Route {
+    /// `None` for the default database.
     pub database: Option<String>,
     pub resource: Resource,
 }
 
-/// What a request is about.
+/// A resource, with the names in its path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
     Home,
@@ -21,9 +22,10 @@ pub(crate) enum Resource {
     Tables,
     Table(String),
     Rows(String),
-    /// The key's segment, as it came: its columns are parted before they are decoded.
+    /// Table and key. The key's segment is still encoded, because its columns are split before they
+    /// are decoded.
     Row(String, String),
-    /// Of the row with this key, a segment as it came.
+    /// Table and encoded key.
     History(String, String),
     Import(String),
     Export(String),
@@ -34,10 +36,10 @@ pub(crate) enum Resource {
 }
 
 impl Route {
-    /// Takes a path apart.
+    /// Parses a path.
     ///
     /// # Errors
-    /// 404 where it names nothing; 400 where it is not UTF-8 in percent signs.
+    /// 404 if it names no resource; 400 if it is not percent-encoded UTF-8.
     pub fn of(path: &str) -> Result<Self, Problem> {
         let segments: Vec<&str> = path.split('/').skip(1).collect();
         let (database, segments) = match &*segments {
@@ -70,7 +72,7 @@ impl Route {
 }
 
 impl Resource {
-    /// The paths, with names for what varies: what metrics are kept by.
+    /// The path templates, by which metrics are grouped.
     pub const TEMPLATES: [&str; 17] = [
         "/health",
         "/metrics",
@@ -90,14 +92,14 @@ impl Resource {
         "/tables/{table}/rows/{key}/history",
         "other",
     ];
-    /// The place in that list of what no route leads to.
+    /// The index of requests without a route.
     pub const OTHER: usize = 16;
 
-    /// The methods of all of them together.
-    pub const ANY: &'static str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+    /// The methods of all resources together.
+    pub const ALL_METHODS: &'static str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-    /// Its place in that list.
-    pub const fn place(&self) -> usize {
+    /// The index of its template.
+    pub const fn index(&self) -> usize {
         match self {
             Self::Health => 0,
             Self::Metrics => 1,
@@ -118,13 +120,13 @@ impl Resource {
         }
     }
 
-    /// Whether it lasts as long as its body does.
+    /// Whether its duration depends on the length of a body, so that no time limit applies.
     pub const fn is_stream(&self) -> bool {
         matches!(self, Self::Import(_) | Self::Export(_) | Self::Batch)
     }
 
-    /// The methods that it knows.
-    pub const fn allow(&self) -> &'static str {
+    /// The methods that it supports.
+    pub const fn methods(&self) -> &'static str {
         match self {
             Self::Rows(_) => "GET, HEAD, POST, OPTIONS",
             Self::Row(..) => "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
@@ -134,7 +136,7 @@ impl Resource {
     }
 }
 
-/// A segment without its percent signs.
+/// Decodes a percent-encoded path segment.
 pub(crate) fn decode(segment: &str) -> Result<String, Problem> {
     let text = percent_decode_str(segment).decode_utf8();
     text.map(String::from).map_err(|_| Problem::bad_request("the path is not UTF-8"))
@@ -145,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_name_things() {
+    fn paths_map_to_resources() {
         let of = |path: &str| Route::of(path).map(|route| (route.database, route.resource)).ok();
         let text = str::to_owned;
         assert_eq!(of("/tables/a%2Fb"), Some((None, Resource::Table(text("a/b")))));

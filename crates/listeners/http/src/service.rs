@@ -1,191 +1,193 @@
-//! The way of a request: who, what, and then to the file of its noun.
+//! Serves one request: authenticates it, finds its resource, and builds the response.
 
-use crate::answer::{Answer, Body};
-use crate::call::Call;
-use crate::coding::Coding;
-use crate::guests::Guest;
-use crate::memory::Memory;
+use crate::memory_budget::MemoryBudget;
+use crate::peer::Peer;
 use crate::problem::Problem;
-use crate::route::{Resource, Route};
-use crate::server::Shared;
-use crate::upload::Upload;
-use crate::visitor::Visitor;
-use crate::{
-    aggregate, batch, coding, cors, create, events, export, head, history, home, import, list,
-    openapi, row, sql, tables, work,
+use crate::request::body::RequestBody;
+use crate::request::context::RequestContext;
+use crate::request::headers;
+use crate::resources::{
+    aggregate, batch, changes, create, export, history, home, import, list, openapi, row, sql,
+    tables,
 };
+use crate::response::builder::{Body, Response};
+use crate::response::compression::{self, Compression};
+use crate::response::cors;
+use crate::route::{Resource, Route};
+use crate::state::shared::ServerState;
+use crate::workers::blocking;
 use bobak_core::ErrorKind;
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Answers a request.
-pub(crate) async fn serve(
-    shared: &Arc<Shared>,
-    visitor: &Arc<Visitor>,
+/// Responds to a request.
+pub(crate) async fn respond(
+    state: &Arc<ServerState>,
+    peer: &Arc<Peer>,
     request: Request<Incoming>,
-) -> Response<Body> {
-    let (head, body) = request.into_parts();
-    let body = Upload::new(body, &head.headers, shared.settings.body_timeout);
+) -> hyper::Response<Body> {
+    let (parts, body) = request.into_parts();
+    let body = RequestBody::new(body, &parts.headers, state.settings.body_timeout);
     let began = Instant::now();
-    visitor.is(None);
-    let origin = head.headers.get(ORIGIN).cloned();
-    let (method, coding) = (head.method.clone(), Coding::wanted(&head.headers));
-    let route = Route::of(head.uri.path());
-    let place = route.as_ref().map_or(Resource::OTHER, |route| route.resource.place());
-    let answer = work::ending(visitor, &shared.turns, async {
-        let answer = match (head::check(&head), route) {
+    peer.set_identity(None);
+    let origin = parts.headers.get(ORIGIN).cloned();
+    let (method, compression) = (parts.method.clone(), Compression::accepted(&parts.headers));
+    let route = Route::of(parts.uri.path());
+    let index = route.as_ref().map_or(Resource::OTHER, |route| route.resource.index());
+    let response = blocking::scope(peer, &state.worker_permits, async {
+        let response = match (headers::check(&parts), route) {
             (Err(problem), _) => Err(problem),
-            (Ok(()), Ok(route)) => answer(shared, visitor, route, head, body).await,
-            // A page is to be told what is wrong by the request itself.
-            (Ok(()), Err(_)) if method == Method::OPTIONS => Ok(cors::options(Resource::ANY)),
-            // Who is not let in does not learn which paths there are.
-            (Ok(()), Err(problem)) => admit(shared, visitor, &head).await.and(Err(problem)),
+            (Ok(()), Ok(route)) => respond_to(state, peer, route, parts, body).await,
+            // A preflight request succeeds, so that the page learns the error from the request
+            // itself.
+            (Ok(()), Err(_)) if method == Method::OPTIONS => {
+                Ok(cors::preflight(Resource::ALL_METHODS))
+            }
+            // Unauthenticated clients do not learn which paths exist.
+            (Ok(()), Err(problem)) => {
+                let client = state.authenticator.authenticate(&parts.headers, peer).await;
+                client.and(Err(problem))
+            }
         };
-        let answer = answer.unwrap_or_else(|problem| tell(shared, visitor, problem));
-        keep(shared, visitor, coding::shrink(answer, coding).await)
+        let response = response.unwrap_or_else(|problem| report(state, peer, problem));
+        reserve_memory(state, peer, compression::compress(response, compression).await)
     });
-    let mut answer = answer.await;
-    cors::admit(&shared.settings.origins, origin.as_ref(), answer.headers_mut());
-    shared.metrics.count(place, &method, answer.status(), began.elapsed());
-    answer.into_response()
+    let mut response = response.await;
+    cors::allow_origin(&state.settings.origins, origin.as_ref(), response.headers_mut());
+    state.metrics.count(index, &method, response.status(), began.elapsed());
+    response.into_hyper()
 }
 
-/// Takes the memory that an answer has until it is sent.
-fn keep(shared: &Shared, visitor: &Visitor, mut answer: Answer) -> Answer {
-    let Body::Whole(Some(bytes)) = answer.body_mut() else { return answer };
-    if Memory::is_little(bytes.len()) {
-        return answer;
+/// Reserves the memory that a response occupies until it is sent.
+fn reserve_memory(state: &ServerState, peer: &Peer, mut response: Response) -> Response {
+    let Body::Full(Some(bytes)) = response.body_mut() else { return response };
+    if MemoryBudget::is_small(bytes.len()) {
+        return response;
     }
-    match shared.answers.keep(std::mem::take(bytes), &visitor.principal()) {
-        Ok(kept) => *bytes = kept,
-        Err(problem) => return tell(shared, visitor, problem),
+    match state.response_memory.reserve(std::mem::take(bytes), &peer.principal()) {
+        Ok(reserved) => *bytes = reserved,
+        Err(problem) => return report(state, peer, problem),
     }
-    answer
+    response
 }
 
-/// The answer that tells of a problem; the log and the counters hear of it too.
-fn tell(shared: &Shared, visitor: &Visitor, problem: Problem) -> Answer {
-    match problem.status() {
-        StatusCode::UNAUTHORIZED => {
-            shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
-        }
-        StatusCode::TOO_MANY_REQUESTS => {
-            shared.metrics.limited.fetch_add(1, Ordering::Relaxed);
-        }
-        _ => {}
+/// Logs and counts a problem, and turns it into a response.
+fn report(state: &ServerState, peer: &Peer, problem: Problem) -> Response {
+    let counter = match problem.status() {
+        StatusCode::UNAUTHORIZED => Some(&state.metrics.failed_logins),
+        StatusCode::TOO_MANY_REQUESTS => Some(&state.metrics.rate_limited),
+        _ => None,
+    };
+    if let Some(counter) = counter {
+        counter.fetch_add(1, Ordering::Relaxed);
     }
-    if let Some(why) = problem.for_log() {
+    if let Some(message) = problem.log_message() {
         let status = problem.status().as_u16();
-        shared.tell_of(visitor, format_args!("was told {status}: {why}"));
+        state.log_peer(peer, format_args!("got status {status}: {message}"));
     }
-    problem.into_answer()
+    problem.into()
 }
 
-async fn answer(
-    shared: &Arc<Shared>,
-    visitor: &Arc<Visitor>,
+async fn respond_to(
+    state: &Arc<ServerState>,
+    peer: &Arc<Peer>,
     route: Route,
-    head: Parts,
-    body: Upload,
-) -> Result<Answer, Problem> {
+    parts: Parts,
+    body: RequestBody,
+) -> Result<Response, Problem> {
     let resource = route.resource;
-    if head.method == Method::OPTIONS {
-        return Ok(cors::options(resource.allow()));
+    if parts.method == Method::OPTIONS {
+        return Ok(cors::preflight(resource.methods()));
     }
     if resource == Resource::Health {
-        only_get(&head.method, &resource)?;
-        return Ok(Answer::json(StatusCode::OK, "{\"status\":\"ok\"}\n"));
+        check_is_get(&parts.method, &resource)?;
+        return Ok(Response::json(StatusCode::OK, "{\"status\":\"ok\"}\n"));
     }
-    if resource == Resource::Metrics && shared.settings.open_metrics {
-        only_get(&head.method, &resource)?;
-        return Ok(metrics(shared));
+    if resource == Resource::Metrics && state.settings.open_metrics {
+        check_is_get(&parts.method, &resource)?;
+        return Ok(metrics(state));
     }
-    let guest = admit(shared, visitor, &head).await?;
-    let name = route.database.as_deref().unwrap_or_else(|| shared.guests.first());
-    let base = Arc::clone(guest.base(name)?);
-    let mut call = Call::new(shared, visitor, guest, base, head, body)?;
-    let (streams, work) = (resource.is_stream(), answer_call(&resource, &mut call));
-    if streams {
+    let client = state.authenticator.authenticate(&parts.headers, peer).await?;
+    let name = route.database.as_deref();
+    let name = name.unwrap_or_else(|| state.authenticator.default_database());
+    let database = Arc::clone(client.database(name)?);
+    let mut request = RequestContext::new(state, peer, client, database, parts, body)?;
+    let (is_stream, work) = (resource.is_stream(), dispatch_twice(&resource, &mut request));
+    if is_stream {
         return work.await;
     }
-    let late = |_| {
-        let message = "the request took too long; what it writes may still come to pass";
+    let timed_out = |_| {
+        let message = "the request timed out; its writes may still complete";
         Problem::new(StatusCode::GATEWAY_TIMEOUT, ErrorKind::Timeout, message)
     };
-    tokio::time::timeout(shared.settings.request_timeout, work).await.map_err(late)?
+    tokio::time::timeout(state.settings.request_timeout, work).await.map_err(timed_out)?
 }
 
-/// Does what is asked; once more where the table turns out to have changed since it was looked up.
-async fn answer_call(resource: &Resource, call: &mut Call) -> Result<Answer, Problem> {
-    let done = dispatch(resource, call).await;
-    match &done {
-        Err(problem) if problem.error().kind() == ErrorKind::Schema && call.renew().await? => {
-            dispatch(resource, call).await
+/// Dispatches a request; a second time if it fails because its table has changed since the schema
+/// was cached.
+async fn dispatch_twice(
+    resource: &Resource,
+    request: &mut RequestContext,
+) -> Result<Response, Problem> {
+    let result = dispatch(resource, request).await;
+    match &result {
+        Err(problem)
+            if problem.error().kind() == ErrorKind::Schema && request.restart().await? =>
+        {
+            dispatch(resource, request).await
         }
-        _ => done,
+        _ => result,
     }
 }
 
-async fn dispatch(resource: &Resource, call: &mut Call) -> Result<Answer, Problem> {
-    let method = call.head.method.clone();
+async fn dispatch(resource: &Resource, request: &mut RequestContext) -> Result<Response, Problem> {
+    let method = request.parts.method.clone();
     match (resource, method.as_str()) {
-        (Resource::Rows(table), "GET" | "HEAD") => list::list(call, table).await,
-        (Resource::Rows(table), "POST") => create::create(call, table).await,
-        (Resource::Row(table, key), "GET" | "HEAD") => row::get(call, table, key).await,
-        (Resource::Row(table, key), "PUT") => row::replace(call, table, key).await,
-        (Resource::Row(table, key), "PATCH") => row::patch(call, table, key).await,
-        (Resource::Row(table, key), "DELETE") => row::delete(call, table, key).await,
-        (Resource::History(table, key), "GET" | "HEAD") => history::history(call, table, key).await,
-        (Resource::Import(table), "POST") => import::import(call, table).await,
-        (Resource::Export(table), "GET" | "HEAD") => export::export(call, table).await,
-        (Resource::Aggregate(table), "GET" | "HEAD") => aggregate::aggregate(call, table).await,
-        (Resource::Changes(table), "GET" | "HEAD") => events::events(call, table).await,
-        (Resource::Batch, "POST") => batch::batch(call).await,
-        (Resource::Sql, "POST") => sql::sql(call).await,
-        (Resource::OpenApi, "GET" | "HEAD") => openapi::openapi(call).await,
-        (Resource::Tables, "GET" | "HEAD") => tables::tables(call).await,
-        (Resource::Table(table), "GET" | "HEAD") => tables::table(call, table).await,
-        (Resource::Home, "GET" | "HEAD") => home::home(call).await,
-        (Resource::Databases, "GET" | "HEAD") => tables::databases(call),
-        (Resource::Metrics, "GET" | "HEAD") => Ok(metrics(&call.shared)),
-        _ => Err(not_allowed(resource)),
+        (Resource::Rows(table), "GET" | "HEAD") => list::list(request, table).await,
+        (Resource::Rows(table), "POST") => create::create(request, table).await,
+        (Resource::Row(table, key), "GET" | "HEAD") => row::get(request, table, key).await,
+        (Resource::Row(table, key), "PUT") => row::replace(request, table, key).await,
+        (Resource::Row(table, key), "PATCH") => row::patch(request, table, key).await,
+        (Resource::Row(table, key), "DELETE") => row::delete(request, table, key).await,
+        (Resource::History(table, key), "GET" | "HEAD") => {
+            history::history(request, table, key).await
+        }
+        (Resource::Import(table), "POST") => import::import(request, table).await,
+        (Resource::Export(table), "GET" | "HEAD") => export::export(request, table).await,
+        (Resource::Aggregate(table), "GET" | "HEAD") => aggregate::aggregate(request, table).await,
+        (Resource::Changes(table), "GET" | "HEAD") => changes::changes(request, table).await,
+        (Resource::Batch, "POST") => batch::batch(request).await,
+        (Resource::Sql, "POST") => sql::sql(request).await,
+        (Resource::OpenApi, "GET" | "HEAD") => openapi::openapi(request).await,
+        (Resource::Tables, "GET" | "HEAD") => tables::tables(request).await,
+        (Resource::Table(table), "GET" | "HEAD") => tables::table(request, table).await,
+        (Resource::Home, "GET" | "HEAD") => home::home(request).await,
+        (Resource::Databases, "GET" | "HEAD") => tables::databases(request),
+        (Resource::Metrics, "GET" | "HEAD") => Ok(metrics(&request.state)),
+        _ => Err(method_not_allowed(resource)),
     }
 }
 
-async fn admit(
-    shared: &Arc<Shared>,
-    visitor: &Visitor,
-    head: &Parts,
-) -> Result<Arc<Guest>, Problem> {
-    let door = &visitor.door;
-    let guest = match shared.guests.known(&head.headers, door.trusted)? {
-        Some(guest) => guest,
-        None => shared.guests.admit(&head.headers, door.peer).await?,
-    };
-    visitor.is(Some(Arc::clone(&guest)));
-    shared.guests.count(&guest, door.peer)?;
-    Ok(guest)
+fn metrics(state: &ServerState) -> Response {
+    let text = state.metrics.to_text(state.connections.in_use(), state.streams.in_use());
+    Response::text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
 }
 
-fn metrics(shared: &Shared) -> Answer {
-    let connections = shared.seats.in_use();
-    let streams = shared.streams.in_use();
-    let text = shared.metrics.to_text(connections, streams);
-    Answer::text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
+fn check_is_get(method: &Method, resource: &Resource) -> Result<(), Problem> {
+    match *method {
+        Method::GET | Method::HEAD => Ok(()),
+        _ => Err(method_not_allowed(resource)),
+    }
 }
 
-fn only_get(method: &Method, resource: &Resource) -> Result<(), Problem> {
-    if matches!(*method, Method::GET | Method::HEAD) { Ok(()) } else { Err(not_allowed(resource)) }
-}
-
-fn not_allowed(resource: &Resource) -> Problem {
-    let allow = resource.allow();
-    let message = format!("this can be asked for with {allow}");
+fn method_not_allowed(resource: &Resource) -> Problem {
+    let methods = resource.methods();
+    let message = format!("this resource supports {methods}");
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, ErrorKind::Unsupported, message)
-        .header(ALLOW, HeaderValue::from_static(allow))
+        .header(ALLOW, HeaderValue::from_static(methods))
 }

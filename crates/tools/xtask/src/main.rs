@@ -7,7 +7,8 @@
 //! crates    how many crates a first build takes, against its limit and the README
 //! links     dead links and paths in Markdown
 //! layers    cycles of modules, and dependencies between crates that point down
-//! lengths   files that have grown too long (a warning)
+//! lengths   files and functions that are too long
+//! words     words that are not standard terms, and names with several meanings
 //! rust      the sources of the crates, as tokens
 //! test      all tests, and their sum
 //! crash     crash tests over many seeds
@@ -43,6 +44,7 @@ mod servers;
 mod step;
 mod test;
 mod tree;
+mod words;
 
 use std::process::ExitCode;
 
@@ -67,7 +69,7 @@ fn run(arguments: &[String]) -> Outcome {
         return Ok(());
     };
     // Few commands take more words; a stray one elsewhere is a mistake worth naming.
-    let takes_more = ["test", "crash", "fuzz", "layers"].contains(&command.as_str())
+    let takes_more = ["test", "crash", "fuzz", "layers", "words"].contains(&command.as_str())
         || command == "check" && rest == [test::NO_CLIENTS];
     if !takes_more && !rest.is_empty() {
         return Err(Failure::new(
@@ -84,6 +86,7 @@ fn run(arguments: &[String]) -> Outcome {
         "crash" => crash::run(rest),
         "fuzz" => fuzz::run(rest),
         "fixtures" => fixtures::run(),
+        "words" => words::run(&Tree::of_workspace()?, rest),
         "layers" => layers::run(&Tree::of_workspace()?, rest),
         "clients" => {
             cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
@@ -120,6 +123,7 @@ fn help() -> String {
          `--list` shows them\n  \
          layers     the check below; with `--all` the largest cycle of each crate, with a part of a crate's folder\n             \
          what makes its cycles\n  \
+         words      the check below; with `--counts` the findings of each crate, with a path all findings there\n  \
          fixtures   makes the files of this version that later ones must open\n\n",
     );
     for step in STEPS {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::failure::{Failure, Outcome};
 use crate::tree::Tree;
-use crate::{clients, crates, layers, lengths, links, lints};
+use crate::{clients, crates, layers, lengths, links, lints, words};
 
 /// One check.
 pub struct Step {
@@ -23,11 +23,20 @@ pub const CLIENTS: &str = "client-lints";
 pub const STEPS: &[Step] = &[
     Step { name: "format", about: "the code is formatted", run: lints::format },
     Step { name: "links", about: "links and paths in Markdown lead somewhere", run: links::run },
-    Step { name: "lengths", about: "no source file is too long (warns only)", run: lengths::run },
+    Step {
+        name: "lengths",
+        about: "no source file is too long, and few functions are",
+        run: lengths::run,
+    },
     Step {
         name: "layers",
         about: "modules form no large cycles, and crates depend in one direction",
         run: layers::check,
+    },
+    Step {
+        name: "words",
+        about: "names and texts use standard terms, and no name has two meanings",
+        run: words::check,
     },
     Step {
         name: "crates",

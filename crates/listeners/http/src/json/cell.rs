@@ -1,6 +1,6 @@
-//! One member of an object as the value of its column.
+//! Parses JSON values as column values.
 
-use super::read::no_json;
+use crate::json::error::invalid_json;
 use bobak_core::{ColumnSchema, Currency, Error, ErrorKind, Result, Type, Value};
 use bobak_text::{number, read};
 use serde::de::{
@@ -10,14 +10,15 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// How deep a document may be nested: as deep as serde_json reads what it does not pass over.
-const DEEPEST: usize = 127;
+/// How deep a document may be nested. This is the limit of serde_json for the values that it parses,
+/// applied here to those that it skips.
+const MAX_DEPTH: usize = 127;
 
-/// Reads a value of a column. Where it is none, the error waits in `wrong`: serde's would tell
-/// neither its kind nor the column.
-pub(super) struct CellSeed<'c> {
+/// Parses a value of a column. An error goes to `failure`, because serde's error type carries neither
+/// an error kind nor a column.
+pub(crate) struct CellSeed<'c> {
     pub column: &'c ColumnSchema,
-    pub wrong: &'c mut Option<Error>,
+    pub failure: &'c mut Option<Error>,
 }
 
 struct CellVisitor(Type);
@@ -30,44 +31,44 @@ impl<'de> DeserializeSeed<'de> for CellSeed<'_> {
         source: D,
     ) -> std::result::Result<Value<'de>, D::Error> {
         let read = match self.column.ty {
-            // Numbers are none here, so no float comes in between.
+            // These types accept no numbers, which serde would convert to floats.
             Type::Text | Type::Bytes | Type::Uuid | Type::Bool => {
                 source.deserialize_any(CellVisitor(self.column.ty))?
             }
             _ => {
                 let text: &'de RawValue = serde::Deserialize::deserialize(source)?;
-                read_cell(self.column, text.get())
+                parse_cell(self.column, text.get())
             }
         };
         let accepted = read.and_then(|value| accept(self.column, value));
         accepted.map_err(|error| {
-            *self.wrong = Some(error.in_column(self.column.name.clone()));
+            *self.failure = Some(error.in_column(self.column.name.clone()));
             D::Error::custom("")
         })
     }
 }
 
-/// Reads a value of a column: as [`read_value`], but that `null` is a document where there can be no
-/// NULL.
+/// Parses a value of a column: as [`parse_value`], except that `null` in a JSON column that is NOT NULL
+/// is the document `null`.
 ///
 /// # Errors
-/// As [`read_value`].
-pub(crate) fn read_cell<'v>(column: &ColumnSchema, json: &'v str) -> Result<Value<'v>> {
+/// As [`parse_value`].
+pub(crate) fn parse_cell<'v>(column: &ColumnSchema, json: &'v str) -> Result<Value<'v>> {
     if json == "null" && column.ty == Type::Json && !column.nullable {
         return Ok(Value::from(json));
     }
-    read_value(column.ty, json)
+    parse_value(column.ty, json)
 }
 
-/// Reads a value of a type from its very text, so that numbers are exact.
+/// Parses a value of a type from its text, without converting numbers to floats.
 ///
 /// # Errors
-/// `Mismatch`, `OutOfRange`, `Syntax` for what is no such value.
-pub(crate) fn read_value(ty: Type, json: &str) -> Result<Value<'_>> {
+/// `Mismatch`, `OutOfRange` or `Syntax` for a value that does not fit the type.
+pub(crate) fn parse_value(ty: Type, json: &str) -> Result<Value<'_>> {
     match json.as_bytes() {
         b"null" => Ok(Value::Null),
         _ if ty == Type::Json => {
-            if is_flat(json) {
+            if is_shallow(json) {
                 Ok(Value::from(json))
             } else {
                 Err(too_deep())
@@ -78,7 +79,7 @@ pub(crate) fn read_value(ty: Type, json: &str) -> Result<Value<'_>> {
             if !inner.contains('\\') {
                 return read_text(ty, Cow::Borrowed(inner));
             }
-            let text: String = serde_json::from_str(json).map_err(|error| no_json(&error))?;
+            let text: String = serde_json::from_str(json).map_err(|error| invalid_json(&error))?;
             read_text(ty, Cow::Owned(text))
         }
         b"true" | b"false" if ty == Type::Any => Ok(Value::from(json == "true")),
@@ -94,9 +95,9 @@ pub(crate) fn read_value(ty: Type, json: &str) -> Result<Value<'_>> {
 fn read_text<'v>(ty: Type, text: Cow<'v, str>) -> Result<Value<'v>> {
     match ty {
         Type::Text | Type::Any => Ok(Value::Text(text)),
-        Type::Bool => Err(mismatch(ty, "a text")),
+        Type::Bool => Err(mismatch(ty, "a string")),
         Type::Currency => text.parse().map(|amount: Currency| amount.scaled().into()),
-        // Numbers for readers that have no integers of 64 bits, dates, UUIDs, base64.
+        // Numbers of clients without 64-bit integers, dates, UUIDs, base64.
         ty => {
             let value = read::parse(ty, text.as_bytes());
             value.map(Value::into_owned).map_err(|why| Error::new(ErrorKind::Mismatch, why))
@@ -104,7 +105,8 @@ fn read_text<'v>(ty: Type, text: Cow<'v, str>) -> Result<Value<'v>> {
     }
 }
 
-/// JSON has one kind of number: 5.0 is 5. What is of no kind that the type has is not rounded.
+/// JSON does not distinguish integers from floats, so 5.0 is a valid integer. A number that the type
+/// can't represent is an error; nothing is rounded.
 fn read_number<'v>(ty: Type, json: &str) -> Result<Value<'v>> {
     let text = json.as_bytes();
     if let Some(integer) = number::integer(text) {
@@ -119,7 +121,7 @@ fn read_number<'v>(ty: Type, json: &str) -> Result<Value<'v>> {
     read.ok_or_else(|| {
         let shown: String = json.chars().take(40).collect();
         let more = if shown.len() < json.len() { "…" } else { "" };
-        let message = format!("{shown}{more} is no number that {} holds", ty.name());
+        let message = format!("{shown}{more} does not fit into {}", ty.name());
         let is_within = json.parse().is_ok_and(|near: f64| near.abs() < 2_f64.powi(63));
         let is_fraction = ty.integer_range().is_some() && is_within;
         Error::new(if is_fraction { ErrorKind::Mismatch } else { ErrorKind::OutOfRange }, message)
@@ -128,12 +130,12 @@ fn read_number<'v>(ty: Type, json: &str) -> Result<Value<'v>> {
 
 #[cold]
 fn mismatch(ty: Type, found: &str) -> Error {
-    let message = format!("{found} where a value of type {} is wanted", ty.name());
+    let message = format!("expected a value of type {}, found {found}", ty.name());
     Error::new(ErrorKind::Mismatch, message)
 }
 
-/// Whether a document is nested no deeper than readers usually go.
-fn is_flat(document: &str) -> bool {
+/// Whether a document is nested no deeper than [`MAX_DEPTH`].
+fn is_shallow(document: &str) -> bool {
     let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
     for byte in document.bytes() {
         match byte {
@@ -142,7 +144,7 @@ fn is_flat(document: &str) -> bool {
             b'"' => quoted = !quoted,
             b'{' | b'[' if !quoted => {
                 depth += 1;
-                if depth > DEEPEST {
+                if depth > MAX_DEPTH {
                     return false;
                 }
             }
@@ -155,11 +157,11 @@ fn is_flat(document: &str) -> bool {
 
 #[cold]
 fn too_deep() -> Error {
-    Error::new(ErrorKind::Syntax, format!("the document is nested deeper than {DEEPEST}"))
+    Error::new(ErrorKind::Syntax, format!("the document is nested deeper than {MAX_DEPTH} levels"))
 }
 
-/// The value in the column's stored form; borrowed where it is in it already. NULL is looked at
-/// later: it may be filled.
+/// Converts a value to the column's stored form, without a copy if it already has it. NULL is checked
+/// later, because it may be replaced by a generated value.
 #[inline]
 fn accept<'v>(column: &ColumnSchema, value: Value<'v>) -> Result<Value<'v>> {
     if value.is_null() {
@@ -171,7 +173,7 @@ fn accept<'v>(column: &ColumnSchema, value: Value<'v>) -> Result<Value<'v>> {
     Ok(value)
 }
 
-/// The outer result is serde's: of what is no JSON. The inner one is of what is no such value.
+/// The outer result is serde's, for invalid JSON. The inner one is for values that do not fit the type.
 impl<'de> Visitor<'de> for CellVisitor {
     type Value = Result<Value<'de>>;
 

@@ -1,156 +1,157 @@
-//! From a JSON object to the values of a row.
+//! Parses JSON objects as rows.
 
-use super::cell::CellSeed;
-use crate::model::{Absent, Table, missing};
+use crate::database::table::{OmittedValue, Table};
+use crate::json::cell::CellSeed;
+use crate::json::error::invalid_json;
 use bobak_core::{Error, ErrorKind, FieldSet, Result, Value, Verb};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use std::fmt;
 
-/// What an object says of a row: a value for each column in schema order, NULL for those that it
-/// does not name.
+/// A row parsed from an object: the values of all columns in schema order, NULL for those that the
+/// object omits.
 #[derive(Debug)]
-pub(crate) struct Cells<'a> {
+pub(crate) struct ParsedRow<'a> {
     pub values: Vec<Value<'a>>,
+    /// The columns that the object contains.
     pub given: FieldSet,
 }
 
-/// Reads one object of a table's columns.
+/// Parses an object of a table's columns.
 ///
 /// # Errors
-/// `Syntax` for what is no JSON, `Schema` for a column that the table has not, `Mismatch`,
-/// `OutOfRange`, `TooLong` for a value that its column does not take.
-pub(crate) fn read_row<'a>(table: &Table, json: &'a [u8]) -> Result<Cells<'a>> {
-    let mut wrong = None;
+/// `Syntax` for invalid JSON, `Schema` for an unknown column, `Mismatch`, `OutOfRange` or `TooLong`
+/// for a value that does not fit its column.
+pub(crate) fn parse_row<'a>(table: &Table, json: &'a [u8]) -> Result<ParsedRow<'a>> {
+    let mut failure = None;
     let mut source = serde_json::Deserializer::from_slice(json);
-    let read = RowSeed { table, wrong: &mut wrong }.deserialize(&mut source);
+    let read = RowSeed { table, failure: &mut failure }.deserialize(&mut source);
     match read.and_then(|cells| source.end().map(|()| cells)) {
         Ok(cells) => Ok(cells),
-        Err(error) => Err(table.name_error(wrong.unwrap_or_else(|| no_json(&error)))),
+        Err(error) => Err(table.name_error(failure.unwrap_or_else(|| invalid_json(&error)))),
     }
 }
 
-/// The error for what is no JSON.
-#[cold]
-pub(crate) fn no_json(error: &serde_json::Error) -> Error {
-    Error::new(ErrorKind::Syntax, format!("not the JSON that is wanted: {error}"))
-}
-
-impl<'a> Cells<'a> {
-    /// Completes a new row: columns that were not named get what they hold then.
+impl<'a> ParsedRow<'a> {
+    /// Completes a new row: fills in the values of omitted columns.
     ///
     /// # Errors
-    /// `Constraint` for one that must be named, or is NULL and may not be.
+    /// `Constraint` for a required column, or a NULL in a column that is NOT NULL.
     pub fn complete(&mut self, table: &Table) -> Result<()> {
-        for (place, (value, absent)) in self.values.iter_mut().zip(&table.absent).enumerate() {
+        for (position, (value, omitted)) in self.values.iter_mut().zip(&table.omitted).enumerate() {
             if !value.is_null() {
                 continue;
             }
-            if self.given.contains(place) && !table.is_filled(place) {
-                let column = table.schema.columns().get(place);
+            if self.given.contains(position) && !table.is_generated(position) {
+                let column = table.schema.columns().get(position);
                 if column.is_some_and(|column| column.nullable) {
                     continue;
                 }
-                return Err(missing(table, place));
+                return Err(table.missing_value(position));
             }
-            match absent {
-                Absent::Value(absent) => *value = absent.clone(),
-                Absent::Refused => return Err(missing(table, place)),
+            match omitted {
+                OmittedValue::Value(omitted) => *value = omitted.clone(),
+                OmittedValue::Required => return Err(table.missing_value(position)),
             }
         }
         Ok(())
     }
 
-    /// Refuses NULL where none may be, among the columns that were named.
+    /// Rejects NULL in given columns that are NOT NULL.
     ///
     /// # Errors
     /// `Constraint`.
     pub fn check_nulls(&self, table: &Table) -> Result<()> {
-        let is_wrong = |place: &usize| {
-            let column = table.schema.columns().get(*place);
-            self.values.get(*place).is_some_and(Value::is_null)
+        let is_invalid = |position: &usize| {
+            let column = table.schema.columns().get(*position);
+            self.values.get(*position).is_some_and(Value::is_null)
                 && column.is_some_and(|column| !column.nullable)
         };
-        match self.given.iter().find(is_wrong) {
-            Some(place) => Err(missing(table, place)),
+        match self.given.iter().find(is_invalid) {
+            Some(position) => Err(table.missing_value(position)),
             None => Ok(()),
         }
     }
 
-    /// Makes it ready for a verb: complete for a new row, without wrong NULLs for an update.
+    /// Prepares the row for a verb: completes it, or for an update checks its NULLs.
     ///
     /// # Errors
     /// `Constraint`.
-    pub fn ready(&mut self, table: &Table, verb: Verb) -> Result<()> {
+    pub fn prepare(&mut self, table: &Table, verb: Verb) -> Result<()> {
         if verb == Verb::Update { self.check_nulls(table) } else { self.complete(table) }
     }
 
-    /// The key's values.
+    /// The values of the key's columns.
     pub fn key(&self, table: &Table) -> Vec<Value<'a>> {
-        let value = |&place: &usize| self.values.get(place).cloned().unwrap_or_default();
+        let value = |&position: &usize| self.values.get(position).cloned().unwrap_or_default();
         table.schema.key().iter().map(value).collect()
     }
 }
 
 struct RowSeed<'c> {
     table: &'c Table,
-    wrong: &'c mut Option<Error>,
+    /// The error, which serde's error type can't carry.
+    failure: &'c mut Option<Error>,
 }
 
 impl<'de> DeserializeSeed<'de> for RowSeed<'_> {
-    type Value = Cells<'de>;
+    type Value = ParsedRow<'de>;
 
     fn deserialize<D: Deserializer<'de>>(
         self,
         source: D,
-    ) -> std::result::Result<Cells<'de>, D::Error> {
+    ) -> std::result::Result<ParsedRow<'de>, D::Error> {
         source.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for RowSeed<'_> {
-    type Value = Cells<'de>;
+    type Value = ParsedRow<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with a member for each column")
+        f.write_str("an object with columns as members")
     }
 
     fn visit_map<A: MapAccess<'de>>(
         self,
         mut members: A,
-    ) -> std::result::Result<Cells<'de>, A::Error> {
+    ) -> std::result::Result<ParsedRow<'de>, A::Error> {
         let columns = self.table.schema.columns();
-        let mut cells = Cells { values: vec![Value::Null; columns.len()], given: FieldSet::EMPTY };
+        let mut cells =
+            ParsedRow { values: vec![Value::Null; columns.len()], given: FieldSet::EMPTY };
         let mut next = 0;
-        while let Some(place) =
-            members.next_key_seed(PlaceSeed { table: self.table, next, wrong: &mut *self.wrong })?
-        {
-            next = place + 1;
-            if cells.given.contains(place) {
-                let twice = Error::new(ErrorKind::Syntax, "the column comes twice");
-                let name = columns.get(place).map_or("", |column| &column.name);
-                *self.wrong = Some(twice.in_column(name));
+        while let Some(position) = members.next_key_seed(ColumnSeed {
+            table: self.table,
+            next,
+            failure: &mut *self.failure,
+        })? {
+            next = position + 1;
+            if cells.given.contains(position) {
+                let error = Error::new(ErrorKind::Syntax, "the column occurs twice");
+                let name = columns.get(position).map_or("", |column| &column.name);
+                *self.failure = Some(error.in_column(name));
                 return Err(A::Error::custom(""));
             }
-            let Some(column) = columns.get(place) else { continue };
-            let seed = CellSeed { column, wrong: &mut *self.wrong };
+            let Some(column) = columns.get(position) else { continue };
+            let seed = CellSeed { column, failure: &mut *self.failure };
             let value = members.next_value_seed(seed)?;
-            if let Some(slot) = cells.values.get_mut(place) {
+            if let Some(slot) = cells.values.get_mut(position) {
                 *slot = value;
             }
-            cells.given.insert(place);
+            cells.given.insert(position);
         }
         Ok(cells)
     }
 }
 
-/// Finds the column that a member names: most often the next one.
-struct PlaceSeed<'c> {
+/// Finds the position of the column that a member names. It is most often the next one.
+struct ColumnSeed<'c> {
     table: &'c Table,
     next: usize,
-    wrong: &'c mut Option<Error>,
+    /// The error, which serde's error type can't carry.
+    failure: &'c mut Option<Error>,
 }
 
-impl<'de> DeserializeSeed<'de> for PlaceSeed<'_> {
+impl<'de> DeserializeSeed<'de> for ColumnSeed<'_> {
     type Value = usize;
 
     fn deserialize<D: Deserializer<'de>>(self, source: D) -> std::result::Result<usize, D::Error> {
@@ -158,11 +159,11 @@ impl<'de> DeserializeSeed<'de> for PlaceSeed<'_> {
     }
 }
 
-impl Visitor<'_> for PlaceSeed<'_> {
+impl Visitor<'_> for ColumnSeed<'_> {
     type Value = usize;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a column's name")
+        f.write_str("a column name")
     }
 
     fn visit_str<E: serde::de::Error>(self, name: &str) -> std::result::Result<usize, E> {
@@ -171,7 +172,7 @@ impl Visitor<'_> for PlaceSeed<'_> {
             return Ok(self.next);
         }
         self.table.schema.column(name).map_err(|error| {
-            *self.wrong = Some(error);
+            *self.failure = Some(error);
             E::custom("")
         })
     }

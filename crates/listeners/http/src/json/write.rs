@@ -1,51 +1,51 @@
-//! From rows to JSON.
+//! Writes rows as JSON.
 
-use crate::model::Table;
+use crate::database::table::Table;
 use bobak_core::{Row, Type, ValueRef};
 use bobak_text::json::write_value;
 
-/// How numbers are written that a 64-bit float may not hold.
+/// How to write numbers that a 64-bit float may not represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) enum Numbers {
-    /// As JSON numbers, exact in the text: for readers that keep them so.
+pub(crate) enum NumberFormat {
+    /// As JSON numbers with all digits, for clients that parse them exactly.
     #[default]
     Exact,
-    /// 64-bit integers and money as strings, whatever their size: for readers, such as
-    /// JavaScript's, that make a float of each number.
+    /// 64-bit integers and money as strings, whatever their size, for clients that parse all numbers
+    /// as floats, such as JavaScript.
     Text,
 }
 
-/// Adds a row as an object: the columns at these places, which are those of the row in order.
+/// Appends a row as an object. `positions` are the positions in the table of the row's columns.
 pub(crate) fn write_row(
     out: &mut String,
     table: &Table,
-    places: impl Iterator<Item = usize>,
-    numbers: Numbers,
+    positions: impl Iterator<Item = usize>,
+    numbers: NumberFormat,
     row: &dyn Row,
 ) {
-    let mut open = '{';
-    for (at, place) in places.enumerate() {
+    let mut separator = '{';
+    for (index, position) in positions.enumerate() {
         let (Some(column), Some(label)) =
-            (table.schema.columns().get(place), table.labels.get(place))
+            (table.schema.columns().get(position), table.labels.get(position))
         else {
             continue;
         };
-        out.push(open);
-        open = ',';
+        out.push(separator);
+        separator = ',';
         out.push_str(label);
-        write_cell(out, column.ty, numbers, row.get(at));
+        write_cell(out, column.ty, numbers, row.get(index));
     }
-    if open == '{' {
+    if separator == '{' {
         out.push('{');
     }
     out.push('}');
 }
 
-/// Adds one value.
+/// Appends one value.
 #[inline]
-pub(crate) fn write_cell(out: &mut String, ty: Type, numbers: Numbers, value: ValueRef<'_>) {
-    let wide = matches!(ty, Type::I64 | Type::U64 | Type::Currency | Type::Any);
-    if numbers == Numbers::Text && wide && matches!(value, ValueRef::Int(_)) {
+pub(crate) fn write_cell(out: &mut String, ty: Type, numbers: NumberFormat, value: ValueRef<'_>) {
+    let is_wide = matches!(ty, Type::I64 | Type::U64 | Type::Currency | Type::Any);
+    if numbers == NumberFormat::Text && is_wide && matches!(value, ValueRef::Int(_)) {
         out.push('"');
         write_value(out, ty, value);
         out.push('"');

@@ -1,14 +1,13 @@
-//! Examples of the parameters whose text has a form of its own: with them a program can call what it
-//! knows nothing about.
+//! Examples for parameters with a syntax of their own, so that generic tools can send valid requests.
 
-use crate::model::Table;
+use crate::database::table::Table;
 use serde_json::{Value, json};
 
-/// Adds examples to the operations of a path; and the columns of the key, in order, to parameters
-/// that are keys.
+/// Adds examples to the operations of a path, and the key's columns, in order, to parameters that are
+/// keys.
 pub(super) fn add(path: &mut Value, table: &Table) {
     let columns = table.schema.columns();
-    let key = table.schema.key().iter().filter_map(|&place| columns.get(place));
+    let key = table.schema.key().iter().filter_map(|&position| columns.get(position));
     let key: Vec<&str> = key.map(|column| &*column.name).collect();
     let Some(path) = path.as_object_mut() else { return };
     for (method, part) in path {
@@ -19,7 +18,7 @@ pub(super) fn add(path: &mut Value, table: &Table) {
             let name = parameter["name"].as_str().unwrap_or_default().to_owned();
             match name.as_str() {
                 "key" | "after" => parameter["x-key"] = json!(key),
-                // Groups are sorted by what they are grouped by.
+                // Groups can only be ordered by the columns that they are grouped by.
                 "order" if groups => {}
                 name => {
                     if let Some(example) = example(name, key.first()) {
@@ -42,7 +41,7 @@ fn example(name: &str, column: Option<&&str>) -> Option<String> {
     if let Some(fixed) = fixed {
         return Some(fixed.to_owned());
     }
-    // Lists of columns have no quotes for names that hold their marks.
+    // A plain name needs no quotes.
     let column = *column?;
     let is_plain = |c: char| !matches!(c, ',' | '(' | ')' | '-') && !c.is_whitespace();
     let plain = column.chars().all(is_plain).then_some(column);

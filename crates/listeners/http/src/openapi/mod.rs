@@ -1,57 +1,44 @@
-//! The OpenAPI 3.1 document of a database: made when it is asked for, of the tables that are there
-//! then, and that who asks may see.
+//! Generates the OpenAPI 3.1 document of a database, for the tables that the client may see.
 
+mod builders;
 mod examples;
-mod parts;
-mod schema;
-mod table;
+mod schemas;
+mod table_paths;
 
-use self::parts::{answer, body, each_line, json_of, operation, problem, query, reference};
-use crate::answer::Answer;
-use crate::call::Call;
-use crate::model::Model;
-use crate::problem::Problem;
+use self::builders::{body, each_line, json_of, operation, problem, query, reference, response};
+use crate::database::schema_cache::Catalog;
 use crate::settings::SqlAccess;
-use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// `GET /openapi.json`
-pub(crate) async fn openapi(call: &mut Call) -> Result<Answer, Problem> {
-    call.parameters.finish()?;
-    let model = call.base.model().await?;
-    let home = call.head.uri.path().strip_suffix("/openapi.json").unwrap_or_default();
-    let loose = !matches!(call.base.engine.name(), "memory" | "postgres" | "mysql" | "mariadb");
-    let document = document(&model, home, call.guest.sql, loose);
-    let text = serde_json::to_string(&document).map_err(|error| {
-        bobak_core::Error::new(bobak_core::ErrorKind::Engine, error.to_string())
-    })?;
-    Ok(Answer::json(StatusCode::OK, text))
-}
-
-/// In a `loose` engine other programs may have stored values of any type in any column: SQLite keeps
-/// nobody from it.
-fn document(model: &Model, home: &str, sql: SqlAccess, loose: bool) -> Value {
+/// The document. `base_path` is the path of the database, empty for the default one. `is_typed` says
+/// whether values are always of their column's type; SQLite stores values of any type in any column.
+pub(crate) fn document(
+    catalog: &Catalog,
+    base_path: &str,
+    sql: SqlAccess,
+    is_typed: bool,
+) -> Value {
     let mut paths = Map::new();
     let mut schemas = common_schemas();
-    if home.is_empty() {
+    if base_path.is_empty() {
         server_paths(&mut paths);
     }
     database_paths(&mut paths, sql);
-    for table in model.sorted() {
-        table::paths(&mut paths, table);
-        schema::components(&mut schemas, table, loose);
+    for table in catalog.sorted() {
+        table_paths::paths(&mut paths, table);
+        schemas::components(&mut schemas, table, is_typed);
     }
-    schemas.insert("bobak.Operation".to_owned(), schema::operations(model));
-    let server = if home.is_empty() { "/" } else { home };
+    schemas.insert("bobak.Operation".to_owned(), schemas::operations(catalog));
+    let server = if base_path.is_empty() { "/" } else { base_path };
     json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Bobak",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "The tables of a database. Numbers are exact in the text: 64-bit \
-                integers and money are JSON numbers, which readers that make floats of them may \
-                round; `numbers=text` has them written as strings, and strings are taken for them \
-                always. What is above all range, `inf`, is a string.",
+            "description": "The tables of a database. Numbers have all digits: 64-bit integers \
+                and money are JSON numbers, which clients that parse numbers as floats may round. \
+                With `numbers=text` responses contain them as strings; requests may always do so. \
+                Infinite floats are strings (`inf`).",
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": server}],
@@ -67,58 +54,58 @@ fn document(model: &Model, home: &str, sql: SqlAccess, loose: bool) -> Value {
     })
 }
 
-/// The paths that are of the server, not of one database.
+/// Adds the paths of the server, which belong to no database.
 fn server_paths(paths: &mut Map<String, Value>) {
     let health = json!({"type": "object", "properties": {"status": {"type": "string"}}});
-    let mut get = operation("health", "Whether the server answers", vec![]);
+    let mut get = operation("health", "Health check", vec![]);
     get["security"] = json!([]);
-    get["responses"] = json!({"200": answer("It does", json_of(health))});
+    get["responses"] = json!({"200": response("The server is running", json_of(health))});
     paths.insert("/health".to_owned(), json!({"get": get}));
-    let mut get = operation("metrics", "Counters, as Prometheus reads them", vec![]);
+    let mut get = operation("metrics", "Metrics in the text format of Prometheus", vec![]);
     get["responses"]["200"] =
-        answer("All counters", json!({"text/plain": {"schema": {"type": "string"}}}));
+        response("All metrics", json!({"text/plain": {"schema": {"type": "string"}}}));
     paths.insert("/metrics".to_owned(), json!({"get": get}));
     let names = json!({"type": "array", "items": {"type": "string"}});
-    let mut get = operation("databases", "The names of the databases", vec![]);
-    get["responses"]["200"] = answer(
-        "Their names; the paths of each begin with /databases/{name}",
+    let mut get = operation("databases", "List the databases", vec![]);
+    get["responses"]["200"] = response(
+        "Their names; the paths of each database begin with /databases/{name}",
         json_of(json!({"type": "object", "properties": {"databases": names}})),
     );
     paths.insert("/databases".to_owned(), json!({"get": get}));
 }
 
-/// The paths that are there whatever the tables are.
+/// Adds the paths that do not depend on the tables.
 fn database_paths(paths: &mut Map<String, Value>, sql: SqlAccess) {
-    let mut get = operation("home", "A page with links to the tables", vec![]);
+    let mut get = operation("home", "Home page with links to the tables", vec![]);
     get["responses"]["200"] =
-        answer("The page", json!({"text/html": {"schema": {"type": "string"}}}));
+        response("The page", json!({"text/html": {"schema": {"type": "string"}}}));
     problem(&mut get, &[406]);
     paths.insert("/".to_owned(), json!({"get": get}));
     let mut get = operation("openapi", "This document", vec![]);
-    get["responses"]["200"] = answer("The document", json_of(json!({"type": "object"})));
+    get["responses"]["200"] = response("The document", json_of(json!({"type": "object"})));
     paths.insert("/openapi.json".to_owned(), json!({"get": get}));
-    let mut get = operation("tables", "The tables with their columns", vec![]);
+    let mut get = operation("tables", "List the tables with their columns", vec![]);
     let tables = json!({"type": "array", "items": reference("bobak.Table")});
     let all = json!({"type": "object", "properties": {"tables": tables}});
-    get["responses"]["200"] = answer("All that may be seen", json_of(all));
+    get["responses"]["200"] = response("The tables that the client may see", json_of(all));
     paths.insert("/tables".to_owned(), json!({"get": get}));
     let mut post = operation(
         "batch",
-        "Writes to several tables, one a line: all of them or none, unless commit says otherwise",
-        table::load_parameters("at the end"),
+        "Write rows of several tables, one operation per line, in one transaction unless `commit` is set",
+        table_paths::load_parameters("once, at the end"),
     );
     let media = "application/x-ndjson";
-    let lines = each_line(media, "A write on each line", "bobak.Operation");
+    let lines = each_line(media, "One operation per line", "bobak.Operation");
     post["requestBody"] = body(json!({media: {"schema": lines}}));
-    post["responses"]["200"] = answer("What became of them", json_of(reference("bobak.Report")));
+    post["responses"]["200"] = response("A report", json_of(reference("bobak.Report")));
     problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
     paths.insert("/batch".to_owned(), json!({"post": post}));
     if sql != SqlAccess::None {
-        let mut post = operation("sql", "Runs one SQL statement", vec![query::numbers()]);
+        let mut post = operation("sql", "Execute one SQL statement", vec![query::numbers()]);
         post["requestBody"] = body(json_of(reference("bobak.Statement")));
         let example = json!({"sql": "SELECT 1 AS one"});
         post["requestBody"]["content"]["application/json"]["example"] = example;
-        post["responses"]["200"] = answer("Its rows", json_of(reference("bobak.Rows")));
+        post["responses"]["200"] = response("Its result", json_of(reference("bobak.Rows")));
         problem(&mut post, &[400, 409, 413, 415, 422, 501]);
         paths.insert("/sql".to_owned(), json!({"post": post}));
     }

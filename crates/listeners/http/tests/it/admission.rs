@@ -149,7 +149,7 @@ fn one_caller_has_but_its_share_of_the_streams() {
     let engine = crate::client::memory();
     crate::events::track(&*engine);
     let mut settings = Settings::default();
-    (settings.streams, settings.listeners) = (4, 4);
+    (settings.streams, settings.subscribers) = (4, 4);
     let builder = HttpServer::builder().settings(settings).access(access.unwrap());
     let mut door = Door::of(builder.shared_database("main", engine));
     let address = door.server.addresses()[0];

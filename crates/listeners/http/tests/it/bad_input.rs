@@ -53,7 +53,7 @@ fn json_bombs_are_refused() {
 
 #[test]
 fn a_head_that_drips_is_cut_off() {
-    let settings = settings(|settings| settings.head_timeout = Duration::from_millis(500));
+    let settings = settings(|settings| settings.header_timeout = Duration::from_millis(500));
     let door = Door::with(settings, memory());
     let mut stream = TcpStream::connect(door.server.addresses()[0]).unwrap();
     stream.set_nonblocking(true).unwrap();

@@ -54,7 +54,7 @@ fn a_door_without_a_lock_is_not_opened() {
 
 #[test]
 fn garbage_and_slow_heads_are_cut_off_and_harm_nobody() {
-    let limits = settings(|settings| settings.head_timeout = Duration::from_millis(300));
+    let limits = settings(|settings| settings.header_timeout = Duration::from_millis(300));
     let door = Door::with(limits, memory());
     let address = door.server.addresses()[0];
     let mut slow = raw(address);
@@ -75,7 +75,7 @@ fn garbage_and_slow_heads_are_cut_off_and_harm_nobody() {
 #[test]
 fn bodies_that_are_too_long_or_do_not_come_are_refused() {
     let limits = settings(|settings| {
-        settings.body = 1_000;
+        settings.max_body = 1_000;
         settings.body_timeout = Duration::from_millis(300);
     });
     let door = Door::with(limits, sqlite());
@@ -137,7 +137,7 @@ fn a_client_that_does_not_read_is_cut_off() {
 #[test]
 fn rates_are_kept() {
     let limits = settings(|settings| {
-        settings.rate = Some(3);
+        settings.rate_limit = Some(3);
         settings.refusals = 2;
     });
     let mut door = Door::with(limits, memory());

@@ -27,7 +27,7 @@ fn idle_clients() {
 fn ten_thousand_idle_clients_cost_little_and_harm_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("socket");
-    let settings = settings(|settings| settings.head_timeout = Duration::from_secs(600));
+    let settings = settings(|settings| settings.header_timeout = Duration::from_secs(600));
     let builder = HttpServer::builder().settings(settings).shared_database("main", memory());
     let door = Door::of(builder.unix(&socket));
     idle::cost_little("idle::idle_clients", &socket, raise_file_limit(), || {

@@ -58,7 +58,7 @@ fn post(path: &str, length: usize) -> String {
 #[test]
 fn who_speaks_no_http_or_too_slowly_is_told_of() {
     let (door, lines) = door(|settings| {
-        settings.head_timeout = Duration::from_millis(300);
+        settings.header_timeout = Duration::from_millis(300);
         settings.body_timeout = Duration::from_millis(300);
     });
     let say = |text: &str| {
@@ -67,11 +67,11 @@ fn who_speaks_no_http_or_too_slowly_is_told_of() {
         stream
     };
     rest(&mut say("\u{16}\u{3}\u{1}\r\n\r\n"));
-    lines.has("127.0.0.1 ", "no HTTP");
+    lines.has("127.0.0.1 ", "not HTTP");
     rest(&mut say(&format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(150))));
-    lines.has("127.0.0.1 ", "no HTTP");
+    lines.has("127.0.0.1 ", "not HTTP");
     rest(&mut say("GET / HTTP/1.1\r\nhost:"));
-    lines.has("127.0.0.1 ", "no whole head");
+    lines.has("127.0.0.1 ", "headers timed out");
     rest(&mut say(&post("/tables/person/import", 500)));
     lines.has("operator at 127.0.0.1 ", "408");
     drop(say(&post("/batch", 500)));
@@ -103,8 +103,8 @@ fn who_does_not_read_is_told_of() {
 #[test]
 fn who_asks_for_too_much_is_told_of() {
     let (mut door, lines) = door(|settings| {
-        settings.body = 1_000;
-        settings.rate = Some(20);
+        settings.max_body = 1_000;
+        settings.rate_limit = Some(20);
         settings.request_timeout = Duration::from_millis(500);
         settings.sql = SqlAccess::Write;
     });
@@ -149,7 +149,7 @@ fn who_may_not_is_told_of() {
     lines.has(ada, "403");
     let hidden = door.send("POST", "/sql", r#"{"sql":"SELECT * FROM person"}"#);
     assert!(hidden.status >= 400);
-    lines.has(ada, "was told");
+    lines.has(ada, "got status");
     // A row that is not there is nothing to tell of.
     door.get("/tables/seat/rows/a,1").is(404, "NotFound");
     assert_eq!(lines.count(), 0);

@@ -52,7 +52,7 @@ fn a_commit_is_after_as_many_rows_as_were_said() {
 #[test]
 fn whatever_stops_it_says_where_and_how_much_is_there() {
     let mut settings = Settings::default();
-    settings.body = 1_000;
+    settings.max_body = 1_000;
     let door = Door::with(settings, sqlite());
     let long = "x".repeat(20_000);
     let csv = format!("row,number\na,1\na,2\na,3\n{long},1\n");

@@ -204,7 +204,7 @@ fn lists_are_filtered_sorted_cut_and_counted() {
 #[test]
 fn a_page_ends_where_it_has_so_many_bytes() {
     let settings = settings(|settings| {
-        settings.answer = 10_000;
+        settings.max_response = 10_000;
         settings.sql = SqlAccess::Read;
     });
     let door = Door::with(settings, sqlite());

@@ -110,7 +110,7 @@ fn a_stream_takes_no_worker() {
 #[test]
 fn bodies_and_answers_of_one_caller_do_not_fill_the_memory() {
     // Eight pieces of 64 KiB: four of one caller, six of an address.
-    let (_folder, door, greedy) = door(|settings| settings.memory = 512 << 10);
+    let (_folder, door, greedy) = door(|settings| settings.body_memory = 512 << 10);
     let address = door.server.addresses()[0];
     let long = |token: &str, length: usize, sent: usize| {
         let mut stream = raw(address);

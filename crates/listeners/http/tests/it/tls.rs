@@ -58,7 +58,7 @@ fn a_client_that_does_not_trust_it_stays_away() {
     let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let asked = trusting(&other.cert.pem()).get(format!("{}/health", door.home)).call();
     assert!(asked.is_err(), "{asked:?}");
-    lines.has("127.0.0.1 ", "no TLS");
+    lines.has("127.0.0.1 ", "TLS handshake");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn who_speaks_no_tls_is_cut_off_and_harms_nobody() {
     // It may be told so in TLS's own words; then the line is cut.
     let _ = plain.read_to_end(&mut said);
     assert!(!String::from_utf8_lossy(&said).contains("person"), "{said:?}");
-    lines.has("127.0.0.1 ", "no TLS");
+    lines.has("127.0.0.1 ", "TLS handshake");
     door.agent = trusting(&pem);
     door.get("/tables").ok(200);
     drop(silent);

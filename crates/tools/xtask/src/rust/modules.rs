@@ -32,6 +32,12 @@ pub struct Edge {
     pub name: String,
 }
 
+/// The files that the library and the program of a crate begin with.
+pub fn roots(tree: &Tree, folder: &str) -> Vec<String> {
+    let files = ["lib.rs", "main.rs"].map(|file| format!("{folder}/src/{file}"));
+    files.into_iter().filter(|file| tree.has_file(file)).collect()
+}
+
 /// How many re-exports a name is followed through.
 const DEPTH: usize = 16;
 

@@ -39,8 +39,6 @@ pub struct TypeName {
 #[derive(Debug)]
 pub struct Function {
     pub name: String,
-    /// Counted from 1.
-    pub line: usize,
     /// How many lines it has, from `fn` to the closing brace.
     pub length: usize,
 }
@@ -161,7 +159,7 @@ impl Source {
         let Some(Some(body)) = body else { return };
         let line = tokens[0].span().start().line;
         let length = body.span_close().end().line + 1 - line;
-        self.functions.push(Function { name, line, length });
+        self.functions.push(Function { name, length });
     }
 
     /// Reads `a::b::c`, and returns the position behind it.

@@ -1,0 +1,189 @@
+//! The JSON schemas of a table's rows.
+
+use super::builders::reference;
+use crate::database::schema_cache::Catalog;
+use crate::database::table::{OmittedValue, Table};
+use crate::json::NumberFormat;
+use crate::json::write::write_cell;
+use bobak_core::{ColumnSchema, Role, Type};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Encodes a name as a component name, which may contain letters, digits, `.`, `-` and `_`. Other bytes
+/// become `_` and two hexadecimal digits. A `_` is doubled, so that different names stay different.
+pub(super) fn component(name: &str) -> String {
+    let mut safe = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'_' => safe.push_str("__"),
+            b'-' => safe.push('-'),
+            _ if byte.is_ascii_alphanumeric() => safe.push(char::from(byte)),
+            _ => safe.push_str(&format!("_{byte:02x}")),
+        }
+    }
+    safe
+}
+
+/// Adds the schemas of a table: `name`, any of a row's columns; `name.row`, a complete row; `name.new`,
+/// a row to insert; `name.patch`, columns to update; `name.list`, a page of rows.
+pub(super) fn components(schemas: &mut Map<String, Value>, table: &Table, is_typed: bool) {
+    let name = component(table.schema.name());
+    let columns = table.schema.columns();
+    let (mut read, mut written) = (Map::new(), Map::new());
+    for (position, column) in columns.iter().enumerate() {
+        // SQLite permits NULL in keys, except for integer keys.
+        let in_key = table.schema.key().contains(&position) && !table.schema.has_integer_key();
+        let untyped = (!is_typed).then(|| untyped_schema(column, in_key));
+        read.insert(column.name.to_string(), untyped.unwrap_or_else(|| column_schema(column)));
+        written.insert(column.name.to_string(), column_schema(column));
+    }
+    let all: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+    let required: Vec<&str> = columns
+        .iter()
+        .zip(&table.omitted)
+        .filter(|(_, omitted)| matches!(omitted, OmittedValue::Required))
+        .map(|(column, _)| &*column.name)
+        .collect();
+    schemas.insert(
+        name.clone(),
+        json!({"type": "object", "properties": read, "additionalProperties": false}),
+    );
+    schemas.insert(format!("{name}.row"), json!({"allOf": [reference(&name)], "required": all}));
+    let input = json!({"type": "object", "properties": written, "additionalProperties": false});
+    schemas.insert(format!("{name}.patch"), input.clone());
+    let mut new = input;
+    new["required"] = json!(required);
+    schemas.insert(format!("{name}.new"), new);
+    schemas.insert(
+        format!("{name}.list"),
+        json!({
+            "type": "object",
+            "required": ["rows", "more"],
+            "properties": {
+                "rows": {"type": "array", "items": reference(&name)},
+                "more": {"type": "boolean"},
+                "next": {"type": "string", "description": "The value of `after` for the next page, to be percent-encoded in a URL"},
+                "total": {"type": "integer", "format": "int64", "minimum": 0},
+            },
+        }),
+    );
+}
+
+/// The schema of a line of a batch, for all tables.
+pub(super) fn operations(catalog: &Catalog) -> Value {
+    let line = |operations: &[&str], table: Value, row: Value| {
+        json!({
+            "type": "object",
+            "required": ["op", "table", "row"],
+            "additionalProperties": false,
+            "properties": {"op": {"enum": operations}, "table": table, "row": row},
+        })
+    };
+    let (whole, part) = (["insert", "ignore", "replace", "upsert"], ["update", "delete"]);
+    let of_table = |table: &&Arc<Table>| {
+        let (name, label) = (component(table.schema.name()), json!({"const": table.schema.name()}));
+        let rows = ["new", "patch"].map(|kind| reference(&format!("{name}.{kind}")));
+        let [new, patch] = rows;
+        [line(&whole, label.clone(), new), line(&part, label, patch)]
+    };
+    let all: Vec<Value> = catalog.sorted().iter().flat_map(of_table).collect();
+    if all.is_empty() {
+        return line(&whole, json!({"type": "string"}), json!({"type": "object"}));
+    }
+    json!({"anyOf": all})
+}
+
+/// The schema of the values that a column without an enforced type may contain: values of its type, or
+/// any others that another program has stored.
+fn untyped_schema(column: &ColumnSchema, in_key: bool) -> Value {
+    let mut schema = column_schema(column);
+    let other = match column.ty {
+        Type::Json | Type::Any => return schema,
+        // Bytes are strings as well.
+        Type::Text => json!({"type": ["string", "null"]}),
+        _ => json!({"type": ["string", "number", "null"]}),
+    };
+    if column.ty == Type::Text && column.max_chars.is_none() && (column.nullable || !in_key) {
+        return schema;
+    }
+    let mut outer = json!({});
+    for outside in ["default", "description"] {
+        if let Some(value) = schema.as_object_mut().and_then(|schema| schema.remove(outside)) {
+            outer[outside] = value;
+        }
+    }
+    outer["anyOf"] = json!([schema, other]);
+    outer
+}
+
+/// The schema of a column's values. Numbers that clients might round may also be strings.
+fn column_schema(column: &ColumnSchema) -> Value {
+    let mut schema = type_schema(column.ty);
+    if let Some(max) = column.max_chars.filter(|_| column.ty == Type::Text) {
+        schema["maxLength"] = json!(max);
+    }
+    if column.nullable
+        && let Some(types) = schema.get_mut("type")
+    {
+        let mut all = match types.take() {
+            Value::Array(all) => all,
+            one => vec![one],
+        };
+        if !all.iter().any(|ty| ty == "null") {
+            all.push(json!("null"));
+        }
+        *types = Value::Array(all);
+    }
+    if let Some(default) = &column.default {
+        let mut text = String::new();
+        write_cell(&mut text, column.ty, NumberFormat::Exact, default.as_ref());
+        if let Ok(default) = serde_json::from_str::<Value>(&text) {
+            schema["default"] = default;
+        }
+    }
+    let description = match column.role {
+        Role::Plain => None,
+        Role::CreatedAt => Some("When the row was inserted; ignored in requests"),
+        Role::ModifiedAt => Some("When the row was last written; ignored in requests"),
+        Role::Version => {
+            Some("Incremented by each update; an update that gives another version fails with 409")
+        }
+    };
+    if let Some(description) = description {
+        schema["description"] = json!(description);
+    }
+    schema
+}
+
+fn type_schema(ty: Type) -> Value {
+    let wide = |number: &str| json!([number, "string"]);
+    match ty {
+        Type::Bool => json!({"type": "boolean"}),
+        Type::I64 | Type::U64 => json!({"type": wide("integer"), "format": "int64"}),
+        Type::Currency => json!({
+            "type": wide("number"), "format": "decimal",
+            "description": "Money, exact to four decimals",
+        }),
+        Type::F32 => json!({"type": wide("number"), "format": "float"}),
+        Type::F64 => json!({"type": wide("number"), "format": "double"}),
+        Type::Text => json!({"type": "string"}),
+        Type::Bytes => json!({"type": "string", "contentEncoding": "base64"}),
+        Type::Uuid => json!({"type": "string", "format": "uuid"}),
+        Type::Date => json!({"type": "string", "format": "date"}),
+        Type::Timestamp => json!({"type": "string", "format": "date-time"}),
+        Type::DateTime => json!({
+            "type": "string", "description": "A date and time of day, without a time zone",
+            "pattern": r"^-?\d{4,6}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?$",
+        }),
+        Type::Time => json!({
+            "type": "string", "description": "A time of day",
+            "pattern": r"^\d\d:\d\d(:\d\d(\.\d{1,9})?)?$",
+        }),
+        Type::Json => json!({"description": "Any JSON value"}),
+        Type::Any => json!({"type": ["string", "number", "boolean", "null"]}),
+        ty => match ty.integer_range() {
+            Some((min, max)) => json!({"type": "integer", "minimum": min, "maximum": max}),
+            None => json!({}),
+        },
+    }
+}

@@ -1,0 +1,313 @@
+//! The paths of a table.
+
+use super::builders::{
+    body, each_line, empty, json_of, operation, problem, query, reference, response,
+};
+use super::examples;
+use super::schemas::component;
+use crate::database::table::Table;
+use crate::request::key::encode_segment;
+use serde_json::{Map, Value, json};
+
+/// Adds the paths of a table.
+pub(super) fn paths(paths: &mut Map<String, Value>, table: &Table) {
+    let name = component(table.schema.name());
+    let base = format!("/tables/{}", encode_segment(table.schema.name()));
+    let mut get = operation(&format!("describe_{name}"), "Describe the table", vec![]);
+    get["responses"]["200"] = response("The table", json_of(reference("bobak.Table")));
+    problem(&mut get, &[404]);
+    paths.insert(base.clone(), json!({"get": get}));
+    let row_history = json!({"parameters": [key(table)], "get": history(&name)});
+    for (rest, mut path) in [
+        ("rows", json!({"get": list(&name), "post": create(&name)})),
+        ("rows/{key}", row(&name, table)),
+        ("rows/{key}/history", row_history),
+        ("export", json!({"get": export(&name)})),
+        ("import", json!({"post": import(&name)})),
+        ("changes", json!({"get": changes(&name)})),
+        ("aggregate", json!({"get": aggregate(&name)})),
+    ] {
+        examples::add(&mut path, table);
+        paths.insert(format!("{base}/{rest}"), path);
+    }
+}
+
+const COLUMNS: &str =
+    "The columns to return, separated by commas; names that contain a comma are in double quotes";
+
+fn selection() -> Vec<Value> {
+    vec![
+        query::text("filter", "A condition as in SQL's WHERE: age > 30 and name like 'A%'"),
+        query::text(
+            "order",
+            "Columns, separated by commas; names that contain a comma are in double quotes; a minus \
+             sign before a name means descending order",
+        ),
+        query::count("limit", "The maximum number of rows"),
+        query::count("offset", "The number of rows to skip"),
+    ]
+}
+
+/// The parameters of imports and batches.
+pub(super) fn load_parameters(default: &str) -> Vec<Value> {
+    let what = format!("Commit after each so many rows; 0: once, at the end; default: {default}");
+    let every = query::count("commit", &what);
+    vec![
+        query::choice("errors", "What to do after the error of a row", &["stop", "skip"]),
+        every,
+        query::flag("outcomes", "Report the outcome of each row"),
+    ]
+}
+
+fn tagged(mut response: Value) -> Value {
+    let tag = json!({"description": "The entity tag", "schema": {"type": "string"}});
+    response["headers"] = json!({"ETag": tag});
+    response
+}
+
+fn list(name: &str) -> Value {
+    let mut parameters = selection();
+    parameters.push(query::text("columns", COLUMNS));
+    parameters.push(query::text(
+        "after",
+        "Only rows after this key: `next` of the previous page, percent-encoded",
+    ));
+    parameters.push(query::flag("total", "Count all rows that match the filter"));
+    parameters.push(query::numbers());
+    parameters.push(query::header("If-None-Match", "The entity tag of a list that the client has"));
+    let mut get = operation(&format!("list_{name}"), "List a page of rows", parameters);
+    get["responses"]["200"] =
+        tagged(response("The rows", json_of(reference(&format!("{name}.list")))));
+    get["responses"]["304"] = empty("The list has not changed");
+    problem(&mut get, &[400, 404]);
+    get
+}
+
+fn create(name: &str) -> Value {
+    let parameters = vec![query::numbers(), prefer()];
+    let mut post = operation(&format!("create_{name}"), "Insert a row", parameters);
+    post["requestBody"] = body(json_of(reference(&format!("{name}.new"))));
+    post["responses"]["201"] = created(name);
+    problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
+    post
+}
+
+fn created(name: &str) -> Value {
+    let what = "The new row; empty if the client prefers that or may not read the row";
+    let mut created = tagged(response(what, json_of(reference(&format!("{name}.row")))));
+    created["headers"]["Location"] =
+        json!({"description": "The row's path", "schema": {"type": "string"}});
+    created
+}
+
+fn prefer() -> Value {
+    query::header("Prefer", "return=minimal for a response without the row")
+}
+
+fn row(name: &str, table: &Table) -> Value {
+    json!({
+        "parameters": [key(table)],
+        "get": get(name), "put": put(name), "patch": patch(name), "delete": delete(name),
+    })
+}
+
+/// The path parameter with the key.
+fn key(table: &Table) -> Value {
+    let parts = table.schema.key().len();
+    let columns =
+        table.schema.key().iter().filter_map(|&position| table.schema.columns().get(position));
+    let names: Vec<&str> = columns.map(|column| &*column.name).collect();
+    let description = match parts {
+        1 => names.join(""),
+        _ => format!("{}, separated by commas", names.join(", ")),
+    };
+    json!({
+        "name": "key", "in": "path", "required": true, "description": description,
+        "schema": {"type": "string"},
+    })
+}
+
+fn whole(name: &str) -> Value {
+    tagged(response("The row", json_of(reference(&format!("{name}.row")))))
+}
+
+fn get(name: &str) -> Value {
+    let parameters = vec![
+        query::text("columns", COLUMNS),
+        query::numbers(),
+        query::header("If-None-Match", "The entity tag of a row that the client has"),
+    ];
+    let mut get = operation(&format!("get_{name}"), "Read a row", parameters);
+    get["responses"]["200"] = tagged(response("The row", json_of(reference(name))));
+    get["responses"]["304"] = empty("The row has not changed");
+    problem(&mut get, &[400, 404]);
+    get
+}
+
+fn precondition_parameters() -> Vec<Value> {
+    vec![
+        query::numbers(),
+        prefer(),
+        query::header("If-Match", "Only if the row has this entity tag; *: only if the row exists"),
+        query::header("If-None-Match", "*: only if the row does not exist"),
+    ]
+}
+
+fn put(name: &str) -> Value {
+    let mut put = operation(
+        &format!("replace_{name}"),
+        "Replace the row, or insert it if it does not exist",
+        precondition_parameters(),
+    );
+    put["requestBody"] = body(json_of(reference(&format!("{name}.new"))));
+    put["responses"]["200"] = whole(name);
+    put["responses"]["201"] = created(name);
+    put["responses"]["204"] = empty("Done; the client prefers a response without the row");
+    problem(&mut put, &[400, 404, 408, 409, 412, 413, 415, 422]);
+    put
+}
+
+fn patch(name: &str) -> Value {
+    let mut patch =
+        operation(&format!("patch_{name}"), "Update the given columns", precondition_parameters());
+    let schema = || json!({"schema": reference(&format!("{name}.patch"))});
+    patch["requestBody"] =
+        body(json!({"application/json": schema(), "application/merge-patch+json": schema()}));
+    patch["responses"]["200"] = whole(name);
+    patch["responses"]["204"] = empty("Done; the client prefers a response without the row");
+    problem(&mut patch, &[400, 404, 408, 409, 412, 413, 415, 422]);
+    patch
+}
+
+fn delete(name: &str) -> Value {
+    let parameters = vec![query::header("If-Match", "Only if the row has this entity tag")];
+    let mut delete = operation(&format!("delete_{name}"), "Delete the row", parameters);
+    delete["responses"]["204"] = empty("The row is deleted");
+    problem(&mut delete, &[400, 404, 409, 412, 422]);
+    delete
+}
+
+fn export(name: &str) -> Value {
+    let mut parameters = selection();
+    parameters.push(query::text("columns", COLUMNS));
+    parameters.push(query::text("after", "Only rows after this key"));
+    parameters.push(query::choice(
+        "format",
+        "The format, in place of the Accept header",
+        &["ndjson", "csv", "json"],
+    ));
+    parameters.push(query::text("null", "The text for NULL in CSV"));
+    let lossy = "Also write values that an import would read as other values, because they are not of \
+                 their column's type";
+    parameters.push(query::flag("lossy", lossy));
+    parameters.push(query::numbers());
+    let mut get = operation(&format!("export_{name}"), "Export all rows as a stream", parameters);
+    let rows = json!({"type": "array", "items": reference(name)});
+    let lines = |media, what| json!({"schema": each_line(media, what, name)});
+    get["responses"]["200"] = response(
+        "The rows, from one snapshot",
+        json!({
+            "application/x-ndjson": lines("application/x-ndjson", "One row per line"),
+            "text/csv": lines("text/csv", "RFC 4180, with a header"),
+            "application/json": {"schema": rows},
+        }),
+    );
+    problem(&mut get, &[400, 404, 406]);
+    get
+}
+
+fn import(name: &str) -> Value {
+    let modes = ["insert", "ignore", "replace", "upsert", "update", "delete"];
+    let mut parameters = vec![query::choice("mode", "What to do with each row", &modes)];
+    parameters.extend(load_parameters("each batch of rows"));
+    parameters.push(query::text("null", "The text for NULL in CSV"));
+    let mut post =
+        operation(&format!("import_{name}"), "Import any number of rows as a stream", parameters);
+    let new = format!("{name}.new");
+    let lines = |media, what| json!({"schema": each_line(media, what, &new)});
+    post["requestBody"] = body(json!({
+        "application/x-ndjson": lines("application/x-ndjson", "One row per line"),
+        "text/csv": lines("text/csv", "RFC 4180, with a header"),
+    }));
+    post["responses"]["200"] = response("A report", json_of(reference("bobak.Report")));
+    problem(&mut post, &[400, 404, 408, 409, 413, 415, 422]);
+    post
+}
+
+fn changes(name: &str) -> Value {
+    let parameters = vec![
+        query::text(
+            "filter",
+            "Only rows that match this condition; a row that comes to match it is an insert",
+        ),
+        query::count("since", "Only changes after this one; default: only new changes"),
+        query::header("Last-Event-ID", "As `since`; browsers send it when they reconnect"),
+        query::numbers(),
+    ];
+    let summary = "Stream changes as server-sent events; requires a tracked table";
+    let mut get = operation(&format!("changes_{name}"), summary, parameters);
+    let description =
+        "Events insert, update and delete; their data is JSON with at, who, key and row";
+    let event = json!({"schema": {"type": "string", "description": description}});
+    get["responses"]["200"] = response("Events", json!({"text/event-stream": event}));
+    problem(&mut get, &[400, 404, 406, 409, 410]);
+    get
+}
+
+fn history(name: &str) -> Value {
+    let mut limit = query::count("limit", "The maximum number of changes");
+    limit["schema"]["minimum"] = json!(1);
+    let parameters = vec![
+        query::count("since", "Only changes after this one: `next` of the previous page"),
+        limit,
+        query::numbers(),
+    ];
+    let summary = "List the changes of one row; requires a tracked table";
+    let mut get = operation(&format!("history_{name}"), summary, parameters);
+    let image = json!({"anyOf": [reference(&format!("{name}.row")), {"type": "null"}]});
+    let number = || json!({"type": "integer", "format": "int64", "minimum": 1});
+    let change = json!({
+        "type": "object",
+        "required": ["id", "kind", "at", "who", "before", "after"],
+        "additionalProperties": false,
+        "properties": {
+            "id": number(), "kind": {"enum": ["insert", "update", "delete"]},
+            "at": {"type": "string", "format": "date-time"}, "who": {"type": ["string", "null"]},
+            "before": image, "after": image,
+        },
+    });
+    let changes = json!({
+        "type": "object",
+        "required": ["changes", "more"],
+        "properties": {
+            "changes": {"type": "array", "items": change},
+            "more": {"type": "boolean"},
+            "next": number(),
+        },
+    });
+    get["responses"]["200"] = response("Its changes, oldest first", json_of(changes));
+    problem(&mut get, &[400, 404, 409]);
+    get
+}
+
+fn aggregate(name: &str) -> Value {
+    let mut parameters = selection();
+    let values = "count, count(x), sum(x), min(x), max(x), avg(x), separated by commas";
+    parameters.push(query::text("values", values));
+    parameters.push(query::text("group", "The columns to group by"));
+    parameters.push(query::numbers());
+    parameters
+        .push(query::header("If-None-Match", "The entity tag of a result that the client has"));
+    let summary = "Aggregate all rows, or groups of rows";
+    let mut get = operation(&format!("aggregate_{name}"), summary, parameters);
+    let rows = json!({"type": "array", "items": {"type": "object"}});
+    let groups = json!({
+        "type": "object",
+        "required": ["rows", "more"],
+        "properties": {"rows": rows, "more": {"type": "boolean"}},
+    });
+    get["responses"]["200"] = tagged(response("One row per group", json_of(groups)));
+    get["responses"]["304"] = empty("The result has not changed");
+    problem(&mut get, &[400, 404, 422, 501]);
+    get
+}

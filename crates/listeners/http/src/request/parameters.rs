@@ -1,0 +1,99 @@
+//! Query parameters.
+
+use crate::problem::Problem;
+use bobak_core::url;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::str::FromStr;
+
+/// The parameters of a query string that no resource has taken yet.
+///
+/// Each resource takes the parameters that it knows and then calls [`finish`](Self::finish), which
+/// rejects the rest. Ignoring a misspelt parameter would return something else than the client asked
+/// for.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Parses `name=value` pairs; `+` is a space.
+    ///
+    /// # Errors
+    /// 400 for a value that is not UTF-8, or a duplicate name.
+    pub fn parse(query: Option<&str>) -> Result<Self, Problem> {
+        let mut all: Vec<(String, String)> = Vec::new();
+        let mut names = HashSet::new();
+        for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (name, value) = (decode(name)?, decode(value)?);
+            if !names.insert(name.clone()) {
+                return Err(Problem::bad_request(format!("the parameter '{name}' occurs twice")));
+            }
+            all.push((name, value));
+        }
+        Ok(Self(all))
+    }
+
+    /// Takes a parameter.
+    pub fn take(&mut self, name: &str) -> Option<String> {
+        let index = self.0.iter().position(|(other, _)| other == name)?;
+        Some(self.0.swap_remove(index).1)
+    }
+
+    /// Takes a number.
+    ///
+    /// # Errors
+    /// 400 for anything else.
+    pub fn number<N: FromStr>(&mut self, name: &str) -> Result<Option<N>, Problem> {
+        let Some(text) = self.take(name) else { return Ok(None) };
+        let error = |_| Problem::bad_request(format!("'{text}' is not a number for '{name}'"));
+        text.parse().map(Some).map_err(error)
+    }
+
+    /// Takes one of several words.
+    ///
+    /// # Errors
+    /// 400 for another word; the message lists the choices.
+    pub fn choice<V: Copy>(
+        &mut self,
+        name: &str,
+        choices: &[(&str, V)],
+    ) -> Result<Option<V>, Problem> {
+        let Some(text) = self.take(name) else { return Ok(None) };
+        let choice = url::choice(name, &text, choices);
+        choice.map(Some).map_err(|error| Problem::bad_request(error.message()))
+    }
+
+    /// Takes a flag: `true`, `false`, or a name without a value for `true`. Default: `false`.
+    ///
+    /// # Errors
+    /// 400 for anything else.
+    pub fn flag(&mut self, name: &str) -> Result<bool, Problem> {
+        match self.0.iter_mut().find(|(other, _)| other == name) {
+            None => return Ok(false),
+            Some((_, value)) if value.is_empty() => value.push_str("true"),
+            Some(_) => {}
+        }
+        let flag = self.choice(name, &[("true", true), ("false", false)])?;
+        Ok(flag.unwrap_or(false))
+    }
+
+    /// Checks that all parameters were taken.
+    ///
+    /// # Errors
+    /// 400 for an unknown parameter.
+    pub fn finish(&self) -> Result<(), Problem> {
+        match self.0.first() {
+            None => Ok(()),
+            Some((name, _)) => Err(Problem::bad_request(format!("unknown parameter '{name}'"))),
+        }
+    }
+}
+
+fn decode(text: &str) -> Result<String, Problem> {
+    let text: Cow<'_, str> =
+        if text.contains('+') { text.replace('+', " ").into() } else { text.into() };
+    let decoded = percent_encoding::percent_decode_str(&text).decode_utf8();
+    decoded
+        .map(String::from)
+        .map_err(|_| Problem::bad_request("the query is not percent-encoded UTF-8"))
+}

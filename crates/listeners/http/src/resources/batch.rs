@@ -1,0 +1,111 @@
+//! Writes rows of several tables in one transaction, one operation per line.
+
+use crate::database::handle::Database;
+use crate::database::schema_cache::Catalog;
+use crate::json::error::invalid_json;
+use crate::json::read::parse_row;
+use crate::problem::Problem;
+use crate::request::body_reader::{self, BodyReader};
+use crate::request::context::RequestContext;
+use crate::request::line_splitter::LineSplitter;
+use crate::resources::bulk_load::{BulkLoad, CommitInterval, LoadOptions};
+use crate::response::builder::Response;
+use bobak_core::{Error, ErrorKind, Result, Verb};
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A line of a batch.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BatchOperation<'a> {
+    op: BatchVerb,
+    #[serde(borrow)]
+    table: Cow<'a, str>,
+    #[serde(borrow)]
+    row: &'a RawValue,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum BatchVerb {
+    Insert,
+    Ignore,
+    Replace,
+    Upsert,
+    Update,
+    Delete,
+}
+
+/// `POST /batch`
+pub(crate) async fn batch(request: &mut RequestContext) -> Result<Response, Problem> {
+    request.check_media_type(&["application/x-ndjson", "application/jsonl"])?;
+    let max_length = request.state.settings.max_response;
+    let options = LoadOptions::take(&mut request.parameters, CommitInterval::End, max_length)?;
+    request.parameters.finish()?;
+    let catalog = request.database.schema.catalog().await?;
+    let (database, max_line) = (Arc::clone(&request.database), request.state.settings.max_body);
+    let work = move |body| run(&database, &catalog, options, max_line, body);
+    let report = body_reader::consume(request, work).await?;
+    Ok(Response::json(StatusCode::OK, report))
+}
+
+/// Runs a batch, and returns its report as JSON. `max_line` is the most bytes of a line.
+pub(crate) fn run(
+    database: &Database,
+    catalog: &Catalog,
+    options: LoadOptions,
+    max_line: usize,
+    body: BodyReader,
+) -> Result<String, Problem> {
+    let mut load = BulkLoad::new(&*database.engine, options);
+    // An aborted body stops the batch, just as an invalid row does.
+    read(&mut load, catalog, max_line, body).map_err(|problem| load.stopped_at_row(problem))?;
+    load.finish().map_err(|error| load.stopped(error))
+}
+
+fn read(
+    load: &mut BulkLoad<'_>,
+    catalog: &Catalog,
+    max_line: usize,
+    mut body: BodyReader,
+) -> Result<(), Problem> {
+    let mut splitter = LineSplitter::new(max_line);
+    let mut each = |line: &[u8]| add(load, catalog, line);
+    while let Some(chunk) = body.next_chunk() {
+        splitter.push(&chunk, &mut each)?;
+    }
+    match body.failure {
+        Some(problem) => Err(problem),
+        None => Ok(splitter.finish(&mut each)?),
+    }
+}
+
+/// Adds a line. A line that is not an operation stops the batch even with `errors=skip`, because the
+/// client and the server do not understand each other.
+fn add(load: &mut BulkLoad<'_>, catalog: &Catalog, line: &[u8]) -> Result<()> {
+    let number = load.rows();
+    let operation: BatchOperation<'_> =
+        serde_json::from_slice(line).map_err(|error| invalid_json(&error).at_row(number))?;
+    let Some(table) = catalog.table(&operation.table) else {
+        let error = Error::new(ErrorKind::NotFound, "the table does not exist").at_row(number);
+        return Err(error.in_table(operation.table.into_owned()));
+    };
+    let row = parse_row(table, operation.row.get().as_bytes());
+    load.add(table, operation.op.verb(), row)
+}
+
+impl BatchVerb {
+    const fn verb(self) -> Verb {
+        match self {
+            Self::Insert => Verb::Insert,
+            Self::Ignore => Verb::InsertOrIgnore,
+            Self::Replace => Verb::InsertOrReplace,
+            Self::Upsert => Verb::Upsert,
+            Self::Update => Verb::Update,
+            Self::Delete => Verb::Delete,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Streams a table's changes as server-sent events, from any change on.
+
+use crate::database::change_feed::{ChangeFeed, unavailable};
+use crate::database::handle::Database;
+use crate::database::row_visibility::RowVisibility;
+use crate::database::table::Table;
+use crate::json::NumberFormat;
+use crate::json::change::write_origin;
+use crate::json::write::write_row;
+use crate::problem::{Problem, write_problem};
+use crate::request::context::RequestContext;
+use crate::request::media_type::negotiate;
+use crate::request::selection::take_filter;
+use crate::response::builder::{Body, BodyChunk, Response};
+use crate::state::shared::ServerState;
+use crate::workers::blocking;
+use bobak::changes::{Change, ChangeKind, ChangePage, Changes};
+use bobak_core::{DynRow, Error, ErrorKind};
+use bobak_serving::Permit;
+use hyper::StatusCode;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// After so long without a change, the server sends an event with only an id. It keeps the connection
+/// alive, and moves the position from which the client resumes.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+/// How many changes are read at once.
+const PAGE_SIZE: usize = 500;
+
+/// A client that subscribes to a table's changes.
+struct Subscription {
+    database: Arc<Database>,
+    feed: ChangeFeed,
+    table: Arc<Table>,
+    /// The permissions in it are renewed with each page.
+    visibility: RowVisibility,
+    numbers: NumberFormat,
+    /// The last change that was sent.
+    since: u64,
+    _permit: Permit,
+}
+
+/// `GET /tables/{table}/changes`
+pub(crate) async fn changes(request: &mut RequestContext, name: &str) -> Result<Response, Problem> {
+    let table = request.table(name).await?;
+    let filter = take_filter(&mut request.parameters, &table)?;
+    let visibility = RowVisibility { filter, readable: None };
+    let numbers = request.number_format()?;
+    let since = take_since(request)?;
+    request.parameters.finish()?;
+    negotiate(request.headers(), &[("text/event-stream", ())])?;
+    let permit = request.state.subscribers.acquire(&request.peer.principal());
+    let permit = permit.map_err(|scope| Problem::from(scope.quota_error("subscribers")))?;
+    let feed = request.database.feed.clone();
+    let (changes, since) = open(&feed, &table, since).await?;
+    let database = Arc::clone(&request.database);
+    let subscription =
+        Subscription { database, feed, table, visibility, numbers, since, _permit: permit };
+    let (sender, chunks) = mpsc::channel(1);
+    let (state, peer) = (Arc::clone(&request.state), Arc::clone(&request.peer));
+    tokio::spawn(async move {
+        let run = subscription.run(Arc::clone(&state), changes, sender);
+        blocking::scope(&peer, &state.worker_permits, run).await;
+    });
+    let mut response = Response::new(StatusCode::OK, Body::Stream(chunks));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Takes the change to resume after: from the header that browsers send when they reconnect, else
+/// from the parameter.
+fn take_since(request: &mut RequestContext) -> Result<Option<u64>, Problem> {
+    let parameter = request.parameters.number("since")?;
+    match request.headers().get("last-event-id") {
+        None => Ok(parameter),
+        Some(id) => {
+            let id = id.to_str().ok().and_then(|id| id.trim().parse().ok());
+            let error = || Problem::bad_request("Last-Event-ID is not a number");
+            id.ok_or_else(error).map(Some)
+        }
+    }
+}
+
+/// Opens the feed after a change, or at its end. Returns the position as well.
+///
+/// # Errors
+/// 410 if changes after `since` were pruned, or `since` is greater than the last change; 409 if the
+/// table is not tracked.
+async fn open(
+    feed: &ChangeFeed,
+    table: &Arc<Table>,
+    since: Option<u64>,
+) -> Result<(Changes, u64), Problem> {
+    let (feed, schema) = (feed.clone(), Arc::clone(&table.schema));
+    blocking::run(move || {
+        feed.readable(&schema)?;
+        let mut changes = Changes::of(feed.engine).table_named(schema.name());
+        let since = match since {
+            Some(since) => since,
+            None => changes.last_id().map_err(unavailable)?,
+        };
+        changes = changes.since(since).limit(1);
+        changes.page().map_err(unavailable)?;
+        let last = changes.last_id().map_err(unavailable)?;
+        if since > last {
+            // The client read an older state of the database, for example from before a restore.
+            // It would miss new changes up to this id.
+            let message = format!(
+                "change {since} does not exist, the last one is {last}: read the table again"
+            );
+            return Err(Problem::new(StatusCode::GONE, ErrorKind::NotFound, message));
+        }
+        Ok((changes.limit(PAGE_SIZE), since))
+    })
+    .await
+}
+
+impl Subscription {
+    /// Sends events until the client disconnects, the server stops, or the table can't be read.
+    async fn run(
+        mut self,
+        state: Arc<ServerState>,
+        changes: Changes,
+        sender: mpsc::Sender<BodyChunk>,
+    ) {
+        let mut heartbeat = self.feed.subscribe();
+        let mut stopping = state.stopping();
+        let mut changes = Some(changes);
+        loop {
+            heartbeat.borrow_and_update();
+            let Some(page) = self.next_page(&mut changes).await else { break };
+            let mut text = String::new();
+            if !page.changes.is_empty() && self.table_has_changed().await {
+                write_table_changed(&mut text, self.table.schema.name());
+                let _ = sender.send(BodyChunk::Bytes(text.into())).await;
+                break;
+            }
+            for change in &page.changes {
+                self.write_event(&mut text, change);
+            }
+            self.since = page.next;
+            if !text.is_empty() && sender.send(BodyChunk::Bytes(text.into())).await.is_err() {
+                return;
+            }
+            if !page.changes.is_empty() {
+                continue;
+            }
+            tokio::select! {
+                _ = heartbeat.changed() => {}
+                _ = stopping.changed() => break,
+                () = sender.closed() => return,
+                () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => {
+                    let event = format!("id: {}\n\n", self.since);
+                    if sender.send(BodyChunk::Bytes(event.into())).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+        // A complete response, so that the client reconnects and resumes.
+        let _ = sender.send(BodyChunk::End).await;
+    }
+
+    /// Whether the table's columns have changed since the subscription began. Changes do not tell.
+    async fn table_has_changed(&self) -> bool {
+        match self.database.schema.table(self.table.schema.name()).await {
+            Ok(table) => !table.schema.same_as(&self.table.schema),
+            Err(problem) => problem.status() == StatusCode::NOT_FOUND,
+        }
+    }
+
+    /// The next changes; `None` if they can't be read any more.
+    async fn next_page(&mut self, changes: &mut Option<Changes>) -> Option<ChangePage> {
+        let (mut reader, since) = (changes.take()?, self.since);
+        let (feed, schema) = (self.feed.clone(), Arc::clone(&self.table.schema));
+        let read = blocking::run(move || {
+            reader = reader.since(since);
+            let page = reader.page()?;
+            // The current permissions apply, not those at the time of the change.
+            Ok((reader, page, feed.readable(&schema)?))
+        });
+        let (reader, page, readable) = read.await.ok()?;
+        (*changes, self.visibility.readable) = (Some(reader), readable);
+        Some(page)
+    }
+
+    /// Appends an event, if the client sees anything of the change.
+    fn write_event(&self, out: &mut String, change: &Change) {
+        let Some(kind) = self.visibility.visible_kind(change) else { return };
+        let table = self.table.as_of(change);
+        let columns = table.schema.columns().len();
+        out.push_str(&format!("id: {}\nevent: {}\ndata: {{", change.id, kind.name()));
+        write_origin(out, change, self.numbers);
+        out.push_str(",\"key\":");
+        // A row that is no longer visible is identified by the key that was.
+        let row = if kind == ChangeKind::Delete { &change.before } else { &change.after };
+        let values = row.as_ref().map_or(&[][..], DynRow::values);
+        let value = |&position: &usize| values.get(position).cloned().unwrap_or_default();
+        let key: Vec<_> = table.schema.key().iter().map(value).collect();
+        let positions = table.schema.key().iter().copied();
+        write_row(out, &table, positions, self.numbers, &key.as_slice());
+        out.push_str(",\"row\":");
+        match &change.after {
+            Some(row) if kind != ChangeKind::Delete => {
+                write_row(out, &table, 0..columns, self.numbers, row);
+            }
+            _ => out.push_str("null"),
+        }
+        out.push_str("}\n\n");
+    }
+}
+
+/// Appends the event that ends the stream of a table whose columns have changed.
+fn write_table_changed(out: &mut String, table: &str) {
+    let message = "the table's columns have changed: read it again, and subscribe again";
+    let error = Error::new(ErrorKind::Schema, message).in_table(table.to_owned());
+    out.push_str("event: error\ndata: ");
+    write_problem(out, StatusCode::CONFLICT, &error, "");
+    out.push_str("\n\n");
+}

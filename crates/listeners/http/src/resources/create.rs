@@ -1,0 +1,50 @@
+//! Inserts a row.
+
+use crate::database::row_writer::{self, RowWrite};
+use crate::database::table::Table;
+use crate::json::read::parse_row;
+use crate::problem::Problem;
+use crate::request::context::RequestContext;
+use crate::resources::stored_row::{self, created};
+use crate::response::builder::Response;
+use bobak_core::{FieldSet, GivenKey, Outcome, Value, Verb, prepare_row};
+use std::sync::Arc;
+
+/// `POST /tables/{table}/rows`
+pub(crate) async fn create(request: &mut RequestContext, name: &str) -> Result<Response, Problem> {
+    let table = request.table(name).await?;
+    let numbers = request.number_format()?;
+    request.parameters.finish()?;
+    let prefers_minimal = request.prefers_minimal();
+    let body = request.body(&["application/json"]).await?;
+    let shared_table = Arc::clone(&table);
+    let (row, given_key) =
+        row_writer::parse_body(body.len(), move || new_row(shared_table, &body)).await?;
+    let shared_table = Arc::clone(&table);
+    let (key, row) = row_writer::write(&request.database, row, move |engine, outcome| {
+        let key = match outcome {
+            Outcome::Inserted(Some(GivenKey::Int(key))) => vec![Value::Int(key)],
+            _ => given_key,
+        };
+        let row = match prefers_minimal {
+            true => None,
+            // The row is inserted, so a failure to read it must not look like a failed insert.
+            false => stored_row::find(engine, &shared_table, &key, None, numbers).unwrap_or(None),
+        };
+        Ok((key, row))
+    })
+    .await?;
+    Ok(created(request, &table, &key, row))
+}
+
+/// Parses the row to insert, and its key.
+fn new_row(table: Arc<Table>, json: &[u8]) -> Result<(RowWrite, Vec<Value<'static>>), Problem> {
+    let mut row = parse_row(&table, json)?;
+    row.complete(&table)?;
+    prepare_row(&table.schema, &mut row.values)?;
+    let key = row.key(&table).into_iter().map(Value::into_owned).collect();
+    let values = row.values.into_iter().map(Value::into_owned).collect();
+    let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
+    let schema = table.insert_schema(row.given);
+    Ok((RowWrite { table, schema, verb, fields, values }, key))
+}

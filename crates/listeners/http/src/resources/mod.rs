@@ -1,0 +1,18 @@
+//! The resources: one file for each path, or for what several paths share.
+
+pub(crate) mod aggregate;
+pub(crate) mod batch;
+pub(crate) mod bulk_load;
+pub(crate) mod changes;
+pub(crate) mod create;
+pub(crate) mod export;
+pub(crate) mod history;
+pub(crate) mod home;
+pub(crate) mod import;
+pub(crate) mod list;
+pub(crate) mod load_report;
+pub(crate) mod openapi;
+pub(crate) mod row;
+pub(crate) mod sql;
+pub(crate) mod stored_row;
+pub(crate) mod tables;

@@ -1,0 +1,22 @@
+//! The OpenAPI document of a database.
+
+use crate::openapi::document;
+use crate::problem::Problem;
+use crate::request::context::RequestContext;
+use crate::response::builder::Response;
+use bobak_core::{Error, ErrorKind};
+use hyper::StatusCode;
+
+/// `GET /openapi.json`
+pub(crate) async fn openapi(request: &mut RequestContext) -> Result<Response, Problem> {
+    request.parameters.finish()?;
+    let catalog = request.database.schema.catalog().await?;
+    let base_path = request.parts.uri.path().strip_suffix("/openapi.json").unwrap_or_default();
+    // These engines enforce column types; SQLite, for one, may not.
+    let engine = request.database.engine.name();
+    let is_typed = matches!(engine, "memory" | "postgres" | "mysql" | "mariadb");
+    let document = document(&catalog, base_path, request.client.sql, is_typed);
+    let text = serde_json::to_string(&document)
+        .map_err(|error| Error::new(ErrorKind::Engine, error.to_string()))?;
+    Ok(Response::json(StatusCode::OK, text))
+}

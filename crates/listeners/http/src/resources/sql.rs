@@ -1,0 +1,130 @@
+//! Executes an SQL statement, if the settings permit it.
+
+use crate::json::NumberFormat;
+use crate::json::cell::parse_value;
+use crate::json::error::invalid_json;
+use crate::json::write::write_cell;
+use crate::problem::Problem;
+use crate::request::context::RequestContext;
+use crate::response::builder::Response;
+use crate::settings::SqlAccess;
+use crate::workers::blocking;
+use bobak_core::{Control, Error, ErrorKind, Result, Row, RowBuffer, Session, Source, Type, Value};
+use bobak_permissions::reads_only;
+use bobak_sql::{only_reads, returns_rows};
+use bobak_text::json::write_string;
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// The request's body.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SqlStatement {
+    sql: String,
+    #[serde(default)]
+    parameters: Vec<Box<RawValue>>,
+}
+
+/// How to write a result, and how much of it.
+#[derive(Clone, Copy)]
+struct ResultFormat {
+    numbers: NumberFormat,
+    max_rows: u64,
+    /// The result ends after the row that exceeds this length.
+    max_length: usize,
+}
+
+/// `POST /sql`
+pub(crate) async fn sql(request: &mut RequestContext) -> Result<Response, Problem> {
+    let access = request.client.sql;
+    if access == SqlAccess::None {
+        return Err(Problem::not_found());
+    }
+    let numbers = request.number_format()?;
+    request.parameters.finish()?;
+    let body = request.body(&["application/json"]).await?;
+    let statement: SqlStatement =
+        serde_json::from_slice(&body).map_err(|error| invalid_json(&error))?;
+    let text = statement.sql;
+    let values = statement.parameters.iter().map(|json| parse_value(Type::Any, json.get()));
+    let parameters =
+        values.map(|value| value.map(Value::into_owned)).collect::<Result<Vec<_>>>()?;
+    let settings = &request.state.settings;
+    let (max_rows, max_length) = (settings.max_page_size, settings.max_response);
+    let format = ResultFormat { numbers, max_rows, max_length };
+    let database = Arc::clone(&request.database);
+    let body = blocking::run(move || {
+        let session = database.engine.session()?;
+        if access == SqlAccess::Read {
+            allow_only_reads(&*session, &text)?;
+        }
+        if !returns_rows(&text) {
+            let changed = session.execute(&text, &parameters)?;
+            if may_change_schema(&text) {
+                database.schema.invalidate();
+            }
+            return Ok(format!("{{\"changed\":{changed}}}\n"));
+        }
+        let source = Source::Sql { text: &text, parameters: &parameters };
+        Ok(query(&*session, &source, format)?)
+    })
+    .await?;
+    Ok(Response::json(StatusCode::OK, body))
+}
+
+/// Whether a statement may change the schema: all statements but plain writes.
+fn may_change_schema(text: &str) -> bool {
+    let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
+    let writes = ["insert", "update", "delete", "replace"];
+    !writes.iter().any(|write| word.is_some_and(|word| word.eq_ignore_ascii_case(write)))
+}
+
+/// Makes the session reject statements that write.
+fn allow_only_reads(session: &dyn Session, text: &str) -> Result<()> {
+    match session.set_authorizer(reads_only()) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {}
+        result => return result,
+    }
+    // Without an authorizer, the statement's text decides. A function that it calls may still write,
+    // so the statement runs in a transaction that is never committed.
+    if !only_reads(text) {
+        return Err(Error::new(ErrorKind::Denied, "only statements that read are permitted"));
+    }
+    session.control(Control::Begin)
+}
+
+/// Runs a query, and returns its result as JSON.
+fn query(session: &dyn Session, source: &Source<'_>, format: ResultFormat) -> Result<String> {
+    let mut cursor = session.open(source)?;
+    let mut body = String::from("{\"columns\":[");
+    for (index, name) in cursor.columns.iter().enumerate() {
+        body.push_str(if index > 0 { "," } else { "" });
+        write_string(&mut body, name);
+    }
+    body.push_str("],\n\"rows\":[");
+    let (mut rows, mut count, mut more) = (RowBuffer::default(), 0, false);
+    'fetch: loop {
+        session.fetch(&mut cursor, &mut rows)?;
+        if rows.rows() == 0 {
+            break;
+        }
+        while let Some(row) = rows.next_row()? {
+            if count == format.max_rows || body.len() >= format.max_length {
+                more = true;
+                break 'fetch;
+            }
+            body.push_str(if count == 0 { "\n[" } else { ",\n[" });
+            for index in 0..row.len() {
+                body.push_str(if index > 0 { "," } else { "" });
+                write_cell(&mut body, Type::Any, format.numbers, row.get(index));
+            }
+            body.push(']');
+            count += 1;
+        }
+    }
+    session.close(&mut cursor);
+    body.push_str(if more { "],\n\"more\":true}\n" } else { "],\n\"more\":false}\n" });
+    Ok(body)
+}

@@ -1,0 +1,113 @@
+//! Describes the databases, and a database's tables with their columns.
+
+use crate::database::table::Table;
+use crate::json::NumberFormat;
+use crate::json::write::write_cell;
+use crate::problem::Problem;
+use crate::request::context::RequestContext;
+use crate::response::builder::Response;
+use bobak_core::{ColumnSchema, KeyGeneration, Role};
+use bobak_text::json::write_string;
+use hyper::StatusCode;
+
+/// `GET /databases`
+pub(crate) fn databases(request: &RequestContext) -> Result<Response, Problem> {
+    request.parameters.finish()?;
+    let mut body = String::from("{\"databases\":");
+    write_list(&mut body, request.client.databases.iter().map(|database| database.name.as_str()));
+    body.push_str("}\n");
+    Ok(Response::json(StatusCode::OK, body))
+}
+
+/// `GET /tables`
+pub(crate) async fn tables(request: &mut RequestContext) -> Result<Response, Problem> {
+    request.parameters.finish()?;
+    let catalog = request.database.schema.catalog().await?;
+    let mut body = String::from("{\"tables\":[");
+    for (index, table) in catalog.sorted().into_iter().enumerate() {
+        body.push_str(if index > 0 { ",\n" } else { "\n" });
+        write_table(&mut body, table);
+    }
+    body.push_str("]}\n");
+    Ok(Response::json(StatusCode::OK, body))
+}
+
+/// `GET /tables/{table}`
+pub(crate) async fn table(request: &mut RequestContext, name: &str) -> Result<Response, Problem> {
+    request.parameters.finish()?;
+    let table = request.table(name).await?;
+    let mut body = String::new();
+    write_table(&mut body, &table);
+    body.push('\n');
+    Ok(Response::json(StatusCode::OK, body))
+}
+
+fn write_table(out: &mut String, table: &Table) {
+    let schema = &table.schema;
+    let columns = schema.columns();
+    out.push_str("{\"name\":");
+    write_string(out, schema.name());
+    out.push_str(",\"key\":");
+    let key = schema.key().iter().filter_map(|&position| columns.get(position));
+    write_list(out, key.map(|column| &*column.name));
+    out.push_str(",\"keys\":");
+    write_string(
+        out,
+        match schema.key_generation() {
+            KeyGeneration::Given => "given",
+            KeyGeneration::Engine | KeyGeneration::Uuid => "made",
+        },
+    );
+    out.push_str(",\"columns\":[");
+    for (index, column) in columns.iter().enumerate() {
+        out.push_str(if index > 0 { "," } else { "" });
+        write_column(out, column);
+    }
+    out.push_str("]}");
+}
+
+fn write_column(out: &mut String, column: &ColumnSchema) {
+    out.push_str("{\"name\":");
+    write_string(out, &column.name);
+    out.push_str(",\"type\":");
+    write_string(out, column.ty.name());
+    out.push_str(if column.nullable { ",\"nullable\":true" } else { ",\"nullable\":false" });
+    if column.unique {
+        out.push_str(",\"unique\":true");
+    }
+    if let Some(max) = column.max_chars {
+        out.push_str(",\"max_chars\":");
+        out.push_str(itoa::Buffer::new().format(max));
+    }
+    if let Some(default) = &column.default {
+        out.push_str(",\"default\":");
+        write_cell(out, column.ty, NumberFormat::Exact, default.as_ref());
+    }
+    if let Some(reference) = &column.reference {
+        out.push_str(",\"references\":{\"table\":");
+        write_string(out, &reference.table);
+        out.push_str(",\"column\":");
+        write_string(out, &reference.column);
+        out.push('}');
+    }
+    let role = match column.role {
+        Role::Plain => None,
+        Role::CreatedAt => Some("created"),
+        Role::ModifiedAt => Some("modified"),
+        Role::Version => Some("version"),
+    };
+    if let Some(role) = role {
+        out.push_str(",\"role\":");
+        write_string(out, role);
+    }
+    out.push('}');
+}
+
+fn write_list<'n>(out: &mut String, names: impl Iterator<Item = &'n str>) {
+    out.push('[');
+    for (index, name) in names.enumerate() {
+        out.push_str(if index > 0 { "," } else { "" });
+        write_string(out, name);
+    }
+    out.push(']');
+}

@@ -1,0 +1,282 @@
+//! Authenticates requests, and gives each client the databases that it may see.
+
+use crate::database::change_feed::ChangeFeed;
+use crate::database::handle::Database;
+use crate::peer::{Identity, Peer};
+use crate::problem::Problem;
+use crate::settings::{Settings, SqlAccess};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bobak::aio::Workers;
+use bobak_core::{Engine, Error, ErrorKind, Result};
+use bobak_permissions::{Access, Caller, Credentials, Protected};
+use bobak_serving::{LoginAttempt, LoginQueue, Principal, RateLimiter};
+use hyper::StatusCode;
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, oneshot};
+
+/// How long verified credentials are remembered. Verifying a password is slow on purpose, and each
+/// request sends it.
+const CREDENTIALS_TTL: Duration = Duration::from_secs(30);
+/// The most credentials that are remembered.
+const MAX_REMEMBERED: usize = 10_000;
+
+/// An authenticated client.
+pub(crate) struct Client {
+    caller: Caller,
+    /// The name, for the log and for quotas.
+    pub name: Arc<str>,
+    /// The databases that the client may see.
+    pub databases: Vec<Arc<Database>>,
+    /// Which SQL the client may send.
+    pub sql: SqlAccess,
+}
+
+/// All accounts, and the limits on guessing their credentials.
+pub(crate) struct Authenticator {
+    access: Access,
+    /// The databases, to be restricted to what a client may do.
+    protected: Vec<Arc<Protected>>,
+    /// The same databases, unrestricted.
+    databases: Vec<Arc<Database>>,
+    /// Threads for single-row writes: those of one client and database run one at a time.
+    writers: Workers,
+    sql: SqlAccess,
+    operator: Arc<Client>,
+    /// Clients by the hash of their credentials. The hash keys are random, so that nobody can find
+    /// credentials that collide.
+    verified: Mutex<HashMap<u128, (Instant, Arc<Client>)>>,
+    hash_keys: (RandomState, RandomState),
+    /// Limits wrong tokens by address. It never delays a valid token.
+    wrong_tokens: RateLimiter<Option<IpAddr>>,
+    /// Passwords to verify, one at a time.
+    logins: LoginQueue,
+    login_permit: Arc<Semaphore>,
+    /// Limits requests by client name and address.
+    requests: Option<RateLimiter<(Arc<str>, Option<IpAddr>)>>,
+}
+
+impl Authenticator {
+    /// # Errors
+    /// `Io` if no thread can be started.
+    pub fn new(
+        access: Access,
+        engines: &[(String, Arc<dyn Engine>)],
+        settings: &Settings,
+    ) -> Result<Self> {
+        let writers = Workers::new(settings.workers)?;
+        let caller = Caller::operator();
+        let protected: Vec<_> =
+            engines.iter().map(|(name, engine)| Protected::new(name, Arc::clone(engine))).collect();
+        let database = |database: &Arc<Protected>| {
+            let feed = ChangeFeed::new(database.engine());
+            let engine = database.engine_for(&caller);
+            Arc::new(Database::new(database.name(), engine, feed, &writers))
+        };
+        let databases: Vec<_> = protected.iter().map(database).collect();
+        let (name, sql) = (Arc::from(caller.name()), settings.sql);
+        let operator = Client { caller, name, databases: databases.clone(), sql };
+        Ok(Self {
+            access,
+            protected,
+            databases,
+            writers,
+            sql,
+            operator: Arc::new(operator),
+            verified: Mutex::default(),
+            hash_keys: (RandomState::new(), RandomState::new()),
+            wrong_tokens: RateLimiter::new(settings.refusals, Duration::from_secs(60)),
+            logins: LoginQueue::new(settings.refusals),
+            login_permit: Arc::new(Semaphore::new(1)),
+            requests: settings
+                .rate_limit
+                .map(|rate| RateLimiter::new(rate, Duration::from_secs(1))),
+        })
+    }
+
+    /// Authenticates a request and counts it against the client's rate limit.
+    ///
+    /// # Errors
+    /// 401 if credentials are missing or wrong, with the same message whatever was wrong; 429 after
+    /// too many wrong ones, or too many requests.
+    pub async fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        peer: &Peer,
+    ) -> Result<Arc<Client>, Problem> {
+        let client = match headers.get(AUTHORIZATION) {
+            None if peer.is_trusted => Arc::clone(&self.operator),
+            None => return Err(unauthenticated()),
+            Some(credentials) => match self.remembered(credentials) {
+                Some(client) => client,
+                None => self.verify(credentials, peer.address).await?,
+            },
+        };
+        let (name, is_operator) = (Arc::clone(&client.name), client.caller.is_operator());
+        peer.set_identity(Some(Identity { name, is_operator }));
+        if let Some(requests) = &self.requests {
+            let key = (Arc::clone(&client.name), network(peer.address));
+            requests.acquire(key).map_err(too_many_requests)?;
+        }
+        Ok(client)
+    }
+
+    /// The client whose credentials were verified a short time ago and are still valid.
+    fn remembered(&self, credentials: &HeaderValue) -> Option<Arc<Client>> {
+        let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        let hash = self.hash(credentials);
+        let (since, client) = verified.get(&hash)?;
+        if since.elapsed() < CREDENTIALS_TTL && client.caller.is_current() {
+            return Some(Arc::clone(client));
+        }
+        verified.remove(&hash);
+        None
+    }
+
+    async fn verify(
+        &self,
+        header: &HeaderValue,
+        address: Option<IpAddr>,
+    ) -> Result<Arc<Client>, Problem> {
+        let credentials = parse_credentials(header).ok_or_else(unauthenticated)?;
+        let caller = match &credentials {
+            Credentials::User { name, .. } => {
+                let login = self.logins.admit(address, name).map_err(delayed)?;
+                self.verify_password(credentials, login).await?
+            }
+            // Verifying a token is fast, so a valid one succeeds however many wrong ones are sent.
+            _ => self.access.check(&credentials, false).map_err(|error| {
+                match self.wrong_tokens.acquire(network(address)) {
+                    Ok(()) => unauthorized(error),
+                    Err(wait) => too_many_requests(wait),
+                }
+            })?,
+        };
+        let (name, databases) = (Arc::from(caller.name()), self.databases_of(&caller));
+        let client = Arc::new(Client { caller, name, databases, sql: self.sql });
+        let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        if verified.len() >= MAX_REMEMBERED {
+            verified.retain(|_, (since, _)| since.elapsed() < CREDENTIALS_TTL);
+        }
+        if verified.len() < MAX_REMEMBERED {
+            verified.insert(self.hash(header), (Instant::now(), Arc::clone(&client)));
+        }
+        Ok(client)
+    }
+
+    /// Verifies a password on a thread of its own, one at a time: hashing takes long, and the worker
+    /// threads are for authenticated clients.
+    async fn verify_password(
+        &self,
+        credentials: Credentials,
+        login: LoginAttempt,
+    ) -> Result<Caller, Problem> {
+        let ended = || Error::new(ErrorKind::Engine, "the login thread ended");
+        let permit = Arc::clone(&self.login_permit).acquire_owned().await.map_err(|_| ended())?;
+        let (access, (sender, receiver)) = (self.access.clone(), oneshot::channel());
+        let thread = std::thread::Builder::new().name("bobak login".to_owned()).spawn(move || {
+            let _permit = permit;
+            // The client may have disconnected meanwhile.
+            let _ = sender.send(access.check(&credentials, false));
+        });
+        thread.map_err(|error| Error::io("verify a password", error))?;
+        receiver.await.map_err(|_| ended())?.map_err(|error| {
+            self.logins.record_wrong_password(&login);
+            unauthorized(error)
+        })
+    }
+
+    /// The databases that a caller has a permission on, through engines that check the caller's
+    /// permissions.
+    fn databases_of(&self, caller: &Caller) -> Vec<Arc<Database>> {
+        if caller.is_operator() {
+            return self.databases.clone();
+        }
+        let all = self.protected.iter().zip(&self.databases);
+        let visible = all.filter(|(protected, _)| caller.sees(protected.name()));
+        let restrict = |(protected, database): (&Arc<Protected>, &Arc<Database>)| {
+            let feed = database.feed.for_caller(protected, caller);
+            Arc::new(database.restricted(protected.engine_for(caller), feed, &self.writers))
+        };
+        visible.map(restrict).collect()
+    }
+
+    /// The name of the default database, for paths that name none.
+    pub fn default_database(&self) -> &str {
+        self.databases.first().map_or("", |database| &database.name)
+    }
+
+    /// All databases, unrestricted.
+    pub fn databases(&self) -> &[Arc<Database>] {
+        &self.databases
+    }
+
+    fn hash(&self, credentials: &HeaderValue) -> u128 {
+        let (high, low) = &self.hash_keys;
+        u128::from(high.hash_one(credentials)) << 64 | u128::from(low.hash_one(credentials))
+    }
+}
+
+impl Client {
+    /// The database with this name.
+    ///
+    /// # Errors
+    /// 404 if it does not exist or the client may not see it.
+    pub fn database(&self, name: &str) -> Result<&Arc<Database>, Problem> {
+        self.databases.iter().find(|database| database.name == name).ok_or_else(Problem::not_found)
+    }
+}
+
+/// The address that limits count: of an IPv6 address its network of 64 bits, all of which one client
+/// may use.
+fn network(address: Option<IpAddr>) -> Option<IpAddr> {
+    Principal::from_address(address).address()
+}
+
+/// Parses `Bearer TOKEN`, or `Basic` with name and password.
+fn parse_credentials(header: &HeaderValue) -> Option<Credentials> {
+    let (scheme, rest) = header.to_str().ok()?.split_once(' ')?;
+    let rest = rest.trim();
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some(Credentials::Token(rest.to_owned()));
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let text = String::from_utf8(BASE64.decode(rest).ok()?).ok()?;
+    let (name, password) = text.split_once(':')?;
+    Some(Credentials::User { name: name.to_owned(), password: password.to_owned() })
+}
+
+#[cold]
+fn too_many_requests(wait: Duration) -> Problem {
+    let message = "too many requests: retry later";
+    let seconds = HeaderValue::from(wait.as_secs() + 1);
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, ErrorKind::Busy, message)
+        .header(RETRY_AFTER, seconds)
+}
+
+/// The problem for a password that the login queue does not admit.
+fn delayed((error, wait): (Error, Option<Duration>)) -> Problem {
+    wait.map_or_else(|| Problem::from(error), too_many_requests)
+}
+
+fn unauthenticated() -> Problem {
+    let message = "authentication required: send a bearer token, or a user name and password";
+    unauthorized(Error::new(ErrorKind::Denied, message))
+}
+
+fn unauthorized(error: Error) -> Problem {
+    // One header for each scheme, because some browsers read only one scheme from each.
+    let schemes = ["Basic realm=\"bobak\", charset=\"UTF-8\"", "Bearer realm=\"bobak\""];
+    let problem = Problem::with_status(StatusCode::UNAUTHORIZED, error);
+    schemes.into_iter().fold(problem, |problem, scheme| {
+        problem.header(WWW_AUTHENTICATE, HeaderValue::from_static(scheme))
+    })
+}

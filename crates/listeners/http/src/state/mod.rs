@@ -1,0 +1,5 @@
+//! What all requests share: clients, limits, metrics.
+
+pub(crate) mod authentication;
+pub(crate) mod metrics;
+pub(crate) mod shared;

@@ -1,0 +1,69 @@
+//! What all requests of a server share.
+
+use crate::memory_budget::MemoryBudget;
+use crate::peer::Peer;
+use crate::settings::Settings;
+use crate::state::authentication::Authenticator;
+use crate::state::metrics::Metrics;
+use crate::workers::permits::WorkerPermits;
+use bobak_serving::{AuditLog, ConnectionLimiter, Permits, QuotaLimits};
+use std::fmt::Display;
+use tokio::sync::watch;
+
+/// A running server: its settings, clients, quotas, metrics and log.
+pub(crate) struct ServerState {
+    pub settings: Settings,
+    pub authenticator: Authenticator,
+    pub connections: ConnectionLimiter,
+    pub worker_permits: WorkerPermits,
+    /// The memory of request bodies.
+    pub request_memory: MemoryBudget,
+    /// The memory of response bodies.
+    pub response_memory: MemoryBudget,
+    /// Permits for imports, exports and batches.
+    pub streams: Permits,
+    /// Permits for subscribers of change feeds.
+    pub subscribers: Permits,
+    pub metrics: Metrics,
+    pub log: AuditLog,
+    stop: watch::Sender<bool>,
+}
+
+impl ServerState {
+    pub fn new(settings: Settings, authenticator: Authenticator, log: AuditLog) -> Self {
+        let limits = |most| QuotaLimits::with_share(most, settings.share);
+        let memory = || MemoryBudget::new(settings.body_memory, settings.share);
+        Self {
+            authenticator,
+            connections: ConnectionLimiter::new(settings.connections, settings.share),
+            worker_permits: WorkerPermits::new(limits(settings.workers.max(1))),
+            request_memory: memory(),
+            response_memory: memory(),
+            streams: Permits::new(limits(settings.streams)),
+            subscribers: Permits::new(limits(settings.subscribers)),
+            metrics: Metrics::default(),
+            log,
+            stop: watch::Sender::new(false),
+            settings,
+        }
+    }
+
+    /// Logs an event of a client.
+    pub fn log_peer(&self, peer: &Peer, event: impl Display) {
+        self.log.client_event(peer.address, format_args!("{peer} {event}"));
+    }
+
+    /// Tells all connections and listeners to stop.
+    pub fn begin_stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// A receiver that changes when the server stops, also if it already has.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        let mut receiver = self.stop.subscribe();
+        if *receiver.borrow() {
+            receiver.mark_changed();
+        }
+        receiver
+    }
+}

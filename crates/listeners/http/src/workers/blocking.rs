@@ -1,0 +1,110 @@
+//! Blocking work on worker threads.
+//!
+//! Engines block, so the reactor hands their work, a whole request or a part of a stream at a time,
+//! to other threads. Work of a request is interrupted if nobody waits for its result any more:
+//! because its time limit has passed, or because the client has disconnected. [`WorkerPermits`]
+//! keep one client from taking all threads.
+
+use crate::peer::Peer;
+use crate::problem::Problem;
+use crate::settings::Settings;
+use crate::workers::permits::WorkerPermits;
+use bobak_core::{ErrorKind, Interrupt};
+use hyper::StatusCode;
+use std::sync::Arc;
+
+tokio::task_local! {
+    /// The request that the current task serves.
+    static SCOPE: RequestScope;
+}
+
+/// What the work of a request needs to know about it.
+struct RequestScope {
+    /// Interrupts the request's work when the task ends or is dropped.
+    interrupt: InterruptOnDrop,
+    peer: Arc<Peer>,
+    permits: WorkerPermits,
+}
+
+/// Interrupts work when it is dropped.
+pub(crate) struct InterruptOnDrop(Interrupt);
+
+impl InterruptOnDrop {
+    pub fn new() -> Self {
+        Self(Interrupt::new())
+    }
+
+    /// The interrupt to run the work under.
+    pub fn interrupt(&self) -> Interrupt {
+        self.0.clone()
+    }
+}
+
+impl Drop for InterruptOnDrop {
+    fn drop(&mut self) {
+        self.0.interrupt();
+    }
+}
+
+/// The most threads that blocking work needs.
+///
+/// Twice the workers and streams: once for clients, and once more for operators at Unix sockets, whom
+/// no quota limits. Streams have threads of their own, so that long ones take none from requests.
+/// Each database adds two: one for [`run_unlimited`], one for its change feed.
+pub(crate) fn max_threads(settings: &Settings, databases: usize) -> usize {
+    let workers = settings.workers.max(1).saturating_add(settings.streams);
+    workers.saturating_add(databases).saturating_mul(2)
+}
+
+/// Runs `task` for a request of `peer`. When the task ends or is dropped, all blocking work that it
+/// has started is interrupted.
+pub(crate) async fn scope<R>(
+    peer: &Arc<Peer>,
+    permits: &WorkerPermits,
+    task: impl Future<Output = R>,
+) -> R {
+    let interrupt = InterruptOnDrop::new();
+    let scope = RequestScope { interrupt, peer: Arc::clone(peer), permits: permits.clone() };
+    SCOPE.scope(scope, task).await
+}
+
+/// Runs blocking work on a worker thread, as soon as the client's quota allows.
+///
+/// # Errors
+/// Those of the work; 500 if it panics.
+pub(crate) async fn run<R: Send + 'static>(
+    work: impl FnOnce() -> Result<R, Problem> + Send + 'static,
+) -> Result<R, Problem> {
+    let request = SCOPE.try_with(|scope| (scope.permits.clone(), scope.peer.principal()));
+    let permit = match request {
+        Ok((permits, principal)) => Some(permits.acquire(&principal).await),
+        Err(_) => None,
+    };
+    run_unlimited(move || {
+        let _permit = permit;
+        work()
+    })
+    .await
+}
+
+/// Runs blocking work without a worker permit: for work that has another permit, or is done for all
+/// clients.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) async fn run_unlimited<R: Send + 'static>(
+    work: impl FnOnce() -> Result<R, Problem> + Send + 'static,
+) -> Result<R, Problem> {
+    let interrupt = SCOPE.try_with(|scope| scope.interrupt.interrupt()).ok();
+    let work = move || match interrupt {
+        Some(interrupt) => interrupt.run(work),
+        None => work(),
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => {
+            let message = format!("a worker thread ended: {error}");
+            Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorKind::Engine, message))
+        }
+    }
+}
