@@ -1,7 +1,7 @@
-//! The decoders of this crate, for those who try them with any bytes: no part of its interface.
+//! The crate's decoders, for fuzzing: not part of its interface.
 
 /// The names in an SQL text that may be those of tables.
 #[must_use]
-pub fn tables(sql: &str) -> Vec<String> {
-    crate::guard::tables(sql)
+pub fn table_references(sql: &str) -> Vec<String> {
+    crate::engine::table_references(sql)
 }

@@ -1,19 +1,19 @@
-//! Who may come to a server, and what they may do there.
+//! Users, tokens and roles, and what each may do: an engine in front of an engine.
 //!
-//! * An [`Access`] knows users, tokens and roles, from a file that people can read and change; its
-//!   [`check`](Access::check) turns what somebody shows into a [`Caller`].
-//! * A [`Guarded`] is a database with a caller before it: an engine that does what the caller may
-//!   do, and refuses the rest. [`Protected::engine_for`] makes it; every door uses it, so that none
-//!   has rules of its own.
+//! * [`Access`] reads users, tokens and roles from a text file, the access file.
+//!   [`Access::authenticate`] turns a token, or a user name and password, into a [`Caller`].
+//! * [`PermissionEngine`] is a database as one caller may use it: an engine that does what the
+//!   caller's permissions allow and rejects the rest. [`ProtectedDatabase::engine_for`] makes it.
+//!   All listeners use it, so none of them has rules of its own, and none can forget to check: every
+//!   call of the engine contract goes through it.
 //!
-//! Nothing is allowed until it is granted, but to the operator. What somebody has no right to at
-//! all looks as if it were not there. `docs/permissions.md` has the file's form.
+//! Nothing is allowed until it is granted, except to the operator. A table without any permission
+//! looks as if it did not exist. `docs/permissions.md` describes the access file.
 //!
 //! ```
 //! use bobak_core::Engine;
 //! use bobak_memory::Memory;
-//! use bobak_permissions::{Access, Protected, new_token};
-//! use bobak_wire::Credentials;
+//! use bobak_permissions::{Access, Credentials, ProtectedDatabase, new_token};
 //! use std::sync::Arc;
 //!
 //! let (token, hash) = new_token()?;
@@ -22,32 +22,22 @@
 //!         read, insert on orders where clerk = :user
 //!     token till-1 {hash} roles clerk
 //! "))?;
-//! let shop = Protected::new("shop", Arc::new(Memory::new()));
-//! let caller = access.check(&Credentials::Token(token), false)?;
+//! let shop = ProtectedDatabase::new("shop", Arc::new(Memory::new()));
+//! let caller = access.authenticate(&Credentials::Token(token), false)?;
 //! let engine = shop.engine_for(&caller);
 //! assert!(engine.tables()?.is_empty());
 //! # Ok::<(), bobak_core::Error>(())
 //! ```
 
-mod access;
-mod caller;
+mod authentication;
 #[doc(hidden)]
 pub mod decoders;
-mod expiry;
-mod guard;
+mod engine;
 mod policy;
-mod right;
-mod rule;
 mod secret;
-mod text;
-mod tokens;
 
-pub use access::Access;
+pub use authentication::{Access, Caller};
 pub use bobak_wire::Credentials;
-pub use caller::Caller;
-pub use expiry::check_expiry;
-pub use guard::{Guarded, Protected, reads_only};
-pub use policy::Policy;
-pub use right::Right;
+pub use engine::{PermissionEngine, ProtectedDatabase, read_only_policy};
+pub use policy::{AccessFile, Permission, Policy, check_expiry};
 pub use secret::{hash_password, hash_token, new_token};
-pub use text::AccessText;

@@ -101,14 +101,14 @@ mod tests {
     use crate::cache::CacheOptions;
     use crate::cache::RecordCache;
     use bobak_core::{ColumnSchema, ErrorKind, FieldSet, Source, Verb};
-    use bobak_permissions::{Access, Caller, Protected, new_token};
+    use bobak_permissions::{Access, Caller, ProtectedDatabase, new_token};
     use bobak_sqlite::Sqlite;
     use bobak_wire::Credentials;
 
     fn caller(name: &str, grants: &str) -> Result<Caller> {
         let (token, hash) = new_token()?;
         let text = format!("role tester\n{grants}\ntoken {name} {hash} roles tester");
-        Access::from_text(&text)?.check(&Credentials::Token(token), false)
+        Access::from_text(&text)?.authenticate(&Credentials::Token(token), false)
     }
 
     /// How often order 1 is found: by the engine, and in a session.
@@ -136,7 +136,7 @@ mod tests {
         let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
         let values = [Value::Int(1), Value::from("ada")];
         cached.write(&Write { table: &table, verb, fields, values: &values }).unwrap();
-        let database = Protected::new("shop", cached);
+        let database = ProtectedDatabase::new("shop", cached);
         let theirs = |name: &str, grants: &str| database.engine_for(&caller(name, grants).unwrap());
 
         let own = "read on orders where owner = :user";

@@ -169,16 +169,16 @@ impl ServeLimits {
     pub fn http(&self) -> Http {
         let mut all = Http::default();
         set_common!(all, self);
-        all.rate = self.http.http_rate_limit;
-        set(&mut all.body, self.http.http_max_body);
-        set(&mut all.answer, self.http.http_max_response);
-        set(&mut all.memory, self.http.http_max_memory);
+        all.rate_limit = self.http.http_rate_limit;
+        set(&mut all.max_body, self.http.http_max_body);
+        set(&mut all.max_response, self.http.http_max_response);
+        set(&mut all.body_memory, self.http.http_max_memory);
         set(&mut all.streams, self.http.http_max_streams);
-        set(&mut all.listeners, self.http.http_max_subscriptions);
-        set(&mut all.head_timeout, self.http.http_header_timeout);
+        set(&mut all.subscribers, self.http.http_max_subscriptions);
+        set(&mut all.header_timeout, self.http.http_header_timeout);
         set(&mut all.body_timeout, self.http.http_body_timeout);
-        set(&mut all.page, self.http.http_page_size);
-        set(&mut all.longest_page, self.http.http_max_page_size);
+        set(&mut all.page_size, self.http.http_page_size);
+        set(&mut all.max_page_size, self.http.http_max_page_size);
         all
     }
 }

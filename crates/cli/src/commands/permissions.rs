@@ -3,7 +3,7 @@
 use super::user::name;
 use crate::error::{Error, Result};
 use crate::output::Terminal;
-use bobak_permissions::AccessText;
+use bobak_permissions::AccessFile;
 use clap::{Args, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
@@ -74,10 +74,10 @@ impl Permissions {
     /// If the file can't be read or written, the grant is malformed, or the role or grant does not exist.
     pub fn run(&self, screen: &Terminal) -> Result<()> {
         match &self.action {
-            Action::List { file } => list(&AccessText::read(file)?),
+            Action::List { file } => list(&AccessFile::read(file)?),
             Action::Grant { file, role, grant } => {
                 let grant = grant.join(" ");
-                if !AccessText::edit(file, true, |text| text.grant(role, &grant))? {
+                if !AccessFile::edit(file, true, |text| text.grant(role, &grant))? {
                     screen.note(format_args!("role {role} already has this grant"));
                 }
                 Ok(())
@@ -85,14 +85,14 @@ impl Permissions {
             Action::Revoke { file, role, grant } => {
                 let grant = grant.join(" ");
                 let grant = (!grant.is_empty()).then_some(&*grant);
-                AccessText::edit(file, false, |text| text.revoke(role, grant).map(|()| true))?;
+                AccessFile::edit(file, false, |text| text.revoke(role, grant).map(|()| true))?;
                 Ok(())
             }
         }
     }
 }
 
-fn list(text: &AccessText) -> Result<()> {
+fn list(text: &AccessFile) -> Result<()> {
     let mut output = std::io::stdout().lock();
     let policy = text.policy();
     for role in policy.roles().chain(["admin"]) {
@@ -106,7 +106,7 @@ fn list(text: &AccessText) -> Result<()> {
         } else if grants.is_empty() {
             shown += "    no permissions\n";
         }
-        let members: Vec<_> = policy.holders(role).collect();
+        let members: Vec<_> = policy.accounts_with(role).collect();
         let members = if members.is_empty() { "none".to_owned() } else { members.join(", ") };
         shown += &format!("  members: {members}\n");
         output.write_all(shown.as_bytes()).map_err(|error| Error::output(&error))?;

@@ -42,11 +42,11 @@ fn list_grant_and_revoke() {
         (1, "expected `on`", &["permissions", "grant", "access", "clerk", "read item"][..]),
         (
             1,
-            "there is no right 'raed'",
+            "unknown permission 'raed'",
             &["permissions", "grant", "access", "clerk", "raed on item"],
         ),
         (1, "built in", &["permissions", "grant", "access", "admin", "read on item"]),
-        (1, "no role 'nobody'", &["permissions", "revoke", "access", "nobody"]),
+        (1, "role 'nobody' does not exist", &["permissions", "revoke", "access", "nobody"]),
         (1, "it has: insert on item", &["permissions", "revoke", "access", "clerk", "read on x"]),
         (1, "'till-1' has the role 'clerk'", &["permissions", "revoke", "access", "clerk"]),
         (1, "could not read nosuch", &["permissions", "list", "nosuch"]),

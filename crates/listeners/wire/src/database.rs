@@ -1,7 +1,7 @@
 //! The databases that a server gives, each under its name.
 
 use bobak_core::{Engine, Error, ErrorKind, Result, TableSchema};
-use bobak_permissions::{Caller, Protected};
+use bobak_permissions::{Caller, ProtectedDatabase};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ const LONGEST: usize = 64 << 10;
 
 /// One database.
 pub(crate) struct Database {
-    pub protected: Arc<Protected>,
+    pub protected: Arc<ProtectedDatabase>,
     /// Descriptions that clients sent: whoever sends the same gets the same table, so that engines
     /// find their prepared statements again.
     schemas: Mutex<HashMap<Box<[u8]>, Arc<TableSchema>>>,
@@ -46,7 +46,7 @@ impl Database {
 impl Databases {
     pub fn new(databases: Vec<(String, Arc<dyn Engine>)>) -> Self {
         let database = |(name, engine): (String, _)| {
-            let protected = Protected::new(&name, engine);
+            let protected = ProtectedDatabase::new(&name, engine);
             Arc::new(Database { protected, schemas: Mutex::default() })
         };
         Self(databases.into_iter().map(database).collect())
@@ -58,7 +58,7 @@ impl Databases {
     /// # Errors
     /// `Config`. Which there are is not told.
     pub fn find(&self, name: &str, caller: &Caller) -> Result<&Arc<Database>> {
-        let known = self.0.iter().filter(|database| caller.sees(database.protected.name()));
+        let known = self.0.iter().filter(|database| caller.can_see(database.protected.name()));
         let mut named = known.filter(|d| name.is_empty() || d.protected.name() == name);
         let found = named.next();
         found.ok_or_else(|| {

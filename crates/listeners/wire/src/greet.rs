@@ -120,7 +120,7 @@ fn read(connection: &Connection, head: FrameHeader) -> Result<Box<Hello>> {
 
 fn welcome(connection: &mut Connection, shared: &Shared, id: u32, hello: &Hello) -> Result<()> {
     let trusted = connection.transport.is_trusted();
-    let caller = shared.access.check(&hello.credentials, trusted)?;
+    let caller = shared.access.authenticate(&hello.credentials, trusted)?;
     let database = Arc::clone(shared.databases.find(&hello.database, &caller)?);
     let engine = database.protected.engine_for(&caller);
     let welcome = Welcome {

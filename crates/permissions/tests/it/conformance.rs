@@ -3,7 +3,7 @@
 
 use bobak_core::{Engine, Result};
 use bobak_memory::Memory;
-use bobak_permissions::{Access, Protected, new_token};
+use bobak_permissions::{Access, ProtectedDatabase, new_token};
 use bobak_sqlite::Sqlite;
 use bobak_testkit::Fixture;
 use bobak_wire::Credentials;
@@ -15,9 +15,9 @@ fn behind(engine: Box<dyn Engine>, grants: &str) -> Box<dyn Engine> {
     let (token, hash) = new_token().unwrap();
     let text = format!("role tester\n{grants}\ntoken test {hash} roles tester");
     let access = Access::from_text(&text).unwrap();
-    let caller = access.check(&Credentials::Token(token), false).unwrap();
-    let database = Protected::new("main", Arc::from(engine));
-    Box::new(bobak_permissions::Guarded::new(database, caller))
+    let caller = access.authenticate(&Credentials::Token(token), false).unwrap();
+    let database = ProtectedDatabase::new("main", Arc::from(engine));
+    Box::new(bobak_permissions::PermissionEngine::new(database, caller))
 }
 
 mod whole {

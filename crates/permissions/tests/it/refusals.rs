@@ -119,12 +119,12 @@ fn a_table_without_rights_is_as_one_that_is_not_there() {
 fn databases_are_told_apart() {
     on_each(|shop| {
         let caller = ada("read on shop.orders, other.*");
-        assert!(caller.sees("shop") && caller.sees("other") && !caller.sees("third"));
+        assert!(caller.can_see("shop") && caller.can_see("other") && !caller.can_see("third"));
         let here = shop.by(&caller);
         assert_eq!(here.ids(&shop.orders).unwrap(), [1, 2, 3]);
         refused(here.ids(&shop.secret), ErrorKind::Schema);
         let other = ada("read on other.orders");
-        assert!(!other.sees("shop"));
+        assert!(!other.can_see("shop"));
         refused(shop.by(&other).ids(&shop.orders), ErrorKind::Schema);
     });
 }

@@ -20,7 +20,7 @@ fn reads_pass_over_rows_of_others() {
         let caller = shop.with(OWN);
         assert_eq!(caller.ids(&shop.orders).unwrap(), [1, 3]);
         assert!(caller.has(&shop.orders, 1).unwrap() && !caller.has(&shop.orders, 2).unwrap());
-        let rule = shop.database.readable(&crate::world::ada(OWN), &shop.orders).unwrap();
+        let rule = shop.database.readable_rows(&crate::world::ada(OWN), &shop.orders).unwrap();
         assert!(matches!(rule, Some(Condition::Compare { column: 1, .. })));
         // Two grants: one or the other.
         let more = shop.with(&format!("{OWN}\nread on orders where total between 20 and 25"));

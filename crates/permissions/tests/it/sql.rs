@@ -3,7 +3,7 @@
 use crate::world::{Shop, ada, order, refused, shown, text};
 use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Source, Verb};
 use bobak_memory::Memory;
-use bobak_permissions::{Caller, reads_only};
+use bobak_permissions::{Caller, read_only_policy};
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
 use std::time::Duration;
@@ -353,7 +353,7 @@ fn a_session_may_be_made_to_read_only() {
         let engine = shop.by(&caller).engine;
         let session = engine.session().unwrap();
         session.execute("UPDATE orders SET total = total", &[]).unwrap();
-        session.set_authorizer(reads_only()).unwrap();
+        session.set_authorizer(read_only_policy()).unwrap();
         let query = |sql: &str| {
             session.query(&Source::Sql { text: sql, parameters: &[] }, &mut |_| Ok(true))
         };

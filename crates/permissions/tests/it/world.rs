@@ -5,7 +5,7 @@ use bobak_core::{
     Outcome, Result, Row, SchemaChange, Select, Source, TableSchema, Value, Verb, Write,
 };
 use bobak_memory::Memory;
-use bobak_permissions::{Access, Caller, Protected, new_token};
+use bobak_permissions::{Access, Caller, ProtectedDatabase, new_token};
 use bobak_sqlite::Sqlite;
 use bobak_wire::Credentials;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub fn on_each(test: impl Fn(&Shop)) {
 
 /// Tables `orders(id, owner, total)` and `secret(id, owner)`, with some rows each.
 pub struct Shop {
-    pub database: Arc<Protected>,
+    pub database: Arc<ProtectedDatabase>,
     pub orders: Arc<TableSchema>,
     pub secret: Arc<TableSchema>,
 }
@@ -45,7 +45,7 @@ impl Shop {
         let [orders, secret] = [orders, secret].map(|table| Arc::new(table.build().unwrap()));
         let create = [&secret, &orders].map(|table| SchemaChange::CreateTable(Arc::clone(table)));
         engine.alter(&create).unwrap();
-        let shop = Self { database: Protected::new("shop", engine), orders, secret };
+        let shop = Self { database: ProtectedDatabase::new("shop", engine), orders, secret };
         let operator = shop.by(&Caller::operator());
         operator.insert(&shop.secret, vec![1.into(), text("ada")]).unwrap();
         for (id, owner, total) in [(1, "ada", 10), (2, "bob", 20), (3, "ada", 30)] {
@@ -67,7 +67,7 @@ impl Shop {
 pub fn ada(grants: &str) -> Caller {
     let (token, hash) = new_token().unwrap();
     let text = format!("role tester\n{grants}\ntoken ada {hash} roles tester with tenant = 7");
-    Access::from_text(&text).unwrap().check(&Credentials::Token(token), false).unwrap()
+    Access::from_text(&text).unwrap().authenticate(&Credentials::Token(token), false).unwrap()
 }
 
 pub fn text(text: &str) -> Value<'static> {

@@ -6,7 +6,7 @@
 use crate::problem::Problem;
 use bobak::changes::Changes;
 use bobak_core::{Condition, Engine, ErrorKind, Result, TableSchema};
-use bobak_permissions::{Caller, Protected};
+use bobak_permissions::{Caller, ProtectedDatabase};
 use hyper::StatusCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) struct ChangeFeed {
     pub engine: Arc<dyn Engine>,
     heartbeat: Arc<Heartbeat>,
     /// Whose permissions decide which rows are visible; `None` for operators, who see all.
-    caller: Option<(Arc<Protected>, Caller)>,
+    caller: Option<(Arc<ProtectedDatabase>, Caller)>,
 }
 
 impl ChangeFeed {
@@ -34,7 +34,7 @@ impl ChangeFeed {
     }
 
     /// The changes that a caller may see.
-    pub fn for_caller(&self, database: &Arc<Protected>, caller: &Caller) -> Self {
+    pub fn for_caller(&self, database: &Arc<ProtectedDatabase>, caller: &Caller) -> Self {
         let caller = Some((Arc::clone(database), caller.clone()));
         Self { engine: Arc::clone(&self.engine), heartbeat: Arc::clone(&self.heartbeat), caller }
     }
@@ -46,7 +46,7 @@ impl ChangeFeed {
     pub fn readable(&self, table: &Arc<TableSchema>) -> Result<Option<Condition>> {
         match &self.caller {
             None => Ok(None),
-            Some((database, caller)) => database.readable(caller, table),
+            Some((database, caller)) => database.readable_rows(caller, table),
         }
     }
 

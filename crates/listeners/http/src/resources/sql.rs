@@ -10,7 +10,7 @@ use crate::response::builder::Response;
 use crate::settings::SqlAccess;
 use crate::workers::blocking;
 use bobak_core::{Control, Error, ErrorKind, Result, Row, RowBuffer, Session, Source, Type, Value};
-use bobak_permissions::reads_only;
+use bobak_permissions::read_only_policy;
 use bobak_sql::{only_reads, returns_rows};
 use bobak_text::json::write_string;
 use hyper::StatusCode;
@@ -83,7 +83,7 @@ fn may_change_schema(text: &str) -> bool {
 
 /// Makes the session reject statements that write.
 fn allow_only_reads(session: &dyn Session, text: &str) -> Result<()> {
-    match session.set_authorizer(reads_only()) {
+    match session.set_authorizer(read_only_policy()) {
         Err(error) if error.kind() == ErrorKind::Unsupported => {}
         result => return result,
     }

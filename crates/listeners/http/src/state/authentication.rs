@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak::aio::Workers;
 use bobak_core::{Engine, Error, ErrorKind, Result};
-use bobak_permissions::{Access, Caller, Credentials, Protected};
+use bobak_permissions::{Access, Caller, Credentials, ProtectedDatabase};
 use bobak_serving::{LoginAttempt, LoginQueue, Principal, RateLimiter};
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -42,7 +42,7 @@ pub(crate) struct Client {
 pub(crate) struct Authenticator {
     access: Access,
     /// The databases, to be restricted to what a client may do.
-    protected: Vec<Arc<Protected>>,
+    protected: Vec<Arc<ProtectedDatabase>>,
     /// The same databases, unrestricted.
     databases: Vec<Arc<Database>>,
     /// Threads for single-row writes: those of one client and database run one at a time.
@@ -72,9 +72,11 @@ impl Authenticator {
     ) -> Result<Self> {
         let writers = Workers::new(settings.workers)?;
         let caller = Caller::operator();
-        let protected: Vec<_> =
-            engines.iter().map(|(name, engine)| Protected::new(name, Arc::clone(engine))).collect();
-        let database = |database: &Arc<Protected>| {
+        let protected: Vec<_> = engines
+            .iter()
+            .map(|(name, engine)| ProtectedDatabase::new(name, Arc::clone(engine)))
+            .collect();
+        let database = |database: &Arc<ProtectedDatabase>| {
             let feed = ChangeFeed::new(database.engine());
             let engine = database.engine_for(&caller);
             Arc::new(Database::new(database.name(), engine, feed, &writers))
@@ -151,7 +153,7 @@ impl Authenticator {
                 self.verify_password(credentials, login).await?
             }
             // Verifying a token is fast, so a valid one succeeds however many wrong ones are sent.
-            _ => self.access.check(&credentials, false).map_err(|error| {
+            _ => self.access.authenticate(&credentials, false).map_err(|error| {
                 match self.wrong_tokens.acquire(network(address)) {
                     Ok(()) => unauthorized(error),
                     Err(wait) => too_many_requests(wait),
@@ -183,7 +185,7 @@ impl Authenticator {
         let thread = std::thread::Builder::new().name("bobak login".to_owned()).spawn(move || {
             let _permit = permit;
             // The client may have disconnected meanwhile.
-            let _ = sender.send(access.check(&credentials, false));
+            let _ = sender.send(access.authenticate(&credentials, false));
         });
         thread.map_err(|error| Error::io("verify a password", error))?;
         receiver.await.map_err(|_| ended())?.map_err(|error| {
@@ -199,8 +201,8 @@ impl Authenticator {
             return self.databases.clone();
         }
         let all = self.protected.iter().zip(&self.databases);
-        let visible = all.filter(|(protected, _)| caller.sees(protected.name()));
-        let restrict = |(protected, database): (&Arc<Protected>, &Arc<Database>)| {
+        let visible = all.filter(|(protected, _)| caller.can_see(protected.name()));
+        let restrict = |(protected, database): (&Arc<ProtectedDatabase>, &Arc<Database>)| {
             let feed = database.feed.for_caller(protected, caller);
             Arc::new(database.restricted(protected.engine_for(caller), feed, &self.writers))
         };

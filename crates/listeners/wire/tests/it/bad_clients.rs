@@ -6,7 +6,7 @@ use bobak_core::{Control, Engine, ErrorKind, FieldSet, Select, Value, Verb};
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::{Entry, NULL, Probe, create, row, tables};
-use bobak_wire::{Credentials, FrameHeader, FrameKind, Hello, Source, encode_request};
+use bobak_wire::{Credentials, FrameHeader, FrameKind, Hello, RequestSource, encode_request};
 use std::io::Write;
 use std::time::Duration;
 
@@ -109,7 +109,7 @@ fn strangers_come_no_further_than_the_door() {
     // Who says nothing at all is not waited for.
     assert!(Raw::connect(&address).frame().is_none());
     let mut twice = Raw::known(&address);
-    twice.put(|out| hello("", TOKEN).put(out, 2).unwrap());
+    twice.put(|out| hello("", TOKEN).encode(out, 2).unwrap());
     assert_eq!(twice.answer().1.unwrap_err().kind(), ErrorKind::Misuse);
     twice.put(|out| encode_request::ping(out, 3));
     assert!(matches!(twice.answer(), (3, Ok(()))));

@@ -8,7 +8,7 @@ use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_sqlite::Sqlite;
 use bobak_testkit::{Entry, Probe, row, tables};
-use bobak_wire::{Source, encode_request};
+use bobak_wire::{RequestSource, encode_request};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use bobak_core::{
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::interrupted;
-use bobak_wire::{Credentials, Hello, Source, encode_request};
+use bobak_wire::{Credentials, Hello, RequestSource, encode_request};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -368,7 +368,7 @@ fn what_one_that_vanishes_runs_over_pipes_is_ended() {
         let (from_server, answers) = std::io::pipe().unwrap();
         let serving = std::thread::spawn(move || server.serve_pipes(requests, answers));
         let mut bytes = Vec::new();
-        Hello::new("", "raw", Credentials::None).put(&mut bytes, 1).unwrap();
+        Hello::new("", "raw", Credentials::None).encode(&mut bytes, 1).unwrap();
         work(&mut bytes);
         to_server.write_all(&bytes).unwrap();
         std::thread::sleep(Duration::from_millis(100));

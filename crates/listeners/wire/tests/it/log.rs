@@ -7,7 +7,7 @@ use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::{Probe, row, tables};
-use bobak_wire::{Credentials, Hello, Source, encode_request};
+use bobak_wire::{Credentials, Hello, RequestSource, encode_request};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ fn strangers_are_told_of_by_their_address() {
     let (lines, _server, address) = server(Settings::default());
     let refused = Remote::builder().token("a token that is wrong").open_tcp(&address).err();
     assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Denied));
-    lines.hear("a stranger at 127.0.0.1 was refused: the token, the user or the password is wrong");
+    lines.hear("a stranger at 127.0.0.1 was refused: authentication failed: wrong token, user name or password");
     let mut raw = Raw::connect(&address);
     raw.stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     assert!(raw.answer().1.is_err());
@@ -148,7 +148,7 @@ fn who_leaves_before_its_answer_is_told_of_and_who_only_leaves_is_not() {
     let (from_server, answers) = std::io::pipe().unwrap();
     let serving = std::thread::spawn(move || server.serve_pipes(requests, answers));
     let mut bytes = Vec::new();
-    Hello::new("", "raw", Credentials::None).put(&mut bytes, 1).unwrap();
+    Hello::new("", "raw", Credentials::None).encode(&mut bytes, 1).unwrap();
     encode_request::execute(&mut bytes, 2, sql).unwrap();
     to_server.write_all(&bytes).unwrap();
     std::thread::sleep(Duration::from_millis(100));
@@ -176,13 +176,17 @@ fn what_somebody_may_not_do_is_told_of_by_name() {
     let till = Remote::builder().token(&till).open_tcp(&address).unwrap();
     let denied = Probe::new(&till).unwrap().insert(&tag, row!["a", 1.0]).unwrap_err();
     assert_eq!(denied.kind(), ErrorKind::Denied);
-    lines.hear("till at 127.0.0.1 was refused: you may not insert into this table");
+    lines.hear(
+        "till at 127.0.0.1 was refused: permission denied: you may not insert into this table",
+    );
     let ada = Remote::builder().user("ada", "secret").open_unix(&socket).unwrap();
     let denied = ada.session().unwrap().execute("SELECT 1", &[]).unwrap_err();
     assert_eq!(denied.kind(), ErrorKind::Unsupported, "nothing was refused");
     let denied = Probe::new(&ada).unwrap().insert(&tag, row!["a", 1.0]).unwrap_err();
     assert_eq!(denied.kind(), ErrorKind::Denied);
-    lines.hear("ada at this machine was refused: you may not insert into this table");
+    lines.hear(
+        "ada at this machine was refused: permission denied: you may not insert into this table",
+    );
     assert_eq!(lines.count("was refused"), 2);
 }
 

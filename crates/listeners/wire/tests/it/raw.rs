@@ -29,7 +29,9 @@ impl Raw {
     /// Connects and is let in by a token.
     pub fn known_by(address: &str, token: &str) -> Self {
         let mut raw = Self::connect(address);
-        raw.put(|out| Hello::new("", "raw", Credentials::Token(token.into())).put(out, 1).unwrap());
+        raw.put(|out| {
+            Hello::new("", "raw", Credentials::Token(token.into())).encode(out, 1).unwrap()
+        });
         assert!(matches!(raw.answer(), (_, Ok(()))));
         raw
     }
@@ -68,7 +70,7 @@ impl Raw {
 /// Says hello, and waits to be let in.
 pub fn welcomed(mut stream: &UnixStream) {
     let mut bytes = Vec::new();
-    Hello::new("", "raw", Credentials::None).put(&mut bytes, 1).unwrap();
+    Hello::new("", "raw", Credentials::None).encode(&mut bytes, 1).unwrap();
     stream.write_all(&bytes).unwrap();
     let mut inbox = Inbox::new(1 << 20);
     while inbox.next_frame().unwrap().is_none() {

@@ -18,7 +18,7 @@ pub(crate) const SQL: Target = Target {
     run: |input| {
         let Ok(text) = std::str::from_utf8(input) else { return };
         let _ = (returns_rows(text), only_reads(text), has_word(text, "into"));
-        let _ = bobak_permissions::decoders::tables(text);
+        let _ = bobak_permissions::decoders::table_references(text);
         for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MariaDb, Dialect::MySql] {
             let _ = parse_declared(dialect, text);
         }

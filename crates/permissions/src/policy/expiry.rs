@@ -1,20 +1,20 @@
-//! When a user or a token ends.
+//! When a user or a token expires.
 
 use bobak_core::{Error, ErrorKind, Result};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-/// The bytes of a date.
-const DATE: usize = "2027-01-31".len();
+/// The length of a date.
+const DATE_LENGTH: usize = "2027-01-31".len();
 
-/// How many characters of what is wrong are shown.
-const SHOWN: usize = 40;
+/// How many characters of invalid input an error quotes.
+const QUOTED_LENGTH: usize = 40;
 
-/// Whether an access file may have this as the end of a user or a token.
+/// Checks the expiry of a user or token as the access file has it.
 ///
 /// # Errors
-/// `Config` for what is no date, and no time with its zone.
+/// `Config` if it is neither a date nor a time with its zone.
 ///
 /// ```
 /// assert!(bobak_permissions::check_expiry("2027-01-31").is_ok());
@@ -22,33 +22,33 @@ const SHOWN: usize = 40;
 /// assert!(bobak_permissions::check_expiry("2027-01-31T12:00:00").is_err());
 /// ```
 pub fn check_expiry(text: &str) -> Result<()> {
-    expiry(text).map(drop)
+    parse_expiry(text).map(drop)
 }
 
-/// A moment: `2027-01-31T12:00:00Z`, or a date, which means its beginning in UTC.
-pub(crate) fn expiry(text: &str) -> Result<Timestamp> {
-    read(text).ok_or_else(|| {
-        let shown: String = text.chars().take(SHOWN).collect();
+/// Parses `2027-01-31T12:00:00Z`, or a date, which means its start in UTC.
+pub(super) fn parse_expiry(text: &str) -> Result<Timestamp> {
+    parse_unambiguous(text).ok_or_else(|| {
+        let shown: String = text.chars().take(QUOTED_LENGTH).collect();
         let message = format!(
-            "'{shown}' is no end: expected a date such as 2027-01-31, or a time with its zone such \
-             as 2027-01-31T12:00:00Z, of the years 0 to 9999"
+            "invalid expiry '{shown}': expected a date such as 2027-01-31, or a time with its zone \
+             such as 2027-01-31T12:00:00Z, of the years 0 to 9999"
         );
         Error::new(ErrorKind::Config, message)
     })
 }
 
-/// Only what has one reading. The rest of what the library takes, or fails at, does not reach it:
-/// years with a sign, zones by name, and times without a zone, of which a date would be left.
-fn read(text: &str) -> Option<Timestamp> {
+/// Accepts unambiguous input only. The library would also take years with a sign, zones by name, and
+/// times without a zone, of which it would use the date alone.
+fn parse_unambiguous(text: &str) -> Option<Timestamp> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | ':' | '.' | ' ');
     if !text.starts_with(|c: char| c.is_ascii_digit()) || !text.chars().all(plain) {
         return None;
     }
-    if text.len() > DATE {
+    if text.len() > DATE_LENGTH {
         return text.parse().ok();
     }
-    let date: Date = text.parse().ok().filter(|_| text.len() == DATE)?;
-    // The last day of all, by which people mean never, ends beyond the last moment.
+    let date: Date = text.parse().ok().filter(|_| text.len() == DATE_LENGTH)?;
+    // 9999-12-31, by which people mean never, is beyond the last timestamp in some zones.
     Some(date.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |zoned| zoned.timestamp()))
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_one_reading_is_taken() {
+    fn dates_and_times_with_zone_are_accepted() {
         for (text, moment) in [
             ("2027-01-31", "2027-01-31T00:00:00Z"),
             ("2027-01-31T12:00:00Z", "2027-01-31T12:00:00Z"),
@@ -66,12 +66,12 @@ mod tests {
             ("0000-01-01", "0000-01-01T00:00:00Z"),
             ("9999-12-31", "9999-12-30T22:00:00.999999999Z"),
         ] {
-            assert_eq!(expiry(text).unwrap().to_string(), moment, "{text}");
+            assert_eq!(parse_expiry(text).unwrap().to_string(), moment, "{text}");
         }
     }
 
     #[test]
-    fn all_else_is_one_error() {
+    fn other_input_is_rejected() {
         let long = "9".repeat(100_000);
         for text in [
             "",
@@ -102,17 +102,17 @@ mod tests {
             "9999-12-31T23:59:60.999999999-25:59:59",
             &long,
         ] {
-            let error = expiry(text).unwrap_err();
+            let error = parse_expiry(text).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Config, "{text}");
             let message = error.message();
-            assert!(message.contains("is no end: expected a date"), "{message}");
+            assert!(message.contains(": expected a date"), "{message}");
             assert!(message.len() < 300, "{text}");
         }
     }
 
-    /// Any bytes that could pass for a time, near both ends of what there is.
+    /// Input that resembles a time, near both ends of the range.
     #[test]
-    fn nothing_makes_it_panic() {
+    fn extreme_times_do_not_panic() {
         let years = ["0000", "0001", "9998", "9999", "-009999", "-000001", "+009999", "-9999"];
         let days = ["01-01", "01-02", "12-30", "12-31", "02-29", "13-01", "00-00"];
         let times = ["", "T00:00:00", "T01:59:59", "T22:00:00.999999999", "T23:59:60", "T24:00"];
@@ -121,7 +121,7 @@ mod tests {
             for day in days {
                 for time in times {
                     zones.iter().for_each(|zone| {
-                        let _ = expiry(&format!("{year}-{day}{time}{zone}"));
+                        let _ = parse_expiry(&format!("{year}-{day}{time}{zone}"));
                     });
                 }
             }

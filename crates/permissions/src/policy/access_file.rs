@@ -1,7 +1,8 @@
-//! The text of an access file, whose roles can be changed while all else stays as it was written.
+//! Edits of the access file: grants change, everything else stays as written, comments included.
 
-use crate::policy::{Policy, check_grant};
-use crate::tokens::Tokens;
+use super::access_policy::Policy;
+use super::grant::Grant;
+use super::line_parser::LineParser;
 use bobak_core::{AtomicFile, Error, ErrorKind, Result};
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -9,36 +10,36 @@ use std::io::ErrorKind::{AlreadyExists, NotFound};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The text of an access file. It is whole at every moment: a change that would make it wrong is
-/// refused. Lines keep their ends, `\n` or `\r\n`; new ones end as the first does.
+/// The text of an access file. It is always valid: edits that would make it invalid are rejected.
+/// Lines keep their line breaks, `\n` or `\r\n`; new lines use that of the first.
 ///
 /// ```
-/// let mut text = bobak_permissions::AccessText::parse("role clerk\n    read on products\n")?;
+/// let mut text = bobak_permissions::AccessFile::parse("role clerk\n    read on products\n")?;
 /// assert!(text.grant("clerk", "read, insert on orders where clerk = :user")?);
 /// text.revoke("clerk", Some("read on products"))?;
 /// assert_eq!(text.to_string(), "role clerk\n    read, insert on orders where clerk = :user\n");
 /// # Ok::<(), bobak_core::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct AccessText {
+pub struct AccessFile {
     /// Each without its `\n`.
     lines: Vec<String>,
     policy: Policy,
 }
 
-/// What a line is.
+/// What a line contains.
 #[derive(PartialEq)]
-enum Kind {
+enum LineKind {
     Role(String),
     Grant(String),
     Other,
 }
 
-impl AccessText {
-    /// Takes a text, an empty one too.
+impl AccessFile {
+    /// Parses a text, which may be empty.
     ///
     /// # Errors
-    /// `Config`, with the number of the line.
+    /// `Config`, with the line number.
     pub fn parse(text: &str) -> Result<Self> {
         Self::of(text.split_terminator('\n').map(str::to_owned).collect())
     }
@@ -46,7 +47,7 @@ impl AccessText {
     /// Reads a file.
     ///
     /// # Errors
-    /// `Io`; `Config`, with the file's name and the number of the line.
+    /// `Io`; `Config`, with the file name and the line number.
     pub fn read(path: &Path) -> Result<Self> {
         let shown = path.display();
         let text = fs::read_to_string(path);
@@ -55,37 +56,37 @@ impl AccessText {
             .map_err(|error| Error::new(error.kind(), format!("{shown}: {}", error.message())))
     }
 
-    /// Changes a file, and writes it where `change` says so, which is what this gives. On Unix
-    /// others who do the same wait meanwhile, so that no change is lost. Where `makes` is set, a file
-    /// that is not there is an empty one.
+    /// Edits a file, and writes it if `edit` returns `true`; returns what `edit` returns. On Unix,
+    /// concurrent edits wait for each other, so none is lost. If `create` is set, a missing file
+    /// counts as an empty one.
     ///
     /// # Errors
-    /// As [`read`](Self::read) and [`write`](Self::write), and those of `change`.
+    /// As [`read`](Self::read) and [`write`](Self::write), and those of `edit`.
     pub fn edit(
         path: &Path,
-        makes: bool,
-        change: impl FnOnce(&mut Self) -> Result<bool>,
+        create: bool,
+        edit: impl FnOnce(&mut Self) -> Result<bool>,
     ) -> Result<bool> {
-        let held = Held::take(path, makes)
+        let locked = LockedFile::open(path, create)
             .map_err(|error| Error::io(&format!("read {}", path.display()), error))?;
-        let edit = || {
+        let apply = || {
             let mut text = Self::read(path)?;
-            let changed = change(&mut text)?;
+            let changed = edit(&mut text)?;
             if changed {
                 text.write(path)?;
             }
             Ok(changed)
         };
-        let edited = edit();
-        if held.made && !matches!(edited, Ok(true)) {
-            // It fails where somebody has removed it, who wanted the same.
+        let edited = apply();
+        if locked.is_new && !matches!(edited, Ok(true)) {
+            // It may already be removed.
             let _ = fs::remove_file(path);
         }
         edited
     }
 
-    /// Puts it in a file's place, whole: who reads the file meanwhile sees what was there, or this.
-    /// A new file is for its owner alone.
+    /// Replaces a file atomically: readers see the old content or the new. Only the owner may read
+    /// a new file.
     ///
     /// # Errors
     /// `Io`, `ReadOnly`.
@@ -105,43 +106,46 @@ impl AccessText {
         Ok(Self { lines, policy })
     }
 
-    /// What it says.
+    /// Its content.
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// The grants of a role, in order; none where it is not there.
+    /// The grants of a role, in order; none if it does not exist.
     #[must_use]
     pub fn grants(&self, role: &str) -> Vec<String> {
         let grants = self.block(role).into_iter().flat_map(|(_, grants)| grants);
         grants.map(|(_, grant)| grant).collect()
     }
 
-    /// Adds a grant to a role, which is made where it is not there; whether it had not got it.
+    /// Adds a grant to a role, which is created if it does not exist. Returns whether it is new.
     ///
     /// # Errors
-    /// `Config` for what is no grant, a name that no role can have.
+    /// `Config` for an invalid grant or role name.
     pub fn grant(&mut self, role: &str, grant: &str) -> Result<bool> {
-        check_grant(grant)?;
-        let mut name = Tokens::of(role);
+        if grant.contains(['\n', '\r']) {
+            return Err(Error::new(ErrorKind::Config, "a grant is one line"));
+        }
+        Grant::parse(grant)?;
+        let mut name = LineParser::new(role);
         if name.name("the role's name")? != role {
             return Err(name.expected("a name of letters, digits, _ - . : @ +"));
         }
-        let grant = plain(grant);
+        let grant = normalize(grant);
         let mut lines = self.lines.clone();
-        let end = self.end();
+        let end = self.line_end();
         let line = format!("    {grant}{end}");
         match self.block(role) {
             Some((_, grants)) if grants.iter().any(|(_, other)| *other == grant) => {
                 return Ok(false);
             }
-            Some((place, grants)) => {
-                let last = grants.last().map_or(place, |(place, _)| *place);
+            Some((index, grants)) => {
+                let last = grants.last().map_or(index, |(index, _)| *index);
                 lines.insert(last + 1, line);
             }
             None => {
-                // The last line may have had no end.
+                // The last line may lack its line break.
                 if let Some(last) = lines.last_mut().filter(|last| !last.ends_with(end)) {
                     last.push_str(end);
                 }
@@ -152,23 +156,23 @@ impl AccessText {
         Ok(true)
     }
 
-    /// Takes a grant from a role, or the whole role away.
+    /// Removes a grant from a role, or the whole role.
     ///
     /// # Errors
-    /// `NotFound` where there is no such role, or it has no such grant; `Config` where somebody has
-    /// the role that is to go.
+    /// `NotFound` if the role does not exist, or has no such grant; `Config` if an account has the
+    /// role that is removed.
     pub fn revoke(&mut self, role: &str, grant: Option<&str>) -> Result<()> {
         let missing = |message: String| Err(Error::new(ErrorKind::NotFound, message));
-        let Some((place, grants)) = self.block(role) else {
-            return missing(format!("there is no role '{role}'"));
+        let Some((index, grants)) = self.block(role) else {
+            return missing(format!("the role '{role}' does not exist"));
         };
-        let gone: Vec<usize> = match grant.map(plain) {
-            None => grants.into_iter().map(|(place, _)| place).chain([place]).collect(),
+        let removed: Vec<usize> = match grant.map(normalize) {
+            None => grants.into_iter().map(|(index, _)| index).chain([index]).collect(),
             Some(grant) => match grants.iter().find(|(_, other)| *other == grant) {
-                Some((place, _)) => vec![*place],
+                Some((index, _)) => vec![*index],
                 None => {
                     let all: Vec<_> = grants.into_iter().map(|(_, grant)| grant).collect();
-                    let message = "has no such grant, word for word";
+                    let message = "has no such grant";
                     return missing(format!(
                         "the role '{role}' {message}; it has: {}",
                         all.join("; ")
@@ -176,64 +180,64 @@ impl AccessText {
                 }
             },
         };
-        let stays =
-            |(place, line): (usize, &String)| (!gone.contains(&place)).then(|| line.clone());
-        *self = Self::of(self.lines.iter().enumerate().filter_map(stays).collect())?;
+        let kept =
+            |(index, line): (usize, &String)| (!removed.contains(&index)).then(|| line.clone());
+        *self = Self::of(self.lines.iter().enumerate().filter_map(kept).collect())?;
         Ok(())
     }
 
-    /// What stands before the `\n` of a new line.
-    fn end(&self) -> &'static str {
+    /// What precedes the `\n` of a new line.
+    fn line_end(&self) -> &'static str {
         if self.lines.first().is_some_and(|line| line.ends_with('\r')) { "\r" } else { "" }
     }
 
-    /// Where a role's line is, and each of its grants: all that come before the next role.
+    /// The index of a role's line, and those of its grants: all before the next role.
     fn block(&self, role: &str) -> Option<(usize, Vec<(usize, String)>)> {
-        let mut kinds = self.lines.iter().map(|line| kind(line)).enumerate();
-        let wanted = Kind::Role(role.to_owned());
-        let (place, _) = kinds.find(|(_, kind)| *kind == wanted)?;
-        let own = kinds.take_while(|(_, kind)| !matches!(kind, Kind::Role(_)));
-        let grants = own.filter_map(|(place, kind)| match kind {
-            Kind::Grant(grant) => Some((place, grant)),
+        let mut kinds = self.lines.iter().map(|line| line_kind(line)).enumerate();
+        let wanted = LineKind::Role(role.to_owned());
+        let (index, _) = kinds.find(|(_, kind)| *kind == wanted)?;
+        let own = kinds.take_while(|(_, kind)| !matches!(kind, LineKind::Role(_)));
+        let grants = own.filter_map(|(index, kind)| match kind {
+            LineKind::Grant(grant) => Some((index, grant)),
             _ => None,
         });
-        Some((place, grants.collect()))
+        Some((index, grants.collect()))
     }
 }
 
-impl fmt::Display for AccessText {
+impl fmt::Display for AccessFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 
-/// A file that nobody else edits at the moment.
-struct Held {
-    /// Locked, on Unix: the lock of elsewhere would keep readers out too.
+/// A file that nobody else can edit meanwhile.
+struct LockedFile {
+    /// Locked on Unix only: elsewhere a lock would also block readers.
     _file: File,
-    made: bool,
+    is_new: bool,
 }
 
-impl Held {
-    fn take(path: &Path, makes: bool) -> io::Result<Self> {
+impl LockedFile {
+    fn open(path: &Path, create: bool) -> io::Result<Self> {
         loop {
-            let (opened, made) = match File::open(path) {
-                Err(error) if makes && error.kind() == NotFound => (new_file(path), true),
+            let (opened, is_new) = match File::open(path) {
+                Err(error) if create && error.kind() == NotFound => (create_private(path), true),
                 opened => (opened, false),
             };
             match opened {
-                // Somebody else has made it just now.
-                Err(error) if made && error.kind() == AlreadyExists => {}
+                // Another process has just created it.
+                Err(error) if is_new && error.kind() == AlreadyExists => {}
                 Err(error) => return Err(error),
-                Ok(file) if lock_in_place(&file, path)? => return Ok(Self { _file: file, made }),
+                Ok(file) if lock_current(&file, path)? => return Ok(Self { _file: file, is_new }),
                 Ok(_) => {}
             }
         }
     }
 }
 
-/// An empty file for its owner alone.
-fn new_file(path: &Path) -> io::Result<File> {
+/// Creates an empty file that only its owner may read.
+fn create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -241,43 +245,44 @@ fn new_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Waits for the lock of a file; whether it is in its place still, where another may have been put.
+/// Waits for the lock of a file. Returns whether the path still leads to it: an edit may have replaced
+/// it meanwhile.
 #[cfg(unix)]
-fn lock_in_place(file: &File, path: &Path) -> io::Result<bool> {
+fn lock_current(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     file.lock()?;
-    let mine = file.metadata()?;
+    let locked = file.metadata()?;
     match fs::metadata(path) {
-        Ok(there) => Ok((there.dev(), there.ino()) == (mine.dev(), mine.ino())),
+        Ok(current) => Ok((current.dev(), current.ino()) == (locked.dev(), locked.ino())),
         Err(error) if error.kind() == NotFound => Ok(false),
         Err(error) => Err(error),
     }
 }
 
 #[cfg(not(unix))]
-fn lock_in_place(_: &File, _: &Path) -> io::Result<bool> {
+fn lock_current(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// What a line is, of a text that can be read.
-fn kind(line: &str) -> Kind {
+/// What a line of a valid text contains.
+fn line_kind(line: &str) -> LineKind {
     let line = line.trim();
     match line.split_whitespace().next() {
-        None | Some("user" | "token") => Kind::Other,
-        Some(word) if word.starts_with('#') => Kind::Other,
+        None | Some("user" | "token") => LineKind::Other,
+        Some(word) if word.starts_with('#') => LineKind::Other,
         Some("role") => {
-            let mut tokens = Tokens::of(line);
-            tokens.takes_word("role");
-            tokens.name("the role's name").map_or(Kind::Other, Kind::Role)
+            let mut parser = LineParser::new(line);
+            parser.take_word("role");
+            parser.name("the role's name").map_or(LineKind::Other, LineKind::Role)
         }
-        Some(_) => Kind::Grant(plain(line)),
+        Some(_) => LineKind::Grant(normalize(line)),
     }
 }
 
-/// A grant without its comment, and with one blank where several stand outside quotes.
-fn plain(grant: &str) -> String {
+/// A grant without its comment, and with single blanks outside quotes.
+fn normalize(grant: &str) -> String {
     let (mut text, mut quote) = (String::new(), None);
-    for c in Tokens::of(grant).rest().chars() {
+    for c in LineParser::new(grant).rest().chars() {
         let is_blank = c.is_whitespace() && quote.is_none();
         match quote {
             None if matches!(c, '\'' | '"') => quote = Some(c),
@@ -300,17 +305,17 @@ mod tests {
     const TEXT: &str = "# ours\nrole clerk # at the till\n  read  on orders # all\n\n# more\n\
         token till ID roles clerk\n  insert on orders\nrole none\nrole reader\n  read on *\n";
 
-    fn text() -> AccessText {
-        AccessText::parse(&TEXT.replace("ID", &crate::hash_token("0123456789abcdef"))).unwrap()
+    fn text() -> AccessFile {
+        AccessFile::parse(&TEXT.replace("ID", &crate::hash_token("0123456789abcdef"))).unwrap()
     }
 
     #[test]
-    fn grants_come_and_go_and_the_rest_stays() {
+    fn edits_keep_all_other_lines() {
         let mut text = text();
         let before = text.to_string();
         assert_eq!(text.grants("clerk"), ["read on orders", "insert on orders"]);
         assert!(text.grants("none").is_empty() && text.grants("nobody").is_empty());
-        assert!(!text.grant("clerk", "read on  orders").unwrap(), "it has it");
+        assert!(!text.grant("clerk", "read on  orders").unwrap(), "the grant exists");
         assert!(text.grant("clerk", "update on orders where a = '  x'").unwrap());
         assert!(text.grant("none", "read on a").unwrap());
         assert!(text.grant("new", "all on b").unwrap());
@@ -327,8 +332,8 @@ mod tests {
     }
 
     #[test]
-    fn lines_keep_their_ends() {
-        let mut text = AccessText::parse("# ours\r\nrole a\r\n  read on x\nrole b\r\n").unwrap();
+    fn edits_keep_line_breaks() {
+        let mut text = AccessFile::parse("# ours\r\nrole a\r\n  read on x\nrole b\r\n").unwrap();
         text.grant("b", "read on y").unwrap();
         text.grant("c", "read on z").unwrap();
         let more = "    read on y\r\nrole c\r\n    read on z\r\n";
@@ -339,28 +344,28 @@ mod tests {
     }
 
     #[test]
-    fn edits_at_the_same_time_lose_none() {
+    fn concurrent_edits_are_all_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("access.txt");
         std::thread::scope(|scope| {
             for number in 0..20 {
                 let (path, role) = (&path, format!("r{number}"));
                 scope.spawn(move || {
-                    let grant = |text: &mut AccessText| text.grant(&role, "read on a");
-                    assert!(AccessText::edit(path, true, grant).unwrap());
+                    let grant = |text: &mut AccessFile| text.grant(&role, "read on a");
+                    assert!(AccessFile::edit(path, true, grant).unwrap());
                 });
             }
         });
-        let text = AccessText::read(&path).unwrap();
+        let text = AccessFile::read(&path).unwrap();
         assert_eq!(text.policy().roles().count(), 20, "{text}");
         let wrong = folder.path().join("other.txt");
-        let refused = AccessText::edit(&wrong, true, |text| text.grant("a", "raed on b"));
+        let refused = AccessFile::edit(&wrong, true, |text| text.grant("a", "raed on b"));
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Config);
-        assert!(!wrong.exists(), "what fails makes no file");
+        assert!(!wrong.exists(), "a failed edit creates no file");
     }
 
     #[test]
-    fn what_would_make_it_wrong_is_refused() {
+    fn invalid_edits_are_rejected() {
         let mut text = text();
         let before = text.to_string();
         for (role, grant) in [

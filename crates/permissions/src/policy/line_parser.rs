@@ -1,17 +1,17 @@
-//! The words and signs of a line.
+//! The parser of an access file's lines.
 
 use bobak_core::{Error, ErrorKind, Result};
 
-/// What is left of a line, to be taken piece by piece. `#` begins a comment.
+/// The rest of a line. `#` starts a comment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tokens<'a>(&'a str);
+pub(crate) struct LineParser<'a>(&'a str);
 
-impl<'a> Tokens<'a> {
-    pub fn of(line: &'a str) -> Self {
-        Self(skip(line))
+impl<'a> LineParser<'a> {
+    pub fn new(line: &'a str) -> Self {
+        Self(skip_blanks(line))
     }
 
-    /// What is left, as it stands, but for a comment.
+    /// The rest as written, without its comment.
     pub fn rest(self) -> &'a str {
         let mut quote = None;
         let comment = self.0.find(|c| {
@@ -25,17 +25,17 @@ impl<'a> Tokens<'a> {
         comment.map_or(self.0, |at| self.0.split_at(at).0).trim_end()
     }
 
-    /// Takes this sign, if it is next.
-    pub fn takes_sign(&mut self, sign: char) -> bool {
-        self.0.strip_prefix(sign).map(|rest| self.0 = skip(rest)).is_some()
+    /// Takes this symbol if it is next.
+    pub fn take_symbol(&mut self, symbol: char) -> bool {
+        self.0.strip_prefix(symbol).map(|rest| self.0 = skip_blanks(rest)).is_some()
     }
 
-    /// Takes this keyword, if it is next.
-    pub fn takes_word(&mut self, wanted: &str) -> bool {
+    /// Takes this keyword if it is next.
+    pub fn take_word(&mut self, wanted: &str) -> bool {
         let (word, rest) = split_word(self.0);
         let is = word.eq_ignore_ascii_case(wanted);
         if is {
-            self.0 = skip(rest);
+            self.0 = skip_blanks(rest);
         }
         is
     }
@@ -43,7 +43,7 @@ impl<'a> Tokens<'a> {
     /// Takes a name: letters, digits and `_ - . : @ +`, or anything in double quotes.
     ///
     /// # Errors
-    /// `Config`.
+    /// `Config` if there is none; `what` says in the message what was expected.
     pub fn name(&mut self, what: &str) -> Result<String> {
         if let Some(name) = self.quoted('"')? {
             return Ok(name);
@@ -52,15 +52,15 @@ impl<'a> Tokens<'a> {
         if word.is_empty() {
             return Err(self.expected(what));
         }
-        self.0 = skip(rest);
+        self.0 = skip_blanks(rest);
         Ok(word.to_owned())
     }
 
-    /// Takes a text in these quotes, which stand for themselves where they are doubled; `None`
-    /// where there is none.
+    /// Takes a text in these quotes; a doubled quote stands for itself. `None` if there is no such
+    /// text.
     ///
     /// # Errors
-    /// `Config` where it has no end.
+    /// `Config` if the closing quote is missing.
     pub fn quoted(&mut self, quote: char) -> Result<Option<String>> {
         let Some(mut rest) = self.0.strip_prefix(quote) else { return Ok(None) };
         let mut text = String::new();
@@ -72,21 +72,21 @@ impl<'a> Tokens<'a> {
                     rest = more;
                 }
                 None => {
-                    self.0 = skip(after);
+                    self.0 = skip_blanks(after);
                     return Ok(Some(text));
                 }
             }
         }
-        Err(Error::new(ErrorKind::Config, format!("the quote {quote} has no end")))
+        Err(Error::new(ErrorKind::Config, format!("the closing quote {quote} is missing")))
     }
 
     /// # Errors
-    /// `Config` where there is more.
-    pub fn end(self) -> Result<()> {
+    /// `Config` if the line continues.
+    pub fn expect_end(self) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { Err(self.expected("the end of the line")) }
     }
 
-    /// What was wanted, and what is there.
+    /// The error that says what was expected and what was found.
     pub fn expected(self, what: &str) -> Error {
         let found = match self.0.split_whitespace().next() {
             Some(found) => format!("'{found}'"),
@@ -96,7 +96,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-fn skip(text: &str) -> &str {
+fn skip_blanks(text: &str) -> &str {
     let text = text.trim_start();
     if text.starts_with('#') { "" } else { text.trim_end() }
 }
@@ -111,18 +111,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_taken_apart() {
-        let mut tokens = Tokens::of(" read,Insert on \"a \"\"b\" 'it''s' where x <> '#' # no  ");
-        assert_eq!(tokens.name("a right").unwrap(), "read");
-        assert!(tokens.takes_sign(',') && tokens.takes_word("insert") && !tokens.takes_word("o"));
-        assert!(tokens.takes_word("on"));
+    fn line_is_parsed_word_by_word() {
+        let mut tokens =
+            LineParser::new(" read,Insert on \"a \"\"b\" 'it''s' where x <> '#' # no  ");
+        assert_eq!(tokens.name("a permission").unwrap(), "read");
+        assert!(tokens.take_symbol(',') && tokens.take_word("insert") && !tokens.take_word("o"));
+        assert!(tokens.take_word("on"));
         assert_eq!(tokens.name("a table").unwrap(), "a \"b");
         assert_eq!(tokens.quoted('\'').unwrap().as_deref(), Some("it's"));
-        assert!(tokens.takes_word("where"));
+        assert!(tokens.take_word("where"));
         assert_eq!(tokens.rest(), "x <> '#'");
-        assert!(Tokens::of(" # nothing").end().is_ok());
-        let message = Tokens::of("; x").name("a name").unwrap_err().to_string();
+        assert!(LineParser::new(" # nothing").expect_end().is_ok());
+        let message = LineParser::new("; x").name("a name").unwrap_err().to_string();
         assert_eq!(message, "expected a name, found ';'");
-        assert!(Tokens::of("\"open").name("a name").is_err());
+        assert!(LineParser::new("\"open").name("a name").is_err());
     }
 }

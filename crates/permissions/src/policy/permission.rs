@@ -1,34 +1,34 @@
-//! The rights that there are, and sets of them.
+//! Permissions, and sets of them.
 
 use bobak_core::{Error, ErrorKind, Result};
 
-/// What somebody may do with a table.
+/// What a caller may do with a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Right {
-    /// Get rows, list them, count them.
+pub enum Permission {
+    /// Get, query and count rows.
     Read,
-    /// Add rows.
+    /// Insert rows.
     Insert,
-    /// Change rows.
+    /// Update rows.
     Update,
     /// Delete rows.
     Delete,
-    /// Name the table in SQL, there to do what the other rights allow.
+    /// Name the table in SQL text, to do there what the other permissions allow.
     Sql,
     /// Create the table, and add columns and indexes to it.
     Schema,
 }
 
-/// Some of the rights.
+/// A set of permissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PermissionSet(u8);
 
-impl Right {
+impl Permission {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Insert, Self::Update, Self::Delete, Self::Sql, Self::Schema];
 
-    /// Its word in the file: `read`, `insert`, `update`, `delete`, `sql`, `schema`.
+    /// Its word in the access file: `read`, `insert`, `update`, `delete`, `sql`, `schema`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -41,8 +41,8 @@ impl Right {
         }
     }
 
-    /// What somebody is told who has not got it.
-    pub(crate) fn refusal(self, table: &str) -> Error {
+    /// The error for a caller without it.
+    pub(crate) fn denied(self, table: &str) -> Error {
         let what = match self {
             Self::Read => "read from this table",
             Self::Insert => "insert into this table",
@@ -51,7 +51,8 @@ impl Right {
             Self::Sql => "use this table in SQL",
             Self::Schema => "change the schema of this table",
         };
-        Error::new(ErrorKind::Denied, format!("you may not {what}")).in_table(table)
+        Error::new(ErrorKind::Denied, format!("permission denied: you may not {what}"))
+            .in_table(table)
     }
 }
 
@@ -59,39 +60,44 @@ impl PermissionSet {
     pub const NONE: Self = Self(0);
     pub const ALL: Self = Self(0b11_1111);
 
-    /// Those that words name; `write` is `insert`, `update` and `delete`, `all` is everything.
+    /// The permissions that a word stands for: `write` is insert, update and delete; `all` is all.
     ///
     /// # Errors
-    /// `Config`.
-    pub fn of_word(word: &str) -> Result<Self> {
+    /// `Config` for an unknown word.
+    pub fn from_word(word: &str) -> Result<Self> {
         let lower = word.to_ascii_lowercase();
-        if let Some(right) = Right::ALL.into_iter().find(|right| right.word() == lower) {
-            return Ok(Self::NONE.with(right));
+        let mut all = Permission::ALL.into_iter();
+        if let Some(permission) = all.find(|permission| permission.word() == lower) {
+            return Ok(Self::NONE.with(permission));
         }
         match lower.as_str() {
             "all" => Ok(Self::ALL),
-            "write" => Ok(Self::NONE.with(Right::Insert).with(Right::Update).with(Right::Delete)),
+            "write" => Ok(Self::NONE
+                .with(Permission::Insert)
+                .with(Permission::Update)
+                .with(Permission::Delete)),
             _ => {
-                let known = Right::ALL.map(Right::word).join(", ");
-                let message = format!("there is no right '{word}'; there are: {known}, write, all");
+                let known = Permission::ALL.map(Permission::word).join(", ");
+                let message =
+                    format!("unknown permission '{word}': expected one of {known}, write, all");
                 Err(Error::new(ErrorKind::Config, message))
             }
         }
     }
 
     #[must_use]
-    pub const fn with(self, right: Right) -> Self {
-        Self(self.0 | 1 << right as u8)
+    pub const fn with(self, permission: Permission) -> Self {
+        Self(self.0 | 1 << permission as u8)
     }
 
     #[must_use]
-    pub const fn and(self, other: Self) -> Self {
+    pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     #[inline]
-    pub const fn has(self, right: Right) -> bool {
-        self.0 & 1 << right as u8 != 0
+    pub const fn has(self, permission: Permission) -> bool {
+        self.0 & 1 << permission as u8 != 0
     }
 
     pub const fn is_empty(self) -> bool {

@@ -1,0 +1,11 @@
+//! Authentication: who a client is. What it may do is in [`policy`](crate::policy).
+//!
+//! What happens with a wrong password: [`Access::authenticate`] fails with `Denied` and the same
+//! message as for a wrong token or an unknown user, after the same time. The listeners pass that
+//! error on, count it (`LoginQueue` in `bobak-serving`) and log it (`AuditLog`).
+
+mod access;
+mod caller;
+
+pub use access::Access;
+pub use caller::Caller;

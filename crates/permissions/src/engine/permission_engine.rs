@@ -1,0 +1,333 @@
+//! The engine of one caller.
+
+use super::permission_session::PermissionSession;
+use super::protected_database::ProtectedDatabase;
+use super::statement_policy::StatementPolicyEngine;
+use super::table_permissions::{TablePermissions, no_such_table, satisfies};
+use crate::authentication::Caller;
+use crate::policy::{CallerPermissions, Permission};
+use bobak_core::feed::Named;
+use bobak_core::{
+    BackupContent, BackupJob, Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind,
+    Estimate, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
+};
+use bobak_sql::changes_rows;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The most tables whose permissions are cached.
+const MAX_CACHED_TABLES: usize = 1_024;
+
+/// An engine that does what its caller's permissions allow, and rejects the rest, on every call.
+///
+/// * A table without any permission looks as if it did not exist.
+/// * Rows that a row rule hides look as if they did not exist: reads skip them, updates do not find
+///   them, deletes do not count them. Writing a row that violates a rule fails with `Denied`.
+/// * Changed permissions apply at the next call: see [`Caller`].
+/// * If tables of the database are tracked, the caller is recorded as the actor of each change.
+pub struct PermissionEngine {
+    database: Arc<ProtectedDatabase>,
+    /// The engine, with the caller as the actor of changes.
+    actor_engine: Named,
+    caller: Caller,
+    view: Mutex<Arc<PermissionView>>,
+}
+
+/// What the caller may do with each table, until its permissions change.
+pub(super) struct PermissionView {
+    /// `None` for the operator.
+    permissions: Option<Arc<CallerPermissions>>,
+    is_unrestricted: bool,
+    /// By the id of the schema.
+    tables: Mutex<HashMap<u64, Arc<TablePermissions>>>,
+}
+
+impl PermissionEngine {
+    /// A database as a caller may use it.
+    #[must_use]
+    pub fn new(database: Arc<ProtectedDatabase>, caller: Caller) -> Self {
+        // Replaced by the current permissions at the first call.
+        let empty =
+            PermissionView { permissions: None, is_unrestricted: false, tables: Mutex::default() };
+        let (engine, tracked) = (Arc::clone(database.engine()), Arc::clone(&database));
+        let is_tracking = move |session: &dyn Session| tracked.tracking().is_tracking(session);
+        let actor_engine = Named::new(engine, caller.name(), changes_rows, is_tracking);
+        Self { database, actor_engine, caller, view: Mutex::new(Arc::new(empty)) }
+    }
+
+    /// The condition on the rows of a table that may be read; `None` for all.
+    fn readable_rows(&self, table: &Arc<TableSchema>) -> Result<Option<Condition>> {
+        let permissions = self.table(table, || self.database.engine().tables())?;
+        Ok(permissions.check(Permission::Read, table)?.cloned())
+    }
+
+    /// The caller's current permissions.
+    ///
+    /// # Errors
+    /// `Denied` if the caller's credentials are not valid any more.
+    pub(super) fn view(&self) -> Result<Arc<PermissionView>> {
+        let permissions = self.caller.permissions()?;
+        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_current = match (&permissions, &view.permissions) {
+            (Some(current), Some(cached)) => Arc::ptr_eq(current, cached),
+            (None, None) => view.is_unrestricted,
+            _ => false,
+        };
+        if !is_current {
+            let database = self.database.name();
+            let is_unrestricted = permissions.as_ref().is_none_or(|p| p.is_unrestricted(database));
+            let tables = Mutex::default();
+            *view = Arc::new(PermissionView { permissions, is_unrestricted, tables });
+        }
+        Ok(Arc::clone(&view))
+    }
+
+    /// What the caller may do with a table. `tables` reads the schema.
+    ///
+    /// # Errors
+    /// As [`TablePermissions::of`].
+    pub(super) fn table(
+        &self,
+        table: &TableSchema,
+        tables: impl Fn() -> Result<Vec<TableSchema>>,
+    ) -> Result<Arc<TablePermissions>> {
+        let view = self.view()?;
+        let lock = || view.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cached) = lock().get(&table.id()) {
+            return Ok(Arc::clone(cached));
+        }
+        let (found, is_cacheable) = match &view.permissions {
+            Some(permissions) if !view.is_unrestricted => {
+                TablePermissions::of(permissions, &self.database, table, &tables)?
+            }
+            _ => (TablePermissions::UNRESTRICTED, true),
+        };
+        let found = Arc::new(found);
+        if !is_cacheable {
+            return Ok(found);
+        }
+        let mut cached = lock();
+        if cached.len() >= MAX_CACHED_TABLES {
+            cached.clear();
+        }
+        cached.insert(table.id(), Arc::clone(&found));
+        Ok(found)
+    }
+
+    /// The tables that the caller has a permission on, without foreign keys to others.
+    pub(super) fn visible(&self, tables: Vec<TableSchema>) -> Result<Vec<TableSchema>> {
+        let view = self.view()?;
+        if view.is_unrestricted {
+            return Ok(tables);
+        }
+        let can_see = |name: &str| view.can_see(&self.database, name);
+        let visible = tables.into_iter().filter(|table| can_see(table.name()));
+        visible.map(|table| hide_foreign_keys(table, &can_see)).collect()
+    }
+
+    /// Checks changes of the schema.
+    pub(super) fn check_alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        let view = self.view()?;
+        if view.is_unrestricted {
+            return Ok(());
+        }
+        for change in changes {
+            let (table, is_new) = match change {
+                SchemaChange::CreateTable(table) => (table, true),
+                SchemaChange::AddColumn { table, .. } | SchemaChange::AddIndex { table, .. } => {
+                    (table, false)
+                }
+                _ => return Err(Permission::Schema.denied("")),
+            };
+            let name = table.name();
+            let set = view.permissions.as_ref().map(|r| r.on(self.database.name(), name));
+            let set = set.unwrap_or_default();
+            if set.is_empty() && !is_new {
+                return Err(no_such_table(name));
+            }
+            if !set.has(Permission::Schema) {
+                return Err(Permission::Schema.denied(name));
+            }
+            // A foreign key would reveal whether its table exists, and block deletes there.
+            let mut references = table.columns().iter().filter_map(|c| c.reference.as_ref());
+            let hidden = references.find(|r| !view.can_see(&self.database, &r.table));
+            if let Some(hidden) = hidden {
+                return Err(no_such_table(&hidden.table));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn caller_name(&self) -> &str {
+        self.caller.name()
+    }
+
+    pub(super) fn database(&self) -> &Arc<ProtectedDatabase> {
+        &self.database
+    }
+}
+
+impl ProtectedDatabase {
+    /// The engine for a caller, which does what the caller's permissions allow. The operator may do
+    /// everything except what [no client may run](crate::read_only_policy) as SQL.
+    #[must_use]
+    pub fn engine_for(self: &Arc<Self>, caller: &Caller) -> Arc<dyn Engine> {
+        if caller.is_operator() {
+            return Arc::new(StatementPolicyEngine::new(Arc::clone(self.engine())));
+        }
+        Arc::new(PermissionEngine::new(Arc::clone(self), caller.clone()))
+    }
+
+    /// The condition on the rows of a table that a caller may read; `None` for all. For rows that
+    /// come from elsewhere than the caller's engine, such as a feed of changes.
+    ///
+    /// # Errors
+    /// `Schema` if the caller has no permission on the table; `Denied` if it may not read it.
+    pub fn readable_rows(
+        self: &Arc<Self>,
+        caller: &Caller,
+        table: &Arc<TableSchema>,
+    ) -> Result<Option<Condition>> {
+        PermissionEngine::new(Arc::clone(self), caller.clone()).readable_rows(table)
+    }
+}
+
+impl PermissionView {
+    pub fn is_unrestricted(&self) -> bool {
+        self.is_unrestricted
+    }
+
+    pub fn permissions(&self) -> Option<&Arc<CallerPermissions>> {
+        self.permissions.as_ref()
+    }
+
+    /// Whether anything may be written in the database.
+    pub fn can_write(&self, database: &ProtectedDatabase) -> bool {
+        let permissions = self.permissions.as_ref();
+        self.is_unrestricted || permissions.is_some_and(|p| p.can_write(database.name()))
+    }
+
+    /// Whether the caller may know of a table.
+    pub fn can_see(&self, database: &ProtectedDatabase, table: &str) -> bool {
+        let permissions = self.permissions.as_ref();
+        self.is_unrestricted
+            || permissions.is_some_and(|p| !p.on(database.name(), table).is_empty())
+    }
+}
+
+impl Engine for PermissionEngine {
+    fn name(&self) -> &'static str {
+        self.database.engine().name()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = self.database.engine().capabilities();
+        let permissions = self.caller.permissions();
+        let sql = match &permissions {
+            Ok(Some(permissions)) => permissions.can_use_sql(self.database.name()),
+            Ok(None) => true,
+            Err(_) => false,
+        };
+        capabilities.sql &= sql;
+        capabilities
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        self.view()?;
+        Ok(Box::new(PermissionSession::new(self, self.actor_engine.session()?)))
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let engine = self.database.engine();
+        let is_free = self.table(write.table, || engine.tables())?.needs_no_check(write);
+        // Without an actor to record, the write may share a transaction with other callers'.
+        if is_free && self.database.tracking().cached() == Some(false) {
+            return engine.write(write).map_err(|error| match self.actor_engine.session() {
+                Ok(session) => {
+                    let session = PermissionSession::new(self, session);
+                    session.redact(Some(write.table.name()), error)
+                }
+                Err(session_error) => session_error,
+            });
+        }
+        self.session()?.write(write)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let engine = self.database.engine();
+        let permissions = self.table(table, || engine.tables())?;
+        let rule = permissions.check(Permission::Read, table)?;
+        get_visible(rule, table, row, |row| engine.get(table, key, row))
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.visible(self.database.engine().tables()?)
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.check_alter(changes)?;
+        self.database.forget_schema();
+        let altered = self.database.engine().alter(changes);
+        self.database.forget_schema();
+        altered
+    }
+
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        let permissions = self.table(table, || self.database.engine().tables());
+        let readable = permissions.is_ok_and(|permissions| {
+            matches!(permissions.check(Permission::Read, table), Ok(None))
+        });
+        if readable { self.database.engine().estimate(table) } else { Estimate::default() }
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.view()?;
+        self.database.engine().flush()
+    }
+
+    fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
+        if self.view()?.is_unrestricted {
+            return self.database.engine().backup(job);
+        }
+        let message = "a backup needs all permissions on the database";
+        Err(Error::new(ErrorKind::Denied, message))
+    }
+}
+
+/// Passes a row on unless the rule hides it. Returns whether it did.
+pub(super) fn get_visible(
+    rule: Option<&Condition>,
+    table: &TableSchema,
+    row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    get: impl FnOnce(&mut dyn FnMut(&dyn Row) -> Result<()>) -> Result<bool>,
+) -> Result<bool> {
+    if rule.is_none() {
+        return get(row);
+    }
+    let mut is_visible = false;
+    get(&mut |found| {
+        is_visible = satisfies(rule, table, found);
+        if is_visible { row(found) } else { Ok(()) }
+    })?;
+    Ok(is_visible)
+}
+
+/// A table without foreign keys to tables that the caller cannot see.
+fn hide_foreign_keys(table: TableSchema, can_see: &impl Fn(&str) -> bool) -> Result<TableSchema> {
+    let is_hidden =
+        |column: &ColumnSchema| column.reference.as_ref().is_some_and(|r| !can_see(&r.table));
+    if !table.columns().iter().any(is_hidden) {
+        return Ok(table);
+    }
+    table.map_columns(|mut column| {
+        if is_hidden(&column) {
+            column.reference = None;
+        }
+        column
+    })
+}

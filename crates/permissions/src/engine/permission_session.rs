@@ -1,0 +1,232 @@
+//! A session of one caller.
+//!
+//! It implements [`Session`] rather than a layer that delegates by default: a method that is missing
+//! here must go through the checked ones, and never past them.
+
+use super::permission_engine::{PermissionEngine, PermissionView, get_visible};
+use super::table_permissions::TablePermissions;
+use crate::policy::Permission;
+use bobak_core::feed::Trigger;
+use bobak_core::{
+    Batch, Change, Condition, Control, Cursor, Error, ErrorKind, OnError, Outcome, Result, Row,
+    RowBuffer, SchemaChange, Select, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
+    Value, Write, atomically,
+};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A session that does what its caller's permissions allow.
+pub(super) struct PermissionSession<'e> {
+    pub(super) engine: &'e PermissionEngine,
+    pub(super) inner: Box<dyn Session + 'e>,
+    /// The permissions that the installed authorizer checks; `None` before the first SQL.
+    pub(super) authorized: RefCell<Option<Arc<PermissionView>>>,
+    /// An additional authorizer, from the listener.
+    pub(super) additional: RefCell<Option<Arc<dyn SqlAuthorizer>>>,
+    /// Whether the running SQL may replace rows.
+    pub(super) replaces: Arc<AtomicBool>,
+}
+
+impl<'e> PermissionSession<'e> {
+    pub(super) fn new(engine: &'e PermissionEngine, inner: Box<dyn Session + 'e>) -> Self {
+        Self {
+            engine,
+            inner,
+            authorized: RefCell::default(),
+            additional: RefCell::default(),
+            replaces: Arc::default(),
+        }
+    }
+
+    /// What the caller may do with a table.
+    pub(super) fn permissions_on(&self, table: &TableSchema) -> Result<Arc<TablePermissions>> {
+        self.engine.table(table, || self.inner.tables())
+    }
+
+    /// Runs a query, restricted to the rows that the caller may read.
+    fn with_readable_rows<R>(
+        &self,
+        select: &Select,
+        run: impl FnOnce(&Source<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let permissions = self.permissions_on(&select.table)?;
+        let Some(rule) = permissions.check(Permission::Read, &select.table)? else {
+            return run(&Source::Select(select));
+        };
+        let condition = Some(and(select.condition.clone(), rule));
+        run(&Source::Select(&Select { condition, ..select.clone() }))
+    }
+
+    /// Runs `work` in a transaction, or under a savepoint of the open one. An error undoes all of it.
+    pub(super) fn atomically<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        atomically(&*self.inner, "bobak_permissions", work)
+    }
+}
+
+impl Session for PermissionSession<'_> {
+    fn control(&self, step: Control<'_>) -> Result<()> {
+        if step == Control::Begin && !self.engine.view()?.can_write(self.engine.database()) {
+            return self.begin_reading();
+        }
+        if step == Control::Commit
+            && let Err(error) = self.engine.view()
+        {
+            // Credentials that are no longer valid must not commit anything.
+            let _ = self.inner.control(Control::Rollback);
+            return Err(error);
+        }
+        self.inner.control(step)
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.inner.in_transaction()
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let permissions = self.permissions_on(write.table)?;
+        let written = match permissions.needs_no_check(write) {
+            true => self.inner.write(write),
+            false => self.write_checked(&permissions, write),
+        };
+        written.map_err(|error| self.redact(Some(write.table.name()), error))
+    }
+
+    fn change(&self, change: &Change<'_>) -> Result<u64> {
+        let changed = self.change_checked(&*self.permissions_on(change.table)?, change);
+        changed.map_err(|error| self.redact(Some(change.table.name()), error))
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        let table = |row: u64| {
+            let mut runs = batch.runs().filter(|run| run.first <= row);
+            runs.by_ref().last().map(|run| run.table.name())
+        };
+        let redact = |row: u64, error: Error| self.redact(table(row), error);
+        let mut row = 0;
+        let mut each = |outcome: Result<Outcome>| {
+            each(outcome.map_err(|error| redact(row, error)));
+            row += 1;
+        };
+        let done = self.batch_checked(batch, on_error, &mut each);
+        done.map_err(|error| redact(error.row().unwrap_or_default(), error))
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let permissions = self.permissions_on(table)?;
+        let rule = permissions.check(Permission::Read, table)?;
+        get_visible(rule, table, row, |row| self.inner.get(table, key, row))
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        match source {
+            Source::Select(select) => {
+                self.with_readable_rows(select, |source| self.inner.query(source, row))
+            }
+            Source::Sql { text, .. } => self.run_sql(text, || self.inner.query(source, row)),
+        }
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        match source {
+            Source::Select(select) => {
+                self.with_readable_rows(select, |source| self.inner.open(source))
+            }
+            Source::Sql { text, .. } => self.run_sql(text, || self.inner.open(source)),
+        }
+    }
+
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
+        // Credentials that are no longer valid must not read the rest of a cursor.
+        self.engine.view()?;
+        self.inner.fetch(cursor, rows)
+    }
+
+    fn close(&self, cursor: &mut Cursor) {
+        self.inner.close(cursor);
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.engine.visible(self.inner.tables()?)
+    }
+
+    fn triggers(&self) -> Result<Option<Vec<Trigger>>> {
+        let view = self.engine.view()?;
+        let mut triggers = self.inner.triggers()?;
+        // Triggers of a visible table are no secret, since their effects show. Those of hidden tables
+        // would reveal that the tables exist.
+        if let Some(triggers) = &mut triggers {
+            triggers.retain(|trigger| view.can_see(self.engine.database(), &trigger.table));
+        }
+        Ok(triggers)
+    }
+
+    fn side_effects(&self) -> Result<SideEffects> {
+        let view = self.engine.view()?;
+        let effects = self.inner.side_effects()?;
+        Ok(effects.only(|table| view.can_see(self.engine.database(), table)))
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.engine.check_alter(changes)?;
+        self.engine.database().forget_schema();
+        let altered = self.inner.alter(changes);
+        self.engine.database().forget_schema();
+        altered
+    }
+
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        self.run_sql(sql, || self.inner.execute(sql, parameters))
+    }
+
+    fn begin_reading(&self) -> Result<()> {
+        self.engine.view()?;
+        let database = self.engine.database();
+        let begun = if database.engine().capabilities().concurrent_writers {
+            // A transaction does not block writers there.
+            self.inner.control(Control::Begin)
+        } else {
+            self.inner.begin_reading()
+        };
+        begun.map_err(|error| match error.kind() {
+            ErrorKind::Unsupported => {
+                let message = "permission denied: a transaction would block writers, and you may not \
+                               write in this database: read without a transaction";
+                Error::new(ErrorKind::Denied, message)
+            }
+            _ => error,
+        })
+    }
+
+    fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()> {
+        self.set_additional_authorizer(authorizer)
+    }
+
+    fn set_actor(&self, actor: Option<&str>) -> Result<()> {
+        // Only a caller with all permissions may act in another name.
+        let own = actor.map(|_| self.engine.caller_name());
+        self.inner.set_actor(if self.engine.view()?.is_unrestricted() { actor } else { own })
+    }
+}
+
+/// Combines an optional condition with a rule.
+pub(super) fn and(condition: Option<Condition>, rule: &Condition) -> Condition {
+    match condition {
+        Some(condition) => Condition::And(vec![condition, rule.clone()]),
+        None => rule.clone(),
+    }
+}
