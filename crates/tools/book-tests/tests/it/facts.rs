@@ -89,7 +89,7 @@ fn urls_page_lists_the_settings_of_servers() {
 const QUOTED: &[(&str, &str)] = &[
     ("../../docs/backup.md", "the file was replaced or removed while it was open"),
     ("../../docs/backup.md", "no checksum"),
-    ("../../docs/http.md", "it has no value, has no default, and may not be NULL"),
+    ("../../docs/http.md", "the column has no value and no default, and must not be NULL"),
 ];
 
 #[test]
