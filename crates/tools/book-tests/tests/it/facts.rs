@@ -106,3 +106,29 @@ fn messages_that_pages_quote_exist() {
         assert!(code.iter().any(|file| file.contains(message)), "no code has '{message}'");
     }
 }
+
+#[test]
+fn items_that_pages_name_exist() {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut words = BTreeSet::new();
+    for path in files(&root().join("crates"), "rs") {
+        let text = std::fs::read_to_string(path).expect("reads a file");
+        words.extend(text.split(|c| !is_word(c)).map(str::to_owned));
+    }
+    // `Type::name`, with what may follow it.
+    let item = |span: &str| {
+        let (ty, rest) = span.split_once("::")?;
+        let name: String = rest.chars().take_while(|&c| is_word(c)).collect();
+        let is_type = ty.starts_with(|c: char| c.is_ascii_uppercase()) && ty.chars().all(is_word);
+        is_type.then(|| (ty.to_owned(), name))
+    };
+    let mut missing = BTreeSet::new();
+    for page in pages().iter().filter(|page| !page.name.starts_with("coming-from/")) {
+        for (ty, name) in code_spans(&page.text).filter_map(item) {
+            if !words.contains(&ty) || !words.contains(&name) {
+                missing.insert(format!("{ty}::{name} in {}", page.name));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "no code has {missing:#?}");
+}
