@@ -45,6 +45,7 @@ mod sql;
 mod table;
 mod transaction;
 mod url;
+mod write_queue;
 
 pub use batch::{Batch, BatchOptions};
 pub use bobak_core::{

@@ -1,9 +1,9 @@
 //! The database for async code.
 
-use super::answer::{Answer, Task};
-use super::lane::Lane;
+use super::future::{ClosureTask, DbFuture};
 use super::table::AsyncTable;
 use super::workers::Workers;
+use super::write_queue::WriteQueue;
 use crate::batch::{Batch, BatchOptions, BatchReport};
 use crate::{Db, Parameters, Transaction};
 use bobak_core::{Error, ErrorKind, FromRow, Record, Result};
@@ -14,26 +14,26 @@ use std::sync::Arc;
 pub struct AsyncDb {
     db: Db,
     workers: Workers,
-    /// By the engine's place.
-    lanes: Arc<[Arc<Lane>]>,
+    /// By the index of the engine.
+    queues: Arc<[Arc<WriteQueue>]>,
 }
 
 impl AsyncDb {
-    /// A database with threads of its own: as many as there are processors, 4 at least and 16 at
-    /// most.
+    /// A database with its own threads: as many as there are CPUs, but 4 at least and 16 at most.
     ///
     /// # Errors
-    /// `Io` where no thread can be started.
+    /// `Io` if no thread can be started.
     pub fn new(db: Db) -> Result<Self> {
         Ok(Self::with_workers(db, &Workers::with_default_threads()?))
     }
 
-    /// A database that shares threads with others.
+    /// A database that shares its threads with others.
     #[must_use]
     pub fn with_workers(db: Db, workers: &Workers) -> Self {
         let engines = db.catalog().engines().iter();
-        let lanes = engines.map(|(_, engine)| Arc::new(Lane::new(Arc::clone(engine)))).collect();
-        Self { db, workers: workers.clone(), lanes }
+        let queue = |engine: &Arc<_>| Arc::new(WriteQueue::new(Arc::clone(engine)));
+        let queues = engines.map(|(_, engine)| queue(engine)).collect();
+        Self { db, workers: workers.clone(), queues }
     }
 
     /// Opens a database by a URL: see [`Db::open`].
@@ -46,7 +46,7 @@ impl AsyncDb {
         Ok(Self::with_workers(db, &workers))
     }
 
-    /// The same database for code that may block.
+    /// The same database, for code that may block.
     #[must_use]
     pub const fn blocking(&self) -> &Db {
         &self.db
@@ -58,14 +58,13 @@ impl AsyncDb {
         &self.workers
     }
 
-    /// The records of one type. Nothing is looked at yet: a table that is missing shows in the
-    /// first answer.
+    /// The records of one type. The table is not checked yet: the first future reports a missing one.
     #[must_use]
     pub fn table<T: Record>(&self) -> AsyncTable<T> {
         AsyncTable::new(self.clone())
     }
 
-    /// Does any work with the database on one of the threads.
+    /// Runs a closure with the database on one of the threads.
     ///
     /// ```
     /// # use bobak::{aio::AsyncDb, prelude::*};
@@ -85,13 +84,12 @@ impl AsyncDb {
     pub fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
-    ) -> Answer<Result<R>> {
+    ) -> DbFuture<Result<R>> {
         let db = self.db.clone();
         self.workers.run(move || work(&db))
     }
 
-    /// Runs `work` in a transaction on the main engine: see [`Db::transaction`], also for when it
-    /// is run again.
+    /// Runs `work` in a transaction on the main engine. See [`Db::transaction`], also for when it is repeated.
     ///
     /// ```
     /// # use bobak::{aio::AsyncDb, prelude::*};
@@ -112,11 +110,11 @@ impl AsyncDb {
     pub fn transaction<R: Send + 'static>(
         &self,
         work: impl FnMut(&Transaction<'_>) -> Result<R> + Send + 'static,
-    ) -> Answer<Result<R>> {
+    ) -> DbFuture<Result<R>> {
         self.write(0, move |db| db.transaction(work))
     }
 
-    /// Fills a batch in `fill`, and sends it.
+    /// Fills a batch with `fill`, and sends it.
     ///
     /// ```
     /// # use bobak::{aio::AsyncDb, prelude::*};
@@ -136,7 +134,7 @@ impl AsyncDb {
         &self,
         options: BatchOptions,
         fill: impl FnOnce(&mut Batch<'_>) -> Result<()> + Send + 'static,
-    ) -> Answer<Result<BatchReport>> {
+    ) -> DbFuture<Result<BatchReport>> {
         self.write(0, move |db| {
             let mut batch = db.batch(options);
             fill(&mut batch)?;
@@ -144,7 +142,7 @@ impl AsyncDb {
         })
     }
 
-    /// Runs SQL, and reads all of its rows: see [`Db::sql`].
+    /// Runs SQL and reads all rows: see [`Db::sql`].
     ///
     /// # Errors
     /// As [`Db::sql`].
@@ -152,55 +150,55 @@ impl AsyncDb {
         &self,
         text: &str,
         parameters: impl Parameters,
-    ) -> Answer<Result<Vec<R>>> {
+    ) -> DbFuture<Result<Vec<R>>> {
         let (text, parameters) = (text.to_owned(), parameters.into_values());
         self.run(move |db| db.sql(&text, parameters?))
     }
 
-    /// Runs SQL that gives no rows; gives the number of rows changed: see [`Db::execute`].
+    /// Runs SQL that returns no rows; returns the number of changed rows: see [`Db::execute`].
     ///
     /// # Errors
     /// As [`Db::execute`].
-    pub fn execute(&self, text: &str, parameters: impl Parameters) -> Answer<Result<u64>> {
+    pub fn execute(&self, text: &str, parameters: impl Parameters) -> DbFuture<Result<u64>> {
         let (text, parameters) = (text.to_owned(), parameters.into_values());
         self.write(0, move |db| db.execute(&text, parameters?))
     }
 
-    /// Adds the tables, columns and indexes that are not there: see [`Db::create_missing_tables`].
+    /// Creates missing tables, columns and indexes: see [`Db::create_missing_tables`].
     ///
     /// # Errors
     /// As [`Db::create_missing_tables`].
-    pub fn create_missing_tables(&self) -> Answer<Result<Vec<String>>> {
+    pub fn create_missing_tables(&self) -> DbFuture<Result<Vec<String>>> {
         self.write(0, Db::create_missing_tables)
     }
 
-    /// Makes everything that was committed durable: see [`Db::flush`].
+    /// Makes all committed changes durable: see [`Db::flush`].
     ///
     /// # Errors
     /// As [`Db::flush`].
-    pub fn flush(&self) -> Answer<Result<()>> {
+    pub fn flush(&self) -> DbFuture<Result<()>> {
         self.run(Db::flush)
     }
 
-    /// Does work that writes to the engine at a place, in the line of its writers.
+    /// Queues a closure that writes to the engine at an index.
     pub(super) fn write<R: Send + 'static>(
         &self,
         engine: usize,
         work: impl FnOnce(&Db) -> Result<R> + Send + 'static,
-    ) -> Answer<Result<R>> {
-        let Some(lane) = self.lanes.get(engine).map(Arc::clone) else {
+    ) -> DbFuture<Result<R>> {
+        let Some(queue) = self.queues.get(engine).map(Arc::clone) else {
             return self.run(work);
         };
         let db = self.db.clone();
-        let task = Arc::new(Task::new(move || work(&db)));
+        let task = Arc::new(ClosureTask::new(move || work(&db)));
         let job = Arc::clone(&task);
-        Answer::new(&self.workers, task, move |pool| lane.push_alone(pool, job))
+        DbFuture::new(&self.workers, task, move |pool| queue.enqueue_closure(pool, job))
     }
 
-    /// The line before the engine that keeps a record type.
-    pub(super) fn lane_of<T: Record>(&self) -> Result<&Arc<Lane>> {
+    /// The write queue of the engine that keeps a record type.
+    pub(super) fn queue_of<T: Record>(&self) -> Result<&Arc<WriteQueue>> {
         let engine = self.db.catalog().engine_keeping::<T>()?;
-        self.lanes.get(engine).ok_or_else(|| {
+        self.queues.get(engine).ok_or_else(|| {
             Error::new(ErrorKind::Config, "the database has no engine for the record type")
         })
     }

@@ -1,103 +1,88 @@
-//! Single records, written together: one transaction, one sync, and a result for each.
+//! Writes of single rows, committed together.
 
-use bobak_core::{Batch, Engine, Error, ErrorKind, OnError, Outcome, Result};
+use crate::write_queue::write_group;
+use bobak_core::{Batch, Engine, Error, ErrorKind, Outcome, Result};
 use std::sync::Arc;
 
-/// The most records in one transaction.
-pub(super) const MOST_ROWS: usize = 1_000;
-/// The most bytes of records in one transaction, but for the last that was added.
-const MOST_BYTES: usize = 4 << 20;
+/// The most rows in one transaction.
+pub(super) const MAX_ROWS: usize = 1_000;
+/// The size of rows in one transaction after which no further row is added.
+const MAX_BYTES: usize = 4 << 20;
 
-/// A record that waits to be written.
-pub(super) trait LoneWrite: Send + Sync {
-    /// Whether it is still wanted; from now on it can't be cancelled.
-    fn begin(&self) -> bool;
+/// A queued write of one row.
+pub(super) trait GroupedWrite: Send + Sync {
+    /// Starts the write, which can't be cancelled any more; `false` if it was cancelled.
+    fn start(&self) -> bool;
 
-    /// Adds it to a batch.
+    /// Adds the row to a batch.
     ///
     /// # Errors
-    /// Those of the record; nothing is added then.
-    fn push(&self, batch: &mut Batch) -> Result<()>;
+    /// Those of the row, which is not added then.
+    fn encode(&self, batch: &mut Batch) -> Result<()>;
 
-    /// Writes it by itself, and puts its result.
-    fn write(&self);
+    /// Writes the row by itself, and completes the write.
+    fn write_alone(&self);
 
-    /// Puts what came of it.
-    fn finish(&self, outcome: Result<Outcome>);
+    /// Completes the write with its outcome.
+    fn complete(&self, outcome: Result<Outcome>);
 }
 
-/// Writes all of them, and puts their results.
-pub(super) fn write(engine: &dyn Engine, writes: Vec<Arc<dyn LoneWrite>>) {
-    let mut begun = Begun(writes.into_iter().filter(|write| write.begin()).rev().collect());
-    while !begun.0.is_empty() {
-        if let [write] = &begun.0[..] {
-            write.write();
-            begun.0.clear();
+/// Writes all rows, and completes their writes.
+pub(super) fn write(engine: &dyn Engine, writes: Vec<Arc<dyn GroupedWrite>>) {
+    let mut started =
+        StartedWrites(writes.into_iter().filter(|write| write.start()).rev().collect());
+    while !started.0.is_empty() {
+        if let [write] = &started.0[..] {
+            write.write_alone();
+            started.0.clear();
         } else {
-            together(engine, &mut begun);
+            write_together(engine, &mut started);
         }
     }
 }
 
-/// Those that were begun and have no result yet, the next one last. What a panic leaves over gets
-/// an error: nobody may wait for ever.
-struct Begun(Vec<Arc<dyn LoneWrite>>);
+/// Started writes without an outcome, the next one last. Those left by a panic get an error, since nobody may wait
+/// forever.
+struct StartedWrites(Vec<Arc<dyn GroupedWrite>>);
 
-impl Drop for Begun {
+impl Drop for StartedWrites {
     fn drop(&mut self) {
         for write in &self.0 {
             let message = "the thread that wrote for several panicked";
-            write.finish(Err(Error::new(ErrorKind::Unknown, message)));
+            write.complete(Err(Error::new(ErrorKind::Unknown, message)));
         }
     }
 }
 
-/// Writes as many as fit in one transaction.
-fn together(engine: &dyn Engine, begun: &mut Begun) {
+/// Writes as many rows as fit in one transaction.
+fn write_together(engine: &dyn Engine, started: &mut StartedWrites) {
     let mut batch = Batch::new();
-    let mut sent = Begun(Vec::new());
-    while batch.bytes() < MOST_BYTES
-        && let Some(write) = begun.0.pop()
+    let mut sent = StartedWrites(Vec::new());
+    while batch.bytes() < MAX_BYTES
+        && let Some(write) = started.0.pop()
     {
-        match write.push(&mut batch) {
+        match write.encode(&mut batch) {
             Ok(()) => sent.0.push(write),
-            Err(error) => write.finish(Err(error)),
+            Err(error) => write.complete(Err(error)),
         }
     }
-    batch.stamp();
-    let mut outcomes = Vec::with_capacity(sent.0.len());
-    let mut each = |outcome| outcomes.push(outcome);
-    let whole =
-        engine.session().and_then(|session| session.batch(&batch, OnError::Continue, &mut each));
-    match whole {
-        Ok(()) => {
-            let mut outcomes = outcomes.into_iter();
-            for write in std::mem::take(&mut sent.0) {
-                let outcome = outcomes.next().unwrap_or_else(|| {
-                    Err(Error::new(ErrorKind::Engine, "the engine gave no outcome for the row"))
-                });
-                write.finish(outcome.map_err(Error::without_row));
-            }
+    let mut outcomes = write_group(engine, &mut batch, 0);
+    if outcomes.error().is_some_and(|error| may_depend_on_row(error.kind())) {
+        sent.0.reverse();
+        while let Some(write) = sent.0.last() {
+            write.write_alone();
+            sent.0.pop();
         }
-        Err(error) if may_be_at_fault(error.kind()) => {
-            sent.0.reverse();
-            while let Some(write) = sent.0.last() {
-                write.write();
-                sent.0.pop();
-            }
-        }
-        Err(error) => {
-            for write in std::mem::take(&mut sent.0) {
-                write.finish(Err(error.to_bare()));
-            }
-        }
+        return;
+    }
+    for write in std::mem::take(&mut sent.0) {
+        write.complete(outcomes.next_row());
     }
 }
 
-/// Whether the error may be that of some records only, so that the others get through by
-/// themselves. From the rest each would suffer alike, and where nobody knows whether all were
-/// written nothing is tried again.
-fn may_be_at_fault(kind: ErrorKind) -> bool {
+/// Whether the failure of a group may be due to some rows only, so that the others succeed by themselves. The other kinds
+/// would fail each row alike, or leave it unknown whether the rows were committed.
+fn may_depend_on_row(kind: ErrorKind) -> bool {
     !matches!(
         kind,
         ErrorKind::Unknown

@@ -1,10 +1,9 @@
-//! The async face: the same database, called from async code on any runtime.
+//! The database for async code, on any runtime.
 //!
-//! Bobak's core is synchronous: SQLite is, and a driver is quickest on a blocking socket. Async code
-//! must not block, so an [`AsyncDb`] has a few threads of its own that do: each unit of work (an
-//! insert, a list of records, a transaction with all that happens in it) is handed to one of them
-//! whole, and its [`Answer`] wakes the task that awaits it, once. Nothing crosses threads row by row.
-//! No runtime is needed or preferred: futures and wakers are those of the standard library.
+//! Bobak's core is synchronous: SQLite is, and drivers are fastest on blocking sockets. Async code must not block, so an
+//! [`AsyncDb`] has a few threads that do. Each unit of work (an insert, a list of records, a whole transaction) runs on one
+//! of them, and its [`DbFuture`] wakes the awaiting task once. No row crosses threads by itself, and no runtime is needed:
+//! futures and wakers are those of the standard library.
 //!
 //! ```
 //! use bobak::{aio::AsyncDb, prelude::*};
@@ -28,43 +27,41 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! # What a future does when
+//! # Cancellation
 //!
-//! * Nothing before it is polled first; then its work gets in line.
-//! * Dropped before a thread has begun with it, it is cancelled: nothing happens.
-//! * Dropped later, by a `select` or a time-out, the statement under way is ended, and the work is refused
-//!   the next one: a transaction is rolled back, a query stops, on this machine or on a server. What
-//!   was about to be committed may be committed; and the write of a single record comes to its end.
-//! * A panic in a closure comes out where its future is awaited.
+//! * The first poll of a future queues its work.
+//! * Dropping the future while its work is queued cancels the work.
+//! * Dropping it later, for example by a `select` or a timeout, interrupts the running statement and rejects later ones: a
+//!   transaction is rolled back, a query stops, on this machine or on a server. A commit that has started may succeed, and
+//!   a started write of a single record completes.
+//! * A panic in a closure is raised where its future is awaited.
 //!
-//! Work in line is kept by the futures that wait for it, and a stream reads one part ahead of its
-//! reader: so a task that waits for its answers before it asks for more is held back as it should
-//! be, and memory grows with the futures that are under way, with nothing else.
+//! Futures own their queued work, and a stream reads one chunk ahead. Memory therefore grows only with the number of
+//! pending futures, and a task that awaits its results before it asks for more is subject to backpressure.
 //!
-//! # Writes meet
+//! # Group commit
 //!
-//! Inserts, updates and deletes of single records that wait in line for the same engine are written
-//! in one transaction, with one sync for all of them; each has its own result, and gets it when its
-//! record is on disk. Many durable writes in flight (`join_all`, or many tasks of a server) cost
-//! about as much as a batch; a lone one waits for nobody.
+//! Inserts, updates and deletes of single records that are queued for the same engine are written in one transaction, with
+//! one sync for all. Each has its own result, and gets it when its record is on disk. Many concurrent durable writes
+//! (`join_all`, or many tasks of a server) cost about as much as a batch; a single one does not wait for others.
 //!
 //! # Transactions
 //!
-//! They are closures, run by one thread from beginning to end. There is none that is held across an
-//! `await`: other writers would wait for whatever the task waits for.
+//! A transaction is a closure that one thread runs from beginning to end. No transaction can be held across an `await`:
+//! other writers would wait for whatever the task waits for.
 
-mod answer;
 mod db;
+mod future;
 mod group;
-mod lane;
+mod record_write;
 mod row_writer;
 mod stream;
 mod table;
 mod workers;
-mod write;
+mod write_queue;
 
-pub use answer::Answer;
 pub use db::AsyncDb;
+pub use future::DbFuture;
 pub use row_writer::RowWriter;
 pub use stream::AsyncRows;
 pub use table::AsyncTable;

@@ -1,17 +1,17 @@
-//! Rows that no struct describes, on their way through a lane.
+//! Queued writes of rows that no struct describes.
 
-use super::answer::{Answer, Slot, Wanted, lock};
-use super::group::LoneWrite;
-use super::lane::Lane;
+use super::future::{DbFuture, PendingWork, WorkSlot, lock};
+use super::group::GroupedWrite;
 use super::workers::Workers;
+use super::write_queue::WriteQueue;
 use bobak_core::{
     Batch, Engine, Error, ErrorKind, FieldSet, Outcome, Result, TableSchema, Value, Verb, Write,
 };
 use std::sync::{Arc, Mutex};
 
-/// The line of single writes before an engine, for rows whose type is known only at run time: what
-/// a server writes for its clients. Those that wait are written together, each with a result of its
-/// own; a lone one waits for nobody. Cheap to clone: clones are the same line.
+/// A write queue for rows whose type is known only at run time, such as those that a server writes for its clients. Queued
+/// rows are committed together, each with its own result; a single row is written at once. Cheap to clone: clones share
+/// the queue.
 ///
 /// ```
 /// use bobak::aio::{RowWriter, Workers};
@@ -33,36 +33,37 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone)]
 pub struct RowWriter {
     engine: Arc<dyn Engine>,
-    lane: Arc<Lane>,
+    queue: Arc<WriteQueue>,
     workers: Workers,
 }
 
-/// A row to write, and where its result comes.
+/// A row to write, and the slot for the result.
 struct RowWrite {
     engine: Arc<dyn Engine>,
     table: Arc<TableSchema>,
     verb: Verb,
     fields: FieldSet,
-    work: Mutex<Work>,
-    slot: Slot<Result<Outcome>>,
+    state: Mutex<RowState>,
+    slot: WorkSlot<Result<Outcome>>,
 }
 
 #[derive(Default)]
-struct Work {
+struct RowState {
+    /// `None` if the write was cancelled or is done.
     values: Option<Vec<Value<'static>>>,
-    begun: bool,
+    started: bool,
 }
 
 impl RowWriter {
-    /// A line of its own before this engine. One thread at a time writes what waits in it.
+    /// A new queue in front of this engine, served by one thread at a time.
     #[must_use]
     pub fn new(engine: Arc<dyn Engine>, workers: &Workers) -> Self {
-        let lane = Arc::new(Lane::new(Arc::clone(&engine)));
-        Self { engine, lane, workers: workers.clone() }
+        let queue = Arc::new(WriteQueue::new(Arc::clone(&engine)));
+        Self { engine, queue, workers: workers.clone() }
     }
 
-    /// Writes a row, when the answer is polled first; dropped before a thread has begun with it,
-    /// nothing is written. The values are as in [`Write`]: complete, and in schema order.
+    /// Queues a row once the future is polled. Dropping the future before a thread has started cancels the write. The values
+    /// are as in [`Write`]: complete, and in schema order.
     ///
     /// # Errors
     /// Those of [`Engine::write`].
@@ -72,17 +73,17 @@ impl RowWriter {
         verb: Verb,
         fields: FieldSet,
         values: Vec<Value<'static>>,
-    ) -> Answer<Result<Outcome>> {
+    ) -> DbFuture<Result<Outcome>> {
         let write = Arc::new(RowWrite {
             engine: Arc::clone(&self.engine),
             table: Arc::clone(table),
             verb,
             fields,
-            work: Mutex::new(Work { values: Some(values), begun: false }),
-            slot: Slot::new(),
+            state: Mutex::new(RowState { values: Some(values), started: false }),
+            slot: WorkSlot::new(),
         });
-        let (queued, lane) = (Arc::clone(&write), Arc::clone(&self.lane));
-        Answer::new(&self.workers, write, move |pool| lane.push_lone(pool, queued))
+        let (queued, queue) = (Arc::clone(&write), Arc::clone(&self.queue));
+        DbFuture::new(&self.workers, write, move |pool| queue.enqueue_row(pool, queued))
     }
 }
 
@@ -93,51 +94,51 @@ impl std::fmt::Debug for RowWriter {
 }
 
 impl RowWrite {
-    /// Does something with the write as engines take it.
+    /// Calls `act` with the write in the form of the engine contract.
     fn with<R>(&self, act: impl FnOnce(&Write<'_>) -> Result<R>) -> Result<R> {
-        let work = lock(&self.work);
-        let Some(values) = &work.values else {
-            return Err(Error::new(ErrorKind::Misuse, "the row was written"));
+        let state = lock(&self.state);
+        let Some(values) = &state.values else {
+            return Err(Error::new(ErrorKind::Misuse, "the row was written already"));
         };
         act(&Write { table: &self.table, verb: self.verb, fields: self.fields, values })
     }
 
     fn done(&self, result: Result<Outcome>) {
-        lock(&self.work).values = None;
+        lock(&self.state).values = None;
         self.slot.put(Ok(result));
     }
 }
 
-impl LoneWrite for RowWrite {
-    fn begin(&self) -> bool {
-        let mut work = lock(&self.work);
-        work.begun = work.values.is_some();
-        work.begun
+impl GroupedWrite for RowWrite {
+    fn start(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.started = state.values.is_some();
+        state.started
     }
 
-    fn push(&self, batch: &mut Batch) -> Result<()> {
+    fn encode(&self, batch: &mut Batch) -> Result<()> {
         self.with(|write| batch.push(write))
     }
 
-    fn write(&self) {
+    fn write_alone(&self) {
         self.done(self.with(|write| self.engine.write(write)));
     }
 
-    fn finish(&self, outcome: Result<Outcome>) {
+    fn complete(&self, outcome: Result<Outcome>) {
         self.done(outcome);
     }
 }
 
-impl Wanted<Result<Outcome>> for RowWrite {
-    fn slot(&self) -> &Slot<Result<Outcome>> {
+impl PendingWork<Result<Outcome>> for RowWrite {
+    fn slot(&self) -> &WorkSlot<Result<Outcome>> {
         &self.slot
     }
 
     fn cancel(&self) {
-        let mut work = lock(&self.work);
-        // What was begun is in a transaction with what others want.
-        if !work.begun {
-            work.values = None;
+        let mut state = lock(&self.state);
+        // A started write is in a transaction with the writes of others.
+        if !state.started {
+            state.values = None;
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Records as a stream: a cursor whose parts are fetched by the threads, one ahead of the reader.
+//! Records as a stream: the threads fetch chunks of a cursor, one ahead of the reader.
 
-use super::answer::{Answer, lock};
-use super::db::AsyncDb;
+use super::future::{DbFuture, lock};
 use super::workers::Workers;
 use crate::Db;
 use crate::handle::SessionSource;
@@ -16,21 +15,20 @@ use std::task::{Context, Poll, ready};
 use std::vec::IntoIter;
 
 self_cell!(
-    struct Held {
+    struct OpenCursor {
         owner: SessionSource<'static>,
         #[not_covariant]
         dependent: RowCursor,
     }
 );
 
-/// Records one after the other, in constant memory: those of the moment when the stream was polled
-/// first, whatever is written meanwhile.
+/// A stream of records, in constant memory. It sees the records as of its first poll, whatever is written meanwhile.
 ///
-/// A part of about 64 KiB is read by one of the database's threads while the part before it is
-/// used. Between its parts a stream keeps no thread.
+/// One of the database's threads reads the next chunk of about 64 KiB while the current one is used. Between chunks the
+/// stream occupies no thread.
 ///
-/// It is a [`Stream`], for the adapters of the crate `futures` and others, and has
-/// [`next`](AsyncRows::next) and [`next_part`](AsyncRows::next_part) of its own.
+/// It implements [`Stream`], for the adapters of the crate `futures` and others, and has the methods
+/// [`next`](AsyncRows::next) and [`next_chunk`](AsyncRows::next_chunk).
 ///
 /// ```
 /// # use bobak::{aio::AsyncDb, prelude::*};
@@ -46,22 +44,23 @@ self_cell!(
 #[must_use = "nothing is read before the stream is polled"]
 pub struct AsyncRows<T> {
     workers: Workers,
-    cursor: Arc<Mutex<Option<Held>>>,
-    part: IntoIter<T>,
-    ahead: Option<Answer<Result<Vec<T>>>>,
+    cursor: Arc<Mutex<Option<OpenCursor>>>,
+    chunk: IntoIter<T>,
+    next: Option<DbFuture<Result<Vec<T>>>>,
 }
 
 impl<T: Record + Send> AsyncRows<T> {
-    pub(super) fn new(db: &AsyncDb, query: Query<T>) -> Self {
+    pub(super) fn new(db: &Db, workers: &Workers, query: Query<T>) -> Self {
         let cursor = Arc::new(Mutex::new(None));
-        let (place, workers) = (Arc::clone(&cursor), db.workers().clone());
-        let open = db.run(move |db| {
-            let mut held = open(db, &query)?;
-            let part = fetch(&mut held)?;
-            *lock(&place) = Some(held);
-            Ok(part)
+        let (shared, db) = (Arc::clone(&cursor), db.clone());
+        let first = workers.run(move || {
+            let mut opened = open(&db, &query)?;
+            let chunk = fetch(&mut opened)?;
+            *lock(&shared) = Some(opened);
+            Ok(chunk)
         });
-        Self { workers, cursor, part: Vec::new().into_iter(), ahead: Some(open) }
+        let workers = workers.clone();
+        Self { workers, cursor, chunk: Vec::new().into_iter(), next: Some(first) }
     }
 
     /// The next record; `None` after the last one, or after an error.
@@ -69,47 +68,47 @@ impl<T: Record + Send> AsyncRows<T> {
         poll_fn(|context| self.poll_record(context)).await
     }
 
-    /// The records that are there already, else the next part; none after the last one.
+    /// The remaining records of the current chunk, or else the next chunk; empty after the last record.
     ///
     /// # Errors
     /// As [`Table::list`](crate::Table::list).
-    pub async fn next_part(&mut self) -> Result<Vec<T>> {
+    pub async fn next_chunk(&mut self) -> Result<Vec<T>> {
         poll_fn(|context| {
-            let filled = ready!(self.poll_part(context));
-            Poll::Ready(filled.map(|()| std::mem::take(&mut self.part).collect()))
+            let filled = ready!(self.poll_chunk(context));
+            Poll::Ready(filled.map(|()| std::mem::take(&mut self.chunk).collect()))
         })
         .await
     }
 
     fn poll_record(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T>>> {
-        if let Some(record) = self.part.next() {
+        if let Some(record) = self.chunk.next() {
             return Poll::Ready(Some(Ok(record)));
         }
-        match ready!(self.poll_part(context)) {
-            Ok(()) => Poll::Ready(self.part.next().map(Ok)),
+        match ready!(self.poll_chunk(context)) {
+            Ok(()) => Poll::Ready(self.chunk.next().map(Ok)),
             Err(error) => Poll::Ready(Some(Err(error))),
         }
     }
 
-    /// Has records in `part`, if there are any more, and the next ones on their way.
-    fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
-        if self.part.len() > 0 {
+    /// Fills `chunk` if there are more records, and starts to fetch the next chunk.
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
+        if self.chunk.len() > 0 {
             return Poll::Ready(Ok(()));
         }
-        let Some(ahead) = &mut self.ahead else { return Poll::Ready(Ok(())) };
-        let part = ready!(Future::poll(Pin::new(ahead), context));
-        self.ahead = None;
-        let part = part?;
-        if !part.is_empty() {
+        let Some(next) = &mut self.next else { return Poll::Ready(Ok(())) };
+        let chunk = ready!(Future::poll(Pin::new(next), context));
+        self.next = None;
+        let chunk = chunk?;
+        if !chunk.is_empty() {
             let cursor = Arc::clone(&self.cursor);
-            let mut ahead = self.workers.run(move || match &mut *lock(&cursor) {
-                Some(held) => fetch(held),
+            let mut next = self.workers.run(move || match &mut *lock(&cursor) {
+                Some(open) => fetch(open),
                 None => Err(Error::new(ErrorKind::Misuse, "the stream has ended")),
             });
-            ahead.start();
-            self.ahead = Some(ahead);
+            next.start();
+            self.next = Some(next);
         }
-        self.part = part.into_iter();
+        self.chunk = chunk.into_iter();
         Poll::Ready(Ok(()))
     }
 }
@@ -124,44 +123,44 @@ impl<T: Record + Send + Unpin> Stream for AsyncRows<T> {
 
 impl<T> Drop for AsyncRows<T> {
     fn drop(&mut self) {
-        // Closing a cursor may mean to talk to a server, which the task must not wait for.
-        self.ahead = None;
+        // Closing a cursor may need a round trip to a server, for which the task must not block.
+        self.next = None;
         let cursor = Arc::clone(&self.cursor);
         self.workers.detach(move || {
-            let held = lock(&cursor).take();
-            drop(held);
+            let open = lock(&cursor).take();
+            drop(open);
         });
     }
 }
 
 impl<T> std::fmt::Debug for AsyncRows<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AsyncRows").field("waiting", &self.part.len()).finish_non_exhaustive()
+        f.debug_struct("AsyncRows").field("waiting", &self.chunk.len()).finish_non_exhaustive()
     }
 }
 
-fn open<T: Record>(db: &Db, query: &Query<T>) -> Result<Held> {
+fn open<T: Record>(db: &Db, query: &Query<T>) -> Result<OpenCursor> {
     let catalog = db.catalog();
     let engine = Arc::clone(catalog.engine(catalog.bind::<T>()?)?);
     let table = T::schema();
     let columns = (0..table.columns().len()).map(bobak_core::Expr::Column).collect();
     let select = query.to_select(table, columns)?;
     let name = |error: Error| error.in_table(T::TABLE);
-    Held::try_new(SessionSource::Engine(engine), |handle| {
+    OpenCursor::try_new(SessionSource::Engine(engine), |handle| {
         RowCursor::open(handle, &Source::Select(&select)).map_err(name)
     })
 }
 
-/// The records of one part of the engine's; none at the end.
-fn fetch<T: Record>(held: &mut Held) -> Result<Vec<T>> {
-    held.with_dependent_mut(|_, lines| {
-        let mut part = Vec::new();
-        while let Some(row) = lines.next_row()? {
-            part.push(T::read(&row)?);
-            if lines.is_between_chunks() {
+/// The records of the next chunk; empty at the end.
+fn fetch<T: Record>(open: &mut OpenCursor) -> Result<Vec<T>> {
+    open.with_dependent_mut(|_, cursor| {
+        let mut chunk = Vec::new();
+        while let Some(row) = cursor.next_row()? {
+            chunk.push(T::read(&row)?);
+            if cursor.is_between_chunks() {
                 break;
             }
         }
-        Ok(part)
+        Ok(chunk)
     })
 }

@@ -1,9 +1,9 @@
 //! The typed handle on one record type, for async code.
 
-use super::answer::Answer;
 use super::db::AsyncDb;
+use super::future::DbFuture;
+use super::record_write::{RecordWrite, WriteSubject, queue_write};
 use super::stream::AsyncRows;
-use super::write::{Subject, send};
 use crate::Table;
 use crate::batch::{BatchOptions, BatchReport};
 use bobak_core::{
@@ -12,11 +12,10 @@ use bobak_core::{
 };
 use std::marker::PhantomData;
 
-/// The records of one type, for async code: what [`Table`] has, with an [`Answer`] from each call.
+/// The records of one type, for async code: the methods of [`Table`], with a [`DbFuture`] from each call.
 /// Cheap to clone.
 ///
-/// Records are taken by value, since they go to another thread. Errors are those of the method of
-/// the same name, and come with the answer.
+/// Records are passed by value, since they go to another thread. Errors are those of the method with the same name.
 ///
 /// ```
 /// # use bobak::{aio::AsyncDb, prelude::*};
@@ -45,28 +44,28 @@ impl<T: Record> AsyncTable<T> {
         Self { db, record: PhantomData }
     }
 
-    /// The database that it belongs to.
+    /// The database of this table.
     #[must_use]
     pub const fn db(&self) -> &AsyncDb {
         &self.db
     }
 
-    /// Does any work with the table on one of the database's threads.
+    /// Runs a closure with the table on one of the database's threads.
     ///
     /// # Errors
-    /// Those of `work`; `Schema` where the table is missing or differs.
+    /// Those of `work`; `Schema` if the table is missing or differs.
     pub fn run<R: Send + 'static>(
         &self,
         work: impl FnOnce(&Table<'_, T>) -> Result<R> + Send + 'static,
-    ) -> Answer<Result<R>> {
+    ) -> DbFuture<Result<R>> {
         self.db.run(move |db| work(&db.table()?))
     }
 
-    /// As [`run`](AsyncTable::run), in the line of those who write to the table's engine.
+    /// As [`run`](AsyncTable::run), in the write queue of the table's engine.
     fn write<R: Send + 'static>(
         &self,
         work: impl FnOnce(&Table<'_, T>) -> Result<R> + Send + 'static,
-    ) -> Answer<Result<R>> {
+    ) -> DbFuture<Result<R>> {
         match self.db.blocking().catalog().engine_keeping::<T>() {
             Ok(engine) => self.db.write(engine, move |db| work(&db.table()?)),
             Err(error) => self.db.run(|_| Err(error)),
@@ -78,37 +77,37 @@ impl<T: Record + Send> AsyncTable<T>
 where
     T::Key: Send,
 {
-    /// Inserts a record and gives its key: see [`Table::insert`].
-    pub fn insert(&self, record: T) -> Answer<Result<T::Key>> {
-        send(&self.db, Verb::Insert, Subject::record(record), |key, _| key)
+    /// Inserts a record and returns its key: see [`Table::insert`].
+    pub fn insert(&self, record: T) -> DbFuture<Result<T::Key>> {
+        self.send(Verb::Insert, WriteSubject::record(record), |key, _| key)
     }
 
-    /// Inserts a record unless it is there: see [`Table::insert_or_ignore`].
-    pub fn insert_or_ignore(&self, record: T) -> Answer<Result<Option<T::Key>>> {
-        let subject = Subject::record(record);
-        send(&self.db, Verb::InsertOrIgnore, subject, |key, outcome| {
+    /// Inserts a record unless it exists: see [`Table::insert_or_ignore`].
+    pub fn insert_or_ignore(&self, record: T) -> DbFuture<Result<Option<T::Key>>> {
+        let subject = WriteSubject::record(record);
+        self.send(Verb::InsertOrIgnore, subject, |key, outcome| {
             (outcome != Outcome::Ignored).then_some(key)
         })
     }
 
-    /// Inserts a record in place of those that it clashes with: see [`Table::insert_or_replace`].
-    pub fn insert_or_replace(&self, record: T) -> Answer<Result<T::Key>> {
-        send(&self.db, Verb::InsertOrReplace, Subject::record(record), |key, _| key)
+    /// Inserts a record in place of conflicting ones: see [`Table::insert_or_replace`].
+    pub fn insert_or_replace(&self, record: T) -> DbFuture<Result<T::Key>> {
+        self.send(Verb::InsertOrReplace, WriteSubject::record(record), |key, _| key)
     }
 
     /// Inserts the record, or updates the one with its key: see [`Table::upsert`].
-    pub fn upsert(&self, record: T) -> Answer<Result<T::Key>> {
-        send(&self.db, Verb::Upsert, Subject::record(record), |key, _| key)
+    pub fn upsert(&self, record: T) -> DbFuture<Result<T::Key>> {
+        self.send(Verb::Upsert, WriteSubject::record(record), |key, _| key)
     }
 
-    /// Overwrites the record that has this one's key: see [`Table::update`].
-    pub fn update(&self, record: T) -> Answer<Result<()>> {
-        send(&self.db, Verb::Update, Subject::record(record), |_, _| ())
+    /// Overwrites the stored record with the same key: see [`Table::update`].
+    pub fn update(&self, record: T) -> DbFuture<Result<()>> {
+        self.send(Verb::Update, WriteSubject::record(record), |_, _| ())
     }
 
-    /// Deletes the record with this key; `false` where there is none: see [`Table::delete`].
-    pub fn delete(&self, key: impl Into<T::Key>) -> Answer<Result<bool>> {
-        send(&self.db, Verb::Delete, Subject::<T>::Key(key.into()), |_, outcome| {
+    /// Deletes the record with this key; `false` if there is none: see [`Table::delete`].
+    pub fn delete(&self, key: impl Into<T::Key>) -> DbFuture<Result<bool>> {
+        self.send(Verb::Delete, WriteSubject::<T>::Key(key.into()), |_, outcome| {
             outcome != Outcome::Changed(0)
         })
     }
@@ -118,31 +117,31 @@ where
         &self,
         records: Vec<T>,
         options: BatchOptions,
-    ) -> Answer<Result<BatchReport>> {
+    ) -> DbFuture<Result<BatchReport>> {
         self.write_batch(options, move |batch| {
             records.iter().try_for_each(|record| batch.insert(record))
         })
     }
 
     /// The record with this key, or `None`: see [`Table::get`].
-    pub fn get(&self, key: impl Into<T::Key>) -> Answer<Result<Option<T>>> {
+    pub fn get(&self, key: impl Into<T::Key>) -> DbFuture<Result<Option<T>>> {
         let key = key.into();
         self.run(move |table| table.get(key))
     }
 
-    /// The record with this key, which must be there: see [`Table::require`].
-    pub fn require(&self, key: impl Into<T::Key>) -> Answer<Result<T>> {
+    /// The record with this key, which must exist: see [`Table::require`].
+    pub fn require(&self, key: impl Into<T::Key>) -> DbFuture<Result<T>> {
         let key = key.into();
         self.run(move |table| table.require(key))
     }
 
-    /// The records with these keys, `None` for each that is not there: see [`Table::get_many`].
-    pub fn get_many(&self, keys: Vec<T::Key>) -> Answer<Result<Vec<Option<T>>>> {
+    /// The records with these keys, `None` for each missing one: see [`Table::get_many`].
+    pub fn get_many(&self, keys: Vec<T::Key>) -> DbFuture<Result<Vec<Option<T>>>> {
         self.run(move |table| table.get_many(keys))
     }
 
     /// Whether a record has this key: see [`Table::exists`].
-    pub fn exists(&self, key: impl Into<T::Key>) -> Answer<Result<bool>> {
+    pub fn exists(&self, key: impl Into<T::Key>) -> DbFuture<Result<bool>> {
         let key = key.into();
         self.run(move |table| table.exists(key))
     }
@@ -152,59 +151,63 @@ where
         &self,
         key: impl Into<T::Key>,
         assignments: impl IntoIterator<Item = Assignment<T>>,
-    ) -> Answer<Result<bool>> {
+    ) -> DbFuture<Result<bool>> {
         let (key, assignments) = (key.into(), assignments.into_iter().collect::<Vec<_>>());
         self.write(move |table| table.set(key, assignments))
     }
 
     /// The records of a query, all at once: see [`Table::list`].
-    pub fn list(&self, query: impl Into<Query<T>>) -> Answer<Result<Vec<T>>> {
+    pub fn list(&self, query: impl Into<Query<T>>) -> DbFuture<Result<Vec<T>>> {
         let query = query.into();
         self.run(move |table| table.list(query))
     }
 
     /// The first record of a query: see [`Table::first`].
-    pub fn first(&self, query: impl Into<Query<T>>) -> Answer<Result<Option<T>>> {
+    pub fn first(&self, query: impl Into<Query<T>>) -> DbFuture<Result<Option<T>>> {
         let query = query.into();
         self.run(move |table| table.first(query))
     }
 
-    /// The records of a query one after the other, in constant memory: a stream.
+    /// The records of a query as a stream, in constant memory.
     #[must_use = "nothing is read before the stream is polled"]
     pub fn stream(&self, query: impl Into<Query<T>>) -> AsyncRows<T> {
-        AsyncRows::new(&self.db, query.into())
+        AsyncRows::new(self.db.blocking(), self.db.workers(), query.into())
     }
 }
 
 impl<T: Record> AsyncTable<T> {
-    /// Assigns fields of every record that the filter keeps: see [`Table::set_where`].
+    /// Assigns fields of every record that matches the filter: see [`Table::set_where`].
     pub fn set_where(
         &self,
         filter: Filter<T>,
         assignments: impl IntoIterator<Item = Assignment<T>>,
-    ) -> Answer<Result<u64>> {
+    ) -> DbFuture<Result<u64>> {
         let assignments: Vec<_> = assignments.into_iter().collect();
         self.write(move |table| table.set_where(filter, assignments))
     }
 
-    /// Deletes every record that the filter keeps: see [`Table::delete_where`].
-    pub fn delete_where(&self, filter: Filter<T>) -> Answer<Result<u64>> {
+    /// Deletes every record that matches the filter: see [`Table::delete_where`].
+    pub fn delete_where(&self, filter: Filter<T>) -> DbFuture<Result<u64>> {
         self.write(move |table| table.delete_where(filter))
     }
 
     /// Deletes every record: see [`Table::delete_all`].
-    pub fn delete_all(&self) -> Answer<Result<u64>> {
+    pub fn delete_all(&self) -> DbFuture<Result<u64>> {
         self.write(|table| table.delete_all())
     }
 
-    /// How many records a query keeps: see [`Table::count`].
-    pub fn count(&self, query: impl Into<Query<T>>) -> Answer<Result<u64>> {
+    /// The number of records that match a query: see [`Table::count`].
+    pub fn count(&self, query: impl Into<Query<T>>) -> DbFuture<Result<u64>> {
         let query = query.into();
         self.run(move |table| table.count(query))
     }
 
     /// Columns and aggregates of a query, as tuples: see [`Table::select`].
-    pub fn select<S>(&self, query: impl Into<Query<T>>, selection: S) -> Answer<Result<Vec<S::Row>>>
+    pub fn select<S>(
+        &self,
+        query: impl Into<Query<T>>,
+        selection: S,
+    ) -> DbFuture<Result<Vec<S::Row>>>
     where
         S: Selection<T> + Send + 'static,
         S::Row: Send + 'static,
@@ -214,7 +217,7 @@ impl<T: Record> AsyncTable<T> {
     }
 
     /// One aggregate over a query: see [`Table::value`].
-    pub fn value<P>(&self, query: impl Into<Query<T>>, part: P) -> Answer<Result<P::Value>>
+    pub fn value<P>(&self, query: impl Into<Query<T>>, part: P) -> DbFuture<Result<P::Value>>
     where
         P: SelectionPart<T> + Send + 'static,
         P::Value: Send + 'static,
@@ -223,8 +226,8 @@ impl<T: Record> AsyncTable<T> {
         self.run(move |table| table.value(query, part))
     }
 
-    /// The records of a query as smaller ones: see [`Table::list_as`].
-    pub fn list_as<R>(&self, query: impl Into<Query<T>>) -> Answer<Result<Vec<R>>>
+    /// The records of a query as smaller structs: see [`Table::list_as`].
+    pub fn list_as<R>(&self, query: impl Into<Query<T>>) -> DbFuture<Result<Vec<R>>>
     where
         R: FromRow + Send + 'static,
     {
@@ -232,11 +235,30 @@ impl<T: Record> AsyncTable<T> {
         self.run(move |table| table.list_as(query))
     }
 
+    fn send<R: Send + 'static>(
+        &self,
+        verb: Verb,
+        subject: WriteSubject<T>,
+        convert: fn(T::Key, Outcome) -> R,
+    ) -> DbFuture<Result<R>>
+    where
+        T: Send,
+        T::Key: Send,
+    {
+        match self.db.queue_of::<T>() {
+            Ok(queue) => {
+                let write = RecordWrite::new(self.db.blocking(), verb, subject, convert);
+                queue_write(self.db.workers(), queue, write)
+            }
+            Err(error) => self.db.run(|_| Err(error)),
+        }
+    }
+
     fn write_batch(
         &self,
         options: BatchOptions,
         fill: impl FnOnce(&mut crate::Batch<'_>) -> Result<()> + Send + 'static,
-    ) -> Answer<Result<BatchReport>> {
+    ) -> DbFuture<Result<BatchReport>> {
         let send = move |db: &crate::Db| {
             let mut batch = db.batch(options);
             fill(&mut batch)?;

@@ -1,13 +1,13 @@
-//! The threads that block, so that tasks need not.
+//! The threads that block, so that tasks do not.
 
-use super::answer::{Answer, Task};
+use super::future::{ClosureTask, DbFuture};
 use bobak_core::{Error, Result};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A few threads that do blocking work, one line before them. Cheap to clone; the threads end when
-/// the last handle, and the last answer that is waited for, are gone.
+/// A few threads for blocking work, with one queue. Cheap to clone. The threads end when the last handle and the last
+/// pending future are dropped.
 ///
 /// ```
 /// # use bobak::aio::Workers;
@@ -18,137 +18,138 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// # Ok::<(), bobak::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Workers(Arc<Owner>);
+pub struct Workers(Arc<PoolOwner>);
 
-/// Ends the threads when nobody can give them work any more.
-struct Owner(Arc<Pool>);
+/// Ends the threads when it is dropped: no further work can come.
+struct PoolOwner(Arc<WorkerPool>);
 
 /// What the threads share.
-pub(super) struct Pool {
-    line: Mutex<Line>,
+pub(super) struct WorkerPool {
+    queue: Mutex<JobQueue>,
     changed: Condvar,
-    most: usize,
+    max_threads: usize,
 }
 
-struct Line {
+struct JobQueue {
     jobs: VecDeque<Arc<dyn Job>>,
     threads: usize,
     idle: usize,
     closed: bool,
 }
 
-/// A unit of work in line.
+/// A unit of work for a thread.
 pub(super) trait Job: Send + Sync {
-    /// Does the work, unless it was cancelled. `pool` is where more of it is put.
-    fn run(self: Arc<Self>, pool: &Arc<Pool>);
+    /// Does the work, unless it was cancelled. Further work goes to `pool`.
+    fn run(self: Arc<Self>, pool: &Arc<WorkerPool>);
 }
 
 impl Workers {
-    /// Threads that are started as they are needed, `most` of them, one at least.
+    /// A pool that starts threads when they are needed, at most `max_threads`, at least one.
     ///
     /// # Errors
-    /// `Io` where not even one thread can be started.
-    pub fn new(most: usize) -> Result<Self> {
-        let line = Line { jobs: VecDeque::new(), threads: 1, idle: 0, closed: false };
-        let most = most.max(1);
-        let pool = Arc::new(Pool { line: Mutex::new(line), changed: Condvar::new(), most });
-        start(&pool).map_err(|error| Error::io("start a thread", error))?;
-        Ok(Self(Arc::new(Owner(pool))))
+    /// `Io` if not even one thread can be started.
+    pub fn new(max_threads: usize) -> Result<Self> {
+        let queue = JobQueue { jobs: VecDeque::new(), threads: 1, idle: 0, closed: false };
+        let (queue, max_threads) = (Mutex::new(queue), max_threads.max(1));
+        let pool = Arc::new(WorkerPool { queue, changed: Condvar::new(), max_threads });
+        start_thread(&pool).map_err(|error| Error::io("start a thread", error))?;
+        Ok(Self(Arc::new(PoolOwner(pool))))
     }
 
-    /// As many threads as there are processors, but 4 at least and 16 at most: they wait for disks
-    /// and servers more than they compute.
+    /// As many threads as there are CPUs, but 4 at least and 16 at most: they wait for disks and servers more than they
+    /// compute.
     ///
     /// # Errors
     /// As [`new`](Workers::new).
     pub fn with_default_threads() -> Result<Self> {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self::new(processors.clamp(4, 16))
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        Self::new(cpus.clamp(4, 16))
     }
 
-    /// Has `work` done by one of the threads, when the answer is polled first.
-    pub fn run<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> Answer<R> {
-        let task = Arc::new(Task::new(work));
+    /// Runs `work` on one of the threads, once the future is polled.
+    pub fn run<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> DbFuture<R> {
+        let task = Arc::new(ClosureTask::new(work));
         let job = Arc::clone(&task);
-        Answer::new(self, task, move |pool: &Arc<Pool>| pool.push(job))
+        DbFuture::new(self, task, move |pool: &Arc<WorkerPool>| pool.push(job))
     }
 
-    /// Has `work` done, whether or not somebody waits for it.
+    /// Runs `work` on one of the threads, without a future.
     pub(super) fn detach(&self, work: impl FnOnce() + Send + 'static) {
-        self.pool().push(Arc::new(Task::new(work)));
+        self.pool().push(Arc::new(ClosureTask::new(work)));
     }
 
-    pub(super) fn pool(&self) -> &Arc<Pool> {
+    pub(super) fn pool(&self) -> &Arc<WorkerPool> {
         &self.0.0
     }
 }
 
 impl std::fmt::Debug for Workers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workers").field("most", &self.pool().most).finish_non_exhaustive()
+        let max_threads = self.pool().max_threads;
+        f.debug_struct("Workers").field("max_threads", &max_threads).finish_non_exhaustive()
     }
 }
 
-impl Drop for Owner {
+impl Drop for PoolOwner {
     fn drop(&mut self) {
         self.0.lock().closed = true;
         self.0.changed.notify_all();
     }
 }
 
-impl Pool {
-    /// Puts work at the end of the line, and sees to it that a thread comes for it.
+impl WorkerPool {
+    /// Queues a job, and wakes or starts a thread for it.
     pub(super) fn push(self: &Arc<Self>, job: Arc<dyn Job>) {
-        let mut line = self.lock();
-        line.jobs.push_back(job);
-        if line.jobs.len() <= line.idle {
-            drop(line);
+        let mut queue = self.lock();
+        queue.jobs.push_back(job);
+        if queue.jobs.len() <= queue.idle {
+            drop(queue);
             self.changed.notify_one();
-        } else if line.threads < self.most {
-            line.threads += 1;
-            drop(line);
-            if start(self).is_err() {
-                // Those that there are, one at least, will come to it.
+        } else if queue.threads < self.max_threads {
+            queue.threads += 1;
+            drop(queue);
+            if start_thread(self).is_err() {
+                // The existing threads, at least one, will get to it.
                 self.lock().threads -= 1;
             }
         }
     }
 
-    /// Whether work waits for a thread.
-    pub(super) fn is_wanted(&self) -> bool {
+    /// Whether jobs wait for a thread.
+    pub(super) fn has_waiting_jobs(&self) -> bool {
         !self.lock().jobs.is_empty()
     }
 
     fn serve(self: &Arc<Self>) {
         while let Some(job) = self.next() {
-            // A task hands its panic to who awaits it; what is left over is the job's own.
+            // A task passes its panic to its future; any other panic ends with the job.
             let _ = catch_unwind(AssertUnwindSafe(|| job.run(self)));
         }
     }
 
     fn next(&self) -> Option<Arc<dyn Job>> {
-        let mut line = self.lock();
+        let mut queue = self.lock();
         loop {
-            if let Some(job) = line.jobs.pop_front() {
+            if let Some(job) = queue.jobs.pop_front() {
                 return Some(job);
             }
-            if line.closed {
-                line.threads -= 1;
+            if queue.closed {
+                queue.threads -= 1;
                 return None;
             }
-            line.idle += 1;
-            line = self.changed.wait(line).unwrap_or_else(PoisonError::into_inner);
-            line.idle -= 1;
+            queue.idle += 1;
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.idle -= 1;
         }
     }
 
-    /// What is behind the lock is changed in single steps: a panic leaves it whole.
-    fn lock(&self) -> MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The content changes in single steps, so a panic leaves it valid.
+    fn lock(&self) -> MutexGuard<'_, JobQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn start(pool: &Arc<Pool>) -> std::io::Result<()> {
+fn start_thread(pool: &Arc<WorkerPool>) -> std::io::Result<()> {
     let pool = Arc::clone(pool);
     let thread = std::thread::Builder::new().name("bobak-aio".to_owned());
     thread.spawn(move || pool.serve()).map(|_| ())

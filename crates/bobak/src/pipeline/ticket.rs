@@ -1,88 +1,69 @@
-//! What one gets for a write that is under way.
+//! The result of a queued write.
 
-use super::lane::Lane;
+use super::queue::PipelineQueue;
+use crate::write_queue::ResultSlot;
 use bobak_core::{Error, ErrorKind, Outcome, Result};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
-/// The result of a write that a [`Pipeline`](crate::Pipeline) was given: wait for it with
-/// [`wait`](Ticket::wait), or `.await` it in any runtime.
+/// The result of a write that a [`Pipeline`](crate::Pipeline) queued. Block for it with [`wait`](Ticket::wait), or
+/// `.await` it in any runtime.
 ///
-/// Where it is dropped the write goes on; an error of it is then what
-/// [`Pipeline::flush`](crate::Pipeline::flush) gives.
+/// Dropping the ticket does not cancel the write; [`Pipeline::flush`](crate::Pipeline::flush) then returns its error.
 #[must_use = "the write may fail: wait for the ticket, or flush the pipeline"]
 pub struct Ticket<R> {
-    slot: Arc<Slot>,
-    lane: Arc<Lane>,
+    slot: Arc<WriteSlot>,
+    queue: Arc<PipelineQueue>,
     table: &'static str,
-    read: Read<R>,
-    /// What the call gives where the outcome does not tell.
-    given: Option<R>,
+    convert: ConvertOutcome<R>,
+    /// The result if the outcome has none, such as a key that the caller gave.
+    fallback: Option<R>,
 }
 
-/// Makes of an outcome what the call promised.
-pub(super) type Read<R> = fn(Outcome, Option<R>) -> Result<R>;
+/// Where the outcome of a queued write is put.
+pub(super) type WriteSlot = ResultSlot<Result<Outcome>>;
 
-// Nothing in it is pinned.
+/// Makes the caller's result from an outcome and the fallback.
+pub(super) type ConvertOutcome<R> = fn(Outcome, Option<R>) -> Result<R>;
+
+// No field is pinned.
 impl<R> Unpin for Ticket<R> {}
-
-/// Where a result is put.
-#[derive(Debug, Default)]
-pub(super) struct Slot {
-    state: Mutex<State>,
-    done: Condvar,
-}
-
-#[derive(Debug, Default)]
-enum State {
-    /// Under way; whom to wake.
-    #[default]
-    Waiting,
-    Awaited(Waker),
-    Done(Result<Outcome>),
-    /// Fetched, or wanted by nobody.
-    Over,
-}
 
 impl<R> Ticket<R> {
     pub(super) fn new(
-        slot: Arc<Slot>,
-        lane: Arc<Lane>,
+        slot: Arc<WriteSlot>,
+        queue: Arc<PipelineQueue>,
         table: &'static str,
-        read: Read<R>,
-        given: Option<R>,
+        convert: ConvertOutcome<R>,
+        fallback: Option<R>,
     ) -> Self {
-        Self { slot, lane, table, read, given }
+        Self { slot, queue, table, convert, fallback }
     }
 
-    /// Waits until the write is done: as durable as by the plain call.
+    /// Blocks until the write is as durable as that of the plain call.
     ///
     /// # Errors
-    /// As the plain call; `Unknown` where the thread that wrote broke down.
+    /// As the plain call; `Unknown` if the writing thread panicked.
     pub fn wait(mut self) -> Result<R> {
-        let mut state = self.slot.lock();
-        let outcome = loop {
-            if let Some(outcome) = state.take() {
-                break outcome;
-            }
-            state = self.slot.done.wait(state).unwrap_or_else(PoisonError::into_inner);
-        };
-        drop(state);
+        let outcome = self.slot.wait();
         self.finish(outcome)
     }
 
-    /// Whether it is done, well or not: [`wait`](Ticket::wait) does not wait then.
+    /// Whether there is a result, so that [`wait`](Ticket::wait) does not block.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        matches!(*self.slot.lock(), State::Done(_))
+        self.slot.is_full()
     }
 
-    fn finish(&mut self, outcome: Result<Outcome>) -> Result<R> {
-        let read = outcome.and_then(|outcome| (self.read)(outcome, self.given.take()));
-        read.map_err(|error| error.in_table(self.table))
+    fn finish(&mut self, outcome: Option<Result<Outcome>>) -> Result<R> {
+        let outcome = outcome.unwrap_or_else(|| {
+            Err(Error::new(ErrorKind::Misuse, "the ticket's result was taken before"))
+        });
+        let result = outcome.and_then(|outcome| (self.convert)(outcome, self.fallback.take()));
+        result.map_err(|error| error.in_table(self.table))
     }
 }
 
@@ -90,24 +71,15 @@ impl<R> Future for Ticket<R> {
     type Output = Result<R>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R>> {
-        let mut state = self.slot.lock();
-        match state.take() {
-            Some(outcome) => {
-                drop(state);
-                Poll::Ready(self.finish(outcome))
-            }
-            None => {
-                *state = State::Awaited(context.waker().clone());
-                Poll::Pending
-            }
-        }
+        let outcome = ready!(self.slot.poll(context));
+        Poll::Ready(self.finish(outcome))
     }
 }
 
 impl<R> Drop for Ticket<R> {
     fn drop(&mut self) {
-        if let State::Done(Err(error)) = std::mem::replace(&mut *self.slot.lock(), State::Over) {
-            self.lane.lost(error.in_table(self.table));
+        if let Some(Err(error)) = self.slot.close() {
+            self.queue.keep_error(error.in_table(self.table));
         }
     }
 }
@@ -115,42 +87,5 @@ impl<R> Drop for Ticket<R> {
 impl<R> fmt::Debug for Ticket<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ticket").field("done", &self.is_done()).finish_non_exhaustive()
-    }
-}
-
-impl Slot {
-    /// Puts the result; gives it back where nobody wants it any more.
-    pub(super) fn put(&self, outcome: Result<Outcome>) -> Option<Result<Outcome>> {
-        let mut state = self.lock();
-        if matches!(*state, State::Over) {
-            return Some(outcome);
-        }
-        let before = std::mem::replace(&mut *state, State::Done(outcome));
-        drop(state);
-        match before {
-            State::Awaited(waker) => waker.wake(),
-            _ => self.done.notify_one(),
-        }
-        None
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is changed in single steps, whoever panics.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn take(&mut self) -> Option<Result<Outcome>> {
-        match std::mem::replace(self, Self::Over) {
-            Self::Done(outcome) => Some(outcome),
-            Self::Over => {
-                Some(Err(Error::new(ErrorKind::Misuse, "a ticket gives its result once")))
-            }
-            waiting => {
-                *self = waiting;
-                None
-            }
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! The async face, under a runtime and without one.
 
 use crate::engines::{Note, Person, Place, note, on_each, person};
-use bobak::aio::{Answer, AsyncDb, Workers};
+use bobak::aio::{AsyncDb, DbFuture, Workers};
 use bobak::prelude::*;
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -19,7 +19,7 @@ fn people(place: &Place) -> AsyncDb {
 }
 
 /// Polls all of them until each has its result.
-async fn all<R>(answers: Vec<Answer<R>>) -> Vec<R> {
+async fn all<R>(answers: Vec<DbFuture<R>>) -> Vec<R> {
     let mut answers: Vec<_> = answers.into_iter().map(|answer| (Some(answer), None)).collect();
     std::future::poll_fn(move |context| {
         for (answer, result) in &mut answers {
@@ -183,7 +183,7 @@ fn a_stream_has_the_rows_of_its_beginning() {
             people.delete_all().await.unwrap();
             let mut seen = 1;
             loop {
-                let part = stream.next_part().await.unwrap();
+                let part = stream.next_chunk().await.unwrap();
                 if part.is_empty() {
                     break;
                 }
@@ -211,7 +211,7 @@ fn errors_come_with_the_answer() {
             people.insert(person("ada", 1)).await.unwrap_err().kind(),
             people.count(Query::all()).await.unwrap_err().kind(),
             people.stream(Query::all()).next().await.unwrap().unwrap_err().kind(),
-            people.stream(Query::all()).next_part().await.unwrap_err().kind(),
+            people.stream(Query::all()).next_chunk().await.unwrap_err().kind(),
         ];
         assert_eq!(kinds, [ErrorKind::Schema; 4]);
         let both = all(vec![people.insert(person("a", 1)), people.insert(person("b", 2))]).await;
@@ -307,7 +307,7 @@ fn for_ever(db: &Db, begun: &mpsc::Sender<()>) -> Result<(), Error> {
 }
 
 /// Drops an answer once its work has begun, and sees that the only thread is free again.
-fn ends_when_dropped<R>(db: &AsyncDb, work: impl FnOnce(mpsc::Sender<()>) -> Answer<R>) {
+fn ends_when_dropped<R>(db: &AsyncDb, work: impl FnOnce(mpsc::Sender<()>) -> DbFuture<R>) {
     let mut context = Context::from_waker(Waker::noop());
     let (begin, begun) = mpsc::channel();
     let mut answer = work(begin);

@@ -148,7 +148,7 @@ fn threads_share_one() {
 fn a_full_one_is_busy_and_goes_on() {
     on_each(|place| {
         let db = place.people();
-        let pipeline = db.pipeline(OPTIONS.rows(1).patience(Duration::from_millis(20)));
+        let pipeline = db.pipeline(OPTIONS.rows(1).full_timeout(Duration::from_millis(20)));
         pipeline.insert(&person("first", 1)).unwrap().wait().unwrap();
         let transaction = db.begin().unwrap();
         let (mut tickets, mut number) = (Vec::new(), 0);
