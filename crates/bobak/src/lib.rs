@@ -105,9 +105,9 @@ pub mod types {
 pub mod engine {
     pub use bobak_core::{
         Assign, BackupContent, BackupJob, Batch, Capabilities, Change, Comparison, Condition,
-        Control, Cursor, CursorId, Engine, Estimate, Expr, FieldSet, RowBuffer, Run, SchemaChange,
-        Select, Session, Source, Verb, Write, codec, prepare_insert, prepare_update,
-        prepare_waiting,
+        Control, Cursor, CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, RowBuffer, Run,
+        SchemaChange, Select, Session, SessionLayer, Source, Verb, Write, codec, prepare_insert,
+        prepare_update, prepare_waiting,
     };
     pub use bobak_memory as memory;
     #[cfg(feature = "mysql")]

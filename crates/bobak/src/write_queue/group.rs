@@ -47,6 +47,7 @@ pub(crate) fn write_group<'b>(
 
 impl GroupOutcomes<'_> {
     /// The error of the whole group, if it failed.
+    #[cfg(feature = "async")]
     pub(crate) fn error(&self) -> Option<&Error> {
         self.whole.as_ref().err()
     }

@@ -17,6 +17,7 @@ mod dynamic;
 #[cfg(feature = "encryption")]
 mod encryption; // run by themselves: SQLCipher takes the place of SQLite
 mod engines;
+mod examples;
 mod feed; // every change of tracked tables
 mod fields;
 mod follow; // databases that follow others
