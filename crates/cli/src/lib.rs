@@ -7,6 +7,8 @@
 //! Exit codes: 0 success, 1 failure, 2 wrong usage. Errors go to standard error in one sentence;
 //! standard output holds only results. There is no colour.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod commands;
 mod database;
 

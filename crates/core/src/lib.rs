@@ -6,6 +6,8 @@
 //! Reading order: [`Value`] → [`Field`] → [`TableSchema`] → [`Record`] → [`Query`] → [`Batch`] →
 //! [`Engine`] and [`Session`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod assign;
 mod atomic_file;
 mod backup;

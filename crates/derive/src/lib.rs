@@ -8,6 +8,8 @@
 //! together, `record::check` looks for mistakes; only a table without any reaches
 //! `record::expand`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod attr;
 mod errors;
 mod field;

@@ -11,6 +11,8 @@
 //! lookups in the inner loop of a join by few batched ones. Writes go through `write`; `sessions`
 //! holds the engines' sessions and transactions.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod analysis;
 mod attached;
 mod best_index;

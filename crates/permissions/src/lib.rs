@@ -29,6 +29,8 @@
 //! # Ok::<(), bobak_core::Error>(())
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod authentication;
 #[doc(hidden)]
 pub mod decoders;

@@ -12,6 +12,7 @@
 //!
 //! The listeners are `bobak-server` (the binary protocol) and `bobak-http`. Neither knows the
 //! other, and this crate knows neither.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg(unix)]
 
 mod audit_log;

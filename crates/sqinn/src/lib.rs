@@ -4,6 +4,8 @@
 //! Reading order: options and log → serve, the requests → eager, input and parameters, what comes in
 //! → output, what goes out → database, the statements.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod background;
 mod database;
 #[cfg(unix)]

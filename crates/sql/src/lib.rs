@@ -10,6 +10,8 @@
 //! Reading order: [`Dialect`] → the writer → [`declared_type`] and [`create_table`] → [`insert`],
 //! [`update`], [`delete`], [`get`] → conditions → [`select`] → [`change`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod bulk;
 mod change;
 mod classifier;

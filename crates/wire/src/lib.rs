@@ -20,6 +20,8 @@
 //!
 //! Decoders never panic, and allocate no more than a small multiple of the bytes that arrived.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod adaptive_spin;
 mod condition;
 pub mod encode_request;

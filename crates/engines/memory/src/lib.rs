@@ -12,6 +12,8 @@
 //! (checks, then rows and indexes) → `rows`, `sorted`, `hash_index`. The way of a query: `session`
 //! → `select` → `scan` → `plan` (which index) → `sorted`; groups come from `aggregate`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod aggregate;
 mod alter;
 mod change;

@@ -14,6 +14,8 @@
 //! * Dates are in the years 1 to 9999, and infinite floats are refused with `OutOfRange`.
 //! * Texts and bytes in keys and unique indexes are as long as an index takes: see `bobak-sql`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod alter;
 mod batch;
 mod chunk;

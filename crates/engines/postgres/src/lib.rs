@@ -7,6 +7,8 @@
 //! Reading order: [`Postgres`] and its settings → the session → single writes → batches → queries
 //! and cursors → the tables that are there; under them the connection, the pool and the line.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod alter;
 mod batch;
 mod bulk;

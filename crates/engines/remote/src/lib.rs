@@ -20,6 +20,8 @@
 //! under a commit, or under a write outside a transaction, nobody can say what became of it:
 //! `Unknown`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod batch;
 mod broken;
 mod builder;

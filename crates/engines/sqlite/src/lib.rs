@@ -5,6 +5,8 @@
 //! where other engines' tables join. `ffi` is the only module with `unsafe`; [`raw`] hands out its
 //! connections and statements.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod alter;
 mod backup;
 mod batch;

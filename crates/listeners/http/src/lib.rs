@@ -34,6 +34,7 @@
 //! * `response`: responses: entity tags, compression, streams, CORS.
 //! * `workers`: blocking work on threads of its own, because engines block.
 //! * `memory_budget`, `peer`, `route`, `problem`, `settings`: the basic nouns.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg(unix)]
 
 mod connection;

@@ -22,6 +22,7 @@
 //! Who comes over TCP shows a token or a password; without TLS nobody but this machine may come,
 //! unless the [builder](bobak_serving::ServerBuilder) is told otherwise. What each may do is in an
 //! [`Access`](bobak_permissions::Access): see the crate `bobak-permissions`.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg(unix)]
 
 mod batch;
