@@ -3,8 +3,8 @@
 use crate::handle::SessionSource;
 use crate::rows::RowCursor;
 use bobak_core::{
-    Assign, Assignment, Change, Comparison, Condition, Error, ErrorKind, Expr, FieldSet, FromRow,
-    Outcome, Query, Result, Row, Select, Session, Source, TableSchema, Value, Verb, Write,
+    Assign, Assignment, BulkChange, Comparison, Condition, Error, ErrorKind, Expr, FieldSet,
+    FromRow, Outcome, Query, Result, Row, Select, Session, Source, TableSchema, Value, Verb, Write,
 };
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ impl<'a> TableAccess<'a> {
         let table = &*self.schema;
         let condition = condition.map(|condition| condition.resolve(table)).transpose()?;
         let assign = assign.map(|list| self.resolve_assignments(list)).transpose()?;
-        let change = Change {
+        let change = BulkChange {
             table: &self.schema,
             condition: condition.as_ref(),
             assign: assign.as_deref(),

@@ -5,9 +5,9 @@ use crate::handle::SessionSource;
 use crate::parameters::Parameters;
 use crate::rows::RowCursor;
 use bobak_core::{
-    Assignment, Column, DynRow, Engine, Error, ErrorKind, FieldSet, Filter, FromRow, GivenKey,
+    Assignment, Column, DynRow, Engine, Error, ErrorKind, FieldSet, Filter, FromRow, GeneratedKey,
     Outcome, PartialInsert, Query, Result, Row, Selection, SelectionPart, TableSchema, Value, Verb,
-    prepare_row, prepare_update,
+    prepare_dynamic_insert, prepare_update,
 };
 use std::sync::Arc;
 
@@ -97,9 +97,9 @@ impl<'a> DynTable<'a> {
         let schema = &self.access.schema;
         let (values, given) = arrange(schema, row)?;
         let mut values = accept(schema, given, values)?;
-        prepare_row(schema, &mut values)?;
+        prepare_dynamic_insert(schema, &mut values)?;
         let outcome = self.access.write_as(&self.schema_for(given), verb, fields, &values)?;
-        if let Outcome::Inserted(Some(GivenKey::Int(id))) = outcome {
+        if let Outcome::Inserted(Some(GeneratedKey::Int(id))) = outcome {
             return Ok(vec![Value::Int(id)]);
         }
         Ok(self.access.key_values(&values).into_iter().map(Value::into_owned).collect())

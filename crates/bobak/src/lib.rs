@@ -104,10 +104,10 @@ pub mod types {
 /// | Bobak server | `remote::Remote::builder` | `remote` |
 pub mod engine {
     pub use bobak_core::{
-        Assign, BackupContent, BackupJob, Batch, Capabilities, Change, Comparison, Condition,
-        Control, Cursor, CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, RowBuffer, Run,
-        SchemaChange, Select, Session, SessionLayer, Source, Verb, Write, codec, prepare_insert,
-        prepare_update, prepare_waiting,
+        Assign, BackupContent, BackupJob, Batch, BulkChange, Capabilities, Comparison, Condition,
+        Cursor, CursorId, Engine, EngineLayer, Estimate, Expr, FieldSet, RowBuffer, Run,
+        SchemaChange, Select, Session, SessionLayer, Source, TransactionControl, Verb, Write,
+        codec, prepare_batched, prepare_insert, prepare_update,
     };
     pub use bobak_memory as memory;
     #[cfg(feature = "mysql")]

@@ -4,9 +4,9 @@ use crate::access::TableAccess;
 use crate::handle::SessionSource;
 use crate::rows::Rows;
 use bobak_core::{
-    AnyColumn, Assignment, Column, Error, ErrorKind, Field, FieldSet, Filter, FromRow, GivenKey,
-    Key, Outcome, Query, Record, Result, Row, Selection, SelectionPart, Value, ValueRef, Verb,
-    prepare_insert, prepare_update,
+    AnyColumn, Assignment, Column, Error, ErrorKind, Field, FieldSet, Filter, FromRow,
+    GeneratedKey, Key, Outcome, Query, Record, Result, Row, Selection, SelectionPart, Value,
+    ValueRef, Verb, prepare_insert, prepare_update,
 };
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl<'a, T: Record> Table<'a, T> {
         prepare_insert(&self.access.schema, values.as_mut())?;
         let outcome = self.access.write(verb, fields, values.as_ref())?;
         let key = match outcome {
-            Outcome::Inserted(Some(GivenKey::Int(id))) => {
+            Outcome::Inserted(Some(GeneratedKey::Int(id))) => {
                 T::Key::from_values(&[ValueRef::Int(id)])?
             }
             _ => key_of(record, values.as_ref())?,
@@ -218,7 +218,7 @@ impl<'a, T: Record> Table<'a, T> {
         let schema = &self.access.schema;
         let mut set: FieldSet = schema.modified_at().into_iter().collect();
         for field in fields {
-            let position = field.place();
+            let position = field.index();
             if schema.key().contains(&position) || schema.version() == Some(position) {
                 let message =
                     "a key or version can't be updated: delete the record and insert another";
@@ -350,7 +350,7 @@ impl<'a, T: Record> Table<'a, T> {
     /// # cities.insert(&City { id: 0, name: "Bern".into(), people: 134_000 })?;
     /// let mut longest = 0;
     /// cities.for_each_row(Query::all(), |row| {
-    ///     if let ValueRef::Text(name) = row.get(City::NAME.place()) {
+    ///     if let ValueRef::Text(name) = row.get(City::NAME.index()) {
     ///         longest = longest.max(name.len());
     ///     }
     ///     Ok(true)

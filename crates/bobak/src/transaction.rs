@@ -7,7 +7,9 @@ use crate::handle::{LendSession, SessionSource, TransactionSession};
 use crate::parameters::Parameters;
 use crate::sql::{self, RunText};
 use crate::table::Table;
-use bobak_core::{Control, FromRow, Record, Result, Row, SchemaChange, TableSchema, Value};
+use bobak_core::{
+    FromRow, Record, Result, Row, SchemaChange, TableSchema, TransactionControl, Value,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,7 +48,7 @@ pub struct Transaction<'db> {
 impl<'db> Transaction<'db> {
     pub(crate) fn begin(catalog: &'db Catalog, engine: usize) -> Result<Self> {
         let session = catalog.engine(engine)?.session()?;
-        session.control(Control::Begin)?;
+        session.control(TransactionControl::Begin)?;
         Ok(Self {
             session: TransactionSession::new(session),
             catalog,
@@ -122,7 +124,7 @@ impl<'db> Transaction<'db> {
     pub fn savepoint(&self) -> Result<Savepoint<'_>> {
         let number = self.savepoints.fetch_add(1, Ordering::Relaxed);
         let name = format!("bobak_{number}");
-        self.control(Control::Savepoint(&name))?;
+        self.control(TransactionControl::Savepoint(&name))?;
         Ok(Savepoint { session: &self.session, name, open: true })
     }
 
@@ -143,7 +145,7 @@ impl<'db> Transaction<'db> {
     /// `Full`, `Io`, `Constraint` (of a deferred foreign key). The transaction is rolled back then.
     pub fn commit(mut self) -> Result<()> {
         self.open = false;
-        self.control(Control::Commit)
+        self.control(TransactionControl::Commit)
     }
 
     /// Rolls back all operations.
@@ -152,10 +154,10 @@ impl<'db> Transaction<'db> {
     /// Those of the engine; the operations are rolled back nevertheless.
     pub fn rollback(mut self) -> Result<()> {
         self.open = false;
-        self.control(Control::Rollback)
+        self.control(TransactionControl::Rollback)
     }
 
-    fn control(&self, step: Control<'_>) -> Result<()> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         self.source().with(|session| session.control(step))
     }
 
@@ -186,7 +188,7 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.open {
             // An error can't be returned from here, and the end of the session rolls back too.
-            let _ = self.control(Control::Rollback);
+            let _ = self.control(TransactionControl::Rollback);
         }
     }
 }
@@ -208,7 +210,7 @@ impl Savepoint<'_> {
     /// `Misuse` if an outer savepoint has ended before.
     pub fn release(mut self) -> Result<()> {
         self.open = false;
-        self.control(Control::Release(&self.name))
+        self.control(TransactionControl::Release(&self.name))
     }
 
     /// Rolls back the operations since the savepoint.
@@ -221,11 +223,11 @@ impl Savepoint<'_> {
     }
 
     fn undo(&self) -> Result<()> {
-        self.control(Control::RollbackTo(&self.name))?;
-        self.control(Control::Release(&self.name))
+        self.control(TransactionControl::RollbackTo(&self.name))?;
+        self.control(TransactionControl::Release(&self.name))
     }
 
-    fn control(&self, step: Control<'_>) -> Result<()> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         self.session.with(|session| session.control(step))
     }
 }

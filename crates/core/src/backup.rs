@@ -1,78 +1,83 @@
-//! What an engine's backup takes and gives.
+//! What an engine's backup takes and returns.
 
 use crate::Result;
 use std::fmt;
 use std::path::Path;
 
-/// A backup that is asked for. See [`Engine::backup`](crate::Engine::backup).
+/// A request for a backup. See [`Engine::backup`](crate::Engine::backup).
 pub struct BackupJob<'a> {
-    /// The new file: nothing is there, or an empty one.
+    /// The file to write: it does not exist, or is empty.
     pub file: &'a Path,
-    /// Where it is to be put when it is whole. `Misuse` where that is the database's own file.
+    /// The path to which the caller will rename the file. `Misuse` if that is the database's own
+    /// file.
     pub place: &'a Path,
-    /// Whether to make pauses, so that others get on; else it is as quick as it can be.
+    /// Whether to pause between steps, so that other sessions keep their speed. If `false`, the
+    /// backup runs as fast as it can.
     pub pauses: bool,
-    /// Told how far it is, several times a second; its error ends the backup.
-    pub watch: &'a mut dyn FnMut(BackupStep) -> Result<()>,
+    /// Called several times a second with the progress; its error cancels the backup.
+    pub watch: &'a mut dyn FnMut(BackupProgress) -> Result<()>,
 }
 
-/// How far a backup is.
+/// The progress of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BackupStep {
-    /// What is being done.
+pub struct BackupProgress {
+    /// The current phase.
     pub phase: BackupPhase,
-    /// How many bytes of the database are done.
+    /// How many bytes of the database this phase has processed.
     pub done: u64,
-    /// How many there are; it grows where others write.
+    /// How many bytes there are in total; the number grows while other sessions write.
     pub of: u64,
 }
 
-/// What a backup is doing.
+/// A phase of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BackupPhase {
-    /// The database is copied.
+    /// Copies the database.
     Copy,
-    /// The copy is read and checked.
+    /// Reads the copy back and verifies it.
     Check,
-    /// The copy is compressed.
+    /// Compresses the copy.
     Compress,
 }
 
-/// What is in a file that an engine's backup has written, or that was checked.
+/// The content of a backup file that was written or verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupContent {
-    /// The tables with the numbers of their rows, by name.
+    /// The tables and their numbers of rows, sorted by name.
     pub tables: Vec<(String, u64)>,
-    /// Whether these numbers were compared with those of the database at the moment of the backup.
+    /// Whether these numbers were compared with the database at the moment of the backup.
     pub compared: bool,
-    /// The size of the file.
+    /// The size of the file in bytes.
     pub bytes: u64,
-    /// The tables that could not be verified wholly; none but where other programs' collations or functions are used.
-    pub unverified: Vec<Unverified>,
+    /// The tables that could be verified only in part. Empty unless the database uses collations or
+    /// functions that other programs define.
+    pub unverified: Vec<UnverifiedTable>,
 }
 
-/// A table that was verified in part only. Its pages and the numbers of its rows and of its indexes' entries were; not
-/// that each row is found in each index, nor that its computed columns have values that they may have.
+/// A table that could be verified only in part.
+///
+/// Its pages, its number of rows and the number of its indexes' entries were verified. It was not
+/// verified that each row is found in each index, nor that computed columns have valid values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unverified {
+pub struct UnverifiedTable {
     /// The table's name.
     pub table: String,
-    /// What it would have taken.
-    pub needs: Foreign,
+    /// What a complete verification needs.
+    pub needs: MissingExtension,
 }
 
-/// What a table's definition uses, and only another program has.
+/// A collation or function that a table's definition uses and only another program defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Foreign {
-    /// A collation, by its name.
+pub enum MissingExtension {
+    /// A collation, by name.
     Collation(String),
-    /// A function, by its name.
+    /// A function, by name.
     Function(String),
 }
 
-impl fmt::Display for Foreign {
+impl fmt::Display for MissingExtension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Collation(name) => write!(f, "the collation {name}"),
@@ -81,7 +86,7 @@ impl fmt::Display for Foreign {
     }
 }
 
-impl fmt::Display for Unverified {
+impl fmt::Display for UnverifiedTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { table, needs } = self;
         write!(
@@ -92,7 +97,7 @@ impl fmt::Display for Unverified {
 }
 
 impl BackupContent {
-    /// How many rows all tables have.
+    /// The number of rows of all tables.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.tables.iter().map(|(_, rows)| rows).sum()

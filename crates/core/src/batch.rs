@@ -7,19 +7,18 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Writes waiting to be sent, in order. Values are in it as an engine takes them: checked and
-/// stamped.
+/// Writes to execute together, in order, with values that are checked and in stored form.
 ///
-/// The facade's batch fills and sends these a part at a time; engines read them.
+/// The facade's batch fills and sends these in parts; engines read them.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
-    heads: Vec<RunHead>,
+    run_heads: Vec<RunHead>,
     rows: u64,
-    made: Vec<(u64, Uuid)>,
+    generated: Vec<(u64, Uuid)>,
 }
 
-/// What successive writes have in common.
+/// What the consecutive writes of a run have in common.
 #[derive(Clone, Debug)]
 struct RunHead {
     table: Arc<TableSchema>,
@@ -27,61 +26,61 @@ struct RunHead {
     fields: FieldSet,
     first: u64,
     start: usize,
-    /// Whether its rows' stamps are to be filled.
+    /// Whether the timestamps of its rows are not filled yet.
     unstamped: bool,
 }
 
-/// Successive writes of one verb and field set to one table.
+/// Consecutive writes to one table with the same verb and fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     /// The table.
     pub table: &'a Arc<TableSchema>,
-    /// What happens to the rows.
+    /// What to do with the rows.
     pub verb: Verb,
-    /// For `Update` and `Upsert`: the columns that are set.
+    /// For `Update` and `Upsert`: the columns to set.
     pub fields: FieldSet,
-    /// The first row's number in the batch.
+    /// The first row's number in the batch, counted from 0.
     pub first: u64,
-    /// How many rows.
+    /// The number of rows.
     pub rows: u64,
     bytes: &'a [u8],
 }
 
-/// What an engine does with the rest when a row of a batch fails.
+/// How a batch goes on after a row failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum OnError {
-    /// Undoes the batch (of a batch that commits as it goes: since the last commit) and stops.
+    /// Stops and undoes the batch; if the batch commits in parts, only the current part.
     #[default]
     Stop,
-    /// Leaves the row out and goes on.
+    /// Leaves the row out and continues.
     Continue,
 }
 
-/// What became of one write.
+/// The result of one write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A new row is there; its key, where it was made by the engine or by Bobak.
-    Inserted(Option<GivenKey>),
-    /// So many rows were updated or deleted: 1, or 0 for a delete that found none.
+    /// Inserted a row; with its key, if the engine or Bobak made it.
+    Inserted(Option<GeneratedKey>),
+    /// Updated or deleted this number of rows: 1, or 0 for a delete without a matching row.
     Changed(u64),
-    /// Nothing happened: `InsertOrIgnore` found the row there.
+    /// Did nothing: `InsertOrIgnore` found an existing row.
     Ignored,
 }
 
-/// A key that the user did not give.
+/// A key that the engine or Bobak made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum GivenKey {
-    /// By the engine.
+pub enum GeneratedKey {
+    /// An integer, made by the engine.
     Int(i64),
-    /// By Bobak.
+    /// A UUID, made by Bobak.
     Uuid(Uuid),
 }
 
-impl GivenKey {
-    /// As the key of a record type.
+impl GeneratedKey {
+    /// The key as that of a record type.
     ///
     /// # Errors
-    /// `Mismatch` where that has other keys.
+    /// `Mismatch` if the type has other keys.
     pub fn to_key<K: Key>(&self) -> Result<K> {
         K::from_values(&[match self {
             Self::Int(id) => ValueRef::Int(*id),
@@ -97,55 +96,55 @@ impl Batch {
         Self::default()
     }
 
-    /// How many writes it holds.
+    /// The number of writes.
     #[must_use]
     pub const fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Whether it holds none.
+    /// Whether it has no writes.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// How many bytes its rows take.
+    /// The size of its rows in bytes.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Takes all writes out, keeping the memory.
+    /// Removes all writes, and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.heads.clear();
-        self.made.clear();
+        self.run_heads.clear();
+        self.generated.clear();
         self.rows = 0;
     }
 
-    /// Adds a write whose values are complete: see [`prepare_insert`](crate::prepare_insert).
+    /// Adds a write with complete values: see [`prepare_insert`](crate::prepare_insert).
     ///
     /// # Errors
-    /// `OutOfRange` where the row is larger than the codec allows; nothing is added then.
+    /// `OutOfRange` if the row is larger than the codec allows; nothing is added then.
     pub fn push(&mut self, write: &Write<'_>) -> Result<()> {
         self.add(write, false)
     }
 
-    /// Adds a write whose values went through [`prepare_waiting`](crate::prepare_waiting):
-    /// [`stamp`](Batch::stamp) is to be called before the batch is sent.
+    /// Adds a write with values from [`prepare_batched`](crate::prepare_batched). Call
+    /// [`stamp`](Batch::stamp) before sending the batch.
     ///
     /// # Errors
     /// As [`push`](Batch::push).
     #[inline]
-    pub fn push_waiting(&mut self, write: &Write<'_>) -> Result<()> {
+    pub fn push_unstamped(&mut self, write: &Write<'_>) -> Result<()> {
         self.add(write, write.verb != Verb::Delete && write.table.stamps_are_integers())
     }
 
-    /// Adds a write of a whole record: its key is made where it is missing, lengths are checked;
-    /// [`stamp`](Batch::stamp) is to be called before the batch is sent. `verb` is not `Delete`.
+    /// Adds a write of a whole record: makes a missing key and checks lengths. `verb` must not be
+    /// `Delete`. Call [`stamp`](Batch::stamp) before sending the batch.
     ///
     /// # Errors
-    /// As [`Record::values`], [`prepare_waiting`](crate::prepare_waiting) and
+    /// As [`Record::values`], [`prepare_batched`](crate::prepare_batched) and
     /// [`push`](Batch::push); nothing is added then.
     #[inline]
     pub fn push_record<T: Record>(
@@ -157,18 +156,18 @@ impl Batch {
         let table = T::schema();
         if !table.is_stored_plainly() {
             let mut values = record.values()?;
-            prepare::prepare_waiting(table, verb, values.as_mut())?;
-            self.push_waiting(&Write { table, verb, fields, values: values.as_ref() })?;
-            if let Some(key) = made_uuid(table, verb, record, values.as_ref()) {
-                self.made.push((self.rows - 1, key));
+            prepare::prepare_batched(table, verb, values.as_mut())?;
+            self.push_unstamped(&Write { table, verb, fields, values: values.as_ref() })?;
+            if let Some(key) = generated_uuid(table, verb, record, values.as_ref()) {
+                self.generated.push((self.rows - 1, key));
             }
             return Ok(());
         }
         let start = self.bytes.len();
-        let mut part = Part { bytes: &mut self.bytes, start, whole: false };
+        let mut part = IncompleteRow { bytes: &mut self.bytes, start, complete: false };
         record.encode(part.bytes)?;
         prepare::prepare_encoded(table, verb, part.bytes.get_mut(start..).unwrap_or_default())?;
-        part.whole = true;
+        part.complete = true;
         drop(part);
         self.added(start, table, verb, fields, true);
         Ok(())
@@ -182,7 +181,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Counts a row whose bytes begin at `start`, and begins a run where it is not of the last one.
+    /// Counts a row whose bytes begin at `start`, and begins a new run if it does not belong to the
+    /// last one.
     #[inline(always)]
     fn added(
         &mut self,
@@ -192,7 +192,7 @@ impl Batch {
         fields: FieldSet,
         unstamped: bool,
     ) {
-        let same = self.heads.last().is_some_and(|head| {
+        let same = self.run_heads.last().is_some_and(|head| {
             Arc::ptr_eq(&head.table, table)
                 && head.verb == verb
                 && head.fields == fields
@@ -200,44 +200,48 @@ impl Batch {
         });
         if !same {
             let (table, first) = (Arc::clone(table), self.rows);
-            self.heads.push(RunHead { table, verb, fields, first, start, unstamped });
+            self.run_heads.push(RunHead { table, verb, fields, first, start, unstamped });
         }
         self.rows += 1;
     }
 
-    /// Gives the waiting rows their stamps: one time for all of them, since they are written
-    /// together; and one look at the clock, which costs as much as a row does otherwise.
+    /// Fills the timestamps of rows added without them: the same time for all, since they are written
+    /// together. Reading the clock for each row would double the cost of the row.
     pub fn stamp(&mut self) {
         let now = prepare::now();
-        let ends: Vec<usize> =
-            self.heads.iter().skip(1).map(|head| head.start).chain([self.bytes.len()]).collect();
-        for (head, end) in self.heads.iter_mut().zip(ends) {
+        let ends: Vec<usize> = self
+            .run_heads
+            .iter()
+            .skip(1)
+            .map(|head| head.start)
+            .chain([self.bytes.len()])
+            .collect();
+        for (head, end) in self.run_heads.iter_mut().zip(ends) {
             let created = head.table.created_at().filter(|_| head.verb != Verb::Update);
-            let places = [created, head.table.modified_at()];
-            if !std::mem::take(&mut head.unstamped) || places == [None, None] {
+            let indexes = [created, head.table.modified_at()];
+            if !std::mem::take(&mut head.unstamped) || indexes == [None, None] {
                 continue;
             }
             let columns = head.table.columns().len();
-            let places = places.map(|place| place.map(|place| codec::slot_of(columns, place)));
+            let indexes = indexes.map(|index| index.map(|index| codec::slot_of(columns, index)));
             let mut rows = self.bytes.get_mut(head.start..end).unwrap_or_default();
             while let Some((row, rest)) = codec::split_first_mut(rows) {
-                if let Some(place) = places[0] {
-                    codec::set_integer(row, place, now);
+                if let Some(index) = indexes[0] {
+                    codec::set_integer(row, index, now);
                 }
-                if let Some(place) = places[1] {
-                    codec::set_integer(row, place, now);
+                if let Some(index) = indexes[1] {
+                    codec::set_integer(row, index, now);
                 }
                 rows = rest;
             }
         }
     }
 
-    /// Adds writes whose rows are encoded already, one after the other, each with its frame: a
-    /// [`Run`]'s [`as_bytes`](Run::as_bytes) from elsewhere. Every row is checked; gives their
-    /// number.
+    /// Adds writes whose rows are encoded already: the [`as_bytes`](Run::as_bytes) of a [`Run`] of
+    /// another batch. Checks every row, and returns their number.
     ///
     /// # Errors
-    /// `Corrupt` where the bytes are not rows; `Mismatch` for a row without a value for each
+    /// `Corrupt` if the bytes are not rows; `Mismatch` for a row without a value for each
     /// column (of the key, for a `Delete`), or with one that is not in its column's stored form;
     /// `TooLong`, `OutOfRange`. Each with the row's number in the batch; nothing is added then.
     pub fn push_run(
@@ -263,22 +267,22 @@ impl Batch {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         let (table, first) = (Arc::clone(table), self.rows);
-        self.heads.push(RunHead { table, verb, fields, first, start, unstamped: false });
+        self.run_heads.push(RunHead { table, verb, fields, first, start, unstamped: false });
         self.rows += rows;
         Ok(rows)
     }
 
-    /// The key that Bobak made for a row, where it did.
+    /// The key that Bobak made for a row; `None` if it made none.
     #[must_use]
-    pub fn made_key(&self, row: u64) -> Option<Uuid> {
-        let place = self.made.binary_search_by_key(&row, |(row, _)| *row).ok()?;
-        self.made.get(place).map(|(_, key)| *key)
+    pub fn generated_key(&self, row: u64) -> Option<Uuid> {
+        let index = self.generated.binary_search_by_key(&row, |(row, _)| *row).ok()?;
+        self.generated.get(index).map(|(_, key)| *key)
     }
 
-    /// The writes, put together in runs, in order.
+    /// The writes in order, grouped into runs.
     pub fn runs(&self) -> impl Iterator<Item = Run<'_>> {
-        self.heads.iter().enumerate().map(|(at, head)| {
-            let next = self.heads.get(at + 1);
+        self.run_heads.iter().enumerate().map(|(at, head)| {
+            let next = self.run_heads.get(at + 1);
             let end = next.map_or(self.bytes.len(), |next| next.start);
             let rows = next.map_or(self.rows, |next| next.first) - head.first;
             Run {
@@ -293,25 +297,25 @@ impl Batch {
     }
 }
 
-/// A row that is being written, and is taken out again unless it becomes whole: a field may fail,
-/// or panic.
-struct Part<'b> {
+/// A row that is being encoded. Dropping it removes the bytes unless it is complete: encoding a field
+/// may fail or panic.
+struct IncompleteRow<'b> {
     bytes: &'b mut Vec<u8>,
     start: usize,
-    whole: bool,
+    complete: bool,
 }
 
-impl Drop for Part<'_> {
+impl Drop for IncompleteRow<'_> {
     #[inline]
     fn drop(&mut self) {
-        if !self.whole {
+        if !self.complete {
             self.bytes.truncate(self.start);
         }
     }
 }
 
 impl<'a> Run<'a> {
-    /// The rows, in order. For `Delete` they hold the key's columns only.
+    /// The rows in order. For `Delete`, they contain the key's columns only.
     pub fn iter(&self) -> impl Iterator<Item = EncodedRow<'a>> + use<'a> {
         let mut rest = self.bytes;
         std::iter::from_fn(move || {
@@ -321,13 +325,13 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The rows as they are kept: encoded, one after the other, each with its frame.
+    /// The encoded rows, one after the other, each with its length in front.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Whether the engine makes the keys of this run's new rows where they are NULL.
+    /// Whether the engine may have to make keys for this run's rows.
     #[must_use]
     pub fn may_make_keys(&self) -> bool {
         self.table.key_generation() == KeyGeneration::Engine
@@ -335,8 +339,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The UUID that was made for a record whose own is nil.
-fn made_uuid<T: Record>(
+/// The UUID that was made for a record with a nil UUID.
+fn generated_uuid<T: Record>(
     table: &TableSchema,
     verb: Verb,
     record: &T,

@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 /// ```
 #[derive(Debug)]
 pub struct Column<T, V> {
-    place: usize,
+    index: usize,
     types: PhantomData<fn() -> (T, V)>,
 }
 
@@ -35,7 +35,7 @@ impl<T, V> Copy for Column<T, V> {}
 /// A column of `T`, of whatever type.
 #[derive(Debug)]
 pub struct AnyColumn<T> {
-    place: usize,
+    index: usize,
     record: PhantomData<fn() -> T>,
 }
 
@@ -48,16 +48,16 @@ impl<T> Clone for AnyColumn<T> {
 impl<T> Copy for AnyColumn<T> {}
 
 impl<T> AnyColumn<T> {
-    /// The column's place in the schema.
+    /// The column's index in the schema.
     #[must_use]
-    pub const fn place(self) -> usize {
-        self.place
+    pub const fn index(self) -> usize {
+        self.index
     }
 }
 
 impl<T, V> From<Column<T, V>> for AnyColumn<T> {
     fn from(column: Column<T, V>) -> Self {
-        Self { place: column.place, record: PhantomData }
+        Self { index: column.index, record: PhantomData }
     }
 }
 
@@ -143,35 +143,35 @@ dynamic_operand!(
 );
 
 impl<T, V> Column<T, V> {
-    /// The column at this place of the schema. The derive calls it; a wrong place is refused with
+    /// The column at this index of the schema. The derive calls it; a wrong index is refused with
     /// `Schema` when it is used.
     #[must_use]
-    pub const fn new(place: usize) -> Self {
-        Self { place, types: PhantomData }
+    pub const fn new(index: usize) -> Self {
+        Self { index, types: PhantomData }
     }
 
-    /// The column's place in the schema.
+    /// The column's index in the schema.
     #[must_use]
-    pub const fn place(self) -> usize {
-        self.place
+    pub const fn index(self) -> usize {
+        self.index
     }
 
     /// Ascending order, NULL first.
     #[must_use]
     pub const fn asc(self) -> Order {
-        Order { column: self.place, descending: false }
+        Order { column: self.index, descending: false }
     }
 
     /// Descending order, NULL last.
     #[must_use]
     pub const fn desc(self) -> Order {
-        Order { column: self.place, descending: true }
+        Order { column: self.index, descending: true }
     }
 
     /// Rows where it is NULL.
     #[must_use]
     pub const fn is_null(self) -> Filter<T> {
-        Filter::new(Condition::IsNull { column: self.place })
+        Filter::new(Condition::IsNull { column: self.index })
     }
 
     /// Rows where it is not NULL.
@@ -232,20 +232,20 @@ impl<T, V> Column<T, V> {
     #[must_use]
     pub fn is_in<O: Operand<V>>(self, values: impl IntoIterator<Item = O>) -> Filter<T> {
         let values = values.into_iter().map(Operand::into_value).filter(|v| !v.is_null()).collect();
-        Filter::new(Condition::In { column: self.place, values })
+        Filter::new(Condition::In { column: self.index, values })
     }
 
     /// The text matches a pattern: `%` is any run of characters, `_` any one; ASCII letters match
     /// in either case.
     #[must_use]
     pub fn like(self, pattern: impl Into<String>) -> Filter<T> {
-        Filter::new(Condition::Like { column: self.place, pattern: pattern.into() })
+        Filter::new(Condition::Like { column: self.index, pattern: pattern.into() })
     }
 
     /// The text begins with `prefix`, byte for byte.
     #[must_use]
     pub fn starts_with(self, prefix: impl Into<String>) -> Filter<T> {
-        Filter::new(Condition::StartsWith { column: self.place, prefix: prefix.into() })
+        Filter::new(Condition::StartsWith { column: self.index, prefix: prefix.into() })
     }
 
     /// Equal to another column of the row.
@@ -267,7 +267,7 @@ impl<T, V> Column<T, V> {
     }
 
     const fn compare_column(self, comparison: Comparison, other: Self) -> Filter<T> {
-        Filter::new(Condition::CompareColumns { left: self.place, comparison, right: other.place })
+        Filter::new(Condition::CompareColumns { left: self.index, comparison, right: other.index })
     }
 
     fn compare(self, comparison: Comparison, value: Value<'static>) -> Filter<T> {
@@ -275,25 +275,25 @@ impl<T, V> Column<T, V> {
             // A comparison with NULL is true for no row.
             return Filter::new(Condition::Or(Vec::new()));
         }
-        Filter::new(Condition::Compare { column: self.place, comparison, value })
+        Filter::new(Condition::Compare { column: self.index, comparison, value })
     }
 
     /// Sets the column, in [`Assignment`]s.
     #[must_use]
     pub fn set(self, value: impl Operand<V>) -> Assignment<T> {
-        Assignment::new(Assign::Set { column: self.place, value: value.into_value() })
+        Assignment::new(Assign::Set { column: self.index, value: value.into_value() })
     }
 
     /// The smallest value; `None` where no row has one.
     #[must_use]
     pub const fn min(self) -> Expression<T, Option<V>> {
-        Expression::new(Expr::Min(self.place))
+        Expression::new(Expr::Min(self.index))
     }
 
     /// The largest value; `None` where no row has one.
     #[must_use]
     pub const fn max(self) -> Expression<T, Option<V>> {
-        Expression::new(Expr::Max(self.place))
+        Expression::new(Expr::Max(self.index))
     }
 }
 
@@ -302,18 +302,18 @@ impl<T, V: Summable> Column<T, V> {
     #[must_use]
     #[allow(clippy::should_implement_trait, reason = "an assignment, not a sum")]
     pub fn add(self, value: impl Operand<V>) -> Assignment<T> {
-        Assignment::new(Assign::Add { column: self.place, value: value.into_value() })
+        Assignment::new(Assign::Add { column: self.index, value: value.into_value() })
     }
 
     /// The sum, exact for integers and money; `None` where no row has a value.
     #[must_use]
     pub const fn sum(self) -> Expression<T, Option<V::Sum>> {
-        Expression::new(Expr::Sum(self.place))
+        Expression::new(Expr::Sum(self.index))
     }
 
     /// The average as a float; `None` where no row has a value. Of money: in units.
     #[must_use]
     pub const fn avg(self) -> Expression<T, Option<f64>> {
-        Expression::new(Expr::Avg(self.place))
+        Expression::new(Expr::Avg(self.index))
     }
 }

@@ -118,7 +118,7 @@ impl<T, V: Field> SelectionPart<T> for Column<T, V> {
     type Value = V;
 
     fn expr(&self) -> Expr {
-        Expr::Column(self.place())
+        Expr::Column(self.index())
     }
 }
 

@@ -6,12 +6,11 @@
 //! Reading order: [`Value`] → [`Field`] → [`TableSchema`] → [`Record`] → [`Query`] → [`Batch`] →
 //! [`Engine`] and [`Session`].
 
-#![cfg_attr(docsrs, feature(doc_cfg))]
-
 mod assign;
 mod atomic_file;
 mod backup;
 mod batch;
+pub mod change_log;
 pub mod codec;
 mod column;
 mod condition;
@@ -21,7 +20,6 @@ pub mod engine;
 mod error;
 mod estimates;
 mod expression;
-pub mod feed;
 mod field;
 mod fieldset;
 mod interrupt;
@@ -41,14 +39,17 @@ pub mod url;
 
 pub use assign::{Assign, Assignment};
 pub use atomic_file::AtomicFile;
-pub use backup::{BackupContent, BackupJob, BackupPhase, BackupStep, Foreign, Unverified};
-pub use batch::{Batch, GivenKey, OnError, Outcome, Run};
+pub use backup::{
+    BackupContent, BackupJob, BackupPhase, BackupProgress, MissingExtension, UnverifiedTable,
+};
+pub use batch::{Batch, GeneratedKey, OnError, Outcome, Run};
 pub use column::{AnyColumn, Column, Operand};
 pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_values, like};
 pub use dynamic::{DynRow, IntoStored};
 pub use engine::{
-    Capabilities, Change, Control, Cursor, CursorId, Engine, EngineLayer, Estimate, SchemaChange,
-    Session, SessionLayer, Source, SqlAction, SqlAuthorizer, SqlHost, Verb, Write, atomically,
+    BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, SchemaChange,
+    Session, SessionLayer, Source, SqlAction, SqlAuthorizer, SqlHost, TransactionControl, Verb,
+    Write, atomically,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use estimates::RowEstimates;
@@ -57,8 +58,8 @@ pub use field::Field;
 pub use fieldset::FieldSet;
 pub use interrupt::{Interrupt, Interruptible};
 pub use prepare::{
-    now, prepare_insert, prepare_row, prepare_update, prepare_waiting, prepare_waiting_row,
-    stamp_assignments,
+    now, prepare_batched, prepare_batched_dynamic, prepare_dynamic_insert, prepare_insert,
+    prepare_update, stamp_assignments,
 };
 pub use query::{Order, Query, Select};
 #[doc(hidden)]

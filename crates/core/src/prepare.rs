@@ -1,29 +1,29 @@
-//! What happens to a row's values between the record and the engine.
+//! Prepares the values of a row for an engine: makes keys, fills timestamps, checks lengths.
 //!
-//! Every path goes through here, batches and dynamic rows too: so no path can forget a stamp, a
-//! key or a length.
+//! Every way to write goes through here, batches and dynamic rows too, so that none of them can
+//! forget a key, a timestamp or a length.
 
 use crate::codec::RowMut;
 use crate::{Assign, KeyGeneration, Result, TableSchema, Uuid, Value, ValueRef, Verb, types};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Completes the values of a new row, in schema order: a missing key is made (or left to the
-/// engine as NULL), stamps are filled, lengths checked.
+/// Prepares the values of a new row, in schema order. A key of 0 or the nil UUID is replaced by a new
+/// one, or by NULL if the engine makes keys.
 ///
 /// # Errors
-/// `TooLong`, naming table and column.
+/// `TooLong`, with table and column.
 pub fn prepare_insert(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
     make_key(table, values);
     complete(table, values)
 }
 
-/// As [`prepare_insert`], for a row that can say by NULL that its key is to be made, as a record
-/// with an `i64` or a `Uuid` can't: 0 and the nil UUID are keys like others then.
+/// As [`prepare_insert`], for a dynamic row: NULL asks for a new key, and 0 and the nil UUID are
+/// ordinary keys. (A record with a key of type `i64` or `Uuid` cannot hold NULL.)
 ///
 /// # Errors
 /// As [`prepare_insert`].
-pub fn prepare_row(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
-    make_null_key(table, values);
+pub fn prepare_dynamic_insert(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
+    replace_null_key(table, values);
     complete(table, values)
 }
 
@@ -34,10 +34,10 @@ fn complete(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
     check(table, values)
 }
 
-/// Completes the values of an updated row: the modification time is filled, lengths checked.
+/// Prepares the values of an updated row.
 ///
 /// # Errors
-/// `TooLong`, naming table and column.
+/// `TooLong`, with table and column.
 pub fn prepare_update(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
     if table.modified_at().is_some() {
         stamp(table, values, false, now());
@@ -45,36 +45,38 @@ pub fn prepare_update(table: &TableSchema, values: &mut [Value<'_>]) -> Result<(
     check(table, values)
 }
 
-/// As [`prepare_insert`] or [`prepare_update`], for a row that waits in a batch: its stamps are left
-/// to [`Batch::stamp`](crate::Batch::stamp), which fills them when the batch is sent.
+/// As [`prepare_insert`] or [`prepare_update`], for a row of a batch.
+///
+/// The row's timestamps are left to [`Batch::stamp`](crate::Batch::stamp), which fills them when the
+/// batch is sent: reading the clock for each row would cost as much as the rest of the row.
 ///
 /// # Errors
-/// `TooLong`, naming table and column.
+/// `TooLong`, with table and column.
 #[inline]
-pub fn prepare_waiting(table: &TableSchema, verb: Verb, values: &mut [Value<'_>]) -> Result<()> {
+pub fn prepare_batched(table: &TableSchema, verb: Verb, values: &mut [Value<'_>]) -> Result<()> {
     if verb != Verb::Update {
         make_key(table, values);
     }
-    complete_waiting(table, verb, values)
+    complete_batched(table, verb, values)
 }
 
-/// As [`prepare_waiting`], for a row of which [`prepare_row`] speaks.
+/// As [`prepare_batched`], for a dynamic row: see [`prepare_dynamic_insert`].
 ///
 /// # Errors
-/// `TooLong`, naming table and column.
-pub fn prepare_waiting_row(
+/// `TooLong`, with table and column.
+pub fn prepare_batched_dynamic(
     table: &TableSchema,
     verb: Verb,
     values: &mut [Value<'_>],
 ) -> Result<()> {
     if verb != Verb::Update {
-        make_null_key(table, values);
+        replace_null_key(table, values);
     }
-    complete_waiting(table, verb, values)
+    complete_batched(table, verb, values)
 }
 
 #[inline]
-fn complete_waiting(table: &TableSchema, verb: Verb, values: &mut [Value<'_>]) -> Result<()> {
+fn complete_batched(table: &TableSchema, verb: Verb, values: &mut [Value<'_>]) -> Result<()> {
     let insert = verb != Verb::Update;
     if table.stamps_are_integers() {
         stamp(table, values, insert, 0);
@@ -83,11 +85,11 @@ fn complete_waiting(table: &TableSchema, verb: Verb, values: &mut [Value<'_>]) -
     if insert { complete(table, values) } else { prepare_update(table, values) }
 }
 
-/// As [`prepare_waiting`], for a framed row of a table that is
+/// As [`prepare_batched`], for an encoded row of a table that is
 /// [stored plainly](TableSchema::is_stored_plainly).
 ///
 /// # Errors
-/// `TooLong`, naming table and column.
+/// `TooLong`, with table and column.
 #[inline]
 pub(crate) fn prepare_encoded(table: &TableSchema, verb: Verb, row: &mut [u8]) -> Result<()> {
     let mut row = RowMut::new(row, table.columns().len());
@@ -97,9 +99,9 @@ pub(crate) fn prepare_encoded(table: &TableSchema, verb: Verb, row: &mut [u8]) -
     {
         row.set_null(key);
     }
-    for place in [table.created_at().filter(|_| insert), table.modified_at()].into_iter().flatten()
+    for index in [table.created_at().filter(|_| insert), table.modified_at()].into_iter().flatten()
     {
-        row.set_integer(place, 0);
+        row.set_integer(index, 0);
     }
     for checked in table.checked() {
         if let Some(length) = row.text_length(checked.place)
@@ -114,15 +116,15 @@ pub(crate) fn prepare_encoded(table: &TableSchema, verb: Verb, row: &mut [u8]) -
 #[inline]
 fn make_key(table: &TableSchema, values: &mut [Value<'_>]) {
     match (table.key_generation(), table.key()) {
-        (KeyGeneration::Engine, &[place]) => {
-            if let Some(key) = values.get_mut(place)
+        (KeyGeneration::Engine, &[index]) => {
+            if let Some(key) = values.get_mut(index)
                 && matches!(key, Value::Int(0))
             {
                 *key = Value::Null;
             }
         }
-        (KeyGeneration::Uuid, &[place]) => {
-            if let Some(key) = values.get_mut(place)
+        (KeyGeneration::Uuid, &[index]) => {
+            if let Some(key) = values.get_mut(index)
                 && is_nil(key)
             {
                 *key = new_uuid();
@@ -132,10 +134,10 @@ fn make_key(table: &TableSchema, values: &mut [Value<'_>]) {
     }
 }
 
-/// Makes a key that is NULL, where Bobak makes them; the engine sees the others.
-fn make_null_key(table: &TableSchema, values: &mut [Value<'_>]) {
-    if let (KeyGeneration::Uuid, &[place]) = (table.key_generation(), table.key())
-        && let Some(key) = values.get_mut(place)
+/// Replaces a NULL key, if Bobak makes the table's keys. Other NULL keys are for the engine.
+fn replace_null_key(table: &TableSchema, values: &mut [Value<'_>]) {
+    if let (KeyGeneration::Uuid, &[index]) = (table.key_generation(), table.key())
+        && let Some(key) = values.get_mut(index)
         && key.is_null()
     {
         *key = new_uuid();
@@ -148,8 +150,8 @@ fn new_uuid() -> Value<'static> {
 
 #[inline]
 fn stamp(table: &TableSchema, values: &mut [Value<'_>], insert: bool, now: i64) {
-    for place in [table.created_at().filter(|_| insert), table.modified_at()] {
-        if let Some(value) = place.and_then(|place| values.get_mut(place)) {
+    for index in [table.created_at().filter(|_| insert), table.modified_at()] {
+        if let Some(value) = index.and_then(|index| values.get_mut(index)) {
             *value = Value::Int(now);
         }
     }
@@ -165,12 +167,12 @@ pub fn now() -> i64 {
     };
     match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => micros(since),
-        // The clock is set before 1970.
+        // The system clock is before 1970.
         Err(error) => -micros(error.duration()),
     }
 }
 
-/// Adds the modification time to an update of chosen columns, unless it is assigned already.
+/// Adds the modification time to the assignments of an update, unless they set it already.
 pub fn stamp_assignments(table: &TableSchema, assigns: &mut Vec<Assign>) {
     if let Some(column) = table.modified_at()
         && assigns.iter().all(|assign| assign.column() != column)
@@ -199,8 +201,8 @@ fn check(table: &TableSchema, values: &mut [Value<'_>]) -> Result<()> {
 }
 
 #[cold]
-fn check_value(table: &TableSchema, place: usize, value: &mut Value<'_>) -> Result<()> {
-    let Some(column) = table.columns().get(place) else {
+fn check_value(table: &TableSchema, index: usize, value: &mut Value<'_>) -> Result<()> {
+    let Some(column) = table.columns().get(index) else {
         return Ok(());
     };
     let result = if column.is_kept_as_text() {

@@ -24,7 +24,7 @@ pub struct Query<T> {
 /// One step of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Order {
-    /// The column's place.
+    /// The column's index.
     pub column: usize,
     /// Whether the largest come first.
     pub descending: bool,
@@ -114,7 +114,7 @@ impl<T> Query<T> {
     /// selections with aggregates.
     #[must_use]
     pub fn group_by<V>(mut self, column: crate::Column<T, V>) -> Self {
-        self.group.push(column.place());
+        self.group.push(column.index());
         self
     }
 
@@ -251,10 +251,10 @@ impl Select {
 
 fn check_columns(table: &TableSchema, columns: &[Expr], group: Option<&Vec<usize>>) -> Result<()> {
     for expr in columns {
-        let Some(place) = expr.column() else { continue };
-        let column = table.column_at(place)?;
-        if let (Expr::Column(place), Some(group)) = (expr, group)
-            && !group.contains(place)
+        let Some(index) = expr.column() else { continue };
+        let column = table.column_at(index)?;
+        if let (Expr::Column(index), Some(group)) = (expr, group)
+            && !group.contains(index)
         {
             let message = "selected beside an aggregate, but not grouped by";
             return Err(Error::new(ErrorKind::Schema, message)

@@ -1,6 +1,6 @@
 //! What writes change beside the rows that they name.
 
-use crate::feed::{Trigger, is_own_trigger};
+use crate::change_log::{Trigger, is_capture_trigger};
 use crate::{OnDelete, Result, Session, Source, TableSchema, ValueRef, Verb};
 
 /// Tables of a database whose rows change with writes to others: by triggers, and by what foreign
@@ -44,7 +44,7 @@ impl SideEffects {
     #[must_use]
     pub fn of_triggers(triggers: &[Trigger]) -> Self {
         let mut effects = Self::default();
-        let others = triggers.iter().filter(|trigger| !is_own_trigger(&trigger.name));
+        let others = triggers.iter().filter(|trigger| !is_capture_trigger(&trigger.name));
         others.for_each(|trigger| effects.add(&trigger.table, "written"));
         effects
     }

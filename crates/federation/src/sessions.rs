@@ -9,7 +9,8 @@
 use crate::attached::AttachedEngines;
 use crate::lookahead::{BatchedLookups, KeySet, LookupSite};
 use bobak_core::{
-    Control, Cursor, Error, ErrorKind, Estimate, Result, RowBuffer, Session, Source, TableSchema,
+    Cursor, Error, ErrorKind, Estimate, Result, RowBuffer, Session, Source, TableSchema,
+    TransactionControl,
 };
 use bobak_sqlite::extension::{BorrowedSession, OwnedSession};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -216,8 +217,8 @@ impl EngineSessions {
             return Ok(());
         }
         let step = match slot.lent.is_some() {
-            true => Control::Savepoint(LENT_SAVEPOINT),
-            false => Control::Begin,
+            true => TransactionControl::Savepoint(LENT_SAVEPOINT),
+            false => TransactionControl::Begin,
         };
         slot.control(step)?;
         slot.began = true;
@@ -235,8 +236,8 @@ impl EngineSessions {
         slot.began = false;
         slot.savepoints.clear();
         let step = match slot.lent.is_some() {
-            true => Control::Release(LENT_SAVEPOINT),
-            false => Control::Commit,
+            true => TransactionControl::Release(LENT_SAVEPOINT),
+            false => TransactionControl::Commit,
         };
         slot.control(step)
     }
@@ -250,9 +251,12 @@ impl EngineSessions {
         };
         if std::mem::take(&mut slot.began) {
             slot.savepoints.clear();
-            let steps: &[Control<'_>] = match slot.lent.is_some() {
-                true => &[Control::RollbackTo(LENT_SAVEPOINT), Control::Release(LENT_SAVEPOINT)],
-                false => &[Control::Rollback],
+            let steps: &[TransactionControl<'_>] = match slot.lent.is_some() {
+                true => &[
+                    TransactionControl::RollbackTo(LENT_SAVEPOINT),
+                    TransactionControl::Release(LENT_SAVEPOINT),
+                ],
+                false => &[TransactionControl::Rollback],
             };
             for step in steps {
                 // It fails if the engine has already ended the transaction.
@@ -271,7 +275,7 @@ impl EngineSessions {
         if !slot.began || slot.savepoints.contains(&number) {
             return Ok(());
         }
-        slot.control(Control::Savepoint(&savepoint_name(number)))?;
+        slot.control(TransactionControl::Savepoint(&savepoint_name(number)))?;
         slot.savepoints.push(number);
         Ok(())
     }
@@ -284,7 +288,7 @@ impl EngineSessions {
             return Ok(());
         };
         slot.savepoints.retain(|other| *other < number);
-        slot.control(Control::Release(&savepoint_name(first)))
+        slot.control(TransactionControl::Release(&savepoint_name(first)))
     }
 
     /// Undoes what was done since a savepoint, which remains.
@@ -296,7 +300,7 @@ impl EngineSessions {
             return Ok(());
         };
         slot.savepoints.retain(|other| *other <= first);
-        slot.control(Control::RollbackTo(&savepoint_name(first)))
+        slot.control(TransactionControl::RollbackTo(&savepoint_name(first)))
     }
 
     fn slot<'s>(
@@ -329,7 +333,7 @@ impl EngineSlot {
         }
     }
 
-    fn control(&self, step: Control<'_>) -> Result<()> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         self.with(|session| session.control(step))
     }
 

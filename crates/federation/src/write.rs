@@ -7,7 +7,7 @@ use crate::coercion;
 use crate::table::AttachedTable;
 use bobak_core::codec::{EncodedRow, FRAME, encode};
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, FieldSet, GivenKey, KeyGeneration, Outcome, Result, Role,
+    ColumnSchema, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Role,
     TableSchema, Value, ValueRef, Verb, Write,
 };
 use bobak_sqlite::virtual_table::{Arguments, OnConflict, RowChange, UpdateOutcome};
@@ -63,7 +63,7 @@ fn insert(
     };
     match send(table, verb, FieldSet::EMPTY, &row)? {
         Outcome::Ignored => Ok(UpdateOutcome::Ignored),
-        Outcome::Inserted(Some(GivenKey::Int(key))) => Ok(UpdateOutcome::Written(Some(key))),
+        Outcome::Inserted(Some(GeneratedKey::Int(key))) => Ok(UpdateOutcome::Written(Some(key))),
         _ => Ok(UpdateOutcome::Written(integer_key(schema, &row))),
     }
 }

@@ -4,11 +4,11 @@ use crate::Dialect;
 use crate::condition::{push_stored, push_where};
 use crate::write::raise_version;
 use crate::writer::{Statement, Writer};
-use bobak_core::{Assign, Change, Storage, TableSchema, Type, Value, ValueRef};
+use bobak_core::{Assign, BulkChange, Storage, TableSchema, Type, Value, ValueRef};
 
 /// The rows that a condition keeps, updated or deleted.
 #[must_use]
-pub fn change<'a>(dialect: Dialect, change: &'a Change<'a>) -> Statement<'a> {
+pub fn change<'a>(dialect: Dialect, change: &'a BulkChange<'a>) -> Statement<'a> {
     let mut writer = Writer::new(dialect);
     let table: &TableSchema = change.table;
     match change.assign {

@@ -1,4 +1,4 @@
-//! Statements that have a table's changes written down: see [`bobak_core::feed`].
+//! Statements that have a table's changes written down: see [`bobak_core::change_log`].
 //!
 //! All by triggers, so that SQL of any program is caught, and what foreign keys do. A change is
 //! numbered when it is made; numbers are in the order of commits since whoever has taken one holds
@@ -9,7 +9,9 @@
 use crate::dialect::quote;
 use crate::writer::Writer;
 use crate::{Dialect, add_column, create_table};
-use bobak_core::feed::{FEED, LOG, TRACKED, feed_schema, log_schema, tracked_schema};
+use bobak_core::change_log::{
+    COUNTER_TABLE, LOG_PREFIX, TRACKED_TABLE, counter_schema, log_schema, tracked_schema,
+};
 use bobak_core::{Error, ErrorKind, OnDelete, Result, TableSchema, ValueRef};
 
 /// The advisory lock of PostgreSQL that numbers are given out under: the letters of "bobakfed".
@@ -42,7 +44,12 @@ pub fn track(
             texts.extend(create_table(dialect, &wanted));
             let name = ValueRef::Text(table.name());
             let mut note = Writer::new(dialect);
-            note.raw("INSERT INTO ").name(TRACKED).raw(" (").name("name").raw(", ").name("pruned");
+            note.raw("INSERT INTO ")
+                .name(TRACKED_TABLE)
+                .raw(" (")
+                .name("name")
+                .raw(", ")
+                .name("pruned");
             note.raw(") VALUES (").literal(name).raw(", 0)");
             texts.push(note.into_text());
         }
@@ -59,7 +66,7 @@ pub fn track(
 #[must_use]
 pub fn note_gap(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     let name = |name: &str| quote(dialect, name);
-    let (feed, seq) = (name(FEED), name("seq"));
+    let (feed, seq) = (name(COUNTER_TABLE), name("seq"));
     let (mut texts, number) = match dialect {
         // The lock first, as who writes takes it.
         Dialect::Postgres => (
@@ -72,7 +79,7 @@ pub fn note_gap(dialect: Dialect, table: &TableSchema) -> Vec<String> {
         ),
     };
     let mut note = Writer::new(dialect);
-    note.raw("UPDATE ").name(TRACKED).raw(" SET ").name("pruned").raw(" = ").raw(&number);
+    note.raw("UPDATE ").name(TRACKED_TABLE).raw(" SET ").name("pruned").raw(" = ").raw(&number);
     note.raw(" WHERE ").name("name").raw(" = ").literal(ValueRef::Text(table.name()));
     texts.push(note.into_text());
     texts
@@ -100,7 +107,7 @@ pub const fn list_triggers(dialect: Dialect) -> &'static str {
 #[must_use]
 pub fn untrack(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     let own = |name: &str| quote(dialect, name);
-    let (name, log) = (own(table.name()), own(&format!("{LOG}{}", table.name())));
+    let (name, log) = (own(table.name()), own(&format!("{LOG_PREFIX}{}", table.name())));
     let mut texts = match dialect {
         Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => {
             let drop = |(verb, _): &(&str, u8)| drop_trigger(dialect, table, verb);
@@ -115,7 +122,7 @@ pub fn untrack(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     };
     texts.push(format!("DROP TABLE IF EXISTS {log}"));
     let mut note = Writer::new(dialect);
-    note.raw("DELETE FROM ").name(TRACKED).raw(" WHERE ").name("name").raw(" = ");
+    note.raw("DELETE FROM ").name(TRACKED_TABLE).raw(" WHERE ").name("name").raw(" = ");
     note.literal(ValueRef::Text(table.name()));
     texts.push(note.into_text());
     texts
@@ -140,7 +147,7 @@ fn refuse_unseen(dialect: Dialect, table: &TableSchema) -> Result<()> {
 /// The tables that all logs share, where they are missing.
 fn shared(dialect: Dialect) -> Vec<String> {
     let mut texts = Vec::new();
-    for table in [feed_schema(), tracked_schema()] {
+    for table in [counter_schema(), tracked_schema()] {
         let made = create_table(dialect, table);
         let made = made.into_iter();
         texts.extend(
@@ -148,7 +155,7 @@ fn shared(dialect: Dialect) -> Vec<String> {
         );
     }
     let name = |name: &str| quote(dialect, name);
-    let (feed, columns) = (name(FEED), ["id", "seq", "at"].map(name).join(", "));
+    let (feed, columns) = (name(COUNTER_TABLE), ["id", "seq", "at"].map(name).join(", "));
     texts.push(format!(
         "INSERT INTO {feed} ({columns}) SELECT 1, 0, 0 FROM (SELECT 1 AS one) AS one \
          WHERE NOT EXISTS (SELECT 1 FROM {feed})"
@@ -164,7 +171,7 @@ fn shared(dialect: Dialect) -> Vec<String> {
 const VERBS: [(&str, u8); 3] = [("INSERT", 1), ("UPDATE", 2), ("DELETE", 3)];
 
 fn trigger_name(dialect: Dialect, table: &TableSchema, verb: &str) -> String {
-    quote(dialect, &format!("{LOG}{}_{}", verb.to_ascii_lowercase(), table.name()))
+    quote(dialect, &format!("{LOG_PREFIX}{}_{}", verb.to_ascii_lowercase(), table.name()))
 }
 
 fn drop_trigger(dialect: Dialect, table: &TableSchema, verb: &str) -> String {
@@ -173,7 +180,7 @@ fn drop_trigger(dialect: Dialect, table: &TableSchema, verb: &str) -> String {
 
 fn triggers(dialect: Dialect, table: &TableSchema, log: &TableSchema) -> Vec<String> {
     let name = |name: &str| quote(dialect, name);
-    let (feed, seq, at) = (name(FEED), name("seq"), name("at"));
+    let (feed, seq, at) = (name(COUNTER_TABLE), name("seq"), name("at"));
     let (latest, row) = match dialect {
         Dialect::Sqlite => (
             format!("max({at}, CAST((julianday('now') - 2440587.5) * 86400000000.0 AS INTEGER))"),
@@ -207,8 +214,8 @@ fn images(dialect: Dialect, table: &TableSchema, log: &TableSchema, verb: u8) ->
     let (mut columns, mut values) = (Vec::new(), Vec::new());
     for (place, column) in table.columns().iter().enumerate() {
         let sides = [
-            ("OLD", bobak_core::feed::old_place(place), verb != 1),
-            ("NEW", bobak_core::feed::new_place(place), verb != 3),
+            ("OLD", bobak_core::change_log::old_column(place), verb != 1),
+            ("NEW", bobak_core::change_log::new_column(place), verb != 3),
         ];
         for (side, place, _) in sides.into_iter().filter(|(_, _, filled)| *filled) {
             let logged = log.columns().get(place).map_or("", |column| column.name.as_ref());
@@ -248,7 +255,7 @@ fn postgres(table: &TableSchema, log: &TableSchema) -> Vec<String> {
          moment int8 := (extract(epoch FROM clock_timestamp()) * 1000000)::int8; \
          known int8; number int8; \
          caller text := coalesce(nullif(current_setting('bobak.who', true), ''), \
-         (SELECT who FROM {FEED})); \
+         (SELECT who FROM {COUNTER_TABLE})); \
          BEGIN SELECT last_value INTO known FROM bobak_feed_at; \
          IF known < moment THEN PERFORM setval('bobak_feed_at', moment); \
          ELSE moment := known; END IF; number := nextval('bobak_feed_seq'); \

@@ -3,7 +3,8 @@
 use crate::writer::Encode;
 use crate::{FrameKind, condition, frame, schema, select, value};
 use bobak_core::{
-    Change, Control, FieldSet, OnError, Result, SchemaChange, Select, TableSchema, Value, Verb,
+    BulkChange, FieldSet, OnError, Result, SchemaChange, Select, TableSchema, TransactionControl,
+    Value, Verb,
 };
 
 pub(crate) const VERBS: &[Verb] = &[
@@ -72,14 +73,14 @@ pub fn forget(out: &mut Vec<u8>, id: u32, table: bool, handle: u32) {
 ///
 /// # Errors
 /// `OutOfRange` for a name over 4 GiB.
-pub fn control(out: &mut Vec<u8>, id: u32, step: Control<'_>) -> Result<()> {
+pub fn control(out: &mut Vec<u8>, id: u32, step: TransactionControl<'_>) -> Result<()> {
     let (number, name) = match step {
-        Control::Begin => (0, None),
-        Control::Commit => (COMMIT, None),
-        Control::Rollback => (ROLLBACK, None),
-        Control::Savepoint(name) => (SAVEPOINT, Some(name)),
-        Control::Release(name) => (RELEASE, Some(name)),
-        Control::RollbackTo(name) => (ROLLBACK_TO, Some(name)),
+        TransactionControl::Begin => (0, None),
+        TransactionControl::Commit => (COMMIT, None),
+        TransactionControl::Rollback => (ROLLBACK, None),
+        TransactionControl::Savepoint(name) => (SAVEPOINT, Some(name)),
+        TransactionControl::Release(name) => (RELEASE, Some(name)),
+        TransactionControl::RollbackTo(name) => (ROLLBACK_TO, Some(name)),
     };
     frame::encode(out, FrameKind::Control, false, id, |out| {
         out.encode_u8(number);
@@ -111,7 +112,7 @@ pub fn write(
 ///
 /// # Errors
 /// `OutOfRange` for what no message can hold, `Unsupported` for what the protocol has no word for.
-pub fn change(out: &mut Vec<u8>, id: u32, handle: u32, change: &Change<'_>) -> Result<()> {
+pub fn change(out: &mut Vec<u8>, id: u32, handle: u32, change: &BulkChange<'_>) -> Result<()> {
     frame::encode(out, FrameKind::Change, false, id, |out| {
         out.encode_u32(handle);
         out.encode_option(change.condition, condition::encode)?;

@@ -4,7 +4,7 @@ use crate::error;
 use crate::reader::{Reader, corrupt, wrong};
 use crate::writer::Encode;
 use crate::{FrameKind, frame};
-use bobak_core::{Error, GivenKey, Outcome, Result, Uuid};
+use bobak_core::{Error, GeneratedKey, Outcome, Result, Uuid};
 
 /// Inserted, with keys that ascend by one.
 const INTEGER_KEYS: u8 = 0;
@@ -42,8 +42,8 @@ impl OutcomeWriter {
     #[inline]
     pub fn push(&mut self, outcome: Result<Outcome, &Error>) -> Result<()> {
         let group = match outcome {
-            Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) => OutcomeGroup::IntegerKeys(key),
-            Ok(Outcome::Inserted(Some(GivenKey::Uuid(key)))) => OutcomeGroup::UuidKey(key),
+            Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))) => OutcomeGroup::IntegerKeys(key),
+            Ok(Outcome::Inserted(Some(GeneratedKey::Uuid(key)))) => OutcomeGroup::UuidKey(key),
             Ok(Outcome::Inserted(None)) => OutcomeGroup::Inserted,
             Ok(Outcome::Changed(rows)) => OutcomeGroup::Changed(rows),
             Ok(Outcome::Ignored) => OutcomeGroup::Ignored,
@@ -179,12 +179,12 @@ impl<'a> Outcomes<'a> {
         *count = count.checked_sub(1)?;
         Some(match group {
             OutcomeGroup::IntegerKeys(key) => {
-                let outcome = Outcome::Inserted(Some(GivenKey::Int(*key)));
+                let outcome = Outcome::Inserted(Some(GeneratedKey::Int(*key)));
                 *key = key.wrapping_add(1);
                 outcome
             }
             OutcomeGroup::Inserted => Outcome::Inserted(None),
-            OutcomeGroup::UuidKey(key) => Outcome::Inserted(Some(GivenKey::Uuid(*key))),
+            OutcomeGroup::UuidKey(key) => Outcome::Inserted(Some(GeneratedKey::Uuid(*key))),
             OutcomeGroup::Changed(rows) => Outcome::Changed(*rows),
             OutcomeGroup::Ignored => Outcome::Ignored,
         })

@@ -8,8 +8,8 @@ use crate::schema::of_number;
 use crate::{FrameHeader, FrameKind, Handles, Hello, condition, schema, select, value};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Assign, Batch, Condition, Control, FieldSet, OnError, Result, SchemaChange, Select, Source,
-    TableSchema, Value, Verb,
+    Assign, Batch, Condition, FieldSet, OnError, Result, SchemaChange, Select, Source, TableSchema,
+    TransactionControl, Value, Verb,
 };
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub enum Request<'a> {
         handle: u32,
     },
     /// A step of a transaction.
-    Control(Control<'a>),
+    Control(TransactionControl<'a>),
     /// One row to write.
     Write {
         /// The table.
@@ -234,14 +234,14 @@ impl<'a> Request<'a> {
     }
 }
 
-fn control<'a>(reader: &mut Reader<'a>) -> Result<Control<'a>> {
+fn control<'a>(reader: &mut Reader<'a>) -> Result<TransactionControl<'a>> {
     Ok(match reader.u8()? {
-        0 => Control::Begin,
-        COMMIT => Control::Commit,
-        ROLLBACK => Control::Rollback,
-        SAVEPOINT => Control::Savepoint(reader.text()?),
-        RELEASE => Control::Release(reader.text()?),
-        ROLLBACK_TO => Control::RollbackTo(reader.text()?),
+        0 => TransactionControl::Begin,
+        COMMIT => TransactionControl::Commit,
+        ROLLBACK => TransactionControl::Rollback,
+        SAVEPOINT => TransactionControl::Savepoint(reader.text()?),
+        RELEASE => TransactionControl::Release(reader.text()?),
+        ROLLBACK_TO => TransactionControl::RollbackTo(reader.text()?),
         other => return Err(wrong("a step of a transaction", other)),
     })
 }

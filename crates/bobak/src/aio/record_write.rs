@@ -7,8 +7,8 @@ use super::write_queue::WriteQueue;
 use crate::Db;
 use crate::table::key_of;
 use bobak_core::{
-    Batch, Error, FieldSet, GivenKey, Key, Outcome, Record, Result, ValueRef, Verb, Write,
-    prepare_waiting,
+    Batch, Error, FieldSet, GeneratedKey, Key, Outcome, Record, Result, ValueRef, Verb, Write,
+    prepare_batched,
 };
 use std::sync::{Arc, Mutex};
 
@@ -87,18 +87,18 @@ where
         let pushed = match &mut state.subject {
             Some(WriteSubject::Record(record, given)) => {
                 let mut values = record.values()?;
-                prepare_waiting(table, self.verb, values.as_mut())?;
+                prepare_batched(table, self.verb, values.as_mut())?;
                 *given = Some(key_of(record, values.as_ref())?);
                 let fields = match self.verb {
                     Verb::Update | Verb::Upsert => table.updated_fields(),
                     _ => FieldSet::EMPTY,
                 };
                 let values = values.as_ref();
-                batch.push_waiting(&Write { table, verb: self.verb, fields, values })
+                batch.push_unstamped(&Write { table, verb: self.verb, fields, values })
             }
             Some(WriteSubject::Key(key)) => key.with_values(|values| {
                 let (verb, fields) = (Verb::Delete, FieldSet::EMPTY);
-                batch.push_waiting(&Write { table, verb, fields, values })
+                batch.push_unstamped(&Write { table, verb, fields, values })
             }),
             None => Ok(()),
         };
@@ -118,7 +118,7 @@ where
         };
         let given = outcome.map_err(|error| error.in_table(T::TABLE)).and_then(|outcome| {
             let key = match outcome {
-                Outcome::Inserted(Some(GivenKey::Int(id))) => {
+                Outcome::Inserted(Some(GeneratedKey::Int(id))) => {
                     T::Key::from_values(&[ValueRef::Int(id)])?
                 }
                 _ => key,

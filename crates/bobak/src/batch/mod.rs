@@ -4,7 +4,7 @@ mod options;
 mod outcomes;
 mod report;
 
-pub use bobak_core::{GivenKey, OnError, Outcome};
+pub use bobak_core::{GeneratedKey, OnError, Outcome};
 pub use options::{BatchOptions, OnConflict};
 pub use report::BatchReport;
 
@@ -12,8 +12,8 @@ use crate::catalog::Catalog;
 use crate::dynamic::{self, DynTable};
 use crate::handle::LendSession;
 use bobak_core::{
-    Batch as Writes, Control, DynRow, Engine, Error, ErrorKind, FieldSet, Key, Record, Result,
-    Session, TableSchema, Value, Verb, Write, prepare_waiting_row,
+    Batch as Writes, DynRow, Engine, Error, ErrorKind, FieldSet, Key, Record, Result, Session,
+    TableSchema, TransactionControl, Value, Verb, Write, prepare_batched_dynamic,
 };
 use std::sync::Arc;
 
@@ -192,7 +192,7 @@ impl<'a> Batch<'a> {
             OnConflict::Ignore => Verb::InsertOrIgnore,
             OnConflict::Replace => Verb::InsertOrReplace,
         };
-        prepare_waiting_row(schema, verb, &mut values)?;
+        prepare_batched_dynamic(schema, verb, &mut values)?;
         self.push(&table.schema_for(given), verb, &values)
     }
 
@@ -205,7 +205,7 @@ impl<'a> Batch<'a> {
         self.check_usable()?;
         self.send()?;
         if let BatchTarget::Whole(_, session) = &self.target {
-            session.control(Control::Commit)?;
+            session.control(TransactionControl::Commit)?;
         }
         Ok(std::mem::take(&mut self.report))
     }
@@ -229,7 +229,7 @@ impl<'a> Batch<'a> {
 
     fn push(&mut self, table: &Arc<TableSchema>, verb: Verb, values: &[Value<'_>]) -> Result<()> {
         self.check_usable()?;
-        self.writes.push_waiting(&Write { table, verb, fields: FieldSet::EMPTY, values })?;
+        self.writes.push_unstamped(&Write { table, verb, fields: FieldSet::EMPTY, values })?;
         self.added()
     }
 
@@ -318,7 +318,7 @@ impl<'a> Batch<'a> {
             && let BatchTarget::Engine(at, _) = self.target
         {
             let session = self.catalog.engine(at)?.session()?;
-            session.control(Control::Begin)?;
+            session.control(TransactionControl::Begin)?;
             self.target = BatchTarget::Whole(at, session);
         }
         let first = self.report.rows;
@@ -327,7 +327,7 @@ impl<'a> Batch<'a> {
         let mut each = |outcome: Result<Outcome>| {
             match outcome {
                 Ok(Outcome::Inserted(None)) => {
-                    let key = writes.made_key(row).map(GivenKey::Uuid);
+                    let key = writes.generated_key(row).map(GeneratedKey::Uuid);
                     report.record(Outcome::Inserted(key), keep);
                 }
                 Ok(outcome) => report.record(outcome, keep),
@@ -355,7 +355,7 @@ impl Drop for Batch<'_> {
     fn drop(&mut self) {
         if let BatchTarget::Whole(_, session) = &self.target {
             // Fails after a commit, when there is nothing to roll back.
-            let _ = session.control(Control::Rollback);
+            let _ = session.control(TransactionControl::Rollback);
         }
     }
 }

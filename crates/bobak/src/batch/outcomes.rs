@@ -1,6 +1,6 @@
 //! The outcomes of a batch's rows, in compact form.
 
-use bobak_core::{Error, GivenKey, Outcome, Result, Uuid};
+use bobak_core::{Error, GeneratedKey, Outcome, Result, Uuid};
 
 /// An outcome for each row. Consecutive rows with the same outcome and consecutive keys are one span, so a successful
 /// batch of any length takes almost no memory.
@@ -34,9 +34,9 @@ enum SpanOutcome {
 impl Outcomes {
     #[inline]
     pub(super) fn push(&mut self, outcome: Result<Outcome>) {
-        if let Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) = outcome {
+        if let Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))) = outcome {
             if self.next != Some(key) {
-                self.begin(Ok(Outcome::Inserted(Some(GivenKey::Int(key)))));
+                self.begin(Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))));
             }
             self.next = key.checked_add(1);
         } else {
@@ -79,9 +79,9 @@ impl OutcomeSpan {
         Ok(match &self.outcome {
             SpanOutcome::Inserted(key) => Outcome::Inserted(key.map(|key| {
                 // Keys within a span are consecutive.
-                GivenKey::Int(key.wrapping_add_unsigned(row - self.first))
+                GeneratedKey::Int(key.wrapping_add_unsigned(row - self.first))
             })),
-            SpanOutcome::Uuid(key) => Outcome::Inserted(Some(GivenKey::Uuid(*key))),
+            SpanOutcome::Uuid(key) => Outcome::Inserted(Some(GeneratedKey::Uuid(*key))),
             SpanOutcome::Changed(rows) => Outcome::Changed(*rows),
             SpanOutcome::Ignored => Outcome::Ignored,
             SpanOutcome::Failed(error) => return Err(error),
@@ -93,8 +93,8 @@ impl From<Result<Outcome>> for SpanOutcome {
     fn from(outcome: Result<Outcome>) -> Self {
         match outcome {
             Ok(Outcome::Inserted(None)) => Self::Inserted(None),
-            Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) => Self::Inserted(Some(key)),
-            Ok(Outcome::Inserted(Some(GivenKey::Uuid(key)))) => Self::Uuid(key),
+            Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))) => Self::Inserted(Some(key)),
+            Ok(Outcome::Inserted(Some(GeneratedKey::Uuid(key)))) => Self::Uuid(key),
             Ok(Outcome::Changed(rows)) => Self::Changed(rows),
             Ok(Outcome::Ignored) => Self::Ignored,
             Err(error) => Self::Failed(error),
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn every_row_keeps_its_outcome() {
-        let key = |key| Outcome::Inserted(Some(GivenKey::Int(key)));
-        let uuid = Outcome::Inserted(Some(GivenKey::Uuid(Uuid::nil())));
+        let key = |key| Outcome::Inserted(Some(GeneratedKey::Int(key)));
+        let uuid = Outcome::Inserted(Some(GeneratedKey::Uuid(Uuid::nil())));
         let (plain, one, none) =
             (Outcome::Inserted(None), Outcome::Changed(1), Outcome::Changed(0));
         let expected = [

@@ -5,8 +5,8 @@ use super::fill;
 use super::staleness::{EngineCaches, PendingWrite, Staleness};
 use super::watcher::RowSource;
 use bobak_core::{
-    Batch, Change, Control, Cursor, OnError, Outcome, Result, Row, SchemaChange, Session,
-    SessionLayer, Source, TableSchema, Value, Write,
+    Batch, BulkChange, Cursor, OnError, Outcome, Result, Row, SchemaChange, Session, SessionLayer,
+    Source, TableSchema, TransactionControl, Value, Write,
 };
 use bobak_sql::{changes_rows, only_reads};
 use std::cell::{Cell, RefCell};
@@ -80,10 +80,10 @@ impl SessionLayer for CachedSession<'_> {
         self.writing_all(true, || self.inner.alter(changes))
     }
 
-    fn control(&self, step: Control<'_>) -> Result<()> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         let done = self.inner.control(step);
         // A step that does not fit ends nothing, but there is nothing to end then.
-        if matches!(step, Control::Commit | Control::Rollback) {
+        if matches!(step, TransactionControl::Commit | TransactionControl::Rollback) {
             // Not before others see it.
             if self.altered.take() {
                 self.caches.watch().forget();
@@ -104,7 +104,7 @@ impl SessionLayer for CachedSession<'_> {
         )
     }
 
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         let deletes = change.assign.is_none();
         self.writing(
             |touch, touched| touch.by_change(change.table, deletes, touched),

@@ -4,7 +4,7 @@ use super::RecordCache;
 use super::record_cache::CacheKey;
 use super::watcher::ChangeWatcher;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Batch, GivenKey, Outcome, Result, SideEffects, TableSchema, Verb, Write};
+use bobak_core::{Batch, GeneratedKey, Outcome, Result, SideEffects, TableSchema, Verb, Write};
 use std::sync::Arc;
 
 /// A batch with more rows than this empties the cache of its table, which costs less.
@@ -250,7 +250,7 @@ const fn is_insert(verb: Verb) -> bool {
 
 /// Forgets the row that has the key that the engine gave.
 fn forget_given(store: &Arc<RecordCache>, outcome: &Outcome) {
-    if let Outcome::Inserted(Some(GivenKey::Int(key))) = outcome {
+    if let Outcome::Inserted(Some(GeneratedKey::Int(key))) = outcome {
         drop(PendingWrite::row(store, Some(CacheKey::Int(*key))));
     }
 }

@@ -7,9 +7,8 @@
 
 use super::record_cache::{CacheKey, RecordCache};
 use super::staleness::PendingWrite;
-use bobak_core::feed::{
-    self, Log, SEQ, Tracked, compare_number, must_be_watched, new_place, old_place,
-};
+use bobak_changes::{ChangeLog, TrackedTable, check_capture, compare_number};
+use bobak_core::change_log::{SEQ, new_column, old_column};
 use bobak_core::{
     Comparison, Condition, Engine, ErrorKind, Expr, Result, Row, Select, Session, SideEffects,
     Source, TableSchema, Value,
@@ -67,7 +66,7 @@ struct WatchState {
 #[derive(Debug)]
 struct WatchedTable {
     store: Arc<RecordCache>,
-    log: Log,
+    log: ChangeLog,
     /// The places of the key's columns in the table.
     key: Vec<usize>,
 }
@@ -182,7 +181,7 @@ impl WatchState {
     /// `Schema` where changes of a tracked table go unseen, as where SQL dropped it and made it anew;
     /// the caches are empty then.
     fn look(&mut self, session: &dyn Session, stores: &[Arc<RecordCache>]) -> Result<bool> {
-        let tracked = feed::tracked(session)?;
+        let tracked = bobak_changes::tracked(session)?;
         let fits = |logs: &Vec<WatchedTable>| {
             stores.iter().all(|store| {
                 let watched = logs.iter().any(|watched| Arc::ptr_eq(&watched.store, store));
@@ -216,7 +215,7 @@ impl WatchState {
         &mut self,
         session: &dyn Session,
         stores: &[Arc<RecordCache>],
-        tracked: &[Tracked],
+        tracked: &[TrackedTable],
     ) -> Result<bool> {
         let tables = match stores.iter().any(|store| find(tracked, store).is_some()) {
             true => session.tables()?,
@@ -248,7 +247,7 @@ impl WatchedTable {
             table.column(name)
         };
         let key = store.table.key().iter().map(own).collect::<Result<_>>()?;
-        let log = Log::of(Arc::new(table.clone()))?;
+        let log = ChangeLog::of(Arc::new(table.clone()))?;
         Ok(Self { store: Arc::clone(store), log, key })
     }
 
@@ -260,7 +259,7 @@ impl WatchedTable {
         ]);
         let places = |side: fn(usize) -> usize| self.key.iter().map(move |&place| side(place));
         let select = Select {
-            columns: places(old_place).chain(places(new_place)).map(Expr::Column).collect(),
+            columns: places(old_column).chain(places(new_column)).map(Expr::Column).collect(),
             condition: Some(condition.resolve(&self.log.schema)?),
             limit: Some(MANY + 1),
             ..Select::all(&self.log.schema)
@@ -290,7 +289,7 @@ impl WatchedTable {
 fn must_all_be_watched(session: &dyn Session, logs: &[WatchedTable]) -> Result<()> {
     match logs {
         [] => Ok(()),
-        logs => must_be_watched(session, logs.iter().map(|watched| &*watched.log.table)),
+        logs => check_capture(session, logs.iter().map(|watched| &*watched.log.table)),
     }
 }
 
@@ -298,7 +297,7 @@ fn must_all_be_watched(session: &dyn Session, logs: &[WatchedTable]) -> Result<(
 fn forget_changes(
     session: &dyn Session,
     logs: &[WatchedTable],
-    tracked: &[Tracked],
+    tracked: &[TrackedTable],
     since: u64,
 ) -> Result<u64> {
     let last = last_id(session, logs, tracked)?;
@@ -315,7 +314,7 @@ fn forget_changes(
 }
 
 /// The largest number of a change, of those taken out too.
-fn last_id(session: &dyn Session, logs: &[WatchedTable], tracked: &[Tracked]) -> Result<u64> {
+fn last_id(session: &dyn Session, logs: &[WatchedTable], tracked: &[TrackedTable]) -> Result<u64> {
     let mut last = 0;
     for watched in logs {
         let pruned = find(tracked, &watched.store).map_or(0, |tracked| tracked.pruned);
@@ -324,7 +323,7 @@ fn last_id(session: &dyn Session, logs: &[WatchedTable], tracked: &[Tracked]) ->
     Ok(last)
 }
 
-fn find<'t>(tracked: &'t [Tracked], store: &RecordCache) -> Option<&'t Tracked> {
+fn find<'t>(tracked: &'t [TrackedTable], store: &RecordCache) -> Option<&'t TrackedTable> {
     tracked.iter().find(|tracked| is_named(&tracked.name, store))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Change, ChangeKind};
 use crate::table::Table;
-use bobak_core::feed::{Log, must_be_watched};
+use bobak_changes::{ChangeLog, check_capture};
 use bobak_core::{DynRow, Key, Record, Result, Timestamp, Value};
 use std::sync::Arc;
 
@@ -60,25 +60,25 @@ impl<T: Record> Table<'_, T> {
         let (log, mut changes) = key.with_values(|key| self.changes_of(key))?;
         let until = changes.partition_point(|change| change.at <= at);
         // A change of the key moves a row to or from this key.
-        let is_own = |row: &Option<DynRow>| match row {
+        let is_same_row = |row: &Option<DynRow>| match row {
             Some(row) => key.with_values(|key| log.is_row(key, row)),
             None => Ok(false),
         };
         if let Some(change) = until.checked_sub(1).and_then(|last| changes.get(last)) {
-            return if is_own(&change.after)? { change.after_as() } else { Ok(None) };
+            return if is_same_row(&change.after)? { change.after_as() } else { Ok(None) };
         }
         if changes.is_empty() {
             return key.with_values(|key| self.access.get(key, T::read));
         }
         let first = changes.swap_remove(0);
-        if is_own(&first.before)? { first.before_as() } else { Ok(None) }
+        if is_same_row(&first.before)? { first.before_as() } else { Ok(None) }
     }
 
-    fn changes_of(&self, key: &[Value<'_>]) -> Result<(Log, Vec<Change>)> {
-        let log = Log::of(Arc::clone(&self.access.schema))?;
+    fn changes_of(&self, key: &[Value<'_>]) -> Result<(ChangeLog, Vec<Change>)> {
+        let log = ChangeLog::of(Arc::clone(&self.access.schema))?;
         let listed = self.access.source.with(|session| {
             let (changes, _) = log.list_row(session, key, 0, None, usize::MAX)?;
-            must_be_watched(session, [&*log.table]).map(|()| changes)
+            check_capture(session, [&*log.table]).map(|()| changes)
         });
         listed.map_err(|error| self.access.in_table(error)).map(|changes| (log, changes))
     }

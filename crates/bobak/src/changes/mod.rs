@@ -14,7 +14,7 @@
 mod history;
 mod track;
 
-pub use bobak_core::feed::{
+pub use bobak_changes::{
     Change, ChangeKind, ChangePage, Changes, ChangesIter, TransactionBoundary,
 };
 pub use bobak_operations::retention::Keep;

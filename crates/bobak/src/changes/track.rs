@@ -1,6 +1,6 @@
 //! Tracking tables: recording their changes.
 
-use bobak_core::feed::is_tracked;
+use bobak_changes::is_tracked;
 use bobak_core::{Engine, Result, SchemaChange, TableSchema};
 use std::any::TypeId;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::Db;
 use crate::changes::{Changes, Keep, TrackOptions};
-use bobak_core::feed::{Named, is_tracked, tracked};
+use bobak_changes::{ActorEngine, is_tracked, tracked};
 use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema};
 use bobak_operations::retention;
 use bobak_sql::changes_rows;
@@ -107,7 +107,9 @@ impl Db {
             any_tracked |= is_tracked;
             // Engines without tracked tables are wrapped too: a federation host must not be wrapped alone, since it
             // would show the tables of the others twice.
-            Ok(Arc::new(Named::new(Arc::clone(engine), actor, changes_rows, move |_| is_tracked)))
+            Ok(Arc::new(ActorEngine::new(Arc::clone(engine), actor, changes_rows, move |_| {
+                is_tracked
+            })))
         })?;
         if any_tracked {
             return Ok(Self::new(Arc::new(catalog)));

@@ -2,7 +2,7 @@
 
 use super::Db;
 use crate::url;
-use bobak_core::{BackupStep, Engine, Result};
+use bobak_core::{BackupProgress, Engine, Result};
 use bobak_operations::archive::Archive;
 use bobak_operations::backup::{self, BackupOptions, BackupReport};
 use bobak_operations::copy::{self, CopyOptions, CopyProgress, CopyReport};
@@ -49,7 +49,7 @@ impl Db {
         &self,
         file: impl AsRef<Path>,
         options: &BackupOptions,
-        mut progress: impl FnMut(BackupStep) -> Result<()>,
+        mut progress: impl FnMut(BackupProgress) -> Result<()>,
     ) -> Result<BackupReport> {
         let engine = self.engine_to_back_up(options)?;
         backup::backup(&*engine, file.as_ref(), options, &mut progress)
@@ -66,7 +66,7 @@ impl Db {
         &self,
         writer: impl Write,
         options: &BackupOptions,
-        mut progress: impl FnMut(BackupStep) -> Result<()>,
+        mut progress: impl FnMut(BackupProgress) -> Result<()>,
     ) -> Result<BackupReport> {
         let engine = self.engine_to_back_up(options)?;
         backup::backup_to(&*engine, writer, options, &mut progress)

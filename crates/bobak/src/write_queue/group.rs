@@ -1,7 +1,7 @@
 //! Writing a group of rows in one transaction.
 
 use crate::retry;
-use bobak_core::{Batch, Engine, Error, ErrorKind, GivenKey, OnError, Outcome, Result};
+use bobak_core::{Batch, Engine, Error, ErrorKind, GeneratedKey, OnError, Outcome, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::vec::IntoIter;
 
@@ -60,7 +60,7 @@ impl GroupOutcomes<'_> {
             (Some(Err(error)), _) => Err(error.without_row()),
             (_, Err(error)) => Err(error.to_bare()),
             (Some(Ok(Outcome::Inserted(None))), Ok(())) => {
-                Ok(Outcome::Inserted(self.batch.made_key(row).map(GivenKey::Uuid)))
+                Ok(Outcome::Inserted(self.batch.generated_key(row).map(GeneratedKey::Uuid)))
             }
             (Some(outcome), Ok(())) => outcome,
             (None, Ok(())) => {

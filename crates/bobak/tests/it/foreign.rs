@@ -1,6 +1,6 @@
 //! Databases whose tables use collations and functions that only another program has.
 
-use bobak::backup::{BackupOptions, Compression, Foreign, Unverified};
+use bobak::backup::{BackupOptions, Compression, MissingExtension, UnverifiedTable};
 use bobak::prelude::*;
 use bobak::restore::RestoreOptions;
 use std::path::Path;
@@ -48,16 +48,16 @@ fn rewrite(db: &Db, word: &str, other: &str) {
 }
 
 /// What is said of them: checks are not looked at in any database.
-fn unverified() -> Vec<Unverified> {
-    let collation = || Foreign::Collation("THEIR_ORDER".into());
-    let function = |name: &str| Foreign::Function(name.into());
+fn unverified() -> Vec<UnverifiedTable> {
+    let collation = || MissingExtension::Collation("THEIR_ORDER".into());
+    let function = |name: &str| MissingExtension::Function(name.into());
     [
         ("computed", function("their_length")),
         ("indexed", collation()),
         ("keyed", collation()),
         ("lowered", function("their_lower")),
     ]
-    .map(|(table, needs)| Unverified { table: table.to_owned(), needs })
+    .map(|(table, needs)| UnverifiedTable { table: table.to_owned(), needs })
     .into()
 }
 

@@ -121,7 +121,7 @@ fn readers_reuse_borrow_and_stop() {
         let mut lengths = 0;
         people
             .for_each_row(Query::all(), |row: &dyn Row| {
-                if let ValueRef::Text(name) = row.get(Person::NAME.place()) {
+                if let ValueRef::Text(name) = row.get(Person::NAME.index()) {
                     lengths += name.len();
                 }
                 Ok(lengths < 6)

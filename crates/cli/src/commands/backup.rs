@@ -4,7 +4,7 @@ use crate::commands::arguments::database_url;
 use crate::database;
 use crate::error::{Error, Result};
 use crate::output::{Progress, Terminal};
-use bobak::backup::{BackupOptions, BackupPhase, BackupReport, BackupStep, Compression};
+use bobak::backup::{BackupOptions, BackupPhase, BackupProgress, BackupReport, Compression};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ impl Backup {
             .compression(compression)
             .overwrite(self.overwrite)
             .pauses(!self.no_pauses);
-        let mut bar = BackupProgress::new(*screen);
+        let mut bar = BackupProgressBar::new(*screen);
         let step = |step| {
             bar.show(step);
             Ok(())
@@ -138,17 +138,17 @@ fn compression_by_extension(file: &Path) -> Compression {
 }
 
 /// Progress bars of a backup, one per phase.
-struct BackupProgress {
+struct BackupProgressBar {
     screen: Terminal,
     shown: Option<(BackupPhase, Progress)>,
 }
 
-impl BackupProgress {
+impl BackupProgressBar {
     const fn new(screen: Terminal) -> Self {
         Self { screen, shown: None }
     }
 
-    fn show(&mut self, step: BackupStep) {
+    fn show(&mut self, step: BackupProgress) {
         if self.shown.as_ref().is_none_or(|(phase, _)| *phase != step.phase) {
             // Drop the old bar first, or its line stays on the terminal.
             self.shown = None;

@@ -17,7 +17,7 @@ pub struct Capabilities {
     /// [`Engine::get`](crate::Engine::get) runs in this process and never waits for a writer, so an
     /// async runtime's thread may call it directly unless the row is very long.
     pub nonblocking_get: bool,
-    /// Several sessions can write at the same time. [`Control::Begin`](crate::Control::Begin) never
+    /// Several sessions can write at the same time. [`TransactionControl::Begin`](crate::TransactionControl::Begin) never
     /// waits; a conflict is reported by a later write or by the commit, as `Serialization` or
     /// `Busy`. It is a conflict if another session changes a row between this transaction's read
     /// and its write of that row.

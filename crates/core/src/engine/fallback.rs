@@ -1,9 +1,9 @@
 //! The default methods of [`Session`], built on the required ones.
 
 use crate::{
-    Assign, Batch, Change, Comparison, Condition, Cursor, Error, ErrorKind, FieldSet, Interrupt,
-    OnError, Outcome, Result, Row, RowBuffer, Select, Session, Source, TableSchema, Value, Verb,
-    Write, atomically,
+    Assign, Batch, BulkChange, Comparison, Condition, Cursor, Error, ErrorKind, FieldSet,
+    Interrupt, OnError, Outcome, Result, Row, RowBuffer, Select, Session, Source, TableSchema,
+    Value, Verb, Write, atomically,
 };
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn ends_batch(error: &Error) -> bool {
 ///
 /// # Errors
 /// As [`Session::change`].
-pub fn change<S: Session + ?Sized>(session: &S, change: &Change<'_>) -> Result<u64> {
+pub fn change<S: Session + ?Sized>(session: &S, change: &BulkChange<'_>) -> Result<u64> {
     let table = change.table;
     let assign = change.assign.unwrap_or_default();
     let fields: FieldSet = assign.iter().map(Assign::column).collect();

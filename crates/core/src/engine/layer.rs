@@ -4,11 +4,11 @@
 //! [`SessionLayer`] instead of [`Engine`] and [`Session`], names the inner engine and session, and
 //! overrides only the methods that it changes.
 
-use crate::feed::Trigger;
+use crate::change_log::Trigger;
 use crate::{
-    BackupContent, BackupJob, Batch, Capabilities, Change, Control, Cursor, Engine, Estimate,
-    OnError, Outcome, Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source,
-    SqlAuthorizer, TableSchema, Value, Write,
+    BackupContent, BackupJob, Batch, BulkChange, Capabilities, Cursor, Engine, Estimate, OnError,
+    Outcome, Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, SqlAuthorizer,
+    TableSchema, TransactionControl, Value, Write,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ layer! {
     /// A session in front of another session. Its implementors are [`Session`]s.
     SessionLayer: Send => Session, &(dyn Session + '_), "The session behind this one.";
     delegates {
-        fn control(&self, step: Control<'_>) -> Result<()>;
+        fn control(&self, step: TransactionControl<'_>) -> Result<()>;
         fn in_transaction(&self) -> bool;
         fn write(&self, write: &Write<'_>) -> Result<Outcome>;
         fn query(
@@ -113,7 +113,7 @@ layer! {
         ) -> Result<()>;
         fn tables(&self) -> Result<Vec<TableSchema>>;
         fn alter(&self, changes: &[SchemaChange]) -> Result<()>;
-        fn change(&self, change: &Change<'_>) -> Result<u64>;
+        fn change(&self, change: &BulkChange<'_>) -> Result<u64>;
         fn batch(
             &self,
             batch: &Batch,

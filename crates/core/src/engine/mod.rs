@@ -68,8 +68,8 @@ pub use layer::{EngineLayer, SessionLayer};
 pub use schema_change::SchemaChange;
 pub use session::Session;
 pub use source::Source;
-pub use transaction::{Control, atomically};
-pub use write::{Change, Verb, Write};
+pub use transaction::{TransactionControl, atomically};
+pub use write::{BulkChange, Verb, Write};
 
 use crate::{BackupContent, BackupJob, Error, ErrorKind, Outcome, Result, Row, TableSchema, Value};
 use std::any::Any;

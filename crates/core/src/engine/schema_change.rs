@@ -25,7 +25,7 @@ pub enum SchemaChange {
         index: usize,
     },
     /// Starts change capture: from now on the engine records every change of the table in a change
-    /// log (see [`feed`](crate::feed)). No change may bypass the log, neither SQL nor the effects of
+    /// log (see [`feed`](crate::change_log)). No change may bypass the log, neither SQL nor the effects of
     /// foreign keys; an engine that cannot guarantee this MUST return `Unsupported`. Does nothing if
     /// the table is tracked already. Columns that are added to the table later are added to its log.
     Track {

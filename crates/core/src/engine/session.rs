@@ -1,10 +1,11 @@
 //! Sessions: what executes operations and transactions.
 
 use super::fallback;
-use crate::feed::{Trigger, feed_schema};
+use crate::change_log::{Trigger, counter_schema};
 use crate::{
-    Assign, Batch, Change, Control, Cursor, Error, ErrorKind, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, SideEffects, Source, SqlAuthorizer, TableSchema, Value, Write,
+    Assign, Batch, BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, Row, RowBuffer,
+    SchemaChange, SideEffects, Source, SqlAuthorizer, TableSchema, TransactionControl, Value,
+    Write,
 };
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ pub trait Session: Send {
     /// transaction, an unknown savepoint. `Begin`: `Busy` if another writer does not finish within
     /// the busy timeout. After a failed `Commit` the transaction MUST be rolled back, unless the
     /// error is `Unknown`.
-    fn control(&self, step: Control<'_>) -> Result<()>;
+    fn control(&self, step: TransactionControl<'_>) -> Result<()>;
 
     /// Required. Whether a transaction is open: from a successful `Begin` or
     /// [`begin_reading`](Self::begin_reading) until a `Commit` or `Rollback` returns.
@@ -54,7 +55,7 @@ pub trait Session: Send {
     ) -> Result<()>;
 
     /// Required. Lists the tables, in any order; inside a transaction, those it sees. The change
-    /// log's [own tables](crate::feed::is_own) are left out.
+    /// log's [own tables](crate::change_log::is_change_log_table) are left out.
     ///
     /// # Errors
     /// See the contract.
@@ -73,7 +74,7 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// See the contract; `OutOfRange` if a sum overflows.
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         fallback::change(self, change)
     }
 
@@ -150,7 +151,7 @@ pub trait Session: Send {
     /// It ends as other transactions do; a write in it MUST fail. Default: `Unsupported`.
     ///
     /// # Errors
-    /// As [`Control::Begin`]; `Unsupported` if a reader would block writers.
+    /// As [`TransactionControl::Begin`]; `Unsupported` if a reader would block writers.
     fn begin_reading(&self) -> Result<()> {
         let message = "the engine has no read-only transactions";
         Err(Error::new(ErrorKind::Unsupported, message))
@@ -161,10 +162,10 @@ pub trait Session: Send {
     /// continues. Default: `Begin`, unless foreign keys concern one of the tables.
     ///
     /// # Errors
-    /// As [`Control::Begin`]; `Unsupported` if the engine cannot disable them.
+    /// As [`TransactionControl::Begin`]; `Unsupported` if the engine cannot disable them.
     fn begin_replay(&self, tables: &[&str]) -> Result<()> {
         fallback::refuse_foreign_keys(&self.tables()?, tables)?;
-        self.control(Control::Begin)
+        self.control(TransactionControl::Begin)
     }
 
     /// Names the actor who makes the changes of the open transaction, for the change log. The caller
@@ -176,7 +177,7 @@ pub trait Session: Send {
     fn set_actor(&self, actor: Option<&str>) -> Result<()> {
         let value = actor.map_or(Value::Null, |actor| Value::from(actor.to_owned()));
         let assign = [Assign::Set { column: 3, value }];
-        let change = Change { table: feed_schema(), condition: None, assign: Some(&assign) };
+        let change = BulkChange { table: counter_schema(), condition: None, assign: Some(&assign) };
         self.change(&change).map(|_| ())
     }
 

@@ -7,7 +7,7 @@ use crate::{Result, Session};
 /// Names of savepoints consist of ASCII letters, digits and `_`. If two savepoints have the same
 /// name, the later one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Control<'a> {
+pub enum TransactionControl<'a> {
     /// Begins a transaction that may write. An engine without
     /// [`concurrent_writers`](crate::Capabilities::concurrent_writers) waits here, not later, for
     /// other writers.
@@ -39,11 +39,13 @@ pub fn atomically<S: Session + ?Sized, R>(
     let nested = session.in_transaction();
     let [begin, end, undo] = match nested {
         true => [
-            Control::Savepoint(savepoint),
-            Control::Release(savepoint),
-            Control::RollbackTo(savepoint),
+            TransactionControl::Savepoint(savepoint),
+            TransactionControl::Release(savepoint),
+            TransactionControl::RollbackTo(savepoint),
         ],
-        false => [Control::Begin, Control::Commit, Control::Rollback],
+        false => {
+            [TransactionControl::Begin, TransactionControl::Commit, TransactionControl::Rollback]
+        }
     };
     session.control(begin)?;
     match work() {

@@ -39,7 +39,7 @@ pub struct Write<'a> {
 
 /// An update or a delete of all rows that match a condition.
 #[derive(Clone, Copy, Debug)]
-pub struct Change<'a> {
+pub struct BulkChange<'a> {
     /// The table.
     pub table: &'a Arc<TableSchema>,
     /// Which rows; all if `None`.

@@ -161,7 +161,7 @@ mod hostile {
 fn names_in_scope_are_no_trouble() {
     let columns = hostile::Table::schema().columns().len();
     assert_eq!((columns, <hostile::Table as Record>::TABLE), (6, "table"));
-    assert_eq!(hostile::Table::TABLE.place(), 1);
+    assert_eq!(hostile::Table::TABLE.index(), 1);
 }
 
 #[test]

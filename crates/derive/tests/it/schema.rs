@@ -142,9 +142,9 @@ fn every_attribute_reaches_the_schema() {
 fn constants_are_typed_and_in_schema_order() {
     let email: bobak_core::Column<Person, Option<String>> = Person::EMAIL;
     let token: bobak_core::Column<Person, Uuid> = Person::TOKEN;
-    assert_eq!((email.place(), Person::TYPE.place(), token.place()), (3, 4, 16));
-    assert_eq!(Person::schema().column("first_name").unwrap(), Person::FIRST.place());
-    assert_eq!(Person::VERSION.place(), 19);
+    assert_eq!((email.index(), Person::TYPE.index(), token.index()), (3, 4, 16));
+    assert_eq!(Person::schema().column("first_name").unwrap(), Person::FIRST.index());
+    assert_eq!(Person::VERSION.index(), 19);
 }
 
 mod composite {

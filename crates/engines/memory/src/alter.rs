@@ -5,8 +5,8 @@ use crate::log;
 use crate::state::State;
 use crate::table::TableState;
 use crate::write::encode;
+use bobak_core::change_log;
 use bobak_core::codec::EncodedRow;
-use bobak_core::feed;
 use bobak_core::{
     ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, SchemaChange, TableSchema,
     Value,
@@ -189,12 +189,12 @@ impl Addition {
 
     /// Gives the table's log, if it has one, the new columns too.
     fn widen_log(&self, state: &mut State) -> Result<()> {
-        let place = state.place(&format!("{}{}", feed::LOG, self.table.name()));
+        let place = state.place(&format!("{}{}", change_log::LOG_PREFIX, self.table.name()));
         let Some(place) = place.filter(|_| !self.columns.is_empty()) else {
             return Ok(());
         };
         let columns = self.columns.iter().flat_map(|c| [format!("old_{c}"), format!("new_{c}")]);
-        let table = Arc::new(feed::log_schema(&self.table, false)?);
+        let table = Arc::new(change_log::log_schema(&self.table, false)?);
         let log = Self { table, columns: columns.collect(), indexes: Vec::new() };
         let rebuilt = log.apply(state.table(place))?;
         *state.table_mut(place) = rebuilt;

@@ -12,8 +12,6 @@
 //! (checks, then rows and indexes) → `rows`, `sorted`, `hash_index`. The way of a query: `session`
 //! → `select` → `scan` → `plan` (which index) → `sorted`; groups come from `aggregate`.
 
-#![cfg_attr(docsrs, feature(doc_cfg))]
-
 mod aggregate;
 mod alter;
 mod change;
@@ -39,7 +37,7 @@ mod write;
 
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    BackupContent, BackupJob, BackupPhase, BackupStep, Capabilities, Engine, Error, ErrorKind,
+    BackupContent, BackupJob, BackupPhase, BackupProgress, Capabilities, Engine, Error, ErrorKind,
     Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
 use gate::Gate;
@@ -245,7 +243,7 @@ impl Engine for Memory {
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         let state = Arc::clone(&self.shared.read());
-        let step = |phase, done, of| BackupStep { phase, done, of };
+        let step = |phase, done, of| BackupProgress { phase, done, of };
         (job.watch)(step(BackupPhase::Copy, 0, 1))?;
         snapshot::write_to(job.file, &state)?;
         // To be read by nobody who could not read the database.

@@ -1,4 +1,4 @@
-//! What is written down of each change of a tracked table: see [`feed`](bobak_core::feed).
+//! What is written down of each change of a tracked table: see [`feed`](bobak_core::change_log).
 //!
 //! Logs are tables like others; a statement adds its rows to them before it ends, and takes them
 //! back with the rest where it fails.
@@ -8,8 +8,8 @@ use crate::state::State;
 use crate::statement::{Done, Statement};
 use crate::table::TableState;
 use crate::write::encode;
+use bobak_core::change_log::{self, LOG_COLUMNS, LOG_PREFIX, LoggedVerb};
 use bobak_core::codec::EncodedRow;
-use bobak_core::feed::{self, LOG, LOG_HEAD, Logged};
 use bobak_core::{Error, ErrorKind, Result, TableSchema, Value, ValueRef};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,29 +25,31 @@ pub(super) struct LogPlace {
 
 /// The log of the table with this name, where it is tracked.
 pub(super) fn place(state: &State, name: &str) -> Option<LogPlace> {
-    let log = state.place(&format!("{LOG}{name}"))?;
-    Some(LogPlace { log, feed: state.place(feed::FEED)? })
+    let log = state.place(&format!("{LOG_PREFIX}{name}"))?;
+    Some(LogPlace { log, feed: state.place(change_log::COUNTER_TABLE)? })
 }
 
 /// Begins to track a table.
 ///
 /// # Errors
-/// `Schema` for a table that is not there; as [`feed::log_schema`].
+/// `Schema` for a table that is not there; as [`change_log::log_schema`].
 pub(super) fn track(state: &mut State, table: &TableSchema, history: bool) -> Result<()> {
     let place = state.place(table.name()).ok_or_else(|| missing(table))?;
     let schema = Arc::clone(&state.table(place).schema);
-    let log = feed::log_schema(&schema, history)?;
+    let log = change_log::log_schema(&schema, history)?;
     if state.place(log.name()).is_none() {
         state.tables.push(Arc::new(TableState::new(Arc::new(log))?));
     }
-    if state.place(feed::FEED).is_none() {
-        let mut counter = TableState::new(Arc::clone(feed::feed_schema()))?;
+    if state.place(change_log::COUNTER_TABLE).is_none() {
+        let mut counter = TableState::new(Arc::clone(change_log::counter_schema()))?;
         let first = [Value::Int(1), Value::Int(0), Value::Int(0), Value::Null];
         counter.add(row_of(&counter, &first)?)?;
         state.tables.push(Arc::new(counter));
-        state.tables.push(Arc::new(TableState::new(Arc::clone(feed::tracked_schema()))?));
+        state.tables.push(Arc::new(TableState::new(Arc::clone(change_log::tracked_schema()))?));
     }
-    let place = state.place(feed::TRACKED).ok_or_else(|| missing(feed::tracked_schema()))?;
+    let place = state
+        .place(change_log::TRACKED_TABLE)
+        .ok_or_else(|| missing(change_log::tracked_schema()))?;
     let tracked = state.table_mut(place);
     if find_name(tracked, schema.name()).is_none() {
         let key = tracked.next_key()?;
@@ -65,14 +67,14 @@ pub(super) fn track(state: &mut State, table: &TableSchema, history: bool) -> Re
 pub(super) fn untrack(state: &mut State, table: &TableSchema) -> Result<()> {
     let name = table.name();
     state.place(name).ok_or_else(|| missing(table))?;
-    if let Some(place) = state.place(feed::TRACKED) {
+    if let Some(place) = state.place(change_log::TRACKED_TABLE) {
         let tracked = state.table_mut(place);
         if let Some(slot) = find_name(tracked, name) {
             tracked.remove(slot);
             tracked.free(slot);
         }
     }
-    if let Some(place) = state.place(&format!("{LOG}{name}")) {
+    if let Some(place) = state.place(&format!("{LOG_PREFIX}{name}")) {
         state.tables.remove(place);
     }
     Ok(())
@@ -91,7 +93,7 @@ pub(super) fn write_down(statement: &mut Statement<'_>) -> Result<()> {
 
 struct Change {
     log: LogPlace,
-    verb: Logged,
+    verb: LoggedVerb,
     old: Option<RowBytes>,
     new: Option<RowBytes>,
 }
@@ -104,14 +106,14 @@ fn changes(statement: &Statement<'_>) -> Vec<Change> {
     let mut found: HashMap<(usize, u32), &RowBytes> = HashMap::new();
     for done in statement.done().iter().rev() {
         let (place, slot, old, verb) = match done {
-            Done::Added { place, slot } => (*place, *slot, None, Logged::Inserted),
-            Done::Removed { place, slot, row } => (*place, *slot, Some(row), Logged::Deleted),
-            Done::Replaced { place, slot, old } => (*place, *slot, Some(old), Logged::Updated),
+            Done::Added { place, slot } => (*place, *slot, None, LoggedVerb::Inserted),
+            Done::Removed { place, slot, row } => (*place, *slot, Some(row), LoggedVerb::Deleted),
+            Done::Replaced { place, slot, old } => (*place, *slot, Some(old), LoggedVerb::Updated),
         };
         let Some(log) = state.links(place).log else { continue };
         let now = || state.table(place).bytes(slot);
         let new = match verb {
-            Logged::Deleted => None,
+            LoggedVerb::Deleted => None,
             _ => found.get(&(place, slot)).copied().or_else(now),
         };
         changes.push(Change { log, verb, old: old.cloned(), new: new.cloned() });
@@ -130,7 +132,7 @@ fn append(statement: &mut Statement<'_>, change: &Change) -> Result<()> {
     let before = slot.and_then(|slot| Some((slot, Arc::clone(counter.bytes(slot)?))));
     let Some((slot, before)) = before else {
         let message = "the row that counts changes is gone";
-        return Err(Error::new(ErrorKind::Corrupt, message).in_table(feed::FEED));
+        return Err(Error::new(ErrorKind::Corrupt, message).in_table(change_log::COUNTER_TABLE));
     };
     let row = EncodedRow::new(&before);
     let integer = |place| match row.value(place) {
@@ -146,12 +148,12 @@ fn append(statement: &mut Statement<'_>, change: &Change) -> Result<()> {
     let old = change.old.as_deref().map(EncodedRow::new);
     let new = change.new.as_deref().map(EncodedRow::new);
     let logged = encode(&mut Vec::new(), state.table(place.log), |column| match column {
-        feed::SEQ => ValueRef::Int(number),
-        feed::AT => ValueRef::Int(at),
-        feed::WHO => who,
-        feed::VERB => ValueRef::Int(change.verb as i64),
+        change_log::SEQ => ValueRef::Int(number),
+        change_log::AT => ValueRef::Int(at),
+        change_log::ACTOR => who,
+        change_log::VERB => ValueRef::Int(change.verb as i64),
         _ => {
-            let column = column - LOG_HEAD;
+            let column = column - LOG_COLUMNS;
             let row = if column.is_multiple_of(2) { old } else { new };
             row.map_or(ValueRef::Null, |row| row.value(column / 2))
         }

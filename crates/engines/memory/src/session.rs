@@ -14,8 +14,8 @@ use crate::{NAME, Shared};
 use crate::{alter, change};
 use bobak_core::codec::{self, EncodedRow, FRAME};
 use bobak_core::{
-    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
+    Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result,
+    Row, RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value, Write,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -99,7 +99,8 @@ impl Session for MemorySession<'_> {
             None => Arc::clone(&self.shared.read()),
         };
         let schemas = state.tables.iter().map(|table| &table.schema);
-        let theirs = schemas.filter(|schema| !bobak_core::feed::is_own(schema.name()));
+        let theirs =
+            schemas.filter(|schema| !bobak_core::change_log::is_change_log_table(schema.name()));
         Ok(theirs.map(|schema| TableSchema::clone(schema)).collect())
     }
 
@@ -114,9 +115,9 @@ impl Session for MemorySession<'_> {
         Ok(())
     }
 
-    fn control(&self, step: Control<'_>) -> Result<()> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         let inner = &mut *self.enter()?;
-        if step == Control::Begin {
+        if step == TransactionControl::Begin {
             if inner.transaction.is_some() {
                 let message = "a transaction is open already: use a savepoint";
                 return Err(Error::new(ErrorKind::Misuse, message));
@@ -134,26 +135,26 @@ impl Session for MemorySession<'_> {
             return Err(Error::new(ErrorKind::Misuse, "no transaction is open"));
         };
         match step {
-            Control::Begin => {}
-            Control::Commit => {
+            TransactionControl::Begin => {}
+            TransactionControl::Commit => {
                 self.in_transaction.set(false);
                 if let Some(transaction) = inner.transaction.take() {
                     self.shared.publish(transaction.state);
                 }
             }
-            Control::Rollback => {
+            TransactionControl::Rollback => {
                 self.in_transaction.set(false);
                 inner.transaction = None;
             }
-            Control::Savepoint(name) => {
+            TransactionControl::Savepoint(name) => {
                 let mark = Arc::clone(&transaction.state);
                 transaction.savepoints.push((name.to_owned(), mark));
             }
-            Control::Release(name) => {
+            TransactionControl::Release(name) => {
                 let place = transaction.savepoint(name)?;
                 transaction.savepoints.truncate(place);
             }
-            Control::RollbackTo(name) => {
+            TransactionControl::RollbackTo(name) => {
                 let place = transaction.savepoint(name)?;
                 transaction.savepoints.truncate(place + 1);
                 if let Some((_, mark)) = transaction.savepoints.last() {
@@ -185,7 +186,7 @@ impl Session for MemorySession<'_> {
         }
     }
 
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         let inner = &mut *self.enter()?;
         let _gate = match inner.transaction {
             Some(_) => None,

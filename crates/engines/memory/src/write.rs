@@ -10,8 +10,8 @@ use crate::statement::Statement;
 use crate::table::TableState;
 use bobak_core::codec::{self, EncodedRow, FRAME};
 use bobak_core::{
-    Error, ErrorKind, FieldSet, GivenKey, KeyGeneration, Outcome, Result, TableSchema, ValueRef,
-    Verb,
+    Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, TableSchema,
+    ValueRef, Verb,
 };
 use std::sync::Arc;
 
@@ -23,17 +23,17 @@ pub(super) struct Writer {
     fields: FieldSet,
     version: Option<usize>,
     /// The key's column, where the engine makes keys.
-    made_key: Option<usize>,
+    generated_key: Option<usize>,
 }
 
 impl Writer {
     /// A writer for the table at `place`, as the given schema describes it.
     pub fn new(place: usize, table: &TableSchema, verb: Verb, fields: FieldSet) -> Self {
-        let made_key = match (table.key_generation(), table.key()) {
+        let generated_key = match (table.key_generation(), table.key()) {
             (KeyGeneration::Engine, [column]) => Some(*column),
             _ => None,
         };
-        Self { place, verb, fields, version: table.version(), made_key }
+        Self { place, verb, fields, version: table.version(), generated_key }
     }
 
     /// Writes one row. `buffer` is scratch memory.
@@ -63,11 +63,11 @@ impl Writer {
     ) -> Result<Outcome> {
         let table = state.table(self.place);
         let mut bytes: RowBytes = Arc::from(row.as_bytes());
-        let given = match self.made_key {
+        let given = match self.generated_key {
             Some(column) if row.value(column).is_null() => {
                 let key = table.next_key()?;
                 put_integer(&mut bytes, column, key);
-                Some(GivenKey::Int(key))
+                Some(GeneratedKey::Int(key))
             }
             _ => None,
         };

@@ -10,7 +10,7 @@ use crate::encode::plain;
 use crate::tables;
 use bobak_core::{
     Collation, ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableSchema, Type, ValueRef,
-    feed,
+    change_log,
 };
 use bobak_sql::{Dialect, FOLDED, add_column, add_index, create_table, folded, quote};
 
@@ -86,18 +86,18 @@ impl<'a> Step<'a> {
 fn log_statements(connection: &mut Connection, change: &SchemaChange) -> Result<Vec<String>> {
     let dialect = connection.flavour.dialect;
     let mut stored =
-        |table: &TableSchema| feed::table_and_log(tables::with_logs(connection)?, table);
+        |table: &TableSchema| change_log::table_and_log(tables::with_logs(connection)?, table);
     match change {
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(table)?;
-            if feed::LOG.len() + "insert_".len() + table.name().len() > NAME {
+            if change_log::LOG_PREFIX.len() + "insert_".len() + table.name().len() > NAME {
                 let message = format!("a tracked table's name has {} bytes at most", NAME - 17);
                 let error = Error::new(ErrorKind::Unsupported, message);
                 return Err(error.in_table(table.name()));
             }
             let triggers = tables::triggers(connection)?;
             let mut texts = Vec::new();
-            if log.is_some() && !feed::is_watched(&triggers, table.name()) {
+            if log.is_some() && !change_log::is_captured(&triggers, table.name()) {
                 texts = bobak_sql::note_gap(dialect, &table);
             }
             texts.extend(bobak_sql::track(dialect, &table, log.as_ref(), *history)?);

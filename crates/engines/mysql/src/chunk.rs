@@ -17,7 +17,7 @@ use crate::keys::{KeyBytes, key_bytes, needs_key, push_bare_key, push_key};
 use crate::texts::Kind;
 use crate::write::{conflict, not_found, push_update, push_values, refuse_null, strange_keys};
 use bobak_core::codec::EncodedRow;
-use bobak_core::{GivenKey, OnError, Outcome, Result, Row, ValueRef, Verb};
+use bobak_core::{GeneratedKey, OnError, Outcome, Result, Row, ValueRef, Verb};
 use bobak_sql::Dialect;
 use mysql::Value as Wire;
 use std::collections::HashMap;
@@ -112,7 +112,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         match self.insert_all(rows, without_key) {
             Ok(keys) if without_key => {
                 results.extend(
-                    keys.into_iter().map(|k| Ok(Outcome::Inserted(Some(GivenKey::Int(k))))),
+                    keys.into_iter().map(|k| Ok(Outcome::Inserted(Some(GeneratedKey::Int(k))))),
                 );
                 Ok(())
             }
@@ -309,7 +309,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
                 && !(without_key && self.sender.connection.flavour.dialect != Dialect::MariaDb);
             match if can_join { self.insert_all(&rows, without_key).map(Some) } else { Ok(None) } {
                 Ok(Some(keys)) => {
-                    let mut keys = keys.into_iter().map(GivenKey::Int);
+                    let mut keys = keys.into_iter().map(GeneratedKey::Int);
                     done.extend(
                         now.iter().map(|(_, at)| (*at, Ok(Outcome::Inserted(keys.next())))),
                     );

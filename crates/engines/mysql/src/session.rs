@@ -14,9 +14,9 @@ use crate::transaction::Transaction;
 use crate::write::write_row;
 use crate::{alter, batch, tables};
 use bobak_core::{
-    Assign, Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError,
-    Outcome, Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema,
-    Value, Write,
+    Assign, Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
+    Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema,
+    TransactionControl, Value, Write,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -199,10 +199,10 @@ impl State {
 }
 
 impl Session for MySqlSession<'_> {
-    fn control(&self, step: Control<'_>) -> Result<()> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         let mut state = self.state()?;
         state.free_transaction();
-        if step == Control::Begin {
+        if step == TransactionControl::Begin {
             if state.transaction.is_some() {
                 return Err(misuse("a transaction is open already"));
             }
@@ -213,16 +213,18 @@ impl Session for MySqlSession<'_> {
         let Some(transaction) = &mut state.transaction else {
             return Err(misuse("no transaction is open"));
         };
-        if matches!(step, Control::Commit | Control::Rollback) {
+        if matches!(step, TransactionControl::Commit | TransactionControl::Rollback) {
             self.in_transaction.set(false);
         }
         match step {
-            Control::Savepoint(name) => transaction.mark(name),
-            Control::Release(name) => transaction.release(name),
-            Control::RollbackTo(name) => transaction.rollback_to(name),
-            Control::Begin => Ok(()),
-            Control::Commit => state.transaction.take().map_or(Ok(()), Transaction::commit),
-            Control::Rollback => {
+            TransactionControl::Savepoint(name) => transaction.mark(name),
+            TransactionControl::Release(name) => transaction.release(name),
+            TransactionControl::RollbackTo(name) => transaction.rollback_to(name),
+            TransactionControl::Begin => Ok(()),
+            TransactionControl::Commit => {
+                state.transaction.take().map_or(Ok(()), Transaction::commit)
+            }
+            TransactionControl::Rollback => {
                 if let Some(transaction) = state.transaction.take() {
                     self.rolled_back(transaction);
                 }
@@ -244,7 +246,7 @@ impl Session for MySqlSession<'_> {
         )
     }
 
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         check_assigns(change)?;
         self.run(
             Phase::Write,
@@ -366,7 +368,7 @@ impl Session for MySqlSession<'_> {
         SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::MySql))
     }
 
-    fn triggers(&self) -> Result<Option<Vec<bobak_core::feed::Trigger>>> {
+    fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {
         let triggers = self.run(Phase::Read, || true, tables::triggers)?;
         // Who may not make triggers is shown none.
         Ok((!triggers.is_empty()).then_some(triggers))
@@ -412,7 +414,7 @@ impl Drop for MySqlSession<'_> {
 }
 
 /// Refuses values that the columns can't hold, before they become text.
-fn check_assigns(change: &Change<'_>) -> Result<()> {
+fn check_assigns(change: &BulkChange<'_>) -> Result<()> {
     for assign in change.assign.into_iter().flatten() {
         if let Assign::Set { column, value } = assign {
             encode(change.table, *column, value.as_ref())?;

@@ -43,7 +43,7 @@ pub(crate) fn names(connection: &mut Connection) -> Result<Vec<String>> {
 /// The tables that can be described, but for the change feed's own.
 pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     let mut tables = with_logs(connection)?;
-    tables.retain(|table| !bobak_core::feed::is_own(table.name()));
+    tables.retain(|table| !bobak_core::change_log::is_change_log_table(table.name()));
     Ok(tables)
 }
 
@@ -87,9 +87,11 @@ pub(crate) fn with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>>
 }
 
 /// The triggers of the database's tables, those that this user may see.
-pub(crate) fn triggers(connection: &mut Connection) -> Result<Vec<bobak_core::feed::Trigger>> {
+pub(crate) fn triggers(
+    connection: &mut Connection,
+) -> Result<Vec<bobak_core::change_log::Trigger>> {
     let rows = facts(connection, bobak_sql::list_triggers(connection.flavour.dialect))?;
-    let trigger = |row: Vec<String>| bobak_core::feed::Trigger {
+    let trigger = |row: Vec<String>| bobak_core::change_log::Trigger {
         table: part(&row, 0).to_owned(),
         name: part(&row, 1).to_owned(),
     };

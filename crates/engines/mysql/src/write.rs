@@ -5,7 +5,9 @@ use crate::decode::Cell;
 use crate::encode::encode;
 use crate::keys::{check_count, needs_key, push_bare_key, push_key};
 use crate::texts::{Kind, Texts};
-use bobak_core::{Error, ErrorKind, FieldSet, GivenKey, Outcome, Result, Row, TableSchema, Verb};
+use bobak_core::{
+    Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, Verb,
+};
 use mysql::Value as Wire;
 
 /// Writes one row. Each statement is whole in itself, so no transaction is needed; an upsert that
@@ -49,7 +51,7 @@ fn insert(
     }
     let key = connection.insert_for_keys(table, &sql, parameters)?;
     match key[..] {
-        [key] => Ok(Outcome::Inserted(Some(GivenKey::Int(key)))),
+        [key] => Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))),
         _ => Err(strange_keys(table)),
     }
 }

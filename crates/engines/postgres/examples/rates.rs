@@ -2,8 +2,8 @@
 //! straight from the engine, and rows by their keys. For a rough look; `bobak bench` measures.
 
 use bobak_core::{
-    Batch, ColumnSchema, Control, Currency, DateTime, Engine, FieldSet, OnError, Result,
-    SchemaChange, Select, Source, TableSchema, Value, Verb, Write,
+    Batch, ColumnSchema, Currency, DateTime, Engine, FieldSet, OnError, Result, SchemaChange,
+    Select, Source, TableSchema, TransactionControl, Value, Verb, Write,
 };
 use bobak_postgres::Postgres;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn main() -> Result<()> {
         session.execute("DROP TABLE IF EXISTS bobak_rates", &[])?;
         session.alter(&[SchemaChange::CreateTable(Arc::clone(&table))])?;
         let begun = Instant::now();
-        session.control(Control::Begin)?;
+        session.control(TransactionControl::Begin)?;
         let mut batch = Batch::new();
         for n in 0..ROWS {
             let (first, last) = (format!("Namé {n}"), n.to_string());
@@ -54,7 +54,7 @@ fn main() -> Result<()> {
                 batch.clear();
             }
         }
-        session.control(Control::Commit)?;
+        session.control(TransactionControl::Commit)?;
         let inserted = begun.elapsed();
         let begun = Instant::now();
         let mut bytes = 0;

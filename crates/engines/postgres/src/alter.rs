@@ -5,7 +5,8 @@ use crate::error::locate;
 use crate::facts::SQL;
 use crate::state::State;
 use bobak_core::{
-    Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type, Value, feed,
+    Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type, Value,
+    change_log,
 };
 
 /// Makes the changes, all or none.
@@ -86,15 +87,15 @@ fn log_statements(
     change: &SchemaChange,
 ) -> Result<Vec<String>> {
     let mut stored = |table: &TableSchema| {
-        feed::table_and_log(crate::catalog::with_logs(state, connection)?, table)
+        change_log::table_and_log(crate::catalog::with_logs(state, connection)?, table)
     };
     match change {
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(table)?;
-            check(&feed::log_schema(&table, *history)?)?;
+            check(&change_log::log_schema(&table, *history)?)?;
             let triggers = crate::catalog::triggers(state, connection)?;
             let mut texts = Vec::new();
-            if log.is_some() && !feed::is_watched(&triggers, table.name()) {
+            if log.is_some() && !change_log::is_captured(&triggers, table.name()) {
                 texts = bobak_sql::note_gap(SQL, &table);
             }
             texts.extend(bobak_sql::track(SQL, &table, log.as_ref(), *history)?);

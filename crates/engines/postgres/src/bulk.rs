@@ -14,8 +14,8 @@ use crate::singles::resync;
 use crate::value::{self, Outside, array_of};
 use bobak_core::codec::{EncodedRow, RawValue};
 use bobak_core::{
-    Error, ErrorKind, GivenKey, KeyGeneration, Outcome, Result, Row, Run, Storage, Value, ValueRef,
-    Verb,
+    Error, ErrorKind, GeneratedKey, KeyGeneration, Outcome, Result, Row, Run, Storage, Value,
+    ValueRef, Verb,
 };
 use bobak_sql::BulkStatement;
 use std::sync::Arc;
@@ -355,7 +355,7 @@ impl Given {
         let outcome = |(at, row): (usize, &EncodedRow<'_>)| {
             let key = self.key_of(row, &mut keys);
             Ok(if is_new(at) {
-                Outcome::Inserted(key.map(GivenKey::Int))
+                Outcome::Inserted(key.map(GeneratedKey::Int))
             } else {
                 Outcome::Ignored
             })

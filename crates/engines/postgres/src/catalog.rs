@@ -54,7 +54,7 @@ pub(crate) fn tables(
     connection: &mut Connection,
 ) -> Result<Vec<TableSchema>> {
     let mut tables = with_logs(state, connection)?;
-    tables.retain(|table| !bobak_core::feed::is_own(table.name()));
+    tables.retain(|table| !bobak_core::change_log::is_change_log_table(table.name()));
     Ok(tables)
 }
 
@@ -62,11 +62,11 @@ pub(crate) fn tables(
 pub(crate) fn triggers(
     state: &mut State<'_>,
     connection: &mut Connection,
-) -> Result<Vec<bobak_core::feed::Trigger>> {
+) -> Result<Vec<bobak_core::change_log::Trigger>> {
     let mut triggers = Vec::new();
     let sql = bobak_sql::list_triggers(bobak_sql::Dialect::Postgres);
     state.ask(connection, sql, &[], |row| {
-        let trigger = bobak_core::feed::Trigger { table: text(row, 0), name: text(row, 1) };
+        let trigger = bobak_core::change_log::Trigger { table: text(row, 0), name: text(row, 1) };
         triggers.push(trigger);
     })?;
     Ok(triggers)

@@ -2,7 +2,7 @@
 
 use crate::message::{Message, rows_of_tag};
 use crate::row::{Column, Spans};
-use bobak_core::{Error, ErrorKind, GivenKey, Outcome, Row, TableSchema, ValueRef, Verb};
+use bobak_core::{Error, ErrorKind, GeneratedKey, Outcome, Row, TableSchema, ValueRef, Verb};
 
 /// The answers to the statements of one row, as they come.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +49,7 @@ impl Answers {
 
     /// The outcome; `None` for an update that found no row.
     pub fn outcome(&self, verb: Verb, made: bool) -> Option<Outcome> {
-        let key = |key: Option<i64>| Outcome::Inserted(key.filter(|_| made).map(GivenKey::Int));
+        let key = |key: Option<i64>| Outcome::Inserted(key.filter(|_| made).map(GeneratedKey::Int));
         Some(match verb {
             Verb::Insert | Verb::InsertOrReplace => key(self.first),
             Verb::InsertOrIgnore if self.count == 0 => Outcome::Ignored,
@@ -65,7 +65,7 @@ impl Answers {
     /// The key that was made, where one was.
     pub fn key(&self, verb: Verb, made: bool) -> Option<i64> {
         match self.outcome(verb, made) {
-            Some(Outcome::Inserted(Some(GivenKey::Int(key)))) => Some(key),
+            Some(Outcome::Inserted(Some(GeneratedKey::Int(key)))) => Some(key),
             _ => None,
         }
     }

@@ -4,8 +4,9 @@ use crate::engine::Inner;
 use crate::state::State;
 use crate::{alter, batch, catalog, query, singles, sql_text};
 use bobak_core::{
-    Batch, Change, Control, Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row,
-    RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema, Value, Write,
+    Batch, BulkChange, Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row,
+    RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema, TransactionControl, Value,
+    Write,
 };
 use std::cell::{Cell, RefCell, RefMut};
 use std::sync::Arc;
@@ -31,18 +32,20 @@ impl<'e> PgSession<'e> {
 }
 
 impl Session for PgSession<'_> {
-    fn control(&self, step: Control<'_>) -> Result<()> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         let mut state = self.state()?;
         // What begins and ends transactions is not to be ended itself.
         let done = Interrupt::hold_off(|| match step {
-            Control::Begin => state.begin(),
-            Control::Commit => state.end(true),
-            Control::Rollback => state.end(false),
+            TransactionControl::Begin => state.begin(),
+            TransactionControl::Commit => state.end(true),
+            TransactionControl::Rollback => state.end(false),
             _ => state.mark(step),
         });
         match step {
-            Control::Begin if done.is_ok() => self.in_transaction.set(true),
-            Control::Commit | Control::Rollback => self.in_transaction.set(false),
+            TransactionControl::Begin if done.is_ok() => self.in_transaction.set(true),
+            TransactionControl::Commit | TransactionControl::Rollback => {
+                self.in_transaction.set(false)
+            }
             _ => {}
         }
         done
@@ -57,7 +60,7 @@ impl Session for PgSession<'_> {
         state.with(|state, connection| singles::write(state, connection, write))
     }
 
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         let mut state = self.state()?;
         state.with(|state, connection| sql_text::change(state, connection, change))
     }
@@ -118,7 +121,7 @@ impl Session for PgSession<'_> {
         SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::Postgres))
     }
 
-    fn triggers(&self) -> Result<Option<Vec<bobak_core::feed::Trigger>>> {
+    fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {
         let mut state = self.state()?;
         state.with(catalog::triggers).map(Some)
     }

@@ -9,7 +9,7 @@ use crate::query::plain;
 use crate::state::State;
 use crate::value::{Outside, oid};
 use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
-use bobak_core::{Change, Error, ErrorKind, Result, Value, ValueRef};
+use bobak_core::{BulkChange, Error, ErrorKind, Result, Value, ValueRef};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(crate) fn change(
     state: &mut State<'_>,
     connection: &mut Connection,
-    change: &Change<'_>,
+    change: &BulkChange<'_>,
 ) -> Result<u64> {
     let statement = bobak_sql::change(SQL, change);
     let prepared = state

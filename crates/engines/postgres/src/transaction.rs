@@ -3,7 +3,7 @@
 use crate::message::Message;
 use crate::settings::Isolation;
 use crate::state::State;
-use bobak_core::{Control, Error, ErrorKind, Result};
+use bobak_core::{Error, ErrorKind, Result, TransactionControl};
 
 impl State<'_> {
     /// Begins a transaction.
@@ -109,7 +109,7 @@ impl State<'_> {
     ///
     /// # Errors
     /// `Misuse` outside a transaction, and for an unknown mark; those of the line.
-    pub fn mark(&mut self, step: Control<'_>) -> Result<()> {
+    pub fn mark(&mut self, step: TransactionControl<'_>) -> Result<()> {
         if !self.open {
             return Err(Error::new(
                 ErrorKind::Misuse,
@@ -117,7 +117,9 @@ impl State<'_> {
             ));
         }
         let name = match step {
-            Control::Savepoint(name) | Control::Release(name) | Control::RollbackTo(name) => name,
+            TransactionControl::Savepoint(name)
+            | TransactionControl::Release(name)
+            | TransactionControl::RollbackTo(name) => name,
             _ => "",
         };
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -125,7 +127,7 @@ impl State<'_> {
             let message = format!("'{name}' is no name for a savepoint: letters, digits and _ are");
             return Err(Error::new(ErrorKind::Misuse, message));
         }
-        if let Control::Savepoint(name) = step {
+        if let TransactionControl::Savepoint(name) = step {
             self.made += 1;
             let number = self.made;
             self.simple_step(&format!("SAVEPOINT bobak_mark_{number}"))?;
@@ -136,7 +138,7 @@ impl State<'_> {
         let Some((place, number)) = place.and_then(|at| Some((at, self.marks.get(at)?.1))) else {
             return Err(Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")));
         };
-        if let Control::Release(_) = step {
+        if let TransactionControl::Release(_) = step {
             self.simple_step(&format!("RELEASE bobak_mark_{number}"))?;
             self.marks.truncate(place);
             return Ok(());

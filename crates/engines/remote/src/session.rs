@@ -7,8 +7,8 @@ use crate::lines::Wants;
 use crate::link::{Link, unexpected};
 use crate::row::NamedRow;
 use bobak_core::{
-    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Session, Source, TableSchema, Value, Write,
+    Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result,
+    Row, RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value, Write,
 };
 use bobak_wire::{FrameHeader, Response, encode_request};
 use std::cell::{Cell, RefCell};
@@ -135,7 +135,7 @@ impl<'e> RemoteSession<'e> {
         }
     }
 
-    fn step(&self, step: Control<'_>, effect: Effect) -> Result<()> {
+    fn step(&self, step: TransactionControl<'_>, effect: Effect) -> Result<()> {
         self.done(effect, &|out, id| encode_request::control(out, id, step))
     }
 
@@ -144,8 +144,9 @@ impl<'e> RemoteSession<'e> {
             return Err(misuse("a transaction is open already"));
         }
         let mut using = self.enter(Wants::Operation)?;
-        let put =
-            |link: &mut Link| link.put(|out, id| encode_request::control(out, id, Control::Begin));
+        let put = |link: &mut Link| {
+            link.put(|out, id| encode_request::control(out, id, TransactionControl::Begin))
+        };
         let begun = match using.begin(Effect::Nothing, &put) {
             Ok((_, head)) => using.link().and_then(|link| ok(link, head)),
             Err(failed) => Err(failed),
@@ -156,12 +157,12 @@ impl<'e> RemoteSession<'e> {
         Ok(())
     }
 
-    fn end(&self, step: Control<'_>) -> Result<()> {
+    fn end(&self, step: TransactionControl<'_>) -> Result<()> {
         let ended = match (self.transaction.get(), step) {
             (Transaction::None, _) => return Err(misuse("no transaction is open")),
-            (Transaction::Lost, Control::Rollback) => Ok(()),
+            (Transaction::Lost, TransactionControl::Rollback) => Ok(()),
             (Transaction::Lost, _) => Err(lost()),
-            (_, Control::Commit) => self.step(step, Effect::Unknown),
+            (_, TransactionControl::Commit) => self.step(step, Effect::Unknown),
             _ => self.step(step, Effect::Nothing),
         };
         match ended {
@@ -265,11 +266,11 @@ fn hand_out(
 }
 
 impl Session for RemoteSession<'_> {
-    fn control(&self, step: Control<'_>) -> Result<()> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         // What begins and ends transactions is not to be ended itself.
         Interrupt::hold_off(|| match step {
-            Control::Begin => self.begin(),
-            Control::Commit | Control::Rollback => self.end(step),
+            TransactionControl::Begin => self.begin(),
+            TransactionControl::Commit | TransactionControl::Rollback => self.end(step),
             _ if self.transaction.get() == Transaction::None => {
                 Err(misuse("no transaction is open"))
             }
@@ -297,7 +298,7 @@ impl Session for RemoteSession<'_> {
         })
     }
 
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         let put = |link: &mut Link| {
             let handle = link.table(change.table)?;
             link.put(|out, id| encode_request::change(out, id, handle, change))
@@ -535,7 +536,7 @@ impl Drop for RemoteSession<'_> {
         }
         if self.transaction.get() == Transaction::Open {
             // Where it fails the connection is gone, and the server rolls back.
-            let _ = self.end(Control::Rollback);
+            let _ = self.end(TransactionControl::Rollback);
         }
         if let Place::Kept(link) = self.place.replace(Place::None) {
             self.engine.lines.give(link);

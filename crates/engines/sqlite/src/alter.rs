@@ -1,7 +1,7 @@
 //! Changes of the schema.
 
 use crate::connection::Connection;
-use bobak_core::{Result, SchemaChange, TableSchema, feed};
+use bobak_core::{Result, SchemaChange, TableSchema, change_log};
 use bobak_sql::{Dialect, add_column, add_index, create_table, note_gap, untrack};
 
 /// Makes the changes in the open transaction. After an error the caller undoes what was done.
@@ -28,7 +28,7 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(connection, table)?;
             let triggers = crate::tables::triggers(connection)?;
-            if log.is_some() && !feed::is_watched(&triggers, table.name()) {
+            if log.is_some() && !change_log::is_captured(&triggers, table.name()) {
                 run(connection, &table, &note_gap(Dialect::Sqlite, &table))?;
             }
             track(connection, &table, log.as_ref(), *history)?;
@@ -60,7 +60,7 @@ fn stored(
     connection: &mut Connection,
     table: &TableSchema,
 ) -> Result<(TableSchema, Option<TableSchema>)> {
-    feed::table_and_log(crate::tables::read_with_logs(connection)?, table)
+    change_log::table_and_log(crate::tables::read_with_logs(connection)?, table)
 }
 
 fn run(connection: &mut Connection, table: &TableSchema, statements: &[String]) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::write::{
 };
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Batch, Error, ErrorKind, FieldSet, GivenKey, Interrupt, OnError, Outcome, Result, Row, Run,
+    Batch, Error, ErrorKind, FieldSet, GeneratedKey, Interrupt, OnError, Outcome, Result, Row, Run,
     TableSchema, Verb,
 };
 
@@ -323,7 +323,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
 
     fn report(&mut self, rows: usize, before: i64) {
         for number in 1..=rows as i64 {
-            let key = self.without_key.then(|| GivenKey::Int(before + number));
+            let key = self.without_key.then(|| GeneratedKey::Int(before + number));
             (self.sender.each)(Ok(Outcome::Inserted(key)));
         }
     }

@@ -1,7 +1,7 @@
 //! What decides how a table is written, and only the database knows: asked once for each schema.
 
 use crate::connection::Connection;
-use bobak_core::feed::is_own_trigger;
+use bobak_core::change_log::is_capture_trigger;
 use bobak_core::{Result, TableSchema, Value, WordHasher};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -77,7 +77,7 @@ impl Connection {
              AND (lower(s.name) = lower(?1) OR lower(f.\"table\") = lower(?1))";
         let mut triggers = crate::tables::triggers(self)?.into_iter();
         let has_triggers = triggers.any(|trigger| {
-            trigger.table.eq_ignore_ascii_case(table) && !is_own_trigger(&trigger.name)
+            trigger.table.eq_ignore_ascii_case(table) && !is_capture_trigger(&trigger.name)
         });
         let row = self.all_rows(sql, &[Value::from(table)])?.into_iter().next();
         let mut cells = row.unwrap_or_default().into_iter();

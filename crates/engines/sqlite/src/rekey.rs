@@ -10,7 +10,7 @@ use crate::key::Key;
 use crate::open;
 use crate::page_size;
 use crate::settings::Settings;
-use bobak_core::{AtomicFile, Error, ErrorKind, Result, TableSchema, Value, feed};
+use bobak_core::{AtomicFile, Error, ErrorKind, Result, TableSchema, Value, change_log};
 use std::path::Path;
 
 /// Gives a file another key; none makes it plain.
@@ -29,8 +29,8 @@ pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) ->
     settings.functions.iter().try_for_each(|function| function.register(&mut holder))?;
     refuse_foreign(&mut holder, &path, settings)?;
     must_not_track_hidden_keys(&mut holder)?;
-    let aside = AtomicFile::private(&path)?;
-    write_anew(&mut holder, &old, &aside, new).map_err(|error| aside.naming(error))?;
+    let aside = AtomicFile::create_private(&path)?;
+    write_anew(&mut holder, &old, &aside, new).map_err(|error| aside.name_target(error))?;
     put_over(aside, holder.db)
 }
 
@@ -45,12 +45,12 @@ fn write_anew(
     let new = new.map(|key| key.for_file(&target)).transpose()?;
     let before = count_rows(holder).map_err(|error| open::name_file(error, old))?;
     let page_size =
-        copy(holder, aside, new.as_ref()).map_err(|error| name_place(error, aside.place()))?;
+        copy(holder, aside, new.as_ref()).map_err(|error| name_place(error, aside.target()))?;
     let written = Settings { key: new, page_size: Some(page_size), ..target };
     let after = check_file(aside.path(), &written, false)?;
     if after.tables != before {
         let message =
-            format!("the new {} has other rows: nothing was done", aside.place().display());
+            format!("the new {} has other rows: nothing was done", aside.target().display());
         return Err(Error::new(ErrorKind::Corrupt, message));
     }
     if has_log(holder)? {
@@ -105,12 +105,12 @@ fn refuse_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> 
 /// their own, and their rows may have other numbers in the new file.
 fn must_not_track_hidden_keys(holder: &mut Connection) -> Result<()> {
     let tables = crate::tables::read_with_logs(holder)?;
-    let log = |table: &TableSchema| format!("{}{}", feed::LOG, table.name());
+    let log = |table: &TableSchema| format!("{}{}", change_log::LOG_PREFIX, table.name());
     let is_tracked = |table: &&TableSchema| {
         tables.iter().any(|other| other.name().eq_ignore_ascii_case(&log(table)))
     };
     match tables.iter().filter(|table| table.has_hidden_key()).find(is_tracked) {
-        Some(table) => feed::log_schema(table, false).map(|_| ()),
+        Some(table) => change_log::log_schema(table, false).map(|_| ()),
         None => Ok(()),
     }
 }
@@ -124,8 +124,8 @@ fn name_place(error: Error, path: &Path) -> Error {
 /// Writes the whole database to a new file; gives its page size.
 fn copy(holder: &mut Connection, aside: &AtomicFile, new: Option<&Key>) -> Result<u32> {
     let target = aside.path().to_str().ok_or_else(|| misuse("the path must be UTF-8"))?;
-    make(aside.path(), Some(aside.place()))
-        .map_err(|error| Error::io(&format!("write {}", aside.place().display()), error))?;
+    make(aside.path(), Some(aside.target()))
+        .map_err(|error| Error::io(&format!("write {}", aside.target().display()), error))?;
     // That of a plain file. Its own is not given here: what a statement is given is not cleared from
     // memory.
     holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ''", &[target.into()])?;

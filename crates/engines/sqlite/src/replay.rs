@@ -6,7 +6,7 @@
 //! however the transaction ended.
 
 use crate::connection::Connection;
-use bobak_core::feed::is_own_trigger;
+use bobak_core::change_log::is_capture_trigger;
 use bobak_core::{Result, Value};
 use bobak_sql::{Dialect, quote};
 
@@ -27,7 +27,7 @@ impl Connection {
                 continue;
             };
             let is_replayed = tables.iter().any(|replayed| replayed.eq_ignore_ascii_case(table));
-            if is_replayed && !is_own_trigger(name) {
+            if is_replayed && !is_capture_trigger(name) {
                 self.run_owned(&format!("DROP TRIGGER main.{}", quote(Dialect::Sqlite, name)))?;
                 dropped.push(sql.clone().into_owned());
             }

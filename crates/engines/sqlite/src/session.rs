@@ -8,9 +8,9 @@ use crate::gate::Lease;
 use crate::standing::{HandingOut, Writing};
 use crate::{alter, batch, query, tables, write};
 use bobak_core::{
-    Batch, Change, Control, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
-    Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
-    Value, ValueRef, Write,
+    Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result,
+    Row, RowBuffer, SchemaChange, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
+    TransactionControl, Value, ValueRef, Write,
 };
 use bobak_sql::Dialect;
 use std::cell::{Cell, RefCell};
@@ -320,7 +320,7 @@ impl Session for SqliteSession<'_> {
         tables::side_effects(self.connection(Wants::Read)?.get())
     }
 
-    fn triggers(&self) -> Result<Option<Vec<bobak_core::feed::Trigger>>> {
+    fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {
         tables::triggers(self.connection(Wants::Read)?.get()).map(Some)
     }
 
@@ -328,14 +328,16 @@ impl Session for SqliteSession<'_> {
         self.atomically(|connection| alter::apply(connection, changes))
     }
 
-    fn control(&self, step: Control<'_>) -> Result<()> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         match step {
-            Control::Begin => self.begin_on(|| self.engine.write(), &["BEGIN IMMEDIATE"]),
-            Control::Commit => self.end("COMMIT"),
-            Control::Rollback => self.end("ROLLBACK"),
-            Control::Savepoint(name) => self.mark("SAVEPOINT", name),
-            Control::Release(name) => self.mark("RELEASE", name),
-            Control::RollbackTo(name) => self.mark("ROLLBACK TO", name),
+            TransactionControl::Begin => {
+                self.begin_on(|| self.engine.write(), &["BEGIN IMMEDIATE"])
+            }
+            TransactionControl::Commit => self.end("COMMIT"),
+            TransactionControl::Rollback => self.end("ROLLBACK"),
+            TransactionControl::Savepoint(name) => self.mark("SAVEPOINT", name),
+            TransactionControl::Release(name) => self.mark("RELEASE", name),
+            TransactionControl::RollbackTo(name) => self.mark("ROLLBACK TO", name),
         }
     }
 
@@ -354,7 +356,7 @@ impl Session for SqliteSession<'_> {
         write::write_row(using.get(), write.table, write.verb, write.fields, write.values)
     }
 
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         let mut using = self.connection(Wants::Write)?;
         let statement = bobak_sql::change(Dialect::Sqlite, change);
         using
@@ -515,7 +517,7 @@ impl Session for SqliteSession<'_> {
         let dropped = using.get().drop_triggers(tables);
         drop(using);
         if dropped.is_err() {
-            self.control(Control::Rollback)?;
+            self.control(TransactionControl::Rollback)?;
         }
         dropped
     }

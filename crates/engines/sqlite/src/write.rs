@@ -6,7 +6,7 @@ use crate::error::translate;
 use crate::ffi::StatementId;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    ColumnSchema, Error, ErrorKind, FieldSet, GivenKey, KeyGeneration, Outcome, Result, Row,
+    ColumnSchema, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
     TableSchema, Value, ValueRef, Verb,
 };
 use bobak_sql::{Dialect, quote};
@@ -202,8 +202,8 @@ pub(crate) fn null_for_default<'v>(
 }
 
 #[inline]
-fn inserted(connection: &Connection, made_key: bool) -> Outcome {
-    Outcome::Inserted(made_key.then(|| GivenKey::Int(connection.db.last_insert_rowid())))
+fn inserted(connection: &Connection, generated_key: bool) -> Outcome {
+    Outcome::Inserted(generated_key.then(|| GeneratedKey::Int(connection.db.last_insert_rowid())))
 }
 
 /// Runs an insert statement of one row, whose key's column is left out where the engine makes it.

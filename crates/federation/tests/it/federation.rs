@@ -1,8 +1,8 @@
 //! Tables of other engines in SQLite's SQL.
 
 use bobak_core::{
-    Batch, Collation, ColumnSchema, Control, Engine, ErrorKind, FieldSet, OnError, Result,
-    SchemaChange, Source, TableSchema, Uuid, Value, Verb, Write,
+    Batch, Collation, ColumnSchema, Engine, ErrorKind, FieldSet, OnError, Result, SchemaChange,
+    Source, TableSchema, TransactionControl, Uuid, Value, Verb, Write,
 };
 use bobak_federation::Federation;
 use bobak_memory::Memory;
@@ -306,35 +306,35 @@ fn transactions_and_savepoints_reach_the_engine() {
             .unwrap();
         names.join(" ").replace("Text(", "").replace(')', "")
     };
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     add("a");
     assert_eq!(seen(&guest), "", "not committed yet");
-    session.control(Control::Savepoint("one")).unwrap();
+    session.control(TransactionControl::Savepoint("one")).unwrap();
     add("b");
     session.execute("UPDATE tag SET weight = 1", &[]).unwrap();
-    session.control(Control::Savepoint("two")).unwrap();
+    session.control(TransactionControl::Savepoint("two")).unwrap();
     add("c");
     assert!(session.execute("INSERT INTO tag (name) VALUES ('d'), ('a')", &[]).is_err());
-    session.control(Control::RollbackTo("two")).unwrap();
+    session.control(TransactionControl::RollbackTo("two")).unwrap();
     add("e");
-    session.control(Control::RollbackTo("one")).unwrap();
+    session.control(TransactionControl::RollbackTo("one")).unwrap();
     add("f");
-    session.control(Control::Release("one")).unwrap();
-    session.control(Control::Commit).unwrap();
+    session.control(TransactionControl::Release("one")).unwrap();
+    session.control(TransactionControl::Commit).unwrap();
     assert_eq!(seen(&guest), "a f");
     // A transaction that begins to write only after the mark.
-    session.control(Control::Begin).unwrap();
-    session.control(Control::Savepoint("one")).unwrap();
-    session.control(Control::Savepoint("two")).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
+    session.control(TransactionControl::Savepoint("one")).unwrap();
+    session.control(TransactionControl::Savepoint("two")).unwrap();
     add("g");
     session.execute("INSERT INTO seat VALUES (NULL, 'A', 1)", &[]).unwrap();
-    session.control(Control::RollbackTo("one")).unwrap();
+    session.control(TransactionControl::RollbackTo("one")).unwrap();
     add("h");
-    session.control(Control::Commit).unwrap();
+    session.control(TransactionControl::Commit).unwrap();
     assert_eq!(seen(&guest), "a f h");
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     session.execute("DELETE FROM tag", &[]).unwrap();
-    session.control(Control::Rollback).unwrap();
+    session.control(TransactionControl::Rollback).unwrap();
     drop(session);
     assert_eq!(names().unwrap().len(), 3);
 }
@@ -351,14 +351,14 @@ fn one_transaction_writes_to_one_engine() {
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         assert!(error.to_string().contains("'g'"), "{error}");
     };
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     session.execute("INSERT INTO own VALUES (100)", &[]).unwrap();
     refused("DELETE FROM item");
-    session.control(Control::Rollback).unwrap();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Rollback).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     session.execute("DELETE FROM item WHERE id IN (SELECT n FROM own WHERE n < 3)", &[]).unwrap();
     refused("DELETE FROM own");
-    session.control(Control::Commit).unwrap();
+    session.control(TransactionControl::Commit).unwrap();
     let rows = ask(engine, "SELECT count(*) FROM item", &[]).unwrap();
     assert_eq!(rows, [[Value::Int(4)]]);
     run(engine, "CREATE TEMP TRIGGER t AFTER INSERT ON own BEGIN DELETE FROM item; END").unwrap();
@@ -400,7 +400,7 @@ fn a_host_of_its_own_shows_tables_where_nothing_is_sqlite() {
     assert_eq!(run(host.engine(), "INSERT INTO tag VALUES ('late', 1)").unwrap(), 1);
     // A statement inside a transaction that was opened elsewhere.
     let session = engine.session().unwrap();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     let both = ("INSERT INTO tag VALUES ('x', 1), ('late', 2)", &[][..]);
     let error = host.run_in("main", &*session, both, &mut |_| Ok(true)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Duplicate);
@@ -414,7 +414,7 @@ fn a_host_of_its_own_shows_tables_where_nothing_is_sqlite() {
     })
     .unwrap();
     assert_eq!(seen, 2);
-    session.control(Control::Rollback).unwrap();
+    session.control(TransactionControl::Rollback).unwrap();
     assert_eq!(ask(host.engine(), "SELECT * FROM tag", &[]).unwrap().len(), 1);
 }
 

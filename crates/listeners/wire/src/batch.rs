@@ -2,7 +2,7 @@
 
 use crate::connection::{Connection, FULL, Gone};
 use crate::serve::{Serving, cancelled};
-use bobak_core::{Control, Error, ErrorKind, OnError, Outcome, Result};
+use bobak_core::{Error, ErrorKind, OnError, Outcome, Result, TransactionControl};
 use bobak_wire::{FrameHeader, FrameKind, Request};
 use std::time::Instant;
 
@@ -92,10 +92,10 @@ impl Serving<'_> {
     /// itself, and says so at the next call.
     fn undo(&self, inside: bool) {
         if inside {
-            let _ = self.session.control(Control::RollbackTo(MARK));
-            let _ = self.session.control(Control::Release(MARK));
+            let _ = self.session.control(TransactionControl::RollbackTo(MARK));
+            let _ = self.session.control(TransactionControl::Release(MARK));
         } else {
-            let _ = self.session.control(Control::Rollback);
+            let _ = self.session.control(TransactionControl::Rollback);
         }
     }
 
@@ -226,11 +226,11 @@ impl Serving<'_> {
 }
 
 /// The step that begins a batch of several parts, or ends it.
-const fn step(inside: bool, begin: bool) -> Control<'static> {
+const fn step(inside: bool, begin: bool) -> TransactionControl<'static> {
     match (inside, begin) {
-        (false, true) => Control::Begin,
-        (false, false) => Control::Commit,
-        (true, true) => Control::Savepoint(MARK),
-        (true, false) => Control::Release(MARK),
+        (false, true) => TransactionControl::Begin,
+        (false, false) => TransactionControl::Commit,
+        (true, true) => TransactionControl::Savepoint(MARK),
+        (true, false) => TransactionControl::Release(MARK),
     }
 }

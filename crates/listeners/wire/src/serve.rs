@@ -5,8 +5,8 @@ use crate::greet::{Greeting, greet};
 use crate::server::Shared;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Batch, Change, Control, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, Session,
-    Value, Write,
+    Batch, BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, Session,
+    TransactionControl, Value, Write,
 };
 use bobak_wire::{FrameHeader, FrameKind, OutcomeWriter, OwnedSource, Request, encode_response};
 use std::time::{Duration, Instant};
@@ -214,7 +214,7 @@ impl Serving<'_> {
             }
             Request::Change { table, condition, assign } => {
                 let (condition, assign) = (condition.as_ref(), assign.as_deref());
-                let rows = session.change(&Change { table: &table, condition, assign })?;
+                let rows = session.change(&BulkChange { table: &table, condition, assign })?;
                 encode_response::count(output, id, rows);
             }
             Request::Execute(OwnedSource::Sql { text, parameters }) => {
@@ -262,12 +262,14 @@ impl Serving<'_> {
         Ok(Then::Done)
     }
 
-    fn control(&mut self, step: Control<'_>) -> Result<()> {
+    fn control(&mut self, step: TransactionControl<'_>) -> Result<()> {
         let done = self.session.control(step);
         match step {
-            Control::Begin => self.in_transaction |= done.is_ok(),
+            TransactionControl::Begin => self.in_transaction |= done.is_ok(),
             // Whatever came, the transaction is over.
-            Control::Commit | Control::Rollback => self.in_transaction = false,
+            TransactionControl::Commit | TransactionControl::Rollback => {
+                self.in_transaction = false
+            }
             _ => {}
         }
         done

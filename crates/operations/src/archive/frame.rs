@@ -14,9 +14,9 @@
 //!
 //! A page of an earlier version has nothing behind the number of its changes: it does not tell borders.
 
+use bobak_changes::{Change, TransactionBoundary};
+use bobak_core::change_log::LOG_COLUMNS;
 use bobak_core::codec::{EncodedRow, encode_slice, split_first};
-use bobak_core::feed::LOG_HEAD;
-use bobak_core::feed::{Change, TransactionBoundary};
 use bobak_core::{Error, ErrorKind, Field, Result, Row, TableSchema, Timestamp, Value, ValueRef};
 use std::sync::Arc;
 
@@ -225,7 +225,7 @@ impl<'a> Logged<'a> {
 
     /// The change, of a table whose columns have the same names in the same order.
     pub fn change(&self, table: &Arc<TableSchema>, names: &Arc<Vec<String>>) -> Result<Change> {
-        if self.row.len() != 1 + LOG_HEAD + 2 * names.len() {
+        if self.row.len() != 1 + LOG_COLUMNS + 2 * names.len() {
             return Err(damaged("a change has another number of values than its table"));
         }
         Change::from_log(table, names, &Behind(&self.row))

@@ -11,8 +11,8 @@ mod segment;
 pub(crate) use folder::ArchiveFolder;
 pub use folder::ArchiveSpan;
 
-use bobak_core::feed::{ChangePage, Changes, TransactionBoundary};
-use bobak_core::{Engine, Error, ErrorKind, Result, feed};
+use bobak_changes::{ChangePage, Changes, TransactionBoundary};
+use bobak_core::{Engine, Error, ErrorKind, Result};
 use segment::Writer;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -171,7 +171,8 @@ impl Archive {
 /// changes before the folder's place which the folder has not.
 fn must_be_same(engine: &dyn Engine, place: u64, last: Option<(u64, i64)>) -> Result<()> {
     let Some((number, at)) = last else { return Ok(()) };
-    let found = feed::last_up_to(&*engine.session()?, &feed::logs(engine)?, place)?;
+    let found =
+        bobak_changes::last_up_to(&*engine.session()?, &bobak_changes::logs(engine)?, place)?;
     // Of a table that is tracked no longer it may be gone, and so may old ones.
     let is_same = found.is_none_or(|found| found.0 < number || found == (number, at));
     if is_same {

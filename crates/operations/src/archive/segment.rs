@@ -4,8 +4,8 @@ use super::folder::ArchiveFolder;
 use super::frame::{
     self, FRAME, Frame, HEAD, Logged, Table, damaged, is_frame, read_frame, read_head,
 };
+use bobak_changes::{ChangePage, TransactionBoundary};
 use bobak_core::durable::{is_at, sync_content, sync_file};
-use bobak_core::feed::{ChangePage, TransactionBoundary};
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};

@@ -5,7 +5,7 @@ use super::file_type::FileType;
 use super::source_file::SourceFile;
 use super::trailer::{Behind, FOOTER, Trailer, damaged};
 use super::{BackupOptions, Compression};
-use bobak_core::{BackupContent, BackupPhase, BackupStep, Error, ErrorKind, Result};
+use bobak_core::{BackupContent, BackupPhase, BackupProgress, Error, ErrorKind, Result};
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use std::fs::File;
@@ -33,7 +33,7 @@ pub(super) fn write(
     doing: &str,
     content: &BackupContent,
     options: &BackupOptions,
-    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+    progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<u64> {
     let of = content.bytes;
     let mut out = Counted { writer: BufWriter::new(writer), bytes: 0 };
@@ -43,7 +43,7 @@ pub(super) fn write(
     let mut rests = Pacer::new(options.pauses, 1);
     let step = |done| {
         rests.take();
-        progress(BackupStep { phase: BackupPhase::Compress, done, of })
+        progress(BackupProgress { phase: BackupPhase::Compress, done, of })
     };
     let Digest { bytes, checksum } = if options.compression == Compression::Zstd {
         let mut encoder = zstd::Encoder::new(&mut out, 3).map_err(doing)?;

@@ -18,7 +18,7 @@ mod trailer;
 mod verify;
 mod write;
 
-pub use bobak_core::{BackupPhase, BackupStep, Foreign, Unverified};
+pub use bobak_core::{BackupPhase, BackupProgress, MissingExtension, UnverifiedTable};
 pub use file_type::FileType;
 pub use options::{BackupOptions, Compression};
 pub use report::{BackupReport, Checksum};

@@ -10,7 +10,7 @@ use super::file_type::FileType;
 use super::source_file::SourceFile;
 use super::staged::StagedCopy;
 use super::trailer::{Behind, FOOTER, Trailer};
-use bobak_core::{BackupContent, BackupPhase, BackupStep, Error, ErrorKind, Result};
+use bobak_core::{BackupContent, BackupPhase, BackupProgress, Error, ErrorKind, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) fn append_trailer(
     place: &Path,
     content: &BackupContent,
     pauses: bool,
-    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+    progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<()> {
     let kind = FileType::of(file)?;
     if !matches!(kind, FileType::Sqlite | FileType::Unknown) {
@@ -37,7 +37,7 @@ pub(super) fn append_trailer(
     let mut rests = Pacer::new(pauses, 2);
     let sum = copy(&mut database, &mut io::sink(), doing, doing, |done| {
         rests.take();
-        progress(BackupStep { phase: BackupPhase::Check, done, of: content.bytes })
+        progress(BackupProgress { phase: BackupPhase::Check, done, of: content.bytes })
     })?;
     let (behind, page) = match head {
         Some(head) => (Behind::Plain { changes: head.changes }, head.page),

@@ -1,8 +1,8 @@
 //! What a backup contains.
 
 use super::Compression;
-use bobak_core::feed::{FEED, FOLLOW, LOG, TRACKED};
-use bobak_core::{BackupContent, Unverified};
+use bobak_core::change_log::{COUNTER_TABLE, LOG_PREFIX, REPLICA_TABLE, TRACKED_TABLE};
+use bobak_core::{BackupContent, UnverifiedTable};
 
 /// What a backup contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct BackupReport {
     pub checksum: Checksum,
     /// The tables that could not be verified completely, because they use collations or functions that only another
     /// program defines: their pages and row counts were checked, but not whether their indexes match their rows.
-    pub unverified: Vec<Unverified>,
+    pub unverified: Vec<UnverifiedTable>,
 }
 
 /// The result of comparing the checksum noted in a backup.
@@ -55,7 +55,10 @@ impl BackupReport {
 
     /// The tables without those in which Bobak itself keeps the change log.
     pub fn user_tables(&self) -> impl Iterator<Item = (&str, u64)> {
-        let own = |name: &str| [FEED, TRACKED, FOLLOW].contains(&name) || name.starts_with(LOG);
+        let own = |name: &str| {
+            [COUNTER_TABLE, TRACKED_TABLE, REPLICA_TABLE].contains(&name)
+                || name.starts_with(LOG_PREFIX)
+        };
         self.tables.iter().map(|(name, rows)| (&**name, *rows)).filter(move |(name, _)| !own(name))
     }
 }

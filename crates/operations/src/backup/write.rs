@@ -6,7 +6,8 @@ use super::{BackupOptions, BackupReport, Compression};
 #[cfg(feature = "compress")]
 use super::{checksum::Pacer, compressed};
 use bobak_core::{
-    AtomicFile, BackupContent, BackupJob, BackupPhase, BackupStep, Engine, Error, ErrorKind, Result,
+    AtomicFile, BackupContent, BackupJob, BackupPhase, BackupProgress, Engine, Error, ErrorKind,
+    Result,
 };
 use std::fs::{self, File};
 use std::io::Write;
@@ -27,13 +28,13 @@ pub fn backup(
     engine: &dyn Engine,
     file: &Path,
     options: &BackupOptions,
-    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+    progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<BackupReport> {
     options.compression.must_suit(engine)?;
     refuse_existing(file, options.overwrite)?;
-    let plain = AtomicFile::private(file)?.narrow();
-    let content = write_plain(engine, plain.path(), plain.place(), options, progress)
-        .map_err(|error| plain.naming(error))?;
+    let plain = AtomicFile::create_private(file)?.restrict_permissions();
+    let content = write_plain(engine, plain.path(), plain.target(), options, progress)
+        .map_err(|error| plain.name_target(error))?;
     if options.compression != Compression::None {
         return compress(plain, file, content, options, progress);
     }
@@ -59,7 +60,7 @@ pub fn backup_to(
     engine: &dyn Engine,
     writer: impl Write,
     options: &BackupOptions,
-    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+    progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<BackupReport> {
     options.compression.must_suit(engine)?;
     let temp_dir = TempDir::new()?;
@@ -74,7 +75,7 @@ pub fn backup_to(
 /// Removes temporary files that killed processes left of backups in a folder, for the final names that `is_wanted`
 /// accepts, and returns their number. Files that are being written stay. [`backup`] does this for its own file.
 pub fn clear_abandoned(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> usize {
-    AtomicFile::clear(folder, is_wanted)
+    AtomicFile::remove_abandoned(folder, is_wanted)
 }
 
 /// Compresses a plain backup and renames the result into place.
@@ -83,20 +84,20 @@ fn compress(
     file: &Path,
     content: BackupContent,
     options: &BackupOptions,
-    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+    progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<BackupReport> {
     let doing = format!("write the backup {}", file.display());
-    let compressed = AtomicFile::private(file)?.narrow();
+    let compressed = AtomicFile::create_private(file)?.restrict_permissions();
     let out = File::create(compressed.path()).map_err(|error| Error::io(&doing, error))?;
     let same_permissions = fs::metadata(plain.path())
         .and_then(|plain| out.set_permissions(plain.permissions()))
         .and_then(|()| out.try_clone());
     let writer = same_permissions.map_err(|error| Error::io(&doing, error))?;
     let stored = write_out(plain.path(), writer, &doing, &content, options, progress)
-        .map_err(|error| plain.naming(error))?;
+        .map_err(|error| plain.name_target(error))?;
     drop((plain, out));
     check_compressed(compressed.path(), &content, options, progress)
-        .map_err(|error| compressed.naming(error))?;
+        .map_err(|error| compressed.name_target(error))?;
     put(compressed, options.overwrite)?;
     Ok(BackupReport::new(content, stored, options.compression))
 }
@@ -107,7 +108,7 @@ fn write_plain(
     file: &Path,
     place: &Path,
     options: &BackupOptions,
-    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+    progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<BackupContent> {
     let content =
         engine.backup(BackupJob { file, place, pauses: options.pauses, watch: progress })?;
@@ -124,7 +125,7 @@ fn write_out(
     doing: &str,
     content: &BackupContent,
     options: &BackupOptions,
-    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+    progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<u64> {
     if options.compression != Compression::None {
         #[cfg(feature = "compress")]
@@ -142,9 +143,9 @@ fn check_compressed(
     file: &Path,
     content: &BackupContent,
     options: &BackupOptions,
-    progress: &mut dyn FnMut(BackupStep) -> Result<()>,
+    progress: &mut dyn FnMut(BackupProgress) -> Result<()>,
 ) -> Result<()> {
-    progress(BackupStep { phase: BackupPhase::Check, done: 0, of: content.bytes })?;
+    progress(BackupProgress { phase: BackupPhase::Check, done: 0, of: content.bytes })?;
     #[cfg(feature = "compress")]
     {
         let pacer = Pacer::new(options.pauses, 2);
@@ -174,7 +175,7 @@ pub(crate) fn refuse_existing(file: &Path, overwrite: bool) -> Result<()> {
 
 fn put(file: AtomicFile, overwrite: bool) -> Result<()> {
     // Another process may have created the file in the meantime.
-    refuse_existing(file.place(), overwrite)?;
-    let doing = format!("write the backup {}", file.place().display());
-    file.put().map_err(|error| Error::io(&doing, error))
+    refuse_existing(file.target(), overwrite)?;
+    let doing = format!("write the backup {}", file.target().display());
+    file.commit().map_err(|error| Error::io(&doing, error))
 }

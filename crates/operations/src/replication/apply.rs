@@ -8,10 +8,10 @@
 use super::ReplicationReport;
 use super::pair::Pair;
 use super::position::{self, Filled, NO_FIELDS};
-use bobak_core::feed::{Change, ChangePage};
+use bobak_changes::{Change, ChangePage};
 use bobak_core::{
-    Batch, Control, DynRow, Engine, Error, ErrorKind, OnError, Result, Session, Value, Verb, Write,
-    codec,
+    Batch, DynRow, Engine, Error, ErrorKind, OnError, Result, Session, TransactionControl, Value,
+    Verb, Write, codec,
 };
 use std::collections::HashMap;
 
@@ -74,12 +74,12 @@ pub(crate) fn in_transaction<R>(
     work: impl FnOnce(&dyn Session) -> Result<R>,
 ) -> Result<R> {
     let session = engine.session()?;
-    session.control(Control::Begin)?;
+    session.control(TransactionControl::Begin)?;
     match work(&*session) {
-        Ok(done) => session.control(Control::Commit).map(|()| done),
+        Ok(done) => session.control(TransactionControl::Commit).map(|()| done),
         Err(error) => {
             // The session's end would undo it too.
-            let _ = session.control(Control::Rollback);
+            let _ = session.control(TransactionControl::Rollback);
             Err(error)
         }
     }

@@ -3,7 +3,7 @@
 use super::pair::Pair;
 use super::{PAGE, Replica};
 use crate::copy::{sum_row, walk};
-use bobak_core::{Control, Error, ErrorKind, Result, Select, Session, feed};
+use bobak_core::{Error, ErrorKind, Result, Select, Session, TransactionControl};
 
 /// What a comparison found: it was the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,19 +38,19 @@ impl Replica {
         self.step(std::time::Duration::ZERO)?;
         let from = std::sync::Arc::clone(&self.from);
         let source = from.session()?;
-        source.control(Control::Begin)?;
+        source.control(TransactionControl::Begin)?;
         let checked = self.check_in(&*source);
         // It has written nothing.
-        let _ = source.control(Control::Rollback);
+        let _ = source.control(TransactionControl::Rollback);
         checked
     }
 
     fn check_in(&mut self, source: &dyn Session) -> Result<ReplicaCheck> {
-        let logs = feed::logs_in(source)?;
+        let logs = bobak_changes::logs_in(source)?;
         let followed = logs.iter().filter(|log| self.follows(log.table.name()));
         let wanted: Vec<_> = followed.cloned().collect();
         let mut place = self.place.unwrap_or(0);
-        let more = |place| feed::page(source, &logs, &wanted, place, PAGE);
+        let more = |place| bobak_changes::page(source, &logs, &wanted, place, PAGE);
         loop {
             let page = more(place)?;
             if page.next == place {

@@ -11,7 +11,7 @@ pub use check::{CheckedTable, ReplicaCheck};
 
 use crate::copy::CopyProgress;
 pub(crate) use apply::{LONGEST, in_transaction, make};
-use bobak_core::feed::{self, Changes};
+use bobak_changes::Changes;
 use bobak_core::{Engine, Error, ErrorKind, Result};
 pub(crate) use pair::Pair;
 use std::hash::{BuildHasher, RandomState};
@@ -218,12 +218,12 @@ impl Replica {
 
     /// The time of the last change of the followed tables up to a place.
     fn last_of_source(&self, place: u64) -> Result<Option<i64>> {
-        let mut logs = feed::logs(&*self.from)?;
-        let is = |log: &feed::Log, pair: &Pair| {
+        let mut logs = bobak_changes::logs(&*self.from)?;
+        let is = |log: &bobak_changes::ChangeLog, pair: &Pair| {
             log.table.name().eq_ignore_ascii_case(pair.source.name())
         };
         logs.retain(|log| self.pairs.iter().any(|pair| is(log, pair)));
-        let last = feed::last_up_to(&*self.from.session()?, &logs, place)?;
+        let last = bobak_changes::last_up_to(&*self.from.session()?, &logs, place)?;
         Ok(last.map(|(_, at)| at))
     }
 
@@ -247,7 +247,7 @@ impl Replica {
 
     /// Compares the tables as they are now.
     fn pair(&mut self) -> Result<()> {
-        let logs = feed::logs(&*self.from)?;
+        let logs = bobak_changes::logs(&*self.from)?;
         if logs.is_empty() {
             let message = "no table of the source is tracked: track those that are to be followed";
             return Err(Error::new(ErrorKind::Schema, message));

@@ -2,9 +2,9 @@
 
 use crate::copy::CopyProgress;
 use crate::copy::{self, Columns};
-use bobak_core::feed::{Trigger, is_own_trigger};
+use bobak_core::change_log::{Trigger, is_capture_trigger};
 use bobak_core::{
-    Change, Engine, Error, ErrorKind, Result, SchemaChange, Select, Source, TableSchema,
+    BulkChange, Engine, Error, ErrorKind, Result, SchemaChange, Select, Source, TableSchema,
     TableSchemaBuilder,
 };
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Pair {
             return Err(name(error.in_column(column.name.clone())));
         }
         let of_target = |trigger: &&Trigger| {
-            trigger.table.eq_ignore_ascii_case(target.name()) && !is_own_trigger(&trigger.name)
+            trigger.table.eq_ignore_ascii_case(target.name()) && !is_capture_trigger(&trigger.name)
         };
         if let Some(trigger) = triggers.iter().find(of_target) {
             let message = format!(
@@ -102,7 +102,7 @@ impl Pair {
     }
 
     pub fn empty(&self, to: &dyn Engine) -> Result<()> {
-        let all = Change { table: &self.target, condition: None, assign: None };
+        let all = BulkChange { table: &self.target, condition: None, assign: None };
         to.session()?.change(&all).map(|_| ())
     }
 

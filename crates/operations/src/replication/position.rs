@@ -1,8 +1,8 @@
 //! How far a follower has come: one row in its database, written with what it tells of.
 
-use bobak_core::feed::follow_schema;
+use bobak_core::change_log::replica_schema;
 use bobak_core::{
-    Assign, Change, Comparison, Condition, Engine, Error, ErrorKind, FieldSet, Result, Row,
+    Assign, BulkChange, Comparison, Condition, Engine, Error, ErrorKind, FieldSet, Result, Row,
     SchemaChange, Select, Session, Source, Value, ValueRef, Verb, Write,
 };
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) type Filled = Option<Option<i64>>;
 /// The row; `None` in a database that follows nobody yet.
 pub(super) fn read(to: &dyn Engine) -> Result<Option<Place>> {
     let mut place = None;
-    let select = Select::all(follow_schema());
+    let select = Select::all(replica_schema());
     let read = to.session()?.query(&Source::Select(&select), &mut |row: &dyn Row| {
         if let (ValueRef::Int(at), ValueRef::Int(filled), ValueRef::Text(names)) =
             (row.get(1), row.get(2), row.get(3))
@@ -50,7 +50,7 @@ pub(super) fn read(to: &dyn Engine) -> Result<Option<Place>> {
 pub(super) fn begin(to: &dyn Engine, at: u64, tables: &[&str]) -> Result<()> {
     let session = to.session()?;
     let names = tables.join("\n");
-    let table = follow_schema();
+    let table = replica_schema();
     let values = [Value::Int(1), number(at), Value::Int(0), Value::from(names)];
     let insert = || {
         let write =
@@ -68,7 +68,7 @@ pub(super) fn begin(to: &dyn Engine, at: u64, tables: &[&str]) -> Result<()> {
 
 /// Takes the row out.
 pub(super) fn forget(to: &dyn Engine) -> Result<()> {
-    let change = Change { table: follow_schema(), condition: None, assign: None };
+    let change = BulkChange { table: replica_schema(), condition: None, assign: None };
     to.session()?.change(&change).map(|_| ())
 }
 
@@ -98,7 +98,8 @@ pub(super) fn write(
     ];
     let was = |column, value| Condition::Compare { column, comparison: Comparison::Equal, value };
     let here = Condition::And(vec![was(1, number(before.0)), was(2, Value::Int(noted(before.1)))]);
-    let change = Change { table: follow_schema(), condition: Some(&here), assign: Some(&assign) };
+    let change =
+        BulkChange { table: replica_schema(), condition: Some(&here), assign: Some(&assign) };
     if session.change(&change)? == 1 {
         return Ok(());
     }

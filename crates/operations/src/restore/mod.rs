@@ -63,8 +63,8 @@ pub fn restore(
     if let Some((folder, _)) = &changes {
         folder.must_have_files()?;
     }
-    let file = AtomicFile::private(place)?;
-    let staged = StagedCopy { backup, path: file.path(), place: Some(file.place()) };
+    let file = AtomicFile::create_private(place)?;
+    let staged = StagedCopy { backup, path: file.path(), place: Some(file.target()) };
     let report = unpack(staged, Some(database))?;
     let file_type = FileType::of(file.path()).map_err(|error| staged.unusable(error))?;
     must_suit(backup, file_type, database)?;
@@ -108,8 +108,8 @@ fn must_suit(backup: &Path, file_type: FileType, database: &DatabaseFile) -> Res
 }
 
 fn put(file: AtomicFile) -> Result<()> {
-    let doing = format!("write {}", file.place().display());
-    file.put().map_err(|error| Error::io(&doing, error))
+    let doing = format!("write {}", file.target().display());
+    file.commit().map_err(|error| Error::io(&doing, error))
 }
 
 fn is_same_file(a: &Path, b: &Path) -> bool {

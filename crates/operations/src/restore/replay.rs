@@ -10,11 +10,12 @@ use super::reserve_keys::reserve_keys;
 use crate::archive::ArchiveFolder;
 use crate::archive::frame::{Frame, Logged, Page, Table, damaged};
 use crate::replication::{LONGEST, Pair, make};
-use bobak_core::feed::Change;
-use bobak_core::feed::{Log, SEQ, compare_number, feed_schema, last_id, last_up_to, logs_in};
+use bobak_changes::Change;
+use bobak_changes::{ChangeLog, compare_number, last_id, last_up_to, logs_in};
+use bobak_core::change_log::{SEQ, counter_schema};
 use bobak_core::{
-    Assign, Batch, Comparison, Control, Engine, Error, ErrorKind, FieldSet, OnError, Result,
-    Session, Timestamp, Value, Verb, Write,
+    Assign, Batch, Comparison, Engine, Error, ErrorKind, FieldSet, OnError, Result, Session,
+    Timestamp, TransactionControl, Value, Verb, Write,
 };
 use std::collections::HashMap;
 use std::path::Path;
@@ -92,7 +93,7 @@ pub(super) fn replay_folder(
 
 struct Replay<'e> {
     engine: &'e dyn Engine,
-    logs: Vec<Log>,
+    logs: Vec<ChangeLog>,
     pairs: Vec<Pair>,
     plan: Plan,
     /// Up to where changes are made, committed or not.
@@ -111,7 +112,7 @@ struct Open<'e> {
 
 impl<'e> Replay<'e> {
     /// The logs of a database, and what it ends with.
-    fn begins(engine: &dyn Engine, until: RecoveryTarget) -> Result<(Vec<Log>, Begin)> {
+    fn begins(engine: &dyn Engine, until: RecoveryTarget) -> Result<(Vec<ChangeLog>, Begin)> {
         if !matches!(engine.name(), "sqlite" | "memory") {
             let message = format!("the {} engine takes no changes behind a backup", engine.name());
             return Err(Error::new(ErrorKind::Unsupported, message));
@@ -140,7 +141,7 @@ impl<'e> Replay<'e> {
         Ok((logs, Begin { place, last }))
     }
 
-    fn new(engine: &'e dyn Engine, logs: Vec<Log>, place: u64, plan: Plan) -> Result<Self> {
+    fn new(engine: &'e dyn Engine, logs: Vec<ChangeLog>, place: u64, plan: Plan) -> Result<Self> {
         let pairs = logs.iter().map(|log| Pair::same(&log.table)).collect::<Result<_>>()?;
         let Plan { whole, read, left_out, is_end, .. } = plan;
         let done = ReplayReport { changes: 0, place, at: None, is_end, whole, read, left_out };
@@ -201,7 +202,7 @@ impl<'e> Replay<'e> {
         let table = tables
             .get(&logged.table)
             .ok_or_else(|| damaged("a change is of a table that was not named before"))?;
-        let same = |log: &&Log| log.table.name().eq_ignore_ascii_case(&table.name);
+        let same = |log: &&ChangeLog| log.table.name().eq_ignore_ascii_case(&table.name);
         let altered = |message: &str| {
             let message = format!("{message}, with change {}: restore a later backup", logged.id);
             Error::new(ErrorKind::Schema, message).in_table(table.name.clone())
@@ -217,7 +218,7 @@ impl<'e> Replay<'e> {
 }
 
 impl<'e> Open<'e> {
-    fn begin(engine: &'e dyn Engine, logs: &[Log]) -> Result<Self> {
+    fn begin(engine: &'e dyn Engine, logs: &[ChangeLog]) -> Result<Self> {
         let session = engine.session()?;
         // What triggers and foreign keys did is among the changes.
         let tables: Vec<&str> = logs.iter().map(|log| log.table.name()).collect();
@@ -226,17 +227,22 @@ impl<'e> Open<'e> {
     }
 
     fn commit(self) -> Result<()> {
-        self.session.control(Control::Commit)
+        self.session.control(TransactionControl::Commit)
     }
 }
 
 /// Puts these changes in the place of what was written down since `place`.
-fn write_down(session: &dyn Session, logs: &[Log], place: u64, changes: &[Change]) -> Result<()> {
+fn write_down(
+    session: &dyn Session,
+    logs: &[ChangeLog],
+    place: u64,
+    changes: &[Change],
+) -> Result<()> {
     let mut batch = Batch::new();
     for log in logs {
         let since = compare_number(SEQ, Comparison::Greater, place);
         let change =
-            bobak_core::Change { table: &log.schema, condition: Some(&since), assign: None };
+            bobak_core::BulkChange { table: &log.schema, condition: Some(&since), assign: None };
         session.change(&change)?;
         for change in changes.iter().filter(|change| change.table.id() == log.table.id()) {
             let values = change.log_values();
@@ -252,7 +258,7 @@ fn count(session: &dyn Session, place: u64, at: Option<i64>) -> Result<()> {
     let mut assign = vec![Assign::Set { column: 1, value: number(place) }];
     assign.extend(at.map(|at| Assign::Set { column: 2, value: Value::Int(at) }));
     let change =
-        bobak_core::Change { table: feed_schema(), condition: None, assign: Some(&assign) };
+        bobak_core::BulkChange { table: counter_schema(), condition: None, assign: Some(&assign) };
     session.change(&change).map(|_| ())
 }
 

@@ -1,7 +1,7 @@
 //! Reserves generated keys before changes are replayed.
 
 use crate::replication::Pair;
-use bobak_core::feed::Change;
+use bobak_changes::Change;
 use bobak_core::{FieldSet, KeyGeneration, Result, Session, Value, Verb, Write};
 
 /// Inserts the row with the largest key that each table had, before the changes are replayed, which may

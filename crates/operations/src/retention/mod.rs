@@ -1,9 +1,10 @@
 //! Removing old changes from the change log.
 
 use crate::replication::in_transaction;
-use bobak_core::feed::{self, AT, Log, SEQ};
+use bobak_changes::ChangeLog;
+use bobak_core::change_log::{self, AT, SEQ};
 use bobak_core::{
-    Assign, Change, Comparison, Condition, Engine, Result, Session, Timestamp, Value,
+    Assign, BulkChange, Comparison, Condition, Engine, Result, Session, Timestamp, Value,
 };
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ pub enum Keep {
 /// # Errors
 /// Those of the engine; nothing is removed then.
 pub fn prune(engine: &dyn Engine, keep: Keep) -> Result<u64> {
-    let logs = feed::logs(engine)?;
+    let logs = bobak_changes::logs(engine)?;
     let session = engine.session()?;
     let to = last_to_remove(&*session, &logs, keep)?;
     if to == 0 {
@@ -35,8 +36,8 @@ pub fn prune(engine: &dyn Engine, keep: Keep) -> Result<u64> {
 }
 
 /// The largest number that may be removed.
-fn last_to_remove(session: &dyn Session, logs: &[Log], keep: Keep) -> Result<u64> {
-    let last = feed::last_id(session, logs)?;
+fn last_to_remove(session: &dyn Session, logs: &[ChangeLog], keep: Keep) -> Result<u64> {
+    let last = bobak_changes::last_id(session, logs)?;
     match keep {
         Keep::Last(changes) => Ok(last.saturating_sub(changes)),
         Keep::Since(id) => Ok(id.min(last)),
@@ -54,18 +55,18 @@ fn last_to_remove(session: &dyn Session, logs: &[Log], keep: Keep) -> Result<u64
     }
 }
 
-fn remove(session: &dyn Session, logs: &[Log], to: u64) -> Result<u64> {
-    let gone = feed::compare_number(SEQ, Comparison::LessOrEqual, to);
+fn remove(session: &dyn Session, logs: &[ChangeLog], to: u64) -> Result<u64> {
+    let gone = bobak_changes::compare_number(SEQ, Comparison::LessOrEqual, to);
     let value = Value::Int(i64::try_from(to).unwrap_or(i64::MAX));
-    let behind = feed::compare_number(2, Comparison::Less, to);
+    let behind = bobak_changes::compare_number(2, Comparison::Less, to);
     let assign = [Assign::Set { column: 2, value }];
-    session.change(&Change {
-        table: feed::tracked_schema(),
+    session.change(&BulkChange {
+        table: change_log::tracked_schema(),
         condition: Some(&behind),
         assign: Some(&assign),
     })?;
     logs.iter().try_fold(0, |sum, log| {
-        let change = Change { table: &log.schema, condition: Some(&gone), assign: None };
+        let change = BulkChange { table: &log.schema, condition: Some(&gone), assign: None };
         Ok(sum + session.change(&change)?)
     })
 }

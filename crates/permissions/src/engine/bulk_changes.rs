@@ -4,7 +4,8 @@ use super::permission_session::{PermissionSession, and};
 use super::table_permissions::{TablePermissions, row_denied, satisfies};
 use crate::policy::{Permission, RowRule};
 use bobak_core::{
-    Assign, Change, Condition, Error, ErrorKind, Result, Row, Select, Source, TableSchema, ValueRef,
+    Assign, BulkChange, Condition, Error, ErrorKind, Result, Row, Select, Source, TableSchema,
+    ValueRef,
 };
 
 impl PermissionSession<'_> {
@@ -12,7 +13,7 @@ impl PermissionSession<'_> {
     pub(super) fn change_checked(
         &self,
         permissions: &TablePermissions,
-        change: &Change<'_>,
+        change: &BulkChange<'_>,
     ) -> Result<u64> {
         let table = change.table;
         let required =
@@ -30,7 +31,7 @@ impl PermissionSession<'_> {
         if let Some(rule) = rule {
             condition = Some(and(condition, rule));
         }
-        let change = Change { condition: condition.as_ref(), ..*change };
+        let change = BulkChange { condition: condition.as_ref(), ..*change };
         match (rule, change.assign) {
             (Some(rule), Some(assign)) if affects(rule, table, assign) => {
                 self.atomically(|| self.update_ruled_columns(rule, assign, &change))
@@ -44,7 +45,7 @@ impl PermissionSession<'_> {
         &self,
         rule: &Condition,
         assign: &[Assign],
-        change: &Change<'_>,
+        change: &BulkChange<'_>,
     ) -> Result<u64> {
         let table = change.table;
         check_assignments(rule, table, assign)?;

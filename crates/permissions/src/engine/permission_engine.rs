@@ -6,7 +6,7 @@ use super::statement_policy::StatementPolicyEngine;
 use super::table_permissions::{TablePermissions, no_such_table, satisfies};
 use crate::authentication::Caller;
 use crate::policy::{CallerPermissions, Permission};
-use bobak_core::feed::Named;
+use bobak_changes::ActorEngine;
 use bobak_core::{
     BackupContent, BackupJob, Capabilities, ColumnSchema, Condition, Engine, Error, ErrorKind,
     Estimate, Outcome, Result, Row, SchemaChange, Session, TableSchema, Value, Write,
@@ -28,7 +28,7 @@ const MAX_CACHED_TABLES: usize = 1_024;
 pub struct PermissionEngine {
     database: Arc<ProtectedDatabase>,
     /// The engine, with the caller as the actor of changes.
-    actor_engine: Named,
+    actor_engine: ActorEngine,
     caller: Caller,
     view: Mutex<Arc<PermissionView>>,
 }
@@ -51,7 +51,7 @@ impl PermissionEngine {
             PermissionView { permissions: None, is_unrestricted: false, tables: Mutex::default() };
         let (engine, tracked) = (Arc::clone(database.engine()), Arc::clone(&database));
         let is_tracking = move |session: &dyn Session| tracked.tracking().is_tracking(session);
-        let actor_engine = Named::new(engine, caller.name(), changes_rows, is_tracking);
+        let actor_engine = ActorEngine::new(engine, caller.name(), changes_rows, is_tracking);
         Self { database, actor_engine, caller, view: Mutex::new(Arc::new(empty)) }
     }
 

@@ -6,11 +6,11 @@
 use super::permission_engine::{PermissionEngine, PermissionView, get_visible};
 use super::table_permissions::TablePermissions;
 use crate::policy::Permission;
-use bobak_core::feed::Trigger;
+use bobak_core::change_log::Trigger;
 use bobak_core::{
-    Batch, Change, Condition, Control, Cursor, Error, ErrorKind, OnError, Outcome, Result, Row,
+    Batch, BulkChange, Condition, Cursor, Error, ErrorKind, OnError, Outcome, Result, Row,
     RowBuffer, SchemaChange, Select, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
-    Value, Write, atomically,
+    TransactionControl, Value, Write, atomically,
 };
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -65,15 +65,17 @@ impl<'e> PermissionSession<'e> {
 }
 
 impl Session for PermissionSession<'_> {
-    fn control(&self, step: Control<'_>) -> Result<()> {
-        if step == Control::Begin && !self.engine.view()?.can_write(self.engine.database()) {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
+        if step == TransactionControl::Begin
+            && !self.engine.view()?.can_write(self.engine.database())
+        {
             return self.begin_reading();
         }
-        if step == Control::Commit
+        if step == TransactionControl::Commit
             && let Err(error) = self.engine.view()
         {
             // Credentials that are no longer valid must not commit anything.
-            let _ = self.inner.control(Control::Rollback);
+            let _ = self.inner.control(TransactionControl::Rollback);
             return Err(error);
         }
         self.inner.control(step)
@@ -92,7 +94,7 @@ impl Session for PermissionSession<'_> {
         written.map_err(|error| self.redact(Some(write.table.name()), error))
     }
 
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         let changed = self.change_checked(&*self.permissions_on(change.table)?, change);
         changed.map_err(|error| self.redact(Some(change.table.name()), error))
     }
@@ -198,7 +200,7 @@ impl Session for PermissionSession<'_> {
         let database = self.engine.database();
         let begun = if database.engine().capabilities().concurrent_writers {
             // A transaction does not block writers there.
-            self.inner.control(Control::Begin)
+            self.inner.control(TransactionControl::Begin)
         } else {
             self.inner.begin_reading()
         };

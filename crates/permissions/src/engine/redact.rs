@@ -2,7 +2,7 @@
 
 use super::permission_engine::PermissionView;
 use super::permission_session::PermissionSession;
-use bobak_core::feed::is_own_trigger;
+use bobak_core::change_log::is_capture_trigger;
 use bobak_core::{Error, ErrorKind};
 
 /// SQLite's code for a failed CHECK. Its message names the check, but not the table.
@@ -45,7 +45,7 @@ impl PermissionSession<'_> {
         let Ok(triggers) = self.inner.triggers() else { return true };
         triggers.unwrap_or_default().iter().any(|trigger| {
             let of_table = table.is_none_or(|table| table.eq_ignore_ascii_case(&trigger.table));
-            of_table && !is_own_trigger(&trigger.name)
+            of_table && !is_capture_trigger(&trigger.name)
         })
     }
 }

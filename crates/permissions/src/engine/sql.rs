@@ -13,7 +13,7 @@ use super::protected_database::ProtectedDatabase;
 use super::statement_policy::check_statement;
 use super::table_references::{first_words, replaces_rows, table_references};
 use crate::policy::{CallerPermissions, Grant, Permission};
-use bobak_core::feed::is_own;
+use bobak_core::change_log::is_change_log_table;
 use bobak_core::{Error, ErrorKind, Result, SqlAction, SqlAuthorizer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,7 +64,7 @@ impl PermissionSession<'_> {
             return Err(Error::new(ErrorKind::TooLong, message));
         }
         check_statement_kind(sql)?;
-        let mut logs = table_references(sql).into_iter().filter(|name| is_own(name));
+        let mut logs = table_references(sql).into_iter().filter(|name| is_change_log_table(name));
         if let Some(name) = logs.find(|name| !view.can_see(database, name)) {
             return Err(invalid_or_missing(&name));
         }
@@ -177,7 +177,7 @@ impl StatementAuthorizer {
         let grants: Vec<_> = permissions.grants_on(database, table).collect();
         if grants.is_empty() {
             // Triggers of tracked tables write to these. Text that names them is rejected earlier.
-            if is_own(table) {
+            if is_change_log_table(table) {
                 return Ok(());
             }
             // SQLite also reports the name of a WITH of which no column is read. An unknown name must

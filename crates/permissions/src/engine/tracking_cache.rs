@@ -3,8 +3,8 @@
 //! The caller's name is recorded with each change of a tracked table, which costs a transaction. So
 //! the engine has to know whether any table is tracked, without asking the database at each write.
 
+use bobak_changes::tracked;
 use bobak_core::Session;
-use bobak_core::feed::tracked;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

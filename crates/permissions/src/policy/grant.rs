@@ -3,7 +3,7 @@
 use super::line_parser::LineParser;
 use super::permission::{Permission, PermissionSet};
 use super::row_rule::{RowRule, Variables};
-use bobak_core::feed::is_own;
+use bobak_core::change_log::is_change_log_table;
 use bobak_core::{Condition, Error, ErrorKind, Result, TableSchema, Value};
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -205,5 +205,5 @@ fn is_internal(table: &str) -> bool {
     let begins = |prefix: &&str| {
         table.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
-    ["sqlite_", "pragma_", "pg_"].iter().any(begins) || is_own(table)
+    ["sqlite_", "pragma_", "pg_"].iter().any(begins) || is_change_log_table(table)
 }

@@ -1,7 +1,7 @@
 //! Users, tokens and the file that they are in.
 
 use crate::world::{Shop, order, refused};
-use bobak_core::{Control, ErrorKind, FieldSet, Verb, Write};
+use bobak_core::{ErrorKind, FieldSet, TransactionControl, Verb, Write};
 use bobak_memory::Memory;
 use bobak_permissions::{Access, Caller, Policy, hash_password, hash_token, new_token};
 use bobak_wire::Credentials;
@@ -73,7 +73,7 @@ fn tokens_end_when_they_should() {
     let session = late.engine.session().unwrap();
     assert!(late.has(&shop.orders, 1).unwrap());
     let begun = late.engine.session().unwrap();
-    begun.control(Control::Begin).unwrap();
+    begun.control(TransactionControl::Begin).unwrap();
     let (table, verb, fields) = (&shop.orders, Verb::Insert, FieldSet::EMPTY);
     begun.write(&Write { table, verb, fields, values: &order(10, "x", 1) }).unwrap();
     while jiff::Timestamp::now() < end {
@@ -81,9 +81,9 @@ fn tokens_end_when_they_should() {
     }
     refused(late.has(&shop.orders, 1), ErrorKind::Denied);
     refused(late.engine.tables(), ErrorKind::Denied);
-    refused(session.control(Control::Begin), ErrorKind::Denied);
+    refused(session.control(TransactionControl::Begin), ErrorKind::Denied);
     // What it has begun does not last.
-    refused(begun.control(Control::Commit), ErrorKind::Denied);
+    refused(begun.control(TransactionControl::Commit), ErrorKind::Denied);
     drop((begun, session));
     assert!(!shop.by(&Caller::operator()).has(&shop.orders, 10).unwrap());
     refused(late.engine.session().map(drop), ErrorKind::Denied);

@@ -1,8 +1,10 @@
 //! Beside each change of a tracked table stands who made it, whatever way it came.
 
 use crate::world::{As, Shop, on_each, order, text};
-use bobak_core::feed::{WHO, log_schema};
-use bobak_core::{Assign, Control, OnError, SchemaChange, Select, Source, Value, ValueRef, Verb};
+use bobak_core::change_log::{ACTOR, log_schema};
+use bobak_core::{
+    Assign, OnError, SchemaChange, Select, Source, TransactionControl, Value, ValueRef, Verb,
+};
 use std::sync::Arc;
 
 /// A shop whose orders are tracked.
@@ -18,7 +20,7 @@ fn who(shop: &Shop, seen: &mut usize) -> Vec<String> {
     let session = shop.database.engine().session().unwrap();
     session
         .query(&Source::Select(&Select::all(&log)), &mut |row| {
-            names.push(match row.get(WHO) {
+            names.push(match row.get(ACTOR) {
                 ValueRef::Text(name) => name.to_owned(),
                 _ => "-".to_owned(),
             });
@@ -53,17 +55,17 @@ fn each_way_in(shop: &Shop, ada: &As<'_>, own: &str) {
     ada.batch(&rows, OnError::Continue).0.unwrap();
     now("batches", 4);
     let session = ada.engine.session().unwrap();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     let insert = |id| {
         let values = order(id, "ada", 1);
         let (verb, fields) = (Verb::Insert, bobak_core::FieldSet::EMPTY);
         session.write(&bobak_core::Write { table: orders, verb, fields, values: &values })
     };
     insert(13).unwrap();
-    session.control(Control::Savepoint("a")).unwrap();
+    session.control(TransactionControl::Savepoint("a")).unwrap();
     insert(14).unwrap();
-    session.control(Control::Release("a")).unwrap();
-    session.control(Control::Commit).unwrap();
+    session.control(TransactionControl::Release("a")).unwrap();
+    session.control(TransactionControl::Commit).unwrap();
     now("a transaction", 2);
     ada.insert_order(10, "ada", 1).unwrap_err();
     insert(15).unwrap();

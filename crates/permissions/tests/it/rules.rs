@@ -2,8 +2,8 @@
 
 use crate::world::{As, on_each, order, refused, text};
 use bobak_core::{
-    Assign, Collation, ColumnSchema, Condition, Control, ErrorKind, OnError, Outcome, Result,
-    TableSchema, Value, Verb,
+    Assign, Collation, ColumnSchema, Condition, ErrorKind, OnError, Outcome, Result, TableSchema,
+    TransactionControl, Value, Verb,
 };
 use bobak_permissions::Caller;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ fn the_callers_keys_are_made_and_its_transaction_stays_its_own() {
     on_each(|shop| {
         let caller = shop.with(OWN);
         let session = caller.engine.session().unwrap();
-        session.control(Control::Begin).unwrap();
+        session.control(TransactionControl::Begin).unwrap();
         let write = |verb, values: &Vec<Value<'static>>| {
             let table = &shop.orders;
             let fields = table.updated_fields();
@@ -73,13 +73,13 @@ fn the_callers_keys_are_made_and_its_transaction_stays_its_own() {
         let mut row = order(0, "ada", 1);
         row[0] = Value::Null;
         let made = write(Verb::Upsert, &row).unwrap();
-        assert_eq!(made, Outcome::Inserted(Some(bobak_core::GivenKey::Int(4))));
+        assert_eq!(made, Outcome::Inserted(Some(bobak_core::GeneratedKey::Int(4))));
         refused(write(Verb::Update, &order(4, "bob", 1)), ErrorKind::Denied);
         write(Verb::Update, &order(4, "ada", 9)).unwrap();
-        session.control(Control::Commit).unwrap();
+        session.control(TransactionControl::Commit).unwrap();
         drop(session);
         assert_eq!(all(&caller), [1, 2, 3, 4]);
-        drop(caller.engine.session().unwrap().control(Control::Begin));
+        drop(caller.engine.session().unwrap().control(TransactionControl::Begin));
         assert_eq!(all(&caller), [1, 2, 3, 4]);
     });
 }

@@ -1,7 +1,7 @@
 //! SQL, as far as it is granted.
 
 use crate::world::{Shop, ada, order, refused, shown, text};
-use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Source, Verb};
+use bobak_core::{Engine, ErrorKind, OnError, Select, Source, TransactionControl, Verb};
 use bobak_memory::Memory;
 use bobak_permissions::{Caller, read_only_policy};
 use bobak_sqlite::Sqlite;
@@ -389,7 +389,7 @@ fn who_may_write_nothing_keeps_nobody_waiting() {
     let operator = shop.by(&Caller::operator());
     let reader = shop.with("read on *");
     let session = reader.engine.session().unwrap();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     let count = || {
         let mut rows = 0;
         let select = Select::all(&shop.orders);
@@ -399,15 +399,15 @@ fn who_may_write_nothing_keeps_nobody_waiting() {
     // Its state is that of its beginning; others write meanwhile.
     operator.insert_order(4, "ada", 40).unwrap();
     assert_eq!(count(), 3);
-    refused(session.control(Control::Begin), ErrorKind::Misuse);
-    session.control(Control::Savepoint("a")).unwrap();
-    session.control(Control::RollbackTo("a")).unwrap();
-    session.control(Control::Commit).unwrap();
+    refused(session.control(TransactionControl::Begin), ErrorKind::Misuse);
+    session.control(TransactionControl::Savepoint("a")).unwrap();
+    session.control(TransactionControl::RollbackTo("a")).unwrap();
+    session.control(TransactionControl::Commit).unwrap();
     assert_eq!(count(), 4);
-    refused(session.control(Control::Rollback), ErrorKind::Misuse);
-    session.control(Control::Begin).unwrap();
+    refused(session.control(TransactionControl::Rollback), ErrorKind::Misuse);
+    session.control(TransactionControl::Begin).unwrap();
     assert_eq!(count(), 4);
-    session.control(Control::Rollback).unwrap();
+    session.control(TransactionControl::Rollback).unwrap();
     drop(session);
     // Where a reader stands in a writer's way it has no transaction.
     let journal = Sqlite::builder().journal_mode(bobak_sqlite::JournalMode::Truncate);
@@ -416,9 +416,12 @@ fn who_may_write_nothing_keeps_nobody_waiting() {
     for engine in [Arc::new(Memory::new()) as Arc<dyn Engine>, Arc::new(journal), Arc::new(alone)] {
         let shop = Shop::new(engine);
         let session = shop.with("read, sql on *");
-        refused(session.engine.session().unwrap().control(Control::Begin), ErrorKind::Denied);
+        refused(
+            session.engine.session().unwrap().control(TransactionControl::Begin),
+            ErrorKind::Denied,
+        );
         for grants in ["read on orders\ninsert on secret", "schema on orders"] {
-            shop.with(grants).engine.session().unwrap().control(Control::Begin).unwrap();
+            shop.with(grants).engine.session().unwrap().control(TransactionControl::Begin).unwrap();
         }
     }
 }

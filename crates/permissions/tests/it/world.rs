@@ -1,8 +1,8 @@
 //! A small shop, and callers before it.
 
 use bobak_core::{
-    Batch, Change, ColumnSchema, Condition, Engine, Error, ErrorKind, FieldSet, OnDelete, OnError,
-    Outcome, Result, Row, SchemaChange, Select, Source, TableSchema, Value, Verb, Write,
+    Batch, BulkChange, ColumnSchema, Condition, Engine, Error, ErrorKind, FieldSet, OnDelete,
+    OnError, Outcome, Result, Row, SchemaChange, Select, Source, TableSchema, Value, Verb, Write,
 };
 use bobak_memory::Memory;
 use bobak_permissions::{Access, Caller, ProtectedDatabase, new_token};
@@ -108,7 +108,7 @@ impl As<'_> {
         assign: Option<&[bobak_core::Assign]>,
     ) -> Result<u64> {
         let condition = condition.map(|text| Condition::parse(text, table).unwrap());
-        let change = Change { table, condition: condition.as_ref(), assign };
+        let change = BulkChange { table, condition: condition.as_ref(), assign };
         self.engine.session()?.change(&change)
     }
 

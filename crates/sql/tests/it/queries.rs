@@ -3,7 +3,7 @@
 use crate::engine::Rows;
 use crate::random::{Random, condition, filled, value};
 use bobak_core::{
-    Assign, Change, Engine, Expr, FieldSet, Order, SchemaChange, Select, Session, Source,
+    Assign, BulkChange, Engine, Expr, FieldSet, Order, SchemaChange, Select, Session, Source,
     TableSchema, Value, Verb, Write,
 };
 use bobak_memory::Memory;
@@ -141,7 +141,7 @@ fn changes_do_what_memory_does() {
             assigns.dedup_by_key(|assign| assign.column());
             let deletes = random.below(12) == 0;
             let condition = condition(&mut random, 2);
-            let many = Change {
+            let many = BulkChange {
                 table: &table,
                 condition: Some(&condition),
                 assign: (!deletes).then_some(&assigns[..]),

@@ -3,8 +3,8 @@
 use crate::engine::{Rows, Sqlite};
 use crate::tables;
 use bobak_core::{
-    Assign, Change, Collation, ColumnSchema, Currency, Expr, FieldSet, Order, Select, TableSchema,
-    Type, Value, Verb,
+    Assign, BulkChange, Collation, ColumnSchema, Currency, Expr, FieldSet, Order, Select,
+    TableSchema, Type, Value, Verb,
 };
 use bobak_sql::{Dialect, change, create_table, delete, get, insert, select, update};
 use std::sync::Arc;
@@ -126,7 +126,7 @@ fn add(
     value: impl Into<Value<'static>>,
 ) -> Result<Rows, String> {
     let assigns = [Assign::Add { column, value: value.into() }];
-    let change_all = Change { table, condition: None, assign: Some(&assigns) };
+    let change_all = BulkChange { table, condition: None, assign: Some(&assigns) };
     sqlite.statement(&change(SQLITE, &change_all))
 }
 

@@ -1,17 +1,17 @@
 //! An engine that fails where it is told to: for tests of what stands on engines.
 
-use bobak_core::feed::Trigger;
+use bobak_core::change_log::Trigger;
 use bobak_core::{
-    Batch, Change, Control, Cursor, Engine, EngineLayer, Error, ErrorKind, Estimate, OnError,
-    Outcome, Result, Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema,
-    Value, Write,
+    Batch, BulkChange, Cursor, Engine, EngineLayer, Error, ErrorKind, Estimate, OnError, Outcome,
+    Result, Row, RowBuffer, SchemaChange, Session, SessionLayer, Source, TableSchema,
+    TransactionControl, Value, Write,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Any engine, with planned failures.
 ///
 /// ```
-/// use bobak_core::{Control, ErrorKind};
+/// use bobak_core::{TransactionControl, ErrorKind};
 /// use bobak_memory::Memory;
 /// use bobak_testkit::{Faulty, Probe};
 ///
@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// let faults = engine.faults();
 /// let probe = Probe::new(&engine)?;
 /// faults.fail_commit(1, ErrorKind::Full);
-/// probe.control(Control::Begin)?;
-/// assert_eq!(probe.control(Control::Commit).unwrap_err().kind(), ErrorKind::Full);
+/// probe.control(TransactionControl::Begin)?;
+/// assert_eq!(probe.control(TransactionControl::Commit).unwrap_err().kind(), ErrorKind::Full);
 /// # Ok::<(), bobak_core::Error>(())
 /// ```
 pub struct Faulty {
@@ -173,9 +173,9 @@ impl FaultySession<'_> {
         let Err(fault) = self.faults.commit() else {
             return run();
         };
-        self.inner.control(Control::Begin)?;
+        self.inner.control(TransactionControl::Begin)?;
         let done = run();
-        self.inner.control(Control::Rollback)?;
+        self.inner.control(TransactionControl::Rollback)?;
         done.and(Err(fault))
     }
 }
@@ -228,13 +228,13 @@ impl SessionLayer for FaultySession<'_> {
         self.committing(|| self.inner.alter(changes))
     }
 
-    fn control(&self, step: Control<'_>) -> Result<()> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         self.faults.operation()?;
-        if step == Control::Commit
+        if step == TransactionControl::Commit
             && self.inner.in_transaction()
             && let Err(fault) = self.faults.commit()
         {
-            self.inner.control(Control::Rollback)?;
+            self.inner.control(TransactionControl::Rollback)?;
             return Err(fault);
         }
         self.inner.control(step)
@@ -254,7 +254,7 @@ impl SessionLayer for FaultySession<'_> {
         self.committing(|| self.inner.write(write))
     }
 
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         self.committing(|| self.inner.change(change))
     }
 

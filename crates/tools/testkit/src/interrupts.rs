@@ -1,7 +1,7 @@
 //! Calls that are ended from another thread.
 
 use crate::{Check, Probe, fails, row, same};
-use bobak_core::{Control, Engine, ErrorKind, Interrupt, Source};
+use bobak_core::{Engine, ErrorKind, Interrupt, Source, TransactionControl};
 use std::time::Duration;
 
 /// Long enough for most calls to have begun: one that has not is refused, with the same error.
@@ -33,14 +33,14 @@ pub fn statement_ends(engine: &dyn Engine, statement: &str) -> Check {
     probe.session.execute("CREATE TABLE slow (a INTEGER)", &[])?;
     for inside in [false, true] {
         if inside {
-            probe.control(Control::Begin)?;
+            probe.control(TransactionControl::Begin)?;
         }
         let slow = interrupted(|| probe.session.execute(statement, &[]));
         fails("what was interrupted", slow, ErrorKind::Interrupted)?;
         let next = probe.session.execute("INSERT INTO slow VALUES (7)", &[])?;
         same("rows of the next statement", next, 1)?;
         if inside {
-            probe.control(Control::Commit)?;
+            probe.control(TransactionControl::Commit)?;
         }
     }
     let source = Source::Sql { text: "SELECT a FROM slow", parameters: &[] };

@@ -1,9 +1,9 @@
 //! A session with short verbs: what cases talk to.
 
 use bobak_core::{
-    Assign, Batch, Capabilities, Change, Condition, Control, Engine, Error, FieldSet, OnError,
-    Outcome, Result, Row, RowBuffer, SchemaChange, Select, Session, Source, TableSchema, Value,
-    Verb, Write,
+    Assign, Batch, BulkChange, Capabilities, Condition, Engine, Error, FieldSet, OnError, Outcome,
+    Result, Row, RowBuffer, SchemaChange, Select, Session, Source, TableSchema, TransactionControl,
+    Value, Verb, Write,
 };
 use std::sync::Arc;
 
@@ -133,7 +133,7 @@ impl<'e> Probe<'e> {
     ///
     /// # Errors
     /// As [`Session::control`].
-    pub fn control(&self, step: Control<'_>) -> Result<()> {
+    pub fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         self.session.control(step)
     }
 
@@ -195,7 +195,11 @@ impl<'e> Probe<'e> {
         condition: Option<Condition>,
         assign: &[Assign],
     ) -> Result<u64> {
-        self.session.change(&Change { table, condition: condition.as_ref(), assign: Some(assign) })
+        self.session.change(&BulkChange {
+            table,
+            condition: condition.as_ref(),
+            assign: Some(assign),
+        })
     }
 
     /// Deletes rows by a condition.
@@ -203,7 +207,7 @@ impl<'e> Probe<'e> {
     /// # Errors
     /// As [`Session::change`].
     pub fn delete_where(&self, table: &Table, condition: Option<Condition>) -> Result<u64> {
-        self.session.change(&Change { table, condition: condition.as_ref(), assign: None })
+        self.session.change(&BulkChange { table, condition: condition.as_ref(), assign: None })
     }
 
     /// Sends a batch.

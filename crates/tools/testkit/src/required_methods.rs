@@ -1,8 +1,8 @@
 //! An engine of which only the required methods are used: so that the suite tests every default.
 
 use bobak_core::{
-    Capabilities, Control, Engine, Outcome, Result, Row, SchemaChange, Session, Source,
-    TableSchema, Write,
+    Capabilities, Engine, Outcome, Result, Row, SchemaChange, Session, Source, TableSchema,
+    TransactionControl, Write,
 };
 
 /// Any engine, without the methods that have defaults. [`Capabilities`] are data, and stay.
@@ -33,7 +33,7 @@ impl Engine for RequiredMethods {
 struct RequiredSession<'e>(Box<dyn Session + 'e>);
 
 impl Session for RequiredSession<'_> {
-    fn control(&self, step: Control<'_>) -> Result<()> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
         self.0.control(step)
     }
 

@@ -6,7 +6,7 @@ use crate::{Check, Probe, Values};
 use bobak_core::Select;
 use bobak_core::{
     Engine, EngineLayer, ErrorKind, Outcome, Result, Row, SchemaChange, Session, SessionLayer,
-    TableSchema, Value, Write, feed,
+    TableSchema, Value, Write, change_log,
 };
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl Tracking {
     fn check(&self) -> Check {
         let probe = Probe::new(&*self.0)?;
         let tables = probe.session.tables()?;
-        let select = Select::all(feed::tracked_schema());
+        let select = Select::all(change_log::tracked_schema());
         let names: Vec<Values> = match probe.select(&select) {
             Err(error) if error.kind() == ErrorKind::Schema => return Ok(()),
             names => names?,

@@ -2,8 +2,8 @@
 
 use crate::samples::{Sample, ada, column, person, person_json, rows, sample};
 use bobak_core::{
-    Change, Collation, ColumnSchema, Comparison, Condition, Control, Error, ErrorKind, Expr,
-    FieldSet, OnDelete, Role, Select, TableSchema, Type, Value, Verb,
+    BulkChange, Collation, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr, FieldSet,
+    OnDelete, Role, Select, TableSchema, TransactionControl, Type, Value, Verb,
 };
 use bobak_wire::{
     Credentials, Hello, Limits, OwnedSource, RequestSource, Welcome, encode_request,
@@ -89,7 +89,7 @@ pub fn definitions() -> Vec<Sample> {
     let message = json!({"lowest": 1, "highest": 1, "database": "", "client": "", "credentials": {"token": "é".repeat(20)}});
     let step = |name, step: &'static str, control| {
         let message = match control {
-            Control::Rollback => json!({"step": step}),
+            TransactionControl::Rollback => json!({"step": step}),
             _ => json!({"step": step, "name": "s1"}),
         };
         sample(name, message, &|out| encode_request::control(out, 30, control).unwrap())
@@ -105,9 +105,9 @@ pub fn definitions() -> Vec<Sample> {
         sample("forget a statement", json!({"what": "statement", "number": 8}), &|out| {
             encode_request::forget(out, 33, false, 8);
         }),
-        step("rollback", "rollback", Control::Rollback),
-        step("release", "release", Control::Release("s1")),
-        step("roll back to", "roll_back_to", Control::RollbackTo("s1")),
+        step("rollback", "rollback", TransactionControl::Rollback),
+        step("release", "release", TransactionControl::Release("s1")),
+        step("roll back to", "roll_back_to", TransactionControl::RollbackTo("s1")),
     ]
 }
 
@@ -172,7 +172,7 @@ pub fn conditions() -> Vec<Sample> {
     let all = Condition::And(parts);
     let message = json!({"table": 1, "condition": {"and": texts}, "assign": null});
     vec![sample("delete by every comparison", message, &|out| {
-        let change = Change { table: &person(), condition: Some(&all), assign: None };
+        let change = BulkChange { table: &person(), condition: Some(&all), assign: None };
         encode_request::change(out, 37, 1, &change).unwrap();
     })]
 }

@@ -1,9 +1,9 @@
 //! One frame of each kind, and what it says in the words of the protocol's page.
 
 use bobak_core::{
-    Assign, Change, Collation, ColumnSchema, Comparison, Condition, Control, Error, ErrorKind,
-    Expr, FieldSet, GivenKey, OnDelete, OnError, Order, Outcome, Role, RowBuffer, SchemaChange,
-    Select, TableSchema, Type, Uuid, Value, Verb,
+    Assign, BulkChange, Collation, ColumnSchema, Comparison, Condition, Error, ErrorKind, Expr,
+    FieldSet, GeneratedKey, OnDelete, OnError, Order, Outcome, Role, RowBuffer, SchemaChange,
+    Select, TableSchema, TransactionControl, Type, Uuid, Value, Verb,
 };
 use bobak_wire::{
     Credentials, Hello, Limits, OutcomeWriter, OwnedSource, RequestSource, Welcome, encode_request,
@@ -154,13 +154,13 @@ fn definitions() -> Vec<Sample> {
             encode_request::forget(out, 4, true, 9);
         }),
         sample("begin", json!({"step": "begin"}), &|out| {
-            encode_request::control(out, 5, Control::Begin).unwrap();
+            encode_request::control(out, 5, TransactionControl::Begin).unwrap();
         }),
         sample("commit", json!({"step": "commit"}), &|out| {
-            encode_request::control(out, 6, Control::Commit).unwrap();
+            encode_request::control(out, 6, TransactionControl::Commit).unwrap();
         }),
         sample("savepoint", json!({"step": "savepoint", "name": "s1"}), &|out| {
-            encode_request::control(out, 7, Control::Savepoint("s1")).unwrap();
+            encode_request::control(out, 7, TransactionControl::Savepoint("s1")).unwrap();
         }),
     ]
 }
@@ -218,12 +218,12 @@ fn writes() -> Vec<Sample> {
             json!({"table": 1, "condition": condition_json, "assign": [{"set": 1, "value": "x"}, {"add": 3, "value": -5}]}),
             &|out| {
                 let (condition, assign) = (Some(&condition), Some(&assign[..]));
-                let change = Change { table: &person(), condition, assign };
+                let change = BulkChange { table: &person(), condition, assign };
                 encode_request::change(out, 11, 1, &change).unwrap();
             },
         ),
         sample("delete all", json!({"table": 1, "condition": null, "assign": null}), &|out| {
-            let change = Change { table: &person(), condition: None, assign: None };
+            let change = BulkChange { table: &person(), condition: None, assign: None };
             encode_request::change(out, 12, 1, &change).unwrap();
         }),
     ]
@@ -397,12 +397,12 @@ fn errors() -> Vec<Sample> {
 fn outcomes() -> Vec<Sample> {
     let key = Uuid::from_bytes(*b"0123456789abcdef");
     let all = [
-        Outcome::Inserted(Some(GivenKey::Int(41))),
-        Outcome::Inserted(Some(GivenKey::Int(42))),
-        Outcome::Inserted(Some(GivenKey::Int(50))),
+        Outcome::Inserted(Some(GeneratedKey::Int(41))),
+        Outcome::Inserted(Some(GeneratedKey::Int(42))),
+        Outcome::Inserted(Some(GeneratedKey::Int(50))),
         Outcome::Inserted(None),
         Outcome::Inserted(None),
-        Outcome::Inserted(Some(GivenKey::Uuid(key))),
+        Outcome::Inserted(Some(GeneratedKey::Uuid(key))),
         Outcome::Changed(1),
         Outcome::Changed(1),
         Outcome::Changed(0),

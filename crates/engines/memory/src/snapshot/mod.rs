@@ -60,12 +60,12 @@ pub(super) fn load(path: &Path) -> Result<Option<State>> {
 /// `Full`, `ReadOnly`, `Io`; the old file is then as it was.
 pub(super) fn save(path: &Path, format: SnapshotFormat, state: &State) -> Result<()> {
     let doing = |path: &Path| format!("write the snapshot {}", path.display());
-    let aside = AtomicFile::of(path).map_err(|error| {
+    let aside = AtomicFile::create(path).map_err(|error| {
         let message = format!("could not {}: {}", doing(path), error.message());
         Error::new(error.kind(), message)
     })?;
-    let place = aside.place().to_owned();
-    let written = write_new(aside.path(), format, state).and_then(|()| aside.put());
+    let place = aside.target().to_owned();
+    let written = write_new(aside.path(), format, state).and_then(|()| aside.commit());
     written.map_err(|error| Error::io(&doing(&place), error))
 }
 

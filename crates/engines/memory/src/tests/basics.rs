@@ -1,7 +1,7 @@
 //! Verbs, keys, rules, batches, transactions, schema changes.
 
 use super::*;
-use bobak_core::{Assign, Change, Control, ErrorKind, GivenKey};
+use bobak_core::{Assign, BulkChange, ErrorKind, GeneratedKey, TransactionControl};
 
 fn kind(result: Result<impl std::fmt::Debug>) -> ErrorKind {
     result.unwrap_err().kind()
@@ -12,7 +12,7 @@ fn each_verb_does_what_the_contract_says() {
     let table = person();
     let memory = engine(&[&table]);
     let session = &*memory.session().unwrap();
-    let given = |id| Outcome::Inserted(Some(GivenKey::Int(id)));
+    let given = |id| Outcome::Inserted(Some(GeneratedKey::Int(id)));
     let ann = a_person(None, "Ann", Some("a@x"), Some(30));
     assert_eq!(write(session, &table, Verb::Insert, &ann).unwrap(), given(1));
     let bob = a_person(Some(7), "Bob", None, None);
@@ -92,12 +92,12 @@ fn a_batch_stops_and_undoes_or_goes_on() {
     result.unwrap();
     assert_eq!(outcomes[2].as_ref().unwrap_err().row(), Some(2));
     assert_eq!((outcomes.len(), all(session, &table).len()), (4, 3));
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     write(session, &table, Verb::Insert, &row(9)).unwrap();
     assert!(
         run(session, &batch(&table, Verb::Insert, &[row(10), row(9)]), OnError::Stop).1.is_err()
     );
-    session.control(Control::Commit).unwrap();
+    session.control(TransactionControl::Commit).unwrap();
     assert_eq!(all(session, &table).len(), 4);
     let unknown = batch(&other("nobody"), Verb::Insert, &[row(1)]);
     assert_eq!(kind(run(session, &unknown, OnError::Stop).1), ErrorKind::Schema);
@@ -123,37 +123,41 @@ fn transactions_and_savepoints_undo_what_they_should() {
     let insert =
         |session, id| write(session, &table, Verb::Insert, &a_person(Some(id), "x", None, None));
     let count = |session| all(session, &table).len();
-    for step in [Control::Commit, Control::Rollback, Control::Savepoint("s"), Control::Release("s")]
-    {
+    for step in [
+        TransactionControl::Commit,
+        TransactionControl::Rollback,
+        TransactionControl::Savepoint("s"),
+        TransactionControl::Release("s"),
+    ] {
         assert_eq!(kind(one.control(step)), ErrorKind::Misuse);
     }
-    one.control(Control::Begin).unwrap();
-    assert_eq!(kind(one.control(Control::Begin)), ErrorKind::Misuse);
+    one.control(TransactionControl::Begin).unwrap();
+    assert_eq!(kind(one.control(TransactionControl::Begin)), ErrorKind::Misuse);
     insert(one, 1).unwrap();
     assert_eq!((count(one), count(two)), (1, 0));
     assert_eq!(kind(insert(two, 2)), ErrorKind::Busy);
-    assert_eq!(kind(two.control(Control::Begin)), ErrorKind::Busy);
-    one.control(Control::Savepoint("a")).unwrap();
+    assert_eq!(kind(two.control(TransactionControl::Begin)), ErrorKind::Busy);
+    one.control(TransactionControl::Savepoint("a")).unwrap();
     insert(one, 2).unwrap();
-    one.control(Control::Savepoint("a")).unwrap();
+    one.control(TransactionControl::Savepoint("a")).unwrap();
     insert(one, 3).unwrap();
-    one.control(Control::RollbackTo("a")).unwrap();
+    one.control(TransactionControl::RollbackTo("a")).unwrap();
     assert_eq!(count(one), 2);
     insert(one, 3).unwrap();
-    one.control(Control::Release("a")).unwrap();
+    one.control(TransactionControl::Release("a")).unwrap();
     assert_eq!(count(one), 3);
-    one.control(Control::RollbackTo("a")).unwrap();
+    one.control(TransactionControl::RollbackTo("a")).unwrap();
     assert_eq!(count(one), 1);
-    assert_eq!(kind(one.control(Control::RollbackTo("b"))), ErrorKind::Misuse);
-    one.control(Control::Commit).unwrap();
+    assert_eq!(kind(one.control(TransactionControl::RollbackTo("b"))), ErrorKind::Misuse);
+    one.control(TransactionControl::Commit).unwrap();
     assert_eq!(count(two), 1);
-    two.control(Control::Begin).unwrap();
+    two.control(TransactionControl::Begin).unwrap();
     insert(two, 5).unwrap();
-    two.control(Control::Rollback).unwrap();
+    two.control(TransactionControl::Rollback).unwrap();
     insert(one, 5).unwrap();
     {
         let three = memory.session().unwrap();
-        three.control(Control::Begin).unwrap();
+        three.control(TransactionControl::Begin).unwrap();
         let six = a_person(Some(6), "x", None, None);
         write(&*three, &table, Verb::Insert, &six).unwrap();
     }
@@ -172,7 +176,7 @@ fn calls_from_inside_a_row_are_misuse_and_cursors_are_not_disturbed() {
     let source = Source::Select(&select);
     session
         .query(&source, &mut |_| {
-            assert_eq!(kind(session.control(Control::Begin)), ErrorKind::Misuse);
+            assert_eq!(kind(session.control(TransactionControl::Begin)), ErrorKind::Misuse);
             assert_eq!(kind(write(session, &table, Verb::Delete, &[1.into()])), ErrorKind::Misuse);
             Ok(false)
         })
@@ -199,7 +203,7 @@ fn calls_from_inside_a_row_are_misuse_and_cursors_are_not_disturbed() {
                 value: seen.into(),
             };
             let (condition, assign) = (Some(&condition), Some(&assign[..]));
-            let changed = session.change(&Change { table: &table, condition, assign });
+            let changed = session.change(&BulkChange { table: &table, condition, assign });
             assert_eq!(changed.unwrap(), 1);
         }
     }
@@ -223,7 +227,7 @@ fn changes_are_atomic_and_raise_versions() {
     run(session, &batch(&table, Verb::Insert, &people), OnError::Stop).1.unwrap();
     let before = all(session, &table);
     let change = |assign: Option<&[Assign]>, condition: Option<&Condition>| {
-        session.change(&Change { table: &table, condition, assign })
+        session.change(&BulkChange { table: &table, condition, assign })
     };
     let same = [Assign::Set { column: 2, value: "same@x".into() }];
     assert_eq!(kind(change(Some(&same), None)), ErrorKind::Duplicate);

@@ -1,7 +1,7 @@
 //! Readers and writers on several threads.
 
 use super::*;
-use bobak_core::{Control, ErrorKind, Expr};
+use bobak_core::{ErrorKind, Expr, TransactionControl};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn account() -> Arc<TableSchema> {
@@ -42,11 +42,15 @@ fn readers_see_whole_states_only() {
         }
         let session = memory.session().unwrap();
         for round in 1..60i64 {
-            session.control(Control::Begin).unwrap();
+            session.control(TransactionControl::Begin).unwrap();
             for row in rows_of(round) {
                 write(&*session, &table, Verb::Upsert, &row).unwrap();
             }
-            let end = if round % 5 == 0 { Control::Rollback } else { Control::Commit };
+            let end = if round % 5 == 0 {
+                TransactionControl::Rollback
+            } else {
+                TransactionControl::Commit
+            };
             session.control(end).unwrap();
             run(&*session, &batch(&table, Verb::Upsert, &rows_of(-round)), OnError::Stop)
                 .1
@@ -69,12 +73,12 @@ fn writers_wait_for_each_other_and_lose_nothing() {
                 for round in 0..250i64 {
                     let in_transaction = round % 2 == 0;
                     if in_transaction {
-                        session.control(Control::Begin).unwrap();
+                        session.control(TransactionControl::Begin).unwrap();
                     }
                     let row = [Value::Null, thread.into()];
                     write(session, table, Verb::Insert, &row).unwrap();
                     if in_transaction {
-                        session.control(Control::Commit).unwrap();
+                        session.control(TransactionControl::Commit).unwrap();
                     }
                 }
             });
@@ -90,14 +94,17 @@ fn a_writer_gives_up_after_the_busy_time() {
     let table = account();
     let memory = engine(&[&table]);
     let holder = memory.session().unwrap();
-    holder.control(Control::Begin).unwrap();
+    holder.control(TransactionControl::Begin).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let session = &*memory.session().unwrap();
             let row = [Value::Null, 1.into()];
             let error = write(session, &table, Verb::Insert, &row).unwrap_err();
             assert!(error.kind() == ErrorKind::Busy && error.is_retryable());
-            assert_eq!(session.control(Control::Begin).unwrap_err().kind(), ErrorKind::Busy);
+            assert_eq!(
+                session.control(TransactionControl::Begin).unwrap_err().kind(),
+                ErrorKind::Busy
+            );
             assert!(all(session, &table).is_empty());
         });
     });

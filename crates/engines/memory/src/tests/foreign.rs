@@ -1,7 +1,7 @@
 //! Foreign keys: refused, cascaded, set to NULL.
 
 use super::*;
-use bobak_core::{Assign, Change, ErrorKind, OnDelete};
+use bobak_core::{Assign, BulkChange, ErrorKind, OnDelete};
 
 fn node(on_delete: OnDelete) -> Arc<TableSchema> {
     let parent = ColumnSchema::new("parent", Type::I64).nullable(true);
@@ -51,7 +51,7 @@ fn a_chain_of_cascades_goes_as_a_whole_however_long() {
     write(session, &table, Verb::Insert, &[0.into(), 0.into()]).unwrap();
     write(session, &table, Verb::Delete, &[10_001.into()]).unwrap();
     assert_eq!(all(session, &table).len(), 10_001);
-    let changed = session.change(&Change { table: &table, condition: None, assign: None });
+    let changed = session.change(&BulkChange { table: &table, condition: None, assign: None });
     assert_eq!(changed.unwrap(), 2);
     assert!(all(session, &table).is_empty());
 }
@@ -76,7 +76,7 @@ fn restricted_rows_stay_also_in_batches_and_replacements() {
     refused(write(session, &tree, Verb::InsertOrReplace, &[9.into(), "oak".into()]));
     refused(write(session, &tree, Verb::Upsert, &[1.into(), "Yew".into()]));
     write(session, &tree, Verb::Upsert, &[1.into(), "oak".into()]).unwrap();
-    let everything = Change { table: &tree, condition: None, assign: None };
+    let everything = BulkChange { table: &tree, condition: None, assign: None };
     assert_eq!(session.change(&everything).unwrap_err().kind(), ErrorKind::Constraint);
     let delete = batch(&tree, Verb::Delete, &[vec![2.into()], vec![1.into()]]);
     let (outcomes, result) = run(session, &delete, OnError::Stop);
@@ -120,7 +120,7 @@ fn an_update_may_move_values_as_long_as_the_statement_ends_well() {
     let change = |columns: &[usize]| {
         let assign: Vec<_> =
             columns.iter().map(|&column| Assign::Add { column, value: (-1).into() }).collect();
-        session.change(&Change { table: &table, condition: None, assign: Some(&assign) })
+        session.change(&BulkChange { table: &table, condition: None, assign: Some(&assign) })
     };
     assert_eq!(change(&[0]).unwrap_err().kind(), ErrorKind::Constraint);
     assert_eq!(change(&[0, 1]).unwrap(), 3);

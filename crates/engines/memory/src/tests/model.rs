@@ -3,7 +3,7 @@
 use super::queries::Random;
 use super::*;
 use crate::SnapshotFormat;
-use bobak_core::{Assign, Change, Comparison, Control, ErrorKind, GivenKey};
+use bobak_core::{Assign, BulkChange, Comparison, ErrorKind, GeneratedKey, TransactionControl};
 use std::collections::BTreeMap;
 
 type Rows = BTreeMap<i64, Values>;
@@ -43,7 +43,7 @@ impl Model {
         let next = self.rows.last_key_value().map_or(1, |(last, _)| last + 1);
         let (key, given) = match key_of(values) {
             Some(key) => (key, None),
-            None => (next, Some(GivenKey::Int(next))),
+            None => (next, Some(GeneratedKey::Int(next))),
         };
         if matches!(values[3], Value::Int(..0)) {
             return Err(ErrorKind::Constraint);
@@ -127,22 +127,24 @@ impl Model {
         Ok(found.len() as u64)
     }
 
-    fn control(&mut self, step: Control<'_>) -> std::result::Result<(), ErrorKind> {
+    fn control(&mut self, step: TransactionControl<'_>) -> std::result::Result<(), ErrorKind> {
         let place = |marks: &[(String, Rows)], name: &str| {
             marks.iter().rposition(|(other, _)| other == name).ok_or(ErrorKind::Misuse)
         };
         match step {
-            Control::Begin if self.committed.is_some() => return Err(ErrorKind::Misuse),
-            Control::Begin => self.committed = Some(self.rows.clone()),
+            TransactionControl::Begin if self.committed.is_some() => return Err(ErrorKind::Misuse),
+            TransactionControl::Begin => self.committed = Some(self.rows.clone()),
             _ if self.committed.is_none() => return Err(ErrorKind::Misuse),
-            Control::Commit => self.committed = None,
-            Control::Rollback => self.rows = self.committed.take().unwrap_or_default(),
-            Control::Savepoint(name) => self.marks.push((name.to_owned(), self.rows.clone())),
-            Control::Release(name) => {
+            TransactionControl::Commit => self.committed = None,
+            TransactionControl::Rollback => self.rows = self.committed.take().unwrap_or_default(),
+            TransactionControl::Savepoint(name) => {
+                self.marks.push((name.to_owned(), self.rows.clone()))
+            }
+            TransactionControl::Release(name) => {
                 let place = place(&self.marks, name)?;
                 self.marks.truncate(place);
             }
-            Control::RollbackTo(name) => {
+            TransactionControl::RollbackTo(name) => {
                 let place = place(&self.marks, name)?;
                 self.marks.truncate(place + 1);
                 self.rows = self.marks[place].1.clone();
@@ -225,20 +227,20 @@ fn step(random: &mut Random, session: &dyn Session, table: &Arc<TableSchema>, mo
             let assign = random.pick(&[None, Some(vec![set.clone()]), Some(vec![add, set])]);
             let expected = model.change(table, &condition, assign.as_deref());
             let (condition, assign) = (Some(&condition), assign.as_deref());
-            let found = session.change(&Change { table, condition, assign });
+            let found = session.change(&BulkChange { table, condition, assign });
             assert_eq!(found.map_err(|error| error.kind()), expected);
         }
         _ => {
             let control = random.pick(&[
-                Control::Begin,
-                Control::Begin,
-                Control::Commit,
-                Control::Rollback,
-                Control::Savepoint("a"),
-                Control::Savepoint("b"),
-                Control::Release("a"),
-                Control::RollbackTo("a"),
-                Control::RollbackTo("b"),
+                TransactionControl::Begin,
+                TransactionControl::Begin,
+                TransactionControl::Commit,
+                TransactionControl::Rollback,
+                TransactionControl::Savepoint("a"),
+                TransactionControl::Savepoint("b"),
+                TransactionControl::Release("a"),
+                TransactionControl::RollbackTo("a"),
+                TransactionControl::RollbackTo("b"),
             ]);
             let found = session.control(control).map_err(|error| error.kind());
             assert_eq!(found, model.control(control), "{control:?}");
@@ -303,7 +305,7 @@ fn random_programs_do_what_a_naive_model_does() {
             }
             if model.committed.is_some() {
                 // The session's end rolls back.
-                model.control(Control::Rollback).unwrap();
+                model.control(TransactionControl::Rollback).unwrap();
             }
             drop(session);
             memory.flush().unwrap();

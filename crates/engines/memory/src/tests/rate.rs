@@ -1,7 +1,7 @@
 //! How fast it is: `cargo test --release -p bobak-core rate -- --ignored --nocapture`.
 
 use super::*;
-use bobak_core::{Control, Type};
+use bobak_core::{TransactionControl, Type};
 use std::time::Instant;
 
 fn record() -> Arc<TableSchema> {
@@ -46,7 +46,7 @@ fn rate() {
         let memory = engine(&[&table]);
         let session = &*memory.session().unwrap();
         if transaction {
-            session.control(Control::Begin).unwrap();
+            session.control(TransactionControl::Begin).unwrap();
         }
         timed(if transaction { "Trans" } else { "Direct" }, rows, || {
             for (i, text) in texts.iter().enumerate() {
@@ -56,7 +56,7 @@ fn rate() {
                     .unwrap();
             }
             if transaction {
-                session.control(Control::Commit).unwrap();
+                session.control(TransactionControl::Commit).unwrap();
             }
         });
         timed("get", rows, || {
@@ -123,10 +123,10 @@ fn small(table: &Arc<TableSchema>, texts: &[(String, String)]) {
     let text = &texts[0];
     timed("transactions of one", count as u64, || {
         for i in 0..count {
-            session.control(Control::Begin).unwrap();
+            session.control(TransactionControl::Begin).unwrap();
             let values = &sample(i, text)[..];
             session.write(&Write { table, verb: Verb::Insert, fields, values }).unwrap();
-            session.control(Control::Commit).unwrap();
+            session.control(TransactionControl::Commit).unwrap();
         }
     });
     timed("batches of one", count as u64, || {
@@ -143,7 +143,7 @@ fn small(table: &Arc<TableSchema>, texts: &[(String, String)]) {
             let condition = Condition::Compare { column, comparison, value: i.into() };
             let assign = [bobak_core::Assign::Add { column: 3, value: 1.into() }];
             let (condition, assign) = (Some(&condition), Some(&assign[..]));
-            let change = bobak_core::Change { table, condition, assign };
+            let change = bobak_core::BulkChange { table, condition, assign };
             assert_eq!(session.change(&change).unwrap(), 1);
         }
     });

@@ -125,7 +125,7 @@ fn many_rows_come_back_from_many_blocks() {
             .collect();
         run(session, &batch(&table, Verb::Insert, &people), OnError::Stop).1.unwrap();
         // Not committed, so not in the snapshot.
-        session.control(bobak_core::Control::Begin).unwrap();
+        session.control(bobak_core::TransactionControl::Begin).unwrap();
         write(session, &table, Verb::Delete, &[3.into()]).unwrap();
         memory.flush().unwrap();
         let again = Memory::builder().snapshot(&path).open().unwrap();

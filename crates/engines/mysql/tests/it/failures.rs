@@ -3,7 +3,7 @@
 
 use crate::proxy::{Cut, Proxy};
 use crate::stores::{Database, run, server};
-use bobak_core::{Control, Engine, Error, ErrorKind, OnError, Result};
+use bobak_core::{Engine, Error, ErrorKind, OnError, Result, TransactionControl};
 use bobak_mysql::{MySql, MySqlBuilder, Tls};
 use bobak_testkit::{Entry, Probe, create, row, statement_ends, tables};
 use std::time::Duration;
@@ -72,13 +72,13 @@ fn a_line_that_breaks_in_a_transaction_leaves_nothing() {
     let (_database, proxy, engine, straight) = cuttable(&url);
     let mark = tables::mark().unwrap();
     let probe = Probe::new(&engine).unwrap();
-    probe.control(Control::Begin).unwrap();
+    probe.control(TransactionControl::Begin).unwrap();
     probe.insert(&mark, row![1, 1]).unwrap();
     proxy.cut();
     assert_eq!(kind(probe.insert(&mark, row![2, 2])), Some(ErrorKind::Unreachable));
     assert_eq!(kind(probe.insert(&mark, row![3, 3])), Some(ErrorKind::Unreachable));
     proxy.mend();
-    assert_eq!(kind(probe.control(Control::Commit)), Some(ErrorKind::Unreachable));
+    assert_eq!(kind(probe.control(TransactionControl::Commit)), Some(ErrorKind::Unreachable));
     assert_eq!(count(&straight), 0);
     // The session goes on, on a new connection.
     probe.insert(&mark, row![4, 4]).unwrap();
@@ -170,11 +170,11 @@ fn a_deadlock_is_a_clash_and_can_be_run_again() {
     let barrier = std::sync::Barrier::new(2);
     let both = |first: i64, second: i64| -> Result<()> {
         let probe = Probe::new(&engine)?;
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         add(&probe, first)?;
         barrier.wait();
         add(&probe, second)?;
-        probe.control(Control::Commit)
+        probe.control(TransactionControl::Commit)
     };
     let kinds = std::thread::scope(|scope| {
         let other = scope.spawn(|| kind(both(2, 1)));

@@ -3,7 +3,7 @@
 use crate::failures::kind;
 use crate::proxy::Proxy;
 use crate::stores::{Database, run, server};
-use bobak_core::{Control, Engine, ErrorKind, OnError, Source};
+use bobak_core::{Engine, ErrorKind, OnError, Source, TransactionControl};
 use bobak_mysql::{MySql, Tls};
 use bobak_servers::{Authority, MariaDb, Options};
 use bobak_testkit::{Entry, Probe, row, tables};
@@ -73,14 +73,14 @@ fn a_server_that_hangs_is_given_up() {
     let probe = Probe::with_tables(&engine, &[&tag]).unwrap();
     let busy = Probe::new(&engine).unwrap();
     probe.insert(&tag, row!["a", 1.0]).unwrap();
-    busy.control(Control::Begin).unwrap();
+    busy.control(TransactionControl::Begin).unwrap();
     busy.insert(&tag, row!["b", 1.0]).unwrap();
     running.pause();
     // A new line gets no further than the system's own part of it.
     assert_eq!(kind(settings.connect()), Some(ErrorKind::Timeout));
     std::thread::scope(|scope| {
         let reading = scope.spawn(|| kind(Probe::new(&engine).unwrap().all(&tag)));
-        assert_eq!(kind(busy.control(Control::Commit)), Some(ErrorKind::Unknown));
+        assert_eq!(kind(busy.control(TransactionControl::Commit)), Some(ErrorKind::Unknown));
         assert_eq!(reading.join().unwrap(), Some(ErrorKind::Timeout));
     });
     running.resume();
@@ -107,7 +107,7 @@ fn the_planner_is_told_how_many_rows_there_are() {
     // It waits for nobody.
     let engine = database.settings.clone().connections(1).connect().unwrap();
     let probe = Probe::new(&engine).unwrap();
-    probe.control(Control::Begin).unwrap();
+    probe.control(TransactionControl::Begin).unwrap();
     probe.all(&tag).unwrap();
     assert_eq!(engine.estimate(&tag).rows, None);
 }

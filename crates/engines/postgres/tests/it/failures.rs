@@ -4,9 +4,8 @@
 use crate::proxy::{Line, Proxy};
 use crate::support::{Schema, url};
 use bobak_core::{
-    Assign, ColumnSchema,
-    Control::{Begin, Commit, Rollback},
-    ErrorKind, OnError, Result, TableSchema,
+    Assign, ColumnSchema, ErrorKind, OnError, Result, TableSchema,
+    TransactionControl::{Begin, Commit, Rollback},
 };
 use bobak_postgres::Postgres;
 use bobak_servers::Options;

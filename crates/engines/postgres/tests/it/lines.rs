@@ -3,7 +3,7 @@
 use crate::failures::{kind, server};
 use crate::proxy::Proxy;
 use crate::support::{Schema, url};
-use bobak_core::Control::{Begin, Commit, Rollback};
+use bobak_core::TransactionControl::{Begin, Commit, Rollback};
 use bobak_core::{Engine, ErrorKind, OnError, Source, Value};
 use bobak_postgres::Postgres;
 use bobak_servers::{Authority, Options};
@@ -122,7 +122,8 @@ fn keys_that_the_server_makes() {
     let rows = probe.all(&person).unwrap();
     assert_eq!(rows.len(), 301);
     for (age, outcome) in outcomes.iter().enumerate().take(300) {
-        let bobak_core::Outcome::Inserted(Some(bobak_core::GivenKey::Int(key))) = outcome else {
+        let bobak_core::Outcome::Inserted(Some(bobak_core::GeneratedKey::Int(key))) = outcome
+        else {
             panic!("no key came back: {outcome:?}");
         };
         assert!(rows.iter().any(|row| row[0] == Value::Int(*key) && row[3] == (age as i64).into()));

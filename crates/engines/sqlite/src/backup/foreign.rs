@@ -9,21 +9,21 @@
 use super::check::{judge, names, texts};
 use crate::connection::Connection;
 use crate::error::{SqliteError, translate};
-use bobak_core::{Error, Foreign, Result, Unverified};
+use bobak_core::{Error, MissingExtension, Result, UnverifiedTable};
 use bobak_sql::{Dialect, quote};
 
 /// What is found is told up to so many times; what is wrong with pages comes first.
 const TOLD: u32 = 100;
 
 /// What a statement failed for the lack of.
-pub(crate) fn missing(error: &Error) -> Option<Foreign> {
+pub(crate) fn missing(error: &Error) -> Option<MissingExtension> {
     let source = std::error::Error::source(error)?.downcast_ref::<SqliteError>()?;
     let after = |start| source.message().strip_prefix(start).map(str::to_owned);
     let function = || {
         let name = after("no such function: ").or_else(|| after("unknown function: "))?;
-        Some(Foreign::Function(name.trim_end_matches("()").to_owned()))
+        Some(MissingExtension::Function(name.trim_end_matches("()").to_owned()))
     };
-    after("no such collation sequence: ").map(Foreign::Collation).or_else(function)
+    after("no such collation sequence: ").map(MissingExtension::Collation).or_else(function)
 }
 
 /// Checks a database as far as that can be done without what others have; gives the tables of which
@@ -31,7 +31,7 @@ pub(crate) fn missing(error: &Error) -> Option<Foreign> {
 ///
 /// # Errors
 /// `Corrupt` where something is wrong; `Io`.
-pub(super) fn check_in_part(connection: &mut Connection) -> Result<Vec<Unverified>> {
+pub(super) fn check_in_part(connection: &mut Connection) -> Result<Vec<UnverifiedTable>> {
     let mut unverified = Vec::new();
     for table in names(connection)? {
         let text = format!("PRAGMA main.integrity_check({})", quote(Dialect::Sqlite, &table));
@@ -39,7 +39,7 @@ pub(super) fn check_in_part(connection: &mut Connection) -> Result<Vec<Unverifie
             Ok(found) => judge(&found)?,
             Err(error) => {
                 let needs = missing(&error).ok_or(error)?;
-                unverified.push(Unverified { table, needs });
+                unverified.push(UnverifiedTable { table, needs });
             }
         }
     }
@@ -59,7 +59,7 @@ fn with_functions(connection: &mut Connection, text: &str) -> Result<Vec<String>
             found => return found,
         };
         match missing(&error) {
-            Some(Foreign::Function(name)) if !known.contains(&name) => {
+            Some(MissingExtension::Function(name)) if !known.contains(&name) => {
                 let made = connection.db.stand_in_for_function(&name);
                 made.map_err(|failure| translate(failure, None))?;
                 known.push(name);

@@ -27,7 +27,7 @@ use crate::error::translate;
 use crate::ffi::{self, Backup, BackupState, OpenFlags, codes};
 use crate::open;
 use crate::settings::Settings;
-use bobak_core::{BackupContent, BackupJob, BackupPhase, BackupStep, Error, ErrorKind, Result};
+use bobak_core::{BackupContent, BackupJob, BackupPhase, BackupProgress, Error, ErrorKind, Result};
 use pace::Pace;
 use source::Source;
 use std::fs::File;
@@ -66,7 +66,7 @@ impl Inner {
         let smooth = settings.vfs.is_none().then_some(file);
         let copied = copying.run(Pace::new(pauses), smooth, watch);
         let (counts, page_size) = copied.map_err(|error| named(in_copy(error, place)))?;
-        watch(BackupStep { phase: BackupPhase::Check, done: 0, of: page_size })?;
+        watch(BackupProgress { phase: BackupPhase::Check, done: 0, of: page_size })?;
         let content = check_file(file, settings, pauses).map_err(named)?;
         match counts {
             Some(counts) if counts != content.tables => {
@@ -169,7 +169,7 @@ impl<'e> Copying<'e> {
         mut self,
         mut pace: Pace,
         smooth: Option<&Path>,
-        watch: &mut dyn FnMut(BackupStep) -> Result<()>,
+        watch: &mut dyn FnMut(BackupProgress) -> Result<()>,
     ) -> Result<(Option<Counts>, u64)> {
         let page_size = self.source.with(|c| c.first_integer("PRAGMA page_size"))?;
         let page_size = u64::try_from(page_size).unwrap_or(4_096);
@@ -187,7 +187,7 @@ impl<'e> Copying<'e> {
                 }
                 Ok(())
             })?;
-            watch(BackupStep {
+            watch(BackupProgress {
                 phase: BackupPhase::Copy,
                 done: (state.pages - state.left) * page_size,
                 of: state.pages * page_size,

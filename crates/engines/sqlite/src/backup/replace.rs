@@ -27,7 +27,7 @@ pub(crate) fn replace(
     overwrite: bool,
     unread: bool,
 ) -> Result<()> {
-    let place = new.place().to_owned();
+    let place = new.target().to_owned();
     let logs = logs(&place);
     let there = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
     if !overwrite && let Some(file) = [place.clone()].iter().chain(&logs).find(there) {
@@ -49,14 +49,14 @@ pub(crate) fn replace(
 /// Puts a new file in the place of a database that was [taken over](super::take_over).
 pub(crate) fn put_over(new: AtomicFile, mut old: ffi::Connection) -> Result<()> {
     old.keep_wal_on_close();
-    clear(new.place())?;
+    clear(new.target())?;
     put(new, old)
 }
 
 /// Puts a new file in its place, which nobody else has until then.
 fn put<L>(new: AtomicFile, lock: L) -> Result<()> {
-    let doing = format!("write {}", new.place().display());
-    let put = new.put().map_err(|error| Error::io(&doing, error));
+    let doing = format!("write {}", new.target().display());
+    let put = new.commit().map_err(|error| Error::io(&doing, error));
     drop(lock);
     put
 }
@@ -77,7 +77,7 @@ fn clear(place: &Path) -> Result<()> {
 /// Puts a new file where no database is, but perhaps what one that is gone has left: that is kept until
 /// the new one is there.
 fn put_beside_logs(new: AtomicFile, logs: &[PathBuf]) -> Result<()> {
-    let place = new.place().to_owned();
+    let place = new.target().to_owned();
     let doing = |error| Error::io(&format!("write {}", place.display()), error);
     let mut kept = Vec::new();
     let mut put_away = || {

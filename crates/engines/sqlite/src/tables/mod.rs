@@ -9,7 +9,7 @@ mod index;
 mod text;
 
 use crate::connection::Connection;
-use bobak_core::feed::Trigger;
+use bobak_core::change_log::Trigger;
 use bobak_core::{ColumnSchema, ErrorKind, Result, SideEffects, TableSchema, Type, Value};
 use bobak_sql::{Dialect, list_triggers};
 use column::Column;
@@ -20,7 +20,7 @@ use column::Column;
 /// described, with more columns than Bobak allows, say, is left out.
 pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     let mut tables = read_with_logs(connection)?;
-    tables.retain(|table| !bobak_core::feed::is_own(table.name()));
+    tables.retain(|table| !bobak_core::change_log::is_change_log_table(table.name()));
     Ok(tables)
 }
 

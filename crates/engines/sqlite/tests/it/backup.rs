@@ -94,7 +94,7 @@ fn what_is_no_copy_of_itself() {
     // Inside a transaction of this very thread, on the only connection: it would wait for itself.
     let engine = memory();
     let session = engine.session().unwrap();
-    session.control(bobak_core::Control::Begin).unwrap();
+    session.control(bobak_core::TransactionControl::Begin).unwrap();
     let to = folder.path().join("b.db");
     let busy = back_up(&engine, to.to_str().unwrap()).unwrap_err();
     assert_eq!(busy.kind(), ErrorKind::Busy, "{busy}");

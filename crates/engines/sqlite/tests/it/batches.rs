@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use bobak_core::{
-    Batch, ColumnSchema, Engine, Error, ErrorKind, FieldSet, GivenKey, OnDelete, OnError, Outcome,
-    Session, TableSchema, Value, Verb, Write,
+    Batch, ColumnSchema, Engine, Error, ErrorKind, FieldSet, GeneratedKey, OnDelete, OnError,
+    Outcome, Session, TableSchema, Value, Verb, Write,
 };
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ fn keys_of_many_rows_are_told_in_order() {
         let at = at as i64;
         let key = match at {
             500 => None,
-            0..500 => Some(GivenKey::Int(11 + at)),
-            _ => Some(GivenKey::Int(4500 + at)),
+            0..500 => Some(GeneratedKey::Int(11 + at)),
+            _ => Some(GeneratedKey::Int(4500 + at)),
         };
         assert_eq!(outcome.unwrap(), Outcome::Inserted(key), "row {at}");
     }
@@ -75,7 +75,7 @@ fn a_wrong_row_is_found_and_undoes_the_batch() {
     assert_eq!(outcomes.len(), 600);
     assert_eq!(outcomes[555].as_ref().unwrap_err().row(), Some(555));
     assert_eq!(outcomes.iter().filter(|o| o.is_ok()).count(), 599);
-    assert_eq!(*outcomes[599].as_ref().unwrap(), Outcome::Inserted(Some(GivenKey::Int(599))));
+    assert_eq!(*outcomes[599].as_ref().unwrap(), Outcome::Inserted(Some(GeneratedKey::Int(599))));
 }
 
 /// Numbers that look random and are the same each time.
@@ -112,14 +112,14 @@ fn plan(numbers: &mut Numbers, tables: &[Arc<TableSchema>; 2]) -> Vec<Planned> {
         let cars = numbers.below(4) == 0;
         // How often a row is like another, or wrong: in one run of three never.
         let odds = [0, 3, 100][numbers.below(3) as usize];
-        let made_keys = numbers.below(3) > 0;
+        let generated_keys = numbers.below(3) > 0;
         for _ in 0..numbers.below(700) {
             let wrong = numbers.below(1000) < odds;
             let table = Arc::clone(&tables[usize::from(cars)]);
             let values = if cars {
                 car_values(numbers, wrong)
             } else {
-                person_values(numbers, made_keys, wrong)
+                person_values(numbers, generated_keys, wrong)
             };
             let values = if verb == Verb::Delete { values[..1].to_vec() } else { values };
             planned.push(Planned { table, verb, values });
@@ -128,10 +128,10 @@ fn plan(numbers: &mut Numbers, tables: &[Arc<TableSchema>; 2]) -> Vec<Planned> {
     planned
 }
 
-fn person_values(numbers: &mut Numbers, made_keys: bool, wrong: bool) -> Vec<Value<'static>> {
+fn person_values(numbers: &mut Numbers, generated_keys: bool, wrong: bool) -> Vec<Value<'static>> {
     let mixed = numbers.below(200) == 0;
     let id = match numbers.below(1 << 40) as i64 {
-        _ if made_keys != mixed => 0,
+        _ if generated_keys != mixed => 0,
         id if wrong => id % 300 + 1,
         id => id - (1 << 39),
     };
@@ -176,23 +176,23 @@ fn row_by_row(
     planned: &[Planned],
     on_error: OnError,
 ) -> Result<Told, String> {
-    use bobak_core::Control;
+    use bobak_core::TransactionControl;
     let mut told = Vec::new();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     for (number, row) in planned.iter().enumerate() {
         match write(session, &row.table, row.verb, &row.values) {
             Ok(outcome) => told.push(Ok(outcome)),
             Err(error) => {
                 let error = format!("{:?}", error.at_row(number as u64));
                 if on_error == OnError::Stop {
-                    session.control(Control::Rollback).unwrap();
+                    session.control(TransactionControl::Rollback).unwrap();
                     return Err(error);
                 }
                 told.push(Err(error));
             }
         }
     }
-    session.control(Control::Commit).unwrap();
+    session.control(TransactionControl::Commit).unwrap();
     Ok(told)
 }
 
@@ -287,7 +287,7 @@ fn keys_that_do_not_follow_each_other_are_told_right() {
         let (outcomes, error) = send(&*session, &batch, OnError::Stop);
         assert!(error.is_none(), "{error:?}");
         let made = outcomes.into_iter().map(|outcome| match outcome {
-            Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) => vec![Value::Int(key)],
+            Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))) => vec![Value::Int(key)],
             other => panic!("{other:?}"),
         });
         let mut made: Vec<_> = made.collect();
@@ -331,7 +331,8 @@ fn keys_of_autoincrement_are_told_right() {
     for first in [1, 101] {
         let (outcomes, _) = send(&*session, &batch, OnError::Stop);
         let told: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
-        let expected = (first..first + 100).map(|key| Outcome::Inserted(Some(GivenKey::Int(key))));
+        let expected =
+            (first..first + 100).map(|key| Outcome::Inserted(Some(GeneratedKey::Int(key))));
         assert!(told.into_iter().eq(expected));
         session.execute("DELETE FROM counted", &[]).unwrap();
     }
@@ -366,7 +367,7 @@ fn a_batch_in_a_transaction_is_undone_alone() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
-    session.control(bobak_core::Control::Begin).unwrap();
+    session.control(bobak_core::TransactionControl::Begin).unwrap();
     insert(&*session, &table, &values(1, "before", Some("a@x")));
     let mut batch = Batch::new();
     for at in 0..100 {
@@ -375,7 +376,7 @@ fn a_batch_in_a_transaction_is_undone_alone() {
     let (_, error) = send(&*session, &batch, OnError::Stop);
     assert_eq!(error.unwrap().row(), Some(99));
     assert_eq!(one(&*session, "SELECT group_concat(name) FROM person"), "before".into());
-    session.control(bobak_core::Control::Commit).unwrap();
+    session.control(bobak_core::TransactionControl::Commit).unwrap();
     assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(1));
 }
 
@@ -395,10 +396,10 @@ fn a_disk_that_fills_up_in_the_middle_undoes_the_batch() {
         assert_eq!(error.unwrap().kind(), ErrorKind::Full);
         assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(0));
     }
-    session.control(bobak_core::Control::Begin).unwrap();
+    session.control(bobak_core::TransactionControl::Begin).unwrap();
     insert(&*session, &person(), &values(1, "before", None));
     let (_, error) = send(&*session, &batch, OnError::Continue);
     assert_eq!(error.unwrap().kind(), ErrorKind::Full);
-    session.control(bobak_core::Control::Rollback).unwrap();
+    session.control(bobak_core::TransactionControl::Rollback).unwrap();
     assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(0));
 }

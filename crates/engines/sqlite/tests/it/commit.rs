@@ -2,8 +2,8 @@
 
 use crate::support::{create, person, query, values};
 use bobak_core::{
-    Batch, Control, Engine, Error, ErrorKind, FieldSet, OnError, Outcome, Result, TableSchema,
-    Value, Verb, Write,
+    Batch, Engine, Error, ErrorKind, FieldSet, OnError, Outcome, Result, TableSchema,
+    TransactionControl, Value, Verb, Write,
 };
 use bobak_sqlite::{JournalMode, Sqlite, SqliteBuilder};
 use std::collections::BTreeSet;
@@ -30,13 +30,13 @@ fn count(engine: &Sqlite, sql: &str) -> i64 {
 /// Runs `work` on so many threads, which all wait behind an open transaction until each has begun.
 fn together<R: Send>(engine: &Sqlite, threads: u64, work: impl Fn(u64) -> R + Sync) -> Vec<R> {
     let session = engine.session().unwrap();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     std::thread::scope(|scope| {
         let work = &work;
         let running: Vec<_> =
             (0..threads).map(|number| scope.spawn(move || work(number))).collect();
         std::thread::sleep(Duration::from_millis(50));
-        session.control(Control::Rollback).unwrap();
+        session.control(TransactionControl::Rollback).unwrap();
         running.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
 }
@@ -157,7 +157,7 @@ fn nobody_waits_for_longer_than_the_time_out() {
     let engine = open(folder.path(), |builder| builder.busy_timeout(Duration::from_millis(100)));
     let table = person();
     let session = engine.session().unwrap();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     let kinds: Vec<_> = std::thread::scope(|scope| {
         let write = || insert(&engine, &table, &values(0, "p", None)).map_err(|e| e.kind());
         let running: Vec<_> = (0..8).map(|_| scope.spawn(write)).collect();
@@ -166,7 +166,7 @@ fn nobody_waits_for_longer_than_the_time_out() {
     assert_eq!(kinds, [Some(ErrorKind::Busy); 8]);
     let error: Error = insert(&engine, &table, &values(0, "p", None)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy, "inside one's own transaction, at once");
-    session.control(Control::Rollback).unwrap();
+    session.control(TransactionControl::Rollback).unwrap();
     insert(&engine, &table, &values(0, "p", None)).unwrap();
     assert_eq!(count(&engine, "SELECT count(*) FROM person"), 1);
 }

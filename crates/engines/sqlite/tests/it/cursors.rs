@@ -2,7 +2,8 @@
 
 use crate::support::*;
 use bobak_core::{
-    Control, Cursor, Engine, ErrorKind, Row, RowBuffer, Select, Session, Source, Value, Verb,
+    Cursor, Engine, ErrorKind, Row, RowBuffer, Select, Session, Source, TransactionControl, Value,
+    Verb,
 };
 use bobak_sqlite::{Locking, Sqlite};
 
@@ -19,11 +20,11 @@ fn engines(folder: &std::path::Path) -> Vec<Sqlite> {
     for engine in &engines {
         create(engine, &[&person(), &car()]);
         let session = engine.session().unwrap();
-        session.control(Control::Begin).unwrap();
+        session.control(TransactionControl::Begin).unwrap();
         for id in 1..=ROWS {
             insert(&*session, &person(), &values(id, &format!("name {id}"), None));
         }
-        session.control(Control::Commit).unwrap();
+        session.control(TransactionControl::Commit).unwrap();
     }
     engines
 }
@@ -88,19 +89,19 @@ fn later_writes_and_rollbacks_do_not_change_the_rows() {
         let session = engine.session().unwrap();
         let table = person();
         let before = open(&*session);
-        session.control(Control::Begin).unwrap();
+        session.control(TransactionControl::Begin).unwrap();
         write(&*session, &table, Verb::Delete, &[Value::Int(2000)]).unwrap();
         let inside = open(&*session);
-        session.control(Control::Savepoint("a")).unwrap();
+        session.control(TransactionControl::Savepoint("a")).unwrap();
         session.execute("UPDATE person SET name = 'other' WHERE id > 1000", &[]).unwrap();
         let mut changed = session
             .open(&Source::Sql { text: "SELECT name FROM person", parameters: &[] })
             .unwrap();
-        session.control(Control::RollbackTo("a")).unwrap();
+        session.control(TransactionControl::RollbackTo("a")).unwrap();
         let mut without = all();
         without.retain(|&id| id != 2000);
         assert_eq!(rest(&*session, inside), without);
-        session.control(Control::Rollback).unwrap();
+        session.control(TransactionControl::Rollback).unwrap();
         assert_eq!(rest(&*session, before), all());
         let mut rows = RowBuffer::default();
         let mut other = 0;
@@ -142,11 +143,11 @@ fn more_cursors_than_readers_are_no_deadlock() {
     let engine = Sqlite::builder().readers(1).open(path).unwrap();
     create(&engine, &[&person()]);
     let session = engine.session().unwrap();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     for id in 1..=ROWS {
         insert(&*session, &person(), &values(id, &format!("name {id}"), None));
     }
-    session.control(Control::Commit).unwrap();
+    session.control(TransactionControl::Commit).unwrap();
     let cursors: Vec<_> = (0..5).map(|_| open(&*session)).collect();
     for cursor in cursors {
         assert_eq!(rest(&*session, cursor), all());
@@ -177,9 +178,9 @@ fn what_is_kept_of_a_cursor_has_a_bound() {
     create(&engine, &[&person()]);
     let endless =
         "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
-    for (id, step) in [(1, Control::Commit), (2, Control::Rollback)] {
+    for (id, step) in [(1, TransactionControl::Commit), (2, TransactionControl::Rollback)] {
         let session = engine.session().unwrap();
-        session.control(Control::Begin).unwrap();
+        session.control(TransactionControl::Begin).unwrap();
         insert(&*session, &person(), &values(id, "ada", None));
         let mut cursor = session.open(&Source::Sql { text: endless, parameters: &[] }).unwrap();
         session.control(step).unwrap();
@@ -201,11 +202,11 @@ fn what_is_kept_of_a_cursor_has_a_bound() {
     assert_eq!(error.kind(), ErrorKind::OutOfRange);
     assert_eq!(one(&*session, "SELECT count(*) FROM many"), Value::Int(0));
     // Who goes away in the middle leaves nothing to read to its end.
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     session.open(&Source::Sql { text: endless, parameters: &[] }).unwrap();
     let unbound = Sqlite::open_memory().unwrap();
     let theirs = unbound.session().unwrap();
-    theirs.control(Control::Begin).unwrap();
+    theirs.control(TransactionControl::Begin).unwrap();
     theirs.open(&Source::Sql { text: endless, parameters: &[] }).unwrap();
     drop((session, theirs));
 }

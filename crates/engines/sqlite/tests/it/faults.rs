@@ -1,7 +1,7 @@
 //! The disk that fails: as good as a real one while nothing is planned, and as bad as told.
 
 use crate::support::*;
-use bobak_core::{Control, Engine, Error, ErrorKind, Result, Value};
+use bobak_core::{Engine, Error, ErrorKind, Result, TransactionControl, Value};
 use bobak_fault_vfs::{Disk, DiskCall, Loss};
 use bobak_sqlite::{JournalMode, Sqlite, SqliteBuilder, Synchronous};
 use std::time::{Duration, Instant};
@@ -34,11 +34,11 @@ fn several_connections_work_on_it() {
         let (one, two) = (open(), open());
         create(&one, &[&person()]);
         let session = one.session().unwrap();
-        session.control(Control::Begin).unwrap();
+        session.control(TransactionControl::Begin).unwrap();
         insert(&*session, &person(), &values(0, "x", None));
         assert_eq!(kind(add(&two)), Some(ErrorKind::Busy));
         assert_eq!(count(&two), Value::Int(0));
-        session.control(Control::Commit).unwrap();
+        session.control(TransactionControl::Commit).unwrap();
         add(&two).unwrap();
         assert_eq!(count(&one), Value::Int(2));
         drop(session);

@@ -1,7 +1,7 @@
 //! Files: settings, and those that are no databases, full or read-only.
 
 use crate::support::*;
-use bobak_core::{Control, Engine, ErrorKind, Value};
+use bobak_core::{Engine, ErrorKind, TransactionControl, Value};
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteError, Synchronous};
 use std::fs;
 
@@ -126,11 +126,11 @@ fn a_full_database_loses_nothing() {
         assert_eq!(source.downcast_ref::<SqliteError>().unwrap().code(), 13);
         assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(count));
         // In a transaction, what was there before it stays, and it can be ended.
-        session.control(Control::Begin).unwrap();
+        session.control(TransactionControl::Begin).unwrap();
         let failed = (0..100)
             .find_map(|_| write(&*session, &person(), bobak_core::Verb::Insert, &row).err());
         assert_eq!(failed.unwrap().kind(), ErrorKind::Full);
-        session.control(Control::Rollback).unwrap();
+        session.control(TransactionControl::Rollback).unwrap();
         assert_eq!(one(&*session, "SELECT count(*) FROM person"), Value::Int(count));
     }
 }
@@ -151,7 +151,7 @@ fn settings_are_those_of_the_database() {
                     .open(folder.path().join(format!("{number}.db")))
                     .unwrap();
                 let session = engine.session().unwrap();
-                session.control(Control::Begin).unwrap();
+                session.control(TransactionControl::Begin).unwrap();
                 let pragma = |name: &str| one(&*session, &format!("PRAGMA {name}"));
                 assert_eq!(pragma("journal_mode"), journal.into());
                 assert_eq!(pragma("synchronous"), Value::Int(code));
@@ -160,7 +160,7 @@ fn settings_are_those_of_the_database() {
                 assert_eq!(pragma("mmap_size"), Value::Int(1 << 20));
                 assert_eq!(pragma("foreign_keys"), Value::Int(1));
                 assert_eq!(pragma("locking_mode"), locking.as_str().into());
-                session.control(Control::Commit).unwrap();
+                session.control(TransactionControl::Commit).unwrap();
                 create(&engine, &[&person()]);
                 insert(&*session, &person(), &values(0, "a", None));
                 engine.flush().unwrap();

@@ -2,8 +2,8 @@
 
 use crate::support::{create, person, query, values};
 use bobak_core::{
-    Control, Engine, ErrorKind, FieldSet, Outcome, Result, SchemaChange, TableSchema, Value, Verb,
-    Write,
+    Engine, ErrorKind, FieldSet, Outcome, Result, SchemaChange, TableSchema, TransactionControl,
+    Value, Verb, Write,
 };
 use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
 use std::sync::Arc;
@@ -55,9 +55,9 @@ fn everything_else_goes_on_beside_it() {
             session.execute(sql, &[]).unwrap();
         }
         settle(&engine, &table);
-        session.control(Control::Begin).unwrap();
+        session.control(TransactionControl::Begin).unwrap();
         session.execute("DELETE FROM person", &[]).unwrap();
-        session.control(Control::Rollback).unwrap();
+        session.control(TransactionControl::Rollback).unwrap();
         settle(&engine, &table);
         let tag = TableSchema::builder("tag")
             .column(bobak_core::ColumnSchema::of::<i64>("id"))

@@ -1,7 +1,7 @@
 //! The log beside a file: commits move it to the file, and a backup what gathered beside it.
 
 use crate::support::*;
-use bobak_core::{BackupJob, BackupStep, Engine, Error, ErrorKind, Result, Value};
+use bobak_core::{BackupJob, BackupProgress, Engine, Error, ErrorKind, Result, Value};
 use bobak_sqlite::{Sqlite, Synchronous};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl Place {
         }
     }
 
-    fn back_up(&self, watch: &mut dyn FnMut(BackupStep) -> Result<()>) -> Result<()> {
+    fn back_up(&self, watch: &mut dyn FnMut(BackupProgress) -> Result<()>) -> Result<()> {
         let file = &self.file.with_file_name("b.db");
         let job = BackupJob { file, place: file, pauses: false, watch };
         self.engine.backup(job).map(drop)

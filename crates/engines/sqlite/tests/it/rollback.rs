@@ -3,8 +3,8 @@
 
 use crate::support::*;
 use bobak_core::{
-    Control, Cursor, Engine, ErrorKind, Row, RowBuffer, Select, Session, Source, Value, ValueRef,
-    Verb,
+    Cursor, Engine, ErrorKind, Row, RowBuffer, Select, Session, Source, TransactionControl, Value,
+    ValueRef, Verb,
 };
 use bobak_sqlite::{JournalMode, Sqlite, Synchronous};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,11 +27,11 @@ fn filled(folder: &std::path::Path, journal: JournalMode) -> Sqlite {
     let engine = builder.open(folder.join(format!("{}.db", journal.as_str()))).unwrap();
     create(&engine, &[&person()]);
     let session = engine.session().unwrap();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     for id in 1..=ROWS {
         insert(&*session, &person(), &values(id, "as it was", None));
     }
-    session.control(Control::Commit).unwrap();
+    session.control(TransactionControl::Commit).unwrap();
     drop(session);
     engine
 }
@@ -94,12 +94,12 @@ fn two_threads_one_reads_slowly_and_one_writes() {
                     if done.load(Ordering::Relaxed) {
                         break;
                     }
-                    session.control(Control::Begin).unwrap();
+                    session.control(TransactionControl::Begin).unwrap();
                     let name = if round % 2 == 0 { "as it was" } else { "half-way" };
                     let sql = "UPDATE person SET name = ? WHERE id > 5000";
                     session.execute(sql, &[name.into()]).unwrap();
                     session.execute("UPDATE person SET name = 'as it was'", &[]).unwrap();
-                    session.control(Control::Commit).unwrap();
+                    session.control(TransactionControl::Commit).unwrap();
                     write(&*session, &person(), Verb::Delete, &[Value::Int(-1)]).unwrap();
                     std::thread::sleep(Duration::from_micros(200));
                 }
@@ -131,12 +131,12 @@ fn a_cursor_opened_beside_a_transaction_lets_it_commit() {
     for journal in MODES {
         let engine = filled(folder.path(), journal);
         let (writer, reader) = (engine.session().unwrap(), engine.session().unwrap());
-        writer.control(Control::Begin).unwrap();
+        writer.control(TransactionControl::Begin).unwrap();
         rename(&*writer, 1);
         let beside = open(&*reader);
         rename(&*writer, 2);
         let later = open(&*reader);
-        writer.control(Control::Commit).unwrap();
+        writer.control(TransactionControl::Commit).unwrap();
         read_slowly(&*reader, beside, |_| {});
         read_slowly(&*reader, later, |_| {});
         let sql = "SELECT count(*) FROM person WHERE name = 'changed'";
@@ -179,7 +179,7 @@ fn a_write_from_inside_a_query_is_refused_at_once() {
     let inside = || {
         let row = values(0, "new", None);
         refused(write(&*other, &table, Verb::Insert, &row).map(drop));
-        refused(other.control(Control::Begin));
+        refused(other.control(TransactionControl::Begin));
         refused(other.execute("DELETE FROM person", &[]).map(drop));
         // Reading goes on.
         assert!(get(&*other, &table, Value::Int(1)).is_some());
@@ -201,18 +201,18 @@ fn a_write_from_inside_a_query_is_refused_at_once() {
         })
         .unwrap();
     // A transaction that was open before may write, but not commit.
-    other.control(Control::Begin).unwrap();
+    other.control(TransactionControl::Begin).unwrap();
     reader
         .query(&query, &mut |_| {
             insert(&*other, &table, &values(0, "new", None));
             Ok(false)
         })
         .unwrap();
-    other.control(Control::Commit).unwrap();
-    other.control(Control::Begin).unwrap();
+    other.control(TransactionControl::Commit).unwrap();
+    other.control(TransactionControl::Begin).unwrap();
     reader
         .query(&query, &mut |_| {
-            refused(other.control(Control::Commit));
+            refused(other.control(TransactionControl::Commit));
             Ok(false)
         })
         .unwrap();
@@ -234,9 +234,9 @@ fn queries_inside_of_queries_do_not_wait_for_a_commit_that_waits_for_them() {
                     if thread == 0 {
                         insert(&*session, &person(), &row);
                     } else {
-                        session.control(Control::Begin).unwrap();
+                        session.control(TransactionControl::Begin).unwrap();
                         insert(&*session, &person(), &row);
-                        session.control(Control::Commit).unwrap();
+                        session.control(TransactionControl::Commit).unwrap();
                     }
                 }
             });

@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use bobak_core::{
-    Assign, Change, Comparison, Condition, Engine, ErrorKind, GivenKey, Outcome, Select, Source,
-    Value, ValueRef, Verb,
+    Assign, BulkChange, Comparison, Condition, Engine, ErrorKind, GeneratedKey, Outcome, Select,
+    Source, Value, ValueRef, Verb,
 };
 
 #[test]
@@ -33,7 +33,7 @@ fn keys_are_made_after_the_largest() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
-    let made = |id| Outcome::Inserted(Some(GivenKey::Int(id)));
+    let made = |id| Outcome::Inserted(Some(GeneratedKey::Int(id)));
     assert_eq!(insert(&*session, &table, &values(0, "a", None)), made(1));
     assert_eq!(insert(&*session, &table, &values(41, "b", None)), Outcome::Inserted(None));
     assert_eq!(insert(&*session, &table, &values(0, "c", None)), made(42));
@@ -116,14 +116,14 @@ fn changes_are_counted_and_sums_that_overflow_are_refused() {
     let condition =
         Condition::Compare { column: 0, comparison: Comparison::Greater, value: Value::Int(2) };
     let change = |assign: Option<&[Assign]>| {
-        session.change(&Change { table: &table, condition: Some(&condition), assign })
+        session.change(&BulkChange { table: &table, condition: Some(&condition), assign })
     };
     assert_eq!(change(Some(&[Assign::Set { column: 1, value: "z".into() }])).unwrap(), 3);
     assert_eq!(one(&*session, "SELECT sum(version) FROM person"), Value::Int(2 + 3 * 2));
     let car = car();
     insert(&*session, &car, &["A".into(), Value::Int(5)]);
     let add = [Assign::Add { column: 1, value: Value::Int(i64::MAX) }];
-    let error = session.change(&Change { table: &car, condition: None, assign: Some(&add) });
+    let error = session.change(&BulkChange { table: &car, condition: None, assign: Some(&add) });
     assert_eq!(error.unwrap_err().kind(), ErrorKind::OutOfRange);
     assert_eq!(write(&*session, &car, Verb::Delete, &["A".into()]).unwrap(), Outcome::Changed(1));
     assert_eq!(change(None).unwrap(), 3);

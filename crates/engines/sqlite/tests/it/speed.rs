@@ -4,8 +4,9 @@
 
 use crate::raw::{CREATE, Raw, Sample, cpu_time};
 use bobak_core::{
-    Batch, ColumnSchema, Control, Currency, DateTime, Engine, Field, FieldSet, GivenKey, OnError,
-    Outcome, Role, Row, Select, Session, Source, TableSchema, Timestamp, Value, Verb, Write,
+    Batch, ColumnSchema, Currency, DateTime, Engine, Field, FieldSet, GeneratedKey, OnError,
+    Outcome, Role, Row, Select, Session, Source, TableSchema, Timestamp, TransactionControl, Value,
+    Verb, Write,
 };
 use bobak_sqlite::{JournalMode, Locking, Sqlite, Synchronous};
 use std::sync::Arc;
@@ -57,7 +58,7 @@ fn direct(session: &dyn Session, table: &Arc<TableSchema>, rows: &[Sample]) -> V
         let values = &values(row);
         let write = Write { table, verb: Verb::Insert, fields: FieldSet::EMPTY, values };
         match session.write(&write).unwrap() {
-            Outcome::Inserted(Some(GivenKey::Int(key))) => keys.push(key),
+            Outcome::Inserted(Some(GeneratedKey::Int(key))) => keys.push(key),
             other => panic!("{other:?}"),
         }
     }
@@ -79,7 +80,7 @@ fn batch(session: &dyn Session, table: &Arc<TableSchema>, rows: &[Sample]) -> Ve
             batch.push(&write).unwrap();
         }
         let mut each = |outcome: bobak_core::Result<Outcome>| match outcome {
-            Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) => keys.push(key),
+            Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))) => keys.push(key),
             other => panic!("{other:?}"),
         };
         session.batch(&batch, OnError::Stop, &mut each).unwrap();
@@ -251,9 +252,9 @@ fn turn(mode: &Mode, rows: &[Sample], cells: &mut [Cell]) {
         keys
     });
     let (ours, keys) = timed(rows.len(), false, || {
-        session.control(Control::Begin).unwrap();
+        session.control(TransactionControl::Begin).unwrap();
         let keys = batch(&*session, &table, rows);
-        session.control(Control::Commit).unwrap();
+        session.control(TransactionControl::Commit).unwrap();
         keys
     });
     assert!(keys.into_iter().eq(1..=rows.len() as i64));

@@ -3,8 +3,8 @@
 use crate::support::*;
 use bobak_core::{
     Batch, Collation, ColumnSchema, Currency, Date, DateTime, Engine, ErrorKind, FieldSet,
-    GivenKey, Json, KeyGeneration, OnDelete, OnError, Outcome, PartialInsert, SchemaChange, Source,
-    TableSchema, Time, Timestamp, Type, Uuid, Value, Verb, Write,
+    GeneratedKey, Json, KeyGeneration, OnDelete, OnError, Outcome, PartialInsert, SchemaChange,
+    Source, TableSchema, Time, Timestamp, Type, Uuid, Value, Verb, Write,
 };
 use bobak_sqlite::Sqlite;
 use std::sync::Arc;
@@ -140,7 +140,7 @@ fn tables_of_other_programs_are_described() {
     let nokey = table("nokey");
     assert_eq!((nokey.columns()[0].name.as_ref(), nokey.key()), ("rowid", &[0][..]));
     let row = [Value::Null, Value::Int(5), "x".into()];
-    assert_eq!(insert(&*session, &nokey, &row), Outcome::Inserted(Some(GivenKey::Int(1))));
+    assert_eq!(insert(&*session, &nokey, &row), Outcome::Inserted(Some(GeneratedKey::Int(1))));
     assert_eq!(get(&*session, &nokey, Value::Int(1)).unwrap()[1..], row[1..]);
     let taken = table("taken");
     assert_eq!(taken.columns()[0].name, "_rowid_");
@@ -211,7 +211,7 @@ fn rows_that_are_left_out_are_told() {
     let insert = |verb, key, v| write(&*session, &trap, verb, &[key, Value::Int(v)]);
     assert_eq!(
         insert(Verb::Insert, Value::Null, 2).unwrap(),
-        Outcome::Inserted(Some(GivenKey::Int(1)))
+        Outcome::Inserted(Some(GeneratedKey::Int(1)))
     );
     for (verb, key) in [
         (Verb::Insert, Value::Null),

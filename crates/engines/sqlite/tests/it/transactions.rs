@@ -1,7 +1,7 @@
 //! Transactions: steps that fit, steps that do not, and who waits for whom.
 
 use crate::support::*;
-use bobak_core::{Control, Engine, ErrorKind, Value, Verb};
+use bobak_core::{Engine, ErrorKind, TransactionControl, Value, Verb};
 use bobak_sqlite::{JournalMode, Locking, Sqlite};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,19 +15,25 @@ fn steps_that_do_not_fit_are_misuse() {
     let engine = memory();
     let session = engine.session().unwrap();
     let step = |step| session.control(step).map_err(|error| error.kind());
-    for wrong in
-        [Control::Commit, Control::Rollback, Control::Savepoint("a"), Control::Release("a")]
-    {
+    for wrong in [
+        TransactionControl::Commit,
+        TransactionControl::Rollback,
+        TransactionControl::Savepoint("a"),
+        TransactionControl::Release("a"),
+    ] {
         assert_eq!(step(wrong), Err(ErrorKind::Misuse));
     }
-    assert_eq!(step(Control::Begin), Ok(()));
-    for wrong in
-        [Control::Begin, Control::Release("a"), Control::RollbackTo("a"), Control::Savepoint("a b")]
-    {
+    assert_eq!(step(TransactionControl::Begin), Ok(()));
+    for wrong in [
+        TransactionControl::Begin,
+        TransactionControl::Release("a"),
+        TransactionControl::RollbackTo("a"),
+        TransactionControl::Savepoint("a b"),
+    ] {
         assert_eq!(step(wrong), Err(ErrorKind::Misuse));
     }
-    assert_eq!(step(Control::Commit), Ok(()));
-    assert_eq!(step(Control::Commit), Err(ErrorKind::Misuse));
+    assert_eq!(step(TransactionControl::Commit), Ok(()));
+    assert_eq!(step(TransactionControl::Commit), Err(ErrorKind::Misuse));
 }
 
 #[test]
@@ -39,19 +45,19 @@ fn savepoints_nest_and_the_later_of_a_name_counts() {
         insert(&*session, &table, &values(id, "a", None));
     };
     let step = |step| session.control(step).unwrap();
-    step(Control::Begin);
+    step(TransactionControl::Begin);
     add(1);
-    step(Control::Savepoint("s"));
+    step(TransactionControl::Savepoint("s"));
     add(2);
-    step(Control::Savepoint("s"));
+    step(TransactionControl::Savepoint("s"));
     add(3);
-    step(Control::RollbackTo("s"));
+    step(TransactionControl::RollbackTo("s"));
     add(4);
-    step(Control::RollbackTo("s"));
-    step(Control::Release("s"));
+    step(TransactionControl::RollbackTo("s"));
+    step(TransactionControl::Release("s"));
     assert_eq!(one(&*session, "SELECT group_concat(id) FROM person"), "1,2".into());
-    step(Control::RollbackTo("s"));
-    step(Control::Commit);
+    step(TransactionControl::RollbackTo("s"));
+    step(TransactionControl::Commit);
     assert_eq!(one(&*session, "SELECT group_concat(id) FROM person"), "1".into());
 }
 
@@ -64,7 +70,7 @@ fn a_dropped_session_rolls_back() {
         engine
     }] {
         let session = engine.session().unwrap();
-        session.control(Control::Begin).unwrap();
+        session.control(TransactionControl::Begin).unwrap();
         insert(&*session, &person(), &values(1, "a", None));
         drop(session);
         assert_eq!(count(&engine), Value::Int(0));
@@ -77,11 +83,11 @@ fn a_transaction_is_seen_by_itself_alone() {
     let engine = Sqlite::open(folder.path().join("a.db")).unwrap();
     create(&engine, &[&person()]);
     let session = engine.session().unwrap();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     insert(&*session, &person(), &values(1, "a", None));
     assert!(get(&*session, &person(), Value::Int(1)).is_some());
     assert_eq!(count(&engine), Value::Int(0));
-    session.control(Control::Commit).unwrap();
+    session.control(TransactionControl::Commit).unwrap();
     assert_eq!(count(&engine), Value::Int(1));
 }
 
@@ -89,16 +95,16 @@ fn a_transaction_is_seen_by_itself_alone() {
 fn the_thread_of_a_transaction_does_not_wait_for_itself() {
     let engine = memory();
     let (session, other) = (engine.session().unwrap(), engine.session().unwrap());
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     // The default time-out would be five seconds each.
     for _ in 0..1000 {
-        let error = other.control(Control::Begin).unwrap_err();
+        let error = other.control(TransactionControl::Begin).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Busy);
         let error = write(&*other, &person(), Verb::Delete, &[Value::Int(1)]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Busy);
     }
-    session.control(Control::Rollback).unwrap();
-    other.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Rollback).unwrap();
+    other.control(TransactionControl::Begin).unwrap();
 }
 
 #[test]
@@ -107,10 +113,10 @@ fn another_thread_waits_for_the_time_out_and_no_longer() {
     let engine = Sqlite::builder().busy_timeout(timeout).open_memory().unwrap();
     create(&engine, &[&person()]);
     let session = engine.session().unwrap();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
-            let error = engine.session().unwrap().control(Control::Begin).unwrap_err();
+            let error = engine.session().unwrap().control(TransactionControl::Begin).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Busy);
             assert!(error.is_retryable());
         });
@@ -132,14 +138,14 @@ fn other_engines_on_the_file_wait_too() {
             create(&first, &[&person()]);
         }
         let session = first.session().unwrap();
-        session.control(Control::Begin).unwrap();
+        session.control(TransactionControl::Begin).unwrap();
         insert(&*session, &person(), &values(0, "a", None));
         let other = second.session().unwrap();
-        assert_eq!(other.control(Control::Begin).unwrap_err().kind(), ErrorKind::Busy);
+        assert_eq!(other.control(TransactionControl::Begin).unwrap_err().kind(), ErrorKind::Busy);
         let row = values(0, "b", None);
         let error = write(&*other, &person(), Verb::Insert, &row).unwrap_err();
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Busy, true));
-        session.control(Control::Commit).unwrap();
+        session.control(TransactionControl::Commit).unwrap();
         insert(&*other, &person(), &row);
     }
 }
@@ -169,9 +175,9 @@ fn who_waits_is_not_passed_over() {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
                     let session = engine.session().unwrap();
-                    session.control(Control::Begin).unwrap();
+                    session.control(TransactionControl::Begin).unwrap();
                     insert(&*session, &person(), &values(0, "again", None));
-                    session.control(Control::Commit).unwrap();
+                    session.control(TransactionControl::Commit).unwrap();
                     turns.fetch_add(1, Ordering::Relaxed);
                 }
             });
@@ -184,8 +190,8 @@ fn who_waits_is_not_passed_over() {
             }
             let session = engine.session().unwrap();
             if number % 2 == 0 {
-                session.control(Control::Begin).unwrap();
-                session.control(Control::Rollback).unwrap();
+                session.control(TransactionControl::Begin).unwrap();
+                session.control(TransactionControl::Rollback).unwrap();
             } else {
                 insert(&*session, &person(), &values(0, "once", None));
             }
@@ -212,13 +218,13 @@ fn many_threads(engine: &Sqlite, rounds: i64) {
                 scope.spawn(move || {
                     for round in 0..rounds {
                         let session = engine.session().unwrap();
-                        session.control(Control::Begin).unwrap();
+                        session.control(TransactionControl::Begin).unwrap();
                         let sql = "UPDATE person SET amount = amount + ? WHERE id = ?";
                         let id = (thread + round) % 8 + 1;
                         session.execute(sql, &[Value::Int(1), Value::Int(id)]).unwrap();
                         let id = (thread * 3 + round * 5) % 8 + 1;
                         session.execute(sql, &[Value::Int(-1), Value::Int(id)]).unwrap();
-                        session.control(Control::Commit).unwrap();
+                        session.control(TransactionControl::Commit).unwrap();
                         let row = values(0, "autocommit", None);
                         insert(&*session, &person(), &row);
                     }

@@ -6,8 +6,9 @@ use crate::problem::Problem;
 use crate::request::parameters::Parameters;
 use crate::resources::load_report::LoadReport;
 use bobak_core::{
-    Batch, Control, Engine, Error, ErrorKind, Field, FieldSet, GivenKey, KeyGeneration, OnError,
-    Outcome, Result, Session, Uuid, Value, Verb, Write, prepare_waiting_row,
+    Batch, Engine, Error, ErrorKind, Field, FieldSet, GeneratedKey, KeyGeneration, OnError,
+    Outcome, Result, Session, TransactionControl, Uuid, Value, Verb, Write,
+    prepare_batched_dynamic,
 };
 use std::num::NonZeroU64;
 
@@ -135,7 +136,7 @@ impl<'e> BulkLoad<'e> {
         if verb == Verb::Delete {
             let (fields, values) = (FieldSet::EMPTY, row.key(table));
             let write = Write { table: &table.schema, verb, fields, values: &values };
-            return self.batch.push_waiting(&write);
+            return self.batch.push_unstamped(&write);
         }
         let fields = if matches!(verb, Verb::Update | Verb::Upsert) {
             updated_fields(table, verb, &row)?
@@ -143,10 +144,10 @@ impl<'e> BulkLoad<'e> {
             FieldSet::EMPTY
         };
         row.prepare(table, verb)?;
-        prepare_waiting_row(&table.schema, verb, &mut row.values)?;
+        prepare_batched_dynamic(&table.schema, verb, &mut row.values)?;
         let schema = table.insert_schema(row.given);
         let write = Write { table: &schema, verb, fields, values: &row.values };
-        self.batch.push_waiting(&write)?;
+        self.batch.push_unstamped(&write)?;
         if self.options.outcomes && table.schema.key_generation() == KeyGeneration::Uuid {
             let key = row.key(table).first().and_then(|key| Uuid::from_value(key.as_ref()).ok());
             self.generated_keys.extend(key.map(|key| (self.batch.rows() - 1, key)));
@@ -163,7 +164,7 @@ impl<'e> BulkLoad<'e> {
         self.batch.stamp();
         if !commit && self.transaction.is_none() {
             let session = self.engine.session()?;
-            session.control(Control::Begin)?;
+            session.control(TransactionControl::Begin)?;
             self.transaction = Some(session);
         }
         let first = self.report.rows;
@@ -174,7 +175,7 @@ impl<'e> BulkLoad<'e> {
                 Ok(Outcome::Inserted(None)) => {
                     let found = keys.binary_search_by_key(&index, |(row, _)| *row).ok();
                     let key = found.and_then(|found| keys.get(found)).map(|(_, key)| *key);
-                    Ok(Outcome::Inserted(key.map(GivenKey::Uuid)))
+                    Ok(Outcome::Inserted(key.map(GeneratedKey::Uuid)))
                 }
                 other => other,
             };
@@ -197,7 +198,7 @@ impl<'e> BulkLoad<'e> {
     /// Commits the open transaction, if there is one. All rows so far are then committed.
     fn commit(&mut self) -> Result<()> {
         if let Some(session) = self.transaction.take() {
-            session.control(Control::Commit)?;
+            session.control(TransactionControl::Commit)?;
         }
         self.committed = self.report.rows;
         Ok(())

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::request::context::RequestContext;
 use crate::resources::stored_row::{self, created};
 use crate::response::builder::Response;
-use bobak_core::{FieldSet, GivenKey, Outcome, Value, Verb, prepare_row};
+use bobak_core::{FieldSet, GeneratedKey, Outcome, Value, Verb, prepare_dynamic_insert};
 use std::sync::Arc;
 
 /// `POST /tables/{table}/rows`
@@ -23,7 +23,7 @@ pub(crate) async fn create(request: &mut RequestContext, name: &str) -> Result<R
     let shared_table = Arc::clone(&table);
     let (key, row) = row_writer::write(&request.database, row, move |engine, outcome| {
         let key = match outcome {
-            Outcome::Inserted(Some(GivenKey::Int(key))) => vec![Value::Int(key)],
+            Outcome::Inserted(Some(GeneratedKey::Int(key))) => vec![Value::Int(key)],
             _ => given_key,
         };
         let row = match prefers_minimal {
@@ -41,7 +41,7 @@ pub(crate) async fn create(request: &mut RequestContext, name: &str) -> Result<R
 fn new_row(table: Arc<Table>, json: &[u8]) -> Result<(RowWrite, Vec<Value<'static>>), Problem> {
     let mut row = parse_row(&table, json)?;
     row.complete(&table)?;
-    prepare_row(&table.schema, &mut row.values)?;
+    prepare_dynamic_insert(&table.schema, &mut row.values)?;
     let key = row.key(&table).into_iter().map(Value::into_owned).collect();
     let values = row.values.into_iter().map(Value::into_owned).collect();
     let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);

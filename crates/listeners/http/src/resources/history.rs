@@ -13,7 +13,7 @@ use crate::request::key::parse_key;
 use crate::response::builder::Response;
 use crate::workers::blocking;
 use bobak::changes::Change;
-use bobak_core::feed::Log;
+use bobak_changes::ChangeLog;
 use bobak_core::{DynRow, Value};
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl HistoryRequest {
     fn run(&self, database: &Database) -> Result<String, Problem> {
         let readable = database.feed.readable(&self.table.schema)?;
         let visibility = RowVisibility { filter: None, readable };
-        let log = Log::of(Arc::clone(&self.table.schema))?;
+        let log = ChangeLog::of(Arc::clone(&self.table.schema))?;
         let session = database.feed.engine.session()?;
         // One more change shows whether there is a next page.
         let limit = Some(self.limit.saturating_add(1));

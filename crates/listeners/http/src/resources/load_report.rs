@@ -1,7 +1,7 @@
 //! The report of an import or a batch.
 
 use crate::problem::{status_of, write_problem};
-use bobak_core::{Error, GivenKey, Outcome, Result};
+use bobak_core::{Error, GeneratedKey, Outcome, Result};
 use bobak_text::json::write_string;
 
 /// The most errors in a report.
@@ -78,8 +78,8 @@ fn write_outcome(out: &mut String, outcome: &Result<Outcome>) {
         Ok(Outcome::Inserted(Some(key))) => {
             out.push_str("{\"inserted\":true,\"key\":");
             match key {
-                GivenKey::Int(key) => out.push_str(itoa::Buffer::new().format(*key)),
-                GivenKey::Uuid(key) => write_string(out, &key.to_string()),
+                GeneratedKey::Int(key) => out.push_str(itoa::Buffer::new().format(*key)),
+                GeneratedKey::Uuid(key) => write_string(out, &key.to_string()),
             }
             out.push('}');
         }

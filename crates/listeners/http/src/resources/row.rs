@@ -15,8 +15,9 @@ use crate::response::builder::Response;
 use crate::response::conditional::json_or_not_modified;
 use crate::workers::blocking;
 use bobak_core::{
-    Assign, Change, Comparison, Condition, Control, Engine, Error, ErrorKind, FieldSet, Outcome,
-    Session, Value, Verb, Write, prepare_row, prepare_update, stamp_assignments,
+    Assign, BulkChange, Comparison, Condition, Engine, Error, ErrorKind, FieldSet, Outcome,
+    Session, TransactionControl, Value, Verb, Write, prepare_dynamic_insert, prepare_update,
+    stamp_assignments,
 };
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -192,7 +193,7 @@ impl WriteRequest {
             prepare_update(&table.schema, &mut row.values)?;
             Verb::Update
         } else {
-            prepare_row(&table.schema, &mut row.values)?;
+            prepare_dynamic_insert(&table.schema, &mut row.values)?;
             Verb::Upsert
         };
         let values = row.values.into_iter().map(Value::into_owned).collect();
@@ -233,7 +234,8 @@ impl WriteRequest {
         }
         stamp_assignments(schema, &mut assigns);
         let condition = key_condition(table, &self.key);
-        let change = Change { table: schema, condition: Some(&condition), assign: Some(&assigns) };
+        let change =
+            BulkChange { table: schema, condition: Some(&condition), assign: Some(&assigns) };
         match session.change(&change).map_err(|error| table.name_error(error))? {
             0 => Err(Problem::not_found()),
             _ => Ok(()),
@@ -273,7 +275,7 @@ fn write_if<R>(
     if precondition.is_empty() {
         return write();
     }
-    session.control(Control::Begin)?;
+    session.control(TransactionControl::Begin)?;
     let mut etag = None;
     session.get(&table.schema, key, &mut |row| {
         etag = Some(RowDocument::new(table, row, None, NumberFormat::Exact).etag);
@@ -281,6 +283,6 @@ fn write_if<R>(
     })?;
     precondition.check(etag.as_ref())?;
     let result = write()?;
-    session.control(Control::Commit)?;
+    session.control(TransactionControl::Commit)?;
     Ok(result)
 }

@@ -9,7 +9,9 @@ use crate::request::context::RequestContext;
 use crate::response::builder::Response;
 use crate::settings::SqlAccess;
 use crate::workers::blocking;
-use bobak_core::{Control, Error, ErrorKind, Result, Row, RowBuffer, Session, Source, Type, Value};
+use bobak_core::{
+    Error, ErrorKind, Result, Row, RowBuffer, Session, Source, TransactionControl, Type, Value,
+};
 use bobak_permissions::read_only_policy;
 use bobak_sql::{only_reads, returns_rows};
 use bobak_text::json::write_string;
@@ -92,7 +94,7 @@ fn allow_only_reads(session: &dyn Session, text: &str) -> Result<()> {
     if !only_reads(text) {
         return Err(Error::new(ErrorKind::Denied, "only statements that read are permitted"));
     }
-    session.control(Control::Begin)
+    session.control(TransactionControl::Begin)
 }
 
 /// Runs a query, and returns its result as JSON.

@@ -1,7 +1,7 @@
 //! Live changes.
 
 use crate::client::{Door, TOKEN, memory, sqlite};
-use bobak_core::feed::{TRACKED, log_schema};
+use bobak_core::change_log::{TRACKED_TABLE, log_schema};
 use bobak_core::{Engine, SchemaChange, TableSchema};
 use bobak_http::Settings;
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ pub fn track(engine: &dyn Engine) {
     let (table, history) = (Arc::new(person.clone()), false);
     assert!(log_schema(&table, history).is_ok());
     engine.alter(&[SchemaChange::Track { table, history }]).unwrap();
-    assert!(engine.tables().unwrap().iter().all(|table| table.name() != TRACKED));
+    assert!(engine.tables().unwrap().iter().all(|table| table.name() != TRACKED_TABLE));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::doors::{TOKEN, memory, serving, tcp_server};
 use crate::raw::Raw;
-use bobak_core::{Control, Engine, ErrorKind, FieldSet, Select, Value, Verb};
+use bobak_core::{Engine, ErrorKind, FieldSet, Select, TransactionControl, Value, Verb};
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
 use bobak_testkit::{Entry, NULL, Probe, create, row, tables};
@@ -124,7 +124,7 @@ fn who_vanishes_in_a_transaction_leaves_nothing_behind() {
     let mut raw = Raw::known(&address);
     raw.put(|out| {
         encode_request::define(out, 2, 0, &mark).unwrap();
-        encode_request::control(out, 3, Control::Begin).unwrap();
+        encode_request::control(out, 3, TransactionControl::Begin).unwrap();
         let what = (Verb::Insert, FieldSet::EMPTY);
         encode_request::write(out, 4, 0, what, &[Value::Int(1), Value::Int(0)]).unwrap();
     });
@@ -146,7 +146,7 @@ fn a_transaction_that_is_forgotten_is_undone() {
     let engine = remote(&address);
     let probe = Probe::with_tables(&engine, &[&mark]).unwrap();
     let mut raw = Raw::known(&address);
-    raw.put(|out| encode_request::control(out, 3, Control::Begin).unwrap());
+    raw.put(|out| encode_request::control(out, 3, TransactionControl::Begin).unwrap());
     assert!(matches!(raw.answer(), (3, Ok(()))));
     let (id, answer) = raw.answer();
     assert_eq!((id, answer.unwrap_err().kind()), (0, ErrorKind::Timeout));
@@ -188,11 +188,11 @@ fn who_waits_too_long_for_a_worker_is_told() {
     let (_server, address) = server(settings);
     let mut first = Raw::known(&address);
     let mut second = Raw::known(&address);
-    first.put(|out| encode_request::control(out, 2, Control::Begin).unwrap());
+    first.put(|out| encode_request::control(out, 2, TransactionControl::Begin).unwrap());
     assert!(matches!(first.answer(), (2, Ok(()))));
     second.put(|out| encode_request::tables(out, 2));
     assert_eq!(second.answer().1.unwrap_err().kind(), ErrorKind::Busy);
-    first.put(|out| encode_request::control(out, 3, Control::Rollback).unwrap());
+    first.put(|out| encode_request::control(out, 3, TransactionControl::Rollback).unwrap());
     assert!(matches!(first.answer(), (3, Ok(()))));
     second.put(|out| encode_request::tables(out, 3));
     assert!(matches!(second.answer(), (3, Ok(()))));

@@ -2,7 +2,7 @@
 
 use crate::doors::{TOKEN, file, folder, memory, serving, tcp_server};
 use crate::raw::Raw;
-use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Type};
+use bobak_core::{Engine, ErrorKind, OnError, Select, TransactionControl, Type};
 use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
@@ -53,7 +53,7 @@ fn one_caller_has_but_its_share_of_the_workers() {
     assert_eq!(ping(&mut third), Some(ErrorKind::Busy));
     // Others of the same address are served, until that has its share too.
     let mut holds = Raw::known(&address);
-    holds.put(|out| encode_request::control(out, 2, Control::Begin).unwrap());
+    holds.put(|out| encode_request::control(out, 2, TransactionControl::Begin).unwrap());
     assert!(matches!(holds.answer(), (2, Ok(()))));
     let refused = Remote::builder().token(TOKEN).open_tcp(&address).err();
     assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Busy));
@@ -82,7 +82,7 @@ fn who_may_write_nothing_stops_no_writer() {
         let builder = serving(engine.clone()).access(access.clone());
         let (_server, address) = tcp_server(builder).unwrap();
         let mut raw = Raw::known_by(&address, &clerk);
-        raw.put(|out| encode_request::control(out, 2, Control::Begin).unwrap());
+        raw.put(|out| encode_request::control(out, 2, TransactionControl::Begin).unwrap());
         let refused = raw.answer().1.err().map(|error| error.kind());
         assert_eq!(refused, if begins { None } else { Some(ErrorKind::Denied) });
         inside.insert(&tag, row!["a", 1.0]).unwrap();

@@ -4,8 +4,8 @@ use crate::doors::{TOKEN, certificate, file, folder, pipe_to, serving, tcp_serve
 use crate::proxy::Proxy;
 use crate::raw::Raw;
 use bobak_core::{
-    Batch, ColumnSchema, Control, Engine, ErrorKind, FieldSet, OnError, Result, SchemaChange,
-    Session, Source as OwnedSource, TableSchema, Type, Value, Verb, Write,
+    Batch, ColumnSchema, Engine, ErrorKind, FieldSet, OnError, Result, SchemaChange, Session,
+    Source as OwnedSource, TableSchema, TransactionControl, Type, Value, Verb, Write,
 };
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
@@ -155,11 +155,11 @@ fn an_open_query_keeps_no_transaction_from_its_end() {
     let (_folder, engine, _server, address) = server(Duration::from_millis(300));
     let mut raw = Raw::known(&address);
     raw.put(|out| {
-        encode_request::control(out, 2, Control::Begin).unwrap();
+        encode_request::control(out, 2, TransactionControl::Begin).unwrap();
         execute(out, 3, "INSERT INTO t VALUES (1)");
         // Its first part comes, and then nothing more.
         encode_request::open(out, 4, RequestSource::Text(THEN_NOTHING, &[])).unwrap();
-        encode_request::control(out, 5, Control::Commit).unwrap();
+        encode_request::control(out, 5, TransactionControl::Commit).unwrap();
     });
     assert!(matches!((raw.answer(), raw.answer()), ((2, Ok(())), (3, Ok(())))));
     assert!(matches!(raw.answer(), (4, Ok(()))));
@@ -167,7 +167,7 @@ fn an_open_query_keeps_no_transaction_from_its_end() {
     assert_eq!(rows(&*engine, "t"), 1);
     // And one who leaves in the middle.
     raw.put(|out| {
-        encode_request::control(out, 6, Control::Begin).unwrap();
+        encode_request::control(out, 6, TransactionControl::Begin).unwrap();
         execute(out, 7, "INSERT INTO t VALUES (2)");
         encode_request::open(out, 8, RequestSource::Text(THEN_NOTHING, &[])).unwrap();
     });
@@ -190,11 +190,11 @@ fn a_statement_that_runs_too_long_ends_and_its_worker_is_free() {
     ended(&mut raw, 2, ErrorKind::Timeout);
     // A transaction is lost with it, and says so until it is rolled back.
     raw.put(|out| {
-        encode_request::control(out, 3, Control::Begin).unwrap();
+        encode_request::control(out, 3, TransactionControl::Begin).unwrap();
         execute(out, 4, "INSERT INTO t VALUES (1)");
         execute(out, 5, WRITES_FOR_EVER);
         execute(out, 6, "INSERT INTO t VALUES (2)");
-        encode_request::control(out, 7, Control::Rollback).unwrap();
+        encode_request::control(out, 7, TransactionControl::Rollback).unwrap();
         execute(out, 8, "INSERT INTO t VALUES (3)");
     });
     assert!(matches!((raw.answer(), raw.answer()), ((3, Ok(())), (4, Ok(())))));
@@ -233,7 +233,7 @@ fn are_taken_back(engine: &dyn Engine, remote: &Remote) {
     for inside in [false, true] {
         for on_error in [OnError::Stop, OnError::Continue] {
             if inside {
-                session.control(Control::Begin).unwrap();
+                session.control(TransactionControl::Begin).unwrap();
             }
             let ends = |what: &str, ended: Result<()>| {
                 let kind = ended.expect_err(what).kind();
@@ -248,7 +248,7 @@ fn are_taken_back(engine: &dyn Engine, remote: &Remote) {
             ends("a statement", interrupted(|| session.execute(WRITES_FOR_EVER, &[]).map(drop)));
             ends("a batch", interrupted(|| session.batch(&batch, on_error, &mut |_| {})));
             if inside {
-                session.control(Control::Rollback).unwrap();
+                session.control(TransactionControl::Rollback).unwrap();
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::doors::{TOKEN, certificate, file, folder, memory, serving, tcp_server};
 use crate::raw::Raw;
-use bobak_core::{Control, Engine, ErrorKind};
+use bobak_core::{Engine, ErrorKind, TransactionControl};
 use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
@@ -119,7 +119,7 @@ fn who_finds_the_server_full_is_told_of() {
     lines.hear(
         "a stranger at 127.0.0.1 was refused: the server has reached its limit of 2 connections",
     );
-    one.put(|out| encode_request::control(out, 2, Control::Begin).unwrap());
+    one.put(|out| encode_request::control(out, 2, TransactionControl::Begin).unwrap());
     assert!(matches!(one.answer(), (2, Ok(()))));
     two.put(|out| encode_request::ping(out, 2));
     assert!(two.answer().1.is_err());

@@ -1,7 +1,7 @@
 //! The engine at the other end: what it does where a server is slow, silent or full.
 
 use crate::doors::{TOKEN, memory, serving, tcp_server};
-use bobak_core::{Control, Engine, ErrorKind};
+use bobak_core::{Engine, ErrorKind, TransactionControl};
 use bobak_remote::Remote;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -75,14 +75,14 @@ fn a_pool_has_so_many_connections_and_no_more() {
     for session in [&one, &two] {
         session.tables().unwrap();
     }
-    one.control(Control::Begin).unwrap();
+    one.control(TransactionControl::Begin).unwrap();
     two.tables().unwrap();
     drop(two);
     let other = remote.session().unwrap();
     other.tables().unwrap();
     let third = remote.session().and_then(|session| session.tables());
     assert_eq!(third.err().map(|error| error.kind()), Some(ErrorKind::Busy));
-    one.control(Control::Rollback).unwrap();
+    one.control(TransactionControl::Rollback).unwrap();
     drop((one, other));
     remote.tables().unwrap();
 }

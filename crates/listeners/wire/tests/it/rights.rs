@@ -1,7 +1,7 @@
 //! Users and tokens with roles, over real sockets.
 
 use crate::doors::{TOKEN, file, folder, memory, tcp_server};
-use bobak_core::feed::Changes;
+use bobak_changes::Changes;
 use bobak_core::{Assign, Engine, ErrorKind, OnError, Result, SchemaChange};
 use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;

@@ -2,7 +2,7 @@
 
 use crate::doors::{TOKEN, memory, pipe_to, serving, tcp_server};
 use crate::raw::Raw;
-use bobak_core::{Control, Engine, ErrorKind, OnError, Select, Source as OwnedSource};
+use bobak_core::{Engine, ErrorKind, OnError, Select, Source as OwnedSource, TransactionControl};
 use bobak_memory::Memory;
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
@@ -48,7 +48,7 @@ fn large_batches_are_one_all_the_same() {
         rows.push(Entry::insert(&mark, row![7, 0]));
         for inside in [false, true] {
             if inside {
-                probe.control(Control::Begin).unwrap();
+                probe.control(TransactionControl::Begin).unwrap();
             }
             let error = probe.batch(&rows, OnError::Stop).whole.unwrap_err();
             assert_eq!((error.kind(), error.row()), (ErrorKind::Duplicate, Some(120_000)));
@@ -60,7 +60,7 @@ fn large_batches_are_one_all_the_same() {
             assert_eq!((error.kind(), error.row()), (ErrorKind::Duplicate, Some(1)));
             assert_eq!(probe.count(&mark).unwrap(), 0);
         }
-        probe.control(Control::Rollback).unwrap();
+        probe.control(TransactionControl::Rollback).unwrap();
     }
 }
 
@@ -136,7 +136,7 @@ fn a_server_that_comes_back_is_found_again() {
     let probe = Probe::with_tables(&remote, &[&mark]).unwrap();
     probe.insert(&mark, row![1, 0]).unwrap();
     let inside = Probe::new(&remote).unwrap();
-    inside.control(Control::Begin).unwrap();
+    inside.control(TransactionControl::Begin).unwrap();
     inside.insert(&mark, row![2, 0]).unwrap();
     let settings = Settings { grace: std::time::Duration::ZERO, ..Settings::default() };
     drop(server);
@@ -149,7 +149,10 @@ fn a_server_that_comes_back_is_found_again() {
     // The transaction is gone, and says so until it is rolled back.
     let lost = inside.insert(&mark, row![3, 0]).unwrap_err();
     assert_eq!(lost.kind(), ErrorKind::Unreachable);
-    assert_eq!(inside.control(Control::Commit).unwrap_err().kind(), ErrorKind::Unreachable);
+    assert_eq!(
+        inside.control(TransactionControl::Commit).unwrap_err().kind(),
+        ErrorKind::Unreachable
+    );
     inside.insert(&mark, row![4, 0]).unwrap();
     assert_eq!(probe.count(&mark).unwrap(), 2);
 }
@@ -159,11 +162,11 @@ fn a_server_that_stops_lets_a_transaction_end() {
     let (server, _, remote) = start();
     let mark = tables::mark().unwrap();
     let probe = Probe::with_tables(&remote, &[&mark]).unwrap();
-    probe.control(Control::Begin).unwrap();
+    probe.control(TransactionControl::Begin).unwrap();
     probe.insert(&mark, row![1, 0]).unwrap();
     server.begin_stop();
     probe.insert(&mark, row![2, 0]).unwrap();
-    probe.control(Control::Commit).unwrap();
+    probe.control(TransactionControl::Commit).unwrap();
     assert!(server.stop());
     let gone = probe.insert(&mark, row![3, 0]).unwrap_err();
     assert!(matches!(gone.kind(), ErrorKind::Unknown | ErrorKind::Unreachable), "{gone:?}");

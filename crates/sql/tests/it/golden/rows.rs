@@ -2,7 +2,7 @@
 
 use super::{Texts, age};
 use crate::tables::{only_key, person, visit};
-use bobak_core::{Assign, Change, Comparison, Condition, FieldSet, TableSchema, Value, Verb};
+use bobak_core::{Assign, BulkChange, Comparison, Condition, FieldSet, TableSchema, Value, Verb};
 use bobak_sql::{change, delete, get, insert, update};
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ fn change_text(
     parameters: &[Value<'_>],
     texts: &Texts,
 ) {
-    let many = Change { table, condition, assign };
+    let many = BulkChange { table, condition, assign };
     texts.check_statement(parameters, |dialect| change(dialect, &many));
 }
 

@@ -15,7 +15,7 @@ use bobak::aio::{AsyncDb, AsyncTable};
 use bobak::{BatchOptions, Query};
 
 use super::engine::{BobakEngine, ENGINES};
-use super::lane::{BobakLane, made_keys};
+use super::lane::{BobakLane, generated_keys};
 use super::person::Person;
 use crate::lane::{Answer, Engine, Failure, Lane};
 use crate::workload::{Asked, Row, Rows, Task};
@@ -95,7 +95,7 @@ impl Lane for AsyncLane {
             }
             Task::BatchTrans => {
                 let report = block_on(table.insert_all(people, BatchOptions::new()))?;
-                Ok(Answer::Keys(made_keys(&report)?))
+                Ok(Answer::Keys(generated_keys(&report)?))
             }
             Task::ByOne => block_on(get_each(&table, asked)),
             Task::AllDirect => {

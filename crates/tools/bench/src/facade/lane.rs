@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use bobak::batch::{BatchReport, GivenKey, Outcome};
+use bobak::batch::{BatchReport, GeneratedKey, Outcome};
 use bobak::{Batch, BatchOptions, Db, DynRow, Query, Table, Value, ValueRef};
 
 use super::person::Person;
@@ -69,7 +69,7 @@ impl BobakLane {
         self.people.iter().try_for_each(|person| batch.insert(person))?;
         let report = batch.finish()?;
         transaction.commit()?;
-        made_keys(&report)
+        generated_keys(&report)
     }
 
     fn list(&self) -> Result<Vec<Person>, Failure> {
@@ -116,7 +116,7 @@ impl Lane for BobakLane {
                 Ok(Answer::Keys(insert_by_threads(&self.db, &self.people, task.threads())?))
             }
             Task::Batch => {
-                made_keys(&self.batch(|batch, person| batch.insert(person))?).map(Answer::Keys)
+                generated_keys(&self.batch(|batch, person| batch.insert(person))?).map(Answer::Keys)
             }
             Task::Trans => self.insert_in_transaction().map(Answer::Keys),
             Task::BatchTrans => self.batch_in_transaction().map(Answer::Keys),
@@ -213,10 +213,10 @@ fn insert_by_threads(db: &Db, people: &[Person], threads: usize) -> Result<Vec<i
 }
 
 /// The keys of rows that a batch has inserted.
-pub(super) fn made_keys(report: &BatchReport) -> Result<Vec<i64>, Failure> {
+pub(super) fn generated_keys(report: &BatchReport) -> Result<Vec<i64>, Failure> {
     let mut keys = Vec::with_capacity(report.rows as usize);
     for outcome in report.outcomes() {
-        let Ok(Outcome::Inserted(Some(GivenKey::Int(key)))) = outcome else {
+        let Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))) = outcome else {
             return Err(Failure::new("it was given no key").at_row(keys.len()));
         };
         keys.push(key);

@@ -1,7 +1,7 @@
 //! The wire: frames, requests as a server reads them, answers as a client does.
 
 use crate::{Target, sample, seeds};
-use bobak_core::{Batch, Change, Result, Row, Select, TableSchema, Value};
+use bobak_core::{Batch, BulkChange, Result, Row, Select, TableSchema, Value};
 use bobak_wire::{
     FrameHeader, HEADER_LENGTH, Handles, Inbox, Limits, OwnedSource, Request, RequestSource,
     Response, encode_request, encode_response, read_schema,
@@ -195,7 +195,8 @@ fn write(
             return (Some(Arc::clone(table)), Some(written));
         }
         Request::Change { table, condition, assign } => {
-            let change = Change { table, condition: condition.as_ref(), assign: assign.as_deref() };
+            let change =
+                BulkChange { table, condition: condition.as_ref(), assign: assign.as_deref() };
             let written = encode_request::change(out, 0, 0, &change);
             return (Some(Arc::clone(table)), Some(written));
         }

@@ -4,7 +4,7 @@ use super::{NEW, NONE, ONE, keys_of, made, with};
 use crate::{
     Check, Entry, Failure, Harness, NULL, Probe, Sent, fails_in, holds, row, same, tables,
 };
-use bobak_core::{Control, ErrorKind, OnError, Outcome, Verb};
+use bobak_core::{ErrorKind, OnError, Outcome, TransactionControl, Verb};
 
 /// The rows' outcomes, and the kinds of their errors.
 fn results(sent: &Sent) -> Vec<Result<Outcome, ErrorKind>> {
@@ -18,9 +18,9 @@ pub fn an_empty_batch(harness: &dyn Harness) -> Check {
         for on_error in [OnError::Stop, OnError::Continue] {
             same("results", probe.batch(&[], on_error).outcomes()?, vec![])?;
         }
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         same("inside", probe.batch(&[], OnError::Stop).outcomes()?, vec![])?;
-        probe.control(Control::Commit)?;
+        probe.control(TransactionControl::Commit)?;
         same("rows", probe.count(&person)?, 0)
     })
 }
@@ -234,7 +234,7 @@ pub fn a_batch_inside_a_transaction(harness: &dyn Harness) -> Check {
     with(harness, &[&tag], |probe| {
         let good = [row!["b", 1.0], row!["c", 1.0]].map(|v| Entry::insert(&tag, v));
         let bad = [row!["d", 1.0], row!["a", 1.0], row!["e", 1.0]].map(|v| Entry::insert(&tag, v));
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         probe.insert(&tag, row!["a", 1.0])?;
         probe.batch(&good, OnError::Stop).outcomes()?;
         let error =
@@ -247,14 +247,14 @@ pub fn a_batch_inside_a_transaction(harness: &dyn Harness) -> Check {
         let sent = probe.batch(&bad, OnError::Continue);
         same("go on", results(&sent), vec![Ok(NEW), Err(ErrorKind::Duplicate), Ok(NEW)])?;
         sent.whole?;
-        probe.control(Control::Savepoint("s"))?;
+        probe.control(TransactionControl::Savepoint("s"))?;
         probe.batch(&[Entry::insert(&tag, row!["z", 1.0])], OnError::Stop).outcomes()?;
-        probe.control(Control::RollbackTo("s"))?;
-        probe.control(Control::Commit)?;
+        probe.control(TransactionControl::RollbackTo("s"))?;
+        probe.control(TransactionControl::Commit)?;
         same("after", names(probe)?, row!["a", "b", "c", "d", "e"])?;
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         probe.batch(&[Entry::insert(&tag, row!["z", 1.0])], OnError::Stop).outcomes()?;
-        probe.control(Control::Rollback)?;
+        probe.control(TransactionControl::Rollback)?;
         same("rolled back", names(probe)?, row!["a", "b", "c", "d", "e"])
     })
 }

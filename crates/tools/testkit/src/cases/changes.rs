@@ -2,7 +2,7 @@
 
 use super::{compare, equal, ids, with};
 use crate::{Check, Harness, NULL, Probe, Table, fails_in, row, same, tables};
-use bobak_core::{Assign, Comparison, Condition, Control, ErrorKind, Value};
+use bobak_core::{Assign, Comparison, Condition, ErrorKind, TransactionControl, Value};
 
 fn set(column: usize, value: impl Into<Value<'static>>) -> Assign {
     Assign::Set { column, value: value.into() }
@@ -102,11 +102,11 @@ pub fn an_overflow_changes_nothing(harness: &dyn Harness) -> Check {
         same("rows", probe.all(&document)?, before)?;
         same("as far as it goes", probe.change(&document, Some(equal(0, 2)), &[add(2, min)])?, 1)?;
         same("row", probe.get(&document, row![2])?, Some(row![2, "b", -1, 1]))?;
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         let over = probe.change(&document, None, &[add(2, max)]);
         fails_in("in a transaction", over, ErrorKind::OutOfRange, "document")?;
         probe.insert(&document, row![4, "d", 0, 0])?;
-        probe.control(Control::Commit)?;
+        probe.control(TransactionControl::Commit)?;
         same("the transaction goes on", probe.count(&document)?, 4)
     })
 }
@@ -173,11 +173,11 @@ pub fn delete_rows(harness: &dyn Harness) -> Check {
 pub fn changes_are_rolled_back(harness: &dyn Harness) -> Check {
     people(harness, |probe, person| {
         let before = probe.all(person)?;
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         probe.change(person, None, &[add(3, 1), set(1, "z")])?;
         probe.delete_where(person, Some(compare(3, Comparison::Less, 30)))?;
         same("inside", ids(&probe.all(person)?), vec![3, 4, 5])?;
-        probe.control(Control::Rollback)?;
+        probe.control(TransactionControl::Rollback)?;
         same("after", probe.all(person)?, before)?;
         same("by its unique value", ids(&probe.filter(person, equal(2, "a@x"))?), vec![1])?;
         same("by its index", ids(&probe.filter(person, equal(3, 20))?), vec![2])

@@ -3,10 +3,10 @@
 use super::{ids, with};
 use crate::{Check, Entry, Harness, NULL, Probe, Table, Values, fails, holds, row, same, tables};
 use bobak_core::{
-    Assign, ColumnSchema, Comparison,
-    Control::{Begin, Commit, Rollback, RollbackTo, Savepoint},
-    Cursor, CursorId, ErrorKind, OnError, RowBuffer, SchemaChange, Select, Source, TableSchema,
-    TableSchemaBuilder, Value,
+    Assign, ColumnSchema, Comparison, Cursor, CursorId, ErrorKind, OnError, RowBuffer,
+    SchemaChange, Select, Source, TableSchema, TableSchemaBuilder,
+    TransactionControl::{Begin, Commit, Rollback, RollbackTo, Savepoint},
+    Value,
 };
 use std::sync::Arc;
 

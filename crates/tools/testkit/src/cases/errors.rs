@@ -68,8 +68,8 @@ pub fn messages_are_one_line(harness: &dyn Harness) -> Check {
             probe.insert(&person, row![2, NULL, NULL, 1]).map(drop),
             probe.update(&person, row![3, "x", NULL, 1]).map(drop),
             probe.insert(&tables::tag()?, row!["a", 1.0]).map(drop),
-            probe.control(bobak_core::Control::Commit),
-            probe.control(bobak_core::Control::Release("x")),
+            probe.control(bobak_core::TransactionControl::Commit),
+            probe.control(bobak_core::TransactionControl::Release("x")),
         ];
         for error in answers.into_iter().filter_map(Result::err) {
             let message = error.message();

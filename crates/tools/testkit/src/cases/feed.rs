@@ -8,10 +8,10 @@ use crate::{
     Check, Entry, Failure, Harness, NULL, Probe, Table, Values, create, fails, fails_in, holds,
     row, same, tables,
 };
-use bobak_core::feed::{self, AT, LOG_HEAD, SEQ, VERB, WHO};
+use bobak_core::change_log::{self, ACTOR, AT, LOG_COLUMNS, SEQ, VERB};
 use bobak_core::{
-    Assign, ColumnSchema, Control, ErrorKind, OnDelete, OnError, SchemaChange, Select, TableSchema,
-    Value, Verb,
+    Assign, ColumnSchema, ErrorKind, OnDelete, OnError, SchemaChange, Select, TableSchema,
+    TransactionControl, Value, Verb,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -68,19 +68,19 @@ pub fn changes_and_batches_are_written_down(harness: &dyn Harness) -> Check {
 pub fn what_is_undone_is_not_written_down(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     tracked(harness, &[&person], |probe| {
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         probe.insert(&person, row![1, "Ada", "a@x", 1])?;
         same("inside", verbs(probe, &person)?, vec![1])?;
-        probe.control(Control::Rollback)?;
+        probe.control(TransactionControl::Rollback)?;
         same("rolled back", verbs(probe, &person)?, vec![])?;
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         probe.insert(&person, row![1, "Ada", "a@x", 1])?;
-        probe.control(Control::Savepoint("mark"))?;
+        probe.control(TransactionControl::Savepoint("mark"))?;
         probe.delete(&person, row![1])?;
         probe.insert(&person, row![2, "Bob", NULL, 1])?;
-        probe.control(Control::RollbackTo("mark"))?;
+        probe.control(TransactionControl::RollbackTo("mark"))?;
         probe.update(&person, row![1, "Ada", "b@x", 1])?;
-        probe.control(Control::Commit)?;
+        probe.control(TransactionControl::Commit)?;
         same("committed", verbs(probe, &person)?, vec![1, 2])
     })
 }
@@ -138,7 +138,7 @@ pub fn times_never_go_back(harness: &dyn Harness) -> Check {
         let at = Assign::Set { column: AT, value: future.into() };
         probe.change(&log(&tag)?, None, std::slice::from_ref(&at))?;
         let at = Assign::Set { column: 2, value: future.into() };
-        probe.change(feed::feed_schema(), None, &[at])?;
+        probe.change(change_log::counter_schema(), None, &[at])?;
         if probe.capabilities.sql {
             // Where the time is not in the counter's row, but in a sequence.
             let text = format!("SELECT setval('bobak_feed_at', {future})");
@@ -156,18 +156,18 @@ pub fn callers_are_written_down(harness: &dyn Harness) -> Check {
     let tag = tables::tag()?;
     tracked(harness, &[&tag], |probe| {
         probe.insert(&tag, row!["0", NULL])?;
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         probe.session.set_actor(Some("Ann O'Neill"))?;
         probe.insert(&tag, row!["a", NULL])?;
         probe.session.set_actor(None)?;
-        probe.control(Control::Commit)?;
+        probe.control(TransactionControl::Commit)?;
         probe.insert(&tag, row!["b", NULL])?;
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         probe.session.set_actor(Some("Bob"))?;
-        probe.control(Control::Rollback)?;
+        probe.control(TransactionControl::Rollback)?;
         probe.insert(&tag, row!["c", NULL])?;
         let rows = probe.all(&log(&tag)?)?;
-        let who = rows.iter().map(|row| row.get(WHO).cloned()).collect::<Vec<_>>();
+        let who = rows.iter().map(|row| row.get(ACTOR).cloned()).collect::<Vec<_>>();
         let unasked = who.first().cloned().flatten();
         let expected = vec![unasked.clone(), Some("Ann O'Neill".into()), unasked.clone(), unasked];
         same("who", who, expected)
@@ -216,7 +216,7 @@ pub fn the_feed_keeps_to_itself(harness: &dyn Harness) -> Check {
     // Again: nothing is lost.
     holds("again", track(&probe, &person)?)?;
     same("verbs", verbs(&probe, &person)?, vec![1])?;
-    let name = |probe: &Probe<'_>| probe.all(feed::tracked_schema());
+    let name = |probe: &Probe<'_>| probe.all(change_log::tracked_schema());
     same("tracked", name(&probe)?.len(), 1)?;
     probe.session.alter(&[SchemaChange::Untrack(Arc::clone(&person))])?;
     probe.insert(&person, row![2, "Bob", NULL, 1])?;
@@ -238,23 +238,27 @@ pub fn a_table_whose_triggers_are_gone_is_refused(harness: &dyn Harness) -> Chec
         return Ok(());
     }
     let Some(triggers) = session.triggers()? else { return Ok(()) };
-    same("they are the feed's", triggers.iter().all(|t| feed::is_own_trigger(&t.name)), true)?;
+    same(
+        "they are the feed's",
+        triggers.iter().all(|t| change_log::is_capture_trigger(&t.name)),
+        true,
+    )?;
     probe.insert(&person, row![1, "Ada", "a@x", 1])?;
-    let before = feed::last_id(session, &feed::logs_in(session)?)?;
+    let before = bobak_changes::last_id(session, &bobak_changes::logs_in(session)?)?;
     let dropped = triggers.iter().find(|t| t.name != "bobak_lock" && t.name != "bobak_whole");
     let name = dropped.map_or("", |trigger| trigger.name.as_str());
     let on = if name == "bobak_log" { " ON person" } else { "" };
     session.execute(&format!("DROP TRIGGER {name}{on}"), &[])?;
-    same("is tracked", feed::is_tracked(session, "person")?, false)?;
-    let logs = feed::logs_in(session).map(|logs| logs.len());
+    same("is tracked", bobak_changes::is_tracked(session, "person")?, false)?;
+    let logs = bobak_changes::logs_in(session).map(|logs| logs.len());
     fails_in("without a trigger", logs, ErrorKind::Schema, "person")?;
     holds("again", track(&probe, &person)?)?;
-    same("is tracked again", feed::is_tracked(session, "person")?, true)?;
-    let logs = feed::logs_in(session)?;
-    let page = |since: u64| feed::page(session, &logs, &logs, since, 10);
+    same("is tracked again", bobak_changes::is_tracked(session, "person")?, true)?;
+    let logs = bobak_changes::logs_in(session)?;
+    let page = |since: u64| bobak_changes::page(session, &logs, &logs, since, 10);
     let old = page(before).map(|page| page.changes.len());
     fails("what went unseen", old, ErrorKind::NotFound)?;
-    let since = feed::last_id(session, &logs)?;
+    let since = bobak_changes::last_id(session, &logs)?;
     probe.insert(&person, row![2, "Bob", "b@x", 1])?;
     probe.delete(&person, row![2])?;
     same("from then on", page(since)?.changes.len(), 2)
@@ -290,13 +294,13 @@ pub fn a_page_knows_where_the_last_transaction_ends(harness: &dyn Harness) -> Ch
         return Ok(());
     }
     let reader = store.engine().session()?;
-    let logs = feed::logs_in(&*reader)?;
-    let page = |since: u64, limit: usize| feed::page(&*reader, &logs, &logs, since, limit);
+    let logs = bobak_changes::logs_in(&*reader)?;
+    let page = |since: u64, limit: usize| bobak_changes::page(&*reader, &logs, &logs, since, limit);
     let none = page(0, 10)?;
     same("at first", (none.next, none.is_whole()), (0, true))?;
     let mut ends = Vec::new();
     for round in 0..3 {
-        probe.session.control(Control::Begin)?;
+        probe.session.control(TransactionControl::Begin)?;
         probe.insert(&person, row![round, "Ada", NULL, 1])?;
         probe.insert(&tag, row![format!("{round}"), 1.5])?;
         probe.insert(&person, row![round + 10, "Bob", NULL, 1])?;
@@ -305,7 +309,7 @@ pub fn a_page_knows_where_the_last_transaction_ends(harness: &dyn Harness) -> Ch
             let seen = before.border.map(|border| border.id);
             same("while it is under way", seen, Some(ends.last().copied().unwrap_or(0)))?;
         }
-        probe.session.control(Control::Commit)?;
+        probe.session.control(TransactionControl::Commit)?;
         ends.push(page(0, 100)?.next);
     }
     let all = page(0, 100)?;
@@ -368,7 +372,7 @@ fn tracked(
 }
 
 fn log(table: &TableSchema) -> Check<Table> {
-    Ok(Arc::new(feed::log_schema(table, false)?))
+    Ok(Arc::new(change_log::log_schema(table, false)?))
 }
 
 /// The verbs of a table's log, in order.
@@ -395,7 +399,7 @@ pub fn agrees(probe: &Probe<'_>, table: &Table) -> Check {
         holds("times do not go back", at <= integer(AT))?;
         (seq, at) = (integer(SEQ), integer(AT));
         let side = |side: usize| -> Values {
-            step.get(LOG_HEAD + side..).unwrap_or_default().iter().step_by(2).cloned().collect()
+            step.get(LOG_COLUMNS + side..).unwrap_or_default().iter().step_by(2).cloned().collect()
         };
         let (old, new) = (side(0), side(1));
         let (old, new) = (format!("{old:?}"), format!("{new:?}"));

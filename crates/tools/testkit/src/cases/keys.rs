@@ -73,10 +73,10 @@ pub fn a_failed_insert_takes_no_key(harness: &dyn Harness) -> Check {
         fails_in("a duplicate", twice, ErrorKind::Duplicate, "person")?;
         let next = probe.insert(&person, row![NULL, "c", NULL, 1])?;
         let next = key_of(probe, "next", next, 2)?;
-        probe.control(bobak_core::Control::Begin)?;
+        probe.control(bobak_core::TransactionControl::Begin)?;
         let inside = probe.insert(&person, row![NULL, "d", NULL, 1])?;
         let inside = key_of(probe, "inside", inside, 3)?;
-        probe.control(bobak_core::Control::Rollback)?;
+        probe.control(bobak_core::TransactionControl::Rollback)?;
         let after = probe.insert(&person, row![NULL, "e", NULL, 1])?;
         let after = key_of(probe, "after", after, 3)?;
         holds("they ascend", next < inside && next < after)?;

@@ -4,7 +4,7 @@ use super::{NEW, ONE, equal};
 use crate::{
     Check, Entry, Harness, NULL, Probe, Table, create, fails_in, holds, row, same, tables,
 };
-use bobak_core::{Control, ErrorKind, OnDelete, OnError, Verb};
+use bobak_core::{ErrorKind, OnDelete, OnError, TransactionControl, Verb};
 
 /// Runs `case` over team and player, unless the engine says that it has no foreign keys.
 fn linked(
@@ -98,13 +98,13 @@ pub fn a_rollback_brings_the_others_back(harness: &dyn Harness) -> Check {
     for on_delete in [OnDelete::Cascade, OnDelete::SetNull] {
         linked(harness, on_delete, |probe, team, player| {
             let before = (probe.all(team)?, probe.all(player)?);
-            probe.control(Control::Begin)?;
-            probe.control(Control::Savepoint("a"))?;
+            probe.control(TransactionControl::Begin)?;
+            probe.control(TransactionControl::Savepoint("a"))?;
             probe.delete_where(team, Some(equal(1, "red")))?;
-            probe.control(Control::RollbackTo("a"))?;
+            probe.control(TransactionControl::RollbackTo("a"))?;
             same("to the mark", (probe.all(team)?, probe.all(player)?), before.clone())?;
             probe.delete(team, row![2])?;
-            probe.control(Control::Rollback)?;
+            probe.control(TransactionControl::Rollback)?;
             same("wholly", (probe.all(team)?, probe.all(player)?), before)
         })?;
     }

@@ -5,7 +5,7 @@ use super::{ids, keys_of, made, with};
 use crate::{
     Check, Entry, Harness, NULL, Probe, Table, Values, fails_in, holds, row, same, tables,
 };
-use bobak_core::{Control, ErrorKind, OnError, Outcome, Value, Verb};
+use bobak_core::{ErrorKind, OnError, Outcome, TransactionControl, Value, Verb};
 
 const ROWS: i64 = 2_500;
 
@@ -118,7 +118,7 @@ fn stop_and_go_on(
     let error = fails_in(&what, sent.whole, kind, "person")?;
     same(&what, error.row(), Some(place as u64))?;
     same(&what, probe.count(person)?, 1)?;
-    probe.control(Control::Begin)?;
+    probe.control(TransactionControl::Begin)?;
     let sent = probe.batch(entries, OnError::Continue);
     sent.whole?;
     let wrong: Vec<_> =
@@ -136,7 +136,7 @@ fn stop_and_go_on(
     let ages: Vec<_> = rows.into_iter().filter_map(|mut row| row.pop()).collect();
     let expected = entries.iter().enumerate().filter(|(at, _)| *at != place);
     same("rows", ages, expected.filter_map(|(_, e)| e.values.last().cloned()).collect())?;
-    probe.control(Control::Rollback)?;
+    probe.control(TransactionControl::Rollback)?;
     same("undone", probe.count(person)?, 1)
 }
 
@@ -171,14 +171,14 @@ pub fn ignored_and_replaced_rows(harness: &dyn Harness) -> Check {
         let as_verb = |verb| -> Vec<Entry> {
             people(&person).into_iter().map(|entry| Entry { verb, ..entry }).collect()
         };
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         let outcomes = probe.batch(&as_verb(Verb::InsertOrIgnore), OnError::Stop).outcomes()?;
         let ignored: Vec<_> =
             (1..).zip(&outcomes).filter(|(_, o)| **o == Outcome::Ignored).map(|(n, _)| n).collect();
         same("ignored", ignored, vec![300, 301, 2_400])?;
         same("keys", keys_of("made", outcomes)?.len() as i64, ROWS - 3)?;
         same("rows", probe.count(&person)? as i64, ROWS)?;
-        probe.control(Control::Rollback)?;
+        probe.control(TransactionControl::Rollback)?;
         let outcomes = probe.batch(&as_verb(Verb::InsertOrReplace), OnError::Stop).outcomes()?;
         let keys = keys_of("replaced", outcomes)?;
         same("replaced", keys.len() as i64, ROWS)?;

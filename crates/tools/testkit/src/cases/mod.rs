@@ -25,7 +25,7 @@ pub mod versions;
 pub mod writes;
 
 use crate::{Check, Failure, Fixture, Harness, Probe, Table, Values, holds, same};
-use bobak_core::{Comparison, Condition, GivenKey, Outcome, Value};
+use bobak_core::{Comparison, Condition, GeneratedKey, Outcome, Value};
 
 /// A new row whose key the user gave.
 const NEW: Outcome = Outcome::Inserted(None);
@@ -36,14 +36,14 @@ const NONE: Outcome = Outcome::Changed(0);
 
 /// A new row whose key the engine made.
 const fn made(key: i64) -> Outcome {
-    Outcome::Inserted(Some(GivenKey::Int(key)))
+    Outcome::Inserted(Some(GeneratedKey::Int(key)))
 }
 
 /// The key of a new row, which the engine made. Where it gives keys densely it is `dense`.
 #[track_caller]
 fn key_of(probe: &Probe<'_>, what: &str, outcome: Outcome, dense: i64) -> Check<i64> {
     match outcome {
-        Outcome::Inserted(Some(GivenKey::Int(key))) => {
+        Outcome::Inserted(Some(GeneratedKey::Int(key))) => {
             if probe.capabilities.sequential_keys {
                 same(what, key, dense)?;
             }
@@ -58,7 +58,7 @@ fn key_of(probe: &Probe<'_>, what: &str, outcome: Outcome, dense: i64) -> Check<
 #[track_caller]
 fn keys_of(what: &str, outcomes: impl IntoIterator<Item = Outcome>) -> Check<Vec<i64>> {
     let made = outcomes.into_iter().filter_map(|outcome| match outcome {
-        Outcome::Inserted(Some(GivenKey::Int(key))) => Some(key),
+        Outcome::Inserted(Some(GeneratedKey::Int(key))) => Some(key),
         _ => None,
     });
     let keys: Vec<i64> = made.collect();

@@ -3,9 +3,10 @@
 use super::ids;
 use crate::{Check, Entry, Failure, Harness, NULL, Probe, Table, fails, holds, row, same, tables};
 use bobak_core::{
-    Assign, ColumnSchema,
-    Control::{Begin, Commit, Rollback},
-    Engine, Error, ErrorKind, OnError, Result, SchemaChange, Select, Source, TableSchema, Value,
+    Assign, ColumnSchema, Engine, Error, ErrorKind, OnError, Result, SchemaChange, Select, Source,
+    TableSchema,
+    TransactionControl::{Begin, Commit, Rollback},
+    Value,
 };
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use crate::{
     Check, Entry, Harness, NULL, Probe, Table, create, fails_in, holds, row, same, tables,
 };
-use bobak_core::{Control, ErrorKind, OnError, SchemaChange, Type, Value};
+use bobak_core::{ErrorKind, OnError, SchemaChange, TransactionControl, Type, Value};
 use std::sync::Arc;
 
 /// Tables, rows, versions and unique values.
@@ -68,10 +68,10 @@ pub fn what_was_not_committed_is_gone(harness: &dyn Harness) -> Check {
     let mark = tables::mark()?;
     let probe = Probe::with_tables(store.engine(), &[&mark])?;
     probe.insert(&mark, row![1, 0])?;
-    probe.control(Control::Begin)?;
+    probe.control(TransactionControl::Begin)?;
     probe.insert(&mark, row![2, 0])?;
-    probe.control(Control::Rollback)?;
-    probe.control(Control::Begin)?;
+    probe.control(TransactionControl::Rollback)?;
+    probe.control(TransactionControl::Begin)?;
     probe.insert(&mark, row![3, 0])?;
     drop(probe);
     if !store.reopen()? {

@@ -4,7 +4,7 @@ use super::{ONE, with};
 use crate::{
     Check, Entry, Harness, NULL, Probe, Table, create, fails, fails_in, holds, row, same, tables,
 };
-use bobak_core::{Assign, Control, ErrorKind, OnError, Verb};
+use bobak_core::{Assign, ErrorKind, OnError, TransactionControl, Verb};
 
 /// A unique value is there once; NULL as often as one likes.
 pub fn a_unique_value_is_there_once(harness: &dyn Harness) -> Check {
@@ -126,7 +126,7 @@ pub fn collations_look_behind_a_nul(harness: &dyn Harness) -> Check {
 
 fn nuls_are_refused(probe: &Probe<'_>, word: &Table) -> Check {
     let kind = ErrorKind::Unsupported;
-    probe.control(Control::Begin)?;
+    probe.control(TransactionControl::Begin)?;
     probe.insert(word, row![1, "a", "a", "a"])?;
     for verb in [Verb::Insert, Verb::InsertOrIgnore, Verb::InsertOrReplace, Verb::Upsert] {
         let entry = Entry::new(word, verb, row![1, "a\0b", NULL, NULL]);
@@ -145,7 +145,7 @@ fn nuls_are_refused(probe: &Probe<'_>, word: &Table) -> Check {
     let set = Assign::Set { column: 1, value: "\0".into() };
     fails_in("a change", probe.change(word, None, &[set]), kind, "word")?;
     fails("a condition", probe.filter(word, super::equal(1, "a\0")), kind)?;
-    probe.control(Control::Commit)?;
+    probe.control(TransactionControl::Commit)?;
     same("rows", probe.all(word)?, vec![row![1, "a", "a", "a"]])
 }
 

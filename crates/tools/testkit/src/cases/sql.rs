@@ -2,7 +2,7 @@
 
 use super::ids;
 use crate::{Check, Harness, NULL, Probe, Table, Values, fails, holds, row, same, tables};
-use bobak_core::{Control, ErrorKind, Source, Value};
+use bobak_core::{ErrorKind, Source, TransactionControl, Value};
 
 fn with_sql(harness: &dyn Harness, case: impl FnOnce(&Probe<'_>, &Table) -> Check) -> Check {
     let store = harness.fresh()?;
@@ -52,10 +52,10 @@ pub fn statements_that_write(harness: &dyn Harness) -> Check {
     with_sql(harness, |probe, person| {
         let add = "update person set age = age + ? where age is not null";
         same("changed", probe.session.execute(add, &row![1])?, 2)?;
-        probe.control(Control::Begin)?;
+        probe.control(TransactionControl::Begin)?;
         same("deleted", probe.session.execute("delete from person", &[])?, 3)?;
         same("inside", probe.count(person)?, 0)?;
-        probe.control(Control::Rollback)?;
+        probe.control(TransactionControl::Rollback)?;
         let rows = probe.filter(person, super::equal(3, 37))?;
         same("rows", ids(&rows), vec![1])?;
         same("none", probe.session.execute("delete from person where id = ?", &row![9])?, 0)

@@ -3,9 +3,8 @@
 use super::{ids, with};
 use crate::{Check, Harness, NULL, Probe, Table, fails, fails_in, row, same, tables};
 use bobak_core::{
-    ColumnSchema,
-    Control::{Begin, Commit, Release, Rollback, RollbackTo, Savepoint},
-    ErrorKind, SchemaChange, TableSchema, TableSchemaBuilder,
+    ColumnSchema, ErrorKind, SchemaChange, TableSchema, TableSchemaBuilder,
+    TransactionControl::{Begin, Commit, Release, Rollback, RollbackTo, Savepoint},
 };
 use std::sync::Arc;
 

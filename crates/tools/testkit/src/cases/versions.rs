@@ -123,9 +123,9 @@ pub fn what_is_undone_does_not_count(harness: &dyn Harness) -> Check {
     document(harness, |probe, document| {
         let null = probe.update(document, row![1, NULL, 1, 0]);
         fails_in("NULL", null, ErrorKind::Constraint, "document")?;
-        probe.control(bobak_core::Control::Begin)?;
+        probe.control(bobak_core::TransactionControl::Begin)?;
         probe.update(document, row![1, "a", 1, 0])?;
-        probe.control(bobak_core::Control::Rollback)?;
+        probe.control(bobak_core::TransactionControl::Rollback)?;
         same("row", probe.get(document, row![1])?, Some(row![1, "one", 0, 0]))?;
         same("still known", probe.update(document, row![1, "a", 1, 0])?, ONE)
     })

@@ -5,7 +5,7 @@
 
 use crate::probe::{Entry, Probe};
 use crate::{NULL, Table, row};
-use bobak_core::{ColumnSchema, Control, Engine, OnError, Result, TableSchema, Value};
+use bobak_core::{ColumnSchema, Engine, OnError, Result, TableSchema, TransactionControl, Value};
 use std::sync::Arc;
 
 /// Makes the table and writes commits until `acknowledged`, which is told the number of each, says
@@ -103,9 +103,9 @@ fn commit(engine: &dyn Engine, table: &Table, number: u64) -> Result<()> {
     if number.is_multiple_of(2) {
         return probe.batch(&entries, OnError::Stop).whole;
     }
-    probe.control(Control::Begin)?;
+    probe.control(TransactionControl::Begin)?;
     entries.iter().try_for_each(|entry| probe.send(entry).map(drop))?;
-    probe.control(Control::Commit)
+    probe.control(TransactionControl::Commit)
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use crate::model::Random;
 use crate::probe::{Entry, Probe};
 use crate::{NULL, Table, row};
 use bobak_core::{
-    ColumnSchema, Control, Engine, Error, ErrorKind, OnError, Result, TableSchema, Value, Verb,
+    ColumnSchema, Engine, Error, ErrorKind, OnError, Result, TableSchema, TransactionControl,
+    Value, Verb,
 };
 use std::sync::Arc;
 
@@ -159,17 +160,17 @@ fn send(engine: &dyn Engine, way: Way, entries: &[Entry], undone: &[Entry]) -> R
     if matches!(way, Way::Batch) {
         return probe.batch(entries, OnError::Stop).whole;
     }
-    probe.control(Control::Begin)?;
+    probe.control(TransactionControl::Begin)?;
     let each = |entries: &[Entry]| entries.iter().try_for_each(|entry| probe.send(entry).map(drop));
     each(entries)?;
     match way {
-        Way::RolledBack => return probe.control(Control::Rollback),
+        Way::RolledBack => return probe.control(TransactionControl::Rollback),
         Way::Savepoint => {
-            probe.control(Control::Savepoint("aside"))?;
+            probe.control(TransactionControl::Savepoint("aside"))?;
             each(undone)?;
-            probe.control(Control::RollbackTo("aside"))?;
+            probe.control(TransactionControl::RollbackTo("aside"))?;
         }
         _ => {}
     }
-    probe.control(Control::Commit)
+    probe.control(TransactionControl::Commit)
 }

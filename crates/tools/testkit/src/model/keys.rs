@@ -3,7 +3,7 @@
 use super::play::Answer;
 use super::step::Step;
 use crate::{Entry, Table};
-use bobak_core::{Capabilities, GivenKey, KeyGeneration, Outcome, Value, Verb};
+use bobak_core::{Capabilities, GeneratedKey, KeyGeneration, Outcome, Value, Verb};
 use std::collections::HashMap;
 
 /// What is known of the keys that the subject made in its session.
@@ -76,7 +76,7 @@ impl Keys {
         };
         let table = Table::clone(&entry.table);
         let (key, outcome) = match outcome {
-            Some(Outcome::Inserted(Some(GivenKey::Int(key)))) => {
+            Some(Outcome::Inserted(Some(GeneratedKey::Int(key)))) => {
                 let last = self.last.insert(table.name().to_owned(), key);
                 if last.is_some_and(|last| last >= key) {
                     return Err(format!("subject made key {key} after {last:?}"));

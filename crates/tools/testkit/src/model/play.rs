@@ -4,7 +4,9 @@ use super::generate::CURSORS;
 use super::step::Step;
 use crate::probe::brief;
 use crate::{Probe, Table, Values};
-use bobak_core::{Change, Control, Cursor, Engine, Error, Outcome, Result, Select, Source, Value};
+use bobak_core::{
+    BulkChange, Cursor, Engine, Error, Outcome, Result, Select, Source, TransactionControl, Value,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -174,7 +176,7 @@ impl<'e> Player<'e> {
             }
             Step::Change(table, condition, assign) => {
                 let change =
-                    Change { table, condition: condition.as_ref(), assign: assign.as_deref() };
+                    BulkChange { table, condition: condition.as_ref(), assign: assign.as_deref() };
                 Answer::Count(self.probe.session.change(&change)?)
             }
             Step::Get(table, key) => {
@@ -208,7 +210,7 @@ impl<'e> Player<'e> {
         })
     }
 
-    fn control(&self, step: Control<'_>) -> Result<Answer> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<Answer> {
         self.probe.control(step)?;
         Ok(Answer::Done)
     }

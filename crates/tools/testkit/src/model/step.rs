@@ -1,7 +1,7 @@
 //! The steps that a random program is made of.
 
 use crate::{Entry, Table, Values};
-use bobak_core::{Assign, Condition, Control, OnError, SchemaChange, Select};
+use bobak_core::{Assign, Condition, OnError, SchemaChange, Select, TransactionControl};
 use std::fmt;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl Change {
     }
 }
 
-/// A [`Control`] that owns nothing either: names are a letter.
+/// A [`TransactionControl`] that owns nothing either: names are a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     Begin,
@@ -72,14 +72,14 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    pub(crate) const fn as_control(self) -> Control<'static> {
+    pub(crate) const fn as_control(self) -> TransactionControl<'static> {
         match self {
-            Self::Begin => Control::Begin,
-            Self::Commit => Control::Commit,
-            Self::Rollback => Control::Rollback,
-            Self::Savepoint(name) => Control::Savepoint(name),
-            Self::Release(name) => Control::Release(name),
-            Self::RollbackTo(name) => Control::RollbackTo(name),
+            Self::Begin => TransactionControl::Begin,
+            Self::Commit => TransactionControl::Commit,
+            Self::Rollback => TransactionControl::Rollback,
+            Self::Savepoint(name) => TransactionControl::Savepoint(name),
+            Self::Release(name) => TransactionControl::Release(name),
+            Self::RollbackTo(name) => TransactionControl::RollbackTo(name),
         }
     }
 }

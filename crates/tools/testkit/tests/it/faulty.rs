@@ -1,6 +1,6 @@
 //! The engine that fails where it is told to.
 
-use bobak_core::{Control, ErrorKind, OnError};
+use bobak_core::{ErrorKind, OnError, TransactionControl};
 use bobak_memory::Memory;
 use bobak_testkit::{Entry, Faulty, Fixture, NULL, Probe, create, row, run, tables};
 
@@ -41,10 +41,10 @@ fn a_failed_commit_is_a_rollback() {
     faults.fail_commit(4, ErrorKind::Io);
     let kind = |e: bobak_core::Error| e.kind();
 
-    probe.control(Control::Begin).unwrap();
+    probe.control(TransactionControl::Begin).unwrap();
     probe.insert(&person, row![NULL, "a", NULL, 1]).unwrap();
-    assert_eq!(probe.control(Control::Commit).map_err(kind), Err(ErrorKind::Full));
-    assert_eq!(probe.control(Control::Commit).map_err(kind), Err(ErrorKind::Misuse));
+    assert_eq!(probe.control(TransactionControl::Commit).map_err(kind), Err(ErrorKind::Full));
+    assert_eq!(probe.control(TransactionControl::Commit).map_err(kind), Err(ErrorKind::Misuse));
 
     let alone = probe.insert(&person, row![NULL, "b", NULL, 1]);
     assert_eq!(alone.map_err(kind), Err(ErrorKind::Io));

@@ -1,8 +1,8 @@
 //! SQL over the tables of an engine that fails, and of one that is far away.
 
 use bobak_core::{
-    Collation, ColumnSchema, Control, Engine, ErrorKind, Estimate, Result, Source, TableSchema,
-    Value,
+    Collation, ColumnSchema, Engine, ErrorKind, Estimate, Result, Source, TableSchema,
+    TransactionControl, Value,
 };
 use bobak_federation::Federation;
 use bobak_memory::Memory;
@@ -88,8 +88,8 @@ fn a_failure_in_the_middle_of_a_statement_leaves_nothing_of_it() {
     }
 }
 
-fn all_gone(table: &Table) -> bobak_core::Change<'_> {
-    bobak_core::Change { table, condition: None, assign: None }
+fn all_gone(table: &Table) -> bobak_core::BulkChange<'_> {
+    bobak_core::BulkChange { table, condition: None, assign: None }
 }
 
 #[test]
@@ -99,14 +99,14 @@ fn a_transaction_goes_on_without_the_statement_that_failed() {
     drop(Probe::with_tables(&*place.guest, &[&tag]).unwrap());
     place.ask("SELECT count(*) FROM tag");
     let session = place.host.engine().session().unwrap();
-    session.control(Control::Begin).unwrap();
+    session.control(TransactionControl::Begin).unwrap();
     session.execute("INSERT INTO tag VALUES ('kept', 1)", &[]).unwrap();
     // A mark, then the rows: the third of them fails.
     place.faults.fail_operation(4, ErrorKind::Io);
     let failed = session.execute("INSERT INTO tag VALUES ('x', 1), ('y', 2), ('z', 3)", &[]);
     assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io);
     session.execute("UPDATE tag SET weight = 2", &[]).unwrap();
-    session.control(Control::Commit).unwrap();
+    session.control(TransactionControl::Commit).unwrap();
     assert_eq!(place.rows(&tag), [row!["kept", 2.0]]);
 }
 

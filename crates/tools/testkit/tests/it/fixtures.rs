@@ -6,7 +6,8 @@
 //! is in them is written down here: a version that adds to it adds a function beside these.
 
 use bobak_core::{
-    Collation, ColumnSchema, Control, Engine, OnDelete, Result, Role, TableSchema, Type, Value,
+    Collation, ColumnSchema, Engine, OnDelete, Result, Role, TableSchema, TransactionControl, Type,
+    Value,
 };
 use bobak_memory::{Memory, SnapshotFormat};
 use bobak_sqlite::{JournalMode, Sqlite};
@@ -113,9 +114,9 @@ fn fill(engine: &dyn Engine) -> Result<()> {
     let tables = tables();
     create(engine, &tables.each_ref())?;
     let probe = Probe::new(engine)?;
-    probe.control(Control::Begin)?;
+    probe.control(TransactionControl::Begin)?;
     tables.iter().zip(rows()).try_for_each(|(table, rows)| probe.insert_all(table, rows))?;
-    probe.control(Control::Commit)
+    probe.control(TransactionControl::Commit)
 }
 
 /// Makes the files of this version.

@@ -1,6 +1,6 @@
 //! The triggers of a database, and which of them are the feed's.
 
-use super::LOG;
+use super::LOG_PREFIX;
 
 /// A trigger of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,19 +16,19 @@ const OWN: usize = 3;
 
 /// Whether a trigger is one that writes changes down.
 #[must_use]
-pub fn is_own_trigger(name: &str) -> bool {
+pub fn is_capture_trigger(name: &str) -> bool {
     let begins = |prefix: &str| {
         name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
-    ["insert_", "update_", "delete_"].iter().any(|verb| begins(&format!("{LOG}{verb}")))
+    ["insert_", "update_", "delete_"].iter().any(|verb| begins(&format!("{LOG_PREFIX}{verb}")))
         || ["bobak_lock", "bobak_whole", "bobak_log"].contains(&name)
 }
 
 /// Whether all of a tracked table's are there: not where it was dropped and made anew by SQL.
 #[must_use]
-pub fn is_watched(triggers: &[Trigger], table: &str) -> bool {
+pub fn is_captured(triggers: &[Trigger], table: &str) -> bool {
     let own = |trigger: &&Trigger| {
-        trigger.table.eq_ignore_ascii_case(table) && is_own_trigger(&trigger.name)
+        trigger.table.eq_ignore_ascii_case(table) && is_capture_trigger(&trigger.name)
     };
     triggers.iter().filter(own).count() >= OWN
 }
@@ -46,9 +46,9 @@ mod tests {
             trigger("city", "log"),
             trigger("street", "bobak_log_delete_city"),
         ];
-        assert!(!is_watched(&triggers, "city"));
+        assert!(!is_captured(&triggers, "city"));
         triggers.push(trigger("city", "bobak_log_delete_city"));
-        assert!(is_watched(&triggers, "city") && !is_watched(&triggers, "street"));
-        assert!(is_own_trigger("bobak_whole") && !is_own_trigger("bobak_logbook"));
+        assert!(is_captured(&triggers, "city") && !is_captured(&triggers, "street"));
+        assert!(is_capture_trigger("bobak_whole") && !is_capture_trigger("bobak_logbook"));
     }
 }

@@ -1,15 +1,15 @@
 //! An engine on which everything is done in somebody's name.
 
-use crate::{
-    Batch, Change, Control, Cursor, Engine, EngineLayer, OnError, Outcome, Result, Row,
-    SchemaChange, Session, SessionLayer, Source, TableSchema, Value, Write,
+use bobak_core::{
+    Batch, BulkChange, Cursor, Engine, EngineLayer, OnError, Outcome, Result, Row, SchemaChange,
+    Session, SessionLayer, Source, TableSchema, TransactionControl, Value, Write,
 };
 use std::cell::Cell;
 use std::sync::Arc;
 
 /// An engine whose changes have a name beside them: what is written outside a transaction gets one
 /// of its own, in which the name is said. See [`Session::set_actor`].
-pub struct Named {
+pub struct ActorEngine {
     engine: Arc<dyn Engine>,
     who: Arc<str>,
     /// Whether a statement writes rows.
@@ -20,11 +20,11 @@ pub struct Named {
 
 type Wanted = Box<dyn Fn(&dyn Session) -> bool + Send + Sync>;
 
-impl Named {
+impl ActorEngine {
     /// An engine, for one who is called `who`. `changes_rows` tells whether an SQL text writes rows,
     /// as opposed to reading them or changing the schema. `is_wanted` tells, of a session that is in
     /// no transaction, whether a name would be written down: saying it fails where no table is
-    /// [tracked](super::tracked).
+    /// [tracked](crate::tracked).
     pub fn new(
         engine: Arc<dyn Engine>,
         who: &str,
@@ -35,14 +35,14 @@ impl Named {
     }
 }
 
-impl EngineLayer for Named {
+impl EngineLayer for ActorEngine {
     fn inner(&self) -> &dyn Engine {
         &*self.engine
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let (inner, named) = (self.engine.session()?, Cell::new(false));
-        Ok(Box::new(NamedSession { engine: self, inner, named }))
+        Ok(Box::new(ActorSession { engine: self, inner, named }))
     }
 
     fn get(
@@ -63,14 +63,14 @@ impl EngineLayer for Named {
     }
 }
 
-struct NamedSession<'e> {
-    engine: &'e Named,
+struct ActorSession<'e> {
+    engine: &'e ActorEngine,
     inner: Box<dyn Session + 'e>,
     /// Whether the actor was set in the open transaction.
     named: Cell<bool>,
 }
 
-impl NamedSession<'_> {
+impl ActorSession<'_> {
     /// Runs a write in the open transaction, or in one of its own.
     fn writing<R>(&self, write: impl FnOnce() -> Result<R>) -> Result<R> {
         if self.inner.in_transaction() || !(self.engine.is_wanted)(&*self.inner) {
@@ -78,10 +78,10 @@ impl NamedSession<'_> {
         }
         self.begin(true)?;
         match write() {
-            Ok(done) => SessionLayer::control(self, Control::Commit).map(|()| done),
+            Ok(done) => SessionLayer::control(self, TransactionControl::Commit).map(|()| done),
             Err(error) => {
                 // Nothing of it stays even where that fails.
-                let _ = SessionLayer::control(self, Control::Rollback);
+                let _ = SessionLayer::control(self, TransactionControl::Rollback);
                 Err(error)
             }
         }
@@ -93,9 +93,9 @@ impl NamedSession<'_> {
     }
 
     fn begin(&self, named: bool) -> Result<()> {
-        self.inner.control(Control::Begin)?;
+        self.inner.control(TransactionControl::Begin)?;
         if named && let Err(error) = self.inner.set_actor(Some(&self.engine.who)) {
-            self.inner.control(Control::Rollback)?;
+            self.inner.control(TransactionControl::Rollback)?;
             return Err(error);
         }
         self.named.set(named);
@@ -103,21 +103,21 @@ impl NamedSession<'_> {
     }
 }
 
-impl SessionLayer for NamedSession<'_> {
+impl SessionLayer for ActorSession<'_> {
     fn inner(&self) -> &(dyn Session + '_) {
         &*self.inner
     }
 
-    fn control(&self, step: Control<'_>) -> Result<()> {
-        if step == Control::Begin && !self.inner.in_transaction() {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
+        if step == TransactionControl::Begin && !self.inner.in_transaction() {
             return self.begin((self.engine.is_wanted)(&*self.inner));
         }
-        if step == Control::Commit && self.named.get() {
+        if step == TransactionControl::Commit && self.named.get() {
             // Where the transaction is lost the commit says so.
             let _ = self.inner.set_actor(None);
         }
         let done = self.inner.control(step);
-        if matches!(step, Control::Commit | Control::Rollback) {
+        if matches!(step, TransactionControl::Commit | TransactionControl::Rollback) {
             self.named.set(false);
         }
         done
@@ -127,7 +127,7 @@ impl SessionLayer for NamedSession<'_> {
         self.writing(|| self.inner.write(write))
     }
 
-    fn change(&self, change: &Change<'_>) -> Result<u64> {
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         self.writing(|| self.inner.change(change))
     }
 

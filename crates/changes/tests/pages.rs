@@ -1,6 +1,6 @@
 //! The change log, read from a memory engine.
 
-use bobak_core::feed::{ChangePage, Changes};
+use bobak_changes::{ChangePage, Changes};
 use bobak_core::{ColumnSchema, Engine, FieldSet, SchemaChange, TableSchema, Value, Verb, Write};
 use bobak_memory::Memory;
 use std::sync::Arc;

@@ -1,9 +1,10 @@
 //! Reading the feed, and waiting for more.
 
-use super::Change;
-use super::end::last_id;
-use super::read::{self, Log};
-use crate::{Engine, Error, ErrorKind, Record, Result, Timestamp};
+use crate::boundary::last_id;
+use crate::change::Change;
+use crate::log::{self, ChangeLog};
+use crate::page::{self, ChangePage};
+use bobak_core::{Engine, Error, ErrorKind, Record, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,41 +29,9 @@ pub struct Changes {
     /// All where there is none.
     tables: Vec<String>,
     /// The logs of all tracked tables, and of those that are wanted.
-    logs: Option<(Vec<Log>, Vec<Log>)>,
+    logs: Option<(Vec<ChangeLog>, Vec<ChangeLog>)>,
     /// When those were found.
     looked: Option<Instant>,
-}
-
-/// Some changes, and where to go on.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ChangePage {
-    /// The changes, by their numbers.
-    pub changes: Vec<Change>,
-    /// What [`Changes::since`] is to be given for the next page. Larger than the last change's
-    /// number where others follow, of tables that were not asked for.
-    pub next: u64,
-    /// The feed's end when the page was read: its number is `next`, or larger where the page does not
-    /// reach it. `None` where the engine can't tell: on PostgreSQL for a caller who may run no SQL.
-    pub border: Option<TransactionBoundary>,
-}
-
-/// A number with which a transaction ends: all changes up to it are of transactions that were
-/// committed, and all of those are among them. Such is the end of the feed for whoever reads it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TransactionBoundary {
-    /// The number.
-    pub id: u64,
-    /// When that was seen, by the clock of this machine: what was committed before is not above it.
-    pub read: Timestamp,
-}
-
-impl ChangePage {
-    /// Whether the page ends with a transaction's end, and the next one begins with a transaction.
-    #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.border.is_some_and(|border| border.id == self.next)
-    }
 }
 
 impl Changes {
@@ -120,7 +89,7 @@ impl Changes {
     pub fn first_id(&mut self) -> Result<u64> {
         let engine = Arc::clone(&self.engine);
         let (_, wanted) = self.logs()?;
-        read::pruned(&*engine.session()?, wanted)
+        page::pruned(&*engine.session()?, wanted)
     }
 
     /// The first changes that there are, without waiting.
@@ -181,21 +150,21 @@ impl Changes {
     fn look(&mut self) -> Result<ChangePage> {
         let (engine, since, limit) = (Arc::clone(&self.engine), self.since, self.limit);
         let (all, wanted) = self.logs()?;
-        read::page(&*engine.session()?, all, wanted, since, limit)
+        page::page(&*engine.session()?, all, wanted, since, limit)
     }
 
-    fn logs(&mut self) -> Result<&(Vec<Log>, Vec<Log>)> {
+    fn logs(&mut self) -> Result<&(Vec<ChangeLog>, Vec<ChangeLog>)> {
         if self.looked.is_some_and(|looked| looked.elapsed() > LOOK) {
             self.logs = None;
         }
         if self.logs.is_none() {
-            let all = read::logs(&*self.engine)?;
+            let all = log::logs(&*self.engine)?;
             if all.is_empty() {
                 let message = "no table is tracked: ask for it with track";
                 return Err(Error::new(ErrorKind::Schema, message));
             }
             let find = |name: &String| {
-                let same = |log: &&Log| log.table.name().eq_ignore_ascii_case(name);
+                let same = |log: &&ChangeLog| log.table.name().eq_ignore_ascii_case(name);
                 all.iter().find(same).cloned().ok_or_else(|| {
                     let message = "the table is not tracked: ask for it with track";
                     Error::new(ErrorKind::Schema, message).in_table(name.clone())

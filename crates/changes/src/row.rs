@@ -1,11 +1,11 @@
 //! The changes of one row.
 
-use super::change::Placed;
-use super::read::Log;
-use super::{Change, SEQ, compare_number, new_place, old_place};
-use crate::{Collation, Comparison, Condition, Result, Row, Session, Value};
+use crate::change::{Change, Placed};
+use crate::log::{ChangeLog, compare_number};
+use bobak_core::change_log::{SEQ, new_column, old_column};
+use bobak_core::{Collation, Comparison, Condition, Result, Row, Session, Value};
 
-impl Log {
+impl ChangeLog {
     /// The changes with numbers above `since` of the row with a key, as it was before or after; else as
     /// [`list_within`](Self::list_within).
     ///
@@ -23,7 +23,7 @@ impl Log {
         bytes: usize,
     ) -> Result<(Vec<Change>, bool)> {
         let exact = |column: &usize| !self.is_folded(*column);
-        let sides = [old_place, new_place].map(|place| self.equals(key, exact, place));
+        let sides = [old_column, new_column].map(|place| self.equals(key, exact, place));
         let mut condition = Vec::new();
         if since > 0 || sides.iter().any(Vec::is_empty) {
             condition.push(compare_number(SEQ, Comparison::Greater, since));
@@ -38,10 +38,11 @@ impl Log {
         let own = self.own(key)?;
         let columns = 0..self.table.columns().len();
         let places =
-            [old_place, new_place].map(|place| columns.clone().map(place).collect::<Vec<_>>());
+            [old_column, new_column].map(|place| columns.clone().map(place).collect::<Vec<_>>());
         let keeps = |row: &dyn Row| {
-            let is_own = |places| own.evaluate(&self.table, &Placed { row, places }) == Some(true);
-            places.iter().any(|places| is_own(places))
+            let is_same_row =
+                |places| own.evaluate(&self.table, &Placed { row, places }) == Some(true);
+            places.iter().any(|places| is_same_row(places))
         };
         self.list_kept(session, condition, Some(&keeps), limit, bytes)
     }

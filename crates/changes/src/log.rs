@@ -1,28 +1,19 @@
-//! The logs of several tables, put in one order.
-//!
-//! Whoever sees a change sees all those with smaller numbers, since numbers are in the order of
-//! commits. So the largest number is looked for first, and only what is not above it is read:
-//! reads of different logs then fit together though they are not of the same moment.
+//! The log of one table, and which tables have one.
 
-use super::change::{Change, integer};
-use super::changes::{ChangePage, TransactionBoundary};
-use super::end::last_border;
-use super::{AT, SEQ, is_watched, log_schema, tracked_schema};
-use crate::{
+use crate::change::{Change, integer};
+use bobak_core::change_log::{AT, SEQ, is_captured, log_schema, tracked_schema};
+use bobak_core::{
     Comparison, Condition, Engine, Error, ErrorKind, Expr, Result, Row, Select, Session, Source,
     TableSchema, Timestamp, ValueRef,
 };
 use std::sync::Arc;
 
-/// About the most bytes of a page's rows, of each log.
-const PAGE_BYTES: usize = 8 << 20;
-
 /// Whether a row of a log is wanted.
-pub(super) type Keeps<'a> = &'a dyn Fn(&dyn Row) -> bool;
+pub(crate) type Keeps<'a> = &'a dyn Fn(&dyn Row) -> bool;
 
 /// The log of a tracked table.
 #[derive(Clone, Debug)]
-pub struct Log {
+pub struct ChangeLog {
     /// The table.
     pub table: Arc<TableSchema>,
     /// The log itself.
@@ -32,14 +23,14 @@ pub struct Log {
 
 /// A tracked table's name, and the largest number that was taken out of its log.
 #[derive(Clone, Debug)]
-pub struct Tracked {
+pub struct TrackedTable {
     /// The table's name.
     pub name: String,
     /// The number.
     pub pruned: u64,
 }
 
-impl Log {
+impl ChangeLog {
     /// The log of a table, whether it is there or not.
     ///
     /// # Errors
@@ -79,7 +70,7 @@ impl Log {
     }
 
     /// As [`list_within`](Self::list_within), of the rows that are kept by `keeps` too.
-    pub(super) fn list_kept(
+    pub(crate) fn list_kept(
         &self,
         session: &dyn Session,
         condition: Condition,
@@ -157,13 +148,13 @@ impl Log {
 ///
 /// # Errors
 /// Those of the engine.
-pub fn tracked(session: &dyn Session) -> Result<Vec<Tracked>> {
+pub fn tracked(session: &dyn Session) -> Result<Vec<TrackedTable>> {
     let mut tracked = Vec::new();
     let select = Select::all(tracked_schema());
     let read = session.query(&Source::Select(&select), &mut |row| {
         if let ValueRef::Text(name) = row.get(1) {
             let (name, pruned) = (name.to_owned(), integer(row, 2)?.unsigned_abs());
-            tracked.push(Tracked { name, pruned });
+            tracked.push(TrackedTable { name, pruned });
         }
         Ok(true)
     });
@@ -183,7 +174,7 @@ pub fn is_tracked(session: &dyn Session, table: &str) -> Result<bool> {
     if !tracked(session)?.iter().any(|tracked| same(&tracked.name)) {
         return Ok(false);
     }
-    if session.triggers()?.is_some_and(|triggers| !is_watched(&triggers, table)) {
+    if session.triggers()?.is_some_and(|triggers| !is_captured(&triggers, table)) {
         return Ok(false);
     }
     let found = session.tables()?.into_iter().find(|found| same(found.name()));
@@ -192,7 +183,7 @@ pub fn is_tracked(session: &dyn Session, table: &str) -> Result<bool> {
         Error::new(ErrorKind::Schema, message).in_table(table)
     })?;
     let none = compare_number(SEQ, Comparison::Less, 0);
-    match Log::of(Arc::new(found))?.list(session, none, Some(1)) {
+    match ChangeLog::of(Arc::new(found))?.list(session, none, Some(1)) {
         Err(error) if error.kind() == ErrorKind::Schema => Ok(false),
         listed => listed.map(|_| true),
     }
@@ -202,7 +193,7 @@ pub fn is_tracked(session: &dyn Session, table: &str) -> Result<bool> {
 ///
 /// # Errors
 /// As [`logs_in`].
-pub fn logs(engine: &dyn Engine) -> Result<Vec<Log>> {
+pub fn logs(engine: &dyn Engine) -> Result<Vec<ChangeLog>> {
     logs_in(&*engine.session()?)
 }
 
@@ -210,7 +201,7 @@ pub fn logs(engine: &dyn Engine) -> Result<Vec<Log>> {
 ///
 /// # Errors
 /// `Schema` where nothing writes down the changes of a tracked table any more; those of the engine.
-pub fn logs_in(session: &dyn Session) -> Result<Vec<Log>> {
+pub fn logs_in(session: &dyn Session) -> Result<Vec<ChangeLog>> {
     let tracked = tracked(session)?;
     if tracked.is_empty() {
         return Ok(Vec::new());
@@ -220,21 +211,21 @@ pub fn logs_in(session: &dyn Session) -> Result<Vec<Log>> {
     };
     let mut tables: Vec<_> = session.tables()?.into_iter().filter(is_tracked).collect();
     tables.sort_by(|a, b| a.name().cmp(b.name()));
-    must_be_watched(session, &tables)?;
-    tables.into_iter().map(|table| Log::of(Arc::new(table))).collect()
+    check_capture(session, &tables)?;
+    tables.into_iter().map(|table| ChangeLog::of(Arc::new(table))).collect()
 }
 
 /// Refuses a tracked table whose changes go unseen.
 ///
 /// # Errors
 /// `Schema`; those of the engine.
-pub fn must_be_watched<'t>(
+pub fn check_capture<'t>(
     session: &dyn Session,
     tables: impl IntoIterator<Item = &'t TableSchema>,
 ) -> Result<()> {
     let Some(triggers) = session.triggers()? else { return Ok(()) };
     let mut tables = tables.into_iter();
-    let Some(table) = tables.find(|table| !is_watched(&triggers, table.name())) else {
+    let Some(table) = tables.find(|table| !is_captured(&triggers, table.name())) else {
         return Ok(());
     };
     let message = "the table is tracked, but its triggers are gone, as where SQL drops a table and makes \
@@ -248,9 +239,13 @@ pub fn must_be_watched<'t>(
 ///
 /// # Errors
 /// Those of the engine.
-pub fn last_up_to(session: &dyn Session, logs: &[Log], number: u64) -> Result<Option<(u64, i64)>> {
+pub fn last_up_to(
+    session: &dyn Session,
+    logs: &[ChangeLog],
+    number: u64,
+) -> Result<Option<(u64, i64)>> {
     let up_to = compare_number(SEQ, Comparison::LessOrEqual, number);
-    let mut last: Option<(u64, &Log)> = None;
+    let mut last: Option<(u64, &ChangeLog)> = None;
     for log in logs {
         let found = log.last(session, Some(up_to.clone()))?;
         if found > last.map_or(0, |(number, _)| number) {
@@ -262,65 +257,6 @@ pub fn last_up_to(session: &dyn Session, logs: &[Log], number: u64) -> Result<Op
     Ok(found.first().map(|change| (number, change.at.as_microsecond())))
 }
 
-/// The largest number that was taken out of some logs.
-pub(super) fn pruned(session: &dyn Session, wanted: &[Log]) -> Result<u64> {
-    let is_wanted = |tracked: &Tracked| {
-        wanted.iter().any(|log| log.table.name().eq_ignore_ascii_case(&tracked.name))
-    };
-    let tracked = tracked(session)?;
-    let pruned = tracked.iter().filter(|tracked| is_wanted(tracked)).map(|tracked| tracked.pruned);
-    Ok(pruned.max().unwrap_or(0))
-}
-
-/// At most `limit` changes of the `wanted` logs with numbers above `since`, fewer where their rows
-/// are long, and up to where that is all. `all` are the logs of all tracked tables.
-///
-/// # Errors
-/// `NotFound` where changes after that number were taken out; those of the engine.
-pub fn page(
-    session: &dyn Session,
-    all: &[Log],
-    wanted: &[Log],
-    since: u64,
-    limit: usize,
-) -> Result<ChangePage> {
-    let read = Timestamp::now();
-    let (last, is_border) = last_border(session, all)?;
-    let border = is_border.then_some(TransactionBoundary { id: last, read });
-    if last <= since {
-        return Ok(ChangePage { changes: Vec::new(), next: since, border });
-    }
-    let (mut changes, mut last) = (Vec::new(), last);
-    for log in wanted {
-        let most = u64::try_from(limit).unwrap_or(u64::MAX);
-        let (found, more) =
-            log.list_within(session, between(since, last), Some(most), PAGE_BYTES)?;
-        if let Some(end) = found.last().filter(|_| more) {
-            // Behind it this log has changes that were not read.
-            last = end.id;
-        }
-        changes.extend(found);
-    }
-    changes.retain(|change| change.id <= last);
-    // What is taken out is noted in the same moment: nothing that was to be read is missing where
-    // nothing is noted now.
-    let pruned = pruned(session, wanted)?;
-    if pruned > since {
-        let message = format!(
-            "changes up to {pruned} were taken out of the feed, and {since} is before that: begin \
-             with a copy"
-        );
-        return Err(Error::new(ErrorKind::NotFound, message));
-    }
-    changes.sort_by_key(|change| change.id);
-    changes.truncate(limit);
-    let next = match changes.last() {
-        Some(change) if changes.len() >= limit => change.id,
-        _ => last,
-    };
-    Ok(ChangePage { changes, next, border })
-}
-
 fn bytes_of(row: &dyn Row) -> usize {
     let bytes = |place| match row.get(place) {
         ValueRef::Text(text) => text.len(),
@@ -328,14 +264,6 @@ fn bytes_of(row: &dyn Row) -> usize {
         _ => size_of::<i64>(),
     };
     (0..row.len()).map(bytes).sum()
-}
-
-/// Changes with numbers above one and not above another.
-fn between(above: u64, to: u64) -> Condition {
-    Condition::And(vec![
-        compare_number(SEQ, Comparison::Greater, above),
-        compare_number(SEQ, Comparison::LessOrEqual, to),
-    ])
 }
 
 /// A condition over a column with numbers of changes.

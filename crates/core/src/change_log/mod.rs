@@ -6,53 +6,39 @@
 //! out in the order of commits, over all tables of the database.
 //!
 //! Columns of a log: `seq`, `at` (microseconds since 1970, never less than the one before), `who`
-//! (NULL where nobody said), `verb` ([`Logged`]), and for each column of the table what it was
+//! (NULL where nobody said), `verb` ([`LoggedVerb`]), and for each column of the table what it was
 //! before, `old_NAME`, and after, `new_NAME`: NULL where there was no row.
 
-mod change;
-mod changes;
-mod end;
-mod named;
-mod read;
-mod row;
 mod trigger;
 
-pub use change::{Change, ChangeKind};
-pub use changes::{ChangePage, Changes, ChangesIter, TransactionBoundary};
-pub use end::last_id;
-pub use named::Named;
-pub use read::{
-    Log, Tracked, compare_number, is_tracked, last_up_to, logs, logs_in, must_be_watched, page,
-    tracked,
-};
-pub use trigger::{Trigger, is_own_trigger, is_watched};
+pub use trigger::{Trigger, is_capture_trigger, is_captured};
 
 use crate::{ColumnSchema, Error, ErrorKind, Result, Role, TableSchema, Type};
 use std::sync::{Arc, OnceLock};
 
 /// The table whose one row counts changes, and names who is writing.
-pub const FEED: &str = "bobak_feed";
+pub const COUNTER_TABLE: &str = "bobak_feed";
 /// The table with the names of the tables that are tracked.
-pub const TRACKED: &str = "bobak_tracked";
+pub const TRACKED_TABLE: &str = "bobak_tracked";
 /// The table in which a follower notes how far it has come.
-pub const FOLLOW: &str = "bobak_follow";
+pub const REPLICA_TABLE: &str = "bobak_follow";
 /// What the name of a log begins with; its table's name follows.
-pub const LOG: &str = "bobak_log_";
+pub const LOG_PREFIX: &str = "bobak_log_";
 /// How many columns of a log come before those of its table.
-pub const LOG_HEAD: usize = 4;
+pub const LOG_COLUMNS: usize = 4;
 
 /// The place of `seq` in a log.
 pub const SEQ: usize = 0;
 /// The place of `at` in a log.
 pub const AT: usize = 1;
 /// The place of `who` in a log.
-pub const WHO: usize = 2;
+pub const ACTOR: usize = 2;
 /// The place of `verb` in a log.
 pub const VERB: usize = 3;
 
 /// What happened to a row: the number in a log's column `verb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Logged {
+pub enum LoggedVerb {
     /// It is new.
     Inserted = 1,
     /// It has other values.
@@ -61,7 +47,7 @@ pub enum Logged {
     Deleted = 3,
 }
 
-impl Logged {
+impl LoggedVerb {
     /// The kind with this number.
     ///
     /// # Errors
@@ -81,26 +67,26 @@ impl Logged {
 
 /// Where in a log the value before is of the table's column at this place.
 #[must_use]
-pub const fn old_place(column: usize) -> usize {
-    LOG_HEAD + 2 * column
+pub const fn old_column(column: usize) -> usize {
+    LOG_COLUMNS + 2 * column
 }
 
 /// Where in a log the value after is of the table's column at this place.
 #[must_use]
-pub const fn new_place(column: usize) -> usize {
-    LOG_HEAD + 2 * column + 1
+pub const fn new_column(column: usize) -> usize {
+    LOG_COLUMNS + 2 * column + 1
 }
 
 /// Whether a table is the feed's own: engines leave these out of [`Session::tables`].
 ///
 /// [`Session::tables`]: crate::Session::tables
 #[must_use]
-pub fn is_own(table: &str) -> bool {
+pub fn is_change_log_table(table: &str) -> bool {
     let begins = |prefix: &str| {
         table.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     };
     let is = |name: &&str| table.eq_ignore_ascii_case(name);
-    [FEED, TRACKED, FOLLOW].iter().any(is) || begins(LOG)
+    [COUNTER_TABLE, TRACKED_TABLE, REPLICA_TABLE].iter().any(is) || begins(LOG_PREFIX)
 }
 
 /// The log of a table; where `history` is set with an index over the key before and one over the key
@@ -113,7 +99,7 @@ pub fn log_schema(table: &TableSchema, history: bool) -> Result<TableSchema> {
     let refuse = |message: &str| {
         Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
     };
-    if is_own(table.name()) {
+    if is_change_log_table(table.name()) {
         return refuse("the feed's own tables can't be tracked");
     }
     if table.has_hidden_key() {
@@ -123,10 +109,10 @@ pub fn log_schema(table: &TableSchema, history: bool) -> Result<TableSchema> {
              KEY; where the table was tracked by an earlier version, untrack it first",
         );
     }
-    if old_place(table.columns().len()) > crate::FieldSet::MAX {
+    if old_column(table.columns().len()) > crate::FieldSet::MAX {
         return refuse("a table with more than 126 columns can't be tracked");
     }
-    let mut log = TableSchema::builder(format!("{LOG}{}", table.name()))
+    let mut log = TableSchema::builder(format!("{LOG_PREFIX}{}", table.name()))
         .column(ColumnSchema::new("seq", Type::I64))
         .column(ColumnSchema::new("at", Type::I64))
         .column(ColumnSchema::of::<Option<String>>("who"))
@@ -138,7 +124,7 @@ pub fn log_schema(table: &TableSchema, history: bool) -> Result<TableSchema> {
     for when in ["old", "new"].into_iter().filter(|_| history) {
         let name = |&place: &usize| Some(format!("{when}_{}", table.columns().get(place)?.name));
         let key: Vec<String> = table.key().iter().filter_map(name).collect();
-        log = log.index(format!("{LOG}{}_{when}", table.name()), key);
+        log = log.index(format!("{LOG_PREFIX}{}_{when}", table.name()), key);
     }
     log.build()
 }
@@ -155,7 +141,7 @@ pub fn table_and_log(
         let place = tables.iter().position(|other| other.name().eq_ignore_ascii_case(name));
         place.map(|place| tables.swap_remove(place))
     };
-    let log = take(&format!("{LOG}{}", table.name()));
+    let log = take(&format!("{LOG_PREFIX}{}", table.name()));
     let stored = take(table.name()).ok_or_else(|| {
         let message = "the table is not there: create it first";
         Error::new(ErrorKind::Schema, message).in_table(table.name())
@@ -179,12 +165,12 @@ fn logged(column: &ColumnSchema, when: &str) -> ColumnSchema {
     }
 }
 
-/// The table [`FEED`]: its one row has the `id` 1.
+/// The table [`COUNTER_TABLE`]: its one row has the `id` 1.
 #[must_use]
-pub fn feed_schema() -> &'static Arc<TableSchema> {
+pub fn counter_schema() -> &'static Arc<TableSchema> {
     static SCHEMA: OnceLock<Arc<TableSchema>> = OnceLock::new();
     SCHEMA.get_or_init(|| {
-        let table = TableSchema::builder(FEED)
+        let table = TableSchema::builder(COUNTER_TABLE)
             .column(ColumnSchema::new("id", Type::I64))
             .column(ColumnSchema::new("seq", Type::I64))
             .column(ColumnSchema::new("at", Type::I64))
@@ -193,12 +179,12 @@ pub fn feed_schema() -> &'static Arc<TableSchema> {
     })
 }
 
-/// The table [`TRACKED`]. `pruned` is the largest number that was taken out of the table's log.
+/// The table [`TRACKED_TABLE`]. `pruned` is the largest number that was taken out of the table's log.
 #[must_use]
 pub fn tracked_schema() -> &'static Arc<TableSchema> {
     static SCHEMA: OnceLock<Arc<TableSchema>> = OnceLock::new();
     SCHEMA.get_or_init(|| {
-        let table = TableSchema::builder(TRACKED)
+        let table = TableSchema::builder(TRACKED_TABLE)
             .column(ColumnSchema::new("id", Type::I64))
             .column(ColumnSchema::of::<String>("name"))
             .column(ColumnSchema::new("pruned", Type::I64));
@@ -206,13 +192,13 @@ pub fn tracked_schema() -> &'static Arc<TableSchema> {
     })
 }
 
-/// The table [`FOLLOW`]: its one row has the `id` 1. `filled` is 0 while the first copy is made,
+/// The table [`REPLICA_TABLE`]: its one row has the `id` 1. `filled` is 0 while the first copy is made,
 /// then the time of the last change that was made, or 1 where that is not known; `tables` are the names of the followed tables, a line each.
 #[must_use]
-pub fn follow_schema() -> &'static Arc<TableSchema> {
+pub fn replica_schema() -> &'static Arc<TableSchema> {
     static SCHEMA: OnceLock<Arc<TableSchema>> = OnceLock::new();
     SCHEMA.get_or_init(|| {
-        let table = TableSchema::builder(FOLLOW)
+        let table = TableSchema::builder(REPLICA_TABLE)
             .column(ColumnSchema::new("id", Type::I64))
             .column(ColumnSchema::new("place", Type::I64))
             .column(ColumnSchema::new("filled", Type::I64))
@@ -239,12 +225,16 @@ mod tests {
             .unwrap();
         let log = log_schema(&table, false).unwrap();
         assert_eq!(log.name(), "bobak_log_City");
-        assert_eq!(log.columns()[old_place(1)].name, "old_name");
-        assert_eq!(log.columns()[new_place(1)].name, "new_name");
-        assert!(log.columns()[new_place(1)].nullable && log.indexes().is_empty());
+        assert_eq!(log.columns()[old_column(1)].name, "old_name");
+        assert_eq!(log.columns()[new_column(1)].name, "new_name");
+        assert!(log.columns()[new_column(1)].nullable && log.indexes().is_empty());
         let with_history = log_schema(&table, true).unwrap();
-        assert_eq!(with_history.indexes()[1].columns, [new_place(0)]);
-        assert!(is_own("BOBAK_LOG_city") && is_own(FEED) && !is_own("bobak_logbook"));
+        assert_eq!(with_history.indexes()[1].columns, [new_column(0)]);
+        assert!(
+            is_change_log_table("BOBAK_LOG_city")
+                && is_change_log_table(COUNTER_TABLE)
+                && !is_change_log_table("bobak_logbook")
+        );
         assert_eq!(log_schema(&log, true).unwrap_err().kind(), ErrorKind::Unsupported);
     }
 

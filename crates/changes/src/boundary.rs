@@ -1,21 +1,21 @@
 //! Where the feed ends: the largest number, read in one statement, which sees transactions wholly or not
 //! at all. So one ends with it.
 
-use super::change::integer;
-use super::feed_schema;
-use super::read::{Log, tracked};
-use crate::{Error, ErrorKind, Result, Select, Session, Source, ValueRef};
+use crate::change::integer;
+use crate::log::{ChangeLog, tracked};
+use bobak_core::change_log::counter_schema;
+use bobak_core::{Error, ErrorKind, Result, Select, Session, Source, ValueRef};
 
 /// The largest number of all, those taken out included.
 ///
 /// # Errors
 /// Those of the engine.
-pub fn last_id(session: &dyn Session, logs: &[Log]) -> Result<u64> {
+pub fn last_id(session: &dyn Session, logs: &[ChangeLog]) -> Result<u64> {
     last_border(session, logs).map(|(last, _)| last)
 }
 
 /// The largest number of all, and whether a transaction ends with it for sure.
-pub(super) fn last_border(session: &dyn Session, logs: &[Log]) -> Result<(u64, bool)> {
+pub(crate) fn last_border(session: &dyn Session, logs: &[ChangeLog]) -> Result<(u64, bool)> {
     use ErrorKind::{Denied, Syntax, Unsupported};
     let counted = counted(session)?;
     if counted > 0 {
@@ -43,7 +43,7 @@ pub(super) fn last_border(session: &dyn Session, logs: &[Log]) -> Result<(u64, b
 /// What the row says that counts changes; 0 where there is none.
 fn counted(session: &dyn Session) -> Result<u64> {
     let mut counted = 0;
-    let select = Select { limit: Some(1), ..Select::all(feed_schema()) };
+    let select = Select { limit: Some(1), ..Select::all(counter_schema()) };
     let read = session.query(&Source::Select(&select), &mut |row| {
         counted = integer(row, 1)?.unsigned_abs();
         Ok(true)
@@ -55,8 +55,8 @@ fn counted(session: &dyn Session) -> Result<u64> {
 }
 
 /// The largest number of all logs, read in one statement of standard SQL.
-fn last_of_all(session: &dyn Session, logs: &[Log]) -> Result<u64> {
-    let of_log = |log: &Log| {
+fn last_of_all(session: &dyn Session, logs: &[ChangeLog]) -> Result<u64> {
+    let of_log = |log: &ChangeLog| {
         let (name, seq) = (log.schema.name(), log.schema.columns().first());
         let seq = seq.map_or("", |column| column.name.as_ref());
         format!("SELECT max({seq}) AS top FROM \"{}\"", name.replace('"', "\"\""))

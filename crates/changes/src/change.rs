@@ -1,7 +1,7 @@
 //! One change of one row.
 
-use super::{AT, Logged, SEQ, VERB, WHO, new_place, old_place};
-use crate::{
+use bobak_core::change_log::{ACTOR, AT, LoggedVerb, SEQ, VERB, new_column, old_column};
+use bobak_core::{
     DynRow, Error, ErrorKind, Field, Record, Result, Row, TableSchema, Timestamp, Value, ValueRef,
 };
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl ChangeKind {
     }
 }
 
-/// One change of one row of a tracked table. See [`Changes`](crate::feed::Changes).
+/// One change of one row of a tracked table. See [`Changes`](crate::Changes).
 #[derive(Clone, Debug)]
 pub struct Change {
     /// Its number: larger than that of every change committed before, over all tracked tables of
@@ -41,7 +41,7 @@ pub struct Change {
     pub kind: ChangeKind,
     /// When, by the clock of the engine's machine; but never before the change before it.
     pub at: Timestamp,
-    /// Who did it, where that was said: see [`set_actor`](crate::Session::set_actor).
+    /// Who did it, where that was said: see [`set_actor`](bobak_core::Session::set_actor).
     pub who: Option<String>,
     /// The row before, values in their columns' stored form, in the order of the table's columns.
     /// Columns that were added later are NULL.
@@ -77,7 +77,7 @@ impl Change {
     }
 
     fn read<T: Record>(&self, row: &DynRow) -> Result<T> {
-        let place = |column: &crate::ColumnSchema| self.table.column(&column.name);
+        let place = |column: &bobak_core::ColumnSchema| self.table.column(&column.name);
         let places: Vec<usize> = T::schema().columns().iter().map(place).collect::<Result<_>>()?;
         T::read(&Placed { row, places: &places })
     }
@@ -87,9 +87,9 @@ impl Change {
     #[must_use]
     pub fn log_values(&self) -> Vec<Value<'static>> {
         let verb = match self.kind {
-            ChangeKind::Insert => Logged::Inserted,
-            ChangeKind::Update => Logged::Updated,
-            ChangeKind::Delete => Logged::Deleted,
+            ChangeKind::Insert => LoggedVerb::Inserted,
+            ChangeKind::Update => LoggedVerb::Updated,
+            ChangeKind::Delete => LoggedVerb::Deleted,
         };
         let id = i64::try_from(self.id).unwrap_or(i64::MAX);
         let who = self.who.clone().map_or(Value::Null, Value::from);
@@ -115,10 +115,10 @@ impl Change {
         names: &Arc<Vec<String>>,
         row: &dyn Row,
     ) -> Result<Self> {
-        let kind = match Logged::of_number(integer(row, VERB)?)? {
-            Logged::Inserted => ChangeKind::Insert,
-            Logged::Updated => ChangeKind::Update,
-            Logged::Deleted => ChangeKind::Delete,
+        let kind = match LoggedVerb::of_number(integer(row, VERB)?)? {
+            LoggedVerb::Inserted => ChangeKind::Insert,
+            LoggedVerb::Updated => ChangeKind::Update,
+            LoggedVerb::Deleted => ChangeKind::Delete,
         };
         let image = |place: fn(usize) -> usize| {
             let places: Vec<usize> = (0..names.len()).map(place).collect();
@@ -129,15 +129,15 @@ impl Change {
             table: Arc::clone(table),
             kind,
             at: Timestamp::from_value(row.get(AT))?,
-            who: Option::from_value(row.get(WHO))?,
-            before: (kind != ChangeKind::Insert).then(|| image(old_place)),
-            after: (kind != ChangeKind::Delete).then(|| image(new_place)),
+            who: Option::from_value(row.get(ACTOR))?,
+            before: (kind != ChangeKind::Insert).then(|| image(old_column)),
+            after: (kind != ChangeKind::Delete).then(|| image(new_column)),
         })
     }
 }
 
 /// A row's columns at other places.
-pub(super) struct Placed<'a> {
+pub(crate) struct Placed<'a> {
     pub row: &'a dyn Row,
     pub places: &'a [usize],
 }
@@ -153,7 +153,7 @@ impl Row for Placed<'_> {
 }
 
 /// The integer at a place of a log's row.
-pub(super) fn integer(row: &dyn Row, place: usize) -> Result<i64> {
+pub(crate) fn integer(row: &dyn Row, place: usize) -> Result<i64> {
     match row.get(place) {
         ValueRef::Int(integer) => Ok(integer),
         other => {

@@ -1,0 +1,27 @@
+//! The change log: reading captured changes, and naming the actors who make them.
+//!
+//! Engines capture the changes of tracked tables: each table has a log, whose schema is in
+//! [`bobak_core::change_log`]. This crate reads the logs.
+//!
+//! * [`Changes`] reads the changes of all or some tables in the order of their commits, and waits for
+//!   more.
+//! * [`ChangeLog`] reads the log of one table, such as the history of one row.
+//! * [`ActorEngine`] records an actor's name with every change.
+
+mod actor;
+mod boundary;
+mod change;
+mod log;
+mod page;
+mod reader;
+mod row;
+
+pub use actor::ActorEngine;
+pub use boundary::last_id;
+pub use change::{Change, ChangeKind};
+pub use log::{
+    ChangeLog, TrackedTable, check_capture, compare_number, is_tracked, last_up_to, logs, logs_in,
+    tracked,
+};
+pub use page::{ChangePage, TransactionBoundary, page};
+pub use reader::{Changes, ChangesIter};
