@@ -15,6 +15,11 @@ pub fn root() -> PathBuf {
     manifest.ancestors().nth(3).map_or(manifest.clone(), Path::to_path_buf)
 }
 
+/// The folder of build output.
+pub fn target() -> PathBuf {
+    root().join(env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from))
+}
+
 /// The cargo that started this program, with `arguments`.
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

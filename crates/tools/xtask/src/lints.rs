@@ -21,23 +21,8 @@ pub fn format(_: &Tree) -> Outcome {
 pub fn clippy(_: &Tree) -> Outcome {
     cargo::run(
         &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"],
-        "mend what clippy names above; `cargo clippy --workspace --all-targets` shows it again",
+        "fix what clippy names above; `cargo clippy --workspace --all-targets` shows it again",
     )
-}
-
-/// The facade compiles as programs get it that depend on it: in a workspace, and in its own tests, features that others
-/// turn on hide what one alone lacks.
-pub fn features(_: &Tree) -> Outcome {
-    for features in [&["--no-default-features"][..], &[]] {
-        let arguments =
-            [&["clippy", "--quiet", "-p", "bobak", "--lib"], features, &["--", "-D", "warnings"]]
-                .concat();
-        cargo::run(
-            &arguments,
-            "mend what clippy names above: a `cfg` is missing, or a dependency's feature",
-        )?;
-    }
-    Ok(())
 }
 
 /// The documentation of the libraries builds without a warning, links between items included.
@@ -47,6 +32,6 @@ pub fn docs(_: &Tree) -> Outcome {
     cargo::run_with(
         &[("RUSTDOCFLAGS", "-D warnings")],
         &["doc", "--quiet", "--workspace", "--no-deps", "--lib"],
-        "mend what rustdoc names above; `cargo doc --workspace --no-deps --lib` shows it again",
+        "fix what rustdoc names above; `cargo doc --workspace --no-deps --lib` shows it again",
     )
 }

@@ -5,6 +5,11 @@
 //! step      the list of checks; each is announced, timed and reported
 //! lints     format, clippy, docs: the steps that are cargo's own work
 //! crates    how many crates a first build takes, against its limit and the README
+//! features  each crate without features, and with each alone
+//! msrv      the oldest Rust that the crates compile with
+//! api       snapshots of the public API
+//! package   the packages of all published crates
+//! book      the book, built by mdBook
 //! links     dead links and paths in Markdown
 //! layers    cycles of modules, and dependencies between crates that point down
 //! lengths   files and functions that are too long
@@ -26,18 +31,23 @@
 //! The command line is one word, and what follows `test` belongs to cargo unread: a `match` says that in fewer lines
 //! than any argument library would need, and this crate is built before everything else.
 
+mod api;
+mod book;
 mod cargo;
 mod clients;
 mod crash;
 mod crates;
 mod encryption;
 mod failure;
+mod features;
 mod fixtures;
 mod fuzz;
 mod layers;
 mod lengths;
 mod links;
 mod lints;
+mod msrv;
+mod package;
 mod packages;
 mod rust;
 mod servers;
@@ -69,7 +79,8 @@ fn run(arguments: &[String]) -> Outcome {
         return Ok(());
     };
     // Few commands take more words; a stray one elsewhere is a mistake worth naming.
-    let takes_more = ["test", "crash", "fuzz", "layers", "words"].contains(&command.as_str())
+    let takes_more = ["test", "crash", "fuzz", "layers", "words", "api"]
+        .contains(&command.as_str())
         || command == "check" && rest == [test::NO_CLIENTS];
     if !takes_more && !rest.is_empty() {
         return Err(Failure::new(
@@ -86,6 +97,7 @@ fn run(arguments: &[String]) -> Outcome {
         "crash" => crash::run(rest),
         "fuzz" => fuzz::run(rest),
         "fixtures" => fixtures::run(),
+        "api" => api::run(&Tree::of_workspace()?, rest),
         "words" => words::run(&Tree::of_workspace()?, rest),
         "layers" => layers::run(&Tree::of_workspace()?, rest),
         "clients" => {
@@ -123,6 +135,7 @@ fn help() -> String {
          `--list` shows them\n  \
          layers     the check below; with `--all` the largest cycle of each crate, with a part of a crate's folder\n             \
          what makes its cycles\n  \
+         api        the check below; with `--update` it writes the snapshots\n  \
          words      the check below; with `--counts` the findings of each crate, with a path all findings there\n  \
          fixtures   makes the files of this version that later ones must open\n\n",
     );

@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use crate::failure::{Failure, Outcome};
 use crate::tree::Tree;
-use crate::{clients, crates, layers, lengths, links, lints, words};
+use crate::{
+    api, book, clients, crates, features, layers, lengths, links, lints, msrv, package, words,
+};
 
 /// One check.
 pub struct Step {
@@ -38,6 +40,12 @@ pub const STEPS: &[Step] = &[
         about: "names and texts use standard terms, and no name has two meanings",
         run: words::check,
     },
+    Step { name: "api", about: "the public API is that of the snapshots in api/", run: api::check },
+    Step {
+        name: "msrv",
+        about: "no dependency needs a newer Rust than Cargo.toml names",
+        run: msrv::run,
+    },
     Step {
         name: "crates",
         about: "a first build is small, and the README says how small",
@@ -51,10 +59,16 @@ pub const STEPS: &[Step] = &[
     Step { name: "clippy", about: "clippy has no warning", run: lints::clippy },
     Step {
         name: "features",
-        about: "the facade compiles with its default features, and with none",
-        run: lints::features,
+        about: "each published crate compiles without features, and with each alone",
+        run: features::run,
     },
     Step { name: "docs", about: "the documentation builds without a warning", run: lints::docs },
+    Step { name: "book", about: "the book can be built", run: book::run },
+    Step {
+        name: "package",
+        about: "each published crate can be packaged, and compiles from its package",
+        run: package::run,
+    },
 ];
 
 /// Runs every check.
@@ -110,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_step_runs_and_the_failed_ones_are_named() {
-        let bad = |_: &Tree| Err(Failure::new("it is broken", "mend it"));
+        let bad = |_: &Tree| Err(Failure::new("it is broken", "fix it"));
         let steps = [
             Step { name: "first", about: "", run: bad },
             Step { name: "second", about: "", run: |_| Ok(()) },

@@ -1,6 +1,5 @@
 //! Where a client and what it needs lie, and commands that are run there.
 
-use std::env;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ impl Place {
     pub fn of(name: &str) -> Self {
         Self {
             folder: cargo::root().join("clients").join(name),
-            work: target().join("clients").join(name),
+            work: cargo::target().join("clients").join(name),
         }
     }
 
@@ -113,7 +112,7 @@ impl Place {
 
 /// The program that is tested against.
 pub fn built_program() -> PathBuf {
-    target().join("debug/bobak")
+    cargo::target().join("debug/bobak")
 }
 
 /// Makes the folder that pip installs into.
@@ -143,11 +142,6 @@ pub fn install_from_npm(place: &Place) -> Outcome {
     }
     let words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     place.run(&words, "see what npm says above, and that the network is up")
-}
-
-fn target() -> PathBuf {
-    let root = cargo::root();
-    root.join(env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from))
 }
 
 fn text(path: &Path) -> String {

@@ -189,6 +189,7 @@ mod tests {
             folder: "x".into(),
             package: String::new(),
             dependencies: Vec::new(),
+            features: Vec::new(),
             published: true,
         };
         measure(&member, &modules, &modules.edges())

@@ -29,6 +29,7 @@ mod tests {
             folder: String::new(),
             package: package.to_owned(),
             dependencies: dependencies.iter().map(ToString::to_string).collect(),
+            features: Vec::new(),
             published: true,
         };
         let members = [member("a", &[]), member("b", &["a", "serde"]), member("c", &["b"])];

@@ -2,6 +2,8 @@
 
 use proc_macro2::{Delimiter, TokenTree};
 
+use super::source::Visibility;
+
 /// One imported name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
@@ -9,18 +11,18 @@ pub struct Import {
     pub path: Vec<String>,
     /// The name that the module gains, or `None` for a glob import.
     pub name: Option<String>,
-    /// Whether other modules can see the name: `pub use`, restricted or not.
-    pub exported: bool,
+    /// Who can see the name.
+    pub visibility: Visibility,
 }
 
 /// Reads what stands between `use` and `;`.
-pub fn flatten(tree: &[TokenTree], exported: bool) -> Vec<Import> {
+pub fn flatten(tree: &[TokenTree], visibility: Visibility) -> Vec<Import> {
     let mut imports = Vec::new();
-    add_tree(tree, &[], exported, &mut imports);
+    add_tree(tree, &[], visibility, &mut imports);
     imports
 }
 
-fn add_tree(tree: &[TokenTree], prefix: &[String], exported: bool, into: &mut Vec<Import>) {
+fn add_tree(tree: &[TokenTree], prefix: &[String], visibility: Visibility, into: &mut Vec<Import>) {
     let mut path = prefix.to_vec();
     let mut alias = None;
     let mut tokens = tree.iter();
@@ -29,7 +31,7 @@ fn add_tree(tree: &[TokenTree], prefix: &[String], exported: bool, into: &mut Ve
             TokenTree::Ident(word) if word == "as" => alias = tokens.next().map(name),
             TokenTree::Ident(_) => path.push(name(token)),
             TokenTree::Punct(star) if star.as_char() == '*' => {
-                into.push(Import { path, name: None, exported });
+                into.push(Import { path, name: None, visibility });
                 return;
             }
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
@@ -37,7 +39,7 @@ fn add_tree(tree: &[TokenTree], prefix: &[String], exported: bool, into: &mut Ve
                 let is_comma =
                     |token: &TokenTree| matches!(token, TokenTree::Punct(p) if p.as_char() == ',');
                 for part in inner.split(is_comma).filter(|part| !part.is_empty()) {
-                    add_tree(part, &path, exported, into);
+                    add_tree(part, &path, visibility, into);
                 }
                 return;
             }
@@ -49,7 +51,7 @@ fn add_tree(tree: &[TokenTree], prefix: &[String], exported: bool, into: &mut Ve
         path.pop();
     }
     let name = alias.or_else(|| path.last().cloned());
-    into.push(Import { path, name, exported });
+    into.push(Import { path, name, visibility });
 }
 
 /// An identifier as it is referred to: `r#type` is `type`.
@@ -65,7 +67,10 @@ mod tests {
     fn read(text: &str) -> Vec<(String, Option<String>)> {
         let tokens: Vec<TokenTree> =
             text.parse::<proc_macro2::TokenStream>().unwrap().into_iter().collect();
-        flatten(&tokens, false).into_iter().map(|one| (one.path.join("::"), one.name)).collect()
+        flatten(&tokens, Visibility::Private)
+            .into_iter()
+            .map(|one| (one.path.join("::"), one.name))
+            .collect()
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub struct Member {
     pub package: String,
     /// The packages of the workspace that it depends on, tests and build scripts aside.
     pub dependencies: Vec<String>,
+    /// The features that it declares, without the default.
+    pub features: Vec<String>,
     /// Whether it is published.
     pub published: bool,
 }
@@ -37,6 +39,7 @@ fn read_manifest(folder: &str, manifest: &str) -> Outcome<Member> {
     let mut section = "";
     let mut package = None;
     let mut dependencies = Vec::new();
+    let mut features = Vec::new();
     let mut published = true;
     for line in manifest.lines() {
         if let Some(header) = line.strip_prefix('[') {
@@ -46,6 +49,7 @@ fn read_manifest(folder: &str, manifest: &str) -> Outcome<Member> {
             match (section, key) {
                 ("package", "name") => package = Some(value.trim().trim_matches('"').to_owned()),
                 ("package", "publish") => published = value.trim() != "false",
+                ("features", name) if name != "default" => features.push(name.to_owned()),
                 _ if is_normal(section) && (key == "bobak" || key.starts_with("bobak-")) => {
                     dependencies.push(key.to_owned());
                 }
@@ -55,7 +59,7 @@ fn read_manifest(folder: &str, manifest: &str) -> Outcome<Member> {
     }
     let unnamed = || Failure::new(format!("{folder}/Cargo.toml has no name"), "add `name = …`");
     let package = package.ok_or_else(unnamed)?;
-    Ok(Member { folder: folder.to_owned(), package, dependencies, published })
+    Ok(Member { folder: folder.to_owned(), package, dependencies, features, published })
 }
 
 fn is_normal(section: &str) -> bool {
@@ -71,10 +75,11 @@ mod tests {
     fn a_manifest_is_read_line_by_line() {
         let manifest = "[package]\nname = \"bobak-x\"\npublish = false\n\n[dependencies]\nbobak-a.workspace = true\n\
                         serde = \"1\"\n[target.'cfg(unix)'.dependencies]\nbobak-b = { path = \"..\" }\n\
-                        [dev-dependencies]\nbobak-c.workspace = true\n";
+                        [dev-dependencies]\nbobak-c.workspace = true\n[features]\ndefault = []\ntls = []\n";
         let member = read_manifest("x", manifest).unwrap();
         assert_eq!(member.package, "bobak-x");
         assert_eq!(member.dependencies, ["bobak-a", "bobak-b"]);
+        assert_eq!(member.features, ["tls"]);
         assert!(!member.published);
     }
 }

@@ -4,6 +4,7 @@
 //! source    one module: its imports, paths, types and functions, without test code
 //! imports   `use` trees, flattened
 //! modules   the module tree of a crate, and which module a path leads to
+//! signatures  public items as text
 //! members   the crates of the workspace, in the order of Cargo.toml
 //! ```
 //!
@@ -13,4 +14,5 @@
 mod imports;
 pub mod members;
 pub mod modules;
+mod signatures;
 pub mod source;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::source::{self, Source};
+use super::source::{self, Source, Visibility};
 use crate::failure::{Failure, Outcome};
 use crate::tree::Tree;
 
@@ -32,6 +32,16 @@ pub struct Edge {
     pub name: String,
 }
 
+/// What a path means.
+pub enum Target {
+    /// The module with this number.
+    Module(usize),
+    /// An item with this name, defined in the module with this number.
+    Item(usize, String),
+    /// Something of another crate.
+    Foreign,
+}
+
 /// The files that the library and the program of a crate begin with.
 pub fn roots(tree: &Tree, folder: &str) -> Vec<String> {
     let files = ["lib.rs", "main.rs"].map(|file| format!("{folder}/src/{file}"));
@@ -56,6 +66,21 @@ impl Modules {
     /// All modules; the root is first.
     pub fn all(&self) -> &[Module] {
         &self.all
+    }
+
+    /// A child of a module.
+    pub fn child(&self, number: usize, name: &str) -> Option<usize> {
+        self.all[number].children.get(name).copied()
+    }
+
+    /// What `path` means in a module.
+    pub fn target(&self, number: usize, path: &[String]) -> Target {
+        let Some(module) = self.resolve(number, path, DEPTH) else { return Target::Foreign };
+        let Some(last) = path.last() else { return Target::Foreign };
+        let is_module = self.all[module].path.last() == Some(last)
+            && !self.all[module].source.items.contains(last)
+            || ["self", "super", "crate"].contains(&last.as_str());
+        if is_module { Target::Module(module) } else { Target::Item(module, last.clone()) }
     }
 
     fn add_file(
@@ -119,7 +144,11 @@ impl Modules {
     pub fn edges(&self) -> Vec<Edge> {
         let mut edges = BTreeSet::new();
         for (number, module) in self.all.iter().enumerate() {
-            let imports = module.source.imports.iter().map(|one| (&one.path, one.exported));
+            let imports = module
+                .source
+                .imports
+                .iter()
+                .map(|one| (&one.path, one.visibility != Visibility::Private));
             let paths = module.source.paths.iter().map(|path| (path, false));
             for (path, exported) in imports.chain(paths) {
                 let Some(target) = self.resolve(number, path, DEPTH) else { continue };
@@ -189,7 +218,9 @@ impl Modules {
         let first = path.first()?;
         let known = source.items.contains(first)
             || self.all[number].children.contains_key(first)
-            || source.imports.iter().any(|one| one.name.as_ref() == Some(first) && one.exported);
+            || source.imports.iter().any(|one| {
+                one.name.as_ref() == Some(first) && one.visibility != Visibility::Private
+            });
         known.then(|| self.descend(number, path, depth)).flatten()
     }
 }

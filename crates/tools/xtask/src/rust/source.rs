@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use super::imports::{self, Import};
+use super::signatures;
 
 /// What a file, or a module that is written inline, contains.
 #[derive(Debug, Default)]
@@ -21,8 +22,35 @@ pub struct Source {
     pub items: BTreeSet<String>,
     /// The types and traits of the module.
     pub types: Vec<TypeName>,
+    /// Public items, as programs see them.
+    pub public: Vec<Signature>,
+    /// Public methods, and implemented traits.
+    pub impls: Vec<Signature>,
+    /// The children that are declared by `pub mod`.
+    pub public_modules: Vec<String>,
     /// All functions with a body, methods included.
     pub functions: Vec<Function>,
+}
+
+/// Where a name can be used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Visibility {
+    /// In its own module.
+    #[default]
+    Private,
+    /// In other modules of the crate: `pub(crate)` and the like.
+    Restricted,
+    /// In other crates, if its module can.
+    Public,
+}
+
+/// A public item, or an `impl` block of a type.
+#[derive(Debug)]
+pub struct Signature {
+    /// The item, or the type of the block.
+    pub name: String,
+    /// On one line, without bodies.
+    pub text: String,
 }
 
 /// A type or trait at the place of its definition.
@@ -43,6 +71,9 @@ pub struct Function {
     pub length: usize,
 }
 
+/// Words before the name of an item.
+const ITEMS: [&str; 8] = ["fn", "struct", "enum", "union", "trait", "type", "const", "static"];
+
 /// Words that begin an item that ends with a semicolon, whatever stands in braces before it.
 const ENDS_WITH_SEMICOLON: [&str; 6] = ["use", "const", "static", "type", "extern", "let"];
 
@@ -61,7 +92,7 @@ impl Source {
     /// Reads tokens: those of a module if `of_module`, otherwise those of a body or of a macro.
     fn scan(&mut self, tokens: &[TokenTree], of_module: bool) {
         let mut at = 0;
-        let mut exported = false;
+        let mut visibility = Visibility::Private;
         while let Some(token) = tokens.get(at) {
             at = match token {
                 TokenTree::Punct(mark) if mark.as_char() == '#' => {
@@ -69,19 +100,27 @@ impl Source {
                     if test_only { skip_item(tokens, next, of_module) } else { next }
                 }
                 TokenTree::Punct(mark) => {
-                    exported &= !matches!(mark.as_char(), ';' | ',');
+                    if matches!(mark.as_char(), ';' | ',') {
+                        visibility = Visibility::Private;
+                    }
                     at + 1
                 }
                 TokenTree::Group(group) => {
                     self.scan(&group.stream().into_iter().collect::<Vec<_>>(), false);
-                    exported = false;
+                    visibility = Visibility::Private;
                     at + 1
                 }
                 TokenTree::Ident(word) if word == "pub" => {
-                    exported = true;
-                    at + 1 + usize::from(is_restriction(tokens.get(at + 1)))
+                    let restricted = is_restriction(tokens.get(at + 1));
+                    visibility =
+                        if restricted { Visibility::Restricted } else { Visibility::Public };
+                    let next = at + 1 + usize::from(restricted);
+                    if of_module && !restricted {
+                        self.add_public(tokens, next);
+                    }
+                    next
                 }
-                TokenTree::Ident(_) => self.scan_word(tokens, at, of_module, &mut exported),
+                TokenTree::Ident(_) => self.scan_word(tokens, at, of_module, &mut visibility),
                 TokenTree::Literal(_) => at + 1,
             };
         }
@@ -93,7 +132,7 @@ impl Source {
         tokens: &[TokenTree],
         at: usize,
         of_module: bool,
-        exported: &mut bool,
+        visibility: &mut Visibility,
     ) -> usize {
         let word = imports::name(&tokens[at]);
         let following = tokens.get(at + 1);
@@ -105,19 +144,26 @@ impl Source {
             // Not `impl Trait + use<'a>`.
             ("use", _) if !is_mark(following, '<') => {
                 let end = position_of(tokens, at, ';');
-                self.imports.extend(imports::flatten(&tokens[at + 1..end], *exported));
-                *exported = false;
+                self.imports.extend(imports::flatten(&tokens[at + 1..end], *visibility));
+                *visibility = Visibility::Private;
                 end
             }
             ("mod", Some(name)) if of_module => {
-                *exported = false;
+                if *visibility == Visibility::Public {
+                    self.public_modules.push(name.clone());
+                }
+                *visibility = Visibility::Private;
                 self.add_module(name, tokens.get(at + 2));
                 at + 3
             }
             ("struct" | "enum" | "union" | "trait" | "type", Some(name)) if of_module => {
                 let line = tokens[at + 1].span().start().line;
                 self.items.insert(name.clone());
-                self.types.push(TypeName { name, exported: std::mem::take(exported), line });
+                self.types.push(TypeName {
+                    name,
+                    exported: std::mem::take(visibility) != Visibility::Private,
+                    line,
+                });
                 at + 2
             }
             ("const" | "static", Some(name)) if of_module && name != "fn" => {
@@ -131,11 +177,41 @@ impl Source {
                 self.add_function(name, &tokens[at..]);
                 at + 2
             }
+            ("impl", _) if of_module => {
+                self.add_impl(tokens, at);
+                at + 1
+            }
             ("macro_rules", _) => {
                 self.items.extend(tokens.get(at + 2).map(imports::name));
                 at + 3
             }
             _ => self.add_path(tokens, at),
+        }
+    }
+
+    fn add_public(&mut self, tokens: &[TokenTree], at: usize) {
+        let Some(text) = signatures::of_item(tokens, at) else { return };
+        let words = tokens[at..].iter().map(imports::name);
+        let mut words = words.skip_while(|word| !ITEMS.contains(&word.as_str()));
+        // The function in `const fn`.
+        let name = words.nth(1).filter(|word| word != "fn").or_else(|| words.next());
+        self.public.extend(name.map(|name| Signature { name, text }));
+    }
+
+    /// Reads the `impl` block at `at`: its public methods, or the trait.
+    fn add_impl(&mut self, tokens: &[TokenTree], at: usize) {
+        let Some((head, name, of_trait, body)) = signatures::of_impl(tokens, at) else { return };
+        if of_trait {
+            self.impls.push(Signature { name, text: head });
+            return;
+        }
+        let body: Vec<TokenTree> = body.stream().into_iter().collect();
+        for (at, token) in body.iter().enumerate() {
+            let is_public = matches!(token, TokenTree::Ident(word) if word == "pub");
+            if is_public && !is_restriction(body.get(at + 1)) {
+                let text = signatures::of_item(&body, at + 1).map(|text| format!("{head}: {text}"));
+                self.impls.extend(text.map(|text| Signature { name: name.clone(), text }));
+            }
         }
     }
 
@@ -309,6 +385,6 @@ mod tests {
         let source = read("mod a { pub struct B; } mod c; pub use a::B;").unwrap();
         assert_eq!(source.inline[0].0, "a");
         assert!(source.inline[0].1.items.contains("B") && !source.items.contains("B"));
-        assert!(source.imports[0].exported);
+        assert!(source.imports[0].visibility == Visibility::Public);
     }
 }

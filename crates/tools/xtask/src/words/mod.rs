@@ -217,6 +217,7 @@ mod tests {
             folder: folder.to_owned(),
             package: String::new(),
             dependencies: Vec::new(),
+            features: Vec::new(),
             published: true,
         };
         let members = [member("crates/core"), member("crates/engines/sqlite")];

@@ -1,0 +1,46 @@
+//! Each published crate with none of its features, and with each of them alone.
+//!
+//! In a workspace, features that one crate turns on are on for all, which hides what a crate lacks by itself. So each
+//! combination is checked by a cargo of its own; what they share is compiled once.
+
+use crate::cargo;
+use crate::failure::{Failure, Outcome};
+use crate::rust::members;
+use crate::tree::Tree;
+
+/// Features that build SQLCipher, which needs OpenSSL; `cargo xtask test` compiles and tests them.
+const ENCRYPTION: [&str; 2] = ["encryption", "encryption-vendored"];
+
+/// Runs clippy on each library, without default features and with each feature alone.
+///
+/// # Errors
+/// If one does not compile, or has warnings: after all have run.
+pub fn run(tree: &Tree) -> Outcome {
+    let mut failed = Vec::new();
+    for member in members::read(tree)?.iter().filter(|member| member.published) {
+        if !tree.has_file(&format!("{}/src/lib.rs", member.folder)) {
+            continue;
+        }
+        let features = member.features.iter().map(String::as_str);
+        let features = features.filter(|feature| !ENCRYPTION.contains(feature));
+        for feature in [""].into_iter().chain(features) {
+            if check(&member.package, feature).is_err() {
+                failed.push(format!("{} with `{feature}`", member.package));
+            }
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        format!("features that do not compile alone: {}", failed.join(", ")),
+        "fix what clippy names above: a `cfg` is missing, or a dependency's feature",
+    ))
+}
+
+fn check(package: &str, feature: &str) -> Outcome {
+    println!("{package} {}", if feature.is_empty() { "without features" } else { feature });
+    let arguments =
+        ["clippy", "--quiet", "-p", package, "--lib", "--no-default-features", "--features"];
+    cargo::run(&[&arguments[..], &[feature, "--", "-D", "warnings"]].concat(), "")
+}
