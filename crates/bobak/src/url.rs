@@ -1,4 +1,4 @@
-//! Engines by URL: `engine:place?setting=value&…`.
+//! Opening engines by URL: `engine:place?setting=value&…`.
 
 #[cfg(feature = "remote")]
 mod remote;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// [`Db::open`](crate::Db::open).
 ///
 /// # Errors
-/// `Config` where the URL is malformed; those of the engine.
+/// `Config` if the URL is malformed, or the feature of its engine is disabled; those of the engine.
 pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
     let shown = without_secrets(url);
     let bad = |message: String| Error::new(ErrorKind::Config, format!("{message} in '{shown}'"));
@@ -46,11 +46,28 @@ pub fn open(url: &str) -> Result<Arc<dyn Engine>> {
         "bobak+unix" => remote::unix(&place, &settings).map_err(|error| in_url(error, bad)),
         #[cfg(feature = "remote")]
         "bobak+stdio" => remote::stdio(raw, &settings).map_err(|error| in_url(error, bad)),
+        _ => Err(bad(unknown_engine(scheme))),
+    }
+}
+
+/// The message for a scheme that this program can't open: its engine's feature is disabled, or no engine has it.
+fn unknown_engine(scheme: &str) -> String {
+    let feature = match scheme {
+        "sqlite" => "sqlite",
+        "postgres" | "postgresql" => "postgres",
+        "mysql" | "mariadb" => "mysql",
+        "bobak" | "bobak+unix" | "bobak+stdio" => "remote",
         _ => {
             let known = ENGINES.join(", ");
-            Err(bad(format!("unknown engine '{scheme}'; there are: {known}")))
+            return format!("unknown engine '{scheme}'; there are: {known}");
         }
+    };
+    if cfg!(not(unix)) && scheme == "bobak+unix" {
+        return "this system has no Unix sockets".to_owned();
     }
+    format!(
+        "this program was built without the engine '{scheme}': enable the feature `{feature}` of bobak"
+    )
 }
 
 const NO_ENGINE: &str = "no engine: write sqlite:FILE, sqlite::memory: or memory:";
@@ -67,7 +84,7 @@ const ENGINES: &[&str] = &[
     "bobak, bobak+unix, bobak+stdio",
 ];
 
-/// The URL as messages show it: what nobody may read is left out.
+/// The URL as messages show it, without secrets.
 fn without_secrets(url: &str) -> String {
     let Some((place, query)) = url.split_once('?') else { return without_password(url) };
     let place = without_password(place);
@@ -89,7 +106,7 @@ fn without_password(place: &str) -> String {
     hidden().unwrap_or_else(|| place.to_owned())
 }
 
-/// A setting's error gets the URL; an engine's own is about a file, and names it.
+/// Adds the URL to errors about settings. Those of the engine name the file already.
 fn in_url(error: Error, bad: impl Fn(String) -> Error) -> Error {
     if error.kind() == ErrorKind::Config { bad(error.message().to_owned()) } else { error }
 }
@@ -126,15 +143,15 @@ pub(crate) fn database_file(url: &str) -> Result<DatabaseFile> {
 fn memory(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
     let mut builder = memory_builder(settings)?;
     if !place.is_empty() {
-        must_be_no_database(Path::new(place))?;
+        must_be_snapshot(Path::new(place))?;
         builder = builder.snapshot(place);
     }
     Ok(Arc::new(builder.open()?))
 }
 
-/// Refuses what is no snapshot by its beginning, before the memory engine opens it: closing a file that this process has
-/// open as an SQLite database would drop the locks of that.
-fn must_be_no_database(file: &Path) -> Result<()> {
+/// Rejects a file that does not begin as a snapshot, before the memory engine opens it: if this process has the file open
+/// as an SQLite database, closing it would drop the locks of that database.
+fn must_be_snapshot(file: &Path) -> Result<()> {
     if !file.is_file() {
         return Ok(());
     }
@@ -143,7 +160,7 @@ fn must_be_no_database(file: &Path) -> Result<()> {
             if file.metadata().is_ok_and(|file| file.len() > 0) =>
         {
             let message = format!(
-                "the snapshot {} can't be read: it begins as no snapshot does",
+                "the snapshot {} can't be read: it does not begin as a snapshot",
                 file.display()
             );
             Err(Error::new(ErrorKind::Corrupt, message))
@@ -245,7 +262,7 @@ fn sqlite_builder(settings: &[(String, String)]) -> Result<bobak_sqlite::SqliteB
     Ok(builder)
 }
 
-/// The builder with the key of an encrypted file, which the URL says where to find.
+/// The builder with the key of an encrypted file, read from where the URL says.
 #[cfg(feature = "encryption")]
 fn with_key(
     builder: bobak_sqlite::SqliteBuilder,
@@ -275,13 +292,13 @@ fn with_key(
     _: &str,
 ) -> Result<bobak_sqlite::SqliteBuilder> {
     let message = format!(
-        "this program was built without encryption, which {name} asks for: the feature \
-         `encryption` of bobak has it"
+        "this program was built without encryption, which {name} needs: enable the feature \
+         `encryption` of bobak"
     );
     Err(Error::new(ErrorKind::Unsupported, message))
 }
 
-/// `a=b&c=d`, decoded.
+/// The decoded settings of a query such as `a=b&c=d`.
 fn settings(query: &str) -> Result<Vec<(String, String)>> {
     let parts = query.split('&').filter(|part| !part.is_empty());
     let mut settings: Vec<(String, String)> = Vec::new();
@@ -306,10 +323,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn malformed_urls_say_what_is_wrong() {
+    fn errors_explain_malformed_urls() {
         for (url, expected) in [
             ("app.db", "no engine"),
             ("oracle:x", "unknown engine 'oracle'"),
+            #[cfg(not(feature = "postgres"))]
+            ("postgres://localhost/app", "enable the feature `postgres`"),
+            #[cfg(not(feature = "mysql"))]
+            ("mariadb://localhost/app", "enable the feature `mysql`"),
+            #[cfg(not(feature = "sqlite"))]
+            ("sqlite:app.db", "enable the feature `sqlite`"),
+            #[cfg(not(feature = "remote"))]
+            ("bobak://localhost/app", "enable the feature `remote`"),
             ("memory:?format=xml", "format is one of binary, json, not 'xml'"),
             ("memory:?colour=red", "unknown setting 'colour'"),
             ("memory:?format", "'format' is not name=value"),

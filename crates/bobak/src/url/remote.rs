@@ -7,7 +7,7 @@ use bobak_remote::{Remote, RemoteBuilder};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The port where none is named.
+/// The default port.
 const PORT: u16 = 4715;
 
 /// `bobak://host:port/database`: `place` is what follows `bobak:`.
@@ -36,7 +36,7 @@ fn over_tls(builder: RemoteBuilder, address: String) -> Result<Remote> {
 
 #[cfg(not(feature = "remote-tls"))]
 fn over_tls(_: RemoteBuilder, _: String) -> Result<Remote> {
-    Err(config("this program was built without TLS: turn the feature remote-tls on"))
+    Err(config("this program was built without TLS: enable the feature `remote-tls` of bobak"))
 }
 
 /// `bobak+unix:/path/to/socket?db=database`.
@@ -48,7 +48,7 @@ pub(super) fn unix(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn
     Ok(Arc::new(builder(settings, None)?.open_unix(place)?))
 }
 
-/// `bobak+stdio:PROGRAM ARGUMENTS`: words are parted by blanks, and decoded each by itself.
+/// `bobak+stdio:PROGRAM ARGUMENTS`: the words are separated by spaces, and each is decoded.
 pub(super) fn stdio(place: &str, settings: &[(String, String)]) -> Result<Arc<dyn Engine>> {
     let words = place.split_ascii_whitespace().map(decode_word).collect::<Result<Vec<_>>>()?;
     let mut words = words.into_iter();
@@ -59,8 +59,7 @@ pub(super) fn stdio(place: &str, settings: &[(String, String)]) -> Result<Arc<dy
     Ok(Arc::new(builder(settings, None)?.open_program(program, words)?))
 }
 
-/// Refuses quotes: there is no shell, and what it would take for one word would name another file
-/// here.
+/// Rejects quotes. No shell interprets them, so a quoted argument would name another file.
 fn decode_word(word: &str) -> Result<String> {
     if word.starts_with(['"', '\'']) {
         let message =
@@ -70,14 +69,14 @@ fn decode_word(word: &str) -> Result<String> {
     decode(word)
 }
 
-/// A setting taken out of the others.
+/// Separates one setting from the others.
 fn take(settings: &[(String, String)], name: &str) -> (Vec<(String, String)>, Option<String>) {
     let (found, rest): (Vec<_>, Vec<_>) =
         settings.iter().cloned().partition(|(other, _)| other == name);
     (rest, found.into_iter().next().map(|(_, value)| value))
 }
 
-/// `database` is given where the path names it.
+/// `database` is `Some` if the path of the URL names it.
 fn builder(settings: &[(String, String)], database: Option<&str>) -> Result<RemoteBuilder> {
     let mut builder = Remote::builder().database(database.unwrap_or_default());
     let (mut user, mut password) = (None, None);

@@ -206,7 +206,7 @@ fn other_schemas_and_foreign_rows_are_refused() {
     fails(&target, &[], ErrorKind::Unsupported, "foreign key");
     target.table().unwrap().insert(&person("own", 1)).unwrap();
     for _ in 0..2 {
-        fails(&target, &["person"], ErrorKind::Conflict, "not the follower's");
+        fails(&target, &["person"], ErrorKind::Conflict, "not the replica's");
     }
     assert_eq!(target.table::<Person>().unwrap().count(Query::all()).unwrap(), 1);
     // A source without a feed; and a follower that is to follow others suddenly.
@@ -215,7 +215,7 @@ fn other_schemas_and_foreign_rows_are_refused() {
     assert_eq!(error.kind(), ErrorKind::Schema, "{error}");
     let target = Db::open("memory:").unwrap();
     db.replicate_to(&target, &["person"]).unwrap().begin(|_| {}).unwrap();
-    fails(&target, &["note"], ErrorKind::Config, "follows person already");
+    fails(&target, &["note"], ErrorKind::Config, "replicates person already");
     assert_eq!(db.replicate_to(&target, &[]).unwrap().tables(), ["person"]);
 }
 

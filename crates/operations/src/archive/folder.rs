@@ -1,51 +1,49 @@
 //! The files of a folder, in order.
 
-use super::frame::{Frame, Logged};
-use super::segment::{Reader, check_name, in_file, place_in_name};
+use super::frame::{Frame, LoggedChange};
+use super::segment::{SegmentReader, check_name, in_file, place_in_name};
 use bobak_core::durable::sync_folder;
 use bobak_core::{Error, ErrorKind, Field, Result, Timestamp, ValueRef};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How a file's name ends; before it stands the place that it begins behind, in 20 digits.
+/// The extension of files. Their names are the number of the change before the first one, in 20 digits.
 pub(crate) const ENDING: &str = ".changes";
-/// The file that whoever writes has locked.
+/// The file that a writer locks.
 const LOCK: &str = "lock";
-/// How long it is waited for: a process that is just being started holds for a moment what the one
-/// that starts it had open.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for the lock: a child process that is just being started briefly holds the files of its parent.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A folder of changes.
 #[derive(Debug)]
 pub(crate) struct ArchiveFolder {
     path: PathBuf,
-    /// Held as long as it is written to.
+    /// Locked while the folder is written to.
     _lock: Option<File>,
 }
 
-/// What a folder has. See [`Archive::check`](crate::archive::Archive::check).
+/// What a folder contains. See [`Archive::check`](crate::archive::Archive::check).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArchiveSpan {
-    /// The place that it begins behind: a backup that is older can't be carried on.
+    /// The number of the change before the first one: an older backup can't be continued.
     pub from: u64,
     /// The number of the last change.
     pub to: u64,
     /// How many changes it has.
     pub changes: u64,
-    /// When the last one was made; `None` where there is none.
+    /// When the last change was made; `None` if there is none.
     pub last: Option<Timestamp>,
-    /// The last number with which a transaction is known to end. Smaller than `to` where the archive
-    /// was broken off while it was behind; `from` where no border is known.
+    /// The last change with which a transaction is known to end. Smaller than `to` if the archive was interrupted while it
+    /// was behind; `from` if no transaction boundary is known.
     pub whole: u64,
-    /// When it was read: what was committed before is not behind it. `None` for no border, and for the
-    /// changes of earlier versions, each of which counts as one.
+    /// When that boundary was read: transactions committed before are not after it. `None` if there is no boundary, and for
+    /// changes of earlier versions, each of which counts as a boundary.
     pub read: Option<Timestamp>,
     /// How many files.
     pub files: usize,
-    /// How many bytes at the end are of a change that was not written whole: what a kill or a power
-    /// cut leaves, or somebody who writes just now.
+    /// How many bytes at the end belong to an incomplete change, after a kill or a power cut, or while a process writes.
     pub unfinished: u64,
 }
 
@@ -54,14 +52,14 @@ impl ArchiveFolder {
         Self { path: path.to_owned(), _lock: None }
     }
 
-    /// Makes the folder where it is not there, and keeps others from writing to it.
+    /// Creates the folder if it does not exist, and locks it against other writers.
     pub fn to_write(path: &Path) -> Result<Self> {
         let doing = |error| Error::io(&format!("write to {}", path.display()), error);
         fs::create_dir_all(path).map_err(doing)?;
         let mut options = OpenOptions::new();
         let lock = options.create(true).truncate(false).write(true).open(path.join(LOCK));
         let lock = lock.map_err(doing)?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
             match lock.try_lock() {
                 Ok(()) => break,
@@ -69,18 +67,18 @@ impl ArchiveFolder {
                     std::thread::sleep(Duration::from_millis(10));
                 }
                 Err(TryLockError::WouldBlock) => {
-                    let message = format!("somebody else writes changes to {}", path.display());
+                    let message = format!("another process writes changes to {}", path.display());
                     return Err(Error::new(ErrorKind::Busy, message));
                 }
                 Err(TryLockError::Error(error)) => return Err(doing(error)),
             }
         }
         let folder = Self { path: path.to_owned(), _lock: Some(lock) };
-        folder.drop_headless()?;
+        folder.remove_headless()?;
         Ok(folder)
     }
 
-    /// The name of the file that begins behind a place.
+    /// The path of the file that begins after a change.
     pub fn file(&self, from: u64) -> PathBuf {
         self.path.join(format!("{from:020}{ENDING}"))
     }
@@ -90,16 +88,16 @@ impl ArchiveFolder {
         Ok(self.files()?.pop())
     }
 
-    /// Has a new file's name reach the disk.
+    /// Syncs the name of a new file.
     pub fn sync(&self) -> Result<()> {
         sync_folder(&self.path.join(LOCK))
             .map_err(|error| Error::io(&format!("sync {}", self.path.display()), error))
     }
 
-    /// Takes out a last file that a kill left without a head.
-    fn drop_headless(&self) -> Result<()> {
+    /// Removes a last file that a killed process left without a header.
+    fn remove_headless(&self) -> Result<()> {
         match self.last()? {
-            Some(last) if Reader::open(&last)?.is_none() => fs::remove_file(&last)
+            Some(last) if SegmentReader::open(&last)?.is_none() => fs::remove_file(&last)
                 .map_err(|error| Error::io(&format!("remove {}", last.display()), error)),
             _ => Ok(()),
         }
@@ -117,19 +115,22 @@ impl ArchiveFolder {
         Ok(files.into_iter().map(|(_, path)| path).collect())
     }
 
-    /// Hands out the files, each of which begins where the one before ends.
+    /// Calls `each` with the files, each of which begins where the one before ends, until it returns `false`.
     ///
     /// # Errors
-    /// `NotFound` where there is none; `Corrupt` where one is missing or not whole.
-    pub(crate) fn each(&self, mut each: impl FnMut(&mut Reader) -> Result<bool>) -> Result<()> {
+    /// `NotFound` if there is none; `Corrupt` if one is missing or incomplete.
+    pub(crate) fn each(
+        &self,
+        mut each: impl FnMut(&mut SegmentReader) -> Result<bool>,
+    ) -> Result<()> {
         let files = self.files()?;
         let mut end: Option<u64> = None;
         let last = files.len().saturating_sub(1);
         for (number, path) in files.iter().enumerate() {
-            let Some(mut reader) = Reader::open(path)? else {
+            let Some(mut reader) = SegmentReader::open(path)? else {
                 if number < last {
                     let error =
-                        Error::new(ErrorKind::Corrupt, "it has no head, though others follow");
+                        Error::new(ErrorKind::Corrupt, "it has no header, though others follow");
                     return Err(in_file(error, path));
                 }
                 break;
@@ -155,7 +156,7 @@ impl ArchiveFolder {
         }
     }
 
-    /// Refuses a folder without files.
+    /// Rejects a folder without files.
     pub fn must_have_files(&self) -> Result<()> {
         self.last()?.map(|_| ()).ok_or_else(|| self.has_none())
     }
@@ -177,13 +178,13 @@ impl ArchiveFolder {
             span.files += 1;
             while let Some(frame) = reader.next()? {
                 let Frame::Page(page) = frame else { continue };
-                match page.borders.as_ref().map(|borders| borders.last()) {
+                match page.boundaries.as_ref().map(|boundaries| boundaries.last()) {
                     Some(Some(last)) => (span.whole, span.read) = (last.id, Some(last.read)),
                     Some(None) => {}
                     None => (span.whole, span.read) = (page.next, None),
                 }
                 for change in page.changes {
-                    at = Some(Logged::of(change)?.at);
+                    at = Some(LoggedChange::of(change)?.at);
                     span.changes += 1;
                 }
             }

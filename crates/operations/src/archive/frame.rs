@@ -1,18 +1,18 @@
-//! The form of a file: a head, then frames. All integers are little-endian.
+//! The format of a file: a header, then frames. All integers are little-endian.
 //!
-//! Head, 24 bytes: `BOBAKCHG`, the version (4 bytes), the place that the file begins behind (8), and
-//! the CRC-32 of these 20 bytes.
+//! Header, 24 bytes: `BOBAKCHG`, the version (4 bytes), the number of the change before the first one (8), and the CRC-32 of
+//! these 20 bytes.
 //!
-//! A frame: the length of its content (4 bytes), the CRC-32 of that (4), the content: rows of the row
-//! codec, each framed as the codec does it. The first row says what it is:
+//! A frame: the length of its content (4 bytes), the CRC-32 of the content (4), and the content: rows of the row codec, each
+//! with the codec's own length. The first row tells the kind of the frame:
 //!
 //! * a *table*: 1, the table's number in this file, its name, its columns' names;
-//! * a *page*: 2, the place behind it, how many changes follow, how many borders it has, and for each of
-//!   these its number and the time of reading in microseconds since 1970; then for each change a row:
-//!   the number of its table, its own number, the time, who or NULL, the verb (1 inserted,
-//!   2 updated, 3 deleted), and for each column of the table the value before and the value after.
+//! * a *page*: 2, the number of its last change, how many changes follow, how many transaction boundaries it has, and for each
+//!   of these its number and the time of reading in microseconds since 1970; then for each change a row: the number of its
+//!   table, its own number, the time, the actor or NULL, the verb (1 inserted, 2 updated, 3 deleted), and for each column of
+//!   the table the value before and the value after.
 //!
-//! A page of an earlier version has nothing behind the number of its changes: it does not tell borders.
+//! A page of an earlier version ends its first row with the number of changes: it has no transaction boundaries.
 
 use bobak_changes::{Change, TransactionBoundary};
 use bobak_core::change_log::LOG_COLUMNS;
@@ -22,28 +22,28 @@ use std::sync::Arc;
 
 const MAGIC: &[u8; 8] = b"BOBAKCHG";
 const VERSION: u32 = 1;
-/// The length of a head.
+/// The length of a header, in bytes.
 pub(crate) const HEAD: usize = 24;
-/// The length of what stands before a frame's content.
+/// The length of a frame's header, in bytes.
 pub(crate) const FRAME: usize = 8;
 
 const TABLE: i64 = 1;
 const PAGE: i64 = 2;
-/// How many values a page's first row has before its borders.
+/// How many values a page's first row has before its boundaries.
 const HEAD_VALUES: usize = 3;
 
-/// What a frame says.
+/// The content of a frame.
 pub(crate) enum Frame<'a> {
     Table(Table),
     Page(Page<'a>),
 }
 
-/// Changes of a file.
+/// A page of changes.
 pub(crate) struct Page<'a> {
-    /// The place behind it.
+    /// The number of its last change.
     pub next: u64,
-    /// In ascending order; `None` where an earlier version wrote it, so that any change may be one.
-    pub borders: Option<Vec<TransactionBoundary>>,
+    /// In ascending order; `None` if an earlier version wrote the page, so that any change may be a boundary.
+    pub boundaries: Option<Vec<TransactionBoundary>>,
     pub changes: Vec<EncodedRow<'a>>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Table {
 }
 
 /// A change of a file.
-pub(crate) struct Logged<'a> {
+pub(crate) struct LoggedChange<'a> {
     pub table: i64,
     pub id: u64,
     pub at: i64,
@@ -72,10 +72,10 @@ pub(crate) fn head(from: u64) -> [u8; HEAD] {
     head
 }
 
-/// The place that a file begins behind.
+/// The number of the change before the first one.
 ///
 /// # Errors
-/// `Corrupt` for what is no head, `Unsupported` for one of a newer version.
+/// `Corrupt` if the bytes are no header, `Unsupported` for a newer version.
 pub(crate) fn read_head(head: &[u8; HEAD]) -> Result<u64> {
     let (parts, sum) = head.split_at(HEAD - 4);
     let integer = |place: usize| parts.get(place..).and_then(<[u8]>::first_chunk).copied();
@@ -88,7 +88,7 @@ pub(crate) fn read_head(head: &[u8; HEAD]) -> Result<u64> {
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
     if crc32fast::hash(parts).to_le_bytes() != sum {
-        return Err(damaged("its head's checksum is wrong"));
+        return Err(damaged("the checksum of its header is wrong"));
     }
     let from = parts.get(12..).and_then(<[u8]>::first_chunk).copied();
     Ok(u64::from_le_bytes(from.unwrap_or_default()))
@@ -103,19 +103,19 @@ pub(crate) fn put_table(out: &mut Vec<u8>, number: i64, table: &TableSchema) -> 
     })
 }
 
-/// Appends a frame with changes, each with its table's number, and the borders among them.
+/// Appends a frame with changes, each with its table's number, and the transaction boundaries among them.
 pub(crate) fn put_page(
     out: &mut Vec<u8>,
     next: u64,
-    borders: &[TransactionBoundary],
+    boundaries: &[TransactionBoundary],
     changes: &[(i64, &Change)],
 ) -> Result<()> {
     put(out, |content| {
         let count = |length| Value::Int(i64::try_from(length).unwrap_or(i64::MAX));
         let mut head = vec![Value::Int(PAGE), number(next), count(changes.len())];
-        head.push(count(borders.len()));
-        for border in borders {
-            head.extend([number(border.id), Value::Int(border.read.as_microsecond())]);
+        head.push(count(boundaries.len()));
+        for boundary in boundaries {
+            head.extend([number(boundary.id), Value::Int(boundary.read.as_microsecond())]);
         }
         encode_slice(content, &head)?;
         changes.iter().try_for_each(|(table, change)| {
@@ -144,12 +144,12 @@ pub(crate) fn read_frame(head: &[u8; FRAME]) -> (usize, u32) {
     (u32::from_le_bytes([a, b, c, d]) as usize, u32::from_le_bytes([e, f, g, h]))
 }
 
-/// Whether bytes begin with a whole frame that may stand behind a place.
+/// Whether the bytes begin with a complete frame whose changes come after the one with this number.
 pub(crate) fn is_frame(bytes: &[u8], place: u64) -> bool {
     let Some((head, rest)) = bytes.split_first_chunk::<FRAME>() else { return false };
     let (length, sum) = read_frame(head);
     let Some(content) = rest.get(..length) else { return false };
-    // It is asked of each byte of a file's rest: what is no frame is to be told without a sum.
+    // Called for every byte of a damaged file: bytes that are no frame must be rejected without a checksum.
     let first = || EncodedRow::check(split_first(content)?.0.as_bytes());
     let begins = |row: EncodedRow<'_>| matches!(integer(&row, 0), Ok(TABLE | PAGE));
     if !first().is_ok_and(begins) || crc32fast::hash(content) != sum {
@@ -165,7 +165,7 @@ pub(crate) fn is_frame(bytes: &[u8], place: u64) -> bool {
 /// Reads a frame's content, whose checksum is right.
 ///
 /// # Errors
-/// `Corrupt` where it does not say what it should.
+/// `Corrupt` if the content is malformed.
 pub(crate) fn read(content: &[u8]) -> Result<Frame<'_>> {
     let (row, used) = split_first(content)?;
     let row = EncodedRow::check(row.as_bytes())?;
@@ -183,17 +183,17 @@ pub(crate) fn read(content: &[u8]) -> Result<Frame<'_>> {
                 rest = rest.get(used..).unwrap_or_default();
             }
             if usize::try_from(integer(&row, 2)?).ok() != Some(changes.len()) {
-                return Err(damaged("a page has another number of changes than it says"));
+                return Err(damaged("a page does not have the number of changes that it states"));
             }
-            let (next, borders) = (integer(&row, 1)?.unsigned_abs(), borders(&row)?);
-            Ok(Frame::Page(Page { next, borders, changes }))
+            let (next, boundaries) = (integer(&row, 1)?.unsigned_abs(), boundaries(&row)?);
+            Ok(Frame::Page(Page { next, boundaries, changes }))
         }
-        other => Err(damaged(&format!("a frame is of kind {other}, and there are 1 and 2"))),
+        other => Err(damaged(&format!("a frame is of kind {other}; known are 1 and 2"))),
     }
 }
 
-/// The borders that a page's first row tells.
-fn borders(row: &EncodedRow<'_>) -> Result<Option<Vec<TransactionBoundary>>> {
+/// The boundaries in a page's first row.
+fn boundaries(row: &EncodedRow<'_>) -> Result<Option<Vec<TransactionBoundary>>> {
     if row.len() <= HEAD_VALUES {
         return Ok(None);
     }
@@ -201,23 +201,24 @@ fn borders(row: &EncodedRow<'_>) -> Result<Option<Vec<TransactionBoundary>>> {
     if count.and_then(|count| (HEAD_VALUES + 1).checked_add(count.checked_mul(2)?))
         != Some(row.len())
     {
-        return Err(damaged("a page has another number of borders than it says"));
+        return Err(damaged("a page does not have the number of boundaries that it states"));
     }
-    let mut borders: Vec<TransactionBoundary> = Vec::new();
+    let mut boundaries: Vec<TransactionBoundary> = Vec::new();
     for place in (HEAD_VALUES + 1..row.len()).step_by(2) {
         let id = integer(row, place)?.unsigned_abs();
-        if borders.last().is_some_and(|last| last.id >= id) || id > integer(row, 1)?.unsigned_abs()
+        if boundaries.last().is_some_and(|last| last.id >= id)
+            || id > integer(row, 1)?.unsigned_abs()
         {
-            return Err(damaged("a page has a border that is not among its changes"));
+            return Err(damaged("a page has a boundary that is not among its changes"));
         }
         let read = Timestamp::from_value(row.value(place + 1));
-        let read = read.map_err(|_| damaged("a border was read at no time"))?;
-        borders.push(TransactionBoundary { id, read });
+        let read = read.map_err(|_| damaged("a boundary has no valid time"))?;
+        boundaries.push(TransactionBoundary { id, read });
     }
-    Ok(Some(borders))
+    Ok(Some(boundaries))
 }
 
-impl<'a> Logged<'a> {
+impl<'a> LoggedChange<'a> {
     pub fn of(row: EncodedRow<'a>) -> Result<Self> {
         let id = integer(&row, 1)?.unsigned_abs();
         Ok(Self { table: integer(&row, 0)?, id, at: integer(&row, 2)?, row })
@@ -226,16 +227,16 @@ impl<'a> Logged<'a> {
     /// The change, of a table whose columns have the same names in the same order.
     pub fn change(&self, table: &Arc<TableSchema>, names: &Arc<Vec<String>>) -> Result<Change> {
         if self.row.len() != 1 + LOG_COLUMNS + 2 * names.len() {
-            return Err(damaged("a change has another number of values than its table"));
+            return Err(damaged("a change does not have the number of values of its table"));
         }
-        Change::from_log(table, names, &Behind(&self.row))
+        Change::from_log(table, names, &WithoutTable(&self.row))
     }
 }
 
-/// A row without its first value.
-struct Behind<'a>(&'a EncodedRow<'a>);
+/// A row of a change without its first value, the number of the table.
+struct WithoutTable<'a>(&'a EncodedRow<'a>);
 
-impl Row for Behind<'_> {
+impl Row for WithoutTable<'_> {
     fn len(&self) -> usize {
         self.0.len().saturating_sub(1)
     }

@@ -1,8 +1,7 @@
-//! Changes since a backup, shipped to a folder as they commit, and made again behind the backup: up
-//! to the last, or to a moment in time.
+//! Archives: the changes of tracked tables, written to a folder as they commit, for point-in-time restores.
 //!
-//! `frame` is the form of a file, `segment` one file and `folder` all of them; `plan` finds where a
-//! replay ends, `replay` makes the changes again, while `quiet` keeps still what would act on them. `docs/point-in-time-restore.md` is the contract, and describes the files byte by byte.
+//! `frame` is the format of a file, `segment` one file, and `folder` all of them. `docs/point-in-time-restore.md` is the
+//! contract and describes the files byte by byte.
 
 mod folder;
 pub(crate) mod frame;
@@ -13,18 +12,18 @@ pub use folder::ArchiveSpan;
 
 use bobak_changes::{ChangePage, Changes, TransactionBoundary};
 use bobak_core::{Engine, Error, ErrorKind, Result};
-use segment::Writer;
+use segment::SegmentWriter;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many changes are written and synced at once, at most.
+/// The most changes written and synced together.
 const PAGE: usize = 1_000;
-/// Unless it is set.
+/// The default size of a file, in bytes.
 const SEGMENT_BYTES: u64 = 64 << 20;
-/// How many borders are kept that pages have not reached yet. Where it is further behind it knows fewer.
-const BORDERS: usize = 1_000;
+/// The most transaction boundaries kept ahead of the written changes. An archive that is further behind knows fewer.
+const MAX_BOUNDARIES: usize = 1_000;
 
 /// A folder to which the changes of a database's tracked tables are written as they commit. Together with any backup
 /// taken since the folder was created, it restores the database to any moment after that backup: see
@@ -33,18 +32,18 @@ const BORDERS: usize = 1_000;
 pub struct Archive {
     changes: Changes,
     folder: ArchiveFolder,
-    writer: Writer,
+    writer: SegmentWriter,
     segment_bytes: u64,
-    /// Those that were seen, and that the folder does not reach yet, in ascending order.
-    borders: VecDeque<TransactionBoundary>,
+    /// Transaction boundaries behind the end of the folder, in ascending order.
+    boundaries: VecDeque<TransactionBoundary>,
 }
 
-/// What a step did.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArchiveReport {
-    /// How many changes were written; 0 where there was none in time.
+    /// How many changes were written; 0 if there was none in time.
     pub changes: usize,
-    /// The number of the change up to which the folder has all of them, on disk.
+    /// The number of the change up to which the folder has all changes, on disk.
     pub place: u64,
 }
 
@@ -79,8 +78,8 @@ impl Archive {
         let (last, first) = (changes.last_id()?, changes.first_id()?);
         let folder = ArchiveFolder::to_write(folder.as_ref())?;
         let mut writer = match folder.last()? {
-            Some(segment) => Writer::append(&segment)?,
-            None => Writer::create(&folder, first)?,
+            Some(segment) => SegmentWriter::append(&segment)?,
+            None => SegmentWriter::create(&folder, first)?,
         };
         let place = writer.place();
         if place > last {
@@ -98,68 +97,66 @@ impl Archive {
             return Err(Error::new(ErrorKind::NotFound, message));
         }
         must_be_same(&*engine, place, writer.last())?;
-        // Not before it is known to be this database's.
+        // Only once the folder is known to be this database's.
         writer.cut()?;
         let (changes, segment_bytes) = (changes.since(place), SEGMENT_BYTES);
-        Ok(Self { changes, folder, writer, segment_bytes, borders: VecDeque::new() })
+        Ok(Self { changes, folder, writer, segment_bytes, boundaries: VecDeque::new() })
     }
 
-    /// How large a file may grow before another is begun. Default: 64 MiB.
+    /// The size from which on a new file is started, in bytes. Default: 64 MiB.
     #[must_use]
     pub const fn segment_bytes(mut self, bytes: u64) -> Self {
         self.segment_bytes = bytes;
         self
     }
 
-    /// Writes the next changes and syncs them; where there is none it waits for one, at most so
-    /// long.
+    /// Writes and syncs the next changes. If there is none, waits for one, at most this long.
     ///
     /// # Errors
-    /// `Full`, `Io`: nothing of the step stays, and the next one tries again; `NotFound` where
-    /// changes were taken out of the feed before they were written, and where the folder or its last
-    /// file was removed or moved away; those of the engine.
+    /// `Full`, `Io`: the step has no effect, and the next one tries again; `NotFound` if changes were pruned from the
+    /// change log before they were written, or the folder or its last file was removed or moved; those of the engine.
     pub fn step(&mut self, wait: Duration) -> Result<ArchiveReport> {
         self.writer.must_be_there()?;
         if self.writer.bytes() >= self.segment_bytes {
-            self.writer = Writer::create(&self.folder, self.writer.place())?;
+            self.writer = SegmentWriter::create(&self.folder, self.writer.place())?;
         }
         let from = self.writer.place();
         let mut changes = self.changes.clone().since(from);
         let page: ChangePage = changes.wait(wait)?;
         self.changes = changes;
-        if let Some(border) = page.border.filter(|border| border.id > from) {
-            self.note(border);
+        if let Some(boundary) = page.border.filter(|boundary| boundary.id > from) {
+            self.keep_boundary(boundary);
         }
         if page.next > from {
-            let reached = self.borders.partition_point(|border| border.id <= page.next);
-            let borders: Vec<_> = self.borders.range(..reached).copied().collect();
-            self.writer.write(&page, &borders)?;
-            self.borders.drain(..reached);
-            // Where it was moved meanwhile, what was written went with it.
+            let reached = self.boundaries.partition_point(|boundary| boundary.id <= page.next);
+            let boundaries: Vec<_> = self.boundaries.range(..reached).copied().collect();
+            self.writer.write(&page, &boundaries)?;
+            self.boundaries.drain(..reached);
+            // If the file was moved meanwhile, the changes went with it.
             self.writer.must_be_there()?;
         }
         Ok(ArchiveReport { changes: page.changes.len(), place: self.writer.place() })
     }
 
-    /// Keeps a border until a page reaches it: so one is known of each step, though the steps are behind.
-    fn note(&mut self, border: TransactionBoundary) {
-        self.borders.truncate(BORDERS - 1);
-        while self.borders.back().is_some_and(|last| last.id >= border.id) {
-            self.borders.pop_back();
+    /// Keeps a boundary until the written changes reach it, so that boundaries are known even if the archive is behind.
+    fn keep_boundary(&mut self, boundary: TransactionBoundary) {
+        self.boundaries.truncate(MAX_BOUNDARIES - 1);
+        while self.boundaries.back().is_some_and(|last| last.id >= boundary.id) {
+            self.boundaries.pop_back();
         }
-        self.borders.push_back(border);
+        self.boundaries.push_back(boundary);
     }
 
-    /// Up to which change the folder has all of them.
+    /// The number of the change up to which the folder has all changes.
     #[must_use]
     pub const fn place(&self) -> u64 {
         self.writer.place()
     }
 
-    /// Reads a whole folder, and says what is in it. It may be written to meanwhile.
+    /// Reads a whole folder and reports what it contains. It may be written to meanwhile.
     ///
     /// # Errors
-    /// `Corrupt` for a damaged file, or one that is missing in between; `NotFound` for a folder
+    /// `Corrupt` for a damaged file, or a missing one in between; `NotFound` for a folder
     /// without files; `Misuse` for a file; `Io`.
     pub fn check(folder: impl AsRef<Path>) -> Result<ArchiveSpan> {
         refuse_file(folder.as_ref())?;
@@ -167,13 +164,13 @@ impl Archive {
     }
 }
 
-/// Refuses a database whose change with the number of the folder's last one is another, or that has
-/// changes before the folder's place which the folder has not.
+/// Rejects a database whose change with the number of the folder's last change differs, or that has earlier changes which
+/// the folder does not have.
 fn must_be_same(engine: &dyn Engine, place: u64, last: Option<(u64, i64)>) -> Result<()> {
     let Some((number, at)) = last else { return Ok(()) };
     let found =
         bobak_changes::last_up_to(&*engine.session()?, &bobak_changes::logs(engine)?, place)?;
-    // Of a table that is tracked no longer it may be gone, and so may old ones.
+    // The change may be gone: pruned, or of a table that is no longer tracked.
     let is_same = found.is_none_or(|found| found.0 < number || found == (number, at));
     if is_same {
         return Ok(());

@@ -1,8 +1,8 @@
-//! One file of changes: read frame by frame, and appended to.
+//! One file of changes: reading it frame by frame, and appending to it.
 
 use super::folder::ArchiveFolder;
 use super::frame::{
-    self, FRAME, Frame, HEAD, Logged, Table, damaged, is_frame, read_frame, read_head,
+    self, FRAME, Frame, HEAD, LoggedChange, Table, damaged, is_frame, read_frame, read_head,
 };
 use bobak_changes::{ChangePage, TransactionBoundary};
 use bobak_core::durable::{is_at, sync_content, sync_file};
@@ -15,21 +15,21 @@ use std::sync::Arc;
 
 /// Reads a file's frames.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct SegmentReader {
     path: PathBuf,
     file: BufReader<File>,
     content: Vec<u8>,
-    /// The place that it begins behind.
+    /// The number of the change before its first one.
     pub from: u64,
-    /// The place behind what was read.
+    /// The number of the last change that was read.
     pub place: u64,
-    /// How many bytes were read, all of them whole frames.
+    /// How many bytes of complete frames were read.
     pub bytes: u64,
     length: u64,
 }
 
-impl Reader {
-    /// Opens a file; `None` for one that was made but has no whole head yet.
+impl SegmentReader {
+    /// Opens a file; `None` if its header is not complete yet.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         let doing = |error| Error::io(&format!("read {}", path.display()), error);
         let file = File::open(path).map_err(doing)?;
@@ -42,7 +42,7 @@ impl Reader {
         file.read_exact(&mut head).map_err(doing)?;
         let from = match read_head(&head) {
             Ok(from) => from,
-            // A power cut before the head was synced may leave its length alone.
+            // A power cut before the header was synced may leave a file of its length.
             Err(error) if error.kind() == ErrorKind::Corrupt && length == HEAD as u64 => {
                 return Ok(None);
             }
@@ -52,8 +52,7 @@ impl Reader {
         Ok(Some(Self { path, file, content, from, place: from, bytes: HEAD as u64, length }))
     }
 
-    /// The next frame; `None` at the end, and where the last frame is not whole: what a kill or a
-    /// power cut leaves.
+    /// The next frame; `None` at the end, and if the last frame is incomplete after a kill or a power cut.
     ///
     /// # Errors
     /// `Corrupt`, naming the file; `Io`.
@@ -67,7 +66,7 @@ impl Reader {
         self.file.read_exact(&mut head).map_err(|error| doing(&self.path, error))?;
         let (length, sum) = read_frame(&head);
         let whole = FRAME as u64 + length as u64;
-        // No frame is empty: those are zeros.
+        // No frame is empty; a length of 0 is a run of zeros.
         let is_whole = length > 0 && left >= whole && {
             self.content.resize(length, 0);
             self.file.read_exact(&mut self.content).map_err(|error| doing(&self.path, error))?;
@@ -79,21 +78,24 @@ impl Reader {
         let frame = frame::read(&self.content).map_err(|error| in_file(error, &self.path))?;
         self.bytes += whole;
         if let Frame::Page(page) = &frame {
-            let first = page.borders.iter().flatten().next();
-            if page.next <= self.place || first.is_some_and(|border| border.id <= self.place) {
-                return Err(in_file(damaged("a page does not go on"), &self.path));
+            let first = page.boundaries.iter().flatten().next();
+            if page.next <= self.place || first.is_some_and(|boundary| boundary.id <= self.place) {
+                return Err(in_file(
+                    damaged("a page does not continue the one before"),
+                    &self.path,
+                ));
             }
             self.place = page.next;
         }
         Ok(Some(frame))
     }
 
-    /// Refuses a rest of the file that no writer leaves behind who was broken off. It begins with the
-    /// head of a frame that is not whole, with this checksum.
+    /// Rejects an end of the file that an interrupted writer cannot have left. It begins with the header of an incomplete
+    /// frame, with this checksum.
     ///
-    /// A file may have grown before its last bytes were written; but each frame was synced before the
-    /// next, so behind an unfinished one there is none. No checksum covers a length, so a wrong one may
-    /// point anywhere: the next frame is looked for at each byte.
+    /// A file may have grown before its last bytes were written. But each frame was synced before the next, so no frame
+    /// follows an incomplete one. Lengths have no checksum, so a wrong length may point anywhere: this looks for a next
+    /// frame at each byte.
     fn must_be_unfinished(&mut self, sum: u32) -> Result<()> {
         let place = self.bytes + FRAME as u64;
         let mut rest = Vec::new();
@@ -111,7 +113,7 @@ impl Reader {
         Ok(())
     }
 
-    /// How many bytes stand behind what was read: something unfinished.
+    /// How many bytes of an incomplete frame follow.
     pub const fn unfinished(&self) -> u64 {
         self.length.saturating_sub(self.bytes)
     }
@@ -125,14 +127,14 @@ pub(crate) fn in_file(error: Error, path: &Path) -> Error {
 
 /// Appends to a file.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct SegmentWriter {
     path: PathBuf,
     file: File,
     bytes: u64,
     place: u64,
-    tables: HashMap<String, Known>,
+    tables: HashMap<String, NamedTable>,
     out: Vec<u8>,
-    /// Whether something unfinished may stand at its end.
+    /// Whether it may end with an incomplete frame.
     is_torn: bool,
     /// The number and the time of its last change.
     last: Option<(u64, i64)>,
@@ -140,18 +142,18 @@ pub(crate) struct Writer {
 
 /// A table that the file has named.
 #[derive(Debug)]
-struct Known {
+struct NamedTable {
     number: i64,
     columns: Vec<String>,
 }
 
-impl Writer {
-    /// Goes on at the end of a file, after what is whole in it; the file is not changed yet.
+impl SegmentWriter {
+    /// Continues behind the last complete frame of a file; does not change the file yet.
     pub fn append(path: &Path) -> Result<Self> {
         let doing = |error| Error::io(&format!("write {}", path.display()), error);
         let mut tables = HashMap::new();
-        let Some(mut reader) = Reader::open(path)? else {
-            let message = "it has no head: remove it, nothing is in it";
+        let Some(mut reader) = SegmentReader::open(path)? else {
+            let message = "it has no header: remove it, nothing is in it";
             return Err(in_file(damaged(message), path));
         };
         check_name(&reader)?;
@@ -159,11 +161,11 @@ impl Writer {
         while let Some(frame) = reader.next()? {
             match frame {
                 Frame::Table(Table { number, name, columns }) => {
-                    tables.insert(name, Known { number, columns });
+                    tables.insert(name, NamedTable { number, columns });
                 }
                 Frame::Page(page) => {
                     if let Some(change) = page.changes.last() {
-                        let change = Logged::of(*change)?;
+                        let change = LoggedChange::of(*change)?;
                         last = Some((change.id, change.at));
                     }
                 }
@@ -176,7 +178,7 @@ impl Writer {
         Ok(Self { path, file, bytes, place, tables, out: Vec::new(), is_torn, last })
     }
 
-    /// Cuts off what is unfinished at the end. To be called before anything is written.
+    /// Removes an incomplete frame at the end. Call this before anything is written.
     pub fn cut(&mut self) -> Result<()> {
         if self.is_torn {
             let cut =
@@ -187,7 +189,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Begins a file.
+    /// Creates a file.
     pub fn create(folder: &ArchiveFolder, from: u64) -> Result<Self> {
         let path = folder.file(from);
         let doing = |error| Error::io(&format!("write {}", path.display()), error);
@@ -207,7 +209,7 @@ impl Writer {
         })
     }
 
-    /// The place behind what was written.
+    /// The number of the last change that was written.
     pub const fn place(&self) -> u64 {
         self.place
     }
@@ -222,8 +224,7 @@ impl Writer {
         self.bytes
     }
 
-    /// Refuses a file that is no longer where it was begun: what is appended then is on no disk that
-    /// anybody looks at.
+    /// Rejects a file that was removed or moved: changes appended to it would be lost.
     ///
     /// # Errors
     /// `NotFound`.
@@ -233,33 +234,33 @@ impl Writer {
         }
         let folder = self.path.parent().unwrap_or(&self.path);
         let message = format!(
-            "the folder {}, or the last file in it, was removed or moved away: put it back, or open the \
-             archive anew, which begins with the first change that the feed still has",
+            "the folder {}, or the last file in it, was removed or moved: put it back, or open the \
+             archive again, which begins with the first change that the change log still has",
             folder.display()
         );
         Err(Error::new(ErrorKind::NotFound, message))
     }
 
-    /// Appends a page with the borders that are known among its changes, and syncs the file. Where
-    /// that fails the file is as before.
-    pub fn write(&mut self, page: &ChangePage, borders: &[TransactionBoundary]) -> Result<()> {
+    /// Appends a page with the known transaction boundaries among its changes, and syncs the file. A failure leaves the
+    /// file as before.
+    pub fn write(&mut self, page: &ChangePage, boundaries: &[TransactionBoundary]) -> Result<()> {
         let mut changes = Vec::with_capacity(page.changes.len());
         for change in &page.changes {
             changes.push((self.number(&change.table)?, change));
         }
         self.out.clear();
-        frame::put_page(&mut self.out, page.next, borders, &changes)?;
+        frame::put_page(&mut self.out, page.next, boundaries, &changes)?;
         self.append_frame()?;
         self.place = page.next;
         Ok(())
     }
 
-    /// Appends a frame and syncs the file: before the next one, so that at most the last is torn.
+    /// Appends a frame and syncs the file before the next one, so that only the last frame can be incomplete.
     fn append_frame(&mut self) -> Result<()> {
         let written = self.file.write_all(&self.out);
         let written = written.and_then(|()| sync_content(&self.file, &self.path));
         if let Err(error) = written {
-            // Where even this fails, what is left is unfinished, and is written over.
+            // If this fails too, the rest is an incomplete frame, which the next write overwrites.
             let _ = self.file.set_len(self.bytes);
             let _ = self.file.seek(SeekFrom::Start(self.bytes));
             return Err(Error::io(&format!("write {}", self.path.display()), error));
@@ -268,37 +269,36 @@ impl Writer {
         Ok(())
     }
 
-    /// The number of a table in this file, which is named there at its first need and when it has
-    /// other columns.
+    /// The number of a table in this file. The first use of a table, and of changed columns, writes a frame that names it.
     fn number(&mut self, table: &Arc<TableSchema>) -> Result<i64> {
         let names = table.columns().iter().map(|column| column.name.as_ref());
-        if let Some(known) = self.tables.get(table.name())
-            && known.columns.iter().map(String::as_str).eq(names.clone())
+        if let Some(named) = self.tables.get(table.name())
+            && named.columns.iter().map(String::as_str).eq(names.clone())
         {
-            return Ok(known.number);
+            return Ok(named.number);
         }
-        let last = self.tables.values().map(|known| known.number).max();
+        let last = self.tables.values().map(|named| named.number).max();
         let number = last.unwrap_or(0) + 1;
         self.out.clear();
         frame::put_table(&mut self.out, number, table)?;
         self.append_frame()?;
         let columns = names.map(str::to_owned).collect();
-        self.tables.insert(table.name().to_owned(), Known { number, columns });
+        self.tables.insert(table.name().to_owned(), NamedTable { number, columns });
         Ok(number)
     }
 }
 
-/// The place that a file's name says it begins behind.
+/// The number of the change before the first one, from the name of the file.
 pub(crate) fn place_in_name(path: &Path) -> Option<u64> {
     let name = path.file_name()?.to_str()?;
     name.strip_suffix(super::folder::ENDING)?.parse().ok()
 }
 
-/// Refuses a file whose name says another place than its head.
-pub(crate) fn check_name(reader: &Reader) -> Result<()> {
+/// Rejects a file whose name and header disagree.
+pub(crate) fn check_name(reader: &SegmentReader) -> Result<()> {
     if place_in_name(&reader.path) == Some(reader.from) {
         return Ok(());
     }
-    let error = Error::new(ErrorKind::Corrupt, "the file has another's name");
+    let error = Error::new(ErrorKind::Corrupt, "the name of the file does not match its header");
     Err(in_file(error, &reader.path))
 }

@@ -1,13 +1,12 @@
-//! Making changes that were read.
+//! Applying changes.
 //!
-//! Of each row only its last state counts: what is left then goes in one batch, those that are gone
-//! first. A new state takes the place of all rows that are in its way, by key or by a unique value:
-//! they have others by the end of the page, or of the first copy. So it does not matter whether some
-//! of the changes were made before.
+//! Only the last state of each row counts. Deleted rows go first in one batch, then the others are inserted or replaced. A
+//! new state replaces all rows that conflict with it, by key or by a unique value: those have other values by the end of
+//! the page or of the first copy. So changes may be applied twice.
 
 use super::ReplicationReport;
-use super::pair::Pair;
-use super::position::{self, Filled, NO_FIELDS};
+use super::pair::TablePair;
+use super::position::{self, CopyState, NO_FIELDS};
 use bobak_changes::{Change, ChangePage};
 use bobak_core::{
     Batch, DynRow, Engine, Error, ErrorKind, OnError, Result, Session, TransactionControl, Value,
@@ -15,45 +14,44 @@ use bobak_core::{
 };
 use std::collections::HashMap;
 
-/// Where so many changes are made without a known end of their transactions, they are committed even so.
-pub(crate) const LONGEST: usize = 100_000;
+/// After this many changes without a known transaction boundary, they are committed nevertheless.
+pub(crate) const MAX_CHANGES: usize = 100_000;
 
-/// What is to become of rows.
-struct States<'c> {
+/// The states that rows are to have.
+struct RowStates<'c> {
     /// By pair and encoded key.
-    rows: HashMap<(usize, Vec<u8>), State<'c>>,
+    rows: HashMap<(usize, Vec<u8>), RowState<'c>>,
 }
 
-struct State<'c> {
+struct RowState<'c> {
     key: Vec<Value<'static>>,
     row: Option<&'c DynRow>,
 }
 
-/// Makes a page's changes and those behind it, up to the border that was seen with it, and notes their
-/// end, in one transaction: whoever reads the target sees whole transactions of the source. The target is at `from`;
-/// `made` is the time of the last change before, and becomes that of the last one of all; `more` reads the page
-/// behind a place.
+/// Applies a page's changes and those after it, up to the transaction boundary seen with the page, and records the position,
+/// in one transaction: readers of the target see whole transactions of the source. The target is at `from`; `made` is the
+/// time of the last change before, and becomes that of the last change; `more` reads the page after a change.
 pub(super) fn apply(
     to: &dyn Engine,
-    pairs: &[Pair],
+    pairs: &[TablePair],
     from: u64,
     first: ChangePage,
-    made: &mut Filled,
+    made: &mut CopyState,
     mut more: impl FnMut(u64) -> Result<ChangePage>,
 ) -> Result<ReplicationReport> {
     let border = first.border.map(|border| border.id);
     let (mut page, mut changes, mut now) = (first, 0, *made);
     let done = in_transaction(to, |session| {
         loop {
-            // What came behind the border since may be the first part of a transaction.
+            // Changes after the boundary may be the first part of a transaction.
             page.changes.retain(|change| border.is_none_or(|border| change.id <= border));
             let place = border.map_or(page.next, |border| border.min(page.next));
-            make(session, pairs, &page.changes)?;
+            apply_changes(session, pairs, &page.changes)?;
             changes += page.changes.len();
             let last = page.changes.last().map(|change| change.at.as_microsecond());
             now = now.map(|before| last.or(before));
             let whole = border == Some(place);
-            let is_end = whole || border.is_none() || changes >= LONGEST;
+            let is_end = whole || border.is_none() || changes >= MAX_CHANGES;
             let next = if is_end { None } else { Some(more(place)?) };
             match next.filter(|next| next.next > place) {
                 Some(next) => page = next,
@@ -78,25 +76,29 @@ pub(crate) fn in_transaction<R>(
     match work(&*session) {
         Ok(done) => session.control(TransactionControl::Commit).map(|()| done),
         Err(error) => {
-            // The session's end would undo it too.
+            // The end of the session rolls back too.
             let _ = session.control(TransactionControl::Rollback);
             Err(error)
         }
     }
 }
 
-/// Makes changes in the open transaction.
-pub(crate) fn make(session: &dyn Session, pairs: &[Pair], changes: &[Change]) -> Result<()> {
-    let batch = batch(pairs, &States::of(pairs, changes)?)?;
+/// Applies changes in the open transaction.
+pub(crate) fn apply_changes(
+    session: &dyn Session,
+    pairs: &[TablePair],
+    changes: &[Change],
+) -> Result<()> {
+    let batch = batch(pairs, &RowStates::of(pairs, changes)?)?;
     if batch.is_empty() { Ok(()) } else { session.batch(&batch, OnError::Stop, &mut |_| {}) }
 }
 
-impl<'c> States<'c> {
-    fn of(pairs: &[Pair], changes: &'c [Change]) -> Result<Self> {
+impl<'c> RowStates<'c> {
+    fn of(pairs: &[TablePair], changes: &'c [Change]) -> Result<Self> {
         let mut states = Self { rows: HashMap::new() };
         for change in changes {
             let name = change.table.name();
-            let same = |pair: &Pair| pair.source.name().eq_ignore_ascii_case(name);
+            let same = |pair: &TablePair| pair.source.name().eq_ignore_ascii_case(name);
             let Some(number) = pairs.iter().position(same) else { continue };
             let Some(pair) = pairs.get(number) else { continue };
             if change.table.columns().len() != pair.source.columns().len() {
@@ -109,7 +111,7 @@ impl<'c> States<'c> {
                     let key = pair.columns.key(&pair.source, &pair.target, row)?;
                     let mut encoded = Vec::new();
                     codec::encode_slice(&mut encoded, &key)?;
-                    states.rows.insert((number, encoded), State { key, row: left });
+                    states.rows.insert((number, encoded), RowState { key, row: left });
                 }
             }
         }
@@ -117,8 +119,8 @@ impl<'c> States<'c> {
     }
 }
 
-/// Refuses a row with NULL in its key, which SQLite allows: several may have the same, and nothing tells
-/// which of them was changed.
+/// Rejects a row with NULL in its key, which SQLite allows: several rows may have that key, so it is unknown which of them
+/// was changed.
 fn must_have_key(change: &Change, row: &DynRow) -> Result<()> {
     let is_null = |&&place: &&usize| row.values().get(place).is_none_or(|v| *v == Value::Null);
     let Some(&place) = change.table.key().iter().find(is_null) else { return Ok(()) };
@@ -132,9 +134,9 @@ fn must_have_key(change: &Change, row: &DynRow) -> Result<()> {
     Err(error.in_column(column.to_owned()))
 }
 
-fn batch(pairs: &[Pair], states: &States<'_>) -> Result<Batch> {
+fn batch(pairs: &[TablePair], states: &RowStates<'_>) -> Result<Batch> {
     let mut batch = Batch::new();
-    // Rows of a table together, in the order of their encoded keys: the same batch each time.
+    // Rows of a table together, in the order of their encoded keys, so that the batch is deterministic.
     let mut rows: Vec<_> = states.rows.iter().collect();
     rows.sort_by_key(|(place, _)| *place);
     for ((number, _), state) in rows.iter().filter(|(_, state)| state.row.is_none()) {

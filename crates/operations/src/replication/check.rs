@@ -1,11 +1,11 @@
-//! Whether a follower has what its source has.
+//! Comparing a replica with its source.
 
-use super::pair::Pair;
+use super::pair::TablePair;
 use super::{PAGE, Replica};
 use crate::copy::{sum_row, walk};
 use bobak_core::{Error, ErrorKind, Result, Select, Session, TransactionControl};
 
-/// What a comparison found: it was the same.
+/// The result of a successful comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaCheck {
     /// The number of the change after which both were compared.
@@ -21,16 +21,15 @@ pub struct CheckedTable {
     pub table: String,
     /// How many rows it has.
     pub rows: u64,
-    /// The sum over all values. Another version of Bobak may count another.
+    /// The checksum over all values. It may differ in other versions of Bobak.
     pub checksum: u64,
 }
 
 impl Replica {
-    /// Makes the changes that are left, and compares all rows of both: their numbers, and a
-    /// checksum over their values.
+    /// Applies the remaining changes, and compares all rows of both databases: their number, and a checksum over their
+    /// values.
     ///
-    /// The source is read in one transaction: where its engine has one writer at a time, others
-    /// wait until it is done.
+    /// The source is read in one transaction. If its engine has one writer at a time, other writers wait meanwhile.
     ///
     /// # Errors
     /// `Conflict` for the first table that differs; as [`step`](Self::step).
@@ -47,8 +46,8 @@ impl Replica {
 
     fn check_in(&mut self, source: &dyn Session) -> Result<ReplicaCheck> {
         let logs = bobak_changes::logs_in(source)?;
-        let followed = logs.iter().filter(|log| self.follows(log.table.name()));
-        let wanted: Vec<_> = followed.cloned().collect();
+        let replicated = logs.iter().filter(|log| self.replicates(log.table.name()));
+        let wanted: Vec<_> = replicated.cloned().collect();
         let mut place = self.place.unwrap_or(0);
         let more = |place| bobak_changes::page(source, &logs, &wanted, place, PAGE);
         loop {
@@ -68,13 +67,13 @@ impl Replica {
         Ok(ReplicaCheck { place, tables })
     }
 
-    fn follows(&self, table: &str) -> bool {
+    fn replicates(&self, table: &str) -> bool {
         self.pairs.iter().any(|pair| pair.source.name().eq_ignore_ascii_case(table))
     }
 }
 
 /// Compares the rows of a table in both.
-fn compare(source: &dyn Session, target: &dyn Session, pair: &Pair) -> Result<CheckedTable> {
+fn compare(source: &dyn Session, target: &dyn Session, pair: &TablePair) -> Result<CheckedTable> {
     let (mut rows, mut checksum) = (0_u64, 0_u64);
     walk(source, &Select::all(&pair.source), |row| {
         let mut values = Vec::new();
@@ -94,7 +93,7 @@ fn compare(source: &dyn Session, target: &dyn Session, pair: &Pair) -> Result<Ch
         return Ok(CheckedTable { table, rows, checksum });
     }
     let message = format!(
-        "the target is not as the source: {found} rows with the checksum {sum:016x}, {rows} with \
+        "the target differs from the source: {found} rows with the checksum {sum:016x}, {rows} with \
          {checksum:016x} in the source"
     );
     Err(Error::new(ErrorKind::Conflict, message).in_table(table))

@@ -1,6 +1,6 @@
-//! A database that follows another one: it has the same rows, a moment later, on whatever engine.
+//! Replication: a database that has the same rows as another, a moment later, on any engine.
 //!
-//! `place` is what it knows of how far it has come; `apply` makes changes, and `check` compares.
+//! `position` is what a replica knows of its progress; `apply` applies changes, and `check` compares both databases.
 
 mod apply;
 mod check;
@@ -10,83 +10,78 @@ mod position;
 pub use check::{CheckedTable, ReplicaCheck};
 
 use crate::copy::CopyProgress;
-pub(crate) use apply::{LONGEST, in_transaction, make};
+pub(crate) use apply::{MAX_CHANGES, apply_changes, in_transaction};
 use bobak_changes::Changes;
 use bobak_core::{Engine, Error, ErrorKind, Result};
-pub(crate) use pair::Pair;
+pub(crate) use pair::TablePair;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// How many changes are read at once.
+/// How many changes are read together.
 const PAGE: usize = 1_000;
 
-/// Keeps the tables of one database as those of another are.
+/// Keeps the tables of one database up to date with those of another.
 ///
-/// It reads the source's feed, so all of the tables must be tracked there: see
-/// [`feed`](crate::feed). It may run beside the source or beside the target: what lies on another
-/// machine is opened by its URL. At first it makes the tables in the target and copies the rows;
-/// then it makes one change after the other, and notes in the target, in the same transaction, how
-/// far it is. So it goes on where it stopped, however it did.
+/// It reads the change log of the source, so all replicated tables must be tracked there. It may run next to the source or
+/// to the target: a database on another machine is opened by its URL. First it creates the tables in the target and copies
+/// the rows. Then it applies one change after the other and records its position in the target, in the same transaction.
+/// So it continues where it stopped, however it ended.
 ///
-/// The target's tables have no foreign keys and no triggers, which would act a second time. Nobody else may write
-/// to them.
+/// The target's tables have no foreign keys and no triggers, which would act a second time. Nothing else may write to them.
 pub struct Replica {
     from: Arc<dyn Engine>,
     to: Arc<dyn Engine>,
-    /// All that are tracked where there is none; those of the first copy once it has begun.
+    /// The wanted tables, all tracked ones if empty; those of the first copy once it has begun.
     names: Vec<String>,
-    pairs: Vec<Pair>,
-    /// Up to where the target has what the source had; `None` before its first copy is whole.
+    pairs: Vec<TablePair>,
+    /// The change up to which the target has all changes; `None` before the first copy is complete.
     place: Option<u64>,
-    /// The time of the last change that was made, in microseconds.
+    /// The time of the last applied change, in microseconds.
     made: Option<i64>,
 }
 
-/// What a step did.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplicationReport {
-    /// How many changes were made; 0 where there was none in time.
+    /// How many changes were applied; 0 if there was none in time.
     pub changes: usize,
-    /// The number of the source's change up to which the target has all of them.
+    /// The number of the source's change up to which the target has all changes.
     pub place: u64,
-    /// Whether the target is as the source was between two transactions: not while more than 100,000
-    /// changes are left.
+    /// Whether the target has the state of the source between two transactions: not while it is more than 100,000 changes
+    /// behind.
     pub whole: bool,
 }
 
 impl Replica {
-    /// A follower of the tables with these names, of all that are tracked where there is none; from
-    /// the main engine of one database to that of another. Compares the tables that are there.
+    /// A replica of the tables with these names, or of all tracked tables if none is named. Compares the tables that exist
+    /// in both.
     ///
     /// # Errors
-    /// `Schema` where a table is not tracked, or has other columns in the target; `Unsupported`
-    /// where it has foreign keys or triggers there; `Config` for other tables than before; those of both
-    /// engines.
+    /// `Schema` if a table is not tracked, or has other columns in the target; `Unsupported` if it has foreign keys or
+    /// triggers there; `Config` for other tables than before; those of both engines.
     pub fn new(source: Arc<dyn Engine>, target: Arc<dyn Engine>, tables: &[&str]) -> Result<Self> {
         let (from, to) = (source, target);
         let names = tables.iter().map(|name| (*name).to_owned()).collect();
-        let mut follower = Self { from, to, names, pairs: Vec::new(), place: None, made: None };
-        if let Some(place) = position::read(&*follower.to)? {
-            follower.must_follow(&place.tables)?;
-            follower.names = place.tables;
-            follower.place = place.filled.then_some(place.at);
-            follower.made = place.made;
+        let mut replica = Self { from, to, names, pairs: Vec::new(), place: None, made: None };
+        if let Some(place) = position::read(&*replica.to)? {
+            replica.must_replicate(&place.tables)?;
+            replica.names = place.tables;
+            replica.place = place.filled.then_some(place.at);
+            replica.made = place.made;
         }
-        follower.pair()?;
-        Ok(follower)
+        replica.pair()?;
+        Ok(replica)
     }
 
-    /// Makes the first copy, where it is not whole yet; else it does nothing. Rows that a copy left
-    /// which was broken off are taken out first.
+    /// Makes the first copy, unless it is complete. Rows of an interrupted copy are deleted first.
     ///
-    /// Writers of the source go on. What they do meanwhile is made good before this returns: from
-    /// then on the target is as the source was at one moment.
+    /// Writers of the source continue. Their changes are applied before this returns: from then on the target has the state
+    /// of the source at one moment.
     ///
     /// # Errors
-    /// `Conflict` where a table has rows in the target that are not the follower's; `Misuse` where the target is the
-    /// source itself; as [`step`](Self::step).
+    /// `Conflict` if a table of the target has rows that are not the replica's; `Misuse` if the target is the source itself; as [`step`](Self::step).
     pub fn begin(&mut self, mut progress: impl FnMut(CopyProgress<'_>)) -> Result<u64> {
         if let Some(place) = self.place {
             return Ok(place);
@@ -99,7 +94,7 @@ impl Replica {
         self.must_be_another()?;
         position::begin(&*self.to, first, &self.tables())?;
         for pair in &mut self.pairs {
-            pair.make_target(&*self.to)?;
+            pair.create_target(&*self.to)?;
             if begun_before {
                 pair.empty(&*self.to)?;
             }
@@ -118,23 +113,22 @@ impl Replica {
         Ok(at)
     }
 
-    /// Makes the next changes in one transaction, up to the end that the feed has at its beginning; where
-    /// there is none it waits for one, at most so long. A target that is killed in the middle has all of
-    /// them, or none.
+    /// Applies the next changes in one transaction, up to the end of the change log at the beginning of the step. If there
+    /// is no change, waits for one, at most this long. A target that is killed during a step has all of its changes, or
+    /// none.
     ///
-    /// Whoever reads the target meanwhile sees whole transactions of the source; but where it is more than
-    /// 100,000 changes behind, it makes about so many at a time, and the last transaction of these may
-    /// be seen in part until the next step: [`ReplicationReport::whole`].
+    /// Readers of the target see whole transactions of the source. If it is more than 100,000 changes behind, a step applies
+    /// about so many, and the last transaction may be visible in part until the next step: see
+    /// [`ReplicationReport::whole`].
     ///
     /// # Errors
-    /// `Misuse` before [`begin`](Self::begin); `Schema` where a column was added in the source: add
-    /// it in the target, then go on; `NotFound` where changes that were not read yet were taken out
-    /// of the feed; `Conflict` where the source ends before the follower's place, or its change there is
-    /// another, since an older state of it was restored: begin again with an empty target; `Conflict` too where another
-    /// follower writes to the target; those of both engines.
+    /// `Misuse` before [`begin`](Self::begin); `Schema` if a column was added in the source: add it in the target, then
+    /// continue; `NotFound` if changes were pruned before they were read; `Conflict` if the source ends before the
+    /// replica's position or differs there, since an older state was restored: begin again with an empty target; `Conflict`
+    /// also if another replica writes to the target; those of both engines.
     pub fn step(&mut self, wait: Duration) -> Result<ReplicationReport> {
         let Some(place) = self.place else {
-            let message = "the follower has made no copy yet: call begin first";
+            let message = "the replica has no first copy yet: call begin first";
             return Err(Error::new(ErrorKind::Misuse, message));
         };
         let step = self.advance(place, wait, true)?;
@@ -142,14 +136,13 @@ impl Replica {
         Ok(step)
     }
 
-    /// The names of its tables.
+    /// The names of the replicated tables.
     #[must_use]
     pub fn tables(&self) -> Vec<&str> {
         self.pairs.iter().map(|pair| pair.source.name()).collect()
     }
 
-    /// Up to which of the source's changes the target has them; `None` before the first copy is
-    /// whole.
+    /// The number of the source's change up to which the target has all changes; `None` before the first copy is complete.
     #[must_use]
     pub const fn place(&self) -> Option<u64> {
         self.place
@@ -159,7 +152,7 @@ impl Replica {
         let mut changes = self.changes().since(from).limit(PAGE);
         if changes.last_id()? < from {
             let message = format!(
-                "the source ends before change {from}, up to which it was followed: it is older \
+                "the source ends before change {from}, up to which it was replicated: it is older \
                  than the target, so begin again with an empty one"
             );
             return Err(Error::new(ErrorKind::Conflict, message));
@@ -179,14 +172,14 @@ impl Replica {
         Ok(done)
     }
 
-    /// Refuses a source whose last change up to the follower's place is another than the one that was
-    /// made: it is another database, or a backup was restored over it.
+    /// Rejects a source whose last change up to the replica's position differs from the one applied: it is another database,
+    /// or a backup was restored over it.
     fn must_be_same(&self, place: u64) -> Result<()> {
         let Some(made) = self.made else { return Ok(()) };
         match self.last_of_source(place)? {
             Some(found) if found != made => {
                 let message = format!(
-                    "the source's changes up to {place} are others than those that were followed: it \
+                    "the source's changes up to {place} differ from those that were replicated: it \
                      is another database, or a backup was restored over it; begin again with an \
                      empty target"
                 );
@@ -196,13 +189,13 @@ impl Replica {
         }
     }
 
-    /// Refuses a target that is the source by another name, before anything of it is changed: what is noted in it for a
-    /// moment is then found in the source.
+    /// Rejects a target that is the source by another name, before anything in it changes: a random mark written to the target
+    /// would then be found in the source.
     fn must_be_another(&self) -> Result<()> {
         let mark = RandomState::new().hash_one(SystemTime::now()) >> 2;
         position::begin(&*self.to, mark, &self.tables())?;
         let found = match position::read(&*self.from) {
-            // Whose tables may not be seen: nobody writes to those of his own.
+            // The source does not show its tables, so it is not the target, which was just written to.
             Err(error) if matches!(error.kind(), ErrorKind::Denied | ErrorKind::Unsupported) => {
                 None
             }
@@ -216,10 +209,10 @@ impl Replica {
         Err(Error::new(ErrorKind::Misuse, message))
     }
 
-    /// The time of the last change of the followed tables up to a place.
+    /// The time of the last change of the replicated tables up to a change.
     fn last_of_source(&self, place: u64) -> Result<Option<i64>> {
         let mut logs = bobak_changes::logs(&*self.from)?;
-        let is = |log: &bobak_changes::ChangeLog, pair: &Pair| {
+        let is = |log: &bobak_changes::ChangeLog, pair: &TablePair| {
             log.table.name().eq_ignore_ascii_case(pair.source.name())
         };
         logs.retain(|log| self.pairs.iter().any(|pair| is(log, pair)));
@@ -232,8 +225,8 @@ impl Replica {
         names.fold(Changes::of(Arc::clone(&self.from)), Changes::table_named)
     }
 
-    /// Refuses other tables than those that the target follows already.
-    fn must_follow(&self, tables: &[String]) -> Result<()> {
+    /// Rejects other tables than those that the target replicates already.
+    fn must_replicate(&self, tables: &[String]) -> Result<()> {
         let has =
             |list: &[String], name: &String| list.iter().any(|n| n.eq_ignore_ascii_case(name));
         let same = self.names.iter().all(|name| has(tables, name))
@@ -241,21 +234,21 @@ impl Replica {
         if self.names.is_empty() || same {
             return Ok(());
         }
-        let message = format!("the target follows {} already, and no others", tables.join(", "));
+        let message = format!("the target replicates {} already, and no others", tables.join(", "));
         Err(Error::new(ErrorKind::Config, message))
     }
 
-    /// Compares the tables as they are now.
+    /// Compares the current tables of both databases.
     fn pair(&mut self) -> Result<()> {
         let logs = bobak_changes::logs(&*self.from)?;
         if logs.is_empty() {
-            let message = "no table of the source is tracked: track those that are to be followed";
+            let message = "no table of the source is tracked: track those to replicate";
             return Err(Error::new(ErrorKind::Schema, message));
         }
         let there = self.to.tables()?;
         let triggers = self.to.session()?.triggers()?.unwrap_or_default();
         let tables = logs.into_iter().map(|log| log.table);
-        self.pairs = Pair::all(tables, &self.names, &there, &triggers)?;
+        self.pairs = TablePair::all(tables, &self.names, &there, &triggers)?;
         Ok(())
     }
 }

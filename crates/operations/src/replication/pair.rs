@@ -9,18 +9,18 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// A followed table.
-pub(crate) struct Pair {
+/// A replicated table.
+pub(crate) struct TablePair {
     pub source: Arc<TableSchema>,
-    /// As it is, or as it is to be made.
+    /// As it is, or as it will be created.
     pub target: Arc<TableSchema>,
-    /// Whether it is in the target.
-    there: bool,
+    /// Whether it exists in the target.
+    exists: bool,
     pub columns: Columns,
 }
 
-impl Pair {
-    /// The tracked tables with these names, all where there is none, beside those of the target.
+impl TablePair {
+    /// The tracked tables with these names, or all of them if none is named, with those of the target.
     pub fn all(
         tracked: impl Iterator<Item = Arc<TableSchema>>,
         names: &[String],
@@ -48,7 +48,7 @@ impl Pair {
         let name = |error: Error| error.in_table(source.name());
         if let Some(column) = target.columns().iter().find(|column| column.reference.is_some()) {
             let message = "the target's table has a foreign key, which would act a second time: \
-                           let the follower make its tables";
+                           let the replica create its tables";
             let error = Error::new(ErrorKind::Unsupported, message);
             return Err(name(error.in_column(column.name.clone())));
         }
@@ -58,25 +58,25 @@ impl Pair {
         if let Some(trigger) = triggers.iter().find(of_target) {
             let message = format!(
                 "the target's table has the trigger '{}', which would act a second time: drop it, \
-                 or let the follower make its tables",
+                 or let the replica create its tables",
                 trigger.name
             );
             return Err(name(Error::new(ErrorKind::Unsupported, message)));
         }
         let columns = Columns::new(&source, &target).map_err(name)?;
-        Ok(Self { target, there: found.is_some(), columns, source })
+        Ok(Self { target, exists: found.is_some(), columns, source })
     }
 
-    /// A table whose own changes are made again.
+    /// A table whose own changes are replayed.
     pub fn same(table: &Arc<TableSchema>) -> Result<Self> {
         let columns = Columns::new(table, table)?;
-        Ok(Self { source: Arc::clone(table), target: Arc::clone(table), there: true, columns })
+        Ok(Self { source: Arc::clone(table), target: Arc::clone(table), exists: true, columns })
     }
 
-    /// Refuses a table that has rows.
+    /// Rejects a table that has rows.
     pub fn must_be_empty(&self, to: &dyn Engine) -> Result<()> {
         let mut empty = true;
-        if self.there {
+        if self.exists {
             let first = Select { limit: Some(1), ..Select::all(&self.target) };
             to.session()?.query(&Source::Select(&first), &mut |_| {
                 empty = false;
@@ -86,17 +86,17 @@ impl Pair {
         if empty {
             return Ok(());
         }
-        let message = "the target's table has rows that are not the follower's: empty it first, unless it is the source itself";
+        let message = "the target's table has rows that are not the replica's: empty it first, unless it is the source itself";
         Err(Error::new(ErrorKind::Conflict, message).in_table(self.source.name()))
     }
 
-    /// Makes the table where it is not there.
-    pub fn make_target(&mut self, to: &dyn Engine) -> Result<()> {
-        if !self.there {
+    /// Creates the table if it does not exist.
+    pub fn create_target(&mut self, to: &dyn Engine) -> Result<()> {
+        if !self.exists {
             to.alter(&[SchemaChange::CreateTable(Arc::clone(&self.target))])?;
             self.target = Arc::new(TableSchema::find_in(to.tables()?, self.source.name())?);
             self.columns = Columns::new(&self.source, &self.target)?;
-            self.there = true;
+            self.exists = true;
         }
         Ok(())
     }
@@ -117,7 +117,7 @@ impl Pair {
     }
 }
 
-/// The table as a follower has it.
+/// The table as a replica has it, without foreign keys.
 fn without_references(table: &TableSchema) -> Result<TableSchema> {
     let name = |place: &usize| table.columns().get(*place).map(|column| column.name.to_string());
     let key: Vec<String> = table.key().iter().filter_map(name).collect();
@@ -136,7 +136,7 @@ fn without_references(table: &TableSchema) -> Result<TableSchema> {
         let own = format!("{}_unique", [table.name(), columns.first().map_or("", |c| c)].join("_"));
         let is_rule = index.unique && columns.len() == 1 && index.columns.iter().all(of_column);
         builder = match (is_rule && index.name == own, index.unique) {
-            // The column's own rule makes it.
+            // The column's own constraint creates it.
             (true, _) => builder,
             (false, true) => builder.unique_index(index.name.clone(), columns),
             (false, false) => builder.index(index.name.clone(), columns),

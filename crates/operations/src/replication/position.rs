@@ -1,4 +1,4 @@
-//! How far a follower has come: one row in its database, written with what it tells of.
+//! The position of a replica: one row in its database, written in the transaction of the changes.
 
 use bobak_core::change_log::replica_schema;
 use bobak_core::{
@@ -7,23 +7,23 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// What the row says.
-pub(super) struct Place {
+/// The content of the row.
+pub(super) struct Position {
     pub at: u64,
-    /// Whether the first copy is whole.
+    /// Whether the first copy is complete.
     pub filled: bool,
-    /// The time of the last change that was made, in microseconds since 1970; `None` where an older
-    /// version noted none, or there was none.
+    /// The time of the last applied change, in microseconds since 1970; `None` if there was none, or an older version did not
+    /// record it.
     pub made: Option<i64>,
-    /// The followed tables' names.
+    /// The names of the replicated tables.
     pub tables: Vec<String>,
 }
 
-/// Where the first copy is whole, the time of the last change that was made, where there was one.
-pub(super) type Filled = Option<Option<i64>>;
+/// `Some` once the first copy is complete: the time of the last applied change, if there was one.
+pub(super) type CopyState = Option<Option<i64>>;
 
-/// The row; `None` in a database that follows nobody yet.
-pub(super) fn read(to: &dyn Engine) -> Result<Option<Place>> {
+/// The row; `None` in a database that is no replica yet.
+pub(super) fn read(to: &dyn Engine) -> Result<Option<Position>> {
     let mut place = None;
     let select = Select::all(replica_schema());
     let read = to.session()?.query(&Source::Select(&select), &mut |row: &dyn Row| {
@@ -31,7 +31,7 @@ pub(super) fn read(to: &dyn Engine) -> Result<Option<Place>> {
             (row.get(1), row.get(2), row.get(3))
         {
             let tables = names.lines().map(str::to_owned).collect();
-            place = Some(Place {
+            place = Some(Position {
                 at: at.unsigned_abs(),
                 filled: filled != 0,
                 made: (filled > 1).then_some(filled),
@@ -46,7 +46,7 @@ pub(super) fn read(to: &dyn Engine) -> Result<Option<Place>> {
     }
 }
 
-/// Notes that a copy is being made of what was there at this place.
+/// Records that a copy is being made of the state after this change.
 pub(super) fn begin(to: &dyn Engine, at: u64, tables: &[&str]) -> Result<()> {
     let session = to.session()?;
     let names = tables.join("\n");
@@ -66,13 +66,13 @@ pub(super) fn begin(to: &dyn Engine, at: u64, tables: &[&str]) -> Result<()> {
     }
 }
 
-/// Takes the row out.
+/// Deletes the row.
 pub(super) fn forget(to: &dyn Engine) -> Result<()> {
     let change = BulkChange { table: replica_schema(), condition: None, assign: None };
     to.session()?.change(&change).map(|_| ())
 }
 
-/// Notes that the copy, which ends at this place, is whole.
+/// Records that the copy, which ends with this change, is complete.
 ///
 /// # Errors
 /// As [`write`].
@@ -80,14 +80,14 @@ pub(super) fn finish(to: &dyn Engine, at: u64, made: Option<i64>) -> Result<()> 
     write(&*to.session()?, (at, None), (at, Some(made)))
 }
 
-/// Notes how far the target is, which was here `before`; where the first copy is whole, with the time of the last change.
+/// Moves the position on from `before`.
 ///
 /// # Errors
-/// `Conflict` where it was not: another follower has gone on with it; those of the engine.
+/// `Conflict` if it is not there: another replica has moved it; those of the engine.
 pub(super) fn write(
     session: &dyn Session,
-    before: (u64, Filled),
-    (at, filled): (u64, Filled),
+    before: (u64, CopyState),
+    (at, filled): (u64, CopyState),
 ) -> Result<()> {
     if before == (at, filled) {
         return Ok(());
@@ -104,16 +104,16 @@ pub(super) fn write(
         return Ok(());
     }
     let message = format!(
-        "the target is no longer at change {}, where this follower left it: another one writes to it. Let \
-         only one do so, and make it anew",
+        "the target is no longer at change {}, where this replica left it: another one writes to it. Let \
+         only one do so, and recreate it",
         before.0
     );
     Err(Error::new(ErrorKind::Conflict, message))
 }
 
-/// What is noted of the first copy.
-fn noted(filled: Filled) -> i64 {
-    // A time that is none of the numbers that mean something else.
+/// The stored form of a copy state.
+fn noted(filled: CopyState) -> i64 {
+    // 0 and 1 have other meanings than a time.
     filled.map_or(0, |made| made.filter(|made| *made > 1).unwrap_or(1))
 }
 
@@ -121,5 +121,5 @@ fn number(at: u64) -> Value<'static> {
     Value::Int(i64::try_from(at).unwrap_or(i64::MAX))
 }
 
-/// What fields an update sets is of no concern to inserts and deletes.
+/// Inserts and deletes have no set of updated fields.
 pub(super) const NO_FIELDS: FieldSet = FieldSet::EMPTY;

@@ -5,7 +5,7 @@
 
 use super::options::{RecoveryTarget, ReplayOptions};
 use crate::archive::ArchiveFolder;
-use crate::archive::frame::{Frame, Logged, Page};
+use crate::archive::frame::{Frame, LoggedChange, Page};
 use bobak_core::{Error, ErrorKind, Result, Timestamp};
 
 /// What a database has already.
@@ -95,28 +95,28 @@ impl Scan {
     }
 
     fn page(&mut self, page: &Page<'_>) -> Result<()> {
-        let mut borders = page.borders.iter().flatten().peekable();
+        let mut boundaries = page.boundaries.iter().flatten().peekable();
         for row in &page.changes {
-            let change = Logged::of(*row)?;
-            while let Some(border) = borders.next_if(|border| border.id < change.id) {
-                self.border(border.id, Some(border.read));
+            let change = LoggedChange::of(*row)?;
+            while let Some(boundary) = boundaries.next_if(|boundary| boundary.id < change.id) {
+                self.boundary(boundary.id, Some(boundary.read));
             }
             self.must_be_same(&change)?;
             self.change(&change);
-            if page.borders.is_none() {
-                self.border(change.id, None);
+            if page.boundaries.is_none() {
+                self.boundary(change.id, None);
             }
         }
-        borders.for_each(|border| self.border(border.id, Some(border.read)));
-        if page.borders.is_none() {
-            self.border(page.next, None);
+        boundaries.for_each(|boundary| self.boundary(boundary.id, Some(boundary.read)));
+        if page.boundaries.is_none() {
+            self.boundary(page.next, None);
         }
         Ok(())
     }
 
     /// Refuses the changes of another database, or of a state of it that was given up for an older one: the database's last
     /// change was made at another time than the one with its number here.
-    fn must_be_same(&self, change: &Logged<'_>) -> Result<()> {
+    fn must_be_same(&self, change: &LoggedChange<'_>) -> Result<()> {
         if self.begin.last.is_none_or(|(id, at)| change.id != id || change.at == at) {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl Scan {
         Err(Error::new(ErrorKind::Conflict, message))
     }
 
-    fn change(&mut self, change: &Logged<'_>) {
+    fn change(&mut self, change: &LoggedChange<'_>) {
         if change.id <= self.begin.place {
             return;
         }
@@ -143,7 +143,7 @@ impl Scan {
         }
     }
 
-    fn border(&mut self, id: u64, read: Option<Timestamp>) {
+    fn boundary(&mut self, id: u64, read: Option<Timestamp>) {
         if self.is_beyond {
             self.next.get_or_insert(id);
         } else if id >= self.cut {

@@ -8,8 +8,8 @@ use super::options::{RecoveryTarget, ReplayOptions};
 use super::plan::{Begin, Plan};
 use super::reserve_keys::reserve_keys;
 use crate::archive::ArchiveFolder;
-use crate::archive::frame::{Frame, Logged, Page, Table, damaged};
-use crate::replication::{LONGEST, Pair, make};
+use crate::archive::frame::{Frame, LoggedChange, Page, Table, damaged};
+use crate::replication::{MAX_CHANGES, TablePair, apply_changes};
 use bobak_changes::Change;
 use bobak_changes::{ChangeLog, compare_number, last_id, last_up_to, logs_in};
 use bobak_core::change_log::{SEQ, counter_schema};
@@ -94,7 +94,7 @@ pub(super) fn replay_folder(
 struct Replay<'e> {
     engine: &'e dyn Engine,
     logs: Vec<ChangeLog>,
-    pairs: Vec<Pair>,
+    pairs: Vec<TablePair>,
     plan: Plan,
     /// Up to where changes are made, committed or not.
     place: u64,
@@ -142,7 +142,7 @@ impl<'e> Replay<'e> {
     }
 
     fn new(engine: &'e dyn Engine, logs: Vec<ChangeLog>, place: u64, plan: Plan) -> Result<Self> {
-        let pairs = logs.iter().map(|log| Pair::same(&log.table)).collect::<Result<_>>()?;
+        let pairs = logs.iter().map(|log| TablePair::same(&log.table)).collect::<Result<_>>()?;
         let Plan { whole, read, left_out, is_end, .. } = plan;
         let done = ReplayReport { changes: 0, place, at: None, is_end, whole, read, left_out };
         Ok(Self { engine, logs, pairs, plan, place, counted: place, open: None, done })
@@ -152,7 +152,7 @@ impl<'e> Replay<'e> {
     fn page(&mut self, tables: &HashMap<i64, Table>, page: &Page<'_>) -> Result<bool> {
         let mut changes = Vec::new();
         for row in &page.changes {
-            let logged = Logged::of(*row)?;
+            let logged = LoggedChange::of(*row)?;
             if logged.id > self.place && logged.id <= self.plan.to {
                 changes.push(self.change(tables, &logged)?);
             }
@@ -163,7 +163,7 @@ impl<'e> Replay<'e> {
             let mut open = self.take_open()?;
             let session = &*open.session;
             reserve_keys(session, &self.pairs, &changes)?;
-            make(session, &self.pairs, &changes)?;
+            apply_changes(session, &self.pairs, &changes)?;
             write_down(session, &self.logs, self.place, &changes)?;
             count(session, place, Some(at.as_microsecond()))?;
             open.changes += changes.len();
@@ -172,11 +172,10 @@ impl<'e> Replay<'e> {
             self.done.at = Some(at);
         }
         self.place = place;
-        let is_border = page
-            .borders
-            .as_ref()
-            .is_none_or(|borders| borders.last().is_some_and(|border| border.id == page.next));
-        if let Some(open) = self.open.take_if(|open| is_border || open.changes >= LONGEST) {
+        let is_border = page.boundaries.as_ref().is_none_or(|boundaries| {
+            boundaries.last().is_some_and(|boundary| boundary.id == page.next)
+        });
+        if let Some(open) = self.open.take_if(|open| is_border || open.changes >= MAX_CHANGES) {
             open.commit()?;
         }
         Ok(page.next < self.plan.to)
@@ -198,7 +197,7 @@ impl<'e> Replay<'e> {
         self.open.take().map_or_else(|| Open::begin(self.engine, &self.logs), Ok)
     }
 
-    fn change(&self, tables: &HashMap<i64, Table>, logged: &Logged<'_>) -> Result<Change> {
+    fn change(&self, tables: &HashMap<i64, Table>, logged: &LoggedChange<'_>) -> Result<Change> {
         let table = tables
             .get(&logged.table)
             .ok_or_else(|| damaged("a change is of a table that was not named before"))?;

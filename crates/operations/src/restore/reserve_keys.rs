@@ -1,6 +1,6 @@
 //! Reserves generated keys before changes are replayed.
 
-use crate::replication::Pair;
+use crate::replication::TablePair;
 use bobak_changes::Change;
 use bobak_core::{FieldSet, KeyGeneration, Result, Session, Value, Verb, Write};
 
@@ -8,7 +8,7 @@ use bobak_core::{FieldSet, KeyGeneration, Result, Session, Value, Verb, Write};
 /// delete it again: an engine that never reuses keys (AUTOINCREMENT) must learn that the key was used.
 pub(super) fn reserve_keys(
     session: &dyn Session,
-    pairs: &[Pair],
+    pairs: &[TablePair],
     changes: &[Change],
 ) -> Result<()> {
     for pair in pairs.iter().filter(|pair| pair.source.key_generation() == KeyGeneration::Engine) {
