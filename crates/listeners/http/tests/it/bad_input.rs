@@ -1,30 +1,31 @@
-//! Bodies that are bombs, clients that drip, and what somebody without rights could tell from answers.
+//! Hostile input: JSON bombs, slow headers, and attempts to learn about forbidden tables from responses.
 
-use crate::client::{Door, Reply, TOKEN, memory, sqlite};
-use crate::doors::settings;
+use crate::client::{Reply, TOKEN, TestServer, memory, sqlite};
+use crate::connections::settings;
 use bobak_http::{HttpServer, SqlAccess};
 use bobak_permissions::{Access, new_token};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A connection for each request: one whose body was refused unread is closed, and the client might use it again just then.
-fn alone() -> (String, String) {
+/// Closes the connection after each request. The server closes a connection with an unread body, and
+/// the client might reuse it at that moment.
+fn close_connection() -> (String, String) {
     ("connection".to_owned(), "close".to_owned())
 }
 
-/// As wrong, and in few words.
+/// Asserts a rejection with a short response.
 #[track_caller]
-fn refused(reply: &Reply) {
+fn assert_rejected(reply: &Reply) {
     assert!(matches!(reply.status, 400 | 422), "{} {:.200}", reply.status, reply.text);
-    assert!(reply.text.len() < 10_000, "the answer is as long as the question");
+    assert!(reply.text.len() < 10_000, "the response is as long as the request");
 }
 
 #[test]
-fn json_bombs_are_refused() {
+fn json_bombs_are_rejected() {
     let settings = settings(|settings| settings.sql = SqlAccess::Write);
-    let mut door = Door::with(settings, sqlite());
-    door.headers.push(alone());
+    let mut server = TestServer::with(settings, sqlite());
+    server.headers.push(close_connection());
     let deep = |count: usize| format!("{}{}", "[".repeat(count), "]".repeat(count));
     let lines = [("content-type", "application/x-ndjson")];
     for count in [200, 100_000] {
@@ -32,35 +33,35 @@ fn json_bombs_are_refused() {
         let tags = format!(r#"{{"name":"a","tags":{nested}}}"#);
         let name = format!(r#"{{"name":{nested}}}"#);
         for body in [&nested, &tags, &name] {
-            refused(&door.send("POST", "/tables/person/rows", body));
-            refused(&door.ask("POST", "/tables/person/import", &lines, body));
+            assert_rejected(&server.send("POST", "/tables/person/rows", body));
+            assert_rejected(&server.ask("POST", "/tables/person/import", &lines, body));
         }
         let line = format!(r#"{{"op":"insert","table":"person","row":{tags}}}"#);
-        refused(&door.ask("POST", "/batch", &lines, &line));
+        assert_rejected(&server.ask("POST", "/batch", &lines, &line));
         let sql = format!(r#"{{"sql":"SELECT ?","parameters":{nested}}}"#);
-        refused(&door.send("POST", "/sql", &sql));
+        assert_rejected(&server.send("POST", "/sql", &sql));
     }
-    // Numbers of a megabyte, and one column ten thousand times.
+    // A number of one megabyte, and the same column ten thousand times.
     let digits = "9".repeat(1 << 20);
     for number in [format!("1e{digits}"), format!("0.{digits}"), digits] {
         let body = format!(r#"{{"name":"a","rate":{number},"rate":1}}"#);
-        refused(&door.send("POST", "/tables/person/rows", &body));
+        assert_rejected(&server.send("POST", "/tables/person/rows", &body));
     }
     let twice = format!("{{{}}}", vec![r#""name":"a""#; 10_000].join(","));
-    refused(&door.send("POST", "/tables/person/rows", &twice));
-    assert_eq!(door.get("/tables/person/rows?total").json()["total"], 0);
+    assert_rejected(&server.send("POST", "/tables/person/rows", &twice));
+    assert_eq!(server.get("/tables/person/rows?total").json()["total"], 0);
 }
 
 #[test]
-fn a_head_that_drips_is_cut_off() {
+fn slow_headers_time_out() {
     let settings = settings(|settings| settings.header_timeout = Duration::from_millis(500));
-    let door = Door::with(settings, memory());
-    let mut stream = TcpStream::connect(door.server.addresses()[0]).unwrap();
+    let server = TestServer::with(settings, memory());
+    let mut stream = TcpStream::connect(server.http.addresses()[0]).unwrap();
     stream.set_nonblocking(true).unwrap();
     let mut head = format!("GET /tables HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n");
     head += &"x: y\r\n".repeat(10_000);
-    let mut answer = Vec::new();
-    // One byte at a time: it would take an hour.
+    let mut response = Vec::new();
+    // At one byte at a time, the request would take an hour.
     let ended = head.bytes().any(|byte| {
         std::thread::sleep(Duration::from_millis(50));
         let written = stream.write_all(&[byte]);
@@ -68,24 +69,24 @@ fn a_head_that_drips_is_cut_off() {
         match stream.read(&mut room) {
             Ok(0) => true,
             Ok(count) => {
-                answer.extend_from_slice(&room[..count]);
+                response.extend_from_slice(&room[..count]);
                 false
             }
             Err(error) => written.is_err() || error.kind() != std::io::ErrorKind::WouldBlock,
         }
     });
-    assert!(ended && !String::from_utf8_lossy(&answer).contains("200 OK"));
-    door.get("/tables").ok(200);
+    assert!(ended && !String::from_utf8_lossy(&response).contains("200 OK"));
+    server.get("/tables").ok(200);
 }
 
-/// What a reply says, but for when.
-fn told(reply: &Reply) -> String {
+/// The reply without its date.
+fn without_date(reply: &Reply) -> String {
     let headers = reply.headers.iter().filter(|(name, _)| *name != "date");
     format!("{} {:?} {}", reply.status, headers.collect::<Vec<_>>(), reply.text)
 }
 
 #[test]
-fn a_table_without_rights_is_in_every_answer_as_one_that_is_not_there() {
+fn forbidden_table_looks_like_missing_table() {
     let (token, hash) = new_token().unwrap();
     let access = format!("role clerk\n    read, sql on seat\ntoken ada {hash} roles clerk\n");
     let access = Access::from_text(&access).unwrap();
@@ -93,10 +94,11 @@ fn a_table_without_rights_is_in_every_answer_as_one_that_is_not_there() {
     let engine = sqlite();
     engine.session().unwrap().execute("CREATE VIEW seen AS SELECT * FROM person", &[]).unwrap();
     let builder = HttpServer::builder().access(access).settings(settings);
-    let mut door = Door::of(builder.shared_database("main", engine));
-    door.send("POST", "/tables/person/rows", r#"{"name":"a"}"#).ok(201);
-    let everything = door.headers.clone();
-    door.headers = vec![("authorization".to_owned(), format!("Bearer {token}")), alone()];
+    let mut server = TestServer::of(builder.shared_database("main", engine));
+    server.send("POST", "/tables/person/rows", r#"{"name":"a"}"#).ok(201);
+    let everything = server.headers.clone();
+    server.headers =
+        vec![("authorization".to_owned(), format!("Bearer {token}")), close_connection()];
     let headers = [("if-none-match", "*"), ("content-type", "application/json")];
     for path in ["", "/rows", "/rows/1", "/rows/x", "/import", "/export", "/aggregate", "/changes"]
     {
@@ -104,9 +106,9 @@ fn a_table_without_rights_is_in_every_answer_as_one_that_is_not_there() {
             let body =
                 if matches!(method, "POST" | "PUT" | "PATCH") { "{\"name\":\"b\"}" } else { "" };
             let ask = |table: &str| {
-                told(&door.ask(method, &format!("/tables/{table}{path}"), &headers, body))
+                without_date(&server.ask(method, &format!("/tables/{table}{path}"), &headers, body))
             };
-            assert_eq!(ask("person"), ask("nobody"), "{method} {path}");
+            assert_eq!(ask("person"), ask("missing"), "{method} {path}");
         }
     }
     for text in [
@@ -123,15 +125,15 @@ fn a_table_without_rights_is_in_every_answer_as_one_that_is_not_there() {
     ] {
         let ask = |table: &str| {
             let sql = text.replace("TABLE", table);
-            let reply = door.send("POST", "/sql", &serde_json::json!({ "sql": sql }).to_string());
+            let reply = server.send("POST", "/sql", &serde_json::json!({ "sql": sql }).to_string());
             assert!(reply.status >= 400, "{sql}: {reply:?}");
-            told(&reply).replace(table, "TABLE")
+            without_date(&reply).replace(table, "TABLE")
         };
-        assert_eq!(ask("person"), ask("nobody"), "{text}");
+        assert_eq!(ask("person"), ask("missing"), "{text}");
     }
-    // What is counted names paths by their pattern only.
-    door.headers = everything;
-    let counted = door.get("/metrics").ok(200).text.clone();
-    assert!(!counted.contains("person") && !counted.contains("nobody"), "{counted}");
-    assert_eq!(door.get("/tables/person/rows?total").json()["total"], 1);
+    // Metrics contain path templates, not paths.
+    server.headers = everything;
+    let counted = server.get("/metrics").ok(200).text.clone();
+    assert!(!counted.contains("person") && !counted.contains("missing"), "{counted}");
+    assert_eq!(server.get("/tables/person/rows?total").json()["total"], 1);
 }

@@ -1,4 +1,4 @@
-//! A server with a few tables, and a client that asks it.
+//! A server with a few tables, and a client for it.
 
 use bobak_core::{
     ColumnSchema, Currency, Date, Engine, Role, SchemaChange, TableSchema, Timestamp, Type, Uuid,
@@ -14,16 +14,16 @@ use ureq::http::Request;
 
 pub const TOKEN: &str = "0123456789abcdef";
 
-/// A server that runs, and a client of it.
-pub struct Door {
-    pub server: HttpServer,
+/// A running server, and a client for it.
+pub struct TestServer {
+    pub http: HttpServer,
     pub agent: Agent,
-    pub home: String,
-    /// Headers that every request has.
+    pub base_url: String,
+    /// Headers of every request.
     pub headers: Vec<(String, String)>,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -40,7 +40,7 @@ impl Reply {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// Asserts the status, and that the body tells of an error of this kind.
+    /// Asserts the status, and that the body is a problem document with this kind.
     pub fn is(&self, status: u16, kind: &str) -> &Self {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(self.json()["kind"], kind, "{self:?}");
@@ -54,7 +54,7 @@ impl Reply {
     }
 }
 
-impl Door {
+impl TestServer {
     /// A server with the tables of [`tables`] in an SQLite database in memory.
     pub fn open() -> Self {
         Self::with(Settings::default(), sqlite())
@@ -65,15 +65,15 @@ impl Door {
     }
 
     pub fn of(builder: ServerBuilder<HttpServer>) -> Self {
-        let server = builder.token(TOKEN).tcp("127.0.0.1:0").start().expect("starts");
-        let home = format!("http://{}", server.addresses()[0]);
+        let http = builder.token(TOKEN).tcp("127.0.0.1:0").start().expect("starts");
+        let base_url = format!("http://{}", http.addresses()[0]);
         let config = Agent::config_builder().http_status_as_error(false).build();
         let headers = vec![("authorization".to_owned(), format!("Bearer {TOKEN}"))];
-        Self { server, agent: config.new_agent(), home, headers }
+        Self { http, agent: config.new_agent(), base_url, headers }
     }
 
     pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
-        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.home));
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base_url));
         let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in own.chain(headers.iter().copied()) {
             request = request.header(name, value);
@@ -101,8 +101,8 @@ impl Door {
     }
 }
 
-/// The tables of the tests: a person with every type, a seat with a key of two columns, a note with
-/// stamps and a version, a thing with a UUID.
+/// The tables of the tests: `person` with all types, `seat` with a key of two columns, `note` with
+/// timestamps and a version, `thing` with a UUID key.
 pub fn tables() -> Vec<TableSchema> {
     let person = TableSchema::builder("person")
         .column(ColumnSchema::of::<i64>("id"))

@@ -1,7 +1,7 @@
-//! Requests that run for ever are ended: too late, or of a client that is gone.
+//! Endless requests are interrupted: after the time limit, or if the client disconnects.
 
-use crate::client::{Door, TOKEN};
-use crate::doors::settings;
+use crate::client::{TOKEN, TestServer};
+use crate::connections::settings;
 use bobak_core::Engine;
 use bobak_http::SqlAccess;
 use bobak_sqlite::Sqlite;
@@ -16,8 +16,8 @@ pub const FOR_EVER: &str =
 const WRITES_FOR_EVER: &str =
     "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
 
-/// A door with one worker to a file with the table `t`.
-fn door(timeout: Duration) -> (TempDir, Door) {
+/// A server with one worker, and a database file with the table `t`.
+fn server(timeout: Duration) -> (TempDir, TestServer) {
     let folder = tempfile::tempdir().unwrap();
     let engine = Sqlite::open(folder.path().join("test.db")).unwrap();
     engine.session().unwrap().execute("CREATE TABLE t (a INTEGER)", &[]).unwrap();
@@ -26,7 +26,7 @@ fn door(timeout: Duration) -> (TempDir, Door) {
         settings.request_timeout = timeout;
         settings.sql = SqlAccess::Write;
     });
-    (folder, Door::with(settings, Arc::new(engine)))
+    (folder, TestServer::with(settings, Arc::new(engine)))
 }
 
 fn body(sql: &str) -> String {
@@ -34,14 +34,14 @@ fn body(sql: &str) -> String {
 }
 
 #[test]
-fn what_runs_too_long_ends_and_its_worker_is_free() {
-    let (_folder, door) = door(Duration::from_secs(1));
+fn timed_out_request_frees_worker() {
+    let (_folder, server) = server(Duration::from_secs(1));
     for sql in [FOR_EVER, WRITES_FOR_EVER] {
-        door.send("POST", "/sql", &body(sql)).is(504, "Timeout");
+        server.send("POST", "/sql", &body(sql)).is(504, "Timeout");
     }
-    // The only worker comes to it in time only where nothing runs on.
+    // The only worker is free in time only if nothing else still runs.
     let reply = loop {
-        let reply = door.send("POST", "/sql", &body("SELECT count(*) FROM t"));
+        let reply = server.send("POST", "/sql", &body("SELECT count(*) FROM t"));
         if reply.status != 504 {
             break reply;
         }
@@ -50,29 +50,29 @@ fn what_runs_too_long_ends_and_its_worker_is_free() {
 }
 
 #[test]
-fn a_client_that_is_gone_leaves_its_worker_to_others() {
-    let (_folder, door) = door(Duration::from_secs(600));
+fn disconnected_client_frees_worker() {
+    let (_folder, server) = server(Duration::from_secs(600));
     for sql in [FOR_EVER, WRITES_FOR_EVER] {
         let body = body(sql);
-        let mut stream = TcpStream::connect(door.server.addresses()[0]).unwrap();
+        let mut stream = TcpStream::connect(server.http.addresses()[0]).unwrap();
         let head = format!(
             "POST /sql HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         stream.write_all((head + &body).as_bytes()).unwrap();
-        // While it runs, or before it has begun.
+        // While it runs, or before it starts.
         std::thread::sleep(Duration::from_millis(100));
     }
-    let reply = door.send("POST", "/sql", &body("SELECT count(*) FROM t"));
+    let reply = server.send("POST", "/sql", &body("SELECT count(*) FROM t"));
     assert_eq!(reply.ok(200).json()["rows"], serde_json::json!([[0]]));
 }
 
 #[test]
-fn a_batch_whose_client_is_gone_leaves_nothing() {
-    let (_folder, door) = door(Duration::from_secs(600));
-    door.send("POST", "/sql", &body("CREATE TABLE u (id INTEGER PRIMARY KEY, n TEXT)")).ok(200);
-    let mut stream = TcpStream::connect(door.server.addresses()[0]).unwrap();
+fn disconnect_rolls_back_batch() {
+    let (_folder, server) = server(Duration::from_secs(600));
+    server.send("POST", "/sql", &body("CREATE TABLE u (id INTEGER PRIMARY KEY, n TEXT)")).ok(200);
+    let mut stream = TcpStream::connect(server.http.addresses()[0]).unwrap();
     let head = format!(
         "POST /batch HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\
          content-type: application/x-ndjson\r\ncontent-length: 100000000\r\n\r\n"
@@ -84,6 +84,6 @@ fn a_batch_whose_client_is_gone_leaves_nothing() {
         stream.write_all(line.as_bytes()).unwrap();
     }
     drop(stream);
-    let reply = door.send("POST", "/sql", &body("SELECT count(*) FROM u"));
+    let reply = server.send("POST", "/sql", &body("SELECT count(*) FROM u"));
     assert_eq!(reply.ok(200).json()["rows"], serde_json::json!([[0]]));
 }

@@ -1,5 +1,5 @@
-//! What a client may make the server keep in memory. The server is a child process: its memory is
-//! then nobody else's.
+//! How much memory a client can make the server use. The server is a child process, so that its memory
+//! is measured alone.
 
 use crate::client::make;
 use bobak_core::Engine;
@@ -12,17 +12,17 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// How the child is told where to listen.
+/// The environment variable with the child's folder.
 const FOLDER: &str = "BOBAK_MEMORY_FOLDER";
 /// 24 MB of rows.
 const ROWS: usize = 240;
 const ROW: usize = 100_000;
-/// What requests that are answered bit by bit may cost.
+/// The most bytes that a streamed response may use.
 const LITTLE: usize = 10 << 20;
 
-/// Not a test by itself: what the child does.
+/// Not a test: the code of the child process.
 #[test]
-fn server_of_its_own() {
+fn child_server() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
     let engine = Sqlite::open(folder.join("test.db")).unwrap();
     make(&engine);
@@ -35,14 +35,14 @@ fn server_of_its_own() {
     let builder = HttpServer::builder().database("main", engine).unix(folder.join("socket"));
     let server = builder.start().unwrap();
     println!("\nready");
-    // RecoveryTarget the parent has seen enough.
+    // Until the parent is done.
     let _ = std::io::stdin().read_line(&mut String::new());
     server.stop();
 }
 
 struct Server {
     child: Child,
-    /// Open for as long as the child may say something.
+    /// Kept open, because the child may still print something.
     _output: ChildStdout,
     folder: TempDir,
 }
@@ -51,19 +51,19 @@ impl Server {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "memory::server_of_its_own", "--nocapture"])
+            .args(["--exact", "memory::child_server", "--nocapture"])
             .env(FOLDER, folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut output = child.stdout.take().unwrap();
-        let mut said = BufReader::new(&mut output).lines().map_while(Result::ok);
-        assert!(said.any(|line| line == "ready"), "the server is there");
+        let mut lines = BufReader::new(&mut output).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line == "ready"), "the server has started");
         Self { child, _output: output, folder }
     }
 
-    /// Sends a request, as often as is said and all at once.
+    /// Sends a request several times at once, without reading responses.
     fn ask(&self, path: &str, times: usize) -> UnixStream {
         let mut stream = UnixStream::connect(self.folder.path().join("socket")).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -76,14 +76,14 @@ impl Server {
         stream
     }
 
-    /// The bytes of its own that it has.
+    /// The bytes of anonymous memory that the server occupies.
     fn resident(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
     }
 
-    /// The most that it has at any time of the next second.
+    /// The maximum over the next second.
     fn most(&self) -> usize {
         let look = |_| {
             std::thread::sleep(Duration::from_millis(50));
@@ -101,10 +101,10 @@ impl Drop for Server {
 }
 
 #[test]
-fn what_nobody_reads_is_not_kept() {
+fn unread_responses_are_not_buffered() {
     let server = Server::start();
     let export = "/tables/seat/export?columns=guest";
-    // What a first request takes is not what is meant.
+    // The first request allocates buffers that are not measured.
     let mut rest = Vec::new();
     server.ask("/tables/seat/rows?limit=20", 1).read_to_end(&mut rest).unwrap();
     assert!(rest.len() > 20 * ROW);
@@ -113,14 +113,14 @@ fn what_nobody_reads_is_not_kept() {
     let mut lazy = server.ask(export, 1);
     lazy.read_exact(&mut [0]).unwrap();
     let taken = server.most().saturating_sub(before);
-    assert!(taken < LITTLE, "{taken} bytes for an export that nobody reads");
+    assert!(taken < LITTLE, "{taken} bytes for an unread export");
     lazy.read_to_end(&mut rest).unwrap();
-    assert!(rest.len() > ROWS * ROW && rest.ends_with(b"0\r\n\r\n"), "it is whole all the same");
-    // An answer at a time, and not the next before somebody reads: 40 MB in all.
+    assert!(rest.len() > ROWS * ROW && rest.ends_with(b"0\r\n\r\n"), "the export is complete");
+    // One response at a time, and no further one before the client reads: 40 MB in all.
     let mut lists = server.ask("/tables/seat/rows?limit=20&columns=guest", 20);
     lists.read_exact(&mut [0]).unwrap();
     let taken = server.most().saturating_sub(before);
-    assert!(taken < 2 * LITTLE, "{taken} bytes for lists that nobody reads");
+    assert!(taken < 2 * LITTLE, "{taken} bytes for unread lists");
     rest.clear();
     lists.read_to_end(&mut rest).unwrap();
     assert!(rest.len() > 20 * 20 * ROW, "{} bytes of them", rest.len());

@@ -1,6 +1,6 @@
-//! Imports, exports and batches: bodies of any length.
+//! Imports, exports, batches and aggregates.
 
-use crate::client::{Door, memory, sqlite};
+use crate::client::{TestServer, memory, sqlite};
 use bobak_http::Settings;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -17,44 +17,48 @@ fn people(count: usize) -> String {
     lines
 }
 
-/// A door to a table that some other program has made.
-fn door_with(sql: &str) -> Door {
+/// A server for a table that another program has created.
+fn server_with(sql: &str) -> TestServer {
     let engine = sqlite();
     engine.session().unwrap().execute(sql, &[]).unwrap();
-    Door::with(Settings::default(), engine)
+    TestServer::with(Settings::default(), engine)
 }
 
 #[test]
-fn rows_go_in_and_come_out_as_they_were() {
+fn import_and_export_round_trip() {
     for engine in [sqlite(), memory()] {
-        let door = Door::with(Settings::default(), engine);
+        let server = TestServer::with(Settings::default(), engine);
         let report =
-            door.ask("POST", "/tables/person/import", &NDJSON, &people(11_000)).ok(200).json();
+            server.ask("POST", "/tables/person/import", &NDJSON, &people(11_000)).ok(200).json();
         assert_eq!((&report["rows"], &report["inserted"]), (&json!(11_000), &json!(11_000)));
-        let all = door.get("/tables/person/export").ok(200).text.clone();
+        let all = server.get("/tables/person/export").ok(200).text.clone();
         assert_eq!(all.lines().count(), 11_000);
-        let csv = door.get("/tables/person/export?format=csv&null=NULL&order=-id");
+        let csv = server.get("/tables/person/export?format=csv&null=NULL&order=-id");
         assert_eq!(csv.header("content-type"), "text/csv; charset=utf-8; header=present");
-        let emptied = door.ask("POST", "/tables/person/import?mode=delete", &NDJSON, &all);
+        let emptied = server.ask("POST", "/tables/person/import?mode=delete", &NDJSON, &all);
         assert_eq!(emptied.ok(200).json()["changed"], 11_000);
-        door.ask("POST", "/tables/person/import?null=NULL&commit=0", &CSV, &csv.text).ok(200);
-        assert_eq!(door.get("/tables/person/export").text, all);
-        let array =
-            door.ask("GET", "/tables/person/export?limit=2", &[("accept", "application/json")], "");
+        server.ask("POST", "/tables/person/import?null=NULL&commit=0", &CSV, &csv.text).ok(200);
+        assert_eq!(server.get("/tables/person/export").text, all);
+        let array = server.ask(
+            "GET",
+            "/tables/person/export?limit=2",
+            &[("accept", "application/json")],
+            "",
+        );
         assert_eq!(array.json().as_array().unwrap().len(), 2);
     }
 }
 
 #[test]
-fn a_wrong_row_stops_an_import_or_is_left_out() {
-    let door = Door::open();
+fn invalid_row_stops_import_or_is_skipped() {
+    let server = TestServer::open();
     let lines =
         "{\"name\":\"a\"}\n{\"name\":5}\n{oops\n{\"name\":\"b\",\"id\":1}\n{\"name\":\"c\"}";
-    let stopped = door.ask("POST", "/tables/person/import", &NDJSON, lines);
+    let stopped = server.ask("POST", "/tables/person/import", &NDJSON, lines);
     stopped.is(422, "Mismatch");
     assert_eq!((&stopped.json()["row"], &stopped.json()["committed"]), (&json!(1), &json!(0)));
-    assert_eq!(door.get("/tables/person/export").text, "");
-    let skipped = door.ask("POST", "/tables/person/import?errors=skip&outcomes", &NDJSON, lines);
+    assert_eq!(server.get("/tables/person/export").text, "");
+    let skipped = server.ask("POST", "/tables/person/import?errors=skip&outcomes", &NDJSON, lines);
     let report = skipped.ok(200).json();
     assert_eq!((&report["inserted"], &report["failed"]), (&json!(2), &json!(3)));
     let rows: Vec<_> =
@@ -62,73 +66,73 @@ fn a_wrong_row_stops_an_import_or_is_left_out() {
     assert_eq!(rows, [1, 2, 3]);
     assert_eq!(report["outcomes"][0], json!({"inserted":true,"key":1}));
     assert_eq!(report["outcomes"][3]["error"]["kind"], "Duplicate");
-    let early = format!("{}{}", people(2_500), "{\"nobody\":1}\n");
-    let partly = door.ask("POST", "/tables/person/import?commit=1000", &NDJSON, &early);
+    let early = format!("{}{}", people(2_500), "{\"missing\":1}\n");
+    let partly = server.ask("POST", "/tables/person/import?commit=1000", &NDJSON, &early);
     assert_eq!(partly.is(400, "Schema").json()["committed"], 2_000);
 }
 
 #[test]
-fn csv_is_read_by_its_header() {
-    let door = Door::open();
+fn csv_header_names_columns() {
+    let server = TestServer::open();
     let text = "\u{feff}name,balance,born\r\n\"a \"\"b\"\",\nc\",1.5,\r\nd,,2000-01-01\r\n";
-    door.ask("POST", "/tables/person/import", &CSV, text).ok(200);
-    let rows = door.get("/tables/person/rows?columns=name,balance,born").json();
+    server.ask("POST", "/tables/person/import", &CSV, text).ok(200);
+    let rows = server.get("/tables/person/rows?columns=name,balance,born").json();
     assert_eq!(rows["rows"][0], json!({"name":"a \"b\",\nc","balance":1.5,"born":null}));
     assert_eq!(rows["rows"][1], json!({"name":"d","balance":null,"born":"2000-01-01"}));
     for (text, kind) in [
-        ("nobody\n1\n", "Schema"),
+        ("missing\n1\n", "Schema"),
         ("name,name\na,b\n", "Syntax"),
         ("name,balance\na\n", "Syntax"),
         ("name,balance\na,x\n", "Mismatch"),
         ("name,balance\n\"a,1\n", "Syntax"),
         ("\"name\n", "Syntax"),
     ] {
-        let reply = door.ask("POST", "/tables/person/import", &CSV, text);
+        let reply = server.ask("POST", "/tables/person/import", &CSV, text);
         assert_eq!(reply.json()["kind"], kind, "{text}: {reply:?}");
         assert_eq!(reply.text.contains("unclosed quote"), text.contains('"'), "{reply:?}");
     }
     for (text, rows) in [("", 0), ("name", 0), ("name\n\"a\n\"", 1), ("name\na\nb\n", 2)] {
-        let reply = door.ask("POST", "/tables/person/import", &CSV, text);
+        let reply = server.ask("POST", "/tables/person/import", &CSV, text);
         assert_eq!(reply.ok(200).json()["inserted"], rows, "{text}");
     }
 }
 
-/// An empty line is none to who reads it.
+/// CSV readers skip empty lines, so a single empty field must be quoted.
 #[test]
-fn rows_of_one_column_without_a_text_come_back_from_csv() {
-    let door = door_with("CREATE TABLE word (text TEXT PRIMARY KEY NOT NULL)");
+fn empty_single_fields_round_trip_in_csv() {
+    let server = server_with("CREATE TABLE word (text TEXT PRIMARY KEY NOT NULL)");
     for text in ["a", "", "b"] {
-        door.send("POST", "/tables/word/rows", &format!(r#"{{"text":"{text}"}}"#)).ok(201);
+        server.send("POST", "/tables/word/rows", &format!(r#"{{"text":"{text}"}}"#)).ok(201);
     }
-    let csv = door.get("/tables/word/export?format=csv&order=text").ok(200).text.clone();
+    let csv = server.get("/tables/word/export?format=csv&order=text").ok(200).text.clone();
     assert_eq!(csv, "text\r\n\"\"\r\na\r\nb\r\n");
-    let other = door_with("CREATE TABLE word (text TEXT PRIMARY KEY NOT NULL)");
+    let other = server_with("CREATE TABLE word (text TEXT PRIMARY KEY NOT NULL)");
     let kind = [("content-type", "text/csv")];
-    let told = other.ask("POST", "/tables/word/import", &kind, &csv);
-    assert_eq!(told.ok(200).json()["inserted"], 3);
-    let nulls = door_with("CREATE TABLE word (id INTEGER PRIMARY KEY, text TEXT)");
+    let reply = other.ask("POST", "/tables/word/import", &kind, &csv);
+    assert_eq!(reply.ok(200).json()["inserted"], 3);
+    let nulls = server_with("CREATE TABLE word (id INTEGER PRIMARY KEY, text TEXT)");
     nulls.send("POST", "/tables/word/rows", r#"{"text":null}"#).ok(201);
     let csv = nulls.get("/tables/word/export?format=csv&columns=text").ok(200).text.clone();
-    let told = nulls.ask("POST", "/tables/word/import", &kind, &csv);
-    assert_eq!(told.ok(200).json()["inserted"], 1);
+    let reply = nulls.ask("POST", "/tables/word/import", &kind, &csv);
+    assert_eq!(reply.ok(200).json()["inserted"], 1);
 }
 
-/// Where there can be no NULL, `null` is the document; where there can, it is NULL.
+/// `null` is a JSON document in a column that is NOT NULL, and NULL in a nullable one.
 #[test]
-fn documents_that_are_null_come_back_or_are_not_exported() {
+fn null_documents_round_trip_or_are_not_exported() {
     let table = |rule: &str| {
-        door_with(&format!("CREATE TABLE doc (id INTEGER PRIMARY KEY, doc JSON_TEXT {rule})"))
+        server_with(&format!("CREATE TABLE doc (id INTEGER PRIMARY KEY, doc JSON_TEXT {rule})"))
     };
-    let (door, other) = (table("NOT NULL"), table("NOT NULL"));
-    let made = door.send("POST", "/tables/doc/rows", r#"{"doc":null}"#);
-    assert_eq!(made.ok(201).json()["doc"], Value::Null);
-    door.send("PUT", "/tables/doc/rows/1", &door.get("/tables/doc/rows/1").text).ok(200);
-    door.send("PATCH", "/tables/doc/rows/1", r#"{"doc":null}"#).ok(200);
-    door.send("POST", "/tables/doc/rows", r#"{"id":2}"#).is(422, "Constraint");
-    for (form, kind) in [("ndjson", NDJSON), ("csv", CSV)] {
-        let rows = door.get(&format!("/tables/doc/export?format={form}")).ok(200).text.clone();
-        let told = other.ask("POST", "/tables/doc/import?mode=replace", &kind, &rows);
-        assert_eq!(told.ok(200).json()["inserted"], 1, "{rows}");
+    let (server, other) = (table("NOT NULL"), table("NOT NULL"));
+    let inserted = server.send("POST", "/tables/doc/rows", r#"{"doc":null}"#);
+    assert_eq!(inserted.ok(201).json()["doc"], Value::Null);
+    server.send("PUT", "/tables/doc/rows/1", &server.get("/tables/doc/rows/1").text).ok(200);
+    server.send("PATCH", "/tables/doc/rows/1", r#"{"doc":null}"#).ok(200);
+    server.send("POST", "/tables/doc/rows", r#"{"id":2}"#).is(422, "Constraint");
+    for (format, kind) in [("ndjson", NDJSON), ("csv", CSV)] {
+        let rows = server.get(&format!("/tables/doc/export?format={format}")).ok(200).text.clone();
+        let reply = other.ask("POST", "/tables/doc/import?mode=replace", &kind, &rows);
+        assert_eq!(reply.ok(200).json()["inserted"], 1, "{rows}");
         assert_eq!(other.get("/tables/doc/export?format=csv").text, "id,doc\r\n1,null\r\n");
     }
     let both = table("");
@@ -141,8 +145,8 @@ fn documents_that_are_null_come_back_or_are_not_exported() {
 }
 
 #[test]
-fn a_batch_writes_to_several_tables_or_to_none() {
-    let door = Door::open();
+fn batch_writes_all_tables_or_none() {
+    let server = TestServer::open();
     let lines = r#"{"op":"insert","table":"person","row":{"name":"Ada"}}
 {"op":"insert","table":"thing","row":{"name":"spade"}}
 {"op":"upsert","table":"seat","row":{"row":"a","number":1,"guest":"Ada"}}
@@ -151,44 +155,45 @@ fn a_batch_writes_to_several_tables_or_to_none() {
 {"op":"ignore","table":"person","row":{"id":1,"name":"x"}}
 {"op":"delete","table":"seat","row":{"row":"b","number":1}}
 "#;
-    let report = door.ask("POST", "/batch?outcomes=true", &NDJSON, lines).ok(200).json();
+    let report = server.ask("POST", "/batch?outcomes=true", &NDJSON, lines).ok(200).json();
     let outcomes: Vec<Value> = report["outcomes"].as_array().unwrap().clone();
     assert_eq!(outcomes[0], json!({"inserted":true,"key":1}));
-    let thing = door.get("/tables/thing/rows").json();
+    let thing = server.get("/tables/thing/rows").json();
     assert_eq!(outcomes[1]["key"], thing["rows"][0]["id"]);
     assert_eq!(
         outcomes[3..],
         [json!({"changed":1}), json!({"changed":1}), json!({"ignored":true}), json!({"changed":0})]
     );
-    assert_eq!(door.get("/tables/seat/rows/a,1").json()["guest"], "Bea");
-    assert_eq!(door.get("/tables/person/rows/1").json()["name"], "Ada");
+    assert_eq!(server.get("/tables/seat/rows/a,1").json()["guest"], "Bea");
+    assert_eq!(server.get("/tables/person/rows/1").json()["name"], "Ada");
     for wrong in [
         r#"{"op":"insert","table":"person","row":{"name":null}}"#,
-        r#"{"op":"insert","table":"nobody","row":{}}"#,
+        r#"{"op":"insert","table":"missing","row":{}}"#,
         r#"{"op":"insert","table":"person"}"#,
         r#"{"op":"burn","table":"person","row":{}}"#,
         r#"{"op":"update","table":"note","row":{"id":1,"text":"x"}}"#,
     ] {
         let lines =
             format!("{}\n{wrong}\n", r#"{"op":"insert","table":"person","row":{"name":"gone"}}"#);
-        let reply = door.ask("POST", "/batch", &NDJSON, &lines);
+        let reply = server.ask("POST", "/batch", &NDJSON, &lines);
         assert!(reply.status >= 400 && reply.json()["row"] == 1, "{reply:?}");
     }
-    assert_eq!(door.get("/tables/person/rows").json()["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(server.get("/tables/person/rows").json()["rows"].as_array().unwrap().len(), 1);
 }
 
 #[test]
-fn sums_and_counts_of_groups() {
-    let door = Door::open();
+fn aggregates_of_groups() {
+    let server = TestServer::open();
     let lines = r#"{"name":"a","balance":0.10,"active":true,"rate":1}
 {"name":"b","balance":0.20,"active":true}
 {"name":"c","balance":-5,"active":false,"rate":2.5}
 "#;
-    door.ask("POST", "/tables/person/import", &NDJSON, lines).ok(200);
-    let all = door.get("/tables/person/aggregate").ok(200).json();
+    server.ask("POST", "/tables/person/import", &NDJSON, lines).ok(200);
+    let all = server.get("/tables/person/aggregate").ok(200).json();
     assert_eq!(all["rows"], json!([{"count":3}]));
     let values = "values=count,sum(balance),avg(rate),count(rate),max(name)";
-    let groups = door.get(&format!("/tables/person/aggregate?{values}&group=active&order=-active"));
+    let groups =
+        server.get(&format!("/tables/person/aggregate?{values}&group=active&order=-active"));
     assert!(groups.text.contains(r#""sum_balance":0.30"#), "{groups:?}");
     assert_eq!(
         groups.json()["rows"][1],
@@ -198,37 +203,37 @@ fn sums_and_counts_of_groups() {
         "values=sum(name)",
         "values=sum",
         "values=burn(id)",
-        "values=sum(nobody)",
-        "group=nobody",
+        "values=sum(missing)",
+        "group=missing",
         "group=id,id",
         "values=sum(id),sum(ID)",
         "order=name",
     ] {
-        let reply = door.get(&format!("/tables/person/aggregate?{wrong}"));
+        let reply = server.get(&format!("/tables/person/aggregate?{wrong}"));
         assert!(matches!(reply.status, 400 | 501), "{reply:?}");
     }
 }
 
 #[test]
-fn answers_are_compressed_for_who_reads_it() {
-    let door = Door::open();
-    door.ask("POST", "/tables/person/import", &NDJSON, &people(1_000)).ok(200);
-    let plain = door.get("/tables/person/rows?limit=500");
+fn responses_are_compressed_if_accepted() {
+    let server = TestServer::open();
+    server.ask("POST", "/tables/person/import", &NDJSON, &people(1_000)).ok(200);
+    let plain = server.get("/tables/person/rows?limit=500");
     assert_eq!(plain.header("vary"), "accept-encoding");
     for coding in ["gzip", "zstd"] {
         let headers = [("accept-encoding", coding)];
         for path in ["/tables/person/rows?limit=500", "/tables/person/export"] {
-            let reply = door.ask("GET", path, &headers, "");
+            let reply = server.ask("GET", path, &headers, "");
             assert_eq!(reply.ok(200).header("content-encoding"), coding);
             assert!(reply.text.len() < 40_000, "{path}: {}", reply.text.len());
         }
-        let list = door.ask("GET", "/tables/person/rows?limit=500", &headers, "");
+        let list = server.ask("GET", "/tables/person/rows?limit=500", &headers, "");
         let tag = list.header("etag");
         assert_ne!(tag, plain.header("etag"));
         let again = [("accept-encoding", coding), ("if-none-match", tag)];
-        let same = door.ask("GET", "/tables/person/rows?limit=500", &again, "");
+        let same = server.ask("GET", "/tables/person/rows?limit=500", &again, "");
         assert_eq!((same.ok(304).header("etag"), same.header("vary")), (tag, "accept-encoding"));
-        let same = door.ask("GET", "/tables/person/rows?limit=500", &again[1..], "");
+        let same = server.ask("GET", "/tables/person/rows?limit=500", &again[1..], "");
         assert_eq!(same.ok(304).header("etag"), plain.header("etag"));
     }
 }

@@ -1,7 +1,7 @@
-//! A client made of nothing but an OpenAPI document: it calls what stands there, with what stands
-//! there, and holds each answer against what is promised.
+//! A client that knows only the OpenAPI document: it calls every operation with the documented
+//! parameters, and checks each response against the documented schema.
 
-use crate::client::{Door, Reply};
+use crate::client::{Reply, TestServer};
 use boon::{Compiler, SchemaIndex, Schemas};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -29,15 +29,15 @@ pub fn operations(document: &Value) -> impl Iterator<Item = Operation<'_>> {
     })
 }
 
-/// Calls every operation with each of its bodies, with and without each of its parameters, and gives
-/// the statuses. Only what the document says is sent, so nothing may be called wrong.
-pub fn call_all(door: &Door) -> Vec<u16> {
-    let document = door.get("/openapi.json").ok(200).json();
+/// Calls every operation with each of its bodies, with and without each of its parameters. Returns the
+/// statuses. All requests follow the document, so none may be rejected as invalid.
+pub fn call_all(server: &TestServer) -> Vec<u16> {
+    let document = server.get("/openapi.json").ok(200).json();
     let checker = Checker::new(&document);
     let mut statuses = Vec::new();
     for round in ["post", "put", "patch", "get", "delete"] {
         let mut all: Vec<_> = operations(&document).filter(|o| o.method == round).collect();
-        // One by one before many: else the rows are there already.
+        // Single rows before imports, which would insert the same rows.
         all.sort_by_key(|operation| !operation.path.ends_with("/rows"));
         for operation in all {
             let path = path_of(&document, &operation);
@@ -48,7 +48,7 @@ pub fn call_all(door: &Door) -> Vec<u16> {
                         header.as_ref().map(|(name, value)| (name.as_str(), value.as_str()));
                     let headers: Vec<_> = media.into_iter().chain(header).collect();
                     let url = format!("{path}{query}");
-                    let reply = door.ask(&round.to_uppercase(), &url, &headers, &body);
+                    let reply = server.ask(&round.to_uppercase(), &url, &headers, &body);
                     let called = format!("{round} {url} {headers:?} {body}");
                     assert!(reply.status < 500 && reply.status != 400, "{called}: {reply:?}");
                     checker.check(&operation, &reply);
@@ -67,7 +67,7 @@ fn resolve<'v>(document: &'v Value, schema: &'v Value) -> &'v Value {
     }
 }
 
-/// A value of a schema.
+/// An example value of a schema.
 fn sample(document: &Value, schema: &Value) -> Value {
     let schema = resolve(document, schema);
     if let Some(words) = schema["enum"].as_array() {
@@ -99,12 +99,12 @@ fn sample(document: &Value, schema: &Value) -> Value {
     }
 }
 
-/// A value as text.
+/// A value as plain text.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The key of the row that the sample of a new one makes.
+/// The key of the row that the example of a new row inserts.
 fn key_of(document: &Value, table: &str, names: &Value) -> String {
     let create = &document["paths"][format!("{table}/rows")]["post"];
     let new = sample(document, &create["requestBody"]["content"]["application/json"]["schema"]);
@@ -147,7 +147,7 @@ fn bodies<'d>(document: &Value, operation: &'d Value) -> Vec<(Option<&'d str>, S
     contents.iter().map(body).collect()
 }
 
-/// A body: lines, where the schema is that of lines.
+/// An example body; several lines if the schema describes lines.
 fn text_of(document: &Value, schema: &Value) -> String {
     let line = resolve(document, &schema["contentSchema"]);
     if line.is_null() {
@@ -166,7 +166,7 @@ fn text_of(document: &Value, schema: &Value) -> String {
     format!("{}\r\n{}\r\n", names.join(","), fields.join(","))
 }
 
-/// No parameters, and then each alone: what stands behind the path, and a header.
+/// No parameter, and then each parameter alone, as a query string or a header.
 fn parameters(
     document: &Value,
     operation: &Operation<'_>,
@@ -182,7 +182,7 @@ fn parameters(
             _ if !parameter["x-key"].is_null() => {
                 vec![key_of(document, table_of(operation), &parameter["x-key"])]
             }
-            // What has no example, its description tells to people.
+            // Without an example, only people understand the description.
             _ => parameter["example"].as_str().map(str::to_owned).into_iter().collect(),
         };
         for value in values {
@@ -195,10 +195,10 @@ fn parameters(
     all
 }
 
-/// Holds answers against the document.
+/// Checks responses against the document.
 pub struct Checker<'d> {
     document: &'d Value,
-    /// By the place of the schema.
+    /// Keyed by the schema's JSON pointer.
     compiled: RefCell<HashMap<String, (Schemas, SchemaIndex)>>,
 }
 
@@ -212,14 +212,14 @@ impl<'d> Checker<'d> {
         let status = reply.status.to_string();
         let promised = &operation.schema["responses"][&status];
         let place = format!("{} {}", operation.method, operation.path);
-        assert!(promised.is_object(), "{place} does not tell of {status}: {reply:?}");
+        assert!(promised.is_object(), "{place} does not document {status}: {reply:?}");
         let media = reply.header("content-type").split(';').next().unwrap_or_default();
         if reply.text.is_empty() && media.is_empty() {
             assert!(matches!(reply.status, 201 | 204 | 304), "{place}: {reply:?}");
             return;
         }
         let content = &promised["content"][media];
-        assert!(content.is_object(), "{place} does not tell of {media}");
+        assert!(content.is_object(), "{place} does not document {media}");
         let place = format!(
             "{}/responses/{status}/content/{}/schema",
             operation.pointer,

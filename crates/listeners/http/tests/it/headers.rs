@@ -1,20 +1,20 @@
-//! Heads that are wrong, and bytes that follow a request: each is answered.
+//! Invalid headers, and bytes after a request.
 
-use crate::client::{Door, TOKEN, memory, sqlite};
-use crate::doors::{raw, rest};
+use crate::client::{TOKEN, TestServer, memory, sqlite};
+use crate::connections::{raw, rest};
 use bobak_http::Settings;
 use std::io::Write;
 
-/// All that comes back for these bytes.
-fn told(door: &Door, bytes: &str) -> String {
-    let mut stream = raw(door.server.addresses()[0]);
+/// All responses to these bytes.
+fn exchange(server: &TestServer, bytes: &str) -> String {
+    let mut stream = raw(server.http.addresses()[0]);
     stream.write_all(bytes.as_bytes()).unwrap();
     rest(&mut stream)
 }
 
 #[test]
-fn heads_that_are_wrong_are_told_so() {
-    let door = Door::with(Settings::default(), memory());
+fn invalid_headers_are_rejected() {
+    let server = TestServer::with(Settings::default(), memory());
     let many = "x: y\r\n".repeat(150);
     let authorized = format!("host: x\r\nauthorization: Bearer {TOKEN}\r\n");
     for (head, status) in [
@@ -34,19 +34,19 @@ fn heads_that_are_wrong_are_told_so() {
             400,
         ),
     ] {
-        let answer = told(&door, &head);
+        let response = exchange(&server, &head);
         let wanted = format!("HTTP/1.1 {status}");
-        assert!(answer.starts_with(&wanted), "{status} for {head:.90}: {answer}");
+        assert!(response.starts_with(&wanted), "{status} for {head:.90}: {response}");
     }
-    door.get("/tables").ok(200);
+    server.get("/tables").ok(200);
 }
 
 #[test]
-fn what_is_too_long_is_told_with_a_document() {
-    let door = Door::with(Settings::default(), memory());
+fn long_headers_get_problem_document() {
+    let server = TestServer::with(Settings::default(), memory());
     let get = |path: usize, field: usize| {
-        told(
-            &door,
+        exchange(
+            &server,
             &format!(
                 "GET /health?{} HTTP/1.1\r\nhost: x\r\nx: {}\r\nconnection: close\r\n\r\n",
                 "y".repeat(path),
@@ -62,22 +62,24 @@ fn what_is_too_long_is_told_with_a_document() {
         (10, 60_000, 431),
         (30_000, 30_000, 431),
     ] {
-        let answer = get(path, field);
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path} {field}: {answer}");
+        let response = get(path, field);
+        assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{path} {field}: {response}");
         let document = format!("\"status\":{status},\"kind\":\"OutOfRange\"");
-        assert_eq!(answer.contains(&document), status != 200, "{answer}");
-        assert_eq!(answer.contains("application/problem+json"), status != 200, "{answer}");
+        assert_eq!(response.contains(&document), status != 200, "{response}");
+        assert_eq!(response.contains("application/problem+json"), status != 200, "{response}");
     }
-    // The connection goes on behind such a request.
+    // The connection stays usable after such a request.
     let long = format!("GET /health?{} HTTP/1.1\r\nhost: x\r\n\r\n", "y".repeat(40_000));
-    let all =
-        told(&door, &format!("{long}GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"));
+    let all = exchange(
+        &server,
+        &format!("{long}GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"),
+    );
     assert!(all.starts_with("HTTP/1.1 414") && all.contains("HTTP/1.1 200"), "{all}");
 }
 
 #[test]
-fn a_head_that_two_servers_may_read_in_two_ways_is_refused() {
-    let door = Door::with(Settings::default(), memory());
+fn ambiguous_headers_are_rejected() {
+    let server = TestServer::with(Settings::default(), memory());
     for (head, status) in [
         ("GET /health HTTP/1.1\r\nconnection: close\r\n\r\n", 400),
         ("GET /health HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n", 400),
@@ -88,16 +90,16 @@ fn a_head_that_two_servers_may_read_in_two_ways_is_refused() {
             501,
         ),
     ] {
-        let answer = told(&door, head);
+        let response = exchange(&server, head);
         let version = if status == 200 { "0" } else { "1" };
-        assert!(answer.starts_with(&format!("HTTP/1.{version} {status}")), "{head}: {answer}");
-        assert_eq!(answer.contains("application/problem+json"), status != 200, "{answer}");
+        assert!(response.starts_with(&format!("HTTP/1.{version} {status}")), "{head}: {response}");
+        assert_eq!(response.contains("application/problem+json"), status != 200, "{response}");
     }
 }
 
 #[test]
-fn bytes_behind_a_request_keep_no_answer_back() {
-    let door = Door::with(Settings::default(), sqlite());
+fn pipelined_bytes_do_not_delay_response() {
+    let server = TestServer::with(Settings::default(), sqlite());
     let health = "GET /health HTTP/1.1\r\nhost: x\r\n";
     let post = format!(
         "POST /tables/person/rows HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\
@@ -110,9 +112,9 @@ fn bytes_behind_a_request_keep_no_answer_back() {
         (format!("{post}connection: close\r\n\r\n{{\"name\":\"b\"}}{health}\r\n"), 201, 1),
         (format!("{health}\r\n\r\n{health}\r\n{health}connection: close\r\n\r\n"), 200, 3),
     ] {
-        let all = told(&door, &bytes);
+        let all = exchange(&server, &bytes);
         assert_eq!(all.matches(&format!("HTTP/1.1 {status}")).count(), answers, "{bytes}: {all}");
     }
-    let rows = door.get("/tables/person/rows?total").json();
+    let rows = server.get("/tables/person/rows?total").json();
     assert_eq!(rows["total"], 2);
 }

@@ -1,7 +1,7 @@
-//! What somebody may not see is, over HTTP too, as if it were not there.
+//! Rows and tables that a client may not see look as if they did not exist.
 
-use crate::client::{Door, TOKEN, memory, sqlite};
-use crate::events::{Events, track};
+use crate::changes::{Events, track};
+use crate::client::{TOKEN, TestServer, memory, sqlite};
 use bobak::changes::Changes;
 use bobak_http::{HttpServer, Settings, SqlAccess};
 use bobak_permissions::{Access, new_token};
@@ -14,69 +14,69 @@ role clerk
     read on seat
 ";
 
-/// A door, and the token of the clerk `ada`.
-fn door() -> (Door, String) {
+/// A server, and the token of the user `ada` with the role `clerk`.
+fn server() -> (TestServer, String) {
     let (token, hash) = new_token().unwrap();
     let access = Access::from_text(&format!("{ROLES}\ntoken ada {hash} roles clerk\n")).unwrap();
     let engine = sqlite();
     track(&*engine);
     let other = sqlite();
     let builder = HttpServer::builder().access(access).shared_database("main", engine);
-    (Door::of(builder.shared_database("other", other)), token)
+    (TestServer::of(builder.shared_database("other", other)), token)
 }
 
 #[test]
-fn a_clerk_sees_its_own_rows_and_nothing_else() {
-    let (mut door, token) = door();
+fn restricted_client_sees_only_permitted_rows() {
+    let (mut server, token) = server();
     for name in ["ada", "bea"] {
-        door.send("POST", "/tables/person/rows", &format!(r#"{{"name":"{name}"}}"#)).ok(201);
+        server.send("POST", "/tables/person/rows", &format!(r#"{{"name":"{name}"}}"#)).ok(201);
     }
-    door.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
-    let tables = door.get("/tables").ok(200).json();
+    server.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+    let tables = server.get("/tables").ok(200).json();
     let names: Vec<_> = tables["tables"].as_array().unwrap().iter().map(|t| &t["name"]).collect();
     assert_eq!(names, [&json!("person"), &json!("seat")]);
-    let list = door.get("/tables/person/rows?total&columns=name").ok(200).json();
+    let list = server.get("/tables/person/rows?total&columns=name").ok(200).json();
     assert_eq!((&list["rows"], &list["total"]), (&json!([{"name":"ada"}]), &json!(1)));
-    assert_eq!(door.get("/tables/person/aggregate").json()["rows"], json!([{"count":1}]));
-    assert_eq!(door.get("/tables/person/export").ok(200).text.lines().count(), 1);
-    let nothing = door.get("/tables/nobody/rows").is(404, "NotFound").text.clone();
-    assert_eq!(door.get("/tables/note/rows").is(404, "NotFound").text, nothing);
-    assert_eq!(door.get("/tables/note/changes").is(404, "NotFound").text, nothing);
-    assert_eq!(door.get("/databases/other/tables").ok(200).json(), tables);
-    assert_eq!(door.get("/tables/person/rows/2").is(404, "NotFound").text, nothing);
-    door.send("PATCH", "/tables/person/rows/2", r#"{"rate":1}"#).is(404, "NotFound");
-    door.send("PATCH", "/tables/person/rows/1", r#"{"rate":1}"#).ok(200);
-    door.send("PATCH", "/tables/person/rows/1", r#"{"name":"bea"}"#).is(403, "Denied");
-    door.send("POST", "/tables/person/rows", r#"{"name":"eve"}"#).is(403, "Denied");
-    door.ask("DELETE", "/tables/person/rows/1", &[], "").is(403, "Denied");
-    door.send("POST", "/tables/seat/rows", r#"{"row":"a","number":1}"#).is(403, "Denied");
+    assert_eq!(server.get("/tables/person/aggregate").json()["rows"], json!([{"count":1}]));
+    assert_eq!(server.get("/tables/person/export").ok(200).text.lines().count(), 1);
+    let nothing = server.get("/tables/missing/rows").is(404, "NotFound").text.clone();
+    assert_eq!(server.get("/tables/note/rows").is(404, "NotFound").text, nothing);
+    assert_eq!(server.get("/tables/note/changes").is(404, "NotFound").text, nothing);
+    assert_eq!(server.get("/databases/other/tables").ok(200).json(), tables);
+    assert_eq!(server.get("/tables/person/rows/2").is(404, "NotFound").text, nothing);
+    server.send("PATCH", "/tables/person/rows/2", r#"{"rate":1}"#).is(404, "NotFound");
+    server.send("PATCH", "/tables/person/rows/1", r#"{"rate":1}"#).ok(200);
+    server.send("PATCH", "/tables/person/rows/1", r#"{"name":"bea"}"#).is(403, "Denied");
+    server.send("POST", "/tables/person/rows", r#"{"name":"eve"}"#).is(403, "Denied");
+    server.ask("DELETE", "/tables/person/rows/1", &[], "").is(403, "Denied");
+    server.send("POST", "/tables/seat/rows", r#"{"row":"a","number":1}"#).is(403, "Denied");
     let line = r#"{"op":"insert","table":"note","row":{"text":"x"}}"#;
     let lines = [("content-type", "application/x-ndjson")];
-    door.ask("POST", "/batch", &lines, line).is(404, "NotFound");
-    let document = door.get("/openapi.json").ok(200).text.clone();
+    server.ask("POST", "/batch", &lines, line).is(404, "NotFound");
+    let document = server.get("/openapi.json").ok(200).text.clone();
     assert!(document.contains("/tables/seat/rows") && !document.contains("/tables/note/rows"));
 }
 
 #[test]
-fn each_hears_of_its_own_rows_only() {
+fn change_feed_contains_only_permitted_rows() {
     let [(ada, ada_hash), (bea, bea_hash)] = [new_token().unwrap(), new_token().unwrap()];
     let accounts = format!("token ada {ada_hash} roles clerk\ntoken bea {bea_hash} roles clerk\n");
     for engine in [sqlite(), memory()] {
         track(&*engine);
         let access = Access::from_text(&format!("{ROLES}\n{accounts}")).unwrap();
         let builder = HttpServer::builder().access(access).shared_database("main", engine);
-        let door = Door::of(builder);
-        let listen = |query: &str, token: &str| {
-            Events::listen(&door, query, &format!("authorization: Bearer {token}\r\n"))
+        let server = TestServer::of(builder);
+        let subscribe = |query: &str, token: &str| {
+            Events::subscribe(&server, query, &format!("authorization: Bearer {token}\r\n"))
         };
         let (mut ada, mut bea, mut all) =
-            (listen("", &ada), listen("?since=0", &bea), listen("", TOKEN));
+            (subscribe("", &ada), subscribe("?since=0", &bea), subscribe("", TOKEN));
         let send = |method: &str, path: &str, json: &str| {
             let path = format!("/tables/person/rows{path}");
             let status = if method == "POST" { 201 } else { 200 };
-            door.send(method, &path, json).ok(status);
+            server.send(method, &path, json).ok(status);
         };
-        // Nobody's, one of each, one that changes hands twice, and then goes.
+        // A row of neither user; a row of each; one that changes its owner twice and is then deleted.
         send("POST", "", r#"{"name":"eve"}"#);
         send("POST", "", r#"{"name":"ada"}"#);
         send("PATCH", "/2", r#"{"rate":1}"#);
@@ -84,9 +84,9 @@ fn each_hears_of_its_own_rows_only() {
         send("PATCH", "/1", r#"{"rate":1}"#);
         send("PATCH", "/2", r#"{"rate":2}"#);
         send("PATCH", "/2", r#"{"name":"ada"}"#);
-        door.ask("DELETE", "/tables/person/rows/2", &[], "").ok(204);
-        door.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
-        // After it nothing else comes to either of them.
+        server.ask("DELETE", "/tables/person/rows/2", &[], "").ok(204);
+        server.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
+        // Marks the end: no user gets further events.
         for name in ["ada", "bea"] {
             send("POST", "", &format!(r#"{{"name":"{name}","rate":9}}"#));
         }
@@ -111,16 +111,16 @@ fn each_hears_of_its_own_rows_only() {
 }
 
 #[test]
-fn each_sees_its_own_part_of_a_history() {
-    let (mut door, token) = door();
-    // The operator's, then ada's, then bea's.
-    door.send("POST", "/tables/person/rows", r#"{"name":"eve"}"#).ok(201);
+fn history_contains_only_permitted_rows() {
+    let (mut server, token) = server();
+    // A row of the operator, then of ada, then of bea.
+    server.send("POST", "/tables/person/rows", r#"{"name":"eve"}"#).ok(201);
     for change in [r#"{"name":"ada"}"#, r#"{"rate":1}"#, r#"{"name":"bea"}"#, r#"{"rate":2}"#] {
-        door.send("PATCH", "/tables/person/rows/1", change).ok(200);
+        server.send("PATCH", "/tables/person/rows/1", change).ok(200);
     }
-    door.send("POST", "/tables/person/rows", r#"{"name":"bea"}"#).ok(201);
-    door.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
-    let history = door.get("/tables/person/rows/1/history").ok(200).json();
+    server.send("POST", "/tables/person/rows", r#"{"name":"bea"}"#).ok(201);
+    server.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+    let history = server.get("/tables/person/rows/1/history").ok(200).json();
     let seen = |at: usize| {
         let change = &history["changes"][at];
         let name = |side: &str| change[side]["name"].as_str().unwrap_or("-").to_owned();
@@ -128,15 +128,15 @@ fn each_sees_its_own_part_of_a_history() {
     };
     assert_eq!([seen(0), seen(1), seen(2)], ["insert - ada", "update ada ada", "delete ada -"]);
     assert_eq!(history["changes"].as_array().unwrap().len(), 3);
-    let nothing = door.get("/tables/person/rows/9/history").is(404, "NotFound").text.clone();
-    for hidden in ["person/rows/2", "note/rows/1", "nobody/rows/1"] {
-        let reply = door.get(&format!("/tables/{hidden}/history"));
+    let nothing = server.get("/tables/person/rows/9/history").is(404, "NotFound").text.clone();
+    for hidden in ["person/rows/2", "note/rows/1", "missing/rows/1"] {
+        let reply = server.get(&format!("/tables/{hidden}/history"));
         assert_eq!(reply.is(404, "NotFound").text, nothing, "{hidden}");
     }
 }
 
 #[test]
-fn who_loses_its_rights_hears_no_more() {
+fn revoked_permission_ends_change_feed() {
     let (token, hash) = new_token().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("access");
@@ -148,20 +148,20 @@ fn who_loses_its_rights_hears_no_more() {
     let engine = sqlite();
     track(&*engine);
     let builder = HttpServer::builder().access(access.clone());
-    let door = Door::of(builder.shared_database("main", engine));
+    let server = TestServer::of(builder.shared_database("main", engine));
     let headers = format!("authorization: Bearer {token}\r\nconnection: close\r\n");
-    let mut events = Events::listen(&door, "", &headers);
-    door.send("POST", "/tables/person/rows", r#"{"name":"a"}"#).ok(201);
+    let mut events = Events::subscribe(&server, "", &headers);
+    server.send("POST", "/tables/person/rows", r#"{"name":"a"}"#).ok(201);
     assert_eq!(events.next().1, "insert");
     grant("insert on *");
     access.reload().unwrap();
-    door.send("POST", "/tables/person/rows", r#"{"name":"b"}"#).ok(201);
+    server.send("POST", "/tables/person/rows", r#"{"name":"b"}"#).ok(201);
     let rest = events.rest();
     assert!(!rest.contains("event:") && rest.ends_with("0\r\n\r\n"), "{rest}");
 }
 
 #[test]
-fn what_somebody_does_is_written_down_under_its_name() {
+fn changes_record_their_actor() {
     let (token, hash) = new_token().unwrap();
     let text = format!("role a\nall on *\ntoken ada {hash} roles a\n");
     let access = Access::from_text(&text).unwrap();
@@ -172,41 +172,41 @@ fn what_somebody_does_is_written_down_under_its_name() {
         let mut settings = Settings::default();
         settings.sql = SqlAccess::Write;
         let builder = builder.settings(settings).shared_database("main", Arc::clone(&engine));
-        let mut door = Door::of(builder);
-        door.send("POST", "/tables/person/rows", r#"{"name":"operator"}"#).ok(201);
-        door.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+        let mut server = TestServer::of(builder);
+        server.send("POST", "/tables/person/rows", r#"{"name":"operator"}"#).ok(201);
+        server.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
         let row = "/tables/person/rows/1";
         let lines = [("content-type", "application/x-ndjson")];
-        let known = |door: &Door| [("if-match", door.get(row).header("etag").to_owned())];
-        door.send("POST", "/tables/person/rows", r#"{"name":"a"}"#).ok(201);
-        door.send("PATCH", row, r#"{"name":"b"}"#).ok(200);
-        door.send("PUT", row, r#"{"name":"c"}"#).ok(200);
-        let [(name, tag)] = known(&door);
+        let known = |server: &TestServer| [("if-match", server.get(row).header("etag").to_owned())];
+        server.send("POST", "/tables/person/rows", r#"{"name":"a"}"#).ok(201);
+        server.send("PATCH", row, r#"{"name":"b"}"#).ok(200);
+        server.send("PUT", row, r#"{"name":"c"}"#).ok(200);
+        let [(name, tag)] = known(&server);
         let headers = [(name, tag.as_str()), ("content-type", "application/json")];
-        door.ask("PATCH", row, &headers, r#"{"name":"d"}"#).ok(200);
-        door.ask("DELETE", row, &[], "").ok(204);
-        door.send("PUT", row, r#"{"name":"e"}"#).ok(201);
-        let [(name, tag)] = known(&door);
-        door.ask("DELETE", row, &[(name, &tag)], "").ok(204);
+        server.ask("PATCH", row, &headers, r#"{"name":"d"}"#).ok(200);
+        server.ask("DELETE", row, &[], "").ok(204);
+        server.send("PUT", row, r#"{"name":"e"}"#).ok(201);
+        let [(name, tag)] = known(&server);
+        server.ask("DELETE", row, &[(name, &tag)], "").ok(204);
         let json = r#"{"name":"f"}"#;
-        door.ask("POST", "/tables/person/import", &lines, json).ok(200);
-        door.ask("POST", "/tables/person/import?commit=0", &lines, json).ok(200);
+        server.ask("POST", "/tables/person/import", &lines, json).ok(200);
+        server.ask("POST", "/tables/person/import?commit=0", &lines, json).ok(200);
         let line = format!(r#"{{"op":"insert","table":"person","row":{json}}}"#);
-        door.ask("POST", "/batch", &lines, &line).ok(200);
-        door.ask("POST", "/batch?commit=10", &lines, &line).ok(200);
+        server.ask("POST", "/batch", &lines, &line).ok(200);
+        server.ask("POST", "/batch?commit=10", &lines, &line).ok(200);
         if has_sql {
-            door.send("POST", "/sql", r#"{"sql":"DELETE FROM person WHERE id = 2"}"#).ok(200);
+            server.send("POST", "/sql", r#"{"sql":"DELETE FROM person WHERE id = 2"}"#).ok(200);
         }
         let changes = Changes::of(engine).limit(100).page().unwrap().changes;
-        let who: Vec<_> = changes.iter().map(|change| change.who.as_deref()).collect();
+        let actors: Vec<_> = changes.iter().map(|change| change.who.as_deref()).collect();
         let expected = 11 + usize::from(has_sql);
-        assert_eq!(who[0], None);
-        assert_eq!(who[1..], vec![Some("ada"); expected]);
-        let history = door.get("/tables/person/rows/1/history?limit=3").ok(200).json();
+        assert_eq!(actors[0], None);
+        assert_eq!(actors[1..], vec![Some("ada"); expected]);
+        let history = server.get("/tables/person/rows/1/history?limit=3").ok(200).json();
         let of_row: Vec<_> = (0..3).map(|at| history["changes"][at]["who"].clone()).collect();
         assert_eq!(of_row, [json!(null), json!("ada"), json!("ada")]);
         let headers = format!("authorization: Bearer {token}\r\n");
-        let mut events = Events::listen(&door, "?since=1", &headers);
+        let mut events = Events::subscribe(&server, "?since=1", &headers);
         assert_eq!(events.next().2["who"], json!("ada"));
     }
 }

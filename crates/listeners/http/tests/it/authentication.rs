@@ -1,6 +1,6 @@
-//! Secrets that are guessed or changed, and SQL that nobody may send.
+//! Guessed and changed secrets, and SQL that no client may send.
 
-use crate::client::{Door, TOKEN, make};
+use crate::client::{TOKEN, TestServer, make};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bobak_http::{HttpServer, Settings, SqlAccess};
@@ -15,33 +15,33 @@ fn basic(name: &str, password: &str) -> String {
     format!("Basic {}", BASE64.encode(format!("{name}:{password}")))
 }
 
-fn status(door: &Door, authorization: &str, path: &str) -> u16 {
-    door.ask("GET", path, &[("authorization", authorization)], "").status
+fn status(server: &TestServer, authorization: &str, path: &str) -> u16 {
+    server.ask("GET", path, &[("authorization", authorization)], "").status
 }
 
 #[test]
-fn wrong_passwords_lock_out_nobody_but_the_name_they_were_for() {
+fn wrong_passwords_lock_out_only_their_user() {
     let mut settings = Settings::default();
     settings.refusals = 1;
     let right = hash_password("right").unwrap();
     let builder = HttpServer::builder().settings(settings);
     let builder = builder.shared_database("main", crate::client::memory());
     let builder = builder.user("ada", &right, &["admin"]).user("bob", &right, &["admin"]);
-    let mut door = Door::of(builder);
-    door.headers.clear();
+    let mut server = TestServer::of(builder);
+    server.headers.clear();
     for wanted in [401, 429] {
-        assert_eq!(status(&door, &basic("ada", "wrong"), "/tables"), wanted);
+        assert_eq!(status(&server, &basic("ada", "wrong"), "/tables"), wanted);
     }
-    assert_eq!(status(&door, &basic("ada", "right"), "/tables"), 429);
-    assert_eq!(status(&door, &basic("bob", "right"), "/tables"), 200);
-    assert_eq!(status(&door, &format!("Bearer {TOKEN}"), "/tables"), 200);
-    // What was right a moment ago is not asked about again.
-    assert_eq!(status(&door, &basic("bob", "wrong"), "/tables"), 401);
-    assert_eq!(status(&door, &basic("bob", "right"), "/tables"), 200);
+    assert_eq!(status(&server, &basic("ada", "right"), "/tables"), 429);
+    assert_eq!(status(&server, &basic("bob", "right"), "/tables"), 200);
+    assert_eq!(status(&server, &format!("Bearer {TOKEN}"), "/tables"), 200);
+    // Credentials verified a moment ago need no second verification.
+    assert_eq!(status(&server, &basic("bob", "wrong"), "/tables"), 401);
+    assert_eq!(status(&server, &basic("bob", "right"), "/tables"), 200);
 }
 
 #[test]
-fn a_secret_that_was_changed_lets_nobody_in_any_more() {
+fn changed_secrets_are_rejected_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("access");
     let [(old, old_hash), (_, new_hash)] = [new_token().unwrap(), new_token().unwrap()];
@@ -52,26 +52,26 @@ fn a_secret_that_was_changed_lets_nobody_in_any_more() {
     write(&format!("token till {old_hash} roles r\nuser ada {first} roles r\n"));
     let access = Access::from_file(&file).unwrap();
     let builder = HttpServer::builder().access(access.clone());
-    let mut door = Door::of(builder.shared_database("main", crate::client::memory()));
-    door.headers.clear();
+    let mut server = TestServer::of(builder.shared_database("main", crate::client::memory()));
+    server.headers.clear();
     let (token, password) = (format!("Bearer {old}"), basic("ada", "first"));
-    let ask = |path: &str| [&token, &password].map(|shown| status(&door, shown, path));
+    let ask = |path: &str| [&token, &password].map(|shown| status(&server, shown, path));
     assert_eq!(ask("/tables"), [200, 200]);
     write(&format!("token till {new_hash} roles r\nuser ada {second} roles r\n"));
     access.reload().unwrap();
     for path in ["/tables", "/databases", "/metrics"] {
         assert_eq!(ask(path), [401, 401], "{path}");
     }
-    assert_eq!(status(&door, &basic("ada", "second"), "/tables"), 200);
+    assert_eq!(status(&server, &basic("ada", "second"), "/tables"), 200);
     write("");
     access.reload().unwrap();
     for path in ["/tables", "/databases", "/metrics"] {
-        assert_eq!(status(&door, &basic("ada", "second"), path), 401, "{path}");
+        assert_eq!(status(&server, &basic("ada", "second"), path), 401, "{path}");
     }
 }
 
 #[test]
-fn no_sql_stays_on_a_connection_or_reaches_a_file() {
+fn sql_cannot_reach_files_or_change_connections() {
     let folder = tempfile::tempdir().unwrap();
     let engine = Sqlite::builder().open(folder.path().join("main.db")).unwrap();
     make(&engine);
@@ -105,11 +105,11 @@ fn no_sql_stays_on_a_connection_or_reaches_a_file() {
         let mut settings = Settings::default();
         settings.sql = access;
         let builder = HttpServer::builder().settings(settings).access(accounts.unwrap());
-        let mut door = Door::of(builder.shared_database("main", Arc::clone(&engine)));
+        let mut server = TestServer::of(builder.shared_database("main", Arc::clone(&engine)));
         for token in [TOKEN, &token] {
-            door.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+            server.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
             let send = |sql: &str| {
-                door.send("POST", "/sql", &serde_json::json!({ "sql": sql }).to_string())
+                server.send("POST", "/sql", &serde_json::json!({ "sql": sql }).to_string())
             };
             for sql in &beyond {
                 send(sql).is(403, "Denied");
@@ -124,10 +124,10 @@ fn no_sql_stays_on_a_connection_or_reaches_a_file() {
             }
             send("SELECT count(*) FROM person").ok(200);
             send("WITH p AS (SELECT id FROM person) SELECT max(id) FROM p").ok(200);
-            let told = send("PRAGMA table_info(person)").status;
-            assert_eq!(told, if token == TOKEN { 200 } else { 403 });
+            let reply = send("PRAGMA table_info(person)").status;
+            assert_eq!(reply, if token == TOKEN { 200 } else { 403 });
         }
-        let memory = Door::with(
+        let memory = TestServer::with(
             {
                 let mut settings = Settings::default();
                 settings.sql = access;
@@ -142,17 +142,17 @@ fn no_sql_stays_on_a_connection_or_reaches_a_file() {
 }
 
 #[test]
-fn one_caller_has_but_its_share_of_the_streams() {
+fn one_client_cannot_take_all_streams() {
     let (token, hash) = new_token().unwrap();
     let access =
         Access::from_text(&format!("role clerk\nread on person\ntoken ada {hash} roles clerk\n"));
     let engine = crate::client::memory();
-    crate::events::track(&*engine);
+    crate::changes::track(&*engine);
     let mut settings = Settings::default();
     (settings.streams, settings.subscribers) = (4, 4);
     let builder = HttpServer::builder().settings(settings).access(access.unwrap());
-    let mut door = Door::of(builder.shared_database("main", engine));
-    let address = door.server.addresses()[0];
+    let mut server = TestServer::of(builder.shared_database("main", engine));
+    let address = server.http.addresses()[0];
     let open = |head: &str| {
         let mut stream = TcpStream::connect(address).unwrap();
         let head = format!("{head} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n");
@@ -160,7 +160,7 @@ fn one_caller_has_but_its_share_of_the_streams() {
         stream.write_all(format!("{head}{media}").as_bytes()).unwrap();
         stream
     };
-    // Changes that nobody makes, and bodies that do not come.
+    // Subscriptions without changes, and bodies that never arrive.
     let mut events = [(); 2].map(|()| open("GET /tables/person/changes"));
     for stream in &mut events {
         let mut first = [0; 12];
@@ -169,20 +169,20 @@ fn one_caller_has_but_its_share_of_the_streams() {
     }
     let _bodies = [(); 2].map(|()| open("POST /batch"));
     let end = Instant::now() + Duration::from_secs(60);
-    while !door.get("/metrics").text.contains("bobak_http_streams 2\n") {
-        assert!(Instant::now() < end, "the bodies have their streams");
+    while !server.get("/metrics").text.contains("bobak_http_streams 2\n") {
+        assert!(Instant::now() < end, "the bodies occupy streams");
         std::thread::sleep(Duration::from_millis(20));
     }
-    let operator = door.headers.clone();
+    let operator = server.headers.clone();
     for path in ["/tables/person/export", "/tables/person/changes?since=99999"] {
-        door.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
-        let told = door.get(path).is(503, "Busy").json();
+        server.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+        let reply = server.get(path).is(503, "Busy").json();
         assert!(
-            told["detail"].as_str().unwrap().starts_with("you have reached the limit"),
-            "{told}"
+            reply["detail"].as_str().unwrap().starts_with("you have reached the limit"),
+            "{reply}"
         );
-        door.headers.clone_from(&operator);
-        // Another of the same address gets his: what he asked for, or that there is no such change.
-        assert_ne!(door.get(path).status, 503);
+        server.headers.clone_from(&operator);
+        // Another client of the same address is served: with an export, or a 410 for the change.
+        assert_ne!(server.get(path).status, 503);
     }
 }

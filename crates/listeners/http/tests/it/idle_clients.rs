@@ -1,7 +1,7 @@
-//! Ten thousand clients that say nothing any more.
+//! Ten thousand idle clients.
 
-use crate::client::{Door, memory};
-use crate::doors::settings;
+use crate::client::{TestServer, memory};
+use crate::connections::settings;
 use bobak_http::HttpServer;
 use bobak_serving::raise_file_limit;
 use bobak_testkit::idle;
@@ -9,9 +9,9 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Not a test by itself: what the child does.
+/// Not a test: the code of the child process.
 #[test]
-fn idle_clients() {
+fn child_clients() {
     raise_file_limit();
     idle::hold(|socket| {
         let mut stream = UnixStream::connect(socket).unwrap();
@@ -24,14 +24,14 @@ fn idle_clients() {
 }
 
 #[test]
-fn ten_thousand_idle_clients_cost_little_and_harm_nobody() {
+fn ten_thousand_idle_clients_cost_little() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("socket");
     let settings = settings(|settings| settings.header_timeout = Duration::from_secs(600));
     let builder = HttpServer::builder().settings(settings).shared_database("main", memory());
-    let door = Door::of(builder.unix(&socket));
-    idle::cost_little("idle::idle_clients", &socket, raise_file_limit(), || {
-        door.get("/tables").ok(200);
+    let server = TestServer::of(builder.unix(&socket));
+    idle::cost_little("idle_clients::child_clients", &socket, raise_file_limit(), || {
+        server.get("/tables").ok(200);
     });
-    door.get("/tables").ok(200);
+    server.get("/tables").ok(200);
 }

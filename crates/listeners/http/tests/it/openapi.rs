@@ -1,8 +1,8 @@
-//! The OpenAPI document: valid by the official schema, and true for every operation in it.
+//! The OpenAPI document is valid, and every operation matches it.
 
-use crate::client::{Door, sqlite};
-use crate::described::{Checker, Operation, call_all, operations};
-use crate::events::track;
+use crate::changes::track;
+use crate::client::{TestServer, sqlite};
+use crate::openapi_client::{Checker, Operation, call_all, operations};
 use bobak_core::Engine;
 use bobak_http::{HttpServer, Settings, SqlAccess};
 use bobak_permissions::{Access, new_token};
@@ -14,17 +14,17 @@ use std::sync::Arc;
 /// The schema of OpenAPI 3.1 documents, published by the OpenAPI Initiative (Apache-2.0).
 const OFFICIAL: &str = include_str!("../data/openapi-3.1.json");
 
-fn door() -> Door {
+fn server() -> TestServer {
     let mut settings = Settings::default();
     settings.sql = SqlAccess::Write;
-    Door::with(settings, sqlite())
+    TestServer::with(settings, sqlite())
 }
 
 #[test]
-fn the_document_is_valid() {
-    let door = door();
+fn document_matches_official_schema() {
+    let server = server();
     for path in ["/openapi.json", "/databases/main/openapi.json"] {
-        let document = door.get(path).ok(200).json();
+        let document = server.get(path).ok(200).json();
         let mut compiler = Compiler::new();
         let official: Value = serde_json::from_str(OFFICIAL).unwrap();
         let id = official["$id"].as_str().unwrap().to_owned();
@@ -41,53 +41,54 @@ fn the_document_is_valid() {
 }
 
 #[test]
-fn the_document_changes_with_the_tables() {
-    let door = door();
-    let before = door.get("/openapi.json").json();
-    door.send(
-        "POST",
-        "/sql",
-        r#"{"sql":"CREATE TABLE \"odd näme/%\" (\"a b\" INTEGER PRIMARY KEY, c)"}"#,
-    )
-    .ok(200);
-    let after = door.get("/openapi.json").json();
+fn document_follows_schema_changes() {
+    let server = server();
+    let before = server.get("/openapi.json").json();
+    server
+        .send(
+            "POST",
+            "/sql",
+            r#"{"sql":"CREATE TABLE \"odd näme/%\" (\"a b\" INTEGER PRIMARY KEY, c)"}"#,
+        )
+        .ok(200);
+    let after = server.get("/openapi.json").json();
     assert!(before["paths"].as_object().unwrap().len() < after["paths"].as_object().unwrap().len());
     let path = "/tables/odd%20n%C3%A4me%2F%25/rows";
     assert!(after["paths"][path].is_object(), "{}", after["paths"]);
-    door.send("POST", path, r#"{"a b":7,"c":"x"}"#).ok(201);
+    server.send("POST", path, r#"{"a b":7,"c":"x"}"#).ok(201);
 }
 
 #[test]
-fn every_operation_does_what_the_document_says() {
-    let statuses = call_all(&door());
+fn every_operation_matches_document() {
+    let statuses = call_all(&server());
     for status in [200, 201, 204, 304, 409, 412] {
-        assert!(statuses.contains(&status), "{status} never came: {statuses:?}");
+        assert!(statuses.contains(&status), "no response had status {status}: {statuses:?}");
     }
     assert!(statuses.len() > 300, "{}", statuses.len());
 }
 
 #[test]
-fn what_a_clerk_may_not_do_its_document_tells() {
+fn restricted_client_gets_matching_document() {
     let (token, hash) = new_token().unwrap();
     let rights = "read on seat\nread, insert on person where name = :user\nread, delete on note";
     let access = format!("role clerk\n{rights}\ntoken ada {hash} roles clerk\n");
     let builder = HttpServer::builder().access(Access::from_text(&access).unwrap());
-    let mut door = Door::of(builder.shared_database("main", sqlite()));
-    call_all(&door);
+    let mut server = TestServer::of(builder.shared_database("main", sqlite()));
+    call_all(&server);
     for (table, row) in
         [("note", "{\"id\":1,\"text\":\"x\"}"), ("seat", "{\"row\":\"x\",\"number\":1}")]
     {
-        door.send("POST", &format!("/tables/{table}/rows"), row).ok(201);
+        server.send("POST", &format!("/tables/{table}/rows"), row).ok(201);
     }
-    door.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
-    let statuses = call_all(&door);
+    server.headers = vec![("authorization".to_owned(), format!("Bearer {token}"))];
+    let statuses = call_all(&server);
     let denied = statuses.iter().filter(|status| **status == 403).count();
     assert!(denied > 20 && statuses.contains(&304), "{denied}: {statuses:?}");
 }
 
-/// SQLite keeps no program from it.
+/// SQLite stores values of any type in any column.
 #[test]
-fn values_of_other_types_than_their_columns_are_as_the_document_says() {
+fn untyped_values_match_document() {
     let engine = Sqlite::open_memory().unwrap();
     for sql in [
         "CREATE TABLE odd (k TEXT PRIMARY KEY, i INT, s SMALLINT, r REAL, b BOOLEAN, t VARCHAR(3), d BLOB, u)",
@@ -102,8 +103,8 @@ fn values_of_other_types_than_their_columns_are_as_the_document_says() {
             engine.session().unwrap().execute(&sql, &[]).unwrap();
         }
     }
-    let door = Door::with(Settings::default(), Arc::new(engine));
-    let document = door.get("/openapi.json").json();
+    let server = TestServer::with(Settings::default(), Arc::new(engine));
+    let document = server.get("/openapi.json").json();
     let checker = Checker::new(&document);
     for table in ["odd", "own"] {
         let queries = [
@@ -114,29 +115,29 @@ fn values_of_other_types_than_their_columns_are_as_the_document_says() {
         for (path, query) in queries.iter().flat_map(|(path, q)| q.map(|q| (path, q))) {
             let path = format!("/tables/{table}/{path}");
             let operation = operations(&document).find(|o| o.path == path && o.method == "get");
-            let reply = door.get(&format!("{path}{query}"));
+            let reply = server.get(&format!("{path}{query}"));
             checker.check(&operation.unwrap(), reply.ok(200));
         }
     }
 }
 
 #[test]
-fn histories_are_as_the_document_says() {
+fn histories_match_document() {
     let engine = sqlite();
     track(&*engine);
-    let door = Door::with(Settings::default(), engine);
-    door.send("POST", "/tables/person/rows", r#"{"name":"Ada","balance":12.5}"#).ok(201);
-    door.send("PATCH", "/tables/person/rows/1", r#"{"tags":[1]}"#).ok(200);
-    door.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
-    let document = door.get("/openapi.json").json();
+    let server = TestServer::with(Settings::default(), engine);
+    server.send("POST", "/tables/person/rows", r#"{"name":"Ada","balance":12.5}"#).ok(201);
+    server.send("PATCH", "/tables/person/rows/1", r#"{"tags":[1]}"#).ok(200);
+    server.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
+    let document = server.get("/openapi.json").json();
     let checker = Checker::new(&document);
     let is_wanted =
         |operation: &Operation<'_>| operation.path == "/tables/person/rows/{key}/history";
     let operation = operations(&document).find(is_wanted).unwrap();
     for query in ["", "?limit=1", "?since=3"] {
-        let reply = door.get(&format!("/tables/person/rows/1/history{query}"));
+        let reply = server.get(&format!("/tables/person/rows/1/history{query}"));
         checker.check(&operation, reply.ok(200));
     }
-    checker.check(&operation, door.get("/tables/person/rows/2/history").ok(404));
-    checker.check(&operation, door.get("/tables/person/rows/1/history?limit=0").ok(400));
+    checker.check(&operation, server.get("/tables/person/rows/2/history").ok(404));
+    checker.check(&operation, server.get("/tables/person/rows/1/history?limit=0").ok(400));
 }

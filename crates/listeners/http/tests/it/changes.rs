@@ -1,6 +1,6 @@
-//! Live changes.
+//! Change feeds and histories.
 
-use crate::client::{Door, TOKEN, memory, sqlite};
+use crate::client::{TOKEN, TestServer, memory, sqlite};
 use bobak_core::change_log::{TRACKED_TABLE, log_schema};
 use bobak_core::{Engine, SchemaChange, TableSchema};
 use bobak_http::Settings;
@@ -10,12 +10,12 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A listener: its lines, without the marks of the chunks.
+/// A subscriber of the change feed: its lines, without chunk headers.
 pub struct Events(BufReader<TcpStream>);
 
 impl Events {
-    pub fn listen(door: &Door, query: &str, headers: &str) -> Self {
-        let mut stream = TcpStream::connect(door.server.addresses()[0]).unwrap();
+    pub fn subscribe(server: &TestServer, query: &str, headers: &str) -> Self {
+        let mut stream = TcpStream::connect(server.http.addresses()[0]).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let token = format!("authorization: Bearer {TOKEN}\r\n");
         let own = if headers.starts_with("authorization") { "" } else { &token };
@@ -34,14 +34,14 @@ impl Events {
     fn line(&mut self) -> String {
         let mut line = String::new();
         self.0.read_line(&mut line).expect("a line in time");
-        assert!(!line.is_empty(), "it has ended");
+        assert!(!line.is_empty(), "the stream has ended");
         line.trim_end().to_owned()
     }
 
-    /// All that comes until the server ends it.
+    /// Reads until the server ends the stream.
     pub fn rest(&mut self) -> String {
         let mut rest = String::new();
-        self.0.read_to_string(&mut rest).expect("it ends in time");
+        self.0.read_to_string(&mut rest).expect("the stream ends in time");
         rest
     }
 
@@ -71,19 +71,19 @@ pub fn track(engine: &dyn Engine) {
 }
 
 #[test]
-fn changes_come_as_they_happen_and_from_where_one_was() {
+fn changes_are_streamed_and_resumed() {
     for engine in [sqlite(), memory()] {
         track(&*engine);
-        let door = Door::with(Settings::default(), engine);
-        let mut all = Events::listen(&door, "", "");
-        let mut rich = Events::listen(&door, "?filter=balance+%3E+10", "");
-        door.send("POST", "/tables/person/rows", r#"{"name":"Ada","balance":5}"#).ok(201);
-        door.send("PATCH", "/tables/person/rows/1", r#"{"balance":20}"#).ok(200);
-        door.send("PATCH", "/tables/person/rows/1", r#"{"balance":1}"#).ok(200);
-        door.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
+        let server = TestServer::with(Settings::default(), engine);
+        let mut all = Events::subscribe(&server, "", "");
+        let mut rich = Events::subscribe(&server, "?filter=balance+%3E+10", "");
+        server.send("POST", "/tables/person/rows", r#"{"name":"Ada","balance":5}"#).ok(201);
+        server.send("PATCH", "/tables/person/rows/1", r#"{"balance":20}"#).ok(200);
+        server.send("PATCH", "/tables/person/rows/1", r#"{"balance":1}"#).ok(200);
+        server.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
         let (first, kind, data) = all.next();
         assert_eq!((kind.as_str(), &data["row"]["name"]), ("insert", &json!("Ada")));
-        assert!(data["who"].is_null(), "nobody's name is known: {data}");
+        assert!(data["who"].is_null(), "changes by the operator have no actor: {data}");
         let kinds: Vec<_> = (0..3).map(|_| all.next().1).collect();
         assert_eq!(kinds, ["update", "update", "delete"]);
         let (_, kind, data) = rich.next();
@@ -93,26 +93,26 @@ fn changes_come_as_they_happen_and_from_where_one_was() {
             (kind.as_str(), &data["key"], &data["row"]),
             ("delete", &json!({"id":1}), &json!(null))
         );
-        let mut again = Events::listen(&door, "", &format!("last-event-id: {first}\r\n"));
+        let mut again = Events::subscribe(&server, "", &format!("last-event-id: {first}\r\n"));
         assert_eq!(again.next().1, "update");
-        let mut since = Events::listen(&door, "?since=0", "");
+        let mut since = Events::subscribe(&server, "?since=0", "");
         assert_eq!(since.next().0, first);
-        door.server.begin_stop();
-        assert!(door.server.stop(), "listeners keep no server from its end");
+        server.http.begin_stop();
+        assert!(server.http.stop(), "subscribers do not delay the stop");
     }
 }
 
 #[test]
-fn a_table_that_changes_ends_its_events_with_an_error() {
+fn schema_change_ends_events_with_error() {
     let engine = sqlite();
     track(&*engine);
-    let door = Door::with(Settings::default(), Arc::clone(&engine));
-    let mut events = Events::listen(&door, "", "connection: close\r\n");
-    door.send("POST", "/tables/person/rows", r#"{"name":"Ada"}"#).ok(201);
+    let server = TestServer::with(Settings::default(), Arc::clone(&engine));
+    let mut events = Events::subscribe(&server, "", "connection: close\r\n");
+    server.send("POST", "/tables/person/rows", r#"{"name":"Ada"}"#).ok(201);
     assert_eq!(events.next().1, "insert");
     engine.session().unwrap().execute("ALTER TABLE person ADD COLUMN extra TEXT", &[]).unwrap();
-    door.get("/tables").ok(200);
-    door.send("POST", "/tables/person/rows", r#"{"name":"Bea"}"#).ok(201);
+    server.get("/tables").ok(200);
+    server.send("POST", "/tables/person/rows", r#"{"name":"Bea"}"#).ok(201);
     let rest = events.rest();
     let data = rest.split("event: error\ndata: ").nth(1).expect("an error");
     assert!(data.contains("\"kind\":\"Schema\"") && data.contains("\"status\":409"), "{rest}");
@@ -120,38 +120,38 @@ fn a_table_that_changes_ends_its_events_with_an_error() {
 }
 
 #[test]
-fn what_is_not_tracked_can_not_be_followed() {
-    let door = Door::open();
-    door.get("/tables/person/changes").is(409, "Schema");
-    door.get("/tables/nobody/changes").is(404, "NotFound");
-    door.get("/tables/person/changes?since=x").is(400, "Syntax");
+fn untracked_table_has_no_changes() {
+    let server = TestServer::open();
+    server.get("/tables/person/changes").is(409, "Schema");
+    server.get("/tables/missing/changes").is(404, "NotFound");
+    server.get("/tables/person/changes?since=x").is(400, "Syntax");
 }
 
 #[test]
-fn a_change_that_was_never_made_can_not_be_followed() {
+fn future_change_id_is_rejected() {
     for engine in [sqlite(), memory()] {
         track(&*engine);
-        let door = Door::with(Settings::default(), engine);
-        door.send("POST", "/tables/person/rows", r#"{"name":"Ada"}"#).ok(201);
-        door.get("/tables/person/changes?since=2").is(410, "NotFound");
+        let server = TestServer::with(Settings::default(), engine);
+        server.send("POST", "/tables/person/rows", r#"{"name":"Ada"}"#).ok(201);
+        server.get("/tables/person/changes?since=2").is(410, "NotFound");
         let headers = [("last-event-id", "99999")];
-        door.ask("GET", "/tables/person/changes", &headers, "").is(410, "NotFound");
-        let mut events = Events::listen(&door, "?since=1", "");
-        door.send("POST", "/tables/person/rows", r#"{"name":"Bea"}"#).ok(201);
+        server.ask("GET", "/tables/person/changes", &headers, "").is(410, "NotFound");
+        let mut events = Events::subscribe(&server, "?since=1", "");
+        server.send("POST", "/tables/person/rows", r#"{"name":"Bea"}"#).ok(201);
         assert_eq!(events.next().0, 2);
     }
 }
 
 #[test]
-fn a_row_has_a_history() {
+fn history_lists_changes_of_row() {
     for engine in [sqlite(), memory()] {
         track(&*engine);
-        let door = Door::with(Settings::default(), engine);
-        door.send("POST", "/tables/person/rows", r#"{"name":"Ada","balance":5}"#).ok(201);
-        door.send("POST", "/tables/person/rows", r#"{"name":"Bea"}"#).ok(201);
-        door.send("PATCH", "/tables/person/rows/1", r#"{"balance":20.5}"#).ok(200);
-        door.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
-        let of = |query: &str| door.get(&format!("/tables/person/rows/1/history{query}"));
+        let server = TestServer::with(Settings::default(), engine);
+        server.send("POST", "/tables/person/rows", r#"{"name":"Ada","balance":5}"#).ok(201);
+        server.send("POST", "/tables/person/rows", r#"{"name":"Bea"}"#).ok(201);
+        server.send("PATCH", "/tables/person/rows/1", r#"{"balance":20.5}"#).ok(200);
+        server.ask("DELETE", "/tables/person/rows/1", &[], "").ok(204);
+        let of = |query: &str| server.get(&format!("/tables/person/rows/1/history{query}"));
         let whole = of("").ok(200).json();
         let changes = whole["changes"].as_array().unwrap();
         let kinds: Vec<_> = changes.iter().map(|change| change["kind"].as_str().unwrap()).collect();
@@ -166,10 +166,10 @@ fn a_row_has_a_history() {
         assert_eq!(rest["changes"], json!([changes[2]]));
         assert_eq!(of("?numbers=text").json()["changes"][1]["after"]["balance"], json!("20.50"));
         assert_eq!(of("?since=9").ok(200).json()["changes"], json!([]));
-        door.get("/tables/person/rows/7/history").is(404, "NotFound");
-        door.get("/tables/person/rows/x/history").is(400, "Mismatch");
-        door.get("/tables/seat/rows/a,1/history").is(409, "Schema");
+        server.get("/tables/person/rows/7/history").is(404, "NotFound");
+        server.get("/tables/person/rows/x/history").is(400, "Mismatch");
+        server.get("/tables/seat/rows/a,1/history").is(409, "Schema");
         of("?limit=1000000").is(400, "Syntax");
-        door.ask("POST", "/tables/person/rows/1/history", &[], "x").is(405, "Unsupported");
+        server.ask("POST", "/tables/person/rows/1/history", &[], "x").is(405, "Unsupported");
     }
 }

@@ -1,7 +1,7 @@
-//! One caller who keeps as many workers as he may have: others are answered meanwhile.
+//! Quotas: other clients are served while one client uses all that it may.
 
-use crate::client::{Door, TOKEN};
-use crate::doors::{raw, rest, settings};
+use crate::client::{TOKEN, TestServer};
+use crate::connections::{raw, rest, settings};
 use crate::interrupts::FOR_EVER;
 use bobak_core::Engine;
 use bobak_http::{HttpServer, Settings, SqlAccess};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A door to a file, also on a socket, and the token of somebody beside the holder of [`TOKEN`].
-fn door(change: impl FnOnce(&mut Settings)) -> (TempDir, Door, String) {
+/// A server for a database file, with a Unix socket, and the token of a second user besides [`TOKEN`].
+fn server(change: impl FnOnce(&mut Settings)) -> (TempDir, TestServer, String) {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings(|settings| {
         settings.sql = SqlAccess::Write;
@@ -26,11 +26,11 @@ fn door(change: impl FnOnce(&mut Settings)) -> (TempDir, Door, String) {
     let access = Access::from_text(&format!("token greedy {hash} roles admin\n")).unwrap();
     let builder = HttpServer::builder().settings(settings).access(access);
     let builder = builder.shared_database("main", Arc::new(engine));
-    let door = Door::of(builder.unix(folder.path().join("socket")));
-    (folder, door, token)
+    let server = TestServer::of(builder.unix(folder.path().join("socket")));
+    (folder, server, token)
 }
 
-/// Sends SQL, and does not wait for its answer.
+/// Sends SQL, and does not wait for the response.
 fn send(mut stream: impl Write, token: Option<&str>, sql: &str) {
     let body = serde_json::json!({ "sql": sql }).to_string();
     let shown = token.map(|token| format!("authorization: Bearer {token}\r\n"));
@@ -44,63 +44,64 @@ fn send(mut stream: impl Write, token: Option<&str>, sql: &str) {
 }
 
 #[test]
-fn who_fills_his_share_keeps_no_worker_from_others() {
-    // Of four one caller may have two, and one address three.
-    let (folder, door, greedy) = door(|settings| settings.workers = 4);
+fn one_client_cannot_take_all_workers() {
+    // Of four workers, one client may have two, and one address three.
+    let (folder, server, greedy) = server(|settings| settings.workers = 4);
     let quick = serde_json::json!({ "sql": "SELECT 7" }).to_string();
-    let connect = || raw(door.server.addresses()[0]);
+    let connect = || raw(server.http.addresses()[0]);
     let crowd: Vec<_> = (0..8).map(|_| connect()).collect();
     crowd.iter().for_each(|stream| send(stream, Some(&greedy), FOR_EVER));
-    // Some of these run, others wait: neither harms who has his own.
+    // Some of these run, others wait. Other clients still get workers.
     std::thread::sleep(Duration::from_millis(200));
     for _ in 0..3 {
-        door.send("POST", "/sql", &quick).ok(200);
+        server.send("POST", "/sql", &quick).ok(200);
     }
     let others: Vec<_> = (0..4).map(|_| connect()).collect();
     others.iter().for_each(|stream| send(stream, Some(TOKEN), FOR_EVER));
     std::thread::sleep(Duration::from_millis(200));
-    // The address has its share by now: the operator gets in all the same.
+    // The address has used up its quota, which does not apply to the operator.
     for _ in 0..3 {
         let mut operator = UnixStream::connect(folder.path().join("socket")).unwrap();
         send(&operator, None, "SELECT 7");
-        let answer = rest(&mut operator);
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let response = rest(&mut operator);
+        assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     }
-    // Whoever has left, running or in line, leaves his worker to those who wait.
+    // Disconnected clients, running or waiting, free their workers.
     drop((crowd, others));
     let shown = format!("Bearer {greedy}");
     let headers = [("content-type", "application/json"), ("authorization", shown.as_str())];
-    let theirs = Door { headers: Vec::new(), ..door };
+    let theirs = TestServer { headers: Vec::new(), ..server };
     theirs.ask("POST", "/sql", &headers, &quick).ok(200);
 }
 
 #[test]
-fn the_operator_gets_into_a_door_that_is_full() {
-    let (folder, door, _) = door(|settings| settings.connections = 1);
-    let mut first = raw(door.server.addresses()[0]);
+fn operator_connects_to_full_server() {
+    let (folder, server, _) = server(|settings| settings.connections = 1);
+    let mut first = raw(server.http.addresses()[0]);
     first.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     first.read_exact(&mut [0]).unwrap();
-    assert_eq!(rest(&mut raw(door.server.addresses()[0])), "");
+    assert_eq!(rest(&mut raw(server.http.addresses()[0])), "");
     let mut operator = UnixStream::connect(folder.path().join("socket")).unwrap();
     send(&operator, None, "SELECT 7");
-    let answer = rest(&mut operator);
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let response = rest(&mut operator);
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
 }
 
 #[test]
-fn a_stream_takes_no_worker() {
-    let (_folder, door, greedy) = door(|settings| (settings.workers, settings.streams) = (1, 2));
-    let mut stream = raw(door.server.addresses()[0]);
+fn streams_occupy_no_workers() {
+    let (_folder, server, greedy) =
+        server(|settings| (settings.workers, settings.streams) = (1, 2));
+    let mut stream = raw(server.http.addresses()[0]);
     let head = format!(
         "POST /tables/t/import HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {greedy}\r\n\
          content-type: application/x-ndjson\r\ncontent-length: 16\r\n\r\n"
     );
     stream.write_all((head + "{\"a\":1}\n").as_bytes()).unwrap();
-    let taken = || door.get("/metrics").text.contains("bobak_http_streams 1\n");
+    let taken = || server.get("/metrics").text.contains("bobak_http_streams 1\n");
     while !taken() {
         std::thread::yield_now();
     }
-    door.get("/tables/t/rows").ok(200);
+    server.get("/tables/t/rows").ok(200);
     stream.write_all(b"{\"a\":2}\n").unwrap();
     let mut first = [0; 15];
     stream.read_exact(&mut first).unwrap();
@@ -108,10 +109,10 @@ fn a_stream_takes_no_worker() {
 }
 
 #[test]
-fn bodies_and_answers_of_one_caller_do_not_fill_the_memory() {
-    // Eight pieces of 64 KiB: four of one caller, six of an address.
-    let (_folder, door, greedy) = door(|settings| settings.body_memory = 512 << 10);
-    let address = door.server.addresses()[0];
+fn one_client_cannot_take_all_memory() {
+    // Eight blocks of 64 KiB: one client may have four, and one address six.
+    let (_folder, server, greedy) = server(|settings| settings.body_memory = 512 << 10);
+    let address = server.http.addresses()[0];
     let long = |token: &str, length: usize, sent: usize| {
         let mut stream = raw(address);
         let head = format!(
@@ -123,9 +124,9 @@ fn bodies_and_answers_of_one_caller_do_not_fill_the_memory() {
         stream
     };
     let more = || rest(&mut long(&greedy, 300_000, 300_000));
-    // Of two that come at once either may be refused: so until one holds it, and the other is.
-    // What has room is told that it is no JSON.
-    let is_full = |answer: &str| !answer.starts_with("HTTP/1.1 400");
+    // Of two concurrent bodies either may be rejected, so this repeats until one holds memory and the
+    // other is rejected. A body that is not rejected gets 400, because it is not JSON.
+    let is_full = |response: &str| !response.starts_with("HTTP/1.1 400");
     let (held, refused) = (0..100)
         .find_map(|_| {
             let held = long(&greedy, 300_000, 299_999);
@@ -137,10 +138,10 @@ fn bodies_and_answers_of_one_caller_do_not_fill_the_memory() {
     let other = rest(&mut long(TOKEN, 190_000, 190_000));
     assert!(other.starts_with("HTTP/1.1 400"), "{other}");
     drop(held);
-    assert!((0..1_000).any(|_| !is_full(&more())), "it is given back");
+    assert!((0..1_000).any(|_| !is_full(&more())), "the memory is released");
     let sql = |length: usize| {
         let sql = format!("SELECT printf('%.*c', {length}, 'x')");
-        door.send("POST", "/sql", &serde_json::json!({ "sql": sql }).to_string())
+        server.send("POST", "/sql", &serde_json::json!({ "sql": sql }).to_string())
     };
     assert!(sql(250_000).ok(200).text.len() > 250_000);
     sql(400_000).is(503, "Busy");

@@ -1,7 +1,7 @@
-//! Values come back as they were, or are refused: numbers in any form, infinite ones, values of
-//! another kind than their column's.
+//! Values round-trip exactly or are rejected: numbers in any notation, infinities, values that are not
+//! of their column's type.
 
-use crate::client::{Door, memory, sqlite};
+use crate::client::{TestServer, memory, sqlite};
 use bobak_core::Engine;
 use bobak_http::{Settings, SqlAccess};
 use bobak_sqlite::Sqlite;
@@ -12,8 +12,8 @@ const NDJSON: [(&str, &str); 1] = [("content-type", "application/x-ndjson")];
 const CSV: [(&str, &str); 1] = [("content-type", "text/csv")];
 
 #[test]
-fn numbers_with_a_point_or_an_exponent_are_exact() {
-    let door = Door::open();
+fn decimal_and_exponent_numbers_are_exact() {
+    let server = TestServer::open();
     for (written, number) in [
         ("9007199254740993.0", "9007199254740993"),
         ("9.007199254740995e15", "9007199254740995"),
@@ -21,9 +21,12 @@ fn numbers_with_a_point_or_an_exponent_are_exact() {
         ("50e-1", "5"),
         ("-0.0", "0"),
     ] {
-        let made =
-            door.send("POST", "/tables/person/rows", &format!(r#"{{"id":{written},"name":"x"}}"#));
-        assert!(made.ok(201).text.contains(&format!("\"id\":{number},")), "{made:?}");
+        let inserted = server.send(
+            "POST",
+            "/tables/person/rows",
+            &format!(r#"{{"id":{written},"name":"x"}}"#),
+        );
+        assert!(inserted.ok(201).text.contains(&format!("\"id\":{number},")), "{inserted:?}");
     }
     for (column, number, kind) in [
         ("id", "1.00000000000000000001", "Mismatch"),
@@ -41,15 +44,15 @@ fn numbers_with_a_point_or_an_exponent_are_exact() {
         let row =
             json!({"name": "x"}).to_string().replace('}', &format!(",\"{column}\":{number}}}"));
         let row = if column == "name" { format!("{{\"name\":{number}}}") } else { row };
-        let reply = door.send("POST", "/tables/person/rows", &row);
+        let reply = server.send("POST", "/tables/person/rows", &row);
         assert_eq!(reply.is(422, kind).json()["column"], column, "{number}");
     }
-    let made = door.send(
+    let inserted = server.send(
         "POST",
         "/tables/person/rows",
         r#"{"name":"\u0041","rate":0.1,"born":"2000-01-0\u0031"}"#,
     );
-    let row = made.ok(201).json();
+    let row = inserted.ok(201).json();
     assert_eq!(
         (&row["name"], &row["rate"], &row["born"]),
         (&json!("A"), &json!(0.1), &json!("2000-01-01"))
@@ -57,12 +60,16 @@ fn numbers_with_a_point_or_an_exponent_are_exact() {
 }
 
 #[test]
-fn parameters_of_sql_are_exact_too() {
+fn sql_parameters_are_exact() {
     let mut settings = Settings::default();
     settings.sql = SqlAccess::Read;
-    let door = Door::with(settings, sqlite());
+    let server = TestServer::with(settings, sqlite());
     let ask = |number: &str| {
-        door.send("POST", "/sql", &format!(r#"{{"sql":"SELECT ? AS x","parameters":[{number}]}}"#))
+        server.send(
+            "POST",
+            "/sql",
+            &format!(r#"{{"sql":"SELECT ? AS x","parameters":[{number}]}}"#),
+        )
     };
     for number in ["9007199254740993", "0.1", "\"a\\nb\"", "null", "1", "-2.5", "1e300", "\"inf\""]
     {
@@ -78,42 +85,43 @@ fn parameters_of_sql_are_exact_too() {
 }
 
 #[test]
-fn infinite_floats_come_back() {
+fn infinite_floats_round_trip() {
     for engine in [sqlite(), memory()] {
-        let door = Door::with(Settings::default(), engine);
+        let server = TestServer::with(Settings::default(), engine);
         for rate in ["inf", "-inf"] {
             let row = json!({"name": rate, "rate": rate}).to_string();
-            let made = door.send("POST", "/tables/person/rows", &row);
-            assert_eq!(made.ok(201).json()["rate"], rate);
+            let inserted = server.send("POST", "/tables/person/rows", &row);
+            assert_eq!(inserted.ok(201).json()["rate"], rate);
         }
         let found =
-            door.get("/tables/person/rows?filter=rate%20%3d%20%27-inf%27&columns=rate").json();
+            server.get("/tables/person/rows?filter=rate%20%3d%20%27-inf%27&columns=rate").json();
         assert_eq!(found["rows"], json!([{"rate": "-inf"}]));
-        let all = door.get("/tables/person/export").ok(200).text.clone();
-        let csv = door.get("/tables/person/export?format=csv").ok(200).text.clone();
+        let all = server.get("/tables/person/export").ok(200).text.clone();
+        let csv = server.get("/tables/person/export?format=csv").ok(200).text.clone();
         for (head, body) in [(NDJSON, &all), (CSV, &csv)] {
-            door.ask("POST", "/tables/person/import?mode=replace", &head, body).ok(200);
-            assert_eq!(door.get("/tables/person/export").text, all);
+            server.ask("POST", "/tables/person/import?mode=replace", &head, body).ok(200);
+            assert_eq!(server.get("/tables/person/export").text, all);
         }
-        let wrong = door.send("POST", "/tables/person/rows", r#"{"name":"x","rate":"nan"}"#);
+        let wrong = server.send("POST", "/tables/person/rows", r#"{"name":"x","rate":"nan"}"#);
         wrong.is(422, "Mismatch");
     }
 }
 
-/// A table that some other program has made, with a row of these values.
-fn odd(values: &str) -> Door {
+/// A table of another program with one row of these values.
+fn odd(values: &str) -> TestServer {
     let engine = Sqlite::open_memory().expect("opens");
     let session = engine.session().expect("a session");
     session.execute("CREATE TABLE odd (id INTEGER PRIMARY KEY, x, t TEXT, n BLOB)", &[]).unwrap();
     session.execute(&format!("INSERT INTO odd VALUES (1, {values})"), &[]).unwrap();
     drop(session);
-    Door::with(Settings::default(), Arc::new(engine))
+    TestServer::with(Settings::default(), Arc::new(engine))
 }
 
 #[test]
-fn what_would_come_back_as_another_value_is_not_exported() {
-    let exported =
-        |values: &str, form: &str| odd(values).get(&format!("/tables/odd/export?format={form}"));
+fn lossy_values_are_not_exported() {
+    let exported = |values: &str, format: &str| {
+        odd(values).get(&format!("/tables/odd/export?format={format}"))
+    };
     for (values, forms, column) in [
         ("x'00ff', 'a', NULL", ["ndjson", "csv", "json"].as_slice(), "x"),
         ("1e999, 'a', NULL", &["ndjson", "csv"], "x"),
@@ -121,9 +129,9 @@ fn what_would_come_back_as_another_value_is_not_exported() {
         ("1, 'a', 'abcd'", &["ndjson", "csv"], "n"),
         ("'7', 'a', NULL", &["csv"], "x"),
     ] {
-        for form in forms {
-            exported(values, &format!("{form}&lossy")).ok(200);
-            let reply = exported(values, form);
+        for format in forms {
+            exported(values, &format!("{format}&lossy")).ok(200);
+            let reply = exported(values, format);
             reply.is(422, "Mismatch");
             assert_eq!(
                 (&reply.json()["column"], &reply.json()["row"]),
@@ -132,31 +140,31 @@ fn what_would_come_back_as_another_value_is_not_exported() {
         }
     }
     for values in ["1, 'a', x'00ff'", "1.0, 'b', NULL", "-0.5, '', NULL", "'text', 'a', NULL"] {
-        let door = odd(values);
-        let all = door.get("/tables/odd/export").ok(200).text.clone();
-        let csv = door.get("/tables/odd/export?format=csv&null=NULL").ok(200).text.clone();
+        let server = odd(values);
+        let all = server.get("/tables/odd/export").ok(200).text.clone();
+        let csv = server.get("/tables/odd/export?format=csv&null=NULL").ok(200).text.clone();
         for (head, body) in [(NDJSON, &all), (CSV, &csv)] {
-            door.ask("POST", "/tables/odd/import?mode=replace&null=NULL", &head, body).ok(200);
-            assert_eq!(door.get("/tables/odd/export").text, all);
+            server.ask("POST", "/tables/odd/import?mode=replace&null=NULL", &head, body).ok(200);
+            assert_eq!(server.get("/tables/odd/export").text, all);
         }
     }
-    // In JSON a text is told from a number.
+    // JSON distinguishes a string from a number.
     assert!(exported("'7', 'a', NULL", "ndjson").ok(200).text.contains("\"x\":\"7\""));
 }
 
 #[test]
-fn wrong_sql_is_its_senders_mistake() {
+fn invalid_sql_is_client_error() {
     let mut settings = Settings::default();
     settings.sql = SqlAccess::Read;
-    let door = Door::with(settings, sqlite());
+    let server = TestServer::with(settings, sqlite());
     for (sql, status, kind) in [
         ("SELEC 1", 400, "Syntax"),
         ("SELECT 1 UNION SELECT 1, 2", 400, "Syntax"),
-        ("SELECT nobody(1)", 400, "Syntax"),
-        ("SELECT nobody FROM person", 400, "Schema"),
-        ("SELECT 1 FROM nobody", 400, "Schema"),
+        ("SELECT missing(1)", 400, "Syntax"),
+        ("SELECT missing FROM person", 400, "Schema"),
+        ("SELECT 1 FROM missing", 400, "Schema"),
         ("SELECT json('{')", 422, "Mismatch"),
     ] {
-        door.send("POST", "/sql", &json!({ "sql": sql }).to_string()).is(status, kind);
+        server.send("POST", "/sql", &json!({ "sql": sql }).to_string()).is(status, kind);
     }
 }
