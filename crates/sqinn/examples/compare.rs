@@ -1,11 +1,12 @@
-//! Programs that speak Sqinn's protocol, held against each other with a client that does next to
-//! nothing: requests as bytes made beforehand, answers read and scanned without keeping them.
+//! Compares programs that speak Sqinn's protocol, with a minimal client: it sends prepared bytes, and
+//! scans replies without keeping them.
 //!
 //! ```sh
 //! cargo run --release -p bobak-sqinn --example compare -- 5 bobak-sqinn=PATH sqinn=PATH
 //! ```
 //!
-//! Each work is run so many times, the programs in turns; printed are the medians and the best.
+//! Runs each workload the given number of times, with the programs interleaved, and prints medians and
+//! minima.
 
 use std::error::Error;
 use std::io::{BufReader, Read, Write};
@@ -30,7 +31,7 @@ fn main() -> Outcome {
     for _ in 0..times {
         for (number, (_, path)) in programs.iter().enumerate() {
             let file = folder.path().join(format!("{number}.db"));
-            let took = works(path, &file.to_string_lossy())?;
+            let took = run_workloads(path, &file.to_string_lossy())?;
             std::fs::remove_file(&file)?;
             results.resize(programs.len(), vec![Vec::new(); took.len()]);
             for (all, one) in results[number].iter_mut().zip(took) {
@@ -55,8 +56,8 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// All works, on a new file.
-fn works(program: &str, file: &str) -> Outcome<Vec<Duration>> {
+/// Runs all workloads on a new file.
+fn run_workloads(program: &str, file: &str) -> Outcome<Vec<Duration>> {
     let mut took = Vec::new();
     let begin = Instant::now();
     let mut server = Server::start(program, file)?;
@@ -108,7 +109,7 @@ fn works(program: &str, file: &str) -> Outcome<Vec<Duration>> {
     Ok(took)
 }
 
-/// The users, a run's parameters each.
+/// The parameters of each run: one user.
 fn users() -> Vec<Vec<u8>> {
     let user = |number: i32| {
         let created = 1_700_000_000_000 + i64::from(number) * 60_000;
@@ -127,7 +128,7 @@ fn bytes(tag: u8, bytes: &[u8]) -> Vec<u8> {
     [&[tag], (bytes.len() as i32).to_be_bytes().as_slice(), bytes].concat()
 }
 
-/// A program under measurement.
+/// A measured program.
 struct Server {
     child: Child,
     input: ChildStdin,
@@ -148,7 +149,7 @@ impl Server {
         Ok(Self { child, input, output, request: Vec::new(), answer: Vec::new() })
     }
 
-    /// Sends the runs in frames of a mebibyte, as Sqinn's own client does.
+    /// Sends the runs in frames of one mebibyte, as Sqinn's own client does.
     fn exec(&mut self, sql: &str, runs: i32, each: i32, parameters: &[Vec<u8>]) -> Outcome {
         self.begin(1, sql);
         self.request.extend(runs.to_be_bytes());
@@ -164,7 +165,7 @@ impl Server {
         if self.answer == [1] { Ok(()) } else { Err(format!("{:?}", self.answer).into()) }
     }
 
-    /// The number of rows, and of their bytes.
+    /// Returns the number of rows and of their bytes.
     fn query(
         &mut self,
         sql: &str,
@@ -203,7 +204,7 @@ impl Server {
         }
     }
 
-    /// Selects users one by one, from the first so many.
+    /// Selects users one by one, among the first ones.
     fn select(&mut self, among: i32) -> Outcome<Duration> {
         let sql = "SELECT id,created,email,active FROM users WHERE id=?";
         let begin = Instant::now();

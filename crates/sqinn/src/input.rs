@@ -1,32 +1,32 @@
-//! What comes in: frames, and in them numbers, texts and blobs.
+//! Reads requests: frames, which contain numbers, strings and blobs.
 //!
-//! One buffer holds the bytes as they were read, frame heads included. A request is read in groups
-//! of values that are wanted at the same time (the head of a request, the parameters of one run);
-//! [`Input::begin`] starts a group, and until the next one every value of it stays in the buffer,
-//! where SQLite takes it from without a copy. Places are counted from the group's beginning, so that
-//! they hold when the buffer moves.
+//! One buffer contains the bytes as they were read, including frame headers. A request is read in groups
+//! of values that are needed at the same time: the start of a request, or the parameters of one run.
+//! [`Input::begin`] starts a group. Until the next one, all of its values stay in the buffer, from which
+//! SQLite reads them without a copy. Ranges are relative to the start of the group, so that they stay
+//! valid when the buffer's content moves.
 
 use std::fmt;
 use std::io::{self, Read};
 use std::ops::Range;
 
-/// How large the buffer is; it grows for groups that are larger, and becomes small again.
-const BUFFER: usize = 128 * 1024;
-/// How large it may stay when a request is over.
-const KEPT: usize = 1024 * 1024;
+/// The usual length of the buffer. It grows for longer groups, and shrinks again.
+const BUFFER_LENGTH: usize = 128 * 1024;
+/// The maximum length of the buffer between requests.
+const MAX_IDLE_LENGTH: usize = 1024 * 1024;
 
-/// Why nothing more can be read.
+/// Why a session ended without QUIT.
 #[derive(Debug)]
-pub enum Broken {
+pub enum ProtocolError {
     /// The input has ended between two requests.
-    End,
+    EndOfInput,
     /// The input has ended within a request.
-    Cut,
-    /// The bytes are not those of the protocol. Where the next request begins is not known.
+    Truncated,
+    /// The input violates the protocol, so the start of the next request is unknown.
     Malformed(String),
-    /// There is no memory for a group of so many bytes.
-    Memory(usize),
-    /// The input could not be read, or the output not be written.
+    /// There is not enough memory for a buffer of so many bytes.
+    OutOfMemory(usize),
+    /// Reading the input or writing the output failed.
     Io(io::Error),
 }
 
@@ -34,99 +34,99 @@ pub enum Broken {
 #[derive(Debug)]
 pub(crate) struct Input<R> {
     source: R,
-    /// All of it may be read into: what lies behind `end` is of no meaning.
+    /// Only the bytes before `end` are valid; reads fill the rest.
     buffer: Vec<u8>,
-    /// Where the group begins.
+    /// The start of the group.
     start: usize,
     /// The next byte.
     at: usize,
-    /// Where what was read ends.
+    /// The end of the bytes read.
     end: usize,
-    /// How many bytes of the frame are left behind `at`.
+    /// How many bytes of the frame follow `at`.
     frame: usize,
 }
 
 impl<R: Read> Input<R> {
     pub(crate) fn new(source: R) -> Self {
-        Self { source, buffer: vec![0; BUFFER], start: 0, at: 0, end: 0, frame: 0 }
+        Self { source, buffer: vec![0; BUFFER_LENGTH], start: 0, at: 0, end: 0, frame: 0 }
     }
 
-    /// Begins a group; the values before are given up.
+    /// Starts a group. Earlier values become invalid.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.start = self.at;
     }
 
-    /// The first byte of a request.
-    pub(crate) fn request(&mut self) -> Result<u8, Broken> {
+    /// The code of the next request.
+    pub(crate) fn request(&mut self) -> Result<u8, ProtocolError> {
         self.begin();
-        if self.start == self.end && self.buffer.len() > KEPT {
+        if self.start == self.end && self.buffer.len() > MAX_IDLE_LENGTH {
             (self.start, self.at, self.end) = (0, 0, 0);
-            self.buffer.truncate(BUFFER);
+            self.buffer.truncate(BUFFER_LENGTH);
             self.buffer.shrink_to_fit();
         }
         if self.frame == 0 && self.at == self.end && !self.read_some()? {
-            return Err(Broken::End);
+            return Err(ProtocolError::EndOfInput);
         }
         self.byte()
     }
 
     #[inline]
-    pub(crate) fn byte(&mut self) -> Result<u8, Broken> {
+    pub(crate) fn byte(&mut self) -> Result<u8, ProtocolError> {
         let [byte] = self.array()?;
         Ok(byte)
     }
 
     #[inline]
-    pub(crate) fn int32(&mut self) -> Result<i32, Broken> {
+    pub(crate) fn int32(&mut self) -> Result<i32, ProtocolError> {
         Ok(i32::from_be_bytes(self.array()?))
     }
 
     #[inline]
-    pub(crate) fn int64(&mut self) -> Result<i64, Broken> {
+    pub(crate) fn int64(&mut self) -> Result<i64, ProtocolError> {
         Ok(i64::from_be_bytes(self.array()?))
     }
 
     #[inline]
-    pub(crate) fn double(&mut self) -> Result<f64, Broken> {
+    pub(crate) fn double(&mut self) -> Result<f64, ProtocolError> {
         Ok(f64::from_be_bytes(self.array()?))
     }
 
-    /// The length of a string or blob whose bytes come next, all of them in this frame.
+    /// The length of a string or blob, whose bytes follow in the same frame.
     #[inline]
-    pub(crate) fn length(&mut self) -> Result<usize, Broken> {
+    pub(crate) fn length(&mut self) -> Result<usize, ProtocolError> {
         let length = self.int32()?;
         match usize::try_from(length) {
             Ok(length) if length <= self.frame => Ok(length),
             Ok(length) => Err(cut_value(length, self.frame)),
-            Err(_) => Err(Broken::Malformed(format!("a value's length is {length}"))),
+            Err(_) => Err(ProtocolError::Malformed(format!("invalid value length {length}"))),
         }
     }
 
-    /// The place of so many bytes, as [`length`](Self::length) gave them.
+    /// The range of a blob of this [`length`](Self::length).
     #[inline]
-    pub(crate) fn blob(&mut self, length: usize) -> Result<Range<usize>, Broken> {
+    pub(crate) fn blob(&mut self, length: usize) -> Result<Range<usize>, ProtocolError> {
         self.need(length)?;
         let start = self.at - self.start;
         self.pass(length);
         Ok(start..start + length)
     }
 
-    /// The place of a string of so many bytes, without the NUL that closes it.
+    /// The range of a string of this length, without its terminating NUL.
     #[inline]
-    pub(crate) fn string(&mut self, length: usize) -> Result<Range<usize>, Broken> {
-        let place = self.blob(length)?;
-        match place.end.checked_sub(1) {
-            Some(end) if end >= place.start && self.bytes(end..end + 1) == [0] => {
-                Ok(place.start..end)
+    pub(crate) fn string(&mut self, length: usize) -> Result<Range<usize>, ProtocolError> {
+        let range = self.blob(length)?;
+        match range.end.checked_sub(1) {
+            Some(end) if end >= range.start && self.bytes(end..end + 1) == [0] => {
+                Ok(range.start..end)
             }
-            _ => Err(Broken::Malformed("a string without its closing NUL".into())),
+            _ => Err(ProtocolError::Malformed("a string without terminating NUL".into())),
         }
     }
 
-    /// Passes over so many bytes, as [`length`](Self::length) gave them, however many they are, and
-    /// begins a group behind them.
-    pub(crate) fn skip(&mut self, mut length: usize) -> Result<(), Broken> {
+    /// Skips a value of this [`length`](Self::length) without buffering it, and starts a group after
+    /// it.
+    pub(crate) fn skip(&mut self, mut length: usize) -> Result<(), ProtocolError> {
         loop {
             let here = length.min(self.end - self.at);
             self.pass(here);
@@ -139,10 +139,10 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// The bytes at a place of this group.
+    /// The bytes in a range of this group.
     #[inline]
-    pub(crate) fn bytes(&self, place: Range<usize>) -> &[u8] {
-        self.group().get(place).unwrap_or_default()
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        self.group().get(range).unwrap_or_default()
     }
 
     /// All bytes of this group.
@@ -152,7 +152,7 @@ impl<R: Read> Input<R> {
     }
 
     #[inline]
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], ProtocolError> {
         if self.frame < N {
             self.next_frame(N)?;
         }
@@ -169,60 +169,60 @@ impl<R: Read> Input<R> {
         self.frame -= length;
     }
 
-    /// Passes over the head of the next frame, where this one is used up.
+    /// Reads the header of the next frame, if this one is consumed.
     #[cold]
-    fn next_frame(&mut self, wanted: usize) -> Result<(), Broken> {
+    fn next_frame(&mut self, wanted: usize) -> Result<(), ProtocolError> {
         if self.frame > 0 {
             return Err(cut_value(wanted, self.frame));
         }
         self.need(4)?;
-        let head = self.buffer.get(self.at..).and_then(|rest| rest.first_chunk());
-        let length = i32::from_be_bytes(head.copied().unwrap_or_default());
+        let header = self.buffer.get(self.at..).and_then(|rest| rest.first_chunk());
+        let length = i32::from_be_bytes(header.copied().unwrap_or_default());
         self.at += 4;
         self.frame = match usize::try_from(length) {
             Ok(length) if length > 0 => length,
-            _ => return Err(Broken::Malformed(format!("a frame's length is {length}"))),
+            _ => return Err(ProtocolError::Malformed(format!("invalid frame length {length}"))),
         };
         if wanted > self.frame { Err(cut_value(wanted, self.frame)) } else { Ok(()) }
     }
 
-    /// Reads until so many bytes are there.
+    /// Reads until so many bytes are buffered.
     #[inline]
-    fn need(&mut self, length: usize) -> Result<(), Broken> {
+    fn need(&mut self, length: usize) -> Result<(), ProtocolError> {
         if length <= self.end - self.at { Ok(()) } else { self.fill(length) }
     }
 
     #[cold]
-    fn fill(&mut self, length: usize) -> Result<(), Broken> {
+    fn fill(&mut self, length: usize) -> Result<(), ProtocolError> {
         while self.end - self.at < length {
             if !self.read_some()? {
-                return Err(Broken::Cut);
+                return Err(ProtocolError::Truncated);
             }
         }
         Ok(())
     }
 
-    /// Reads what there is, once; `false` at the end of the input.
-    fn read_some(&mut self) -> Result<bool, Broken> {
+    /// Reads once; `false` at the end of the input.
+    fn read_some(&mut self) -> Result<bool, ProtocolError> {
         if self.end == self.buffer.len() || self.start == self.end {
             self.make_room()?;
         }
         loop {
-            let room = self.buffer.get_mut(self.end..).unwrap_or_default();
-            match self.source.read(room) {
+            let buffer = self.buffer.get_mut(self.end..).unwrap_or_default();
+            match self.source.read(buffer) {
                 Ok(count) => {
                     self.end += count;
                     return Ok(count > 0);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Broken::Io(error)),
+                Err(error) => return Err(ProtocolError::Io(error)),
             }
         }
     }
 
-    /// Moves the group to the buffer's beginning; where it fills it, the buffer grows, by no more
-    /// than it has: a length that is claimed costs nothing until its bytes come.
-    fn make_room(&mut self) -> Result<(), Broken> {
+    /// Moves the group to the start of the buffer, and doubles the buffer if it is more than half full.
+    /// A claimed length allocates nothing until its bytes arrive.
+    fn make_room(&mut self) -> Result<(), ProtocolError> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.at -= self.start;
         self.end -= self.start;
@@ -230,7 +230,7 @@ impl<R: Read> Input<R> {
         if self.end > self.buffer.len() / 2 {
             let length = self.buffer.len() * 2;
             let more = length - self.buffer.len();
-            self.buffer.try_reserve_exact(more).map_err(|_| Broken::Memory(length))?;
+            self.buffer.try_reserve_exact(more).map_err(|_| ProtocolError::OutOfMemory(length))?;
             self.buffer.resize(length, 0);
         }
         Ok(())
@@ -238,21 +238,21 @@ impl<R: Read> Input<R> {
 }
 
 #[cold]
-fn cut_value(wanted: usize, left: usize) -> Broken {
-    let message = format!("a value of {wanted} bytes where its frame has {left} left");
-    Broken::Malformed(message)
+fn cut_value(wanted: usize, left: usize) -> ProtocolError {
+    let message = format!("a value of {wanted} bytes, but its frame has {left} left");
+    ProtocolError::Malformed(message)
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::End => write!(f, "the input has ended"),
-            Self::Cut => write!(f, "the input has ended within a request"),
+            Self::EndOfInput => write!(f, "the input ended"),
+            Self::Truncated => write!(f, "the input ended within a request"),
             Self::Malformed(what) => write!(f, "malformed request: {what}"),
-            Self::Memory(bytes) => write!(f, "no memory for values of {bytes} bytes"),
+            Self::OutOfMemory(bytes) => write!(f, "not enough memory for values of {bytes} bytes"),
             Self::Io(error) => write!(f, "{error}"),
         }
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for ProtocolError {}

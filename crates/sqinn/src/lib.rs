@@ -1,15 +1,13 @@
-//! SQLite over stdin and stdout, in the protocol of Sqinn 2: what the program `bobak-sqinn` is made
-//! of. `docs/sqinn.md` describes it for those who use it.
+//! SQLite over stdin and stdout, in the protocol of Sqinn 2: the parts of the program `bobak-sqinn`.
+//! `docs/sqinn.md` is the user documentation.
 //!
-//! Reading order: options and log → serve, the requests → eager, input and parameters, what comes in
-//! → output, what goes out → database, the statements.
+//! Reading order: `options` and `log` configure; `serve` handles requests; `spinning_pipe`, `input` and
+//! `parameters` read them; `output` and `background_writer` write replies; `database` runs statements.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod background;
+mod background_writer;
 mod database;
-#[cfg(unix)]
-mod eager;
 mod input;
 mod log;
 mod options;
@@ -17,14 +15,16 @@ mod output;
 mod parameters;
 mod selftest;
 mod serve;
+#[cfg(unix)]
+mod spinning_pipe;
 mod tag;
 
 pub use database::Database;
-#[cfg(unix)]
-pub use eager::Eager;
-pub use input::Broken;
-pub use log::{Level, Log};
-pub use options::{Command, HELP, Run, parse};
-pub use output::FRAME;
+pub use input::ProtocolError;
+pub use log::{Log, LogLevel};
+pub use options::{Command, HELP, RunOptions, parse};
+pub use output::FRAME_LENGTH;
 pub use selftest::selftest;
 pub use serve::serve;
+#[cfg(unix)]
+pub use spinning_pipe::SpinningPipe;

@@ -1,4 +1,4 @@
-//! What is going on, for those who look for a mistake: to a file, to standard error, or nowhere.
+//! The log, for troubleshooting: in a file, on standard error, or off.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -7,51 +7,51 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How much is told.
+/// How much is logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum LogLevel {
     /// Nothing.
     #[default]
     Off,
-    /// Beginning, end, and what went wrong.
+    /// Start, end and errors.
     Info,
-    /// Every request too.
+    /// All requests as well.
     Debug,
 }
 
-/// Writes lines; a line that can't be written is lost.
+/// A log. Lines that can't be written are lost.
 #[derive(Debug, Default)]
 pub struct Log {
-    level: Level,
+    level: LogLevel,
     file: Option<RefCell<File>>,
     stderr: bool,
 }
 
 impl Log {
-    /// A log to a file, at whose end it goes on, to standard error, or both.
+    /// A log that appends to a file, writes to standard error, or both.
     ///
     /// # Errors
-    /// Where the file can't be opened.
-    pub fn new(level: Level, file: Option<&OsStr>, stderr: bool) -> io::Result<Self> {
+    /// If the file can't be opened.
+    pub fn new(level: LogLevel, file: Option<&OsStr>, stderr: bool) -> io::Result<Self> {
         let open = |name| OpenOptions::new().append(true).create(true).open(name);
         let file = match file {
-            Some(name) if level > Level::Off => Some(RefCell::new(open(name)?)),
+            Some(name) if level > LogLevel::Off => Some(RefCell::new(open(name)?)),
             _ => None,
         };
         Ok(Self { level, file, stderr })
     }
 
-    /// Tells what matters to an operator.
+    /// Logs what matters to an operator.
     pub fn info<D: Display>(&self, line: impl FnOnce() -> D) {
-        if self.level >= Level::Info {
+        if self.level >= LogLevel::Info {
             self.write("info", &line());
         }
     }
 
-    /// Tells what happens.
+    /// Logs details.
     #[inline]
     pub fn debug<D: Display>(&self, line: impl FnOnce() -> D) {
-        if self.level >= Level::Debug {
+        if self.level >= LogLevel::Debug {
             self.write("debug", &line());
         }
     }

@@ -1,66 +1,66 @@
 //! The command line.
 
-use crate::log::Level;
+use crate::log::LogLevel;
 use std::ffi::{OsStr, OsString};
 
 /// What `help` prints.
 pub const HELP: &str = "\
-SQLite over stdin and stdout, in Sqinn's protocol.
+SQLite over stdin and stdout, in the protocol of Sqinn.
 
 usage: bobak-sqinn COMMAND [OPTIONS]
 
-  run       answer requests from standard input on standard output
-  test      test this program, and say `test ok`
+  run       serve requests from standard input, with replies on standard output
+  test      test this program, and print `test ok`
   version   print this program's version
   sqlite    print the version of SQLite
-  help      print this
+  help      print this help
 
 options of `run` and `test`:
 
-  -db NAME          the database: a file, made if it is not there, or `:memory:`, the default
-  -loglevel LEVEL   0 nothing (the default), 1 what went wrong, 2 every request too
-  -logfile FILE     write the log to the end of this file
+  -db NAME          the database: a file, created if missing, or `:memory:` (the default)
+  -loglevel LEVEL   0: nothing (the default), 1: errors, 2: all requests
+  -logfile FILE     append the log to this file
   -logstderr        write the log to standard error
 ";
 
-/// What to do.
+/// A command of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Answer requests.
-    Run(Run),
+    /// Serve requests.
+    Run(RunOptions),
     /// Test the program.
-    Test(Run),
+    Test(RunOptions),
     /// Print the program's version.
     Version,
     /// Print SQLite's version.
     Sqlite,
-    /// Explain.
+    /// Print the help.
     Help,
 }
 
-/// How to answer.
+/// The options of `run` and `test`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct RunOptions {
     /// The database's name.
     pub db: OsString,
     /// How much is logged.
-    pub level: Level,
-    /// To which file.
+    pub level: LogLevel,
+    /// The log file.
     pub logfile: Option<OsString>,
-    /// Whether to standard error.
+    /// Whether to log to standard error.
     pub logstderr: bool,
 }
 
-impl Default for Run {
+impl Default for RunOptions {
     fn default() -> Self {
-        Self { db: ":memory:".into(), level: Level::Off, logfile: None, logstderr: false }
+        Self { db: ":memory:".into(), level: LogLevel::Off, logfile: None, logstderr: false }
     }
 }
 
-/// Reads the command line, without the program's name.
+/// Parses the command line, without the program's name.
 ///
 /// # Errors
-/// One line about the first word that is wrong.
+/// One line about the first invalid word.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
     let Some(command) = arguments.next() else {
@@ -72,31 +72,31 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
         Some("version" | "-version" | "--version") => Ok(Command::Version),
         Some("sqlite") => Ok(Command::Sqlite),
         Some("help" | "-help" | "--help" | "-h") => Ok(Command::Help),
-        _ => Err(format!("there is no command {}", command.display())),
+        _ => Err(format!("unknown command {}", command.display())),
     }
 }
 
-fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<Run, String> {
-    let mut run = Run::default();
+fn options(mut arguments: impl Iterator<Item = OsString>) -> Result<RunOptions, String> {
+    let mut run = RunOptions::default();
     while let Some(option) = arguments.next() {
-        let mut value = || arguments.next().ok_or(format!("{} needs a value", option.display()));
+        let mut value = || arguments.next().ok_or(format!("{} requires a value", option.display()));
         match option.to_str() {
             Some("-db") => run.db = value()?,
             Some("-loglevel") => run.level = level(&value()?)?,
             Some("-logfile") => run.logfile = Some(value()?).filter(|name| !name.is_empty()),
             Some("-logstderr") => run.logstderr = true,
-            _ => return Err(format!("there is no option {}", option.display())),
+            _ => return Err(format!("unknown option {}", option.display())),
         }
     }
     Ok(run)
 }
 
-fn level(word: &OsStr) -> Result<Level, String> {
+fn level(word: &OsStr) -> Result<LogLevel, String> {
     match word.to_str() {
-        Some("0") => Ok(Level::Off),
-        Some("1") => Ok(Level::Info),
-        Some("2") => Ok(Level::Debug),
-        _ => Err(format!("the log level is 0, 1 or 2, not {}", word.display())),
+        Some("0") => Ok(LogLevel::Off),
+        Some("1") => Ok(LogLevel::Info),
+        Some("2") => Ok(LogLevel::Debug),
+        _ => Err(format!("invalid log level {}: expected 0, 1 or 2", word.display())),
     }
 }
 
@@ -109,11 +109,12 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_say_is_understood() {
-        assert_eq!(words("run"), Ok(Command::Run(Run::default())));
+    fn commands_and_options_are_parsed() {
+        assert_eq!(words("run"), Ok(Command::Run(RunOptions::default())));
         let all = words("run -db a.db -loglevel 2 -logfile x.log -logstderr").unwrap();
         let logfile = Some("x.log".into());
-        let run = Run { db: "a.db".into(), level: Level::Debug, logfile, logstderr: true };
+        let run =
+            RunOptions { db: "a.db".into(), level: LogLevel::Debug, logfile, logstderr: true };
         assert_eq!(all, Command::Run(run));
         assert_eq!(words("version"), Ok(Command::Version));
         assert_eq!(words("sqlite"), Ok(Command::Sqlite));
@@ -121,11 +122,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_invalid_word() {
         for (line, part) in [
             ("start", "start"),
             ("run -dv a.db", "-dv"),
-            ("run -db", "-db needs"),
+            ("run -db", "-db requires"),
             ("run -loglevel 3", "3"),
         ] {
             let error = words(line).unwrap_err();
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn help_names_every_option() {
+    fn help_lists_all_commands_and_options() {
         for word in
             ["run", "test", "version", "sqlite", "-db", "-loglevel", "-logfile", "-logstderr"]
         {

@@ -1,23 +1,23 @@
-//! The parameters of one run of a statement: where they are in the input.
+//! The parameters of one run of a statement, as locations in the input.
 
-use crate::input::{Broken, Input};
+use crate::input::{Input, ProtocolError};
 use crate::tag::Tag;
 use bobak_sqlite::raw::Value;
 use std::io::Read;
 use std::ops::Range;
 
-/// Parameters, read a run at a time.
+/// Parameters, read run by run.
 #[derive(Debug)]
 pub(crate) struct Parameters {
-    places: Vec<Place>,
-    /// The most that a statement takes.
-    most: usize,
-    /// The most bytes that a value may have.
-    longest: usize,
+    locations: Vec<ParameterLocation>,
+    /// The maximum number of parameters of a statement.
+    max_count: usize,
+    /// The maximum number of bytes of a value.
+    max_length: usize,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum ParameterLocation {
     Null,
     Int(i64),
     Float(f64),
@@ -26,77 +26,80 @@ enum Place {
 }
 
 impl Parameters {
-    pub(crate) fn new(most: usize, longest: usize) -> Self {
-        Self { places: Vec::new(), most, longest }
+    pub(crate) fn new(max_count: usize, max_length: usize) -> Self {
+        Self { locations: Vec::new(), max_count, max_length }
     }
 
-    /// Reads so many, as a group of the input. The text is why they can't be bound: they have then
-    /// been passed over.
+    /// Reads the parameters of one run, as a new group of the input. Returns a message if they can't be
+    /// bound; they are then skipped.
     #[inline]
     pub(crate) fn read<R: Read>(
         &mut self,
         input: &mut Input<R>,
         count: usize,
-    ) -> Result<Option<String>, Broken> {
+    ) -> Result<Option<String>, ProtocolError> {
         input.begin();
-        self.read_on(input, count)
+        self.read_in_group(input, count)
     }
 
-    /// As [`read`](Self::read), within the group that is begun.
+    /// As [`read`](Self::read), within the current group of the input.
     #[inline]
-    pub(crate) fn read_on<R: Read>(
+    pub(crate) fn read_in_group<R: Read>(
         &mut self,
         input: &mut Input<R>,
         count: usize,
-    ) -> Result<Option<String>, Broken> {
-        self.places.clear();
-        if count > self.most {
+    ) -> Result<Option<String>, ProtocolError> {
+        self.locations.clear();
+        if count > self.max_count {
             skip(input, count)?;
-            return Ok(Some(format!("{count} parameters where {} may be", self.most)));
+            return Ok(Some(format!(
+                "{count} parameters, more than the limit of {}",
+                self.max_count
+            )));
         }
         for position in 0..count {
-            let place = match tag(input)? {
-                Tag::Null => Place::Null,
-                Tag::Int32 => Place::Int(input.int32()?.into()),
-                Tag::Int64 => Place::Int(input.int64()?),
-                Tag::Double => Place::Float(input.double()?),
+            let location = match tag(input)? {
+                Tag::Null => ParameterLocation::Null,
+                Tag::Int32 => ParameterLocation::Int(input.int32()?.into()),
+                Tag::Int64 => ParameterLocation::Int(input.int64()?),
+                Tag::Double => ParameterLocation::Float(input.double()?),
                 tag => {
                     let length = input.length()?;
-                    // The limit is for the value; the wire counts a string's NUL too.
-                    if length > self.longest {
+                    // The limit applies to the value; the protocol also counts the NUL of a string.
+                    if length > self.max_length {
                         input.skip(length)?;
                         skip(input, count - position - 1)?;
                         return Ok(Some("string or blob too big".into()));
                     }
                     match tag {
-                        Tag::String => Place::Text(input.string(length)?),
-                        _ => Place::Bytes(input.blob(length)?),
+                        Tag::String => ParameterLocation::Text(input.string(length)?),
+                        _ => ParameterLocation::Bytes(input.blob(length)?),
                     }
                 }
             };
-            self.places.push(place);
+            self.locations.push(location);
         }
         Ok(None)
     }
 
-    /// The values that were read last.
+    /// The values that were read.
     #[inline]
     pub(crate) fn values<'v, R: Read>(
         &'v self,
         input: &'v Input<R>,
     ) -> impl ExactSizeIterator<Item = Value<'v>> {
-        self.places.iter().map(|place| match place {
-            Place::Null => Value::Null,
-            Place::Int(number) => Value::Int(*number),
-            Place::Float(number) => Value::Float(*number),
-            Place::Text(place) => Value::Text(input.bytes(place.clone())),
-            Place::Bytes(place) => Value::Bytes(input.bytes(place.clone())),
+        self.locations.iter().map(|location| match location {
+            ParameterLocation::Null => Value::Null,
+            ParameterLocation::Int(number) => Value::Int(*number),
+            ParameterLocation::Float(number) => Value::Float(*number),
+            ParameterLocation::Text(location) => Value::Text(input.bytes(location.clone())),
+            ParameterLocation::Bytes(location) => Value::Bytes(input.bytes(location.clone())),
         })
     }
 }
 
-/// Passes over so many values.
-pub(crate) fn skip<R: Read>(input: &mut Input<R>, count: usize) -> Result<(), Broken> {
+/// Skips so many values.
+pub(crate) fn skip<R: Read>(input: &mut Input<R>, count: usize) -> Result<(), ProtocolError> {
     for _ in 0..count {
         let length = match tag(input)? {
             Tag::Null => 0,
@@ -116,8 +119,8 @@ pub(crate) fn skip<R: Read>(input: &mut Input<R>, count: usize) -> Result<(), Br
 }
 
 #[inline]
-fn tag<R: Read>(input: &mut Input<R>) -> Result<Tag, Broken> {
+fn tag<R: Read>(input: &mut Input<R>) -> Result<Tag, ProtocolError> {
     let byte = input.byte()?;
     Tag::from_byte(byte)
-        .ok_or_else(|| Broken::Malformed(format!("a value of the unknown type {byte}")))
+        .ok_or_else(|| ProtocolError::Malformed(format!("unknown value type {byte}")))
 }

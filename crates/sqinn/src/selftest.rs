@@ -1,4 +1,5 @@
-//! What `bobak-sqinn test` does: a conversation with a database in memory, and its exact answers.
+//! The command `bobak-sqinn test`: sends requests to a database in memory, and compares the replies byte by
+//! byte.
 
 use crate::database::Database;
 use crate::log::Log;
@@ -7,7 +8,7 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::sync::mpsc::{Sender, channel};
 
-/// The frames of the conversation's requests.
+/// The frames of the requests.
 const REQUESTS: &[&[u8]] = &[
     b"\x01\0\0\0\x15CREATE TABLE t(a, b)\0\0\0\0\x01\0\0\0\0",
     b"\x01\0\0\0\x1aINSERT INTO t VALUES(?,?)\0\0\0\0\x02\0\0\0\x02\
@@ -17,8 +18,8 @@ const REQUESTS: &[&[u8]] = &[
     b"\x09",
 ];
 
-/// The frames of its answers.
-const ANSWERS: &[&[u8]] = &[
+/// The frames of the replies.
+const REPLIES: &[&[u8]] = &[
     b"\x01",
     b"\x01",
     b"\x01\x02\0\0\0\0\0\0\0\x07\x05\0\0\0\x02a\0\x01\0\x05\0\0\0\0\0\x01",
@@ -26,20 +27,20 @@ const ANSWERS: &[&[u8]] = &[
     b"\x01",
 ];
 
-/// Tests the program as it is built.
+/// Tests this build of the program.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What differs.
 pub fn selftest(log: &Log) -> Result<(), String> {
-    log.info(|| "test begins");
-    let (sender, answers) = channel();
+    log.info(|| "test starts");
+    let (sender, replies) = channel();
     let database = Database::open(OsStr::new(":memory:"))?;
     let requests = framed(REQUESTS);
-    serve(requests.as_slice(), Sink(sender), Ok(database), log)
+    serve(requests.as_slice(), ChannelWriter(sender), Ok(database), log)
         .map_err(|error| error.to_string())?;
-    let answers: Vec<u8> = answers.into_iter().flatten().collect();
-    if answers != framed(ANSWERS) {
-        return Err(format!("the answers are not as they should be: {answers:?}"));
+    let replies: Vec<u8> = replies.into_iter().flatten().collect();
+    if replies != framed(REPLIES) {
+        return Err(format!("unexpected replies: {replies:?}"));
     }
     log.info(|| "test ends");
     Ok(())
@@ -54,9 +55,9 @@ fn framed(payloads: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-struct Sink(Sender<Vec<u8>>);
+struct ChannelWriter(Sender<Vec<u8>>);
 
-impl Write for Sink {
+impl Write for ChannelWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.send(bytes.to_vec()).map_err(|_| io::ErrorKind::BrokenPipe)?;
         Ok(bytes.len())
@@ -70,7 +71,7 @@ impl Write for Sink {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_program_is_well() {
+    fn selftest_succeeds() {
         super::selftest(&crate::Log::default()).unwrap();
     }
 }

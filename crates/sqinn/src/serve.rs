@@ -1,7 +1,7 @@
-//! The requests, one after the other.
+//! Serves requests, one after the other.
 
 use crate::database::Database;
-use crate::input::{Broken, Input};
+use crate::input::{Input, ProtocolError};
 use crate::log::Log;
 use crate::output::Output;
 use crate::parameters::{self, Parameters};
@@ -9,62 +9,60 @@ use crate::tag::{EXEC, QUERY, QUIT, Tag};
 use bobak_sqlite::raw::Value;
 use std::io::{Read, Write};
 
-/// Answers requests until the client says that it is done.
-///
-/// The database is closed before that is confirmed. `database` may be why it could not be opened:
-/// requests are then answered with that.
+/// Serves requests until the client quits. The database is closed before the client gets the reply to
+/// QUIT. If `database` is an error, it is the reply to all other requests.
 ///
 /// # Errors
-/// [`Broken::End`] where the input ends between two requests; the others where it can't go on. What
-/// was malformed has been answered with an error.
+/// [`ProtocolError::EndOfInput`] if the input ends between two requests; other errors if the program
+/// can't continue. Malformed requests have got an error reply.
 pub fn serve<R: Read, W: Write + Send + 'static>(
     input: R,
     output: W,
     database: Result<Database, String>,
     log: &Log,
-) -> Result<(), Broken> {
-    let (most, longest) = database.as_ref().map_or((0, 0), Database::limits);
+) -> Result<(), ProtocolError> {
+    let (max_count, max_length) = database.as_ref().map_or((0, 0), Database::limits);
     let mut server = Server {
         input: Input::new(input),
         output: Output::new(output),
         database,
-        parameters: Parameters::new(most, longest),
+        parameters: Parameters::new(max_count, max_length),
         columns: Vec::new(),
         log,
     };
     loop {
         let code = server.input.request()?;
-        let answered = match code {
+        let result = match code {
             EXEC => server.exec(),
             QUERY => server.query(),
             QUIT => {
                 server.database = Err("the database is closed".to_owned());
-                server.output.byte(1);
-                return server.output.finish().map_err(Broken::Io);
+                server.output.push_byte(1);
+                return server.output.finish().map_err(ProtocolError::Io);
             }
-            code => Err(Broken::Malformed(format!("there is no request {code}"))),
+            code => Err(ProtocolError::Malformed(format!("unknown request code {code}"))),
         };
-        if let Err(broken) = answered {
-            server.last_words(code, &broken);
-            return Err(broken);
+        if let Err(error) = result {
+            server.report_error(code, &error);
+            return Err(error);
         }
     }
 }
 
-/// All that one client has.
+/// The session of one client.
 struct Server<'l, R, W> {
     input: Input<R>,
     output: Output<W>,
     database: Result<Database, String>,
     parameters: Parameters,
-    /// The types that the client wants.
+    /// The requested column types.
     columns: Vec<Tag>,
     log: &'l Log,
 }
 
 impl<R: Read, W: Write + Send + 'static> Server<'_, R, W> {
-    /// Runs a statement so many times, each time with the next parameters.
-    fn exec(&mut self) -> Result<(), Broken> {
+    /// Runs a statement repeatedly, each time with the next parameters.
+    fn exec(&mut self) -> Result<(), ProtocolError> {
         let length = self.input.length()?;
         let sql = self.input.string(length)?;
         let runs = self.input.int32()?;
@@ -73,7 +71,7 @@ impl<R: Read, W: Write + Send + 'static> Server<'_, R, W> {
         self.log.debug(|| format!("exec {runs} × {each}: {}", String::from_utf8_lossy(sql)));
         let mut prepared = match &mut self.database {
             Ok(database) => database.prepare(sql).map(|statement| (database, statement)),
-            Err(why) => Err(why.clone()),
+            Err(error) => Err(error.clone()),
         };
         let mut failed = prepared.as_ref().err().cloned();
         for _ in 0..runs {
@@ -92,22 +90,22 @@ impl<R: Read, W: Write + Send + 'static> Server<'_, R, W> {
         if let Ok((database, statement)) = prepared {
             database.release(statement);
         }
-        self.outcome(failed)
+        self.reply(failed)
     }
 
-    /// Runs a statement and sends its rows.
-    fn query(&mut self) -> Result<(), Broken> {
+    /// Runs a query, and sends its rows.
+    fn query(&mut self) -> Result<(), ProtocolError> {
         let length = self.input.length()?;
         let sql = self.input.string(length)?;
         let parameters = count(self.input.int32()?, "number of parameters")?;
-        let mut failed = self.parameters.read_on(&mut self.input, parameters)?;
-        // After a refused parameter the group has begun anew, without the text.
-        let refused = failed.is_some();
-        let wrong = self.read_columns()?;
-        let sql = if refused { &[] } else { self.input.bytes(sql) };
+        let mut failed = self.parameters.read_in_group(&mut self.input, parameters)?;
+        // Skipping parameters starts a new group, which does not contain the text.
+        let was_skipped = failed.is_some();
+        let invalid = self.read_columns()?;
+        let sql = if was_skipped { &[] } else { self.input.bytes(sql) };
         self.log.debug(|| format!("query {parameters}: {}", String::from_utf8_lossy(sql)));
         if failed.is_none() {
-            failed = wrong;
+            failed = invalid;
         }
         if failed.is_none() {
             failed = match &mut self.database {
@@ -119,62 +117,62 @@ impl<R: Read, W: Write + Send + 'static> Server<'_, R, W> {
                         database.release(statement);
                         sent?
                     }
-                    Err(why) => Some(why),
+                    Err(error) => Some(error),
                 },
-                Err(why) => Some(why.clone()),
+                Err(error) => Some(error.clone()),
             };
         }
-        self.output.byte(0);
-        self.outcome(failed)
+        self.output.push_byte(0);
+        self.reply(failed)
     }
 
-    /// Reads which types are wanted; the text is what is wrong with them.
-    fn read_columns(&mut self) -> Result<Option<String>, Broken> {
+    /// Reads the requested column types; returns a message if they are invalid.
+    fn read_columns(&mut self) -> Result<Option<String>, ProtocolError> {
         let count = count(self.input.int32()?, "number of columns")?;
-        let mut wrong = None;
+        let mut invalid = None;
         self.columns.clear();
         for column in 0..count {
             let byte = self.input.byte()?;
             match Tag::from_byte(byte) {
                 Some(tag) if tag.kind().is_some() => self.columns.push(tag),
-                _ => wrong = Some(format!("column {column} is asked for as the type {byte}")),
+                _ => invalid = Some(format!("invalid type {byte} for column {column}")),
             }
         }
-        Ok(wrong)
+        Ok(invalid)
     }
 
-    fn outcome(&mut self, failed: Option<String>) -> Result<(), Broken> {
+    fn reply(&mut self, failed: Option<String>) -> Result<(), ProtocolError> {
         match failed {
-            None => self.output.byte(1),
-            Some(why) => {
-                self.log.info(|| format!("failed: {why}"));
-                self.output.byte(0);
-                self.output.text(&why);
+            None => self.output.push_byte(1),
+            Some(error) => {
+                self.log.info(|| format!("failed: {error}"));
+                self.output.push_byte(0);
+                self.output.push_text(&error);
             }
         }
-        self.output.finish().map_err(Broken::Io)
+        self.output.finish().map_err(ProtocolError::Io)
     }
 
-    /// Says why no more will be answered, to a client that may still be reading.
-    fn last_words(&mut self, code: u8, broken: &Broken) {
-        if matches!(broken, Broken::Malformed(_) | Broken::Memory(_)) {
+    /// Reports the error that ends the session, to a client that may still read.
+    fn report_error(&mut self, code: u8, error: &ProtocolError) {
+        if matches!(error, ProtocolError::Malformed(_) | ProtocolError::OutOfMemory(_)) {
             if code == QUERY {
-                self.output.byte(0);
+                self.output.push_byte(0);
             }
-            // It may be gone: then there is nobody to tell.
-            let _ = self.outcome(Some(broken.to_string()));
+            // The client may have disconnected.
+            let _ = self.reply(Some(error.to_string()));
         }
     }
 }
 
-/// Sends a statement's rows; the text is why they ended early.
+/// Sends a query's rows; returns the message of an error that ended them early.
 fn rows<'v, W: Write + Send + 'static>(
     database: &'v mut Database,
     statement: &crate::database::Statement,
     values: impl ExactSizeIterator<Item = Value<'v>>,
     columns: &[Tag],
     output: &mut Output<W>,
-) -> Result<Option<String>, Broken> {
+) -> Result<Option<String>, ProtocolError> {
     let mut rows = match database.query(statement, values) {
         Ok(rows) => rows,
         Err(error) => return Ok(Some(message(error))),
@@ -193,7 +191,7 @@ fn rows<'v, W: Write + Send + 'static>(
                 writer.value(tag, value);
             }
         });
-        writer.finish().map_err(Broken::Io)?;
+        writer.finish().map_err(ProtocolError::Io)?;
         if let Err(error) = read {
             return Ok(Some(message(error)));
         }
@@ -204,6 +202,7 @@ fn message(error: bobak_sqlite::SqliteError) -> String {
     error.message().to_owned()
 }
 
-fn count(number: i32, what: &str) -> Result<usize, Broken> {
-    usize::try_from(number).map_err(|_| Broken::Malformed(format!("the {what} is {number}")))
+fn count(number: i32, what: &str) -> Result<usize, ProtocolError> {
+    usize::try_from(number)
+        .map_err(|_| ProtocolError::Malformed(format!("invalid {what}: {number}")))
 }

@@ -1,4 +1,4 @@
-//! The bytes with a meaning: what a request asks, and what type a value has.
+//! The codes of requests and of value types.
 
 use bobak_sqlite::raw::Kind;
 
@@ -6,7 +6,7 @@ use bobak_sqlite::raw::Kind;
 pub(crate) const EXEC: u8 = 1;
 /// A request for rows.
 pub(crate) const QUERY: u8 = 2;
-/// A request to end.
+/// A request to quit.
 pub(crate) const QUIT: u8 = 9;
 
 /// A value's type.
@@ -34,8 +34,8 @@ impl Tag {
         })
     }
 
-    /// What SQLite is to make of a column that is asked for by this tag; nothing for NULL, which no
-    /// column can be asked to be.
+    /// The type to which SQLite converts a column that is requested with this tag; `None` for NULL, which
+    /// can't be requested.
     pub(crate) fn kind(self) -> Option<Kind> {
         match self {
             Self::Null => None,

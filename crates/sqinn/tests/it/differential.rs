@@ -1,6 +1,7 @@
-//! Random conversations: the same answers as the slow server, however the requests are cut.
+//! Random sessions get the same replies as from the reference implementation, however requests are split
+//! into frames.
 
-use crate::slow::Slow;
+use crate::reference::Reference;
 use crate::support::*;
 
 const EXECS: &[(&str, usize)] = &[
@@ -42,7 +43,7 @@ enum Request {
 }
 
 #[test]
-fn random_conversations_have_the_answers_of_the_slow_server() {
+fn random_sessions_match_reference() {
     for seed in 0..60 {
         let mut random = Random(seed);
         let requests: Vec<_> = (0..60).map(|_| request(&mut random)).collect();
@@ -51,18 +52,20 @@ fn random_conversations_have_the_answers_of_the_slow_server() {
             cut(&mut random, request.pieces(), &mut bytes);
         }
         bytes.extend(quit());
-        let (answers, ended) = converse(&bytes);
+        let (replies, ended) = run_session(&bytes);
         ended.unwrap();
-        let (mut answers, mut slow) = (Answers::new(answers.as_slice()), Slow::new());
+        let (mut replies, mut reference) = (Replies::new(replies.as_slice()), Reference::new());
         for request in &requests {
-            let (expected, answer, sql) = match request {
-                Request::Exec(sql, runs) => (slow.exec(sql, runs), answers.exec().unwrap(), sql),
+            let (expected, reply, sql) = match request {
+                Request::Exec(sql, runs) => {
+                    (reference.exec(sql, runs), replies.exec().unwrap(), sql)
+                }
                 Request::Query(sql, parameters, columns) => {
-                    let expected = slow.query(sql, parameters, columns);
-                    (expected, answers.query(columns.len()).unwrap(), sql)
+                    let expected = reference.query(sql, parameters, columns);
+                    (expected, replies.query(columns.len()).unwrap(), sql)
                 }
             };
-            assert_eq!(format!("{answer:?}"), format!("{expected:?}"), "seed {seed}: {sql}");
+            assert_eq!(format!("{reply:?}"), format!("{expected:?}"), "seed {seed}: {sql}");
         }
     }
 }
@@ -89,7 +92,7 @@ fn request(random: &mut Random) -> Request {
     }
 }
 
-/// Ends frames where they may end, often or rarely.
+/// Splits pieces into frames, often or rarely.
 fn cut(random: &mut Random, pieces: Vec<Vec<u8>>, bytes: &mut Vec<u8>) {
     let often = 1 + random.below(8);
     let mut payload = Vec::new();

@@ -1,10 +1,10 @@
-//! Requests that are not as they should be: an error or an end, never a panic, never much memory.
+//! Malformed requests end in an error, without a panic and without much memory.
 
 use crate::support::*;
-use bobak_sqinn::Broken;
+use bobak_sqinn::ProtocolError;
 
-/// A conversation with something of everything.
-fn conversation() -> Vec<u8> {
+/// A session with all kinds of requests and values.
+fn session() -> Vec<u8> {
     let row = vec![V::Int32(7), V::Double(1.5), text("Namé"), V::Blob(vec![1, 2, 3]), V::Null];
     [
         run("CREATE TABLE t(a, b, c, d, e)"),
@@ -17,13 +17,13 @@ fn conversation() -> Vec<u8> {
 }
 
 #[test]
-fn every_end_is_clean() {
-    let whole = conversation();
+fn truncated_input_ends_cleanly() {
+    let whole = session();
     let mut ends = 0;
     for length in 0..whole.len() {
-        match converse(&whole[..length]).1 {
-            Err(Broken::End) => ends += 1,
-            Err(Broken::Cut) => {}
+        match run_session(&whole[..length]).1 {
+            Err(ProtocolError::EndOfInput) => ends += 1,
+            Err(ProtocolError::Truncated) => {}
             other => panic!("after {length} bytes: {other:?}"),
         }
     }
@@ -31,8 +31,8 @@ fn every_end_is_clean() {
 }
 
 #[test]
-fn mutated_conversations_end() {
-    let whole = conversation();
+fn mutated_sessions_end() {
+    let whole = session();
     let mut malformed = 0;
     for seed in 0..3000 {
         let mut random = Random(seed);
@@ -47,63 +47,63 @@ fn mutated_conversations_end() {
                 _ => bytes.truncate(at.max(1)),
             }
         }
-        malformed += usize::from(matches!(converse(&bytes).1, Err(Broken::Malformed(_))));
+        malformed += usize::from(matches!(run_session(&bytes).1, Err(ProtocolError::Malformed(_))));
     }
     assert!(malformed > 500, "{malformed}");
 }
 
 #[test]
-fn random_bytes_in_frames_end() {
+fn random_frames_end() {
     for seed in 0..2000 {
         let mut random = Random(seed);
         let length = 1 + random.below(60);
         let small = [0, 1, 2, 3, 4, 5, 9, 0xff];
         let mut payload: Vec<u8> = (0..length).map(|_| *random.pick(&small)).collect();
         payload[0] = 1 + random.below(2) as u8;
-        let (_, ended) = converse(&frame(&payload));
-        assert!(ended.is_err());
+        let (_, result) = run_session(&frame(&payload));
+        assert!(result.is_err());
     }
 }
 
 #[test]
-fn what_is_malformed_is_said_before_the_end() {
+fn malformed_requests_get_error_reply() {
     let exec = |tail: &[u8]| frame(&[&[1], string(b"SELECT 1").as_slice(), tail].concat());
     let cases: [(Vec<u8>, &str); 9] = [
-        (frame(&[7]), "there is no request 7"),
-        (int(0).into(), "a frame's length is 0"),
-        (int(-5).into(), "a frame's length is -5"),
-        (frame(&[1, 0, 0, 0, 0]), "without its closing NUL"),
-        (frame(&[1, 0, 0, 0, 2, b'a', b'b']), "without its closing NUL"),
-        (frame(&[1, 0x7f, 0xff, 0xff, 0xff, 0]), "2147483647 bytes where its frame has 1 left"),
-        (frame(&[1, 0xff, 0xff, 0xff, 0xff, 0]), "a value's length is -1"),
-        (exec(&[0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff]), "the number of parameters is -1"),
-        (exec(&[0, 0, 0, 1, 0, 0, 0, 1, 6]), "the unknown type 6"),
+        (frame(&[7]), "unknown request code 7"),
+        (int(0).into(), "invalid frame length 0"),
+        (int(-5).into(), "invalid frame length -5"),
+        (frame(&[1, 0, 0, 0, 0]), "without terminating NUL"),
+        (frame(&[1, 0, 0, 0, 2, b'a', b'b']), "without terminating NUL"),
+        (frame(&[1, 0x7f, 0xff, 0xff, 0xff, 0]), "2147483647 bytes, but its frame has 1 left"),
+        (frame(&[1, 0xff, 0xff, 0xff, 0xff, 0]), "invalid value length -1"),
+        (exec(&[0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff]), "invalid number of parameters: -1"),
+        (exec(&[0, 0, 0, 1, 0, 0, 0, 1, 6]), "unknown value type 6"),
     ];
     for (bytes, part) in cases {
-        let (answer, ended) = converse(&bytes);
-        assert!(matches!(ended, Err(Broken::Malformed(_))), "{part}: {ended:?}");
-        let answer = Answers::new(answer.as_slice()).exec();
-        // Before a request's code is known there is nothing to answer.
-        if let Ok(answer) = answer {
-            let error = answer.error.unwrap();
+        let (reply, result) = run_session(&bytes);
+        assert!(matches!(result, Err(ProtocolError::Malformed(_))), "{part}: {result:?}");
+        let reply = Replies::new(reply.as_slice()).exec();
+        // Errors before the request code get no reply.
+        if let Ok(reply) = reply {
+            let error = reply.error.unwrap();
             assert!(error.contains(part), "{error}");
         } else {
-            assert!(part.contains("frame's length"));
+            assert!(part.contains("frame length"));
         }
     }
 }
 
 #[test]
-fn numbers_that_are_only_claimed_cost_nothing() {
-    // Two thousand million runs of a statement that is wrong, and as many parameters of nothing.
+fn claimed_lengths_and_counts_cost_nothing() {
+    // Two billion runs of an invalid statement, and two billion parameters for no run.
     let endless = [&[1], string(b"nonsense").as_slice(), &int(i32::MAX), &int(0)].concat();
     let many = [&[1], string(b"SELECT 1").as_slice(), &int(0), &int(i32::MAX)].concat();
-    let (answer, ended) = converse(&[frame(&endless), frame(&many), quit()].concat());
-    ended.unwrap();
-    let mut answers = Answers::new(answer.as_slice());
-    assert!(answers.exec().unwrap().error.unwrap().contains("syntax error"));
-    assert_eq!(answers.exec().unwrap().error, None);
-    // A value of two gibibytes, of which three bytes come.
+    let (reply, result) = run_session(&[frame(&endless), frame(&many), quit()].concat());
+    result.unwrap();
+    let mut replies = Replies::new(reply.as_slice());
+    assert!(replies.exec().unwrap().error.unwrap().contains("syntax error"));
+    assert_eq!(replies.exec().unwrap().error, None);
+    // A value of two gibibytes, of which three bytes arrive.
     let head = [&int(i32::MAX), &[1][..], &int(i32::MAX - 100), b"SEL"].concat();
-    assert!(matches!(converse(&head).1, Err(Broken::Cut)));
+    assert!(matches!(run_session(&head).1, Err(ProtocolError::Truncated)));
 }

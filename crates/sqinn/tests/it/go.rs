@@ -1,6 +1,6 @@
-//! Sqinn's own Go client: our tests with it, and its own tests with our program in its program's
-//! place. It comes from the Go module proxy, or from the folder that `BOBAK_SQINN_GO` names, a clone
-//! of github.com/cvilsmeier/sqinn-go.
+//! Sqinn's own Go client: our tests with it, and its own tests with our program. The client comes from
+//! the Go module proxy, or from the folder in `BOBAK_SQINN_GO`, a clone of
+//! github.com/cvilsmeier/sqinn-go.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn go(folder: &Path, arguments: &[&str]) -> std::io::Result<std::process::Output
 }
 
 #[test]
-fn sqinns_go_client_works() {
+fn sqinn_go_client_works() {
     let folder = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/go");
     for name in ["go.mod", "client_test.go"] {
@@ -48,14 +48,14 @@ fn run_tests(folder: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
 }
 
-/// A copy of the client, of which every test that starts the program shipped with it starts ours.
+/// A copy of the client whose tests start our program instead of the one shipped with it.
 fn with_our_program(clone: &Path, folder: &Path) -> std::path::PathBuf {
     let copy = folder.join("client");
     fs::create_dir_all(copy.join("prebuilt")).unwrap();
     for part in ["", "prebuilt"] {
         for entry in fs::read_dir(clone.join(part)).unwrap().flatten() {
             if entry.path().is_file() {
-                // Without the permissions: modules are read-only.
+                // Not with the permissions, because module files are read-only.
                 let content = fs::read(entry.path()).unwrap();
                 fs::write(copy.join(part).join(entry.file_name()), content).unwrap();
             }

@@ -1,4 +1,4 @@
-//! The program itself: started, spoken to through pipes, left alone.
+//! The program as a process: command line, pipes, disconnects.
 
 use crate::support::*;
 use std::io::{BufReader, Read, Write};
@@ -9,7 +9,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_bobak-sqinn");
 struct Program {
     child: Child,
     input: Option<ChildStdin>,
-    answers: Answers<BufReader<ChildStdout>>,
+    replies: Replies<BufReader<ChildStdout>>,
 }
 
 impl Program {
@@ -22,8 +22,8 @@ impl Program {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let answers = Answers::new(BufReader::new(child.stdout.take().unwrap()));
-        Self { input: child.stdin.take(), child, answers }
+        let replies = Replies::new(BufReader::new(child.stdout.take().unwrap()));
+        Self { input: child.stdin.take(), child, replies }
     }
 
     fn send(&mut self, bytes: &[u8]) {
@@ -32,21 +32,21 @@ impl Program {
 
     fn exec(&mut self, sql: &str) -> Option<String> {
         self.send(&run(sql));
-        self.answers.exec().unwrap().error
+        self.replies.exec().unwrap().error
     }
 
     fn query(&mut self, sql: &str, columns: &[u8]) -> Vec<Vec<V>> {
         self.send(&query(sql, &[], columns));
-        self.answers.query(columns.len()).unwrap().rows
+        self.replies.query(columns.len()).unwrap().rows
     }
 
-    /// Closes the input; the exit status, and what was written to standard error.
+    /// Closes the input. Returns the exit status and the standard error output.
     fn end(mut self) -> (Option<i32>, String) {
         drop(self.input.take());
         let status = self.child.wait().unwrap();
-        let mut said = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        (status.code(), said)
+        let mut output = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut output).unwrap();
+        (status.code(), output)
     }
 }
 
@@ -55,54 +55,54 @@ fn output(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_client_is_served_until_it_is_done() {
+fn session_lasts_until_quit() {
     let mut program = Program::start(&["-db", ":memory:"]);
     assert_eq!(program.exec("CREATE TABLE t(a)"), None);
-    // One byte at a time, as a slow client would.
+    // One byte at a time, as from a slow client.
     for byte in exec("INSERT INTO t VALUES(?)", &[vec![text("slow")], vec![V::Blob(vec![])]]) {
         program.send(&[byte]);
     }
-    assert_eq!(program.answers.exec().unwrap().error, None);
+    assert_eq!(program.replies.exec().unwrap().error, None);
     assert_eq!(
         program.query("SELECT a FROM t", &[5]),
         [[V::Blob(b"slow".into())], [V::Blob(vec![])]]
     );
     program.send(&quit());
-    assert_eq!(program.answers.exec().unwrap().error, None);
+    assert_eq!(program.replies.exec().unwrap().error, None);
     assert_eq!(program.end(), (Some(0), String::new()));
 }
 
 #[test]
-fn many_requests_may_come_at_once() {
+fn pipelined_requests_are_served() {
     let mut program = Program::start(&[]);
     let requests: Vec<u8> =
         (0..500).flat_map(|n| query("SELECT ?", &[V::Int32(n)], &[1])).collect();
     program.send(&requests);
     for n in 0..500 {
-        assert_eq!(program.answers.query(1).unwrap().rows, [[V::Int32(n)]]);
+        assert_eq!(program.replies.query(1).unwrap().rows, [[V::Int32(n)]]);
     }
     assert_eq!(program.end().0, Some(0));
 }
 
 #[test]
-fn an_input_that_ends_ends_the_program() {
+fn end_of_input_ends_program() {
     assert_eq!(Program::start(&[]).end(), (Some(0), String::new()));
     let mut cut = Program::start(&[]);
     cut.send(&run("SELECT 1")[..10]);
-    let (status, said) = cut.end();
+    let (status, output) = cut.end();
     assert_eq!(status, Some(1));
-    assert!(said.contains("ended within a request"), "{said}");
+    assert!(output.contains("ended within a request"), "{output}");
     let mut wrong = Program::start(&[]);
     wrong.send(&frame(&[77]));
     assert_eq!(
-        wrong.answers.exec().unwrap().error.unwrap(),
-        "malformed request: there is no request 77"
+        wrong.replies.exec().unwrap().error.unwrap(),
+        "malformed request: unknown request code 77"
     );
     assert_eq!(wrong.end().0, Some(1));
 }
 
 #[test]
-fn a_client_that_vanishes_leaves_no_half_transaction() {
+fn disconnect_rolls_back_transaction() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.db");
     let arguments = ["-db", file.to_str().unwrap()];
@@ -111,11 +111,11 @@ fn a_client_that_vanishes_leaves_no_half_transaction() {
     {
         assert_eq!(program.exec(sql), None);
     }
-    // It does not wait for the answer, which is long.
+    // The reply is endless; the client does not read it.
     let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
     program.send(&query(rows, &[], &[2]));
-    let Program { mut child, input, answers } = program;
-    drop((input, answers));
+    let Program { mut child, input, replies } = program;
+    drop((input, replies));
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let mut program = Program::start(&arguments);
     assert_eq!(program.query("SELECT a FROM t", &[1]), [[V::Int32(1)]]);
@@ -123,48 +123,48 @@ fn a_client_that_vanishes_leaves_no_half_transaction() {
 }
 
 #[test]
-fn a_database_that_cannot_be_opened_is_said_in_each_answer() {
+fn each_reply_reports_unopened_database() {
     let folder = tempfile::tempdir().unwrap();
     let mut program = Program::start(&["-db", folder.path().to_str().unwrap()]);
     let error = program.exec("SELECT 1").unwrap();
     assert!(error.contains("unable to open database file"), "{error}");
     program.send(&query("SELECT 1", &[], &[1]));
-    assert_eq!(program.answers.query(1).unwrap().error, Some(error));
+    assert_eq!(program.replies.query(1).unwrap().error, Some(error));
     program.send(&quit());
-    assert_eq!(program.answers.exec().unwrap().error, None);
+    assert_eq!(program.replies.exec().unwrap().error, None);
     assert_eq!(program.end().0, Some(0));
 }
 
 #[test]
-fn the_log_tells_what_went_wrong() {
+fn log_contains_requests_and_errors() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.log");
     let mut program =
         Program::start(&["-loglevel", "2", "-logstderr", "-logfile", file.to_str().unwrap()]);
     program.exec("nonsense");
     program.send(&quit());
-    let (_, said) = program.end();
-    for part in ["begins", "exec 1", "nonsense", "syntax error", "done"] {
-        assert!(said.contains(part), "{said}");
+    let (_, output) = program.end();
+    for part in ["starts", "exec 1", "nonsense", "syntax error", "quit"] {
+        assert!(output.contains(part), "{output}");
     }
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), said);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), output);
 }
 
 #[test]
-fn words_are_answered() {
-    let said = |arguments: &[&str]| String::from_utf8(output(arguments).stdout).unwrap();
-    assert_eq!(said(&["version"]), format!("bobak-sqinn v{}\n", env!("CARGO_PKG_VERSION")));
-    assert_eq!(said(&["sqlite"]), format!("{}\n", bobak_sqlite::raw::version()));
-    assert_eq!(said(&["test"]), "test ok\n");
-    assert!(said(&["help"]).contains("-logstderr"));
-    assert_eq!(said(&[]), said(&["help"]));
+fn commands_print_their_output() {
+    let stdout = |arguments: &[&str]| String::from_utf8(output(arguments).stdout).unwrap();
+    assert_eq!(stdout(&["version"]), format!("bobak-sqinn v{}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(stdout(&["sqlite"]), format!("{}\n", bobak_sqlite::raw::version()));
+    assert_eq!(stdout(&["test"]), "test ok\n");
+    assert!(stdout(&["help"]).contains("-logstderr"));
+    assert_eq!(stdout(&[]), stdout(&["help"]));
     let wrong = output(&["run", "-dv", "a.db"]);
     assert_eq!((wrong.status.code(), wrong.stdout.len()), (Some(2), 0));
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("there is no option -dv"));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("unknown option -dv"));
 }
 
 #[test]
-fn a_statement_that_nobody_waits_for_ends() {
+fn disconnect_interrupts_statement() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("left.db");
     let mut program = Program::start(&["-db", file.to_str().unwrap()]);
@@ -172,11 +172,11 @@ fn a_statement_that_nobody_waits_for_ends() {
     let endless = "INSERT INTO t WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n)
                    SELECT max(i) FROM n";
     program.send(&run(endless));
-    let Program { mut child, input, answers } = program;
-    drop((input, answers));
+    let Program { mut child, input, replies } = program;
+    drop((input, replies));
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let mut next = Program::start(&["-db", file.to_str().unwrap()]);
-    assert_eq!(next.exec("INSERT INTO t VALUES(1)"), None, "nobody has it locked");
+    assert_eq!(next.exec("INSERT INTO t VALUES(1)"), None, "the database is not locked");
     assert_eq!(next.query("SELECT count(*) FROM t", &[1]), [[V::Int32(1)]]);
     assert_eq!(next.end().0, Some(0));
 }

@@ -1,33 +1,33 @@
-//! Each request and each value, byte by byte.
+//! Requests and values, byte by byte.
 
 use crate::support::*;
 
-/// The answers to the requests, which end with QUIT.
-fn answers(requests: &[Vec<u8>]) -> Vec<u8> {
-    let (answers, ended) = converse(&[requests.concat(), quit()].concat());
+/// The replies to requests that end with QUIT.
+fn replies(requests: &[Vec<u8>]) -> Vec<u8> {
+    let (replies, ended) = run_session(&[requests.concat(), quit()].concat());
     ended.unwrap();
-    answers.strip_suffix(&[0, 0, 0, 1, 1]).expect("QUIT is confirmed").to_vec()
+    replies.strip_suffix(&[0, 0, 0, 1, 1]).expect("QUIT is confirmed").to_vec()
 }
 
-/// The one row of a query.
+/// The only row of a query.
 fn row(sql: &str, parameters: &[V], columns: &[u8]) -> Vec<V> {
-    let bytes = answers(&[query(sql, parameters, columns)]);
-    let mut answer = Answers::new(bytes.as_slice()).query(columns.len()).unwrap();
-    assert_eq!(answer.error, None, "{sql}");
-    assert_eq!(answer.rows.len(), 1);
-    answer.rows.remove(0)
+    let bytes = replies(&[query(sql, parameters, columns)]);
+    let mut reply = Replies::new(bytes.as_slice()).query(columns.len()).unwrap();
+    assert_eq!(reply.error, None, "{sql}");
+    assert_eq!(reply.rows.len(), 1);
+    reply.rows.remove(0)
 }
 
 fn exec_error(requests: &[Vec<u8>]) -> String {
-    let bytes = answers(requests);
-    let mut answers = Answers::new(bytes.as_slice());
-    let all: Vec<_> = requests.iter().map(|_| answers.exec().unwrap().error).collect();
+    let bytes = replies(requests);
+    let mut replies = Replies::new(bytes.as_slice());
+    let all: Vec<_> = requests.iter().map(|_| replies.exec().unwrap().error).collect();
     all.last().unwrap().clone().unwrap_or_default()
 }
 
 #[test]
-fn answers_are_exact_to_the_byte() {
-    let bytes = answers(&[
+fn replies_are_exact() {
+    let bytes = replies(&[
         run("CREATE TABLE t(a, b)"),
         exec(
             "INSERT INTO t VALUES(?, ?)",
@@ -52,7 +52,7 @@ fn answers_are_exact_to_the_byte() {
 }
 
 #[test]
-fn every_value_comes_back_as_it_went() {
+fn all_values_round_trip() {
     let values = [
         (V::Int32(i32::MIN), 1),
         (V::Int64(i64::MAX), 2),
@@ -68,12 +68,12 @@ fn every_value_comes_back_as_it_went() {
     for (value, tag) in values {
         assert_eq!(row("SELECT ?", std::slice::from_ref(&value), &[tag]), [value]);
     }
-    // A NaN is NULL to SQLite.
+    // SQLite stores NaN as NULL.
     assert_eq!(row("SELECT ?", &[V::Double(f64::NAN)], &[3]), [V::Null]);
 }
 
 #[test]
-fn values_are_converted_as_asked() {
+fn values_are_converted_to_requested_types() {
     let sql = "SELECT '12 monkeys', '12 monkeys', 7, 7, 2.9, x'31', 1 << 40";
     let expected = [
         V::Int32(12),
@@ -100,7 +100,7 @@ fn values_are_converted_as_asked() {
 }
 
 #[test]
-fn errors_are_texts() {
+fn errors_have_messages() {
     let table = run("CREATE TABLE t(a UNIQUE)");
     let insert =
         exec("INSERT INTO t VALUES(?)", &[vec![V::Int32(1)], vec![V::Int32(1)], vec![V::Int32(2)]]);
@@ -122,30 +122,30 @@ fn errors_are_texts() {
 }
 
 #[test]
-fn what_came_before_an_error_stays() {
-    let bytes = answers(&[
+fn runs_before_error_are_kept() {
+    let bytes = replies(&[
         run("CREATE TABLE t(a UNIQUE)"),
         exec("INSERT INTO t VALUES(?)", &[vec![V::Int32(1)], vec![V::Int32(1)], vec![V::Int32(2)]]),
         query("SELECT a FROM t", &[], &[1]),
         query("SELECT abs(column1) FROM (VALUES(1), (-9223372036854775808))", &[], &[1]),
         query("SELECT 1", &[], &[0]),
     ]);
-    let mut answers = Answers::new(bytes.as_slice());
-    answers.exec().unwrap();
-    answers.exec().unwrap();
-    assert_eq!(answers.query(1).unwrap().rows, [[V::Int32(1)]]);
-    let failed = answers.query(1).unwrap();
+    let mut replies = Replies::new(bytes.as_slice());
+    replies.exec().unwrap();
+    replies.exec().unwrap();
+    assert_eq!(replies.query(1).unwrap().rows, [[V::Int32(1)]]);
+    let failed = replies.query(1).unwrap();
     assert_eq!(failed.rows, [[V::Int32(1)]]);
     assert_eq!(failed.error.unwrap(), "integer overflow");
-    let refused = answers.query(1).unwrap();
-    assert_eq!(refused.error.unwrap(), "column 0 is asked for as the type 0");
+    let refused = replies.query(1).unwrap();
+    assert_eq!(refused.error.unwrap(), "invalid type 0 for column 0");
 }
 
 #[test]
-fn kept_statements_follow_the_schema_and_the_settings() {
+fn cached_statements_follow_schema_and_settings() {
     let select = || query("SELECT * FROM t", &[], &[1, 1]);
     let orphan = || exec("INSERT INTO child VALUES(?)", &[vec![V::Int32(9)]]);
-    let bytes = answers(&[
+    let bytes = replies(&[
         run("CREATE TABLE t(a)"),
         run("INSERT INTO t VALUES(1)"),
         select(),
@@ -162,31 +162,31 @@ fn kept_statements_follow_the_schema_and_the_settings() {
         run("PRAGMA foreign_keys = 1"),
         orphan(),
     ]);
-    let mut answers = Answers::new(bytes.as_slice());
-    let mut fine = |count: usize| (0..count).all(|_| answers.exec().unwrap().error.is_none());
+    let mut replies = Replies::new(bytes.as_slice());
+    let mut fine = |count: usize| (0..count).all(|_| replies.exec().unwrap().error.is_none());
     assert!(fine(2));
-    assert_eq!(answers.query(2).unwrap().rows, [[V::Int32(1), V::Null]]);
-    let mut fine = |count: usize| (0..count).all(|_| answers.exec().unwrap().error.is_none());
+    assert_eq!(replies.query(2).unwrap().rows, [[V::Int32(1), V::Null]]);
+    let mut fine = |count: usize| (0..count).all(|_| replies.exec().unwrap().error.is_none());
     assert!(fine(1));
-    assert_eq!(answers.query(2).unwrap().rows, [[V::Int32(1), V::Int32(2)]]);
-    let mut fine = |count: usize| (0..count).all(|_| answers.exec().unwrap().error.is_none());
+    assert_eq!(replies.query(2).unwrap().rows, [[V::Int32(1), V::Int32(2)]]);
+    let mut fine = |count: usize| (0..count).all(|_| replies.exec().unwrap().error.is_none());
     assert!(fine(1));
-    assert_eq!(answers.query(2).unwrap().rows, Vec::<Vec<V>>::new(), "the temporary table's");
-    let mut fine = |count: usize| (0..count).all(|_| answers.exec().unwrap().error.is_none());
+    assert_eq!(replies.query(2).unwrap().rows, Vec::<Vec<V>>::new(), "the temporary table's");
+    let mut fine = |count: usize| (0..count).all(|_| replies.exec().unwrap().error.is_none());
     assert!(fine(3), "foreign keys are off as in Sqinn");
-    assert!(answers.exec().unwrap().error.is_some());
-    let mut fine = |count: usize| (0..count).all(|_| answers.exec().unwrap().error.is_none());
+    assert!(replies.exec().unwrap().error.is_some());
+    let mut fine = |count: usize| (0..count).all(|_| replies.exec().unwrap().error.is_none());
     assert!(fine(3));
-    assert!(answers.exec().unwrap().error.is_some());
+    assert!(replies.exec().unwrap().error.is_some());
 }
 
 #[test]
-fn many_texts_do_not_fill_the_memory_for_statements() {
+fn statement_cache_is_bounded() {
     let requests: Vec<_> = (0..1000).map(|n| query(&format!("SELECT {n}"), &[], &[1])).collect();
     let twice = [requests.clone(), requests].concat();
-    let bytes = answers(&twice);
-    let mut answers = Answers::new(bytes.as_slice());
+    let bytes = replies(&twice);
+    let mut replies = Replies::new(bytes.as_slice());
     for n in 0..2000 {
-        assert_eq!(answers.query(1).unwrap().rows, [[V::Int32(n % 1000)]]);
+        assert_eq!(replies.query(1).unwrap().rows, [[V::Int32(n % 1000)]]);
     }
 }

@@ -1,10 +1,10 @@
-//! Frames and their cuts, large answers, large values.
+//! Frame boundaries, long replies, large values.
 
 use crate::support::*;
-use bobak_sqinn::FRAME;
+use bobak_sqinn::FRAME_LENGTH;
 
 #[test]
-fn a_request_may_be_cut_between_any_two_values() {
+fn frames_may_end_between_any_two_values() {
     let runs = vec![vec![V::Int32(1), text("a"), V::Blob(vec![9; 100])]; 4];
     let columns = [1, 4, 5];
     let insert = exec_pieces("INSERT INTO t VALUES(?, ?, ?)", &runs);
@@ -16,39 +16,39 @@ fn a_request_may_be_cut_between_any_two_values() {
         };
         let table = run("CREATE TABLE t(a, b, c)");
         let bytes = [table, framed(&insert), framed(&select), quit()].concat();
-        let (answers, ended) = converse(&bytes);
+        let (replies, ended) = run_session(&bytes);
         ended.unwrap();
-        let mut answers = Answers::new(answers.as_slice());
-        assert_eq!(answers.exec().unwrap().error, None);
-        assert_eq!(answers.exec().unwrap().error, None, "cut at {cut}");
-        assert_eq!(answers.query(3).unwrap().rows, runs, "cut at {cut}");
+        let mut replies = Replies::new(replies.as_slice());
+        assert_eq!(replies.exec().unwrap().error, None);
+        assert_eq!(replies.exec().unwrap().error, None, "cut at {cut}");
+        assert_eq!(replies.query(3).unwrap().rows, runs, "cut at {cut}");
     }
 }
 
 #[test]
-fn a_large_answer_comes_in_bounded_frames_of_whole_rows() {
+fn long_reply_has_bounded_frames_of_whole_rows() {
     let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 80000) \
         SELECT i, 'row ' || i FROM n";
-    let (answer, ended) = converse(&[query(sql, &[], &[2, 4]), quit()].concat());
+    let (reply, ended) = run_session(&[query(sql, &[], &[2, 4]), quit()].concat());
     ended.unwrap();
-    let mut answers = Answers::new(answer.as_slice());
-    let rows = answers.query(2).unwrap().rows;
+    let mut replies = Replies::new(reply.as_slice());
+    let rows = replies.query(2).unwrap().rows;
     assert_eq!(rows.len(), 80_000);
     for (number, row) in (1..).zip(&rows) {
         assert_eq!(*row, [V::Int64(number), text(&format!("row {number}"))]);
     }
-    assert!(answers.frames.len() > 10);
-    assert!(answers.frames.iter().all(|size| *size < FRAME + 100), "{:?}", answers.frames);
-    // Each frame begins with a row, or with the end.
+    assert!(replies.frames.len() > 10);
+    assert!(replies.frames.iter().all(|size| *size < FRAME_LENGTH + 100), "{:?}", replies.frames);
+    // Each frame starts with a row or with the end mark.
     let mut at = 0;
-    for size in &answers.frames {
-        assert!(answer[at + 4] == 1 || answer[at + 4..at + 4 + size] == [0, 1]);
+    for size in &replies.frames {
+        assert!(reply[at + 4] == 1 || reply[at + 4..at + 4 + size] == [0, 1]);
         at += 4 + size;
     }
 }
 
 #[test]
-fn large_values_go_both_ways_among_small_ones() {
+fn large_and_small_values_round_trip() {
     let large = |seed: u8, size: usize| {
         (0..size).map(|i| (i as u8).wrapping_add(seed)).collect::<Vec<u8>>()
     };
@@ -75,13 +75,13 @@ fn large_values_go_both_ways_among_small_ones() {
         ),
         quit(),
     ];
-    let (answers, ended) = converse(&requests.concat());
+    let (replies, ended) = run_session(&requests.concat());
     ended.unwrap();
-    let mut answers = Answers::new(answers.as_slice());
-    answers.exec().unwrap();
-    assert_eq!(answers.exec().unwrap().error, None);
-    assert!(answers.query(5).unwrap().rows == rows);
-    let back = answers.query(4).unwrap().rows;
+    let mut replies = Replies::new(replies.as_slice());
+    replies.exec().unwrap();
+    assert_eq!(replies.exec().unwrap().error, None);
+    assert!(replies.query(5).unwrap().rows == rows);
+    let back = replies.query(4).unwrap().rows;
     assert_eq!(back.len(), rows.len());
     for (back, row) in back.iter().zip(rows.iter().rev()) {
         let V::Text(bytes) = &row[1] else { panic!() };
@@ -91,17 +91,17 @@ fn large_values_go_both_ways_among_small_ones() {
 }
 
 #[test]
-fn a_parameter_beyond_the_limit_is_passed_over() {
-    // Parameters after a statement that failed are passed over as they are.
+fn too_long_parameter_is_skipped() {
+    // Parameters of a failed statement are skipped without a check.
     let large = vec![V::Blob(vec![7; 5_000_000]), text("x")];
     let requests = [
         exec("INSERT INTO nowhere VALUES(?, ?)", &[large.clone(), large]),
         query("SELECT 1", &[], &[1]),
         quit(),
     ];
-    let (answers, ended) = converse(&requests.concat());
+    let (replies, ended) = run_session(&requests.concat());
     ended.unwrap();
-    let mut answers = Answers::new(answers.as_slice());
-    assert_eq!(answers.exec().unwrap().error.unwrap(), "no such table: nowhere");
-    assert_eq!(answers.query(1).unwrap().rows, [[V::Int32(1)]]);
+    let mut replies = Replies::new(replies.as_slice());
+    assert_eq!(replies.exec().unwrap().error.unwrap(), "no such table: nowhere");
+    assert_eq!(replies.query(1).unwrap().rows, [[V::Int32(1)]]);
 }

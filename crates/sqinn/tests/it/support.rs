@@ -1,10 +1,10 @@
-//! Requests as bytes, answers taken apart, and a conversation in this process.
+//! Builds requests, parses replies, and runs sessions in this process.
 
-use bobak_sqinn::{Broken, Database, Log, serve};
+use bobak_sqinn::{Database, Log, ProtocolError, serve};
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Sender, channel};
 
-/// A value with its tag, on its way in or out.
+/// A value with its type tag.
 #[derive(Clone, Debug, PartialEq)]
 pub enum V {
     Null,
@@ -36,7 +36,7 @@ pub fn int(number: i32) -> [u8; 4] {
     number.to_be_bytes()
 }
 
-/// A string without a tag.
+/// A string without its type tag.
 pub fn string(bytes: &[u8]) -> Vec<u8> {
     [&int(bytes.len() as i32 + 1), bytes, &[0]].concat()
 }
@@ -45,19 +45,19 @@ pub fn frame(payload: &[u8]) -> Vec<u8> {
     [&int(payload.len() as i32), payload].concat()
 }
 
-/// The pieces of a request to run a statement: a frame may end behind each.
+/// The pieces of an EXEC request. A frame may end after each.
 pub fn exec_pieces(sql: &str, runs: &[Vec<V>]) -> Vec<Vec<u8>> {
     let each = runs.first().map_or(0, Vec::len) as i32;
     let head = [vec![1], string(sql.as_bytes()), int(runs.len() as i32).into(), int(each).into()];
     head.into_iter().chain(runs.iter().flatten().map(V::bytes)).collect()
 }
 
-/// A request to run a statement once for each of the runs, in one frame.
+/// An EXEC request with these runs, in one frame.
 pub fn exec(sql: &str, runs: &[Vec<V>]) -> Vec<u8> {
     frame(&exec_pieces(sql, runs).concat())
 }
 
-/// A request to run a statement without parameters once.
+/// An EXEC request of one run without parameters.
 pub fn run(sql: &str) -> Vec<u8> {
     exec(sql, &[vec![]])
 }
@@ -70,7 +70,7 @@ pub fn query_pieces(sql: &str, parameters: &[V], columns: &[u8]) -> Vec<Vec<u8>>
     pieces
 }
 
-/// A request for rows, in one frame.
+/// A QUERY request in one frame.
 pub fn query(sql: &str, parameters: &[V], columns: &[u8]) -> Vec<u8> {
     frame(&query_pieces(sql, parameters, columns).concat())
 }
@@ -79,39 +79,39 @@ pub fn quit() -> Vec<u8> {
     frame(&[9])
 }
 
-/// What a request gave.
+/// A reply.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct Reply {
     pub rows: Vec<Vec<V>>,
     pub error: Option<String>,
 }
 
-/// Reads answers.
-pub struct Answers<R> {
+/// Reads replies.
+pub struct Replies<R> {
     source: R,
     payload: Vec<u8>,
     at: usize,
-    /// The sizes of the frames that were read.
+    /// The lengths of the frames read so far.
     pub frames: Vec<usize>,
 }
 
-impl<R: Read> Answers<R> {
+impl<R: Read> Replies<R> {
     pub fn new(source: R) -> Self {
         Self { source, payload: Vec::new(), at: 0, frames: Vec::new() }
     }
 
-    pub fn exec(&mut self) -> io::Result<Answer> {
+    pub fn exec(&mut self) -> io::Result<Reply> {
         let error = self.outcome()?;
-        Ok(Answer { rows: Vec::new(), error })
+        Ok(Reply { rows: Vec::new(), error })
     }
 
-    pub fn query(&mut self, columns: usize) -> io::Result<Answer> {
+    pub fn query(&mut self, columns: usize) -> io::Result<Reply> {
         let mut rows = Vec::new();
         while self.byte()? == 1 {
             rows.push((0..columns).map(|_| self.value()).collect::<io::Result<_>>()?);
         }
         let error = self.outcome()?;
-        Ok(Answer { rows, error })
+        Ok(Reply { rows, error })
     }
 
     fn outcome(&mut self) -> io::Result<Option<String>> {
@@ -154,7 +154,7 @@ impl<R: Read> Answers<R> {
         Ok(self.take(N)?.try_into().unwrap())
     }
 
-    /// The next bytes, which a frame must have whole.
+    /// The next bytes, which must be in one frame.
     fn take(&mut self, count: usize) -> io::Result<&[u8]> {
         if self.at == self.payload.len() && count > 0 {
             let mut head = [0; 4];
@@ -171,17 +171,18 @@ impl<R: Read> Answers<R> {
     }
 }
 
-/// What this process answers to the bytes, on a new database in memory, and how it ends.
-pub fn converse(requests: &[u8]) -> (Vec<u8>, Result<(), Broken>) {
-    let (sender, answers) = channel();
+/// Serves these bytes in this process, on a new database in memory. Returns the replies, and how the
+/// session ended.
+pub fn run_session(requests: &[u8]) -> (Vec<u8>, Result<(), ProtocolError>) {
+    let (sender, replies) = channel();
     let database = Database::open(":memory:".as_ref());
-    let ended = serve(requests, Sink(sender), database, &Log::default());
-    (answers.into_iter().flatten().collect(), ended)
+    let ended = serve(requests, ChannelWriter(sender), database, &Log::default());
+    (replies.into_iter().flatten().collect(), ended)
 }
 
-struct Sink(Sender<Vec<u8>>);
+struct ChannelWriter(Sender<Vec<u8>>);
 
-impl Write for Sink {
+impl Write for ChannelWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.send(bytes.to_vec()).map_err(|_| io::ErrorKind::BrokenPipe)?;
         Ok(bytes.len())
@@ -192,7 +193,7 @@ impl Write for Sink {
     }
 }
 
-/// Numbers that look random, the same each time.
+/// A pseudo-random number generator with a fixed seed.
 pub struct Random(pub u64);
 
 impl Random {

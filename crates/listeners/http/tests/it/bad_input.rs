@@ -108,7 +108,8 @@ fn forbidden_table_looks_like_missing_table() {
             let ask = |table: &str| {
                 without_date(&server.ask(method, &format!("/tables/{table}{path}"), &headers, body))
             };
-            assert_eq!(ask("person"), ask("missing"), "{method} {path}");
+            // Names of equal length, because of the content-length header.
+            assert_eq!(ask("person"), ask("absent"), "{method} {path}");
         }
     }
     for text in [
@@ -129,11 +130,11 @@ fn forbidden_table_looks_like_missing_table() {
             assert!(reply.status >= 400, "{sql}: {reply:?}");
             without_date(&reply).replace(table, "TABLE")
         };
-        assert_eq!(ask("person"), ask("missing"), "{text}");
+        assert_eq!(ask("person"), ask("absent"), "{text}");
     }
     // Metrics contain path templates, not paths.
     server.headers = everything;
     let counted = server.get("/metrics").ok(200).text.clone();
-    assert!(!counted.contains("person") && !counted.contains("missing"), "{counted}");
+    assert!(!counted.contains("person") && !counted.contains("absent"), "{counted}");
     assert_eq!(server.get("/tables/person/rows?total").json()["total"], 1);
 }

@@ -1,37 +1,38 @@
-//! A server as simple as it can be: each request is copied, taken apart, prepared anew, its rows
-//! kept, and answered as a value. Nothing is shared with the real one but SQLite's own calls.
+//! A reference implementation, as simple as possible: it copies each request, prepares each statement,
+//! collects all rows, and returns the reply as a value. It shares only the SQLite bindings with the
+//! program.
 
-use crate::support::{Answer, V};
+use crate::support::{Reply, V};
 use bobak_sqlite::SqliteError;
 use bobak_sqlite::raw::{Access, Connection, Kind, Value};
 
-pub struct Slow(Connection);
+pub struct Reference(Connection);
 
-impl Slow {
+impl Reference {
     pub fn new() -> Self {
         let mut db = Connection::open(c":memory:", Access::Create).unwrap();
         db.set_foreign_keys(false);
         Self(db)
     }
 
-    pub fn exec(&mut self, sql: &str, runs: &[Vec<V>]) -> Answer {
-        let mut answer = Answer::default();
+    pub fn exec(&mut self, sql: &str, runs: &[Vec<V>]) -> Reply {
+        let mut reply = Reply::default();
         for run in runs {
             let result = self.run(sql, run, &[]).map(drop);
             if let Err(error) = result {
-                answer.error = Some(error.message().to_owned());
+                reply.error = Some(error.message().to_owned());
                 break;
             }
         }
-        answer
+        reply
     }
 
-    pub fn query(&mut self, sql: &str, parameters: &[V], columns: &[u8]) -> Answer {
-        let mut answer = Answer::default();
-        if let Err(error) = self.rows(sql, parameters, columns, &mut answer.rows) {
-            answer.error = Some(error.message().to_owned());
+    pub fn query(&mut self, sql: &str, parameters: &[V], columns: &[u8]) -> Reply {
+        let mut reply = Reply::default();
+        if let Err(error) = self.rows(sql, parameters, columns, &mut reply.rows) {
+            reply.error = Some(error.message().to_owned());
         }
-        answer
+        reply
     }
 
     fn run(&mut self, sql: &str, run: &[V], columns: &[u8]) -> Result<Vec<Vec<V>>, SqliteError> {
@@ -45,11 +46,11 @@ impl Slow {
         sql: &str,
         parameters: &[V],
         columns: &[u8],
-        kept: &mut Vec<Vec<V>>,
+        collected: &mut Vec<Vec<V>>,
     ) -> Result<(), SqliteError> {
         let id = self.0.prepare(sql)?.expect("a statement");
         let values: Vec<_> = parameters.iter().map(bound).collect();
-        let result = self.step(id, &values, columns, kept);
+        let result = self.step(id, &values, columns, collected);
         self.0.finalize(id);
         result
     }
@@ -59,7 +60,7 @@ impl Slow {
         id: bobak_sqlite::raw::StatementId,
         values: &[Value<'_>],
         columns: &[u8],
-        kept: &mut Vec<Vec<V>>,
+        collected: &mut Vec<Vec<V>>,
     ) -> Result<(), SqliteError> {
         let mut rows = self.0.query(id, values.iter().copied())?;
         while let Some(mut row) = rows.next()? {
@@ -81,7 +82,7 @@ impl Slow {
                     (_, Value::Bytes(bytes)) => V::Blob(bytes.into()),
                 });
             })?;
-            kept.push(values);
+            collected.push(values);
         }
         Ok(())
     }

@@ -1,47 +1,47 @@
-//! Writing on another thread, so that the next rows are fetched while the last ones are written.
+//! Writes on another thread, so that the next rows are fetched meanwhile.
 
 use std::io::{self, Write};
 use std::mem;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Where frames go: written here, or one of them by the thread, which has the sink meanwhile.
+/// A sink for frames. The caller writes to it directly, or hands it to the thread together with a frame.
 #[derive(Debug)]
-pub(crate) struct Background<W> {
-    /// Not here while a frame is with the thread.
+pub(crate) struct BackgroundWriter<W> {
+    /// `None` while the thread writes a frame.
     sink: Option<W>,
     thread: Thread<W>,
 }
 
-/// A sink, and a whole frame for it.
+/// A sink, and a complete frame to write to it.
 type Job<W> = (W, Vec<u8>);
 
 #[derive(Debug)]
 enum Thread<W> {
-    /// Not needed yet.
+    /// Not started yet.
     None,
-    /// It could not be started.
-    Never,
+    /// It could not be started; the caller writes all frames.
+    Unavailable,
     Running {
         jobs: SyncSender<Job<W>>,
         done: Receiver<(Job<W>, io::Result<()>)>,
     },
 }
 
-impl<W: Write + Send + 'static> Background<W> {
+impl<W: Write + Send + 'static> BackgroundWriter<W> {
     pub(crate) fn new(sink: W) -> Self {
         Self { sink: Some(sink), thread: Thread::None }
     }
 
-    /// The sink, once all that was given to the thread is written.
+    /// The sink, after the thread has written its frame.
     pub(crate) fn sink(&mut self) -> io::Result<&mut W> {
         if self.sink.is_none() {
             self.wait()?;
         }
-        self.sink.as_mut().ok_or_else(gone)
+        self.sink.as_mut().ok_or_else(thread_ended)
     }
 
-    /// Has the frame written while the caller goes on; gives an empty buffer for the next one.
+    /// Writes a frame in the background, and replaces it with an empty buffer for the next one.
     pub(crate) fn send(&mut self, frame: &mut Vec<u8>) -> io::Result<()> {
         let mut next = if self.sink.is_none() { self.wait()? } else { Vec::new() };
         next.clear();
@@ -50,7 +50,7 @@ impl<W: Write + Send + 'static> Background<W> {
         }
         match (&self.thread, self.sink.take()) {
             (Thread::Running { jobs, .. }, Some(sink)) => {
-                jobs.send((sink, mem::replace(frame, next))).map_err(|_| gone())
+                jobs.send((sink, mem::replace(frame, next))).map_err(|_| thread_ended())
             }
             (_, Some(mut sink)) => {
                 let result = sink.write_all(frame);
@@ -58,16 +58,16 @@ impl<W: Write + Send + 'static> Background<W> {
                 frame.clear();
                 result
             }
-            (_, None) => Err(gone()),
+            (_, None) => Err(thread_ended()),
         }
     }
 
-    /// Waits until the thread's frame is written; gives its buffer.
+    /// Waits until the thread has written its frame; returns the frame's buffer.
     fn wait(&mut self) -> io::Result<Vec<u8>> {
         let Thread::Running { done, .. } = &self.thread else {
-            return Err(gone());
+            return Err(thread_ended());
         };
-        let ((sink, buffer), result) = done.recv().map_err(|_| gone())?;
+        let ((sink, buffer), result) = done.recv().map_err(|_| thread_ended())?;
         self.sink = Some(sink);
         result.map(|()| buffer)
     }
@@ -86,11 +86,11 @@ fn start<W: Write + Send + 'static>() -> Thread<W> {
     };
     match thread::Builder::new().name("writer".into()).stack_size(64 * 1024).spawn(work) {
         Ok(_) => Thread::Running { jobs, done },
-        Err(_) => Thread::Never,
+        Err(_) => Thread::Unavailable,
     }
 }
 
-/// The thread has ended, which it does only together with the program.
-fn gone() -> io::Error {
-    io::Error::other("the writing thread is gone")
+/// The error for a thread that has ended, which happens only together with the program.
+fn thread_ended() -> io::Error {
+    io::Error::other("the writer thread has ended")
 }
