@@ -111,7 +111,7 @@ fn errors_have_messages() {
         "column index out of range"
     );
     let many = vec![V::Null; 40_000];
-    assert!(exec_error(&[exec("SELECT 1", &[many])]).starts_with("40000 parameters where"));
+    assert!(exec_error(&[exec("SELECT 1", &[many])]).starts_with("40000 parameters, more than"));
     assert_eq!(exec_error(&[run(" -- nothing")]), "the SQL text has no statement");
     assert!(exec_error(&[run("SELECT 1\0")]).contains("a NUL"));
     assert_eq!(
