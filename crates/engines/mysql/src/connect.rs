@@ -40,7 +40,7 @@ impl Connector {
     ///
     /// # Errors
     /// That of the last host tried; a host that refuses the user ends the search.
-    pub(crate) fn connect(self: &Arc<Self>) -> Result<Box<Connection>> {
+    pub(crate) fn connect(self: &Arc<Self>) -> Result<Connection> {
         let hosts =
             if self.settings.socket.is_some() { 1 } else { self.settings.hosts.len().max(1) };
         let first = self.last.load(Ordering::Relaxed);
@@ -68,7 +68,7 @@ impl Connector {
 
     /// Opens a connection within the time for it. The driver has one time-out for all that it ever
     /// reads, which is that of statements: a thread of its own waits for a server that hangs.
-    fn open(self: &Arc<Self>, place: usize) -> Result<Box<Connection>> {
+    fn open(self: &Arc<Self>, place: usize) -> Result<Connection> {
         let (give, take) = mpsc::sync_channel(1);
         let connector = Arc::clone(self);
         let opening = move || {
@@ -85,13 +85,13 @@ impl Connector {
         })
     }
 
-    fn open_here(self: &Arc<Self>, place: usize) -> Result<Box<Connection>> {
+    fn open_here(self: &Arc<Self>, place: usize) -> Result<Connection> {
         let name = self.name(place);
         let mut conn = Conn::new(self.opts(place)).map_err(|e| error::connecting(e, &name))?;
         let (flavour, known) = flavour(&mut conn).map_err(|e| located(e, &name))?;
         let set = self.session(flavour.dialect, &known);
         conn.query_drop(set).map_err(|e| error::connecting(e, &name))?;
-        Ok(Box::new(Connection::new(conn, Arc::clone(self), place, flavour)))
+        Ok(Connection::new(conn, Arc::clone(self), place, flavour))
     }
 
     /// The host, for messages.

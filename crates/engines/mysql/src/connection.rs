@@ -10,7 +10,6 @@ use mysql::prelude::Queryable;
 use mysql::{Binary, Conn, Params, QueryResult, Statement, Text, Value as Wire};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// The most statements that one connection keeps prepared.
 const KEPT: usize = 128;
@@ -38,8 +37,6 @@ pub(crate) struct Connection {
     /// What is under way.
     pub phase: Phase,
     broken: bool,
-    /// When it was used last.
-    pub used: Instant,
 }
 
 /// What is called with each row's values and the columns' names; it says whether to go on.
@@ -92,7 +89,6 @@ impl Connection {
             clock: 0,
             phase: Phase::Read,
             broken: false,
-            used: Instant::now(),
         }
     }
 
@@ -196,7 +192,6 @@ impl Connection {
         if self.flavour.dialect != Dialect::MariaDb || !self.connector.settings.prepared {
             return rows.into_iter().try_for_each(|row| self.run(Some(table), sql, row).map(drop));
         }
-        self.used = Instant::now();
         let done = self.statement(sql).and_then(|statement| {
             self.conn.exec_batch(&statement, rows.into_iter().map(Params::Positional))
         });
@@ -205,7 +200,6 @@ impl Connection {
 
     /// Sends a statement.
     pub(crate) fn start(&mut self, sql: &str, parameters: Vec<Wire>) -> mysql::Result<Answer<'_>> {
-        self.used = Instant::now();
         if !self.connector.settings.prepared {
             return self.start_plain(sql, &parameters);
         }

@@ -9,7 +9,7 @@
 use crate::connection::{Answer, Connection};
 use crate::decode::{Cell, Decoder, Lent};
 use crate::encode::plain_all;
-use crate::pool::Lease;
+use crate::pool::PooledConnection;
 use bobak_core::{Error, ErrorKind, Result, RowBuffer, TableSchema, Value};
 use mysql::Value as Wire;
 use self_cell::{MutBorrow, self_cell};
@@ -43,7 +43,7 @@ struct Stream {
     held: Held,
     decoder: Decoder,
     /// Where the connection goes back to; the transaction itself where there is none.
-    lease: Option<Lease>,
+    pooled: Option<PooledConnection>,
 }
 
 /// A statement to open.
@@ -63,13 +63,13 @@ pub(crate) struct Opened {
 
 impl Reader {
     /// Opens a cursor on a connection of its own.
-    pub(crate) fn on_lease(mut lease: Lease, opening: Opening<'_>) -> Result<Opened> {
-        let Some(connection) = lease.lend() else { return Err(no_connection()) };
-        match open(connection, opening, Some(lease)) {
+    pub(crate) fn on_pooled(mut pooled: PooledConnection, opening: Opening<'_>) -> Result<Opened> {
+        let Some(connection) = pooled.detach() else { return Err(no_connection()) };
+        match open(connection, opening, Some(pooled)) {
             Ok(opened) => Ok(opened),
-            Err((error, connection, lease)) => {
-                if let Some(mut lease) = lease {
-                    lease.put(connection);
+            Err((error, connection, pooled)) => {
+                if let Some(mut pooled) = pooled {
+                    pooled.attach(connection);
                 }
                 Err(error)
             }
@@ -105,13 +105,13 @@ impl Reader {
     }
 
     /// Whether it holds a connection of the pool.
-    pub(crate) fn holds_lease(&self) -> bool {
-        self.stream.as_ref().is_some_and(|stream| stream.lease.is_some())
+    pub(crate) fn holds_pooled(&self) -> bool {
+        self.stream.as_ref().is_some_and(|stream| stream.pooled.is_some())
     }
 
     /// Whether it holds the transaction's connection.
     pub(crate) fn holds_transaction(&self) -> bool {
-        self.stream.as_ref().is_some_and(|stream| stream.lease.is_none())
+        self.stream.as_ref().is_some_and(|stream| stream.pooled.is_none())
     }
 
     /// Reads the rest into memory; the transaction's connection where it had that.
@@ -156,12 +156,12 @@ impl Reader {
     }
 }
 
-type NotOpened = (Error, Box<Connection>, Option<Lease>);
+type NotOpened = (Error, Box<Connection>, Option<PooledConnection>);
 
 fn open(
     connection: Box<Connection>,
     opening: Opening<'_>,
-    lease: Option<Lease>,
+    pooled: Option<PooledConnection>,
 ) -> Result<Opened, NotOpened> {
     let parameters: Vec<Wire> = plain_all(opening.parameters);
     let owner = MutBorrow::new(connection);
@@ -173,12 +173,12 @@ fn open(
         Err((owner, error)) => {
             let mut connection = owner.into_inner();
             let error = connection.failed(error, opening.table.as_deref());
-            return Err((error, connection, lease));
+            return Err((error, connection, pooled));
         }
     };
     let decoder = held.with_dependent(|_, answer| answer.decoder());
     let names = decoder.names().to_vec();
-    let stream = Stream { held, decoder, lease };
+    let stream = Stream { held, decoder, pooled };
     let mut reader =
         Reader { table: opening.table, parts: VecDeque::new(), stream: Some(stream), failed: None };
     let connection = reader.read(AT_ONCE);
@@ -207,18 +207,18 @@ impl Stream {
 
     /// Gives the connection back, all rows having been read.
     fn close(self) -> Option<Box<Connection>> {
-        give_back(self.held.into_owner().into_inner(), self.lease)
+        give_back(self.held.into_owner().into_inner(), self.pooled)
     }
 
     /// Gives the connection back while there are rows left.
     fn abandon(self) -> Option<Box<Connection>> {
-        let Self { mut held, lease, .. } = self;
+        let Self { mut held, pooled, .. } = self;
         let ended = held.with_dependent_mut(|_, answer| answer.read_away());
         if !ended {
             held.with_dependent(|_, answer| answer.stopper()).stop();
         }
         // What is under way is read away by the answer's drop.
-        give_back(held.into_owner().into_inner(), lease)
+        give_back(held.into_owner().into_inner(), pooled)
     }
 
     fn fail(self, wrong: Wrong, table: Option<&TableSchema>) -> (Error, Option<Box<Connection>>) {
@@ -226,7 +226,7 @@ impl Stream {
             Wrong::Line(error) => {
                 let mut connection = self.held.into_owner().into_inner();
                 let error = connection.failed(error, table);
-                (error, give_back(connection, self.lease))
+                (error, give_back(connection, self.pooled))
             }
             Wrong::Value(error) => {
                 let error = match table {
@@ -239,10 +239,13 @@ impl Stream {
     }
 }
 
-fn give_back(connection: Box<Connection>, lease: Option<Lease>) -> Option<Box<Connection>> {
-    match lease {
-        Some(mut lease) => {
-            lease.put(connection);
+fn give_back(
+    connection: Box<Connection>,
+    pooled: Option<PooledConnection>,
+) -> Option<Box<Connection>> {
+    match pooled {
+        Some(mut pooled) => {
+            pooled.attach(connection);
             None
         }
         None => Some(connection),

@@ -3,7 +3,7 @@
 use crate::connect::Connector;
 use crate::decode::Lent;
 use crate::error::Phase;
-use crate::pool::Pool;
+use crate::pool::{self, Pool};
 use crate::session::MySqlSession;
 use crate::settings::{Host, MySqlBuilder, Settings};
 use crate::texts::Texts;
@@ -12,7 +12,6 @@ use bobak_core::{
 };
 use bobak_sql::Dialect;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A database of a MariaDB or MySQL server, or of what speaks its protocol. Cheap to clone; its
 /// connections are closed when the last clone is gone.
@@ -42,12 +41,12 @@ impl Inner {
     /// How many rows the server's own planner expects in a table.
     fn ask_rows(&self, table: &TableSchema) -> Option<u64> {
         // Nobody is waited for: all connections may belong to who asks.
-        let mut lease = self.pool.take_within(Duration::ZERO).ok()?;
-        lease.phase = Phase::Read;
+        let mut pooled = self.pool.try_acquire().ok()?;
+        pooled.phase = Phase::Read;
         let text =
             format!("EXPLAIN SELECT * FROM {}", bobak_sql::quote(self.dialect, table.name()));
         let mut rows = None;
-        let explained = lease.each(Some(table), &text, Vec::new(), &mut |cells, names| {
+        let explained = pooled.each(Some(table), &text, Vec::new(), &mut |cells, names| {
             let row = Lent { cells, names };
             let place = names.iter().position(|name| name.eq_ignore_ascii_case("rows"));
             rows = place.and_then(|place| match row.get(place) {
@@ -81,8 +80,8 @@ impl MySql {
     }
 
     pub(crate) fn with(settings: Settings) -> Result<Self> {
-        let pool = Arc::new(Pool::new(Connector::new(settings)));
-        let dialect = pool.take()?.flavour.dialect;
+        let pool = pool::pool(Connector::new(settings));
+        let dialect = pool.acquire()?.flavour.dialect;
         let (texts, estimates) = Default::default();
         Ok(Self { inner: Arc::new(Inner { pool, texts, dialect, estimates }) })
     }

@@ -7,7 +7,7 @@ use crate::encode::{encode, plain_all};
 use crate::engine::Inner;
 use crate::error::Phase;
 use crate::keys::push_bare_key;
-use crate::pool::Lease;
+use crate::pool::PooledConnection;
 use crate::query::{self, asked, refuse_control, schema_in_transaction};
 use crate::texts::Kind;
 use crate::transaction::Transaction;
@@ -65,50 +65,50 @@ impl<'e> MySqlSession<'e> {
         if let Some(transaction) = &mut state.transaction {
             return transaction.run(run);
         }
-        let mut lease = self.engine.pool.take()?;
-        lease.phase = phase;
-        let done = run(&mut lease);
-        if self.was_gone(&done, &lease) && phase == Phase::Read && again() {
-            self.forget(lease);
-            let mut lease = self.engine.pool.take()?;
-            lease.phase = phase;
-            return run(&mut lease);
+        let mut pooled = self.engine.pool.acquire_owned()?;
+        pooled.phase = phase;
+        let done = run(&mut pooled);
+        if self.was_gone(&done, &pooled) && phase == Phase::Read && again() {
+            self.forget(pooled);
+            let mut pooled = self.engine.pool.acquire_owned()?;
+            pooled.phase = phase;
+            return run(&mut pooled);
         }
-        if lease.is_broken() {
-            self.forget(lease);
+        if pooled.is_broken() {
+            self.forget(pooled);
         }
         done
     }
 
     /// Whether the line was gone before it was used.
-    fn was_gone<R>(&self, done: &Result<R>, lease: &Lease) -> bool {
-        lease.used_before
-            && lease.is_broken()
+    fn was_gone<R>(&self, done: &Result<R>, pooled: &PooledConnection) -> bool {
+        pooled.is_reused()
+            && pooled.is_broken()
             && matches!(done, Err(error) if error.kind() == ErrorKind::Unreachable)
     }
 
     /// Closes a broken connection and those that rest beside it; the next host is tried first.
-    fn forget(&self, lease: Lease) {
-        let host = lease.host;
-        drop(lease);
-        self.engine.pool.forget_idle(host);
-        self.engine.pool.connector.avoid(host);
+    fn forget(&self, pooled: PooledConnection) {
+        let host = pooled.host;
+        drop(pooled);
+        self.engine.pool.close_idle(|connection| connection.host == host);
+        self.engine.pool.connector().0.avoid(host);
     }
 
     /// Begins a transaction.
     fn begin(&self) -> Result<Transaction> {
-        let lease = self.engine.pool.take()?;
-        match Transaction::begin(lease) {
+        let pooled = self.engine.pool.acquire_owned()?;
+        match Transaction::begin(pooled) {
             Ok(transaction) => Ok(transaction),
-            Err((error, lease)) => {
-                let again = lease.used_before && lease.is_broken();
-                if lease.is_broken() {
-                    self.forget(lease);
+            Err((error, pooled)) => {
+                let again = pooled.is_reused() && pooled.is_broken();
+                if pooled.is_broken() {
+                    self.forget(pooled);
                 }
                 if !again {
                     return Err(error);
                 }
-                Transaction::begin(self.engine.pool.take()?).map_err(|(error, _)| error)
+                Transaction::begin(self.engine.pool.acquire_owned()?).map_err(|(error, _)| error)
             }
         }
     }
@@ -157,17 +157,17 @@ impl<'e> MySqlSession<'e> {
                 }
             };
         }
-        state.spare_connections(self.engine.pool.connector.settings.connections / 2);
-        let mut lease = self.engine.pool.take()?;
-        lease.phase = Phase::Read;
+        state.spare_connections(self.engine.pool.max_connections() / 2);
+        let mut pooled = self.engine.pool.acquire_owned()?;
+        pooled.phase = Phase::Read;
         let (sql, parameters, table) = (opening.sql, opening.parameters, opening.table.clone());
-        let used_before = lease.used_before;
-        match Reader::on_lease(lease, opening) {
+        let used_before = pooled.is_reused();
+        match Reader::on_pooled(pooled, opening) {
             // The line was gone before it was used.
             Err(error) if used_before && error.kind() == ErrorKind::Unreachable => {
-                let mut lease = self.engine.pool.take()?;
-                lease.phase = Phase::Read;
-                Reader::on_lease(lease, Opening { table, sql, parameters })
+                let mut pooled = self.engine.pool.acquire_owned()?;
+                pooled.phase = Phase::Read;
+                Reader::on_pooled(pooled, Opening { table, sql, parameters })
             }
             other => other,
         }
@@ -187,8 +187,8 @@ impl State {
 
     /// Leaves cursors no more than so many connections: the oldest are read into memory.
     fn spare_connections(&mut self, most: usize) {
-        let mut held = self.cursors.values().filter(|reader| reader.holds_lease()).count();
-        for reader in self.cursors.values_mut().filter(|reader| reader.holds_lease()) {
+        let mut held = self.cursors.values().filter(|reader| reader.holds_pooled()).count();
+        for reader in self.cursors.values_mut().filter(|reader| reader.holds_pooled()) {
             if held <= most.saturating_sub(1) {
                 break;
             }

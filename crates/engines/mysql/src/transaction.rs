@@ -2,12 +2,12 @@
 
 use crate::connection::Connection;
 use crate::error::{Phase, ends_transaction};
-use crate::pool::Lease;
+use crate::pool::PooledConnection;
 use bobak_core::{Error, ErrorKind, Result};
 
 /// A transaction that was begun and has not ended.
 pub(crate) struct Transaction {
-    lease: Lease,
+    pooled: PooledConnection,
     /// The marks, each with the number in its name on the server: there a second mark of a name
     /// takes the place of the first, and names are short.
     marks: Vec<(String, u64)>,
@@ -18,14 +18,14 @@ pub(crate) struct Transaction {
 
 impl Transaction {
     /// Begins one.
-    pub(crate) fn begin(mut lease: Lease) -> Result<Self, (Error, Lease)> {
-        lease.phase = Phase::Read;
-        match lease.command("START TRANSACTION") {
+    pub(crate) fn begin(mut pooled: PooledConnection) -> Result<Self, (Error, PooledConnection)> {
+        pooled.phase = Phase::Read;
+        match pooled.command("START TRANSACTION") {
             Ok(()) => {
-                lease.phase = Phase::Inside;
-                Ok(Self { lease, marks: Vec::new(), next_mark: 0, dead: None })
+                pooled.phase = Phase::Inside;
+                Ok(Self { pooled, marks: Vec::new(), next_mark: 0, dead: None })
             }
-            Err(error) => Err((error, lease)),
+            Err(error) => Err((error, pooled)),
         }
     }
 
@@ -35,7 +35,7 @@ impl Transaction {
     /// Those of `run`; the error that ended the transaction, again, where one did.
     pub(crate) fn run<R>(&mut self, run: impl FnOnce(&mut Connection) -> Result<R>) -> Result<R> {
         self.check()?;
-        let done = run(&mut self.lease);
+        let done = run(&mut self.pooled);
         if let Err(error) = &done {
             self.note(error);
         }
@@ -44,7 +44,7 @@ impl Transaction {
 
     /// To be told of every error: some end the transaction.
     pub(crate) fn note(&mut self, error: &Error) {
-        if ends_transaction(error.kind()) || self.lease.is_broken() {
+        if ends_transaction(error.kind()) || self.pooled.is_broken() {
             self.dead = Some((error.kind(), error.message().to_owned()));
         }
     }
@@ -67,7 +67,7 @@ impl Transaction {
     pub(crate) fn lend(&mut self) -> Result<Box<Connection>> {
         self.check()?;
         let message = "the transaction's connection is in use";
-        self.lease.lend().ok_or_else(|| Error::new(ErrorKind::Misuse, message))
+        self.pooled.detach().ok_or_else(|| Error::new(ErrorKind::Misuse, message))
     }
 
     /// Takes the connection back.
@@ -76,7 +76,7 @@ impl Transaction {
             let message = "the line to the server broke: the transaction is undone";
             self.dead = Some((ErrorKind::Unreachable, message.to_owned()));
         }
-        self.lease.put(connection);
+        self.pooled.attach(connection);
     }
 
     /// Makes all of it durable; after an error it is undone, or nobody knows.
@@ -85,8 +85,8 @@ impl Transaction {
             self.undo();
             return Err(error);
         }
-        self.lease.phase = Phase::Commit;
-        let done = self.lease.command("COMMIT");
+        self.pooled.phase = Phase::Commit;
+        let done = self.pooled.command("COMMIT");
         if done.is_err() {
             self.undo();
         }
@@ -99,10 +99,10 @@ impl Transaction {
     }
 
     fn undo(&mut self) {
-        if !self.lease.is_broken() {
-            self.lease.phase = Phase::Read;
+        if !self.pooled.is_broken() {
+            self.pooled.phase = Phase::Read;
             // Where it fails the line is broken, and the connection is not used again.
-            let _ = self.lease.command("ROLLBACK");
+            let _ = self.pooled.command("ROLLBACK");
         }
     }
 

@@ -11,7 +11,7 @@ use bobak_core::{Error, ErrorKind, Interrupt, Interruptible, Result, ValueRef};
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A line to a server, ready for requests.
 pub(crate) struct Connection {
@@ -33,7 +33,6 @@ pub(crate) struct Connection {
     made: u64,
     host: Host,
     settings: Arc<Settings>,
-    pub used: Instant,
 }
 
 /// A prepared statement.
@@ -87,7 +86,6 @@ impl Connection {
             made: 0,
             host: host.clone(),
             settings: Arc::clone(settings),
-            used: Instant::now(),
         };
         startup::run(&mut connection, settings)?;
         startup::check_target(&mut connection, settings.target)?;
@@ -194,7 +192,6 @@ impl Connection {
                 _ => {}
             }
         }
-        self.used = Instant::now();
         first.map_or(Ok(()), |error| Err(self.explained(error)))
     }
 

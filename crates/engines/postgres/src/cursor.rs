@@ -6,7 +6,7 @@
 
 use crate::connection::Connection;
 use crate::message;
-use crate::pool::Lease;
+use crate::pool::PooledConnection;
 use crate::query::{self, Ended, Part, Question};
 use crate::row::Column;
 use crate::state::State;
@@ -32,7 +32,7 @@ struct Reading<'e> {
 /// Where the rest comes from.
 enum Rest<'e> {
     /// A connection of its own.
-    Own(Box<Lease<'e>>),
+    Own(PooledConnection<'e>),
     /// A portal of the transaction, by its name.
     Inside(String),
     /// There is none.
@@ -91,16 +91,16 @@ fn open_inside<'e>(
 }
 
 fn open_outside<'e>(state: &mut State<'e>, source: &Source<'_>) -> Result<Reading<'e>> {
-    let mut lease = state.take()?;
-    let question = query::question(state, &mut lease, source)?;
+    let mut pooled = state.take()?;
+    let question = query::question(state, &mut pooled, source)?;
     let mut reading = Reading::new(&question);
-    question.bind(&mut lease, "")?;
-    match reading.read(&mut lease, "", false) {
-        Ok(Ended::More) => reading.source = Rest::Own(Box::new(lease)),
-        Ok(_) => end(&mut lease)?,
+    question.bind(&mut pooled, "")?;
+    match reading.read(&mut pooled, "", false) {
+        Ok(Ended::More) => reading.source = Rest::Own(pooled),
+        Ok(_) => end(&mut pooled)?,
         Err(error) => {
-            if !lease.is_broken {
-                end(&mut lease)?;
+            if !pooled.is_broken {
+                end(&mut pooled)?;
             }
             return Err(question.locate(error));
         }
@@ -135,9 +135,9 @@ pub(crate) fn fetch(state: &mut State<'_>, cursor: CursorId, rows: &mut RowBuffe
 pub(crate) fn close(state: &mut State<'_>, cursor: CursorId) {
     let Some(reading) = state.cursors.open.remove(&cursor.0) else { return };
     match reading.source {
-        Rest::Own(mut lease) => {
-            if end(&mut lease).is_err() {
-                lease.is_broken = true;
+        Rest::Own(mut pooled) => {
+            if end(&mut pooled).is_err() {
+                pooled.is_broken = true;
             }
         }
         Rest::Inside(portal) => {
@@ -291,14 +291,14 @@ impl<'e> Reading<'e> {
 
     /// Reads a part from the cursor's own connection; gives that back after the last.
     fn read_own(&mut self) -> Result<()> {
-        let Rest::Own(mut lease) = std::mem::replace(&mut self.source, Rest::None) else {
+        let Rest::Own(mut pooled) = std::mem::replace(&mut self.source, Rest::None) else {
             return Ok(());
         };
-        match self.read(&mut lease, "", false) {
-            Ok(Ended::More) => self.source = Rest::Own(lease),
-            Ok(_) => end(&mut lease)?,
+        match self.read(&mut pooled, "", false) {
+            Ok(Ended::More) => self.source = Rest::Own(pooled),
+            Ok(_) => end(&mut pooled)?,
             Err(error) => {
-                lease.is_broken = true;
+                pooled.is_broken = true;
                 return Err(error);
             }
         }

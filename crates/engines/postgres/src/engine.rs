@@ -2,7 +2,7 @@
 
 use crate::facts::{Facts, SQL};
 use crate::message::Message;
-use crate::pool::Pool;
+use crate::pool::{self, Pool};
 use crate::session::PgSession;
 use crate::settings::{PostgresBuilder, Settings};
 use bobak_core::{
@@ -11,7 +11,6 @@ use bobak_core::{
 };
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// A database of PostgreSQL, or of a server that speaks its protocol. Cheap to clone; its
 /// connections are closed when the last clone is gone.
@@ -75,8 +74,8 @@ impl Postgres {
 
     pub(crate) fn with_settings(settings: Settings) -> Result<Self> {
         let settings = Arc::new(settings);
-        let pool = Pool::new(Arc::clone(&settings));
-        drop(pool.take()?);
+        let pool = pool::pool(&settings);
+        drop(pool.acquire()?);
         let (facts, estimates) = Default::default();
         Ok(Self { inner: Arc::new(Inner { settings, pool, facts, estimates }) })
     }
@@ -92,10 +91,10 @@ impl Inner {
     /// table's files too, where no statistics were gathered yet.
     fn ask_rows(&self, table: &TableSchema) -> Option<u64> {
         // Nobody is waited for: all connections may belong to who asks.
-        let mut lease = self.pool.take_within(Duration::ZERO).ok()?;
+        let mut pooled = self.pool.try_acquire().ok()?;
         let name = bobak_sql::quote(SQL, table.name());
         let mut rows = None;
-        let explained = lease.simple(&format!("EXPLAIN SELECT * FROM {name}"), |message| {
+        let explained = pooled.simple(&format!("EXPLAIN SELECT * FROM {name}"), |message| {
             if let (Message::Row(body), None) = (message, rows) {
                 rows = expected_rows(&String::from_utf8_lossy(body));
             }

@@ -1,182 +1,95 @@
-//! The connections of an engine: as many as are needed, up to a limit.
+//! How the pool opens connections, and when it checks them.
 
 use crate::connection::Connection;
-use crate::settings::{Settings, Target};
+use crate::settings::{Host, Settings, Target};
 use bobak_core::{Error, ErrorKind, Result};
-use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use bobak_engine_common::{Connector, PoolSettings};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-pub(crate) struct Pool {
+/// The connections of an engine.
+pub(crate) type Pool = bobak_engine_common::Pool<HostConnector>;
+
+/// A connection in use.
+pub(crate) type PooledConnection<'p> =
+    bobak_engine_common::PooledConnection<&'p Pool, HostConnector>;
+
+/// After this long without use, the socket is checked: a closed one shows without a round trip.
+const SOCKET_CHECK_THRESHOLD: Duration = Duration::from_millis(500);
+
+/// After this long, the server is asked: a network that lost its state shows only then.
+const SERVER_CHECK_THRESHOLD: Duration = Duration::from_secs(30);
+
+/// Opens connections to the first host that accepts one.
+pub(crate) struct HostConnector {
     settings: Arc<Settings>,
-    state: Mutex<State>,
-    freed: Condvar,
+    /// The index of the host that accepted the last connection; it is tried first.
+    last_host: AtomicUsize,
 }
 
-#[derive(Default)]
-struct State {
-    /// Those that nobody uses; the one used last is taken first.
-    idle: Vec<Connection>,
-    open: usize,
-    /// The host that answered last.
-    host: usize,
+/// A pool without connections.
+pub(crate) fn pool(settings: &Arc<Settings>) -> Pool {
+    let connector =
+        HostConnector { settings: Arc::clone(settings), last_host: AtomicUsize::new(0) };
+    let limits = PoolSettings {
+        max_connections: settings.connections,
+        acquire_timeout: settings.acquire_timeout,
+        idle_timeout: Some(settings.idle_timeout),
+    };
+    Pool::new(connector, limits)
 }
 
-/// A connection in use; goes back to the pool when it is dropped, unless it is broken.
-pub(crate) struct Lease<'p> {
-    pool: &'p Pool,
-    connection: Option<Connection>,
-}
+impl Connector for HostConnector {
+    type Connection = Connection;
 
-/// After how long without use the line is looked at before it is used again.
-const LOOK: Duration = Duration::from_millis(500);
-
-/// After how long the server is asked as well.
-const ASK: Duration = Duration::from_secs(30);
-
-impl Pool {
-    pub fn new(settings: Arc<Settings>) -> Self {
-        Self { settings, state: Mutex::default(), freed: Condvar::new() }
-    }
-
-    /// A connection: an idle one, or a new one; waits where there are as many as there may be.
-    ///
-    /// # Errors
-    /// `Busy` where none became free in time; those of connecting.
-    pub fn take(&self) -> Result<Lease<'_>> {
-        self.take_within(self.settings.acquire_timeout)
-    }
-
-    /// As [`take`](Self::take), with another time-out.
-    ///
-    /// # Errors
-    /// As [`take`](Self::take).
-    pub fn take_within(&self, timeout: Duration) -> Result<Lease<'_>> {
-        let until = Instant::now() + timeout;
-        let mut state = self.lock();
-        loop {
-            if let Some(mut connection) = state.idle.pop() {
-                drop(state);
-                if is_usable(&mut connection, &self.settings) {
-                    return Ok(Lease { pool: self, connection: Some(connection) });
-                }
-                connection.is_broken = true;
-                drop(connection);
-                state = self.lock();
-                state.open -= 1;
-                continue;
-            }
-            if state.open < self.settings.connections {
-                state.open += 1;
-                let first = state.host;
-                drop(state);
-                return self.connect(first);
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                let message = format!(
-                    "all {} connections are in use, and none became free in {} ms",
-                    state.open,
-                    timeout.as_millis()
-                );
-                return Err(Error::new(ErrorKind::Busy, message));
-            }
-            state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-
-    /// Connects to the first host that will do, beginning with the one that did last.
-    fn connect(&self, first: usize) -> Result<Lease<'_>> {
+    fn connect(&self) -> Result<Connection> {
         let hosts = &self.settings.hosts;
+        let first = self.last_host.load(Ordering::Relaxed);
         let mut failed: Option<Error> = None;
         for step in 0..hosts.len() {
-            let place = (first + step) % hosts.len();
-            let Some(host) = hosts.get(place) else { continue };
+            let index = (first + step) % hosts.len();
+            let Some(host) = hosts.get(index) else { continue };
             match Connection::open(host, &self.settings) {
                 Ok(connection) => {
-                    self.lock().host = place;
-                    return Ok(Lease { pool: self, connection: Some(connection) });
+                    self.last_host.store(index, Ordering::Relaxed);
+                    return Ok(connection);
                 }
                 Err(error) => {
                     let error = at_host(error, host);
-                    // A refused password is more to the point than a host that is down.
+                    // A rejected password says more than a host that is down.
                     let keep =
                         failed.as_ref().is_some_and(|old| old.kind() != ErrorKind::Unreachable);
                     failed = failed.filter(|_| keep).or(Some(error));
                 }
             }
         }
-        self.lock().open -= 1;
-        self.freed.notify_one();
         let none = || Error::new(ErrorKind::Config, "there is no host to connect to");
         let error = failed.unwrap_or_else(none);
         if self.settings.target != Target::Any && error.kind() == ErrorKind::ReadOnly {
-            // Another may become the one that is looked for: it may be tried again.
+            // Another host may become the primary, so callers may retry.
             let message = error.message().to_owned();
             return Err(Error::new(ErrorKind::Unreachable, message).with_source(error));
         }
         Err(error)
     }
 
-    fn give_back(&self, connection: Connection) {
-        let mut state = self.lock();
-        let whole = connection.is_idle() && connection.status == b'I';
-        let idle = self.settings.idle_timeout;
-        let now = Instant::now();
-        let old: Vec<Connection> = if whole {
-            state.idle.push(connection);
-            let is_old = |c: &mut Connection| now.duration_since(c.used) > idle;
-            state.idle.extract_if(.., is_old).collect()
+    fn is_usable(&self, connection: &mut Connection, idle: Duration) -> bool {
+        let is_usable = if idle > SERVER_CHECK_THRESHOLD {
+            connection.answers()
         } else {
-            vec![connection]
+            idle < SOCKET_CHECK_THRESHOLD || !connection.stream.has_ended()
         };
-        state.open -= old.len();
-        drop(state);
-        self.freed.notify_one();
-        // Closed outside the lock.
-        drop(old);
+        connection.is_broken |= !is_usable;
+        is_usable
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn is_reusable(&self, connection: &mut Connection) -> bool {
+        connection.is_idle() && connection.status == b'I'
     }
 }
 
-/// Whether a connection that lay idle can be used: the server may have gone since.
-fn is_usable(connection: &mut Connection, settings: &Settings) -> bool {
-    let idle = connection.used.elapsed();
-    if idle > settings.idle_timeout {
-        return false;
-    }
-    if idle > ASK {
-        return connection.answers();
-    }
-    idle < LOOK || !connection.stream.has_ended()
-}
-
-fn at_host(error: Error, host: &crate::settings::Host) -> Error {
+fn at_host(error: Error, host: &Host) -> Error {
     let message = format!("{} (at {host})", error.message());
     Error::new(error.kind(), message).with_source(error)
-}
-
-impl Deref for Lease<'_> {
-    type Target = Connection;
-
-    fn deref(&self) -> &Connection {
-        self.connection.as_ref().expect("a lease has its connection until it is dropped")
-    }
-}
-
-impl DerefMut for Lease<'_> {
-    fn deref_mut(&mut self) -> &mut Connection {
-        self.connection.as_mut().expect("a lease has its connection until it is dropped")
-    }
-}
-
-impl Drop for Lease<'_> {
-    fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            self.pool.give_back(connection);
-        }
-    }
 }

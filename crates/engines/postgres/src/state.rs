@@ -6,7 +6,7 @@ use crate::engine::Inner;
 use crate::error::locate;
 use crate::facts::{Facts, SQL};
 use crate::message::Message;
-use crate::pool::Lease;
+use crate::pool::PooledConnection;
 use crate::row::Spans;
 use crate::value::Outside;
 use bobak_core::{Error, ErrorKind, Interrupt, Result, Row, TableSchema, Value, ValueRef};
@@ -21,7 +21,7 @@ pub(crate) const BACK: &str = "ROLLBACK TO bobak_operation";
 pub(crate) struct State<'e> {
     pub inner: &'e Inner,
     /// The transaction's connection; outside one there is none between calls.
-    pub lease: Option<Lease<'e>>,
+    pub pooled: Option<PooledConnection<'e>>,
     /// Whether a transaction is open.
     pub open: bool,
     /// The server has rolled the transaction back: only its end is still to come.
@@ -41,7 +41,7 @@ impl<'e> State<'e> {
     pub fn new(inner: &'e Inner) -> Self {
         Self {
             inner,
-            lease: None,
+            pooled: None,
             open: false,
             failed: false,
             reason: ErrorKind::Serialization,
@@ -67,17 +67,17 @@ impl<'e> State<'e> {
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         Interrupt::check()?;
-        let mut lease = match self.lease.take() {
-            Some(lease) => lease,
+        let mut pooled = match self.pooled.take() {
+            Some(pooled) => pooled,
             None => self.take()?,
         };
-        let done = run(self, &mut lease);
+        let done = run(self, &mut pooled);
         if self.open {
-            self.lease = Some(lease);
-        } else if lease.status != b'I' && !lease.is_broken {
+            self.pooled = Some(pooled);
+        } else if pooled.status != b'I' && !pooled.is_broken {
             // A statement of the user's has begun a transaction: it is not his any more.
-            lease.simple("ROLLBACK", |_| {})?;
-            drop(lease);
+            pooled.simple("ROLLBACK", |_| {})?;
+            drop(pooled);
             done?;
             let message = "transactions are begun and ended by calls, not by SQL";
             return Err(Error::new(ErrorKind::Misuse, message));
@@ -88,15 +88,15 @@ impl<'e> State<'e> {
     /// A connection; where all are in use one of the session's own cursors gives up its.
     ///
     /// # Errors
-    /// As [`Pool::take`](crate::pool::Pool::take).
-    pub fn take(&mut self) -> Result<Lease<'e>> {
+    /// As [`Pool::acquire`](crate::pool::Pool::acquire).
+    pub fn take(&mut self) -> Result<PooledConnection<'e>> {
         if self.cursors.hold_a_connection() {
-            match self.inner.pool.take_within(std::time::Duration::ZERO) {
+            match self.inner.pool.try_acquire() {
                 Err(error) if error.kind() == ErrorKind::Busy => self.cursors.release_one()?,
                 other => return other,
             }
         }
-        self.inner.pool.take()
+        self.inner.pool.acquire()
     }
 
     /// Runs one operation whose requests `ask` appends, and whose answers `on` takes: wholly or not

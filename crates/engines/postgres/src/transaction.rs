@@ -45,14 +45,14 @@ impl State<'_> {
         let drained = if failed { Ok(()) } else { self.drain_inside() };
         self.open = false;
         let altered = std::mem::take(&mut self.altered);
-        let Some(mut lease) = self.lease.take() else {
+        let Some(mut pooled) = self.pooled.take() else {
             return Ok(());
         };
         if altered {
             self.inner.facts().clear();
-            lease.forget_statements();
+            pooled.forget_statements();
         }
-        if failed || lease.is_broken {
+        if failed || pooled.is_broken {
             if !commit {
                 return Ok(());
             }
@@ -60,14 +60,14 @@ impl State<'_> {
             return Err(Error::new(self.reason, message));
         }
         let mut rolled_back = false;
-        lease.utility(if commit { "COMMIT" } else { "ROLLBACK" });
+        pooled.utility(if commit { "COMMIT" } else { "ROLLBACK" });
         if commit {
-            lease.stake();
+            pooled.stake();
         }
-        lease.sync();
-        let sent = lease.send(if commit { "committing" } else { "rolling back" });
+        pooled.sync();
+        let sent = pooled.send(if commit { "committing" } else { "rolling back" });
         let done = sent.and_then(|()| {
-            lease.finish(|message| {
+            pooled.finish(|message| {
                 if let Message::Done(tag) = message {
                     rolled_back = tag == b"ROLLBACK";
                 }
@@ -79,12 +79,12 @@ impl State<'_> {
                 Err(Error::new(ErrorKind::Engine, "the server rolled the transaction back"))
             }
             // A broken line has rolled back too.
-            Err(error) if !commit && lease.is_broken => {
+            Err(error) if !commit && pooled.is_broken => {
                 drop(error);
                 Ok(())
             }
             Err(error) => {
-                lease.trouble();
+                pooled.trouble();
                 Err(error)
             }
             Ok(()) => drained,
@@ -148,8 +148,8 @@ impl State<'_> {
         self.marks.truncate(place + 1);
         if self.altered {
             self.inner.facts().clear();
-            if let Some(lease) = &mut self.lease {
-                lease.forget_statements();
+            if let Some(pooled) = &mut self.pooled {
+                pooled.forget_statements();
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The settings of a remote engine.
 
 use crate::Remote;
-use crate::door::{Connector, Door};
+use crate::transport::{Connector, Transport};
 use bobak_core::Result;
 use bobak_wire::Credentials;
 use std::io::{Read, Write};
@@ -96,7 +96,7 @@ impl RemoteBuilder {
     /// `Unreachable`; `Denied` where the server does not let the user in; `Config` where it has
     /// no such database; `Unsupported` where it speaks another version.
     pub fn open_tcp(self, address: impl Into<String>) -> Result<Remote> {
-        self.open(Door::Tcp(address.into()))
+        self.open(Transport::Tcp(address.into()))
     }
 
     /// Opens a database over TCP with TLS, at `host:port`; the server's certificate must be for
@@ -108,7 +108,7 @@ impl RemoteBuilder {
     #[cfg(feature = "tls")]
     pub fn open_tls(self, address: impl Into<String>) -> Result<Remote> {
         let trust = crate::tls::trust(self.authorities.as_deref())?;
-        self.open(Door::Tls(address.into(), trust))
+        self.open(Transport::Tls(address.into(), trust))
     }
 
     /// Opens a database over a Unix socket.
@@ -117,7 +117,7 @@ impl RemoteBuilder {
     /// As [`open_tcp`](Self::open_tcp).
     #[cfg(unix)]
     pub fn open_unix(self, path: impl AsRef<Path>) -> Result<Remote> {
-        self.open(Door::Unix(path.as_ref().to_owned()))
+        self.open(Transport::Unix(path.as_ref().to_owned()))
     }
 
     /// Starts a program, and speaks to it through its standard input and output. It ends when the
@@ -131,7 +131,7 @@ impl RemoteBuilder {
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Remote> {
         let arguments = arguments.into_iter().map(Into::into);
-        self.open(Door::Program(std::iter::once(program.into()).chain(arguments).collect()))
+        self.open(Transport::Program(std::iter::once(program.into()).chain(arguments).collect()))
     }
 
     /// Speaks to a server through two streams that are connected to it. It can't connect again.
@@ -143,18 +143,18 @@ impl RemoteBuilder {
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
     ) -> Result<Remote> {
-        self.open(Door::Pipes(Mutex::new(Some((Box::new(reader), Box::new(writer))))))
+        self.open(Transport::Pipes(Mutex::new(Some((Box::new(reader), Box::new(writer))))))
     }
 
-    fn open(self, door: Door) -> Result<Remote> {
+    fn open(self, transport: Transport) -> Result<Remote> {
         let connector = Connector {
-            door,
+            transport,
             database: self.database,
             credentials: self.credentials,
             connect_timeout: self.connect_timeout,
             timeout: self.timeout,
         };
-        let patience = self.timeout.unwrap_or(Duration::from_secs(60));
-        Remote::with(connector, self.connections, patience)
+        let acquire_timeout = self.timeout.unwrap_or(Duration::from_secs(60));
+        Remote::with(connector, self.connections, acquire_timeout)
     }
 }

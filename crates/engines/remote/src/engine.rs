@@ -2,9 +2,9 @@
 
 use crate::RemoteBuilder;
 use crate::broken::Effect;
-use crate::door::Connector;
-use crate::lines::{Lines, Wants};
+use crate::pool::{LinkPool, Purpose};
 use crate::session::RemoteSession;
+use crate::transport::Connector;
 use bobak_core::{Capabilities, Engine, Outcome, Result, Row, Session, TableSchema, Value, Write};
 use bobak_wire::encode_request;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct Remote {
 }
 
 pub(crate) struct Inner {
-    pub lines: Lines,
+    pub pool: LinkPool,
     capabilities: Capabilities,
     server: String,
     engine: String,
@@ -47,23 +47,21 @@ impl Remote {
     pub(crate) fn with(
         connector: Connector,
         connections: usize,
-        patience: Duration,
+        acquire_timeout: Duration,
     ) -> Result<Self> {
-        let lines = Lines::new(connector, connections, patience);
-        let (link, _) = lines.take(0, Wants::Operation)?;
-        let welcome = link.welcome().clone();
-        lines.give(link);
+        let pool = LinkPool::new(connector, connections, acquire_timeout);
+        let welcome = pool.acquire(0, Purpose::Operation)?.welcome().clone();
         let mut capabilities = welcome.capabilities;
         // While the server writes a part nothing is made ready of the next.
         capabilities.large_batches = true;
-        if lines.is_shared() {
+        if pool.is_shared() {
             // A transaction has the one connection for itself.
             capabilities.concurrent_readers = false;
             capabilities.concurrent_writers = false;
         }
         let (server, engine) = (welcome.server, welcome.engine);
         let next_session = AtomicU64::new(1);
-        let inner = Inner { lines, capabilities, server, engine, next_session };
+        let inner = Inner { pool, capabilities, server, engine, next_session };
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -25,16 +25,16 @@
 mod batch;
 mod broken;
 mod builder;
-mod door;
 mod engine;
-mod lines;
 mod link;
 mod pipes;
+mod pool;
 mod row;
 mod session;
 mod stream;
 #[cfg(feature = "tls")]
 mod tls;
+mod transport;
 
 pub use builder::RemoteBuilder;
 pub use engine::Remote;

@@ -11,10 +11,8 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// A connection that rested for longer is looked at before it is used again.
-const RESTED: Duration = Duration::from_millis(200);
 /// Texts that are remembered, to give those a number that come again.
 const TEXTS: usize = 256;
 
@@ -35,7 +33,6 @@ pub(crate) struct Link {
     last_table: (u64, u32),
     /// Texts that were sent once, and the numbers of those that were sent again.
     texts: HashMap<Box<str>, Option<u32>>,
-    used: Instant,
 }
 
 impl Link {
@@ -61,7 +58,6 @@ impl Link {
             tables: HashMap::new(),
             last_table: (0, 0),
             texts: HashMap::new(),
-            used: Instant::now(),
         };
         match link.greet(hello) {
             Ok(welcome) => {
@@ -300,14 +296,9 @@ impl Link {
         self.inbox.body().len()
     }
 
-    /// Notes that it rests from now on.
-    pub fn rest(&mut self) {
-        self.used = Instant::now();
-    }
-
-    /// Whether it can be used after its rest.
-    pub fn is_usable(&mut self) -> bool {
-        self.inbox.is_empty() && (self.used.elapsed() < RESTED || self.stream.is_alive())
+    /// Whether it can be used again. The socket is checked unless it `was_active` a moment ago.
+    pub fn is_usable(&mut self, was_active: bool) -> bool {
+        self.inbox.is_empty() && (was_active || self.stream.is_alive())
     }
 }
 

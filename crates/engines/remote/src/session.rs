@@ -3,8 +3,8 @@
 use crate::batch;
 use crate::broken::{Broken, Effect, Failed};
 use crate::engine::Inner;
-use crate::lines::Wants;
 use crate::link::{Link, unexpected};
+use crate::pool::{PooledLink, Purpose};
 use crate::row::NamedRow;
 use bobak_core::{
     Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result,
@@ -21,18 +21,18 @@ const WINDOW: u32 = 1 << 20;
 pub(crate) struct RemoteSession<'e> {
     engine: &'e Inner,
     number: u64,
-    place: Cell<Place>,
+    link: Cell<SessionLink<'e>>,
     transaction: Cell<Transaction>,
     cursors: RefCell<Vec<OpenCursor>>,
     next_cursor: Cell<u64>,
 }
 
 /// Where the session's connection is.
-enum Place {
+enum SessionLink<'e> {
     /// With the others.
     None,
     /// Here.
-    Kept(Box<Link>),
+    Kept(PooledLink<'e>),
     /// In an operation, further up in the stack.
     Lent,
 }
@@ -54,11 +54,11 @@ struct OpenCursor {
 }
 
 /// A connection in use by one operation; afterwards the session is as before.
-struct Use<'s, 'e> {
+struct LinkUse<'s, 'e> {
     session: &'s RemoteSession<'e>,
-    link: Option<Box<Link>>,
-    /// Whether it worked before, so that nobody knows yet whether it still does.
-    rested: bool,
+    link: Option<PooledLink<'e>>,
+    /// Whether an earlier operation used it: the server may have closed it since.
+    is_reused: bool,
 }
 
 /// Adds a request to a connection's next ones; gives its number. May be called twice.
@@ -69,7 +69,7 @@ impl<'e> RemoteSession<'e> {
         Self {
             engine,
             number,
-            place: Cell::new(Place::None),
+            link: Cell::new(SessionLink::None),
             transaction: Cell::new(Transaction::None),
             cursors: RefCell::default(),
             next_cursor: Cell::new(1),
@@ -94,7 +94,7 @@ impl<'e> RemoteSession<'e> {
         read: impl FnOnce(&mut Link, u32, FrameHeader) -> Result<R, Failed>,
     ) -> Result<R> {
         Interrupt::check()?;
-        let mut using = self.enter(Wants::Operation)?;
+        let mut using = self.enter(Purpose::Operation)?;
         let done = match using.begin(effect, put) {
             Ok((id, head)) => using.link().and_then(|link| read(link, id, head)),
             Err(failed) => Err(failed),
@@ -103,19 +103,22 @@ impl<'e> RemoteSession<'e> {
     }
 
     #[inline]
-    fn enter(&self, wants: Wants) -> Result<Use<'_, 'e>> {
-        let (link, rested) = match self.place.replace(Place::Lent) {
-            Place::Kept(link) => (Some(link), true),
-            Place::None => (None, false),
-            Place::Lent => return Err(misuse("the session is in the middle of another call")),
+    fn enter(&self, purpose: Purpose) -> Result<LinkUse<'_, 'e>> {
+        let (link, is_reused) = match self.link.replace(SessionLink::Lent) {
+            SessionLink::Kept(link) => (Some(link), true),
+            SessionLink::None => (None, false),
+            SessionLink::Lent => {
+                return Err(misuse("the session is in the middle of another call"));
+            }
         };
-        let mut using = Use { session: self, link, rested };
-        if self.transaction.get() == Transaction::Lost && wants == Wants::Operation {
+        let mut using = LinkUse { session: self, link, is_reused };
+        if self.transaction.get() == Transaction::Lost && purpose == Purpose::Operation {
             return Err(lost());
         }
         if using.link.is_none() {
-            let (link, rested) = self.engine.lines.take(self.number, wants)?;
-            (using.link, using.rested) = (Some(link), rested);
+            let link = self.engine.pool.acquire(self.number, purpose)?;
+            using.is_reused = link.is_reused();
+            using.link = Some(link);
         }
         Ok(using)
     }
@@ -143,7 +146,7 @@ impl<'e> RemoteSession<'e> {
         if self.transaction.get() == Transaction::Open {
             return Err(misuse("a transaction is open already"));
         }
-        let mut using = self.enter(Wants::Operation)?;
+        let mut using = self.enter(Purpose::Operation)?;
         let put = |link: &mut Link| {
             link.put(|out, id| encode_request::control(out, id, TransactionControl::Begin))
         };
@@ -177,17 +180,17 @@ impl<'e> RemoteSession<'e> {
     }
 
     fn is_lent(&self) -> bool {
-        let place = self.place.replace(Place::Lent);
-        let lent = matches!(place, Place::Lent);
-        self.place.set(place);
-        lent
+        let link = self.link.replace(SessionLink::Lent);
+        let is_lent = matches!(link, SessionLink::Lent);
+        self.link.set(link);
+        is_lent
     }
 
     fn set_transaction(&self, transaction: Transaction) {
         self.transaction.set(transaction);
         match transaction {
-            Transaction::Open => self.engine.lines.own(self.number),
-            _ => self.engine.lines.disown(self.number),
+            Transaction::Open => self.engine.pool.set_owner(self.number),
+            _ => self.engine.pool.clear_owner(self.number),
         }
     }
 
@@ -315,7 +318,7 @@ impl Session for RemoteSession<'_> {
         if batch.is_empty() {
             return Ok(());
         }
-        let mut using = self.enter(Wants::Operation)?;
+        let mut using = self.enter(Purpose::Operation)?;
         let sent = using.link().and_then(|link| batch::send(link, batch, on_error, each));
         using.finish(self.effect_of_write(), sent)
     }
@@ -372,7 +375,7 @@ impl Session for RemoteSession<'_> {
     fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
         rows.clear();
         let open = self.cursor(cursor.id()?).ok_or_else(Cursor::not_open)?;
-        let mut using = self.enter(Wants::Cursor)?;
+        let mut using = self.enter(Purpose::Cursor)?;
         let fetched = using.link().and_then(|link| {
             if link.number() != open.link {
                 let message = "the connection broke, and the cursor with it: open it again";
@@ -399,7 +402,7 @@ impl Session for RemoteSession<'_> {
         let Some(open) = cursor.id().ok().and_then(|id| self.cursor(id)) else { return };
         self.cursors.borrow_mut().retain(|other| other.id != open.id);
         // Where the session is lent, or the line is broken, the cursor goes with the connection.
-        if let Ok(mut using) = self.enter(Wants::Cursor) {
+        if let Ok(mut using) = self.enter(Purpose::Cursor) {
             let closed = using.link().and_then(|link| close(link, &[open]));
             let _ = using.finish(self.effect_of_read(), closed);
         }
@@ -457,7 +460,7 @@ fn close(link: &mut Link, cursors: &[OpenCursor]) -> Result<(), Failed> {
     Ok(link.send()?)
 }
 
-impl Use<'_, '_> {
+impl LinkUse<'_, '_> {
     #[inline]
     fn link(&mut self) -> Result<&mut Link, Failed> {
         self.link.as_deref_mut().ok_or_else(|| misuse("the session has no connection").into())
@@ -469,12 +472,13 @@ impl Use<'_, '_> {
     fn begin(&mut self, effect: Effect, put: Request<'_>) -> Result<(u32, FrameHeader), Failed> {
         match exchange(self.link()?, put) {
             Err(Failed::Broken(Broken::Io(_) | Broken::Closed(_)))
-                if effect == Effect::Nothing && self.rested =>
+                if effect == Effect::Nothing && self.is_reused =>
             {
-                self.rested = false;
-                self.link = None;
-                // Where that fails it is counted out already, and so it stays.
-                self.link = Some(self.session.engine.lines.replace()?);
+                self.is_reused = false;
+                if let Some(mut link) = self.link.take() {
+                    link.reconnect()?;
+                    self.link = Some(link);
+                }
                 exchange(self.link()?, put)
             }
             other => other,
@@ -488,8 +492,8 @@ impl Use<'_, '_> {
             Ok(result) => Ok(result),
             Err(Failed::Said(error)) => Err(error),
             Err(Failed::Broken(broken)) => {
-                if self.link.take().is_some() {
-                    self.session.engine.lines.lose();
+                if let Some(link) = self.link.take() {
+                    link.discard();
                 }
                 if effect == Effect::Transaction {
                     self.session.set_transaction(Transaction::Lost);
@@ -507,20 +511,12 @@ fn exchange(link: &mut Link, put: Request<'_>) -> Result<(u32, FrameHeader), Fai
     Ok((id, link.receive(id)?))
 }
 
-impl Drop for Use<'_, '_> {
+impl Drop for LinkUse<'_, '_> {
     #[inline]
     fn drop(&mut self) {
         let session = self.session;
-        let shared = session.engine.lines.is_shared();
-        let place = match self.link.take() {
-            Some(link) if shared => {
-                session.engine.lines.give(link);
-                Place::None
-            }
-            Some(link) => Place::Kept(link),
-            None => Place::None,
-        };
-        session.place.set(place);
+        let link = self.link.take().filter(|_| !session.engine.pool.is_shared());
+        session.link.set(link.map_or(SessionLink::None, SessionLink::Kept));
     }
 }
 
@@ -529,7 +525,7 @@ impl Drop for RemoteSession<'_> {
     fn drop(&mut self) {
         let cursors = self.cursors.take();
         if !cursors.is_empty()
-            && let Ok(mut using) = self.enter(Wants::Cursor)
+            && let Ok(mut using) = self.enter(Purpose::Cursor)
         {
             let closed = using.link().and_then(|link| close(link, &cursors));
             let _ = using.finish(self.effect_of_read(), closed);
@@ -537,9 +533,6 @@ impl Drop for RemoteSession<'_> {
         if self.transaction.get() == Transaction::Open {
             // Where it fails the connection is gone, and the server rolls back.
             let _ = self.end(TransactionControl::Rollback);
-        }
-        if let Place::Kept(link) = self.place.replace(Place::None) {
-            self.engine.lines.give(link);
         }
     }
 }

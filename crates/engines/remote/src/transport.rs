@@ -1,4 +1,4 @@
-//! Where the server is, and how connections to it are made.
+//! Transports: the ways to reach a server.
 
 use crate::link::Link;
 use crate::pipes::Pipes;
@@ -10,83 +10,83 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Two streams that are connected to a server.
-type Pair = (Box<dyn Read + Send>, Box<dyn Write + Send>);
+type StreamPair = (Box<dyn Read + Send>, Box<dyn Write + Send>);
 
-/// The way to a server.
-pub(crate) enum Door {
+/// How a server is reached.
+pub(crate) enum Transport {
     /// `host:port`.
     Tcp(String),
-    /// `host:port`, and whom to trust.
+    /// `host:port`, and the trusted certificates.
     #[cfg(feature = "tls")]
     Tls(String, crate::tls::Trust),
     /// The socket's path.
     #[cfg(unix)]
     Unix(std::path::PathBuf),
-    /// A program that is started, with its arguments.
+    /// The program to start, with its arguments.
     Program(Vec<String>),
-    /// Streams that are there already: for one connection.
-    Pipes(Mutex<Option<Pair>>),
+    /// Streams that are already connected: enough for one connection.
+    Pipes(Mutex<Option<StreamPair>>),
 }
 
-/// Makes connections.
+/// Opens connections over a transport.
 pub(crate) struct Connector {
-    pub door: Door,
+    pub transport: Transport,
     pub database: String,
     pub credentials: Credentials,
     pub connect_timeout: Duration,
     pub timeout: Option<Duration>,
 }
 
-impl Door {
-    /// Whether there is one connection for all sessions.
+impl Transport {
+    /// Whether all sessions share one connection.
     pub const fn is_shared(&self) -> bool {
         matches!(self, Self::Program(_) | Self::Pipes(_))
     }
 }
 
 impl Connector {
-    /// Connects, and is let in.
-    pub fn connect(&self) -> Result<Box<Link>> {
+    /// Connects and authenticates.
+    pub fn connect(&self) -> Result<Link> {
         let stream = self.stream().map_err(|error| {
-            let message = format!("could not reach {}: {error}", self.place());
+            let message = format!("could not reach {}: {error}", self.address());
             Error::new(ErrorKind::Unreachable, message).with_source(error)
         })?;
         let client = concat!("bobak-remote ", env!("CARGO_PKG_VERSION"));
         let hello = Hello::new(&self.database, client, self.credentials.clone());
-        Link::open(stream, &hello).map(Box::new)
+        Link::open(stream, &hello)
     }
 
     fn stream(&self) -> std::io::Result<Box<dyn Stream>> {
-        Ok(match &self.door {
-            Door::Tcp(address) => {
+        Ok(match &self.transport {
+            Transport::Tcp(address) => {
                 Box::new(stream::tcp(address, self.connect_timeout, self.timeout)?)
             }
             #[cfg(feature = "tls")]
-            Door::Tls(address, trust) => {
+            Transport::Tls(address, trust) => {
                 let stream = stream::tcp(address, self.connect_timeout, self.timeout)?;
                 Box::new(crate::tls::begin(trust, host_of(address), stream)?)
             }
             #[cfg(unix)]
-            Door::Unix(path) => Box::new(stream::unix(path, self.timeout)?),
-            Door::Program(program) => Box::new(Pipes::start(program)?),
-            Door::Pipes(pair) => {
+            Transport::Unix(path) => Box::new(stream::unix(path, self.timeout)?),
+            Transport::Program(program) => Box::new(Pipes::start(program)?),
+            Transport::Pipes(pair) => {
                 let pair = pair.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let (reader, writer) =
-                    pair.ok_or_else(|| std::io::Error::other("its streams have ended"))?;
+                    pair.ok_or_else(|| std::io::Error::other("its streams are closed"))?;
                 Box::new(Pipes::new(reader, writer))
             }
         })
     }
 
-    fn place(&self) -> String {
-        match &self.door {
-            Door::Tcp(address) => address.clone(),
+    fn address(&self) -> String {
+        match &self.transport {
+            Transport::Tcp(address) => address.clone(),
             #[cfg(feature = "tls")]
-            Door::Tls(address, _) => address.clone(),
+            Transport::Tls(address, _) => address.clone(),
             #[cfg(unix)]
-            Door::Unix(path) => path.display().to_string(),
-            Door::Program(program) => program.first().cloned().unwrap_or_default(),
-            Door::Pipes(_) => "the server behind the pipes".to_owned(),
+            Transport::Unix(path) => path.display().to_string(),
+            Transport::Program(program) => program.first().cloned().unwrap_or_default(),
+            Transport::Pipes(_) => "the server behind the pipes".to_owned(),
         }
     }
 }
