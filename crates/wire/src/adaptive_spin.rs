@@ -1,86 +1,86 @@
-//! Waiting for the other side: awake at first, where it has been quick before.
+//! Spinning before parking.
 //!
-//! To sleep until the next message comes and to be woken by it takes several times as long as a
-//! small request does. So both sides look for it a while before they sleep; and no longer do where
-//! it did not come meanwhile, until it has come soon again.
+//! Waking a parked thread costs several times as much as a small request. If the last message arrived
+//! within 100 µs, both ends therefore poll for up to 50 µs before they block. If nothing arrives in that
+//! time, they block at once until a message has again arrived quickly. At most half of the CPUs spin, and
+//! a spinning thread yields to any thread that has work.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long is looked before one sleeps.
-const AWAKE: Duration = Duration::from_micros(50);
-/// A message that came within this time would have been worth it.
-const SOON: Duration = Duration::from_micros(100);
+/// How long to poll before blocking.
+const SPIN_LIMIT: Duration = Duration::from_micros(50);
+/// After a message that arrived within this time, spinning is expected to pay.
+const QUICK_THRESHOLD: Duration = Duration::from_micros(100);
 
-/// How many threads of the process are looking.
-static LOOKING: AtomicUsize = AtomicUsize::new(0);
+/// How many threads of the process are spinning.
+static SPINNING: AtomicUsize = AtomicUsize::new(0);
 
-/// One who waits for messages of one connection.
+/// Decides whether the reader of one connection spins.
 #[derive(Debug, Default)]
 pub struct AdaptiveSpin {
-    quick: bool,
+    is_worthwhile: bool,
 }
 
-/// One of those who look.
-struct Looking;
+/// Counts a spinning thread.
+struct SpinCount;
 
 impl AdaptiveSpin {
-    /// Whether looking may pay.
+    /// Whether spinning is expected to pay.
     #[inline]
     #[must_use]
     pub const fn is_worthwhile(&self) -> bool {
-        self.quick
+        self.is_worthwhile
     }
 
-    /// Looks again and again until something is there; `None` where it is time to sleep. At most
-    /// one thread for each two processors does, and it steps back for any other that has work.
+    /// Calls `poll` until it returns something; `None` if it is time to block.
     ///
     /// # Errors
-    /// Those of `look`.
+    /// Those of `poll`.
     pub fn spin_until<R, E>(
         &mut self,
-        mut look: impl FnMut() -> Result<Option<R>, E>,
+        mut poll: impl FnMut() -> Result<Option<R>, E>,
     ) -> Result<Option<R>, E> {
-        let Some(_looking) = Looking::begin().filter(|_| self.quick) else {
+        let Some(_spinning) = SpinCount::begin().filter(|_| self.is_worthwhile) else {
             return Ok(None);
         };
-        let begun = Instant::now();
+        let start = Instant::now();
         loop {
-            let found = look()?;
+            let found = poll()?;
             if found.is_some() {
                 return Ok(found);
             }
-            if begun.elapsed() >= AWAKE {
-                self.quick = false;
+            if start.elapsed() >= SPIN_LIMIT {
+                self.is_worthwhile = false;
                 return Ok(None);
             }
             std::thread::yield_now();
         }
     }
 
-    /// Notes that a message came after so long a time, asleep or not.
+    /// Records how long the last message took to arrive.
     #[inline]
     pub fn record_wait(&mut self, time: Duration) {
-        self.quick = time < SOON;
+        self.is_worthwhile = time < QUICK_THRESHOLD;
     }
 }
 
-impl Looking {
+impl SpinCount {
     fn begin() -> Option<Self> {
-        static MOST: OnceLock<usize> = OnceLock::new();
-        let most = *MOST.get_or_init(|| {
+        static LIMIT: OnceLock<usize> = OnceLock::new();
+        let limit = *LIMIT.get_or_init(|| {
             std::thread::available_parallelism()
                 .map_or(1, |processors| (processors.get() / 2).max(1))
         });
-        let looking = Self;
-        (LOOKING.fetch_add(1, Ordering::Relaxed) < most).then_some(looking)
+        let spinning = Self;
+        (SPINNING.fetch_add(1, Ordering::Relaxed) < limit).then_some(spinning)
     }
 }
 
-impl Drop for Looking {
+impl Drop for SpinCount {
     fn drop(&mut self) {
-        LOOKING.fetch_sub(1, Ordering::Relaxed);
+        SPINNING.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -89,25 +89,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_looks_only_where_it_paid_before() {
+    fn spinning_stops_after_a_slow_message_and_resumes_after_a_quick_one() {
         let mut spin = AdaptiveSpin::default();
-        let mut looks = 0;
+        let mut polls = 0;
         let mut nothing = || -> Result<Option<()>, ()> {
-            looks += 1;
+            polls += 1;
             Ok(None)
         };
         assert_eq!(spin.spin_until(&mut nothing), Ok(None));
         spin.record_wait(Duration::from_micros(5));
         assert_eq!(spin.spin_until(&mut nothing), Ok(None));
-        assert!(!spin.is_worthwhile(), "it did not come");
+        assert!(!spin.is_worthwhile(), "nothing arrived");
         assert_eq!(spin.spin_until(&mut nothing), Ok(None));
-        assert!(looks > 0);
+        assert!(polls > 0);
         spin.record_wait(Duration::from_millis(5));
         assert!(!spin.is_worthwhile());
         spin.record_wait(Duration::ZERO);
         assert_eq!(spin.spin_until(|| Ok::<_, ()>(Some(7))), Ok(Some(7)));
         assert!(spin.is_worthwhile());
         assert_eq!(spin.spin_until(|| Err::<Option<()>, _>("broken")), Err("broken"));
-        assert_eq!(LOOKING.load(Ordering::Relaxed), 0);
+        assert_eq!(SPINNING.load(Ordering::Relaxed), 0);
     }
 }

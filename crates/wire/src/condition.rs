@@ -1,4 +1,4 @@
-//! Conditions and assignments.
+//! Encodes and decodes conditions and assignments.
 
 use crate::reader::{Reader, corrupt, wrong};
 use crate::schema::{check_value, number_of, of_number, read_column_of};
@@ -76,10 +76,7 @@ fn encode_at(out: &mut Vec<u8>, condition: &Condition, depth: u32) -> Result<()>
             out.encode_u8(NOT);
             encode_at(out, part, depth)
         }
-        _ => Err(Error::new(
-            ErrorKind::Unsupported,
-            "the protocol has no word for one of the conditions",
-        )),
+        _ => Err(Error::new(ErrorKind::Unsupported, "the protocol cannot express this condition")),
     }
 }
 
@@ -117,7 +114,7 @@ fn read_at(reader: &mut Reader<'_>, table: &TableSchema, depth: u32) -> Result<C
         },
         IS_NULL => Condition::IsNull { column: read_column_of(reader, table)? },
         AND | OR => {
-            // The smallest part is an empty one of these.
+            // The smallest part is an empty AND or OR: 3 bytes.
             let count = reader.count(3)?;
             let parts = (0..count).map(|_| read_at(reader, table, depth)).collect::<Result<_>>()?;
             if tag == AND { Condition::And(parts) } else { Condition::Or(parts) }
@@ -127,10 +124,10 @@ fn read_at(reader: &mut Reader<'_>, table: &TableSchema, depth: u32) -> Result<C
     })
 }
 
-/// Comparisons with NULL have words of their own.
+/// A comparison never has NULL: `IS NULL` is a condition of its own.
 fn read_value(reader: &mut Reader<'_>) -> Result<bobak_core::Value<'static>> {
     match value::read(reader)? {
-        value if value.is_null() => Err(corrupt("a comparison with NULL: IS NULL is another")),
+        value if value.is_null() => Err(corrupt("a comparison with NULL")),
         value => Ok(value),
     }
 }
@@ -159,6 +156,6 @@ pub(crate) fn read_assign(reader: &mut Reader<'_>, table: &TableSchema) -> Resul
 
 #[cold]
 fn too_deep() -> Error {
-    let message = format!("a condition nests deeper than {}", Limits::DEPTH);
+    let message = format!("the condition is nested deeper than {} levels", Limits::DEPTH);
     Error::new(ErrorKind::OutOfRange, message)
 }

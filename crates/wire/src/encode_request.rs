@@ -1,4 +1,4 @@
-//! Requests, as a client writes them. Each function appends one frame.
+//! Encodes requests, for clients. Each function appends one frame.
 
 use crate::writer::Encode;
 use crate::{FrameKind, condition, frame, schema, select, value};
@@ -28,21 +28,21 @@ pub(crate) const SELECT: u8 = 0;
 pub(crate) const TEXT: u8 = 1;
 pub(crate) const STATEMENT: u8 = 2;
 
-/// What is asked.
+/// A query or a statement, in the form in which requests name it.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestSource<'a> {
-    /// A query over the table with this number.
+    /// A query over the table with this handle.
     Select(u32, &'a Select),
     /// SQL.
     Text(&'a str, &'a [Value<'a>]),
-    /// The SQL with this number.
+    /// The SQL text with this handle.
     Statement(u32, &'a [Value<'a>]),
 }
 
-/// Gives a table a number.
+/// Assigns a handle to a table.
 ///
 /// # Errors
-/// `OutOfRange` for a description that no message can hold.
+/// `OutOfRange` for a schema larger than 4 GiB.
 pub fn define(out: &mut Vec<u8>, id: u32, handle: u32, table: &TableSchema) -> Result<()> {
     frame::encode(out, FrameKind::Define, false, id, |out| {
         out.encode_u32(handle);
@@ -50,10 +50,10 @@ pub fn define(out: &mut Vec<u8>, id: u32, handle: u32, table: &TableSchema) -> R
     })
 }
 
-/// Gives an SQL text a number.
+/// Assigns a handle to an SQL text.
 ///
 /// # Errors
-/// `OutOfRange` for a text over 4 GiB.
+/// `OutOfRange` for a text larger than 4 GiB.
 pub fn prepare(out: &mut Vec<u8>, id: u32, handle: u32, text: &str) -> Result<()> {
     frame::encode(out, FrameKind::Prepare, false, id, |out| {
         out.encode_u32(handle);
@@ -61,7 +61,7 @@ pub fn prepare(out: &mut Vec<u8>, id: u32, handle: u32, text: &str) -> Result<()
     })
 }
 
-/// Gives the number of a table, or else of a text, back.
+/// Releases the handle of a table, or if `table` is false, of an SQL text.
 pub fn forget(out: &mut Vec<u8>, id: u32, table: bool, handle: u32) {
     frame::encode_small(out, FrameKind::Forget, id, |out| {
         out.encode_u8(table.into());
@@ -69,10 +69,10 @@ pub fn forget(out: &mut Vec<u8>, id: u32, table: bool, handle: u32) {
     });
 }
 
-/// A step of a transaction.
+/// Begins, commits or rolls back a transaction, or handles a savepoint.
 ///
 /// # Errors
-/// `OutOfRange` for a name over 4 GiB.
+/// `OutOfRange` for a name larger than 4 GiB.
 pub fn control(out: &mut Vec<u8>, id: u32, step: TransactionControl<'_>) -> Result<()> {
     let (number, name) = match step {
         TransactionControl::Begin => (0, None),
@@ -91,7 +91,7 @@ pub fn control(out: &mut Vec<u8>, id: u32, step: TransactionControl<'_>) -> Resu
 /// One row to write.
 ///
 /// # Errors
-/// `OutOfRange` for a row that the row codec cannot hold.
+/// `OutOfRange` for a row that the row codec cannot represent.
 #[inline]
 pub fn write(
     out: &mut Vec<u8>,
@@ -111,7 +111,7 @@ pub fn write(
 /// An update or delete by a condition.
 ///
 /// # Errors
-/// `OutOfRange` for what no message can hold, `Unsupported` for what the protocol has no word for.
+/// `OutOfRange` for a message larger than 4 GiB; `Unsupported` for a condition or change that the protocol cannot express.
 pub fn change(out: &mut Vec<u8>, id: u32, handle: u32, change: &BulkChange<'_>) -> Result<()> {
     frame::encode(out, FrameKind::Change, false, id, |out| {
         out.encode_u32(handle);
@@ -123,11 +123,11 @@ pub fn change(out: &mut Vec<u8>, id: u32, handle: u32, change: &BulkChange<'_>) 
     })
 }
 
-/// A part of a batch: runs of rows, appended by `fill` through [`batch_run`]. `more` where parts
-/// of the same batch follow.
+/// A part of a batch: `fill` appends runs of rows with [`batch_run`]. `more` says that further parts of the
+/// same batch follow.
 ///
 /// # Errors
-/// Those of `fill`; `OutOfRange` for a part over 4 GiB.
+/// Those of `fill`; `OutOfRange` for a part larger than 4 GiB.
 pub fn batch(
     out: &mut Vec<u8>,
     id: u32,
@@ -141,10 +141,10 @@ pub fn batch(
     })
 }
 
-/// A run of framed rows inside a part of a batch.
+/// A run of framed rows in a part of a batch.
 ///
 /// # Errors
-/// `OutOfRange` for rows over 4 GiB.
+/// `OutOfRange` for rows larger than 4 GiB.
 pub fn batch_run(
     out: &mut Vec<u8>,
     handle: u32,
@@ -157,10 +157,10 @@ pub fn batch_run(
     out.encode_bytes(rows)
 }
 
-/// A row by its key.
+/// Reads a row by its key.
 ///
 /// # Errors
-/// `OutOfRange` for a key that the row codec cannot hold.
+/// `OutOfRange` for a key that the row codec cannot represent.
 #[inline]
 pub fn get(out: &mut Vec<u8>, id: u32, handle: u32, key: &[Value<'_>]) -> Result<()> {
     frame::encode(out, FrameKind::Get, false, id, |out| {
@@ -169,8 +169,8 @@ pub fn get(out: &mut Vec<u8>, id: u32, handle: u32, key: &[Value<'_>]) -> Result
     })
 }
 
-/// A query whose rows are sent at once: `window` bytes of them before more is asked for, any
-/// number where it is 0; `columns` asks for the columns' names first.
+/// Runs a query. The server sends up to `window` bytes of rows before it waits for [`credit`], or all rows if
+/// it is 0. `columns` asks for the columns' names first.
 ///
 /// # Errors
 /// As [`change`].
@@ -188,7 +188,7 @@ pub fn query(
     })
 }
 
-/// A query whose rows are fetched.
+/// Opens a cursor.
 ///
 /// # Errors
 /// As [`change`].
@@ -196,22 +196,22 @@ pub fn open(out: &mut Vec<u8>, id: u32, source: RequestSource<'_>) -> Result<()>
     frame::encode(out, FrameKind::Open, false, id, |out| encode_source(out, source))
 }
 
-/// The next rows of an open query.
+/// Fetches the next rows of a cursor.
 pub fn fetch(out: &mut Vec<u8>, id: u32, cursor: u64) {
     frame::encode_small(out, FrameKind::Fetch, id, |out| out.encode_u64(cursor));
 }
 
-/// Closes an open query.
+/// Closes a cursor.
 pub fn close(out: &mut Vec<u8>, id: u32, cursor: u64) {
     frame::encode_small(out, FrameKind::Close, id, |out| out.encode_u64(cursor));
 }
 
-/// The tables that are there.
+/// Lists the tables.
 pub fn tables(out: &mut Vec<u8>, id: u32) {
     frame::encode_small(out, FrameKind::Tables, id, |_| ());
 }
 
-/// Changes of the schema.
+/// Changes the schema.
 ///
 /// # Errors
 /// As [`change`].
@@ -222,7 +222,7 @@ pub fn alter(out: &mut Vec<u8>, id: u32, changes: &[SchemaChange]) -> Result<()>
     })
 }
 
-/// An SQL statement without rows.
+/// Runs an SQL statement that returns no rows.
 ///
 /// # Errors
 /// As [`change`].
@@ -230,22 +230,22 @@ pub fn execute(out: &mut Vec<u8>, id: u32, source: RequestSource<'_>) -> Result<
     frame::encode(out, FrameKind::Execute, false, id, |out| encode_source(out, source))
 }
 
-/// Makes all that was committed durable.
+/// Makes all committed changes durable.
 pub fn flush(out: &mut Vec<u8>, id: u32) {
     frame::encode_small(out, FrameKind::Flush, id, |_| ());
 }
 
-/// Nothing, answered.
+/// Does nothing, and has a response.
 pub fn ping(out: &mut Vec<u8>, id: u32) {
     frame::encode_small(out, FrameKind::Ping, id, |_| ());
 }
 
-/// Ends the request with this number.
+/// Cancels the request with this number.
 pub fn cancel(out: &mut Vec<u8>, id: u32) {
     frame::encode_small(out, FrameKind::Cancel, id, |_| ());
 }
 
-/// Lets the query with this number send so many bytes more.
+/// Lets the query with this number send so many more bytes.
 pub fn credit(out: &mut Vec<u8>, id: u32, bytes: u32) {
     frame::encode_small(out, FrameKind::Credit, id, |out| out.encode_u32(bytes));
 }

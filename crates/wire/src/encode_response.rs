@@ -1,26 +1,26 @@
-//! Answers, as a server writes them. Each function appends one frame.
+//! Encodes responses, for servers. Each function appends one frame.
 
 use crate::writer::Encode;
 use crate::{FrameKind, OwnedSource, Welcome, error, frame, schema, select};
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Error, Result, Row, TableSchema, Type};
 
-/// Done.
+/// Success without a result.
 pub fn ok(out: &mut Vec<u8>, id: u32) {
     frame::encode_small(out, FrameKind::Ok, id, |_| ());
 }
 
 /// The request failed.
 pub fn error(out: &mut Vec<u8>, id: u32, error: &Error) {
-    // Its texts are cut: it fits.
+    // Long texts are truncated, so it fits.
     let done = frame::encode(out, FrameKind::Error, false, id, |out| error::encode(out, error));
-    debug_assert!(done.is_ok(), "an error fits into a frame");
+    debug_assert!(done.is_ok(), "an error fits in a frame");
 }
 
-/// The answer to a hello.
+/// The response to `Hello`.
 ///
 /// # Errors
-/// `OutOfRange` for a name over 4 GiB.
+/// `OutOfRange` for a name larger than 4 GiB.
 pub fn welcome(out: &mut Vec<u8>, id: u32, welcome: &Welcome) -> Result<()> {
     frame::encode(out, FrameKind::Welcome, false, id, |out| welcome.encode_body(out))
 }
@@ -33,7 +33,7 @@ pub fn count(out: &mut Vec<u8>, id: u32, rows: u64) {
 /// Framed rows.
 ///
 /// # Errors
-/// `OutOfRange` for 4 GiB.
+/// `OutOfRange` for 4 GiB or more.
 pub fn rows(out: &mut Vec<u8>, id: u32, more: bool, rows: &[u8]) -> Result<()> {
     frame::encode(out, FrameKind::Rows, more, id, |out| {
         out.extend_from_slice(rows);
@@ -44,7 +44,7 @@ pub fn rows(out: &mut Vec<u8>, id: u32, more: bool, rows: &[u8]) -> Result<()> {
 /// One row, or none.
 ///
 /// # Errors
-/// `OutOfRange` for a row that the row codec cannot hold.
+/// `OutOfRange` for a row that the row codec cannot represent.
 #[inline]
 pub fn row(out: &mut Vec<u8>, id: u32, row: Option<&dyn Row>) -> Result<()> {
     frame::encode(out, FrameKind::Rows, false, id, |out| {
@@ -52,10 +52,10 @@ pub fn row(out: &mut Vec<u8>, id: u32, row: Option<&dyn Row>) -> Result<()> {
     })
 }
 
-/// One row that is encoded already.
+/// One encoded row.
 ///
 /// # Errors
-/// `OutOfRange` for 4 GiB.
+/// `OutOfRange` for 4 GiB or more.
 pub fn encoded_row(out: &mut Vec<u8>, id: u32, row: EncodedRow<'_>) -> Result<()> {
     frame::encode(out, FrameKind::Rows, false, id, |out| {
         codec::frame(out, row);
@@ -63,7 +63,7 @@ pub fn encoded_row(out: &mut Vec<u8>, id: u32, row: EncodedRow<'_>) -> Result<()
     })
 }
 
-/// An open query's number, and its columns; of a query whose rows follow, `more` is set.
+/// A cursor's number and its columns; `more` says that the rows follow.
 ///
 /// # Errors
 /// `OutOfRange` for more than 65,535 columns.
@@ -72,15 +72,15 @@ pub fn columns(
     id: u32,
     more: bool,
     cursor: u64,
-    (asked, names): (&OwnedSource, &[String]),
+    (source, names): (&OwnedSource, &[String]),
 ) -> Result<()> {
     frame::encode(out, FrameKind::Columns, more, id, |out| {
         out.encode_u64(cursor);
         out.encode_position(names.len())?;
-        names.iter().enumerate().try_for_each(|(place, name)| {
+        names.iter().enumerate().try_for_each(|(index, name)| {
             out.encode_text(name)?;
-            out.encode_u8(match asked {
-                OwnedSource::Select(select) => select::result_type(select, place),
+            out.encode_u8(match source {
+                OwnedSource::Select(select) => select::result_type(select, index),
                 OwnedSource::Sql { .. } => schema::type_number(Type::Any),
             });
             Ok(())
@@ -88,10 +88,10 @@ pub fn columns(
     })
 }
 
-/// Descriptions of tables.
+/// Table schemas.
 ///
 /// # Errors
-/// `OutOfRange` for more than a message can hold.
+/// `OutOfRange` for more tables than a message can contain.
 pub fn schemas(out: &mut Vec<u8>, id: u32, tables: &[TableSchema]) -> Result<()> {
     frame::encode(out, FrameKind::Schemas, false, id, |out| {
         out.encode_count(tables.len())?;

@@ -1,11 +1,11 @@
-//! Errors as bytes.
+//! Encodes and decodes errors.
 
 use crate::reader::Reader;
 use crate::writer::Encode;
 use bobak_core::{Error, ErrorKind, Result};
 use std::error::Error as _;
 
-/// The kinds' numbers: the place in this list, from 1. New ones are added at the end.
+/// The number of a kind is its position in this list, from 1. Add new kinds at the end.
 const KINDS: &[ErrorKind] = &[
     ErrorKind::NotFound,
     ErrorKind::Duplicate,
@@ -33,15 +33,15 @@ const KINDS: &[ErrorKind] = &[
     ErrorKind::Engine,
 ];
 
-/// The most of a text that an error carries: longer ones are cut.
-const LONGEST: usize = 4_000;
+/// The longest text that an error carries, in bytes. Longer texts are truncated.
+const MAX_TEXT: usize = 4_000;
 
 pub(crate) fn encode(out: &mut Vec<u8>, error: &Error) -> Result<()> {
-    let place = KINDS.iter().position(|kind| *kind == error.kind());
-    out.encode_u8(place.map_or(KINDS.len() as u8, |place| place as u8 + 1));
-    out.encode_text(cut(error.message()))?;
-    out.encode_option(error.table(), |out, table| out.encode_text(cut(table)))?;
-    out.encode_option(error.column(), |out, column| out.encode_text(cut(column)))?;
+    let position = KINDS.iter().position(|kind| *kind == error.kind());
+    out.encode_u8(position.map_or(KINDS.len() as u8, |position| position as u8 + 1));
+    out.encode_text(truncate(error.message()))?;
+    out.encode_option(error.table(), |out, table| out.encode_text(truncate(table)))?;
+    out.encode_option(error.column(), |out, column| out.encode_text(truncate(column)))?;
     out.encode_option(error.row(), |out, row| {
         out.encode_u64(row);
         Ok(())
@@ -51,13 +51,14 @@ pub(crate) fn encode(out: &mut Vec<u8>, error: &Error) -> Result<()> {
         Ok(())
     })?;
     let detail = error.source().map(ToString::to_string);
-    out.encode_option(detail, |out, detail| out.encode_text(cut(&detail)))
+    out.encode_option(detail, |out, detail| out.encode_text(truncate(&detail)))
 }
 
 pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Error> {
-    let place = usize::from(reader.u8()?).checked_sub(1);
-    // A kind that is newer than this end is some error all the same.
-    let kind = place.and_then(|place| KINDS.get(place)).copied().unwrap_or(ErrorKind::Engine);
+    let position = usize::from(reader.u8()?).checked_sub(1);
+    // A newer peer may send a kind that this version does not know.
+    let kind =
+        position.and_then(|position| KINDS.get(position)).copied().unwrap_or(ErrorKind::Engine);
     let mut error = Error::new(kind, reader.text()?);
     if let Some(table) = reader.option(Reader::text)? {
         error = error.in_table(table);
@@ -78,11 +79,11 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Error> {
 }
 
 #[inline]
-fn cut(text: &str) -> &str {
-    if text.len() <= LONGEST {
+fn truncate(text: &str) -> &str {
+    if text.len() <= MAX_TEXT {
         return text;
     }
-    let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end));
+    let end = (0..=MAX_TEXT).rev().find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_come_back_with_all_that_they_say() {
+    fn errors_round_trip_with_all_details() {
         let error = Error::new(ErrorKind::Duplicate, "a row with this key is already there")
             .in_table("person")
             .in_column("id")

@@ -1,23 +1,23 @@
-//! What speaks otherwise at the other end: so that who has taken the wrong port is told which.
+//! Recognizes other protocols, so that a client at the wrong port gets a helpful error.
 
-/// Another protocol, as far as its first bytes show.
+/// A protocol that the other end speaks instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForeignProtocol {
-    /// TLS: a greeting, or an alert.
+    /// TLS: a handshake record or an alert.
     Tls,
-    /// HTTP: a request, or an answer.
+    /// HTTP: a request or a response.
     Http,
 }
 
 impl ForeignProtocol {
-    /// Looks at the first bytes that came over a connection. No first frame of this protocol begins so: it would be
-    /// longer than one may be.
+    /// Recognizes a protocol by the first bytes of a connection. They cannot be a hello, since read as the length
+    /// of a frame they exceed [`Limits::BEFORE_HELLO`](crate::Limits::BEFORE_HELLO).
     #[must_use]
     pub fn of(first: &[u8]) -> Option<Self> {
         const METHODS: [&[u8]; 8] =
             [b"GET ", b"HEAD", b"POST", b"PUT ", b"PATC", b"DELE", b"OPTI", b"CONN"];
         match first {
-            // A record's kind, and a version of TLS.
+            // The type of a record, and a version of TLS.
             [0x14..=0x17, 3, 1..=4, ..] => Some(Self::Tls),
             [b'H', b'T', b'T', b'P', b'/', ..] => Some(Self::Http),
             _ => METHODS.iter().any(|method| first.starts_with(method)).then_some(Self::Http),
@@ -31,7 +31,7 @@ mod tests {
     use crate::{Credentials, Hello, Limits};
 
     #[test]
-    fn others_are_known_by_their_first_bytes() {
+    fn other_protocols_are_recognized_by_their_first_bytes() {
         for alert in [&[0x15, 3, 1, 0, 2, 2, 10][..], &[0x15, 3, 3], &[0x16, 3, 1, 2, 0, 1]] {
             assert_eq!(ForeignProtocol::of(alert), Some(ForeignProtocol::Tls));
         }
@@ -40,7 +40,7 @@ mod tests {
         }
         assert_eq!(ForeignProtocol::of(&[0x15]), None);
         assert_eq!(ForeignProtocol::of(b""), None);
-        // Frames of any length that a first one may have.
+        // All lengths that a hello can have.
         for length in 0..=Limits::BEFORE_HELLO {
             assert_eq!(ForeignProtocol::of(&length.to_le_bytes()), None, "{length}");
         }

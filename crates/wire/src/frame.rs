@@ -1,29 +1,29 @@
-//! Frames: a head of 12 bytes, and a body.
+//! Frames: a header of 12 bytes and a body.
 
 use bobak_core::{Error, ErrorKind, Result};
 
-/// Bytes of a frame's head.
+/// The length of a frame header in bytes.
 pub const HEADER_LENGTH: usize = 12;
 
-/// The flag of a frame that others of the same message follow.
+/// The flag of a frame that is followed by another of the same message.
 const MORE: u8 = 1;
 
-/// A frame's head.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
-    /// Bytes of the body.
+    /// The length of the body in bytes.
     pub length: u32,
-    /// What the body is.
+    /// What the body contains.
     pub kind: FrameKind,
-    /// Whether frames of the same message follow.
+    /// Whether more frames of the same message follow.
     pub more: bool,
-    /// The request's number, chosen by the client; of an answer: that of the request.
+    /// The number of the request, chosen by the client; a response has the number of its request.
     pub id: u32,
 }
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $number:literal,)+) => {
-        /// What a frame's body is.
+        /// What a frame's body contains.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum FrameKind {
@@ -31,7 +31,7 @@ macro_rules! kinds {
         }
 
         impl FrameKind {
-            /// Every kind: requests, then answers.
+            /// Every kind: requests, then responses.
             pub const ALL: &'static [Self] = &[$(Self::$name),+];
 
             /// The kind with this number.
@@ -49,13 +49,13 @@ macro_rules! kinds {
 kinds! {
     /// The client's first frame.
     Hello = 0x01,
-    /// Gives a table a number. Not answered.
+    /// Assigns a handle to a table. Has no response.
     Define = 0x02,
-    /// Gives an SQL text a number. Not answered.
+    /// Assigns a handle to an SQL text. Has no response.
     Prepare = 0x03,
-    /// Gives a number back. Not answered.
+    /// Releases a handle. Has no response.
     Forget = 0x04,
-    /// A step of a transaction.
+    /// Begins, commits or rolls back a transaction, or handles a savepoint.
     Control = 0x05,
     /// One row to write.
     Write = 0x06,
@@ -63,56 +63,56 @@ kinds! {
     Change = 0x07,
     /// A batch, or a part of one.
     Batch = 0x08,
-    /// A row by its key.
+    /// Reads a row by its key.
     Get = 0x09,
-    /// A query whose rows are sent at once.
+    /// Runs a query; the server sends all rows.
     Query = 0x0a,
-    /// A query whose rows are fetched.
+    /// Opens a cursor.
     Open = 0x0b,
-    /// The next rows of an open query.
+    /// Fetches the next rows of a cursor.
     Fetch = 0x0c,
-    /// Closes an open query. Not answered.
+    /// Closes a cursor. Has no response.
     Close = 0x0d,
-    /// The tables that are there.
+    /// Lists the tables.
     Tables = 0x0e,
-    /// Changes of the schema.
+    /// Changes the schema.
     Alter = 0x0f,
-    /// An SQL statement without rows.
+    /// Runs an SQL statement that returns no rows.
     Execute = 0x10,
-    /// Makes all that was committed durable.
+    /// Makes all committed changes durable.
     Flush = 0x11,
-    /// Nothing, answered.
+    /// Does nothing, and has a response.
     Ping = 0x12,
-    /// Ends a request under way. Not answered itself.
+    /// Cancels a running request. Has no response of its own.
     Cancel = 0x13,
-    /// Lets a query send more. Not answered.
+    /// Lets a query send more rows. Has no response.
     Credit = 0x14,
-    /// Done, with nothing to say.
+    /// Success without a result.
     Ok = 0x81,
     /// The request failed.
     Error = 0x82,
-    /// The answer to `Hello`.
+    /// The response to `Hello`.
     Welcome = 0x83,
     /// A number of rows.
     Count = 0x84,
-    /// What became of written rows.
+    /// The outcome of each written row.
     Outcomes = 0x85,
     /// Rows.
     Rows = 0x86,
-    /// An open query's number, and its columns.
+    /// A cursor's number and its columns.
     Columns = 0x87,
-    /// Descriptions of tables.
+    /// Table schemas.
     Schemas = 0x88,
 }
 
 impl FrameKind {
-    /// Whether a server sends it.
+    /// Whether it is a response, which a server sends.
     #[must_use]
     pub const fn is_response(self) -> bool {
         self as u8 & 0x80 != 0
     }
 
-    /// Whether it is a request that is never answered.
+    /// Whether it is a request without a response.
     #[must_use]
     pub const fn has_no_response(self) -> bool {
         matches!(
@@ -123,7 +123,7 @@ impl FrameKind {
 }
 
 impl FrameHeader {
-    /// Reads a head.
+    /// Decodes a header.
     ///
     /// # Errors
     /// `Corrupt` for an unknown kind or flag.
@@ -131,14 +131,14 @@ impl FrameHeader {
         let [a, b, c, d, kind, flags, x, y, e, f, g, h] = bytes;
         let known = FrameKind::from_number(kind).filter(|_| flags <= MORE && x == 0 && y == 0);
         let Some(kind) = known else {
-            let message = format!("no frame of this protocol begins so (kind {kind:#04x})");
+            let message = format!("invalid frame header (kind {kind:#04x})");
             return Err(Error::new(ErrorKind::Corrupt, message));
         };
         let (length, id) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
         Ok(Self { length, kind, more: flags == MORE, id })
     }
 
-    /// Its bytes.
+    /// Encodes the header.
     #[must_use]
     pub const fn encode(self) -> [u8; HEADER_LENGTH] {
         let [a, b, c, d] = self.length.to_le_bytes();
@@ -147,10 +147,10 @@ impl FrameHeader {
     }
 }
 
-/// Appends a frame whose body `fill` appends.
+/// Appends a frame; `fill` appends its body.
 ///
 /// # Errors
-/// Those of `fill`, and `OutOfRange` for a body of 4 GiB; `out` is then as before.
+/// Those of `fill`, and `OutOfRange` for a body of 4 GiB or more. `out` is unchanged then.
 #[inline]
 pub(crate) fn encode(
     out: &mut Vec<u8>,
@@ -163,12 +163,12 @@ pub(crate) fn encode(
     out.extend_from_slice(&FrameHeader { length: 0, kind, more, id }.encode());
     let filled = fill(out).and_then(|()| {
         u32::try_from(out.len() - start - HEADER_LENGTH)
-            .map_err(|_| Error::new(ErrorKind::OutOfRange, "the message is over 4 GiB"))
+            .map_err(|_| Error::new(ErrorKind::OutOfRange, "the message is larger than 4 GiB"))
     });
     match filled {
         Ok(length) => {
-            if let Some(place) = out.get_mut(start..start + 4) {
-                place.copy_from_slice(&length.to_le_bytes());
+            if let Some(field) = out.get_mut(start..start + 4) {
+                field.copy_from_slice(&length.to_le_bytes());
             }
             Ok(())
         }
@@ -179,7 +179,7 @@ pub(crate) fn encode(
     }
 }
 
-/// As [`encode`], for a body that cannot be too large and whose filling cannot fail.
+/// As [`encode`], for a small body that always can be encoded.
 #[inline]
 pub(crate) fn encode_small(
     out: &mut Vec<u8>,
@@ -199,10 +199,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_come_back() {
+    fn headers_round_trip() {
         for &kind in FrameKind::ALL {
-            let head = FrameHeader { length: 0x0102_0304, kind, more: true, id: u32::MAX };
-            assert_eq!(FrameHeader::decode(head.encode()).unwrap(), head);
+            let header = FrameHeader { length: 0x0102_0304, kind, more: true, id: u32::MAX };
+            assert_eq!(FrameHeader::decode(header.encode()).unwrap(), header);
         }
         assert!(FrameHeader::decode(*b"GET / HTTP/1").is_err());
     }

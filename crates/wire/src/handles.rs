@@ -1,46 +1,46 @@
-//! Numbers that stand for tables and SQL texts, on one connection of a server.
+//! Handles: numbers by which the requests of a connection name tables and SQL texts.
 
 use crate::Limits;
 use bobak_core::{Error, ErrorKind, Result, TableSchema};
 use std::sync::Arc;
 
-/// The tables and texts that a client has given numbers.
+/// The tables and SQL texts to which a client has assigned handles.
 #[derive(Debug, Default)]
 pub struct Handles {
-    tables: Vec<Option<Table>>,
+    tables: Vec<Option<TableEntry>>,
     statements: Vec<Option<Arc<str>>>,
     limit: u32,
 }
 
 #[derive(Debug)]
-enum Table {
+enum TableEntry {
     Known(Arc<TableSchema>),
-    /// Its description was refused, with this kind and sentence: each use says so again.
-    Refused(ErrorKind, String),
+    /// Its schema was invalid. `Define` has no response, so each use of the handle returns the error.
+    Invalid(ErrorKind, String),
 }
 
 impl Handles {
-    /// None yet, and no more than the limits say.
+    /// No handles yet; at most as many as the limits allow.
     #[must_use]
     pub const fn new(limits: &Limits) -> Self {
         Self { tables: Vec::new(), statements: Vec::new(), limit: limits.handles }
     }
 
-    /// Gives a table a number. An error is kept for those who use it.
+    /// Assigns a handle to a table. An error is kept and returned by each use of the handle.
     pub fn define(&mut self, handle: u32, table: Result<Arc<TableSchema>>) {
         let entry = match table {
-            Ok(table) => Table::Known(table),
-            Err(error) => Table::Refused(error.kind(), error.to_string()),
+            Ok(table) => TableEntry::Known(table),
+            Err(error) => TableEntry::Invalid(error.kind(), error.to_string()),
         };
         set(&mut self.tables, self.limit, handle, Some(entry));
     }
 
-    /// Gives a text a number.
+    /// Assigns a handle to an SQL text.
     pub fn prepare(&mut self, handle: u32, text: &str) {
         set(&mut self.statements, self.limit, handle, Some(text.into()));
     }
 
-    /// Gives the number of a table, or else of a text, back.
+    /// Releases the handle of a table, or if `table` is false, of an SQL text.
     pub fn forget(&mut self, table: bool, handle: u32) {
         if table {
             set(&mut self.tables, self.limit, handle, None);
@@ -49,23 +49,25 @@ impl Handles {
         }
     }
 
-    /// The table with this number.
+    /// The table with this handle.
     ///
     /// # Errors
-    /// `Misuse` where there is none; what was wrong with its description.
+    /// `Misuse` if the handle is not assigned; the error of an invalid schema.
     #[inline]
     pub fn table(&self, handle: u32) -> Result<&Arc<TableSchema>> {
         match self.tables.get(handle as usize) {
-            Some(Some(Table::Known(table))) => Ok(table),
-            Some(Some(Table::Refused(kind, message))) => Err(Error::new(*kind, message.as_str())),
+            Some(Some(TableEntry::Known(table))) => Ok(table),
+            Some(Some(TableEntry::Invalid(kind, message))) => {
+                Err(Error::new(*kind, message.as_str()))
+            }
             _ => Err(self.unknown("table", handle)),
         }
     }
 
-    /// The text with this number.
+    /// The SQL text with this handle.
     ///
     /// # Errors
-    /// `Misuse` where there is none.
+    /// `Misuse` if the handle is not assigned.
     pub fn statement(&self, handle: u32) -> Result<&Arc<str>> {
         let found = self.statements.get(handle as usize).and_then(Option::as_ref);
         found.ok_or_else(|| self.unknown("statement", handle))
@@ -74,24 +76,24 @@ impl Handles {
     #[cold]
     fn unknown(&self, what: &str, handle: u32) -> Error {
         let message = if handle < self.limit {
-            format!("no {what} has the number {handle}: define it first")
+            format!("the {what} handle {handle} is not assigned")
         } else {
-            format!("the numbers of a connection's {what}s end before {}", self.limit)
+            format!("the {what} handle {handle} is not below the limit of {}", self.limit)
         };
         Error::new(ErrorKind::Misuse, message)
     }
 }
 
-/// Numbers from the limit on are left out: their use is refused.
+/// Ignores handles from the limit on. Using one is an error.
 fn set<T>(list: &mut Vec<Option<T>>, limit: u32, handle: u32, entry: Option<T>) {
-    let place = handle as usize;
-    if handle >= limit || (entry.is_none() && place >= list.len()) {
+    let index = handle as usize;
+    if handle >= limit || (entry.is_none() && index >= list.len()) {
         return;
     }
-    if place >= list.len() {
-        list.resize_with(place + 1, || None);
+    if index >= list.len() {
+        list.resize_with(index + 1, || None);
     }
-    if let Some(slot) = list.get_mut(place) {
+    if let Some(slot) = list.get_mut(index) {
         *slot = entry;
     }
 }

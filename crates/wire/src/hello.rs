@@ -1,11 +1,11 @@
-//! The first frame of each end.
+//! The handshake: the first frame of each end.
 
 use crate::reader::{Reader, corrupt, wrong};
 use crate::writer::Encode;
 use crate::{FrameKind, Limits, VERSION, frame};
 use bobak_core::{Capabilities, Error, ErrorKind, Result};
 
-/// What the first request begins with.
+/// The first bytes of the first request's body.
 const MAGIC: [u8; 4] = *b"BOBK";
 
 const NONE: u8 = 0;
@@ -23,25 +23,25 @@ const SCHEMA_COMMITS_ALONE: u32 = 128;
 const FINITE_FLOATS: u32 = 256;
 const SHORT_KEYS: u32 = 512;
 
-/// Who a client is, and which database it wants.
+/// The client's first request: its identity and the database to open.
 #[derive(Clone, Debug)]
 pub struct Hello {
-    /// The lowest version that it speaks.
+    /// The lowest protocol version that the client supports.
     pub lowest: u16,
-    /// The highest.
+    /// The highest protocol version that the client supports.
     pub highest: u16,
-    /// The database's name; empty for the server's first.
+    /// The database's name; empty for the server's first database.
     pub database: String,
     /// The program's name, for the server's log.
     pub client: String,
-    /// What says that it may.
+    /// How the client authenticates.
     pub credentials: Credentials,
 }
 
-/// What a client shows to be let in.
+/// How a client authenticates.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub enum Credentials {
-    /// Nothing: on a Unix socket or a pipe.
+    /// Not at all: the operating system has, on a Unix socket or a pipe.
     #[default]
     None,
     /// An access token.
@@ -55,7 +55,7 @@ pub enum Credentials {
     },
 }
 
-// Secrets stay out of logs and messages.
+// Secrets must not appear in logs and messages.
 impl std::fmt::Debug for Credentials {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -66,14 +66,14 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// What a server says to a client that it lets in.
+/// The server's response to a client that it accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
-    /// The version that both speak.
+    /// The protocol version of the connection.
     pub version: u16,
-    /// What it accepts.
+    /// What the server accepts.
     pub limits: Limits,
-    /// What the database's engine can do.
+    /// The capabilities of the database's engine.
     pub capabilities: Capabilities,
     /// The engine's name.
     pub engine: String,
@@ -82,17 +82,17 @@ pub struct Welcome {
 }
 
 impl Hello {
-    /// A first frame of this crate's version.
+    /// A hello with the version of this crate.
     #[must_use]
     pub fn new(database: &str, client: &str, credentials: Credentials) -> Self {
         let (database, client) = (database.to_owned(), client.to_owned());
         Self { lowest: VERSION, highest: VERSION, database, client, credentials }
     }
 
-    /// Appends it as a frame.
+    /// Encodes it as a frame.
     ///
     /// # Errors
-    /// `OutOfRange` for a text over 4 GiB.
+    /// `OutOfRange` for a text larger than 4 GiB.
     pub fn encode(&self, out: &mut Vec<u8>, id: u32) -> Result<()> {
         frame::encode(out, FrameKind::Hello, false, id, |out| {
             out.extend_from_slice(&MAGIC);
@@ -119,11 +119,11 @@ impl Hello {
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self> {
         let magic = [reader.u8()?, reader.u8()?, reader.u8()?, reader.u8()?];
         if magic != MAGIC {
-            return Err(corrupt("the first frame is not a hello of this protocol"));
+            return Err(corrupt("the first frame is not a hello"));
         }
         let (lowest, highest) = (reader.u16()?, reader.u16()?);
         if !(lowest..=highest).contains(&VERSION) {
-            // What follows may mean something else in that version.
+            // The rest of the frame may have another meaning in that version.
             reader.rest();
             let (database, client) = Default::default();
             return Ok(Self { lowest, highest, database, client, credentials: Credentials::None });
@@ -137,22 +137,22 @@ impl Hello {
                 name: reader.text()?.to_owned(),
                 password: reader.text()?.to_owned(),
             },
-            other => return Err(wrong("a way to be let in", other)),
+            other => return Err(wrong("an authentication method", other)),
         };
         Ok(Self { lowest, highest, database, client, credentials })
     }
 
-    /// The version that both ends speak.
+    /// The version that both ends support.
     ///
     /// # Errors
-    /// `Unsupported`, where there is none.
+    /// `Unsupported` if there is none.
     pub fn version(&self) -> Result<u16> {
         if (self.lowest..=self.highest).contains(&VERSION) {
             return Ok(VERSION);
         }
         let (low, high) = (self.lowest, self.highest);
         let message = format!(
-            "the server speaks version {VERSION} of the protocol, the client {low} to {high}: \
+            "the server supports protocol version {VERSION}, the client {low} to {high}: \
              update the older of the two"
         );
         Err(Error::new(ErrorKind::Unsupported, message))

@@ -1,15 +1,15 @@
-//! Bytes go in as they come, whole frames go out.
+//! Splits received bytes into frames.
 
 use crate::{FrameHeader, HEADER_LENGTH, Limits};
 use bobak_core::{Error, ErrorKind, Result};
 use std::ops::Range;
 
-/// The smallest piece that is read at a time.
-const PIECE: usize = 16 << 10;
-/// The largest, where the bytes keep coming.
-const LARGE_PIECE: usize = 256 << 10;
+/// How many bytes are read at a time, at least.
+const MIN_READ: usize = 16 << 10;
+/// How many bytes are read at a time, at most: if reads fill the buffer, it grows up to this size.
+const MAX_READ: usize = 256 << 10;
 
-/// What arrived, not yet taken. Its memory grows with what arrives, never with what is announced.
+/// Received bytes. The buffer grows with the bytes received, not with the length that a header announces.
 #[derive(Debug)]
 pub struct Inbox {
     /// Zeroes from `end` on.
@@ -21,7 +21,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// An empty one, for frames with bodies of up to `limit` bytes.
+    /// An empty inbox, for frames with bodies of up to `limit` bytes.
     #[must_use]
     pub const fn new(limit: u32) -> Self {
         Self { buffer: Vec::new(), start: 0, end: 0, body: 0..0, limit }
@@ -32,27 +32,26 @@ impl Inbox {
         self.limit = limit;
     }
 
-    /// Whether nothing waits in it, not even a part of a frame.
+    /// Whether all received bytes have been taken.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
-    /// Bytes that wait.
+    /// The number of received bytes that have not been taken.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.end - self.start
     }
 
-    /// What waits: frames, or a part of one.
+    /// The received bytes that have not been taken.
     #[must_use]
     pub fn waiting(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Lends room for the next bytes to `read`, which says how many it put there.
-    ///
-    /// The last frame's [`body`](Self::body) is gone afterwards.
+    /// Lends a buffer for the next bytes to `read`, which returns how many it wrote. The last frame's
+    /// [`body`](Self::body) is lost.
     ///
     /// # Errors
     /// Those of `read`.
@@ -81,30 +80,30 @@ impl Inbox {
         }
     }
 
-    /// The next whole frame, whose body [`body`](Self::body) lends until more is read; `None`
-    /// where it has not arrived yet.
+    /// The next frame; `None` until it is complete. [`body`](Self::body) returns its body until more bytes are
+    /// read.
     ///
     /// # Errors
-    /// `Corrupt` for what is no frame, `OutOfRange` for one with a body over the limit.
+    /// `Corrupt` for an invalid header; `OutOfRange` for a body larger than the limit.
     pub fn next_frame(&mut self) -> Result<Option<FrameHeader>> {
-        let Some(head) = self.peek()? else { return Ok(None) };
+        let Some(header) = self.peek()? else { return Ok(None) };
         let start = self.start + HEADER_LENGTH;
-        let end = start + head.length as usize;
+        let end = start + header.length as usize;
         if end > self.end {
             return Ok(None);
         }
         self.body = start..end;
         self.start = end;
-        Ok(Some(head))
+        Ok(Some(header))
     }
 
-    /// The body of the frame that came last.
+    /// The body of the last frame.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         self.buffer.get(self.body.clone()).unwrap_or_default()
     }
 
-    /// Gives memory back that is not needed while nothing comes.
+    /// Frees memory that an idle connection does not need.
     pub fn release(&mut self) {
         self.body = 0..0;
         if self.is_empty() {
@@ -117,15 +116,17 @@ impl Inbox {
     }
 
     fn peek(&self) -> Result<Option<FrameHeader>> {
-        let Some(head) = self.waiting().first_chunk::<HEADER_LENGTH>() else { return Ok(None) };
-        let head = FrameHeader::decode(*head)?;
-        if head.length > self.limit {
-            let what = if self.limit == Limits::BEFORE_HELLO { " before a hello" } else { "" };
-            let message =
-                format!("a frame of {} bytes where {}{what} are allowed", head.length, self.limit);
+        let Some(header) = self.waiting().first_chunk::<HEADER_LENGTH>() else { return Ok(None) };
+        let header = FrameHeader::decode(*header)?;
+        if header.length > self.limit {
+            let what = if self.limit == Limits::BEFORE_HELLO { " before the hello" } else { "" };
+            let message = format!(
+                "a frame of {} bytes: at most {} are allowed{what}",
+                header.length, self.limit
+            );
             return Err(Error::new(ErrorKind::OutOfRange, message));
         }
-        Ok(Some(head))
+        Ok(Some(header))
     }
 
     fn make_room(&mut self) {
@@ -134,12 +135,12 @@ impl Inbox {
             (self.start, self.end) = (0, 0);
         }
         let full = self.end == self.buffer.len();
-        if self.buffer.len() - self.end < PIECE && self.start >= self.len() {
+        if self.buffer.len() - self.end < MIN_READ && self.start >= self.len() {
             self.compact();
         }
-        if self.buffer.len() - self.end < PIECE || (full && self.buffer.len() < LARGE_PIECE) {
-            // At most as much again as has arrived.
-            let more = self.buffer.len().clamp(PIECE, LARGE_PIECE.max(self.len()));
+        if self.buffer.len() - self.end < MIN_READ || (full && self.buffer.len() < MAX_READ) {
+            // At most doubles what has been received.
+            let more = self.buffer.len().clamp(MIN_READ, MAX_READ.max(self.len()));
             self.buffer.resize(self.buffer.len() + more, 0);
         }
     }
@@ -166,15 +167,15 @@ mod tests {
     }
 
     #[test]
-    fn frames_come_out_however_the_bytes_are_cut() {
+    fn frames_are_complete_however_the_bytes_arrive() {
         for piece in [1, 2, 11, 13, 4_096, 1 << 20] {
             let mut inbox = Inbox::new(1 << 20);
             let mut seen = Vec::new();
             for part in frames().chunks(piece) {
                 inbox.push(part);
-                while let Some(head) = inbox.next_frame().unwrap() {
+                while let Some(header) = inbox.next_frame().unwrap() {
                     assert!(inbox.body().iter().all(|byte| *byte == 7));
-                    seen.push((head.id, inbox.body().len()));
+                    seen.push((header.id, inbox.body().len()));
                 }
             }
             assert_eq!(seen, [(0, 0), (1, 1), (2, 70_000), (3, 5), (4, 300_000)]);
@@ -183,10 +184,10 @@ mod tests {
     }
 
     #[test]
-    fn an_announcement_takes_no_memory() {
+    fn announced_length_allocates_nothing() {
         let mut inbox = Inbox::new(u32::MAX);
-        let head = FrameHeader { length: u32::MAX, kind: FrameKind::Batch, more: false, id: 1 };
-        inbox.push(&head.encode());
+        let header = FrameHeader { length: u32::MAX, kind: FrameKind::Batch, more: false, id: 1 };
+        inbox.push(&header.encode());
         assert!(inbox.next_frame().unwrap().is_none());
         inbox.push(&[0; 100]);
         assert!(inbox.buffer.len() < 100_000);
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_over_the_limit_are_refused_by_their_head() {
+    fn frames_over_the_limit_are_rejected_by_their_header() {
         let mut inbox = Inbox::new(10);
         inbox.push(&FrameHeader { length: 11, kind: FrameKind::Ping, more: false, id: 1 }.encode());
         assert_eq!(inbox.next_frame().unwrap_err().kind(), ErrorKind::OutOfRange);

@@ -1,9 +1,11 @@
-//! Bobak's binary protocol as bytes: both ends share it, and neither finds a socket here.
+//! Bobak's binary protocol: encoding and decoding of messages, shared by client and server.
 //!
-//! `docs/wire.md` describes every byte; the files in `vectors/` hold examples that each
-//! implementation, in any language, reads. A connection carries [frames](FrameHeader); a client's frames
-//! are [requests](Request), a server's are [answers](Response). Bytes go into an [`Inbox`], whole
-//! frames come out; what is written goes into plain vectors.
+//! This crate opens no sockets.
+//!
+//! `docs/wire.md` describes every byte; the files in `vectors/` contain examples that the
+//! tests of each implementation, in any language, decode. A connection carries [frames](FrameHeader). A client
+//! sends [requests](Request), a server [responses](Response). Received bytes go into an [`Inbox`], which returns
+//! whole frames; encoders append frames to a vector.
 //!
 //! ```
 //! use bobak_wire::{Inbox, Request, encode_request};
@@ -12,13 +14,13 @@
 //! encode_request::ping(&mut bytes, 7);
 //! let mut inbox = Inbox::new(1 << 20);
 //! inbox.push(&bytes);
-//! let head = inbox.next_frame()?.expect("the frame is whole");
-//! let request = Request::decode(head, inbox.body(), &Default::default())?;
-//! assert!(head.id == 7 && matches!(request, Request::Ping));
+//! let header = inbox.next_frame()?.expect("the frame is complete");
+//! let request = Request::decode(header, inbox.body(), &Default::default())?;
+//! assert!(header.id == 7 && matches!(request, Request::Ping));
 //! # Ok::<(), bobak_core::Error>(())
 //! ```
 //!
-//! Decoders never panic, and allocate no more than a small multiple of the bytes that arrived.
+//! Decoders never panic, whatever the bytes. They allocate at most a small multiple of the bytes received.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

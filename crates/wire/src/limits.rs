@@ -1,29 +1,28 @@
-//! What each end accepts of the other.
+//! Limits of the protocol.
 
-/// The protocol's version that this crate speaks.
+/// The protocol version that this crate implements.
 pub const VERSION: u16 = 1;
 
-/// The most that a server accepts. Told to the client in the answer to its first frame.
+/// What a server accepts. The server sends its limits in the response to the hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a frame's body. Default: 64 MiB.
+    /// The largest body of a frame, in bytes. Default: 64 MiB.
     pub frame: u32,
-    /// Bytes of an encoded row. Default: 64 MiB.
+    /// The largest encoded row, in bytes. Default: 64 MiB.
     pub row: u32,
-    /// Requests on one connection that are not answered yet. Default: 1,024.
+    /// How many requests of a connection may await a response. Default: 1,024.
     pub requests: u32,
-    /// Handles of tables, and as many of statements, on one connection: their numbers are below
-    /// it. Default: 4,096.
+    /// Handles of tables, and of SQL texts, on one connection are below this number. Default: 4,096.
     pub handles: u32,
-    /// Bytes of requests that the server takes in while it cannot write its answers: a client that
-    /// has no more than these unanswered may write without reading. Default: 4 MiB.
+    /// How many bytes of requests the server buffers while it cannot send responses. A client with at most so
+    /// many bytes of requests without a response can write without reading. Default: 4 MiB.
     pub window: u32,
 }
 
 impl Limits {
-    /// The largest body of a frame before the client is known: 64 KiB.
+    /// The largest body of a frame before authentication: 64 KiB.
     pub const BEFORE_HELLO: u32 = 64 << 10;
-    /// How deep conditions nest.
+    /// How deeply conditions can be nested.
     pub const DEPTH: u32 = 200;
 }
 

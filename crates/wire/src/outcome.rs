@@ -1,4 +1,4 @@
-//! What became of written rows, runs of the same put together.
+//! Outcomes of written rows. Consecutive rows with the same outcome are one entry.
 
 use crate::error;
 use crate::reader::{Reader, corrupt, wrong};
@@ -6,18 +6,18 @@ use crate::writer::Encode;
 use crate::{FrameKind, frame};
 use bobak_core::{Error, GeneratedKey, Outcome, Result, Uuid};
 
-/// Inserted, with keys that ascend by one.
+/// Inserted, with consecutive keys.
 const INTEGER_KEYS: u8 = 0;
-/// Inserted, with the keys that the user gave.
+/// Inserted, with the keys given by the caller.
 const INSERTED: u8 = 1;
 /// Inserted, with a key of 16 bytes.
 const UUID_KEY: u8 = 2;
-/// Updated or deleted, so many for each row.
+/// Updated or deleted; followed by the number of rows.
 const CHANGED: u8 = 3;
 const IGNORED: u8 = 4;
 const FAILED: u8 = 5;
 
-/// Rows whose outcomes differ little.
+/// The outcome of consecutive rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OutcomeGroup {
     IntegerKeys(i64),
@@ -27,7 +27,7 @@ enum OutcomeGroup {
     Ignored,
 }
 
-/// Collects outcomes for the body of an answer.
+/// Collects outcomes for a response.
 #[derive(Debug, Default)]
 pub struct OutcomeWriter {
     open: Option<(OutcomeGroup, u32)>,
@@ -35,10 +35,10 @@ pub struct OutcomeWriter {
 }
 
 impl OutcomeWriter {
-    /// Adds the next row's.
+    /// Adds the outcome of the next row.
     ///
     /// # Errors
-    /// None that happens: texts of errors are cut.
+    /// None in practice: long error texts are truncated.
     #[inline]
     pub fn push(&mut self, outcome: Result<Outcome, &Error>) -> Result<()> {
         let group = match outcome {
@@ -64,22 +64,22 @@ impl OutcomeWriter {
         Ok(())
     }
 
-    /// Bytes that wait, about.
+    /// The approximate number of bytes collected.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether nothing waits.
+    /// Whether nothing is collected.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.open.is_none()
     }
 
-    /// Appends what was collected as a frame, and begins anew.
+    /// Appends the collected outcomes as a frame, and starts over.
     ///
     /// # Errors
-    /// `OutOfRange` for 4 GiB.
+    /// `OutOfRange` for 4 GiB or more.
     pub fn write_frame(&mut self, out: &mut Vec<u8>, id: u32, more: bool) -> Result<()> {
         self.close();
         frame::encode(out, FrameKind::Outcomes, more, id, |out| {
@@ -90,7 +90,7 @@ impl OutcomeWriter {
         Ok(())
     }
 
-    /// Takes out what was collected.
+    /// Discards the collected outcomes.
     pub fn clear(&mut self) {
         self.open = None;
         self.bytes.clear();
@@ -99,25 +99,25 @@ impl OutcomeWriter {
     fn close(&mut self) {
         let Some((group, count)) = self.open.take() else { return };
         let bytes = &mut self.bytes;
-        let mut head = |tag: u8| {
+        let mut start = |tag: u8| {
             bytes.encode_u8(tag);
             bytes.encode_u32(count);
         };
         match group {
             OutcomeGroup::IntegerKeys(first) => {
-                head(INTEGER_KEYS);
+                start(INTEGER_KEYS);
                 bytes.encode_u64(first.cast_unsigned());
             }
-            OutcomeGroup::Inserted => head(INSERTED),
+            OutcomeGroup::Inserted => start(INSERTED),
             OutcomeGroup::UuidKey(key) => {
-                head(UUID_KEY);
+                start(UUID_KEY);
                 bytes.extend_from_slice(key.as_bytes());
             }
             OutcomeGroup::Changed(rows) => {
-                head(CHANGED);
+                start(CHANGED);
                 bytes.encode_u64(rows);
             }
-            OutcomeGroup::Ignored => head(IGNORED),
+            OutcomeGroup::Ignored => start(IGNORED),
         }
     }
 }
@@ -136,7 +136,7 @@ fn follows(open: OutcomeGroup, count: u32, next: OutcomeGroup) -> bool {
     }
 }
 
-/// The outcomes of an answer, one by one.
+/// The outcomes in a response.
 #[derive(Clone, Debug)]
 pub struct Outcomes<'a> {
     reader: Reader<'a>,
@@ -152,13 +152,13 @@ impl<'a> Outcomes<'a> {
         let tag = self.reader.u8()?;
         let count = self.reader.u32()?;
         if count == 0 || (count > 1 && matches!(tag, UUID_KEY | FAILED)) {
-            return Err(corrupt(format!("{count} rows of one outcome")));
+            return Err(corrupt(format!("an outcome for {count} rows")));
         }
         let group = match tag {
             INTEGER_KEYS => {
                 let first = self.reader.i64()?;
                 if first.checked_add((count - 1).into()).is_none() {
-                    return Err(corrupt("keys beyond the largest integer"));
+                    return Err(corrupt("keys exceed the largest integer"));
                 }
                 OutcomeGroup::IntegerKeys(first)
             }
@@ -170,7 +170,7 @@ impl<'a> Outcomes<'a> {
             other => return Err(wrong("an outcome", other)),
         };
         self.open = Some((group, count));
-        self.take().map_or_else(|| Err(corrupt("an outcome of no row")), |outcome| Ok(Ok(outcome)))
+        self.take().map_or_else(|| Err(corrupt("an outcome for no row")), |outcome| Ok(Ok(outcome)))
     }
 
     #[inline]
@@ -191,7 +191,7 @@ impl<'a> Outcomes<'a> {
     }
 }
 
-/// The outer error is that of bytes that are no outcomes; nothing follows it.
+/// The outer error is for invalid bytes; the iterator ends after it.
 impl Iterator for Outcomes<'_> {
     type Item = Result<Result<Outcome>>;
 

@@ -1,8 +1,8 @@
-//! Bytes as numbers and texts. Every read is checked; nothing is allocated ahead of what arrived.
+//! Decodes numbers and texts. Every read is checked against the bytes received.
 
 use bobak_core::{Error, ErrorKind, Result};
 
-/// What is left of a message.
+/// The rest of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         match self.u8()? {
             0 => Ok(false),
             1 => Ok(true),
-            other => Err(wrong("a yes or no", other)),
+            other => Err(wrong("a boolean", other)),
         }
     }
 
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         self.u16().map(usize::from)
     }
 
-    /// A number of things that follow, of which each takes `size` bytes at least.
+    /// The number of items that follow, each of at least `size` bytes.
     pub fn count(&mut self, size: usize) -> Result<usize> {
         let count = self.u32()? as usize;
         if count.saturating_mul(size) > self.rest.len() { Err(short()) } else { Ok(count) }
@@ -81,14 +81,14 @@ impl<'a> Reader<'a> {
 
     pub fn text(&mut self) -> Result<&'a str> {
         let bytes = self.bytes()?;
-        std::str::from_utf8(bytes).map_err(|_| corrupt("a text is not UTF-8"))
+        std::str::from_utf8(bytes).map_err(|_| corrupt("a text is not valid UTF-8"))
     }
 
     pub fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
         if self.bool()? { read(self).map(Some) } else { Ok(None) }
     }
 
-    /// All that is left.
+    /// Takes the rest.
     pub const fn rest(&mut self) -> &'a [u8] {
         let rest = self.rest;
         self.rest = &[];
@@ -99,12 +99,12 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// The message must end here.
+    /// Checks that the message ends here.
     pub fn finish(self) -> Result<()> {
         if self.rest.is_empty() {
             return Ok(());
         }
-        Err(corrupt(format!("the message has {} bytes too many", self.rest.len())))
+        Err(corrupt(format!("{} unexpected bytes at the end of the message", self.rest.len())))
     }
 }
 
@@ -113,13 +113,13 @@ pub(crate) fn corrupt(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Corrupt, message)
 }
 
-/// A byte that stands for nothing.
+/// The error for a byte without a meaning.
 #[cold]
 pub(crate) fn wrong(what: &str, byte: u8) -> Error {
-    corrupt(format!("{byte} does not stand for {what}"))
+    corrupt(format!("{byte} is not a valid code for {what}"))
 }
 
 #[cold]
 fn short() -> Error {
-    corrupt("the message ends too early")
+    corrupt("the message is truncated")
 }

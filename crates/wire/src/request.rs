@@ -1,4 +1,4 @@
-//! Requests, as a server reads them.
+//! Decodes requests, for servers.
 
 use crate::encode_request::{
     COMMIT, CONTINUE, RELEASE, ROLLBACK, ROLLBACK_TO, SAVEPOINT, SELECT, STATEMENT, TEXT, VERBS,
@@ -13,42 +13,42 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// A request, its tables found by their numbers. Values and places were checked against them.
+/// A request. Handles are resolved, and values and column indexes are checked against their tables.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Request<'a> {
-    /// Who the client is.
+    /// The client introduces itself.
     Hello(Box<Hello>),
-    /// Gives a table a number.
+    /// Assigns a handle to a table.
     Define {
-        /// The number.
+        /// The handle.
         handle: u32,
-        /// For [`read_schema`](crate::read_schema).
+        /// The encoded schema, for [`read_schema`](crate::read_schema).
         schema: &'a [u8],
     },
-    /// Gives a text a number.
+    /// Assigns a handle to an SQL text.
     Prepare {
-        /// The number.
+        /// The handle.
         handle: u32,
         /// The SQL.
         text: &'a str,
     },
-    /// Gives a number back.
+    /// Releases a handle.
     Forget {
-        /// A table's, or else a text's.
+        /// Whether it is a table's handle; else an SQL text's.
         table: bool,
-        /// The number.
+        /// The handle.
         handle: u32,
     },
-    /// A step of a transaction.
+    /// Begins, commits or rolls back a transaction, or handles a savepoint.
     Control(TransactionControl<'a>),
     /// One row to write.
     Write {
         /// The table.
         table: Arc<TableSchema>,
-        /// What happens.
+        /// The operation.
         verb: Verb,
-        /// What is set.
+        /// The columns to set.
         fields: FieldSet,
         /// The row, checked.
         row: EncodedRow<'a>,
@@ -57,52 +57,52 @@ pub enum Request<'a> {
     Change {
         /// The table.
         table: Arc<TableSchema>,
-        /// Which rows.
+        /// The rows to change; `None` for all.
         condition: Option<Condition>,
-        /// What is set; `None` deletes.
+        /// The assignments; `None` deletes the rows.
         assign: Option<Vec<Assign>>,
     },
     /// A part of a batch.
     Batch(BatchPart<'a>),
-    /// A row by its key.
+    /// Reads a row by its key.
     Get {
         /// The table.
         table: Arc<TableSchema>,
         /// The key, checked.
         key: EncodedRow<'a>,
     },
-    /// A query whose rows are sent.
+    /// Runs a query.
     Query {
-        /// Bytes that may be sent before the client asks for more; 0 for any number.
+        /// How many bytes of rows may be sent before the client grants more; 0 for no limit.
         window: u32,
-        /// Whether the columns are told first.
+        /// Whether the columns are sent first.
         columns: bool,
-        /// What is asked.
-        asked: OwnedSource,
+        /// The query.
+        source: OwnedSource,
     },
-    /// A query whose rows are fetched.
+    /// Opens a cursor.
     Open(OwnedSource),
-    /// The next rows of an open query.
+    /// Fetches the next rows of a cursor.
     Fetch(u64),
-    /// Closes an open query.
+    /// Closes a cursor.
     Close(u64),
-    /// The tables that are there.
+    /// Lists the tables.
     Tables,
-    /// Changes of the schema.
+    /// Changes the schema.
     Alter(Vec<SchemaChange>),
-    /// An SQL statement without rows.
+    /// Runs an SQL statement that returns no rows.
     Execute(OwnedSource),
-    /// Makes all durable.
+    /// Makes all committed changes durable.
     Flush,
-    /// Nothing.
+    /// Does nothing.
     Ping,
-    /// Ends the request with this frame's number.
+    /// Cancels the request with this frame's number.
     Cancel,
-    /// Lets the query with this frame's number send so many bytes more.
+    /// Lets the query with this frame's number send so many more bytes.
     Credit(u32),
 }
 
-/// What is asked, owned: it outlives the frame.
+/// A query or a statement. It owns its content, so it can outlive the frame.
 #[derive(Clone, Debug)]
 pub enum OwnedSource {
     /// A query over one table.
@@ -119,13 +119,13 @@ pub enum OwnedSource {
 /// A part of a batch.
 #[derive(Clone, Debug)]
 pub struct BatchPart<'a> {
-    /// What happens after a row's error.
+    /// Whether the batch goes on after a row's error.
     pub on_error: OnError,
     runs: Reader<'a>,
 }
 
 impl OwnedSource {
-    /// What engines take.
+    /// The form that engines take.
     #[must_use]
     pub fn as_source(&self) -> Source<'_> {
         match self {
@@ -136,10 +136,10 @@ impl OwnedSource {
 }
 
 impl BatchPart<'_> {
-    /// Adds its rows to a batch, each checked.
+    /// Checks its rows and adds them to a batch.
     ///
     /// # Errors
-    /// As [`Batch::push_run`]; `Misuse` for a table without a number.
+    /// As [`Batch::push_run`]; `Misuse` for an unknown handle.
     pub fn read_into(mut self, batch: &mut Batch, handles: &Handles) -> Result<()> {
         while !self.runs.is_empty() {
             let table = handles.table(self.runs.u32()?)?;
@@ -152,24 +152,24 @@ impl BatchPart<'_> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the body of a client's frame.
+    /// Decodes the body of a client's frame.
     ///
     /// # Errors
-    /// `Corrupt` for bytes that are no request; `Misuse` for a number that stands for nothing;
-    /// `Schema`, `Mismatch`, `TooLong`, `OutOfRange` for what does not fit its table.
+    /// `Corrupt` if the bytes are not a valid request; `Misuse` for an unknown handle; `Schema`, `Mismatch`,
+    /// `TooLong`, `OutOfRange` for values that do not fit their table.
     #[inline]
-    pub fn decode(head: FrameHeader, body: &'a [u8], handles: &Handles) -> Result<Self> {
+    pub fn decode(header: FrameHeader, body: &'a [u8], handles: &Handles) -> Result<Self> {
         let mut reader = Reader::new(body);
-        let request = Self::read(head, &mut reader, handles)?;
+        let request = Self::read(header, &mut reader, handles)?;
         reader.finish()?;
         Ok(request)
     }
 
-    fn read(head: FrameHeader, reader: &mut Reader<'a>, handles: &Handles) -> Result<Self> {
-        if head.more && head.kind != FrameKind::Batch {
-            return Err(corrupt("only a batch comes in several frames"));
+    fn read(header: FrameHeader, reader: &mut Reader<'a>, handles: &Handles) -> Result<Self> {
+        if header.more && header.kind != FrameKind::Batch {
+            return Err(corrupt("only a batch can have several frames"));
         }
-        Ok(match head.kind {
+        Ok(match header.kind {
             FrameKind::Write => {
                 let table = Arc::clone(handles.table(reader.u32()?)?);
                 let verb = of_number(VERBS, reader.u8()?, "a verb")?;
@@ -187,16 +187,16 @@ impl<'a> Request<'a> {
                 let on_error = match reader.u8()? {
                     0 => OnError::Stop,
                     CONTINUE => OnError::Continue,
-                    other => return Err(wrong("what happens after an error", other)),
+                    other => return Err(wrong("an error mode", other)),
                 };
                 Self::Batch(BatchPart { on_error, runs: Reader::new(reader.rest()) })
             }
             FrameKind::Query => Self::Query {
                 window: reader.u32()?,
                 columns: reader.bool()?,
-                asked: asked(reader, handles)?,
+                source: source(reader, handles)?,
             },
-            FrameKind::Open => Self::Open(asked(reader, handles)?),
+            FrameKind::Open => Self::Open(source(reader, handles)?),
             FrameKind::Fetch => Self::Fetch(reader.u64()?),
             FrameKind::Close => Self::Close(reader.u64()?),
             FrameKind::Change => {
@@ -205,18 +205,18 @@ impl<'a> Request<'a> {
                 let assign = reader.option(|reader| assignments(reader, &table))?;
                 Self::Change { table, condition, assign }
             }
-            FrameKind::Execute => match asked(reader, handles)? {
+            FrameKind::Execute => match source(reader, handles)? {
                 OwnedSource::Select(_) => {
-                    return Err(corrupt("a query where a statement is wanted"));
+                    return Err(corrupt("expected an SQL statement, found a query"));
                 }
                 sql => Self::Execute(sql),
             },
-            _ => Self::read_rare(head, reader)?,
+            _ => Self::read_rare(header, reader)?,
         })
     }
 
-    fn read_rare(head: FrameHeader, reader: &mut Reader<'a>) -> Result<Self> {
-        Ok(match head.kind {
+    fn read_rare(header: FrameHeader, reader: &mut Reader<'a>) -> Result<Self> {
+        Ok(match header.kind {
             FrameKind::Hello => Self::Hello(Box::new(Hello::read(reader)?)),
             FrameKind::Define => Self::Define { handle: reader.u32()?, schema: reader.rest() },
             FrameKind::Prepare => Self::Prepare { handle: reader.u32()?, text: reader.text()? },
@@ -229,7 +229,7 @@ impl<'a> Request<'a> {
             FrameKind::Ping => Self::Ping,
             FrameKind::Cancel => Self::Cancel,
             FrameKind::Credit => Self::Credit(reader.u32()?),
-            other => return Err(corrupt(format!("{other:?} is no request"))),
+            other => return Err(corrupt(format!("{other:?} is not a request"))),
         })
     }
 }
@@ -242,11 +242,11 @@ fn control<'a>(reader: &mut Reader<'a>) -> Result<TransactionControl<'a>> {
         SAVEPOINT => TransactionControl::Savepoint(reader.text()?),
         RELEASE => TransactionControl::Release(reader.text()?),
         ROLLBACK_TO => TransactionControl::RollbackTo(reader.text()?),
-        other => return Err(wrong("a step of a transaction", other)),
+        other => return Err(wrong("a transaction control", other)),
     })
 }
 
-fn asked(reader: &mut Reader<'_>, handles: &Handles) -> Result<OwnedSource> {
+fn source(reader: &mut Reader<'_>, handles: &Handles) -> Result<OwnedSource> {
     let text: Arc<str> = match reader.u8()? {
         SELECT => {
             let table = Arc::clone(handles.table(reader.u32()?)?);

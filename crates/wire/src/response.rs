@@ -1,34 +1,34 @@
-//! Answers, as a client reads them.
+//! Decodes responses, for clients.
 
 use crate::reader::{Reader, corrupt};
 use crate::{FrameHeader, FrameKind, Outcomes, Welcome, error, schema};
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Error, Result, TableSchema, Type};
 
-/// A frame of an answer. Whether others follow, its head says.
+/// A frame of a response. Its header says whether more follow.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Response<'a> {
-    /// Done.
+    /// Success without a result.
     Ok,
     /// The request failed.
     Error(Error),
-    /// The server lets the client in.
+    /// The server accepts the client.
     Welcome(Box<Welcome>),
-    /// So many rows.
+    /// A number of rows.
     Count(u64),
-    /// What became of written rows.
+    /// The outcome of each written row.
     Outcomes(Outcomes<'a>),
     /// Rows.
     Rows(Rows<'a>),
-    /// An open query.
+    /// A cursor.
     Columns {
         /// Its number.
         cursor: u64,
         /// Its columns.
         columns: Vec<Column>,
     },
-    /// Descriptions of tables.
+    /// Table schemas.
     Schemas(Vec<TableSchema>),
 }
 
@@ -37,11 +37,11 @@ pub enum Response<'a> {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// Its type; `Any` where each value says its own.
+    /// Its type; `Any` if each value has its own.
     pub ty: Type,
 }
 
-/// Framed rows, each checked as it is taken.
+/// Framed rows. The iterator checks each row.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     bytes: &'a [u8],
@@ -75,14 +75,14 @@ impl<'a> Iterator for Rows<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// Reads the body of a server's frame.
+    /// Decodes the body of a server's frame.
     ///
     /// # Errors
-    /// `Corrupt` for bytes that are no answer.
+    /// `Corrupt` if the bytes are not a valid response.
     #[inline]
-    pub fn decode(head: FrameHeader, body: &'a [u8]) -> Result<Self> {
+    pub fn decode(header: FrameHeader, body: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(body);
-        let answer = match head.kind {
+        let response = match header.kind {
             FrameKind::Ok => Self::Ok,
             FrameKind::Error => Self::Error(error::read(&mut reader)?),
             FrameKind::Welcome => Self::Welcome(Box::new(Welcome::read(&mut reader)?)),
@@ -103,9 +103,9 @@ impl<'a> Response<'a> {
                 let read = |_| crate::read_schema(reader.bytes()?);
                 Self::Schemas((0..count).map(read).collect::<Result<_>>()?)
             }
-            other => return Err(corrupt(format!("{other:?} is no answer"))),
+            other => return Err(corrupt(format!("{other:?} is not a response"))),
         };
         reader.finish()?;
-        Ok(answer)
+        Ok(response)
     }
 }

@@ -1,4 +1,4 @@
-//! Descriptions of tables, and changes of them.
+//! Encodes and decodes table schemas and schema changes.
 
 use crate::reader::{Reader, corrupt, wrong};
 use crate::value;
@@ -9,7 +9,7 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// The types' numbers: the place in this list. New ones are added at the end.
+/// The number of a type is its position in this list. Add new types at the end.
 const TYPES: &[Type] = &[
     Type::Bool,
     Type::I8,
@@ -49,12 +49,12 @@ const ADD_INDEX: u8 = 2;
 const TRACK: u8 = 3;
 const UNTRACK: u8 = 4;
 
-/// The number of a thing: its place among those that there are.
+/// The number of a value: its position in the list of all.
 pub(crate) fn number_of<T: PartialEq>(list: &[T], thing: &T) -> u8 {
     list.iter().position(|other| other == thing).unwrap_or(0) as u8
 }
 
-/// The thing with this number.
+/// The value with this number.
 pub(crate) fn of_number<T: Copy>(list: &[T], number: u8, what: &str) -> Result<T> {
     list.get(usize::from(number)).copied().ok_or_else(|| wrong(what, number))
 }
@@ -73,13 +73,13 @@ pub(crate) fn encode(out: &mut Vec<u8>, table: &TableSchema) -> Result<()> {
     table.columns().iter().try_for_each(|column| encode_column(out, column))?;
     encode_positions(out, table.key())?;
     out.encode_u8(number_of(GENERATIONS, &table.key_generation()));
-    // Those of unique columns are made from the columns.
+    // The indexes of unique columns follow from the columns.
     let own = table.indexes().get(unique_columns(table)..).unwrap_or_default();
     out.encode_position(own.len())?;
     own.iter().try_for_each(|index| encode_index(out, index))
 }
 
-/// How many indexes a table has because columns are unique: they come first.
+/// How many indexes a table has because of unique columns. They are the first.
 fn unique_columns(table: &TableSchema) -> usize {
     let own_index =
         |(place, column): &(usize, &ColumnSchema)| column.unique && table.key() != [*place];
@@ -122,11 +122,11 @@ fn encode_column(out: &mut Vec<u8>, column: &ColumnSchema) -> Result<()> {
     })
 }
 
-/// Reads the description of a table, as [`FrameKind::Define`](crate::FrameKind::Define) and
+/// Decodes a table schema, as [`FrameKind::Define`](crate::FrameKind::Define) and
 /// [`FrameKind::Schemas`](crate::FrameKind::Schemas) carry it.
 ///
 /// # Errors
-/// `Corrupt` where the bytes are none; `Schema` for a table that cannot be.
+/// `Corrupt` if the bytes are not a schema; `Schema` if the schema is invalid.
 pub fn read_schema(bytes: &[u8]) -> Result<TableSchema> {
     let mut reader = Reader::new(bytes);
     let table = read(&mut reader)?;
@@ -145,10 +145,10 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Result<TableSchema> {
     let named = |places: Vec<usize>| {
         let name = |place: usize| names.get(place).cloned();
         let found: Option<Vec<_>> = places.into_iter().map(name).collect();
-        found.ok_or_else(|| corrupt("a key or index names a column that the table has not"))
+        found.ok_or_else(|| corrupt("a key or index names an unknown column"))
     };
     builder = builder.key(named(read_positions(reader)?)?);
-    if of_number(GENERATIONS, reader.u8()?, "who makes keys")? == KeyGeneration::Given {
+    if of_number(GENERATIONS, reader.u8()?, "a key generation")? == KeyGeneration::Given {
         builder = builder.given_key();
     }
     for _ in 0..reader.u16()? {
@@ -186,7 +186,7 @@ fn read_column(reader: &mut Reader<'_>) -> Result<ColumnSchema> {
         Ok(Reference {
             table: reader.text()?.to_owned().into(),
             column: reader.text()?.to_owned().into(),
-            on_delete: of_number(ON_DELETE, reader.u8()?, "what happens at a delete")?,
+            on_delete: of_number(ON_DELETE, reader.u8()?, "an ON DELETE action")?,
         })
     })?;
     Ok(column)
@@ -202,7 +202,7 @@ pub(crate) fn encode_change(out: &mut Vec<u8>, change: &SchemaChange) -> Result<
         _ => {
             return Err(bobak_core::Error::new(
                 bobak_core::ErrorKind::Unsupported,
-                "the protocol has no word for this change of the schema",
+                "the protocol cannot express this schema change",
             ));
         }
     };
@@ -216,7 +216,7 @@ pub(crate) fn read_change(reader: &mut Reader<'_>) -> Result<SchemaChange> {
     let place = reader.position()?;
     let table = Arc::new(read(reader)?);
     let inside = |count: usize| {
-        let message = "a change names a column or index that the table has not";
+        let message = "a schema change names an unknown column or index";
         if place < count { Ok(()) } else { Err(corrupt(message)) }
     };
     match kind {
@@ -231,11 +231,11 @@ pub(crate) fn read_change(reader: &mut Reader<'_>) -> Result<SchemaChange> {
         }
         TRACK => Ok(SchemaChange::Track { table, history: place != 0 }),
         UNTRACK => Ok(SchemaChange::Untrack(table)),
-        other => Err(wrong("a change of the schema", other)),
+        other => Err(wrong("a schema change", other)),
     }
 }
 
-/// A value that a column may hold.
+/// Checks that a column can contain a value.
 pub(crate) fn check_value(table: &TableSchema, column: usize, value: &Value<'_>) -> Result<()> {
     match table.columns().get(column) {
         Some(column) => {
@@ -245,15 +245,15 @@ pub(crate) fn check_value(table: &TableSchema, column: usize, value: &Value<'_>)
     }
 }
 
-/// A column's place.
+/// Reads a column's index and checks it.
 pub(crate) fn read_column_of(reader: &mut Reader<'_>, table: &TableSchema) -> Result<usize> {
-    let place = reader.position()?;
-    if place < table.columns().len() { Ok(place) } else { Err(no_column(table, place)) }
+    let index = reader.position()?;
+    if index < table.columns().len() { Ok(index) } else { Err(no_column(table, index)) }
 }
 
 #[cold]
-fn no_column(table: &TableSchema, place: usize) -> bobak_core::Error {
-    let message = format!("there is no column number {place}");
+fn no_column(table: &TableSchema, index: usize) -> bobak_core::Error {
+    let message = format!("there is no column with index {index}");
     bobak_core::Error::new(bobak_core::ErrorKind::Schema, message).in_table(table.name())
 }
 
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_come_back() {
+    fn table_schemas_round_trip() {
         let table = TableSchema::builder("détail")
             .column(ColumnSchema::new("id", Type::I64))
             .column(ColumnSchema::of::<Option<String>>("t").max_chars(9).unique().default("x"))

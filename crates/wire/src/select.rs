@@ -1,4 +1,4 @@
-//! Queries over one table.
+//! Encodes and decodes queries over one table.
 
 use crate::condition;
 use crate::reader::{Reader, wrong};
@@ -15,7 +15,7 @@ const MIN: u8 = 4;
 const MAX: u8 = 5;
 const AVG: u8 = 6;
 
-/// The query without its table, which is a handle before it.
+/// Encodes a query without its table, whose handle precedes it.
 pub(crate) fn encode(out: &mut Vec<u8>, select: &Select) -> Result<()> {
     out.encode_position(select.columns.len())?;
     select.columns.iter().try_for_each(|expr| encode_expr(out, *expr))?;
@@ -45,7 +45,7 @@ fn encode_expr(out: &mut Vec<u8>, expr: Expr) -> Result<()> {
         Expr::Max(column) => (MAX, column),
         Expr::Avg(column) => (AVG, column),
         _ => {
-            let message = "the protocol has no word for one of the expressions";
+            let message = "the protocol cannot express this expression";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
     };
@@ -72,7 +72,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, table: Arc<TableSchema>) -> Result<S
     Ok(select)
 }
 
-/// What engines trust of a query that a program made: that groups are whole.
+/// Checks what the query builder guarantees and engines rely on: that a grouped query uses only grouped columns.
 fn check(select: &Select) -> Result<()> {
     let table = select.table.name();
     if select.columns.is_empty() {
@@ -82,7 +82,7 @@ fn check(select: &Select) -> Result<()> {
     let outside = |step: &Order| !select.group.contains(&step.column);
     if select.is_grouped() && (select.columns.iter().any(alone) || select.order.iter().any(outside))
     {
-        let message = "a column beside an aggregate, or in the order, that is not grouped by";
+        let message = "a column next to an aggregate or in the order must be grouped by";
         return Err(Error::new(ErrorKind::Schema, message).in_table(table));
     }
     Ok(())
@@ -106,10 +106,10 @@ fn read_expr(reader: &mut Reader<'_>, table: &TableSchema) -> Result<Expr> {
     })
 }
 
-/// The number of the type of a result's column: `any` where the table does not say it.
-pub(crate) fn result_type(select: &Select, place: usize) -> u8 {
+/// The number of a result column's type: `Any` if the table does not determine it.
+pub(crate) fn result_type(select: &Select, index: usize) -> u8 {
     let of = |column: usize| select.table.columns().get(column).map_or(Type::Any, |c| c.ty);
-    let ty = match select.columns.get(place) {
+    let ty = match select.columns.get(index) {
         Some(Expr::Column(c) | Expr::Min(c) | Expr::Max(c)) => of(*c),
         Some(Expr::Count | Expr::CountOf(_)) => Type::I64,
         Some(Expr::Avg(_)) => Type::F64,

@@ -1,4 +1,4 @@
-//! Single values, and rows in the row codec.
+//! Encodes and decodes values, and rows in the row codec.
 
 use crate::reader::{Reader, corrupt, wrong};
 use crate::writer::Encode;
@@ -41,34 +41,34 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Value<'static>> {
         FLOAT => {
             let float = f64::from_bits(reader.u64()?);
             if float.is_nan() {
-                return Err(corrupt("NaN is no value"));
+                return Err(corrupt("NaN is not a value"));
             }
             Value::Float(float)
         }
         TEXT => Value::from(reader.text()?.to_owned()),
         BYTES => Value::from(reader.bytes()?.to_vec()),
-        other => return Err(wrong("a value's class", other)),
+        other => return Err(wrong("a value type", other)),
     })
 }
 
-/// A framed row.
+/// Encodes a framed row.
 #[inline]
 pub(crate) fn encode_row(out: &mut Vec<u8>, values: &[Value<'_>]) -> Result<()> {
-    codec::encode_values(out, values.len(), |place| {
-        values.get(place).map_or(ValueRef::Null, Value::as_ref)
+    codec::encode_values(out, values.len(), |index| {
+        values.get(index).map_or(ValueRef::Null, Value::as_ref)
     })
 }
 
-/// A framed row.
+/// Decodes a framed row.
 #[inline]
 pub(crate) fn read_row<'a>(reader: &mut Reader<'a>) -> Result<EncodedRow<'a>> {
     EncodedRow::check(reader.bytes()?)
 }
 
-/// The values of a row that was checked.
+/// The values of a checked row.
 #[must_use]
 pub(crate) fn values_of<'a>(row: &EncodedRow<'a>) -> Vec<Value<'a>> {
-    (0..bobak_core::Row::len(row)).map(|place| row.value(place).into()).collect()
+    (0..bobak_core::Row::len(row)).map(|index| row.value(index).into()).collect()
 }
 
 #[inline]
@@ -84,7 +84,7 @@ pub(crate) fn read_fields(reader: &mut Reader<'_>) -> Result<FieldSet> {
     let count = reader.u8()?;
     let mut words = [0; 4];
     if usize::from(count) > words.len() {
-        return Err(wrong("a number of words of columns", count));
+        return Err(wrong("the length of a column set", count));
     }
     for word in words.iter_mut().take(count.into()) {
         *word = reader.u64()?;

@@ -1,8 +1,8 @@
-//! Numbers and texts as bytes: little-endian, texts with their length before them.
+//! Encodes numbers, in little-endian order, and texts, after their length.
 
 use bobak_core::{Error, ErrorKind, Result};
 
-/// What messages are made of.
+/// Encoders of the parts of a message.
 pub(crate) trait Encode {
     fn encode_u8(&mut self, number: u8);
     fn encode_u16(&mut self, number: u16);
@@ -16,7 +16,7 @@ pub(crate) trait Encode {
         encode: impl FnOnce(&mut Self, T) -> Result<()>,
     ) -> Result<()>;
     fn encode_count(&mut self, count: usize) -> Result<()>;
-    fn encode_position(&mut self, place: usize) -> Result<()>;
+    fn encode_position(&mut self, position: usize) -> Result<()>;
 }
 
 impl Encode for Vec<u8> {
@@ -64,13 +64,13 @@ impl Encode for Vec<u8> {
         Ok(())
     }
 
-    fn encode_position(&mut self, place: usize) -> Result<()> {
-        self.encode_u16(u16::try_from(place).map_err(|_| too_many(place))?);
+    fn encode_position(&mut self, position: usize) -> Result<()> {
+        self.encode_u16(u16::try_from(position).map_err(|_| too_many(position))?);
         Ok(())
     }
 }
 
 #[cold]
 fn too_many(count: usize) -> Error {
-    Error::new(ErrorKind::OutOfRange, format!("{count} is more than a message can hold"))
+    Error::new(ErrorKind::OutOfRange, format!("{count} exceeds what a message can represent"))
 }

@@ -1,16 +1,9 @@
 //! The engine: its connections, and what they share.
 
-use crate::connect::Connector;
-use crate::decode::Lent;
-use crate::error::Phase;
-use crate::pool::{self, Pool};
+use crate::database::Database;
 use crate::session::MySqlSession;
-use crate::settings::{Host, MySqlBuilder, Settings};
-use crate::texts::Texts;
-use bobak_core::{
-    Capabilities, Engine, Estimate, Result, Row, RowEstimates, Session, TableSchema, ValueRef,
-};
-use bobak_sql::Dialect;
+use crate::settings::{Host, MySqlBuilder, Tls};
+use bobak_core::{Capabilities, Engine, Estimate, Result, Session, TableSchema};
 use std::sync::Arc;
 
 /// A database of a MariaDB or MySQL server, or of what speaks its protocol. Cheap to clone; its
@@ -25,38 +18,22 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 pub struct MySql {
-    inner: Arc<Inner>,
+    database: Arc<Database>,
 }
 
-#[derive(Debug)]
-pub(crate) struct Inner {
-    pub pool: Arc<Pool>,
-    pub texts: Texts,
-    /// The language of the server that was connected to first; the others are taken for its like.
-    pub dialect: Dialect,
-    estimates: RowEstimates,
-}
-
-impl Inner {
-    /// How many rows the server's own planner expects in a table.
-    fn ask_rows(&self, table: &TableSchema) -> Option<u64> {
-        // Nobody is waited for: all connections may belong to who asks.
-        let mut pooled = self.pool.try_acquire().ok()?;
-        pooled.phase = Phase::Read;
-        let text =
-            format!("EXPLAIN SELECT * FROM {}", bobak_sql::quote(self.dialect, table.name()));
-        let mut rows = None;
-        let explained = pooled.each(Some(table), &text, Vec::new(), &mut |cells, names| {
-            let row = Lent { cells, names };
-            let place = names.iter().position(|name| name.eq_ignore_ascii_case("rows"));
-            rows = place.and_then(|place| match row.get(place) {
-                ValueRef::Int(rows) => u64::try_from(rows).ok(),
-                ValueRef::Text(rows) => rows.parse().ok(),
-                _ => None,
-            });
-            Ok(false)
-        });
-        explained.ok().and(rows)
+impl MySqlBuilder {
+    /// Connects once, so that wrong settings show here.
+    ///
+    /// # Errors
+    /// `Unreachable`, `Denied`, `Timeout`; `Schema` where the database is missing; `Unsupported`
+    /// where the server has no TLS and it is asked for; `Config` where this program has none.
+    pub fn connect(self) -> Result<MySql> {
+        if self.settings.tls != Tls::Off && !cfg!(feature = "tls") {
+            let message = "this program was built without TLS for MariaDB and MySQL: \
+                           turn the feature mysql-tls on";
+            return Err(bobak_core::url::config(message));
+        }
+        Ok(MySql { database: Arc::new(Database::open(self.settings)?) })
     }
 }
 
@@ -77,13 +54,6 @@ impl MySql {
     /// `Config` for a wrong URL; those of [`MySqlBuilder::connect`].
     pub fn open(url: &str) -> Result<Self> {
         MySqlBuilder::from_url(url)?.connect()
-    }
-
-    pub(crate) fn with(settings: Settings) -> Result<Self> {
-        let pool = pool::pool(Connector::new(settings));
-        let dialect = pool.acquire()?.flavour.dialect;
-        let (texts, estimates) = Default::default();
-        Ok(Self { inner: Arc::new(Inner { pool, texts, dialect, estimates }) })
     }
 }
 
@@ -107,11 +77,11 @@ impl Engine for MySql {
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(MySqlSession::new(&self.inner)))
+        Ok(Box::new(MySqlSession::new(&self.database)))
     }
 
     fn estimate(&self, table: &TableSchema) -> Estimate {
-        let rows = self.inner.estimates.rows(table, || self.inner.ask_rows(table));
+        let rows = self.database.estimated_rows(table);
         Estimate { rows, ..Estimate::default() }
     }
 

@@ -1,10 +1,10 @@
-//! The server's errors as Bobak's: by number, since texts differ between servers and languages.
+//! The server's errors as Bobak's: by number, since sql_texts differ between servers and languages.
 
 use bobak_core::{Error, ErrorKind, TableSchema};
 use mysql::error::{DriverError, MySqlError};
 use std::io;
 
-/// What was under way: it decides what a broken line means.
+/// What was under step: it decides what a broken line means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Nothing that could change anything.

@@ -1,6 +1,6 @@
-//! Keys on their way to the server, and as something to compare.
+//! Keys on their step to the server, and as something to compare.
 
-use crate::encode::encode;
+use crate::values::encode::encode;
 use bobak_core::{
     Collation, Error, ErrorKind, KeyGeneration, Result, Row, TableSchema, ValueRef, codec,
 };

@@ -1,8 +1,8 @@
 //! The decoders of this crate, for those who try them with any bytes: no part of its interface.
 
 use crate::error::ServerError;
-use crate::row::{Column, Spans};
-use crate::value::Kind;
+use crate::protocol::row::{Column, ValueSpans};
+use crate::protocol::value::Kind;
 use bobak_core::{Error, Row, Value};
 
 /// Reads a row whose columns are of these types, each with its modifier.
@@ -14,7 +14,7 @@ pub fn row(types: &[(u32, i32)], body: &[u8]) -> Vec<Value<'static>> {
         kind: Kind::of(oid, modifier),
     };
     let columns: Vec<Column> = types.iter().map(column).collect();
-    let mut spans = Spans::default();
+    let mut spans = ValueSpans::default();
     let row = spans.of(body, &columns);
     (0..row.len()).map(|place| row.get(place).to_owned()).collect()
 }

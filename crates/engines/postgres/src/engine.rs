@@ -1,19 +1,15 @@
-//! The engine: its settings, its connections, and what it knows of tables.
+//! The engine.
 
-use crate::facts::{Facts, SQL};
-use crate::message::Message;
-use crate::pool::{self, Pool};
+use crate::database::Database;
 use crate::session::PgSession;
-use crate::settings::{PostgresBuilder, Settings};
+use crate::settings::PostgresBuilder;
 use bobak_core::{
-    Capabilities, Engine, Estimate, Outcome, Result, Row, RowEstimates, Session, TableSchema,
-    Value, Write,
+    Capabilities, Engine, Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-/// A database of PostgreSQL, or of a server that speaks its protocol. Cheap to clone; its
-/// connections are closed when the last clone is gone.
+/// A database on PostgreSQL, or on a server that speaks its protocol. Cheap to clone; its connections close when
+/// the last clone is dropped.
 ///
 /// ```no_run
 /// use bobak_core::Engine;
@@ -31,18 +27,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// ```
 #[derive(Clone)]
 pub struct Postgres {
-    pub(crate) inner: Arc<Inner>,
-}
-
-pub(crate) struct Inner {
-    pub settings: Arc<Settings>,
-    pub pool: Pool,
-    facts: Mutex<HashMap<u64, Arc<Facts>>>,
-    estimates: RowEstimates,
+    database: Arc<Database>,
 }
 
 impl Postgres {
-    /// Settings to open a database with.
+    /// Settings for opening a database.
     #[must_use]
     pub fn builder() -> PostgresBuilder {
         PostgresBuilder::default()
@@ -55,57 +44,36 @@ impl Postgres {
     /// |---|---|
     /// | `sslmode` | `prefer`, `disable`, `require`, `verify-ca`, `verify-full` |
     /// | `sslrootcert` | a PEM file with the certificates to trust |
-    /// | `target` | `any`, `read-write`, `read-only`: which of several hosts will do |
-    /// | `host` | the folder of a Unix socket, or a host, instead of those in the URL |
-    /// | `schema` | where tables are made and looked for |
+    /// | `target` | `any`, `read-write`, `read-only`: which of several hosts to use |
+    /// | `host` | the directory of a Unix socket, or a host, instead of those in the URL |
+    /// | `schema` | where tables are created and found |
     /// | `isolation` | `serializable`, `repeatable-read`, `read-committed` |
-    /// | `keys` | `sequence`, `server`: who makes integer keys |
+    /// | `keys` | `sequence`, `server`: what generates integer keys |
     /// | `copy` | `on`, `off`: whether the server has `COPY` |
-    /// | `statements` | `named`, `unnamed`: the latter behind a proxy in transaction mode |
+    /// | `statements` | `named`, `unnamed`: the latter for a proxy in transaction mode |
     /// | `connections` | the most at once; 10 |
     /// | `connect_timeout`, `acquire_timeout`, `idle_timeout`, `busy_timeout`, `timeout` | in milliseconds |
     ///
     /// # Errors
-    /// `Config` for a malformed URL, and where there is no such database; `Unreachable`, `Denied`,
-    /// `Timeout`.
+    /// `Config` for a malformed URL, or if the database does not exist; `Unreachable`, `Denied`, `Timeout`.
     pub fn open(url: &str) -> Result<Self> {
         Self::builder().url(url)?.open()
     }
-
-    pub(crate) fn with_settings(settings: Settings) -> Result<Self> {
-        let settings = Arc::new(settings);
-        let pool = pool::pool(&settings);
-        drop(pool.acquire()?);
-        let (facts, estimates) = Default::default();
-        Ok(Self { inner: Arc::new(Inner { settings, pool, facts, estimates }) })
-    }
 }
 
-impl Inner {
-    /// What is known of the tables, by their schemas' numbers.
-    pub fn facts(&self) -> MutexGuard<'_, HashMap<u64, Arc<Facts>>> {
-        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How many rows the server's own planner expects in a table; it looks at the size of the
-    /// table's files too, where no statistics were gathered yet.
-    fn ask_rows(&self, table: &TableSchema) -> Option<u64> {
-        // Nobody is waited for: all connections may belong to who asks.
-        let mut pooled = self.pool.try_acquire().ok()?;
-        let name = bobak_sql::quote(SQL, table.name());
-        let mut rows = None;
-        let explained = pooled.simple(&format!("EXPLAIN SELECT * FROM {name}"), |message| {
-            if let (Message::Row(body), None) = (message, rows) {
-                rows = expected_rows(&String::from_utf8_lossy(body));
-            }
-        });
-        explained.ok().and(rows)
+impl PostgresBuilder {
+    /// Opens the database with one connection, so that wrong settings show at once.
+    ///
+    /// # Errors
+    /// `Config` for contradictory settings, or if the database does not exist; `Unreachable`, `Denied`, `Timeout`.
+    pub fn open(self) -> Result<Postgres> {
+        Ok(Postgres { database: Arc::new(Database::open(self.settings)?) })
     }
 }
 
 impl std::fmt::Debug for Postgres {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Postgres").field(&self.inner.settings).finish()
+        f.debug_tuple("Postgres").field(&self.database.settings).finish()
     }
 }
 
@@ -127,11 +95,11 @@ impl Engine for Postgres {
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
-        Ok(Box::new(PgSession::new(&self.inner)))
+        Ok(Box::new(PgSession::new(&self.database)))
     }
 
     fn write(&self, write: &Write<'_>) -> Result<Outcome> {
-        PgSession::new(&self.inner).write(write)
+        PgSession::new(&self.database).write(write)
     }
 
     fn get(
@@ -140,34 +108,15 @@ impl Engine for Postgres {
         key: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<()>,
     ) -> Result<bool> {
-        PgSession::new(&self.inner).get(table, key, row)
+        PgSession::new(&self.database).get(table, key, row)
     }
 
     fn estimate(&self, table: &TableSchema) -> Estimate {
-        let rows = self.inner.estimates.rows(table, || self.inner.ask_rows(table));
-        Estimate { rows, ..Estimate::default() }
+        Estimate { rows: self.database.estimated_rows(table), ..Estimate::default() }
     }
 
     fn flush(&self) -> Result<()> {
-        // A commit is as durable as the server's own settings say when it is answered.
+        // When the server confirms a commit, it is as durable as the server's settings require.
         Ok(())
-    }
-}
-
-/// The number in `Seq Scan on person  (cost=0.00..1.50 rows=50 width=44)`.
-fn expected_rows(line: &str) -> Option<u64> {
-    let (_, rest) = line.rsplit_once(" rows=")?;
-    rest.split(' ').next()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_read_from_a_plan() {
-        let line = "Seq Scan on \"a rows=7 b\"  (cost=0.00..1.50 rows=50 width=44)";
-        assert_eq!(expected_rows(line), Some(50));
-        assert_eq!(expected_rows("  estimated row count: 50"), None);
     }
 }

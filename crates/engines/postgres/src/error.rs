@@ -158,3 +158,12 @@ pub(crate) fn is_taken_key(error: &Error, table: &TableSchema) -> bool {
         said.code == "23505" && said.constraint.as_deref() == Some(pkey.as_str())
     })
 }
+
+/// The error of a parameter, without the parameter's number.
+pub(crate) fn without_row(error: Error, table: Option<&TableSchema>) -> Error {
+    let error = error.to_bare();
+    match table {
+        Some(table) => error.in_table(table.name().to_owned()),
+        None => error,
+    }
+}

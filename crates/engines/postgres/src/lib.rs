@@ -1,42 +1,26 @@
-//! The PostgreSQL engine of Bobak, and of servers that speak its protocol.
+//! The engine for PostgreSQL, and for servers that speak its protocol.
 //!
-//! Records keep their exact values: money as `numeric(19,4)`, instants as `timestamptz`, documents
-//! as `json`. Batches go by binary `COPY` and by arrays, with a result for each row. What the server
-//! can't keep is refused before it is sent: texts with NULs, columns of any class.
+//! Values are stored exactly: money as `numeric(19,4)`, instants as `timestamptz`, documents as `json`. Batches use
+//! binary `COPY` and arrays, with a result for each row. Values that the server cannot store, such as texts with NUL
+//! characters, are rejected before they are sent.
 //!
-//! Reading order: [`Postgres`] and its settings → the session → single writes → batches → queries
-//! and cursors → the tables that are there; under them the connection, the pool and the line.
+//! Reading order: [`Postgres`] and its settings → the session → row writes → batches → queries and cursors → the
+//! schema; below them the connection, its pool, and the protocol.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod alter;
 mod batch;
-mod bulk;
-mod catalog;
 mod connection;
-mod cursor;
+mod database;
 #[doc(hidden)]
 pub mod decoders;
 mod engine;
 mod error;
-mod facts;
-mod message;
-mod outcome;
-mod pool;
-mod query;
-mod row;
-mod segment;
+mod protocol;
+mod schema;
 mod session;
 mod settings;
-mod singles;
-mod sql_text;
-mod startup;
-mod state;
-mod stream;
-mod tls;
-mod transaction;
-mod url;
-mod value;
+mod table_info;
 
 pub use engine::Postgres;
 pub use error::ServerError;

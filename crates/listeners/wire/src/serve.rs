@@ -220,7 +220,7 @@ impl Serving<'_> {
             Request::Execute(OwnedSource::Sql { text, parameters }) => {
                 encode_response::count(output, id, session.execute(&text, &parameters)?);
             }
-            Request::Query { window, columns, asked } => {
+            Request::Query { window, columns, source: asked } => {
                 return Ok(Then::Stream { window, columns, asked });
             }
             Request::Batch(part) => {

@@ -204,7 +204,7 @@ fn write(
             let written = encode_request::get(out, 0, 0, &values_of(key));
             return (Some(Arc::clone(table)), Some(written));
         }
-        Request::Query { window, columns, asked } => {
+        Request::Query { window, columns, source: asked } => {
             let written = encode_request::query(out, 0, *window, *columns, source(asked));
             return (table_of(asked), Some(written));
         }

@@ -1,0 +1,395 @@
+//! One connection: its statements, what the server is, and whether the line still holds.
+
+pub(crate) mod connector;
+pub(crate) mod placeholders;
+pub(crate) mod pool;
+
+use crate::connection::connector::Connector;
+use crate::error::{self, Phase};
+use crate::values::decode::{Cell, Decoder};
+use bobak_core::{Interrupt, Interruptible, Result, TableSchema};
+use bobak_sql::Dialect;
+use mysql::prelude::Queryable;
+use mysql::{Binary, Conn, Params, QueryResult, Statement, Text, Value as Wire};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The most statements that one connection keeps prepared.
+const KEPT: usize = 128;
+
+/// So many rows of an answer that nobody wants are read rather than cut off.
+const READ_AWAY: usize = 256;
+
+/// What the server is, as its connections found it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flavour {
+    pub dialect: Dialect,
+    /// A lock that was waited for in vain ends the transaction, not the statement alone.
+    pub lock_wait_ends_transaction: bool,
+}
+
+/// A connection to a server.
+pub(crate) struct Connection {
+    conn: Conn,
+    connector: Arc<Connector>,
+    /// The place of its host in the list.
+    pub host: usize,
+    pub flavour: Flavour,
+    statements: HashMap<Box<str>, (Statement, u64)>,
+    clock: u64,
+    /// What is under step.
+    pub phase: Phase,
+    broken: bool,
+}
+
+/// What is called with each row's values and the columns' names; it says whether to go on.
+pub(crate) type OnRow<'r> = dyn FnMut(&[Cell], &[String]) -> Result<bool> + 'r;
+
+/// What a statement that wrote tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WriteResult {
+    /// Rows inserted, deleted, or really changed.
+    pub affected: u64,
+    /// Rows that an UPDATE found, changed or not.
+    pub matched: u64,
+    /// The key that was made, of a single new row.
+    pub last_key: u64,
+}
+
+/// A statement's answer, not yet read.
+pub(crate) struct StatementResult<'c> {
+    rows: Rows<'c>,
+    canceller: Canceller,
+}
+
+/// The rows, as one protocol or the other has them.
+enum Rows<'c> {
+    Prepared(QueryResult<'c, 'c, 'c, Binary>),
+    Plain(QueryResult<'c, 'c, 'c, Text>),
+}
+
+/// What ends the statement that a connection is running, from another connection.
+#[derive(Clone)]
+pub(crate) struct Canceller {
+    connector: Arc<Connector>,
+    host: usize,
+    connection: u32,
+}
+
+impl Connection {
+    pub(crate) fn new(
+        conn: Conn,
+        connector: Arc<Connector>,
+        host: usize,
+        flavour: Flavour,
+    ) -> Self {
+        Self {
+            conn,
+            connector,
+            host,
+            flavour,
+            statements: HashMap::new(),
+            clock: 0,
+            phase: Phase::Read,
+            broken: false,
+        }
+    }
+
+    /// Whether it is of no use any more.
+    pub(crate) const fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Whether the server still answers.
+    pub(crate) fn answers(&mut self) -> bool {
+        self.conn.ping().is_ok()
+    }
+
+    /// Runs a text without parameters, such as a COMMIT.
+    pub(crate) fn command(&mut self, text: &str) -> Result<()> {
+        let done = self.conn.query_drop(text);
+        done.map_err(|error| self.failed(error, None))
+    }
+
+    /// Runs a statement that gives no rows.
+    pub(crate) fn run(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        parameters: Vec<Wire>,
+    ) -> Result<WriteResult> {
+        let done = self.start(sql, parameters).and_then(|answer| {
+            let done = answer.done();
+            answer.finish().map(|()| done)
+        });
+        done.map_err(|error| self.failed(error, table))
+    }
+
+    /// Runs a statement and hands its rows to `row`, until it says `false`.
+    pub(crate) fn each(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        parameters: Vec<Wire>,
+        row: &mut OnRow<'_>,
+    ) -> Result<()> {
+        let mut outcome = Ok(());
+        let read = match self.start(sql, parameters) {
+            Ok(answer) => hand_out(answer, table, row, &mut outcome),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = read {
+            let error = self.failed(error, table);
+            // Where the reader had enough, its word comes first.
+            outcome = outcome.and(Err(error));
+        }
+        outcome
+    }
+
+    /// The rows of a statement that gives few.
+    pub(crate) fn rows(
+        &mut self,
+        table: Option<&TableSchema>,
+        sql: &str,
+        parameters: Vec<Wire>,
+    ) -> Result<Vec<Vec<Cell>>> {
+        let mut rows = Vec::new();
+        self.each(table, sql, parameters, &mut |cells, _| {
+            rows.push(cells.to_vec());
+            Ok(true)
+        })?;
+        Ok(rows)
+    }
+
+    /// Runs an insert whose keys the server makes; gives them in the rows' order. On MySQL, which
+    /// has no RETURNING, of a single row only.
+    pub(crate) fn insert_for_keys(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        parameters: Vec<Wire>,
+    ) -> Result<Vec<i64>> {
+        if self.flavour.dialect == Dialect::MariaDb {
+            let mut keys = Vec::new();
+            self.each(Some(table), sql, parameters, &mut |cells, _| {
+                keys.extend(cells.iter().filter_map(|cell| match cell {
+                    Cell::Int(key) => Some(*key),
+                    _ => None,
+                }));
+                Ok(true)
+            })?;
+            return Ok(keys);
+        }
+        let done = self.run(Some(table), sql, parameters)?;
+        Ok(i64::try_from(done.last_key).into_iter().collect())
+    }
+
+    /// Runs a statement once for each set of parameters, in order, in as few messages as the server
+    /// allows. After an error those before it are done.
+    pub(crate) fn bulk(
+        &mut self,
+        table: &TableSchema,
+        sql: &str,
+        rows: Vec<Vec<Wire>>,
+    ) -> Result<()> {
+        if self.flavour.dialect != Dialect::MariaDb || !self.connector.settings.prepared {
+            return rows.into_iter().try_for_each(|row| self.run(Some(table), sql, row).map(drop));
+        }
+        let done = self.statement(sql).and_then(|statement| {
+            self.conn.exec_batch(&statement, rows.into_iter().map(Params::Positional))
+        });
+        done.map_err(|error| self.failed(error, Some(table)))
+    }
+
+    /// Sends a statement.
+    pub(crate) fn start(
+        &mut self,
+        sql: &str,
+        parameters: Vec<Wire>,
+    ) -> mysql::Result<StatementResult<'_>> {
+        if !self.connector.settings.prepared {
+            return self.start_plain(sql, &parameters);
+        }
+        let statement = match self.statement(sql) {
+            Ok(statement) => statement,
+            // Some statements, DDL of old servers among them, can't be prepared.
+            Err(mysql::Error::MySqlError(error)) if error.code == 1295 => {
+                return self.start_plain(sql, &parameters);
+            }
+            Err(error) => return Err(error),
+        };
+        let parameters =
+            if parameters.is_empty() { Params::Empty } else { Params::Positional(parameters) };
+        let canceller = self.canceller();
+        let _stoppable = canceller.stoppable();
+        let rows = self.conn.exec_iter(&statement, parameters).map(Rows::Prepared)?;
+        Ok(StatementResult { rows, canceller })
+    }
+
+    fn start_plain(
+        &mut self,
+        sql: &str,
+        parameters: &[Wire],
+    ) -> mysql::Result<StatementResult<'_>> {
+        let text = placeholders::inlined(sql, parameters)?;
+        let canceller = self.canceller();
+        let _stoppable = canceller.stoppable();
+        let rows = self.conn.query_iter(text).map(Rows::Plain)?;
+        Ok(StatementResult { rows, canceller })
+    }
+
+    /// The text's prepared statement, from the cache where it is there.
+    fn statement(&mut self, sql: &str) -> mysql::Result<Statement> {
+        self.clock += 1;
+        if let Some((statement, used)) = self.statements.get_mut(sql) {
+            *used = self.clock;
+            return Ok(statement.clone());
+        }
+        if self.statements.len() >= KEPT {
+            let oldest = self.statements.iter().min_by_key(|(_, (_, used))| *used);
+            if let Some(text) = oldest.map(|(text, _)| text.clone())
+                && let Some((statement, _)) = self.statements.remove(&text)
+            {
+                self.conn.close(statement)?;
+            }
+        }
+        let statement = self.conn.prep(sql)?;
+        self.statements.insert(sql.into(), (statement.clone(), self.clock));
+        Ok(statement)
+    }
+
+    /// Forgets the prepared statements: after a change of the schema.
+    pub(crate) fn forget_statements(&mut self) {
+        for (_, (statement, _)) in std::mem::take(&mut self.statements) {
+            if self.conn.close(statement).is_err() {
+                self.broken = true;
+            }
+        }
+    }
+
+    /// The error as Bobak's; notes whether the line is gone.
+    #[cold]
+    pub(crate) fn failed(
+        &mut self,
+        error: mysql::Error,
+        table: Option<&TableSchema>,
+    ) -> bobak_core::Error {
+        if error::is_fatal(&error) {
+            self.broken = true;
+            if !matches!(error, mysql::Error::MySqlError(_)) {
+                // Whatever still runs there is of no use to anybody.
+                self.connector.kill(self.host, self.conn.connection_id());
+            }
+        }
+        error::translate(error, self.phase, table, self.flavour.lock_wait_ends_transaction)
+    }
+
+    fn canceller(&self) -> Canceller {
+        let connection = self.conn.connection_id();
+        Canceller { connector: Arc::clone(&self.connector), host: self.host, connection }
+    }
+}
+
+impl Canceller {
+    pub(crate) fn cancel(&self) {
+        self.connector.kill_query(self.host, self.connection);
+    }
+
+    /// Has an [`Interrupt`] of this thread stop the statement under step, for as long as the answer is kept.
+    fn stoppable(&self) -> Option<Interruptible> {
+        Interrupt::is_heeded().then(|| {
+            let canceller = self.clone();
+            Interrupt::stop_by(move || canceller.cancel())
+        })
+    }
+}
+
+/// Hands rows out until there are no more or `row` says so; then nothing of the answer is left.
+fn hand_out(
+    mut answer: StatementResult<'_>,
+    table: Option<&TableSchema>,
+    row: &mut OnRow<'_>,
+    outcome: &mut Result<()>,
+) -> mysql::Result<()> {
+    let decoder = answer.decoder();
+    let mut cells = Vec::with_capacity(8);
+    let _stoppable = answer.canceller.stoppable();
+    while let Some(next) = answer.next() {
+        let read = decoder.read(next?, &mut cells).map_err(|error| match table {
+            Some(table) => error.in_table(table.name()),
+            None => error,
+        });
+        let goes_on = read.and_then(|()| row(&cells, decoder.names()));
+        if !matches!(goes_on, Ok(true)) {
+            *outcome = goes_on.map(drop);
+            answer.abandon();
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+impl StatementResult<'_> {
+    /// The next row; nothing after the last.
+    pub(crate) fn next(&mut self) -> Option<mysql::Result<mysql::Row>> {
+        match &mut self.rows {
+            Rows::Prepared(result) => result.next(),
+            Rows::Plain(result) => result.next(),
+        }
+    }
+
+    /// What reads its rows.
+    pub(crate) fn decoder(&self) -> Decoder {
+        match &self.rows {
+            Rows::Prepared(result) => Decoder::new(result.columns().as_ref()),
+            Rows::Plain(result) => Decoder::new(result.columns().as_ref()),
+        }
+    }
+
+    fn done(&self) -> WriteResult {
+        let (affected, last_key, info) = match &self.rows {
+            Rows::Prepared(result) => {
+                (result.affected_rows(), result.last_insert_id(), result.info_str())
+            }
+            Rows::Plain(result) => {
+                (result.affected_rows(), result.last_insert_id(), result.info_str())
+            }
+        };
+        // "Rows matched: 1  Changed: 0  Warnings: 0"
+        let matched = info.strip_prefix("Rows matched: ").and_then(|rest| {
+            let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+            digits.parse().ok()
+        });
+        WriteResult {
+            affected,
+            matched: matched.unwrap_or(affected),
+            last_key: last_key.unwrap_or_default(),
+        }
+    }
+
+    /// Reads what is left, for its errors.
+    fn finish(mut self) -> mysql::Result<()> {
+        while let Some(row) = self.next() {
+            row?;
+        }
+        Ok(())
+    }
+
+    /// Reads some rows that nobody wants; whether that was all.
+    pub(crate) fn read_away(&mut self) -> bool {
+        (0..READ_AWAY).any(|_| self.next().is_none())
+    }
+
+    /// What ends the statement.
+    pub(crate) fn canceller(&self) -> Canceller {
+        self.canceller.clone()
+    }
+
+    /// Gets rid of rows that nobody wants: of many by ending the statement.
+    fn abandon(mut self) {
+        if !self.read_away() {
+            self.canceller.cancel();
+        }
+        // What was under step is read away by the result's drop.
+    }
+}

@@ -1,0 +1,51 @@
+//! How the pool opens connections, and when it checks them.
+
+use crate::connection::Connection;
+use crate::connection::connector::Connector;
+use bobak_core::Result;
+use bobak_engine_common::PoolSettings;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The connections of an engine.
+pub(crate) type Pool = bobak_engine_common::Pool<PoolConnector>;
+
+/// A connection in use. It owns its share of the pool, since a cursor keeps it together with a result
+/// that borrows from the connection.
+pub(crate) type PooledConnection = bobak_engine_common::PooledConnection<Arc<Pool>, PoolConnector>;
+
+/// After this long without use, the server is asked whether the connection still exists.
+const CHECK_THRESHOLD: Duration = Duration::from_millis(500);
+
+/// How long a connection may be idle.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Opens connections for the pool; each keeps the connector, to cancel its statements.
+#[derive(Debug)]
+pub(crate) struct PoolConnector(pub Arc<Connector>);
+
+/// A pool without connections.
+pub(crate) fn pool(connector: Connector) -> Arc<Pool> {
+    let limits = PoolSettings {
+        max_connections: connector.settings.connections,
+        acquire_timeout: connector.settings.busy_timeout,
+        idle_timeout: Some(IDLE_TIMEOUT),
+    };
+    Arc::new(Pool::new(PoolConnector(Arc::new(connector)), limits))
+}
+
+impl bobak_engine_common::Connector for PoolConnector {
+    type Connection = Connection;
+
+    fn connect(&self) -> Result<Connection> {
+        self.0.connect()
+    }
+
+    fn is_usable(&self, connection: &mut Connection, idle: Duration) -> bool {
+        idle < CHECK_THRESHOLD || connection.answers()
+    }
+
+    fn is_reusable(&self, connection: &mut Connection) -> bool {
+        !connection.is_broken()
+    }
+}

@@ -1,0 +1,212 @@
+//! One row written, and what became of it.
+
+use crate::connection::Connection;
+use crate::keys::{check_count, needs_key, push_bare_key, push_key};
+use crate::sql_texts::{SqlTexts, StatementKind};
+use crate::values::decode::Cell;
+use crate::values::encode::encode;
+use bobak_core::{Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, Verb};
+use mysql::Value as Wire;
+
+/// Writes one row. Each statement is whole in itself, so no transaction is needed; an upsert that
+/// meets another's insert tries the update again.
+pub(crate) fn write_row(
+    connection: &mut Connection,
+    sql_texts: &SqlTexts,
+    table: &TableSchema,
+    verb: Verb,
+    fields: FieldSet,
+    row: &dyn Row,
+) -> Result<Outcome> {
+    match verb {
+        Verb::Insert | Verb::InsertOrReplace => insert(connection, sql_texts, table, verb, row),
+        Verb::InsertOrIgnore => match insert(connection, sql_texts, table, Verb::Insert, row) {
+            Err(error) if error.kind() == ErrorKind::Duplicate => Ok(Outcome::Ignored),
+            other => other,
+        },
+        Verb::Upsert => upsert(connection, sql_texts, table, fields, row),
+        Verb::Update => update(connection, sql_texts, table, fields, row),
+        Verb::Delete => delete(connection, sql_texts, table, row),
+    }
+}
+
+fn insert(
+    connection: &mut Connection,
+    sql_texts: &SqlTexts,
+    table: &TableSchema,
+    verb: Verb,
+    row: &dyn Row,
+) -> Result<Outcome> {
+    check_count(table, row)?;
+    let without_key = needs_key(table, row);
+    let kind = StatementKind::Insert { verb, rows: 1, without_key };
+    let sql = sql_texts.text(connection.flavour.dialect, table, kind);
+    let mut parameters = Vec::with_capacity(row.len());
+    push_values(table, row, without_key, &mut parameters)?;
+    if !without_key {
+        connection.run(Some(table), &sql, parameters)?;
+        return Ok(Outcome::Inserted(None));
+    }
+    let key = connection.insert_for_keys(table, &sql, parameters)?;
+    match key[..] {
+        [key] => Ok(Outcome::Inserted(Some(GeneratedKey::Int(key)))),
+        _ => Err(strange_keys(table)),
+    }
+}
+
+/// The row's values as parameters of an insert.
+pub(crate) fn push_values(
+    table: &TableSchema,
+    row: &dyn Row,
+    without_key: bool,
+    parameters: &mut Vec<Wire>,
+) -> Result<()> {
+    for place in 0..row.len() {
+        if !(without_key && table.key().contains(&place)) {
+            parameters.push(encode(table, place, row.get(place))?);
+        }
+    }
+    Ok(())
+}
+
+fn upsert(
+    connection: &mut Connection,
+    sql_texts: &SqlTexts,
+    table: &TableSchema,
+    fields: FieldSet,
+    row: &dyn Row,
+) -> Result<Outcome> {
+    check_count(table, row)?;
+    if needs_key(table, row) {
+        return insert(connection, sql_texts, table, Verb::Insert, row);
+    }
+    refuse_null(table, row)?;
+    // Not ON DUPLICATE KEY UPDATE, which would take any unique rule for the key.
+    if overwrite(connection, sql_texts, table, fields, row)? {
+        return Ok(Outcome::Changed(1));
+    }
+    match insert(connection, sql_texts, table, Verb::Insert, row) {
+        Err(error) if error.kind() == ErrorKind::Duplicate => {
+            if overwrite(connection, sql_texts, table, fields, row)? {
+                Ok(Outcome::Changed(1))
+            } else {
+                Err(error)
+            }
+        }
+        other => other,
+    }
+}
+
+/// Sets the fields of the row with this key; `false` where there is none.
+fn overwrite(
+    connection: &mut Connection,
+    sql_texts: &SqlTexts,
+    table: &TableSchema,
+    fields: FieldSet,
+    row: &dyn Row,
+) -> Result<bool> {
+    let sql = sql_texts.text(connection.flavour.dialect, table, StatementKind::Overwrite(fields));
+    let mut parameters = Vec::with_capacity(row.len());
+    push_update(table, fields, row, false, &mut parameters)?;
+    Ok(connection.run(Some(table), &sql, parameters)?.matched > 0)
+}
+
+/// The parameters of an update: the fields, the key, the version that is expected.
+pub(crate) fn push_update(
+    table: &TableSchema,
+    fields: FieldSet,
+    row: &dyn Row,
+    with_version: bool,
+    parameters: &mut Vec<Wire>,
+) -> Result<()> {
+    for place in fields.iter() {
+        parameters.push(encode(table, place, row.get(place))?);
+    }
+    push_key(table, row, parameters)?;
+    if let Some(version) = table.version().filter(|_| with_version) {
+        parameters.push(encode(table, version, row.get(version))?);
+    }
+    Ok(())
+}
+
+fn update(
+    connection: &mut Connection,
+    sql_texts: &SqlTexts,
+    table: &TableSchema,
+    fields: FieldSet,
+    row: &dyn Row,
+) -> Result<Outcome> {
+    check_count(table, row)?;
+    let sql = sql_texts.text(connection.flavour.dialect, table, StatementKind::Update(fields));
+    let mut parameters = Vec::with_capacity(row.len() + 1);
+    push_update(table, fields, row, true, &mut parameters)?;
+    if connection.run(Some(table), &sql, parameters)?.matched > 0 {
+        return Ok(Outcome::Changed(1));
+    }
+    // Why was there none? Servers that do not say how many rows matched count the changed ones.
+    let mut key = Vec::new();
+    push_key(table, row, &mut key)?;
+    let sql = sql_texts.text(connection.flavour.dialect, table, StatementKind::Get);
+    let found = connection.rows(Some(table), &sql, key)?;
+    let Some(found) = found.first() else {
+        return Err(not_found(table));
+    };
+    match table.version() {
+        Some(place) if !is_same(found.get(place), row, place) => Err(conflict(table)),
+        _ => Ok(Outcome::Changed(1)),
+    }
+}
+
+fn is_same(found: Option<&Cell>, row: &dyn Row, place: usize) -> bool {
+    match (found, row.get(place)) {
+        (Some(Cell::Int(found)), bobak_core::ValueRef::Int(given)) => *found == given,
+        _ => false,
+    }
+}
+
+fn delete(
+    connection: &mut Connection,
+    sql_texts: &SqlTexts,
+    table: &TableSchema,
+    key: &dyn Row,
+) -> Result<Outcome> {
+    let sql = sql_texts.text(connection.flavour.dialect, table, StatementKind::Delete);
+    let mut parameters = Vec::with_capacity(key.len());
+    push_bare_key(table, key, &mut parameters)?;
+    let done = connection.run(Some(table), &sql, parameters)?;
+    Ok(Outcome::Changed(done.affected.min(1)))
+}
+
+/// Refuses NULL where none may be, before an update could go round it: it sets some fields only.
+pub(crate) fn refuse_null(table: &TableSchema, row: &dyn Row) -> Result<()> {
+    for (place, column) in table.columns().iter().enumerate() {
+        if !column.nullable && row.get(place).is_null() {
+            return Err(Error::new(ErrorKind::Constraint, "NULL where none may be")
+                .in_table(table.name())
+                .in_column(column.name.as_ref()));
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+pub(crate) fn not_found(table: &TableSchema) -> Error {
+    Error::new(ErrorKind::NotFound, "no row has this key").in_table(table.name())
+}
+
+#[cold]
+pub(crate) fn conflict(table: &TableSchema) -> Error {
+    let message = "the row was changed since it was read: read it again";
+    let error = Error::new(ErrorKind::Conflict, message).in_table(table.name());
+    match table.version().and_then(|place| table.columns().get(place)) {
+        Some(column) => error.in_column(column.name.as_ref()),
+        None => error,
+    }
+}
+
+/// The server did not hand out a key for each row. The statement is undone with its transaction.
+#[cold]
+pub(crate) fn strange_keys(table: &TableSchema) -> Error {
+    let message = "the server did not say which keys it made";
+    Error::new(ErrorKind::Engine, message).in_table(table.name())
+}

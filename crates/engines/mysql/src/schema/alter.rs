@@ -1,0 +1,246 @@
+//! Changes of the schema.
+//!
+//! The server commits at each statement that changes the schema. So all steps are checked against
+//! the tables that are there before the first is made; and where one fails all the same, those that
+//! were made are taken back.
+
+use crate::connection::Connection;
+use crate::schema::tables;
+use crate::values::decode::Cell;
+use crate::values::encode::plain;
+use bobak_core::{
+    Collation, ColumnSchema, Error, ErrorKind, Result, SchemaChange, TableSchema, Type, ValueRef,
+    change_log,
+};
+use bobak_sql::{Dialect, FOLDED, add_column, add_index, create_table, folded, quote};
+
+/// Makes all of the changes, or none.
+pub(crate) fn run(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
+    check_columns(connection, changes)?;
+    check_steps(connection, changes)?;
+    let mut made = Vec::new();
+    for change in changes {
+        let Some(step) = Step::of(connection.flavour.dialect, change) else { continue };
+        for text in &step.sql_texts {
+            if let Err(error) = connection.run(Some(step.table), text, Vec::new()) {
+                return Err(take_back(connection, &made, error));
+            }
+        }
+        let table = step.table;
+        made.push(step);
+        for text in log_statements(connection, change)? {
+            if let Err(error) = connection.run(Some(table), &text, Vec::new()) {
+                return Err(take_back(connection, &made, error));
+            }
+        }
+    }
+    connection.forget_statements();
+    Ok(())
+}
+
+/// A change as statements, with the one that takes it back.
+struct Step<'a> {
+    table: &'a TableSchema,
+    sql_texts: Vec<String>,
+    undo: String,
+}
+
+impl<'a> Step<'a> {
+    fn of(dialect: Dialect, change: &'a SchemaChange) -> Option<Self> {
+        let alter =
+            |table: &TableSchema| format!("ALTER TABLE {} DROP ", quote(dialect, table.name()));
+        Some(match change {
+            SchemaChange::CreateTable(table) => Self {
+                table,
+                sql_texts: create_table(dialect, table),
+                undo: format!("DROP TABLE {}", quote(dialect, table.name())),
+            },
+            SchemaChange::AddColumn { table, column } => {
+                let schema = table.columns().get(*column)?;
+                let mut undo = format!("{}COLUMN {}", alter(table), quote(dialect, &schema.name));
+                if schema.collation != Collation::Binary {
+                    let name = quote(dialect, &format!("{FOLDED}{}", schema.name));
+                    undo = format!(
+                        "{}COLUMN {name}, DROP COLUMN {}",
+                        alter(table),
+                        quote(dialect, &schema.name)
+                    );
+                }
+                Self { table, sql_texts: add_column(dialect, table, *column), undo }
+            }
+            SchemaChange::AddIndex { table, index } => {
+                let name = &table.indexes().get(*index)?.name;
+                let undo = format!("{}INDEX {}", alter(table), quote(dialect, name));
+                Self { table, sql_texts: vec![add_index(dialect, table, *index)], undo }
+            }
+            // What these do depends on what is there: see `log_statements`.
+            SchemaChange::Track { table, .. } | SchemaChange::Untrack(table) => {
+                Self { table, sql_texts: Vec::new(), undo: "DO 0".to_owned() }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// What has a tracked table's log, or one that is to be, fit the table as it is now.
+fn log_statements(connection: &mut Connection, change: &SchemaChange) -> Result<Vec<String>> {
+    let dialect = connection.flavour.dialect;
+    let mut stored =
+        |table: &TableSchema| change_log::table_and_log(tables::with_logs(connection)?, table);
+    match change {
+        SchemaChange::Track { table, history } => {
+            let (table, log) = stored(table)?;
+            if change_log::LOG_PREFIX.len() + "insert_".len() + table.name().len() > NAME {
+                let message = format!("a tracked table's name has {} bytes at most", NAME - 17);
+                let error = Error::new(ErrorKind::Unsupported, message);
+                return Err(error.in_table(table.name()));
+            }
+            let triggers = tables::triggers(connection)?;
+            let mut sql_texts = Vec::new();
+            if log.is_some() && !change_log::is_captured(&triggers, table.name()) {
+                sql_texts = bobak_sql::note_gap(dialect, &table);
+            }
+            sql_texts.extend(bobak_sql::track(dialect, &table, log.as_ref(), *history)?);
+            Ok(sql_texts)
+        }
+        SchemaChange::AddColumn { table, .. } => match stored(table)? {
+            (table, Some(log)) => bobak_sql::track(dialect, &table, Some(&log), false),
+            (_, None) => Ok(Vec::new()),
+        },
+        SchemaChange::Untrack(table) => match stored(table)? {
+            (table, Some(_)) => Ok(bobak_sql::untrack(dialect, &table)),
+            (_, None) => Ok(Vec::new()),
+        },
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The most characters of a name.
+const NAME: usize = 64;
+
+/// Takes back what was made; says what is left where that fails.
+fn take_back(connection: &mut Connection, made: &[Step<'_>], error: Error) -> Error {
+    for step in made.iter().rev() {
+        if let Err(second) = connection.run(Some(step.table), &step.undo, Vec::new()) {
+            let message = format!(
+                "{}; and what was changed before it in table {} could not be taken back: {}",
+                error.message(),
+                step.table.name(),
+                second.message()
+            );
+            return Error::new(error.kind(), message).with_source(error);
+        }
+    }
+    error
+}
+
+/// Refuses what the server can't keep.
+fn check_columns(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
+    let mut checked = false;
+    for (table, column) in changes.iter().flat_map(new_columns) {
+        if column.ty == Type::Any {
+            let message = "this server has no columns of any class";
+            return Err(unsupported(message, table, column));
+        }
+        if column.collation == Collation::UnicodeNoCase && !checked {
+            checked = true;
+            if !folds_as_rust(connection)? {
+                let message =
+                    "this server knows another lower case of some letters than Unicode 14";
+                return Err(unsupported(message, table, column));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unsupported(message: &str, table: &TableSchema, column: &ColumnSchema) -> Error {
+    Error::new(ErrorKind::Unsupported, message)
+        .in_table(table.name())
+        .in_column(column.name.as_ref())
+}
+
+fn new_columns(change: &SchemaChange) -> Vec<(&TableSchema, &ColumnSchema)> {
+    match change {
+        SchemaChange::CreateTable(table) => {
+            table.columns().iter().map(|column| (&**table, column)).collect()
+        }
+        SchemaChange::AddColumn { table, column } => {
+            table.columns().get(*column).map(|column| (&**table, column)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the expression that folds sql_texts there gives what [`Collation::fold`] does, letter for
+/// letter in the planes that have letters of two cases.
+fn folds_as_rust(connection: &mut Connection) -> Result<bool> {
+    let letters: String = (' '..='\u{1ffff}').collect();
+    let expression =
+        folded(connection.flavour.dialect, Collation::UnicodeNoCase, "CONVERT(? USING utf8mb4)");
+    let sql = format!("SELECT {expression}");
+    let rows = connection.rows(None, &sql, vec![plain(ValueRef::Text(&letters))]);
+    Ok(match rows {
+        Ok(rows) => match rows.first().and_then(|row| row.first()) {
+            Some(Cell::Text(found)) => *found == Collation::UnicodeNoCase.fold(&letters),
+            _ => false,
+        },
+        // An unknown collation.
+        Err(error) if error.kind() == ErrorKind::Engine => false,
+        Err(error) => return Err(error),
+    })
+}
+
+/// Refuses steps that can't be made, before the first is.
+fn check_steps(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
+    let mut there = tables::read(connection)?;
+    let names = tables::names(connection)?;
+    let mut made: Vec<&str> = Vec::new();
+    for change in changes {
+        match change {
+            SchemaChange::CreateTable(table) => {
+                let name = table.name();
+                if names.iter().any(|n| n == name) || made.contains(&name) {
+                    return Err(schema("the table is there already", table));
+                }
+                made.push(name);
+                there.push(TableSchema::clone(table));
+            }
+            SchemaChange::AddColumn { table, column } => {
+                let Some(schema_) = table.columns().get(*column) else { continue };
+                let same = |n: &String| n == table.name();
+                if !names.iter().any(same) && !made.contains(&table.name()) {
+                    return Err(schema("there is no such table", table));
+                }
+                let found = there.iter().find(|t| t.name() == table.name());
+                if found.is_some_and(|found| found.column(&schema_.name).is_ok()) {
+                    let message = format!("column '{}' is there already", schema_.name);
+                    return Err(schema(&message, table));
+                }
+            }
+            SchemaChange::AddIndex { table, index } => {
+                let Some(index) = table.indexes().get(*index) else { continue };
+                if !names.iter().any(|n| n == table.name()) && !made.contains(&table.name()) {
+                    return Err(schema("there is no such table", table));
+                }
+                let found = there.iter().find(|t| t.name() == table.name());
+                let same = |t: &TableSchema| t.indexes().iter().any(|i| i.name == index.name);
+                if found.is_some_and(same) && !made.contains(&table.name()) {
+                    let message = format!("index '{}' is there already", index.name);
+                    return Err(schema(&message, table));
+                }
+            }
+            SchemaChange::Track { .. } | SchemaChange::Untrack(_) => {}
+            _ => {
+                let message = "this engine does not know this change of the schema";
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn schema(message: &str, table: &TableSchema) -> Error {
+    Error::new(ErrorKind::Schema, message).in_table(table.name())
+}

@@ -1,0 +1,235 @@
+//! The schema of a database, whoever made it, as [`TableSchema`]s: the inverse of `create_table`.
+//!
+//! Columns that Bobak made say in their comments what their types can't. Left out, since a schema
+//! has no place for them: tables without a key, keys and references over expressions or several
+//! columns, generated columns; of tables that others made also checks, defaults and collations.
+//! All of them stay in force in the database.
+
+use crate::connection::Connection;
+use crate::values::decode::Cell;
+use bobak_core::{ColumnSchema, ErrorKind, OnDelete, Reference, Result, TableSchema, Type};
+use bobak_sql::{FOLDED, FOLDED_KEY, parse_comment, parse_declared};
+
+/// A column as the server describes it.
+struct Column {
+    schema: ColumnSchema,
+    /// Bobak's comment says that the user gives the key.
+    given: bool,
+    auto_increment: bool,
+}
+
+/// An index as the server describes it.
+struct Index {
+    name: String,
+    unique: bool,
+    columns: Vec<String>,
+    /// Its number in Bobak's schema, where Bobak made it.
+    number: Option<usize>,
+}
+
+/// Rows of a description, each with its table's name first.
+type Facts = Vec<Vec<String>>;
+
+/// The names of all tables.
+pub(crate) fn names(connection: &mut Connection) -> Result<Vec<String>> {
+    let rows = facts(
+        connection,
+        "SELECT TABLE_NAME FROM information_schema.TABLES \
+         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'",
+    )?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+/// The tables that can be described, but for the change feed's own.
+pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+    let mut tables = with_logs(connection)?;
+    tables.retain(|table| !bobak_core::change_log::is_change_log_table(table.name()));
+    Ok(tables)
+}
+
+/// As [`read`], with the change feed's.
+pub(crate) fn with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+    let names = names(connection)?;
+    let columns = facts(
+        connection,
+        "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, EXTRA, COLUMN_COMMENT \
+         FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() \
+         ORDER BY TABLE_NAME, ORDINAL_POSITION",
+    )?;
+    let indexes = facts(
+        connection,
+        "SELECT TABLE_NAME, INDEX_NAME, NON_UNIQUE, COLUMN_NAME, INDEX_COMMENT \
+         FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
+         ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX",
+    )?;
+    let references = facts(
+        connection,
+        "SELECT k.TABLE_NAME, k.COLUMN_NAME, k.REFERENCED_TABLE_NAME, k.REFERENCED_COLUMN_NAME, \
+         r.DELETE_RULE, k.CONSTRAINT_NAME FROM information_schema.KEY_COLUMN_USAGE AS k \
+         JOIN information_schema.REFERENTIAL_CONSTRAINTS AS r \
+         ON r.CONSTRAINT_SCHEMA = k.CONSTRAINT_SCHEMA AND r.CONSTRAINT_NAME = k.CONSTRAINT_NAME \
+         AND r.TABLE_NAME = k.TABLE_NAME \
+         WHERE k.TABLE_SCHEMA = DATABASE() AND k.REFERENCED_TABLE_NAME IS NOT NULL",
+    )?;
+    let mut tables = Vec::new();
+    for name in names {
+        let of = |facts: &Facts| -> Facts {
+            let own = |row: &&Vec<String>| row.first() == Some(&name);
+            facts.iter().filter(own).cloned().collect()
+        };
+        match table(connection, &name, &of(&columns), &of(&indexes), &of(&references)) {
+            Ok(found) => tables.extend(found),
+            Err(error) if error.kind() == ErrorKind::Schema => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(tables)
+}
+
+/// The triggers of the database's tables, those that this user may see.
+pub(crate) fn triggers(
+    connection: &mut Connection,
+) -> Result<Vec<bobak_core::change_log::Trigger>> {
+    let rows = facts(connection, bobak_sql::list_triggers(connection.flavour.dialect))?;
+    let trigger = |row: Vec<String>| bobak_core::change_log::Trigger {
+        table: part(&row, 0).to_owned(),
+        name: part(&row, 1).to_owned(),
+    };
+    Ok(rows.into_iter().map(trigger).collect())
+}
+
+/// Rows of sql_texts: a number is its digits, NULL the empty text.
+fn facts(connection: &mut Connection, sql: &str) -> Result<Facts> {
+    let text = |cell: &Cell| match cell {
+        Cell::Null => String::new(),
+        Cell::Int(integer) => integer.to_string(),
+        Cell::Float(float) => float.to_string(),
+        Cell::Text(text) => text.clone(),
+        Cell::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+    };
+    let rows = connection.rows(None, sql, Vec::new())?;
+    Ok(rows.iter().map(|row| row.iter().map(text).collect()).collect())
+}
+
+fn part(row: &[String], at: usize) -> &str {
+    row.get(at).map_or("", String::as_str)
+}
+
+fn table(
+    connection: &Connection,
+    name: &str,
+    columns: &Facts,
+    indexes: &Facts,
+    references: &Facts,
+) -> Result<Option<TableSchema>> {
+    let mut columns: Vec<Column> = columns
+        .iter()
+        .filter(|row| !part(row, 4).to_ascii_uppercase().contains("GENERATED"))
+        .map(|row| column(connection, row))
+        .collect();
+    let mut indexes = grouped(indexes);
+    let Some(at) = indexes.iter().position(|index| index.name == "PRIMARY") else {
+        return Ok(None);
+    };
+    let key = indexes.remove(at).columns;
+    for row in references {
+        let same = |other: &&Vec<String>| part(other, 5) == part(row, 5);
+        if references.iter().filter(same).count() == 1
+            && let Some(column) = columns.iter_mut().find(|c| c.schema.name == part(row, 1))
+        {
+            column.schema.reference = Some(reference(row));
+        }
+    }
+    // The indexes that references need, made by the server.
+    indexes.retain(|index| {
+        let first = index.columns.first();
+        let refers = references.iter().any(|row| first.is_some_and(|c| c == part(row, 1)));
+        index.name != FOLDED_KEY && (index.number.is_some() || !refers)
+    });
+    indexes.sort_by_key(|index| index.number.unwrap_or(usize::MAX));
+    Ok(Some(build(name, columns, key, &indexes)?))
+}
+
+fn column(connection: &Connection, row: &[String]) -> Column {
+    let (name, declared, comment) = (part(row, 1), part(row, 2), part(row, 5));
+    let told = parse_declared(connection.flavour.dialect, declared);
+    let described = parse_comment(name, comment)
+        // One that was changed by another is what it is now.
+        .filter(|(schema, _)| told.ty.storage() == schema.storage);
+    let (mut schema, given) = described.unwrap_or_else(|| {
+        let mut schema = ColumnSchema::new(name.to_owned(), told.ty);
+        schema.max_chars = told.max_chars;
+        (schema, false)
+    });
+    schema.nullable = part(row, 3) == "YES";
+    Column { schema, given, auto_increment: part(row, 4).contains("auto_increment") }
+}
+
+/// The indexes, their columns' rows put together.
+fn grouped(rows: &Facts) -> Vec<Index> {
+    let mut indexes: Vec<Index> = Vec::new();
+    for row in rows {
+        let name = part(row, 1);
+        let column = part(row, 3);
+        let column = column.strip_prefix(FOLDED).unwrap_or(column).to_owned();
+        match indexes.last_mut().filter(|index| index.name == name) {
+            Some(index) => index.columns.push(column),
+            None => indexes.push(Index {
+                name: name.to_owned(),
+                unique: part(row, 2) == "0",
+                columns: vec![column],
+                number: part(row, 4).strip_prefix("bobak:").and_then(|n| n.parse().ok()),
+            }),
+        }
+    }
+    indexes
+}
+
+fn reference(row: &[String]) -> Reference {
+    Reference {
+        table: part(row, 2).to_owned().into(),
+        column: part(row, 3).to_owned().into(),
+        on_delete: match part(row, 4) {
+            "CASCADE" => OnDelete::Cascade,
+            "SET NULL" => OnDelete::SetNull,
+            _ => OnDelete::Restrict,
+        },
+    }
+}
+
+fn build(
+    table: &str,
+    columns: Vec<Column>,
+    key: Vec<String>,
+    indexes: &[Index],
+) -> Result<TableSchema> {
+    let is_rule = |index: &Index| match &index.columns[..] {
+        [column] => index.unique && index.name == format!("{table}_{column}_unique"),
+        _ => false,
+    };
+    let mut builder = TableSchema::builder(table.to_owned());
+    let given = columns.iter().any(|column| {
+        let in_key = key.contains(&column.schema.name.to_string());
+        in_key && (column.given || (column.schema.ty == Type::I64 && !column.auto_increment))
+    });
+    for mut column in columns {
+        let own = |index: &&Index| {
+            is_rule(index) && index.columns.contains(&column.schema.name.to_string())
+        };
+        column.schema.unique = indexes.iter().any(|index| own(&index));
+        builder = builder.column(column.schema);
+    }
+    builder = builder.key(key);
+    if given {
+        builder = builder.given_key();
+    }
+    for index in indexes.iter().filter(|index| !is_rule(index)) {
+        let (name, columns) = (index.name.clone(), index.columns.clone());
+        builder = if index.unique {
+            builder.unique_index(name, columns)
+        } else {
+            builder.index(name, columns)
+        };
+    }
+    builder.build()
+}

@@ -1,0 +1,263 @@
+//! Open cursors.
+//!
+//! A cursor's rows are those of one statement, whose answer is read a part at a time: the server
+//! itself keeps the moment. Outside a transaction it has a connection of its own, so that the
+//! session can go on. Inside one it must see the transaction's own rows, so it reads on the
+//! transaction's connection; whatever comes next on that reads the rest into memory first. The
+//! first part is read at once, after which most answers are at their end and the connection free.
+
+use crate::connection::pool::PooledConnection;
+use crate::connection::{Connection, StatementResult};
+use crate::values::decode::{BorrowedRow, Cell, Decoder};
+use crate::values::encode::plain_all;
+use bobak_core::{Error, ErrorKind, Result, RowBuffer, TableSchema, Value};
+use mysql::Value as Wire;
+use self_cell::{MutBorrow, self_cell};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// About so many bytes are handed out at a time.
+const PART: usize = 64 << 10;
+/// So many are read at the opening.
+const AT_ONCE: usize = 1 << 20;
+
+self_cell!(
+    struct OpenResult {
+        owner: MutBorrow<Box<Connection>>,
+        #[not_covariant]
+        dependent: StatementResult,
+    }
+);
+
+/// A cursor: what was read and not yet handed out, and the answer where there is more.
+pub(crate) struct Reader {
+    table: Option<Arc<TableSchema>>,
+    parts: VecDeque<RowBuffer>,
+    stream: Option<Stream>,
+    /// What ended the answer too early, after the parts.
+    failed: Option<Error>,
+}
+
+/// An answer that is not at its end.
+struct Stream {
+    held: OpenResult,
+    decoder: Decoder,
+    /// Where the connection goes back to; the transaction itself where there is none.
+    pooled: Option<PooledConnection>,
+}
+
+/// A statement to open.
+pub(crate) struct Opening<'a> {
+    pub table: Option<Arc<TableSchema>>,
+    pub sql: &'a str,
+    pub parameters: &'a [Value<'a>],
+}
+
+/// What an opening gives: the cursor, its columns' names, and the transaction's connection where it
+/// is free again.
+pub(crate) struct Opened {
+    pub reader: Reader,
+    pub names: Vec<String>,
+    pub connection: Option<Box<Connection>>,
+}
+
+impl Reader {
+    /// Opens a cursor on a connection of its own.
+    pub(crate) fn on_pooled(mut pooled: PooledConnection, opening: Opening<'_>) -> Result<Opened> {
+        let Some(connection) = pooled.detach() else { return Err(no_connection()) };
+        match open(connection, opening, Some(pooled)) {
+            Ok(opened) => Ok(opened),
+            Err((error, connection, pooled)) => {
+                if let Some(mut pooled) = pooled {
+                    pooled.attach(connection);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens one on the transaction's connection, which comes back with an error.
+    pub(crate) fn inside(
+        connection: Box<Connection>,
+        opening: Opening<'_>,
+    ) -> Result<Opened, (Error, Box<Connection>)> {
+        open(connection, opening, None).map_err(|(error, connection, _)| (error, connection))
+    }
+
+    /// The next rows; none after the last.
+    ///
+    /// The connection is free where the second part says so.
+    pub(crate) fn fetch(&mut self, rows: &mut RowBuffer) -> (Result<()>, Option<Box<Connection>>) {
+        rows.clear();
+        let mut freed = None;
+        if self.parts.is_empty() {
+            freed = self.read(PART);
+        }
+        match (self.parts.pop_front(), self.failed.take()) {
+            (Some(mut part), failed) => {
+                std::mem::swap(rows, &mut part);
+                self.failed = failed;
+                (Ok(()), freed)
+            }
+            (None, Some(error)) => (Err(error), freed),
+            (None, None) => (Ok(()), freed),
+        }
+    }
+
+    /// Whether it holds a connection of the pool.
+    pub(crate) fn holds_pooled(&self) -> bool {
+        self.stream.as_ref().is_some_and(|stream| stream.pooled.is_some())
+    }
+
+    /// Whether it holds the transaction's connection.
+    pub(crate) fn holds_transaction(&self) -> bool {
+        self.stream.as_ref().is_some_and(|stream| stream.pooled.is_none())
+    }
+
+    /// Reads the rest into memory; the transaction's connection where it had that.
+    pub(crate) fn drain(&mut self) -> Option<Box<Connection>> {
+        self.read(usize::MAX)
+    }
+
+    /// Ends it; the transaction's connection where it had that.
+    pub(crate) fn end(mut self) -> Option<Box<Connection>> {
+        self.stream.take()?.abandon()
+    }
+
+    /// Reads so many bytes of rows, in parts.
+    fn read(&mut self, bytes: usize) -> Option<Box<Connection>> {
+        let mut stream = self.stream.take()?;
+        let mut cells = Vec::new();
+        let mut total = 0;
+        let ended = loop {
+            let mut part = RowBuffer::default();
+            let ended = stream.part(&mut part, &mut cells);
+            total += part.bytes();
+            if part.rows() > 0 {
+                self.parts.push_back(part);
+            }
+            match ended {
+                Ok(false) if total < bytes => {}
+                ended => break ended,
+            }
+        };
+        match ended {
+            Ok(false) => {
+                self.stream = Some(stream);
+                None
+            }
+            Ok(true) => stream.close(),
+            Err(wrong) => {
+                let (error, connection) = stream.fail(wrong, self.table.as_deref());
+                self.failed = Some(error);
+                connection
+            }
+        }
+    }
+}
+
+type NotOpened = (Error, Box<Connection>, Option<PooledConnection>);
+
+fn open(
+    connection: Box<Connection>,
+    opening: Opening<'_>,
+    pooled: Option<PooledConnection>,
+) -> Result<Opened, NotOpened> {
+    let parameters: Vec<Wire> = plain_all(opening.parameters);
+    let owner = MutBorrow::new(connection);
+    let held = OpenResult::try_new_or_recover(owner, |connection| {
+        connection.borrow_mut().start(opening.sql, parameters)
+    });
+    let held = match held {
+        Ok(held) => held,
+        Err((owner, error)) => {
+            let mut connection = owner.into_inner();
+            let error = connection.failed(error, opening.table.as_deref());
+            return Err((error, connection, pooled));
+        }
+    };
+    let decoder = held.with_dependent(|_, answer| answer.decoder());
+    let names = decoder.names().to_vec();
+    let stream = Stream { held, decoder, pooled };
+    let mut reader =
+        Reader { table: opening.table, parts: VecDeque::new(), stream: Some(stream), failed: None };
+    let connection = reader.read(AT_ONCE);
+    Ok(Opened { reader, names, connection })
+}
+
+/// Why an answer ended early.
+enum ReadError {
+    Line(mysql::Error),
+    Value(Error),
+}
+
+impl Stream {
+    /// Fills a part; whether the answer is at its end.
+    fn part(&mut self, part: &mut RowBuffer, cells: &mut Vec<Cell>) -> Result<bool, ReadError> {
+        while part.bytes() < PART {
+            let next = self.held.with_dependent_mut(|_, answer| answer.next());
+            let Some(row) = next.transpose().map_err(ReadError::Line)? else {
+                return Ok(true);
+            };
+            self.decoder.read(row, cells).map_err(ReadError::Value)?;
+            part.push(&BorrowedRow { cells, names: self.decoder.names() })
+                .map_err(ReadError::Value)?;
+        }
+        Ok(false)
+    }
+
+    /// Gives the connection back, all rows having been read.
+    fn close(self) -> Option<Box<Connection>> {
+        give_back(self.held.into_owner().into_inner(), self.pooled)
+    }
+
+    /// Gives the connection back while there are rows left.
+    fn abandon(self) -> Option<Box<Connection>> {
+        let Self { mut held, pooled, .. } = self;
+        let ended = held.with_dependent_mut(|_, answer| answer.read_away());
+        if !ended {
+            held.with_dependent(|_, answer| answer.canceller()).cancel();
+        }
+        // What is under step is read away by the answer's drop.
+        give_back(held.into_owner().into_inner(), pooled)
+    }
+
+    fn fail(
+        self,
+        wrong: ReadError,
+        table: Option<&TableSchema>,
+    ) -> (Error, Option<Box<Connection>>) {
+        match wrong {
+            ReadError::Line(error) => {
+                let mut connection = self.held.into_owner().into_inner();
+                let error = connection.failed(error, table);
+                (error, give_back(connection, self.pooled))
+            }
+            ReadError::Value(error) => {
+                let error = match table {
+                    Some(table) => error.in_table(table.name()),
+                    None => error,
+                };
+                (error, self.abandon())
+            }
+        }
+    }
+}
+
+fn give_back(
+    connection: Box<Connection>,
+    pooled: Option<PooledConnection>,
+) -> Option<Box<Connection>> {
+    match pooled {
+        Some(mut pooled) => {
+            pooled.attach(connection);
+            None
+        }
+        None => Some(connection),
+    }
+}
+
+#[cold]
+fn no_connection() -> Error {
+    Error::new(ErrorKind::Misuse, "the connection is in use by another cursor")
+}

@@ -1,0 +1,442 @@
+//! A session: what executes operations and transactions. It takes a connection from the pool for
+//! each operation, and keeps one for the time of a transaction.
+
+mod cursor;
+mod query;
+mod transaction;
+
+use self::query::{refuse_control, schema_in_transaction, statement_of};
+use crate::batch;
+use crate::connection::Connection;
+use crate::connection::pool::PooledConnection;
+use crate::database::Database;
+use crate::error::Phase;
+use crate::keys::push_bare_key;
+use crate::row_writes::write_row;
+use crate::schema::{alter, tables};
+use crate::session::cursor::{Opened, Opening, Reader};
+use crate::session::transaction::Transaction;
+use crate::sql_texts::StatementKind;
+use crate::values::encode::{encode, plain_all};
+use bobak_core::{
+    Assign, Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome,
+    Result, Row, RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema,
+    TransactionControl, Value, Write,
+};
+use std::cell::{Cell, RefCell, RefMut};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A session of a [`MySql`](crate::MySql).
+pub(crate) struct MySqlSession<'e> {
+    engine: &'e Database,
+    /// Borrowed for as long as an operation runs: one from inside another finds it taken.
+    state: RefCell<State>,
+    in_transaction: Cell<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    transaction: Option<Transaction>,
+    cursors: BTreeMap<u64, Reader>,
+    last_cursor: u64,
+}
+
+impl<'e> MySqlSession<'e> {
+    pub(crate) fn new(engine: &'e Database) -> Self {
+        Self { engine, state: RefCell::default(), in_transaction: Cell::new(false) }
+    }
+
+    fn state(&self) -> Result<RefMut<'_, State>> {
+        self.state.try_borrow_mut().map_err(|_| {
+            let message = "a session that hands out rows can do nothing else";
+            Error::new(ErrorKind::Misuse, message)
+        })
+    }
+
+    /// Runs something on the transaction's connection, or on one of the pool.
+    ///
+    /// A connection of the pool whose line broke while it rested is no error to a reader: it is
+    /// tried again on a new one, if `again` says so.
+    fn run<R>(
+        &self,
+        phase: Phase,
+        again: impl Fn() -> bool,
+        mut run: impl FnMut(&mut Connection) -> Result<R>,
+    ) -> Result<R> {
+        Interrupt::check()?;
+        let mut state = self.state()?;
+        state.free_transaction();
+        if let Some(transaction) = &mut state.transaction {
+            return transaction.run(run);
+        }
+        let mut pooled = self.engine.pool.acquire_owned()?;
+        pooled.phase = phase;
+        let done = run(&mut pooled);
+        if self.was_gone(&done, &pooled) && phase == Phase::Read && again() {
+            self.forget(pooled);
+            let mut pooled = self.engine.pool.acquire_owned()?;
+            pooled.phase = phase;
+            return run(&mut pooled);
+        }
+        if pooled.is_broken() {
+            self.forget(pooled);
+        }
+        done
+    }
+
+    /// Whether the line was gone before it was used.
+    fn was_gone<R>(&self, done: &Result<R>, pooled: &PooledConnection) -> bool {
+        pooled.is_reused()
+            && pooled.is_broken()
+            && matches!(done, Err(error) if error.kind() == ErrorKind::Unreachable)
+    }
+
+    /// Closes a broken connection and those that rest beside it; the next host is tried first.
+    fn forget(&self, pooled: PooledConnection) {
+        let host = pooled.host;
+        drop(pooled);
+        self.engine.pool.close_idle(|connection| connection.host == host);
+        self.engine.pool.connector().0.avoid(host);
+    }
+
+    /// Begins a transaction.
+    fn begin(&self) -> Result<Transaction> {
+        let pooled = self.engine.pool.acquire_owned()?;
+        match Transaction::begin(pooled) {
+            Ok(transaction) => Ok(transaction),
+            Err((error, pooled)) => {
+                let again = pooled.is_reused() && pooled.is_broken();
+                if pooled.is_broken() {
+                    self.forget(pooled);
+                }
+                if !again {
+                    return Err(error);
+                }
+                Transaction::begin(self.engine.pool.acquire_owned()?).map_err(|(error, _)| error)
+            }
+        }
+    }
+
+    /// Ends a transaction that failed or was given up.
+    fn rolled_back(&self, transaction: Transaction) {
+        transaction.rollback();
+    }
+
+    fn batch_inside(
+        &self,
+        transaction: &mut Transaction,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        const SAVEPOINT: &str = "bobak batch";
+        transaction.mark(SAVEPOINT)?;
+        let done = transaction.run(|connection| {
+            batch::send(connection, &self.engine.sql_texts, batch, on_error, each)
+        });
+        if transaction.is_dead() {
+            return done;
+        }
+        if done.is_err() {
+            transaction.rollback_to(SAVEPOINT)?;
+        }
+        transaction.release(SAVEPOINT)?;
+        done
+    }
+
+    fn open_statement(&self, state: &mut State, opening: Opening<'_>) -> Result<Opened> {
+        state.free_transaction();
+        if let Some(transaction) = &mut state.transaction {
+            let connection = transaction.lend()?;
+            return match Reader::inside(connection, opening) {
+                Ok(mut opened) => {
+                    if let Some(connection) = opened.connection.take() {
+                        transaction.put(connection);
+                    }
+                    Ok(opened)
+                }
+                Err((error, connection)) => {
+                    transaction.put(connection);
+                    transaction.note(&error);
+                    Err(error)
+                }
+            };
+        }
+        state.spare_connections(self.engine.pool.max_connections() / 2);
+        let mut pooled = self.engine.pool.acquire_owned()?;
+        pooled.phase = Phase::Read;
+        let (sql, parameters, table) = (opening.sql, opening.parameters, opening.table.clone());
+        let used_before = pooled.is_reused();
+        match Reader::on_pooled(pooled, opening) {
+            // The line was gone before it was used.
+            Err(error) if used_before && error.kind() == ErrorKind::Unreachable => {
+                let mut pooled = self.engine.pool.acquire_owned()?;
+                pooled.phase = Phase::Read;
+                Reader::on_pooled(pooled, Opening { table, sql, parameters })
+            }
+            other => other,
+        }
+    }
+}
+
+impl State {
+    /// Makes the transaction's connection free, which a cursor may be reading on.
+    fn free_transaction(&mut self) {
+        let Some(transaction) = &mut self.transaction else { return };
+        for reader in self.cursors.values_mut().filter(|reader| reader.holds_transaction()) {
+            if let Some(connection) = reader.drain() {
+                transaction.put(connection);
+            }
+        }
+    }
+
+    /// Leaves cursors no more than so many connections: the oldest are read into memory.
+    fn spare_connections(&mut self, most: usize) {
+        let mut held = self.cursors.values().filter(|reader| reader.holds_pooled()).count();
+        for reader in self.cursors.values_mut().filter(|reader| reader.holds_pooled()) {
+            if held <= most.saturating_sub(1) {
+                break;
+            }
+            reader.drain();
+            held -= 1;
+        }
+    }
+}
+
+impl Session for MySqlSession<'_> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
+        let mut state = self.state()?;
+        state.free_transaction();
+        if step == TransactionControl::Begin {
+            if state.transaction.is_some() {
+                return Err(misuse("a transaction is open already"));
+            }
+            state.transaction = Some(self.begin()?);
+            self.in_transaction.set(true);
+            return Ok(());
+        }
+        let Some(transaction) = &mut state.transaction else {
+            return Err(misuse("no transaction is open"));
+        };
+        if matches!(step, TransactionControl::Commit | TransactionControl::Rollback) {
+            self.in_transaction.set(false);
+        }
+        match step {
+            TransactionControl::Savepoint(name) => transaction.mark(name),
+            TransactionControl::Release(name) => transaction.release(name),
+            TransactionControl::RollbackTo(name) => transaction.rollback_to(name),
+            TransactionControl::Begin => Ok(()),
+            TransactionControl::Commit => {
+                state.transaction.take().map_or(Ok(()), Transaction::commit)
+            }
+            TransactionControl::Rollback => {
+                if let Some(transaction) = state.transaction.take() {
+                    self.rolled_back(transaction);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.in_transaction.get()
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let Write { table, verb, fields, values } = *write;
+        self.run(
+            Phase::Write,
+            || false,
+            |connection| {
+                write_row(connection, &self.engine.sql_texts, table, verb, fields, &values)
+            },
+        )
+    }
+
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
+        check_assigns(change)?;
+        self.run(
+            Phase::Write,
+            || false,
+            |connection| {
+                let statement = bobak_sql::change(connection.flavour.dialect, change);
+                let parameters = plain_all(&statement.parameters);
+                let done = connection.run(Some(change.table), &statement.text, parameters)?;
+                Ok(if change.assign.is_some() { done.matched } else { done.affected })
+            },
+        )
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        let mut state = self.state()?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        state.free_transaction();
+        if let Some(transaction) = &mut state.transaction {
+            return self.batch_inside(transaction, batch, on_error, each);
+        }
+        let mut transaction = self.begin()?;
+        let sent = transaction.run(|connection| {
+            batch::send(connection, &self.engine.sql_texts, batch, on_error, each)
+        });
+        match sent {
+            Ok(()) => transaction.commit(),
+            Err(error) => {
+                self.rolled_back(transaction);
+                Err(error)
+            }
+        }
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let mut parameters = Vec::with_capacity(key.len());
+        push_bare_key(table, &key, &mut parameters)?;
+        let found = Cell::new(false);
+        self.run(
+            Phase::Read,
+            || !found.get(),
+            |connection| {
+                let text = self.engine.sql_texts.text(
+                    connection.flavour.dialect,
+                    table,
+                    StatementKind::Get,
+                );
+                connection.each(Some(table), &text, parameters.clone(), &mut |cells, names| {
+                    found.set(true);
+                    row(&crate::values::decode::BorrowedRow { cells, names }).map(|()| true)
+                })
+            },
+        )?;
+        Ok(found.get())
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let handed = Cell::new(false);
+        self.run(
+            Phase::Read,
+            || !handed.get(),
+            |connection| {
+                let asked = statement_of(connection.flavour.dialect, source)?;
+                query::run(connection, &asked, &mut |lent| {
+                    handed.set(true);
+                    row(lent)
+                })
+            },
+        )
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        let mut state = self.state()?;
+        let asked = statement_of(self.engine.dialect, source)?;
+        let (table, parameters) = (asked.table.clone(), &*asked.parameters);
+        let opening = Opening { table, sql: &asked.text, parameters };
+        let opened = self.open_statement(&mut state, opening)?;
+        state.last_cursor += 1;
+        let id = state.last_cursor;
+        state.cursors.insert(id, opened.reader);
+        Ok(Cursor::new(CursorId(id), Arc::new(asked.names.unwrap_or(opened.names))))
+    }
+
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
+        let mut state = self.state()?;
+        let reader = state.cursors.get_mut(&cursor.id()?.0).ok_or_else(Cursor::not_open)?;
+        let (done, freed) = reader.fetch(rows);
+        if let (Some(connection), Some(transaction)) = (freed, &mut state.transaction) {
+            transaction.put(connection);
+        }
+        done
+    }
+
+    fn close(&self, cursor: &mut Cursor) {
+        let Ok(id) = cursor.id() else { return };
+        // From inside a query it can't be closed: it goes with the session.
+        let Ok(mut state) = self.state() else { return };
+        let freed = state.cursors.remove(&id.0).and_then(Reader::end);
+        if let (Some(connection), Some(transaction)) = (freed, &mut state.transaction) {
+            transaction.put(connection);
+        }
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        self.run(Phase::Read, || true, tables::read)
+    }
+
+    fn side_effects(&self) -> Result<SideEffects> {
+        SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::MySql))
+    }
+
+    fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {
+        let triggers = self.run(Phase::Read, || true, tables::triggers)?;
+        // Who may not make triggers is shown none.
+        Ok((!triggers.is_empty()).then_some(triggers))
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        let mut state = self.state()?;
+        if state.transaction.is_some() {
+            return Err(schema_in_transaction());
+        }
+        // Their answers hold the tables.
+        state.spare_connections(0);
+        drop(state);
+        self.run(Phase::Write, || false, |connection| alter::run(connection, changes))
+    }
+
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        refuse_control(sql, self.state()?.transaction.is_some())?;
+        let text = query::with_bytes(sql, parameters)?;
+        self.run(
+            Phase::Write,
+            || false,
+            |connection| {
+                let done = connection.run(None, &text, plain_all(parameters))?;
+                Ok(done.matched.max(done.affected))
+            },
+        )
+    }
+}
+
+impl Drop for MySqlSession<'_> {
+    fn drop(&mut self) {
+        let state = self.state.get_mut();
+        for reader in std::mem::take(&mut state.cursors).into_values() {
+            if let (Some(connection), Some(transaction)) = (reader.end(), &mut state.transaction) {
+                transaction.put(connection);
+            }
+        }
+        if let Some(transaction) = state.transaction.take() {
+            transaction.rollback();
+        }
+    }
+}
+
+/// Refuses values that the columns can't hold, before they become text.
+fn check_assigns(change: &BulkChange<'_>) -> Result<()> {
+    for assign in change.assign.into_iter().flatten() {
+        if let Assign::Set { column, value } = assign {
+            encode(change.table, *column, value.as_ref())?;
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn misuse(message: &str) -> Error {
+    Error::new(ErrorKind::Misuse, message)
+}

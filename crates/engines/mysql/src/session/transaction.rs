@@ -1,0 +1,142 @@
+//! An open transaction: its connection, its savepoints, and whether the server has undone it already.
+
+use crate::connection::Connection;
+use crate::connection::pool::PooledConnection;
+use crate::error::{Phase, ends_transaction};
+use bobak_core::{Error, ErrorKind, Result};
+
+/// A transaction that was begun and has not ended.
+pub(crate) struct Transaction {
+    pooled: PooledConnection,
+    /// The savepoints, each with the number in its name on the server: there a second mark of a name
+    /// takes the place of the first, and names are short.
+    savepoints: Vec<(String, u64)>,
+    next_savepoint: u64,
+    /// Why the server has undone it, where it has.
+    dead: Option<(ErrorKind, String)>,
+}
+
+impl Transaction {
+    /// Begins one.
+    pub(crate) fn begin(mut pooled: PooledConnection) -> Result<Self, (Error, PooledConnection)> {
+        pooled.phase = Phase::Read;
+        match pooled.command("START TRANSACTION") {
+            Ok(()) => {
+                pooled.phase = Phase::Inside;
+                Ok(Self { pooled, savepoints: Vec::new(), next_savepoint: 0, dead: None })
+            }
+            Err(error) => Err((error, pooled)),
+        }
+    }
+
+    /// Runs something on the connection.
+    ///
+    /// # Errors
+    /// Those of `run`; the error that ended the transaction, again, where one did.
+    pub(crate) fn run<R>(&mut self, run: impl FnOnce(&mut Connection) -> Result<R>) -> Result<R> {
+        self.check()?;
+        let done = run(&mut self.pooled);
+        if let Err(error) = &done {
+            self.note(error);
+        }
+        done
+    }
+
+    /// To be told of every error: some end the transaction.
+    pub(crate) fn note(&mut self, error: &Error) {
+        if ends_transaction(error.kind()) || self.pooled.is_broken() {
+            self.dead = Some((error.kind(), error.message().to_owned()));
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        match &self.dead {
+            None => Ok(()),
+            Some((kind, message)) => {
+                Err(Error::new(*kind, format!("the transaction has ended already: {message}")))
+            }
+        }
+    }
+
+    /// Whether nothing can be done in it any more.
+    pub(crate) const fn is_dead(&self) -> bool {
+        self.dead.is_some()
+    }
+
+    /// The connection, for a cursor; it comes back by [`put`](Self::put).
+    pub(crate) fn lend(&mut self) -> Result<Box<Connection>> {
+        self.check()?;
+        let message = "the transaction's connection is in use";
+        self.pooled.detach().ok_or_else(|| Error::new(ErrorKind::Misuse, message))
+    }
+
+    /// Takes the connection back.
+    pub(crate) fn put(&mut self, connection: Box<Connection>) {
+        if connection.is_broken() && self.dead.is_none() {
+            let message = "the line to the server broke: the transaction is undone";
+            self.dead = Some((ErrorKind::Unreachable, message.to_owned()));
+        }
+        self.pooled.attach(connection);
+    }
+
+    /// Makes all of it durable; after an error it is undone, or nobody knows.
+    pub(crate) fn commit(mut self) -> Result<()> {
+        if let Err(error) = self.check() {
+            self.undo();
+            return Err(error);
+        }
+        self.pooled.phase = Phase::Commit;
+        let done = self.pooled.command("COMMIT");
+        if done.is_err() {
+            self.undo();
+        }
+        done
+    }
+
+    /// Undoes all of it. A server that can't be asked does it by itself.
+    pub(crate) fn rollback(mut self) {
+        self.undo();
+    }
+
+    fn undo(&mut self) {
+        if !self.pooled.is_broken() {
+            self.pooled.phase = Phase::Read;
+            // Where it fails the line is broken, and the connection is not used again.
+            let _ = self.pooled.command("ROLLBACK");
+        }
+    }
+
+    /// Marks a place.
+    pub(crate) fn mark(&mut self, name: &str) -> Result<()> {
+        let number = self.next_savepoint;
+        self.run(|connection| connection.command(&format!("SAVEPOINT bobak_{number}")))?;
+        self.next_savepoint += 1;
+        self.savepoints.push((name.to_owned(), number));
+        Ok(())
+    }
+
+    /// Forgets a mark and those after it.
+    pub(crate) fn release(&mut self, name: &str) -> Result<()> {
+        let (at, number) = self.find(name)?;
+        self.run(|connection| connection.command(&format!("RELEASE SAVEPOINT bobak_{number}")))?;
+        self.savepoints.truncate(at);
+        Ok(())
+    }
+
+    /// Undoes what was done since a mark, which stays.
+    pub(crate) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        let (at, number) = self.find(name)?;
+        self.run(|connection| {
+            connection.command(&format!("ROLLBACK TO SAVEPOINT bobak_{number}"))
+        })?;
+        self.savepoints.truncate(at + 1);
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Result<(usize, u64)> {
+        let found = self.savepoints.iter().enumerate().rev().find(|(_, (known, _))| known == name);
+        found
+            .map(|(at, (_, number))| (at, *number))
+            .ok_or_else(|| Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")))
+    }
+}

@@ -1,0 +1,288 @@
+//! Rows as the server sends them, in Bobak's stored forms.
+//!
+//! What a column is, is told by the result itself: the same in a query over a table and in SQL text.
+
+use crate::values::calendar;
+use bobak_core::{Error, ErrorKind, Result, Row, ValueRef};
+use mysql::consts::{ColumnFlags, ColumnType};
+use mysql::{Column, Value as Wire};
+
+/// The number of the character set `binary`: the strings that are bytes.
+const BINARY: u16 = 63;
+
+/// One value, owned.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Cell {
+    Null,
+    Int(i64),
+    Float(f64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// What a column of a result holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum CellKind {
+    Int,
+    Float,
+    Text,
+    Bytes,
+    /// A decimal number with four decimals, of a money column or of a sum of such: an integer of
+    /// ten-thousandths.
+    Money,
+    /// A decimal number without decimals: an integer.
+    Whole,
+    /// Any other decimal number: a float.
+    Decimal,
+    Date,
+    Moment,
+    Time,
+    Bits,
+}
+
+/// Reads the rows of one result.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    kinds: Vec<CellKind>,
+    names: Vec<String>,
+}
+
+/// A row, read.
+#[derive(Debug)]
+pub(crate) struct BorrowedRow<'a> {
+    pub cells: &'a [Cell],
+    pub names: &'a [String],
+}
+
+impl Decoder {
+    pub(crate) fn new(columns: &[Column]) -> Self {
+        Self {
+            kinds: columns.iter().map(kind).collect(),
+            names: columns.iter().map(|column| column.name_str().into_owned()).collect(),
+        }
+    }
+
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Reads a row into `cells`, which is cleared first.
+    ///
+    /// # Errors
+    /// `OutOfRange`, `Mismatch`, naming the column.
+    pub(crate) fn read(&self, row: mysql::Row, cells: &mut Vec<Cell>) -> Result<()> {
+        cells.clear();
+        for (place, wire) in row.unwrap().into_iter().enumerate() {
+            let kind = self.kinds.get(place).copied().unwrap_or(CellKind::Bytes);
+            cells.push(cell(kind, wire).map_err(|(kind, message)| {
+                let name = self.names.get(place).cloned().unwrap_or_default();
+                Error::new(kind, message).in_column(name)
+            })?);
+        }
+        Ok(())
+    }
+}
+
+impl Row for BorrowedRow<'_> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    #[inline]
+    fn get(&self, column: usize) -> ValueRef<'_> {
+        match self.cells.get(column) {
+            None | Some(Cell::Null) => ValueRef::Null,
+            Some(Cell::Int(integer)) => ValueRef::Int(*integer),
+            Some(Cell::Float(float)) => ValueRef::Float(*float),
+            Some(Cell::Text(text)) => ValueRef::Text(text),
+            Some(Cell::Bytes(bytes)) => ValueRef::Bytes(bytes),
+        }
+    }
+
+    fn name(&self, column: usize) -> Option<&str> {
+        self.names.get(column).map(String::as_str)
+    }
+}
+
+fn kind(column: &Column) -> CellKind {
+    use ColumnType as T;
+    match column.column_type() {
+        T::MYSQL_TYPE_TINY
+        | T::MYSQL_TYPE_SHORT
+        | T::MYSQL_TYPE_INT24
+        | T::MYSQL_TYPE_LONG
+        | T::MYSQL_TYPE_LONGLONG
+        | T::MYSQL_TYPE_YEAR => CellKind::Int,
+        T::MYSQL_TYPE_FLOAT | T::MYSQL_TYPE_DOUBLE => CellKind::Float,
+        T::MYSQL_TYPE_NEWDECIMAL | T::MYSQL_TYPE_DECIMAL => decimal(column),
+        T::MYSQL_TYPE_DATE | T::MYSQL_TYPE_NEWDATE => CellKind::Date,
+        T::MYSQL_TYPE_DATETIME
+        | T::MYSQL_TYPE_DATETIME2
+        | T::MYSQL_TYPE_TIMESTAMP
+        | T::MYSQL_TYPE_TIMESTAMP2 => CellKind::Moment,
+        T::MYSQL_TYPE_TIME | T::MYSQL_TYPE_TIME2 => CellKind::Time,
+        T::MYSQL_TYPE_BIT => CellKind::Bits,
+        _ if column.character_set() == BINARY
+            && !column.flags().intersects(ColumnFlags::ENUM_FLAG | ColumnFlags::SET_FLAG)
+            && column.column_type() != T::MYSQL_TYPE_JSON =>
+        {
+            CellKind::Bytes
+        }
+        _ => CellKind::Text,
+    }
+}
+
+/// Money is DECIMAL(19,4), and a sum of it DECIMAL(41,4): both have two characters more. An average
+/// of integers has four decimals too, but other lengths.
+fn decimal(column: &Column) -> CellKind {
+    match (column.decimals(), column.column_length()) {
+        (0, _) => CellKind::Whole,
+        (4, 21 | 43) => CellKind::Money,
+        _ => CellKind::Decimal,
+    }
+}
+
+type ReadError = (ErrorKind, String);
+
+fn cell(kind: CellKind, wire: Wire) -> Result<Cell, ReadError> {
+    Ok(match (kind, wire) {
+        (_, Wire::NULL) => Cell::Null,
+        (CellKind::Text, Wire::Bytes(bytes)) => {
+            let text = String::from_utf8(bytes);
+            Cell::Text(text.map_err(|_| mismatch("a text that is not UTF-8"))?)
+        }
+        (CellKind::Bytes, Wire::Bytes(bytes)) => Cell::Bytes(bytes),
+        (CellKind::Money, Wire::Bytes(digits)) => Cell::Int(decimal_digits(&digits, 4)?),
+        (CellKind::Whole, Wire::Bytes(digits)) => Cell::Int(decimal_digits(&digits, 0)?),
+        (CellKind::Bits, Wire::Bytes(bytes)) => {
+            let fold = |all: u64, byte: &u8| (all << 8) | u64::from(*byte);
+            Cell::Int(signed(bytes.iter().fold(0, fold))?)
+        }
+        (_, Wire::Int(integer)) => Cell::Int(integer),
+        (_, Wire::UInt(integer)) => Cell::Int(signed(integer)?),
+        (_, Wire::Float(float)) => Cell::Float(f64::from(float)),
+        (_, Wire::Double(float)) => Cell::Float(float),
+        (CellKind::Date, Wire::Date(year, month, day, ..)) => {
+            Cell::Int(calendar::days_of(year, month, day).ok_or_else(no_date)?)
+        }
+        (_, Wire::Date(y, m, d, hour, min, s, us)) => {
+            Cell::Int(calendar::micros_of((y, m, d, hour, min, s, us)).ok_or_else(no_date)?)
+        }
+        (_, Wire::Time(negative, days, hour, min, s, us)) => {
+            let micros = calendar::micros_of_day(days, hour, min, s, us);
+            Cell::Int(if negative { -micros } else { micros })
+        }
+        // The text protocol, where statements are not prepared.
+        (kind, Wire::Bytes(text)) => {
+            let text = String::from_utf8(text).map_err(|_| mismatch("a number in bytes"))?;
+            parsed(kind, &text).ok_or_else(|| mismatch(&format!("'{text}' where a number is")))?
+        }
+    })
+}
+
+/// A value that came as text.
+fn parsed(kind: CellKind, text: &str) -> Option<Cell> {
+    match kind {
+        CellKind::Int => text.parse().ok().map(Cell::Int),
+        CellKind::Float | CellKind::Decimal => text.parse().ok().map(Cell::Float),
+        CellKind::Date => date(text).map(Cell::Int),
+        CellKind::Moment => {
+            let (day, time) = text.split_once(' ')?;
+            Some(Cell::Int(date(day)? * 86_400_000_000 + time_of_day(time)?))
+        }
+        CellKind::Time => match text.strip_prefix('-') {
+            Some(text) => time_of_day(text).map(|micros| Cell::Int(-micros)),
+            None => time_of_day(text).map(Cell::Int),
+        },
+        _ => None,
+    }
+}
+
+fn date(text: &str) -> Option<i64> {
+    let mut parts = text.splitn(3, '-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    calendar::days_of(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)
+}
+
+fn time_of_day(text: &str) -> Option<i64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let mut parts = whole.splitn(3, ':');
+    let mut next = || parts.next()?.parse::<i64>().ok();
+    let (hours, minutes, seconds) = (next()?, next()?, next()?);
+    let micros: i64 = format!("{part:0<6}").get(..6)?.parse().ok()?;
+    Some(((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + micros)
+}
+
+/// `-12.34` with so many decimals, as an integer of its last decimal's steps.
+fn decimal_digits(text: &[u8], decimals: usize) -> Result<i64, ReadError> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
+    };
+    let mut value: i64 = 0;
+    let mut after_point: Option<usize> = None;
+    for &byte in digits {
+        if byte == b'.' {
+            after_point = Some(0);
+            continue;
+        }
+        let digit = i64::from(byte.wrapping_sub(b'0'));
+        let digit = if negative { -digit } else { digit };
+        value = value.checked_mul(10).and_then(|v| v.checked_add(digit)).ok_or_else(too_large)?;
+        after_point = after_point.map(|count| count + 1);
+    }
+    for _ in after_point.unwrap_or(0)..decimals {
+        value = value.checked_mul(10).ok_or_else(too_large)?;
+    }
+    Ok(value)
+}
+
+fn signed(integer: u64) -> Result<i64, ReadError> {
+    i64::try_from(integer).map_err(|_| too_large())
+}
+
+#[cold]
+fn too_large() -> ReadError {
+    (ErrorKind::OutOfRange, "a number, or a sum, is beyond 64 bits".to_owned())
+}
+
+#[cold]
+fn no_date() -> ReadError {
+    mismatch("a date such as 0000-00-00, which is none")
+}
+
+#[cold]
+fn mismatch(what: &str) -> ReadError {
+    (ErrorKind::Mismatch, format!("the server sent {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        for (text, value) in [
+            ("0.0000", 0),
+            ("-0.0001", -1),
+            ("12.3", 123_000),
+            ("7", 70_000),
+            ("922337203685477.5807", i64::MAX),
+            ("-922337203685477.5808", i64::MIN),
+        ] {
+            assert_eq!(decimal_digits(text.as_bytes(), 4), Ok(value), "{text}");
+        }
+        assert!(decimal_digits(b"922337203685477.5808", 4).is_err());
+        assert!(decimal_digits(b"9223372036854775808", 0).is_err());
+    }
+
+    #[test]
+    fn texts_of_the_text_protocol_are_read() {
+        let moment = 1_700_000_000_123_000;
+        assert_eq!(parsed(CellKind::Moment, "2023-11-14 22:13:20.123"), Some(Cell::Int(moment)));
+        assert_eq!(parsed(CellKind::Date, "1969-12-31"), Some(Cell::Int(-1)));
+        assert_eq!(parsed(CellKind::Time, "23:59:59.999999"), Some(Cell::Int(86_399_999_999)));
+        assert_eq!(parsed(CellKind::Int, "x"), None);
+    }
+}

@@ -1,0 +1,360 @@
+//! Batches: cut into parts that go by the fastest way, with a result for each row.
+
+mod bulk_plan;
+mod chunk;
+
+use self::bulk_plan::BulkPlan;
+use self::chunk::Chunk;
+use crate::connection::Connection;
+use crate::error::{is_taken_key, locate, server};
+use crate::session::outcome::RowReply;
+use crate::session::row_writes::{RowWrite, resync};
+use crate::session::state::SessionState;
+use bobak_core::codec::EncodedRow;
+use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Run};
+
+/// Runs a batch in a transaction of its own, or as one operation of the open one.
+///
+/// # Errors
+/// As [`Session::batch`](bobak_core::Session::batch).
+pub(crate) fn run(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    batch: &Batch,
+    on_error: OnError,
+    each: &mut dyn FnMut(Result<Outcome>),
+) -> Result<()> {
+    let own = !state.open;
+    // Without regard to the transactions' isolation: a batch reads nothing that it decides by.
+    connection.utility(if own { "BEGIN ISOLATION LEVEL READ COMMITTED" } else { SAVEPOINT });
+    // From here on errors go back to a mark, not out of the transaction.
+    state.open = true;
+    let done = all(state, connection, batch, on_error, each);
+    let failed = state.failed;
+    if own {
+        (state.open, state.failed) = (false, false);
+    }
+    if connection.is_broken || failed {
+        return done;
+    }
+    let end = match (done.is_ok(), own) {
+        (true, true) => {
+            connection.set_commit_pending();
+            "COMMIT"
+        }
+        (true, false) => RELEASE,
+        (false, true) => "ROLLBACK",
+        (false, false) => {
+            connection.utility(ROLLBACK_TO);
+            RELEASE
+        }
+    };
+    connection.utility(end);
+    connection.sync();
+    let ended = connection.send("ending a batch").and_then(|()| connection.finish(|_| Ok(())));
+    if ended.is_err() {
+        connection.check_after_error();
+        if !own {
+            state.give_up(connection);
+        }
+    }
+    done.and(ended)
+}
+
+const SAVEPOINT: &str = "SAVEPOINT bobak_batch";
+const RELEASE: &str = "RELEASE bobak_batch";
+const ROLLBACK_TO: &str = "ROLLBACK TO bobak_batch";
+
+/// How many rows of a run make a fast way worth its steps.
+const FEW: usize = 8;
+
+/// How many rows go to a round trip one by one.
+const WINDOW: usize = 256;
+
+/// A batch on its way.
+pub(crate) struct BatchSender<'s, 'e> {
+    pub state: &'s mut SessionState<'e>,
+    pub connection: &'s mut Connection,
+    pub on_error: OnError,
+    each: &'s mut dyn FnMut(Result<Outcome>),
+}
+
+fn all(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    batch: &Batch,
+    on_error: OnError,
+    each: &mut dyn FnMut(Result<Outcome>),
+) -> Result<()> {
+    let mut sending = BatchSender { state, connection, on_error, each };
+    // Short runs gather until there are enough for a round trip.
+    let mut gathered: Vec<(Run<'_>, u64, EncodedRow<'_>)> = Vec::new();
+    for run in batch.runs() {
+        let rows: Vec<EncodedRow<'_>> = run.iter().collect();
+        if rows.len() < FEW {
+            gathered.extend((run.first..).zip(rows).map(|(number, row)| (run, number, row)));
+            if gathered.len() >= WINDOW {
+                sending.gathered(&mut gathered)?;
+            }
+            continue;
+        }
+        sending.gathered(&mut gathered)?;
+        sending.long(&run, &rows)?;
+    }
+    sending.gathered(&mut gathered)
+}
+
+impl BatchSender<'_, '_> {
+    fn gathered(&mut self, rows: &mut Vec<(Run<'_>, u64, EncodedRow<'_>)>) -> Result<()> {
+        let mut rest = &rows[..];
+        while let Some((run, number, _)) = rest.first() {
+            // A table that is missing is the row's error, as others are.
+            let table_info = match self.state.table_info(self.connection, run.table) {
+                Ok(_) => None,
+                Err(error) => Some(error.at_row(*number)),
+            };
+            if let Some(error) = table_info {
+                self.refused(error)?;
+                rest = rest.get(1..).unwrap_or_default();
+                continue;
+            }
+            let known = |(run, _, _): &&(Run<'_>, u64, EncodedRow<'_>)| {
+                self.state.database.table_info().contains_key(&run.table.id())
+            };
+            let count = rest.iter().take_while(known).count().max(1);
+            let (now, later) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+            let mut row_writes = Vec::with_capacity(now.len());
+            for (run, number, row) in now {
+                let table_info = self.state.table_info(self.connection, run.table)?;
+                let (table, verb, fields) = (run.table, run.verb, run.fields);
+                row_writes.push((*number, RowWrite { table, table_info, verb, fields, row }));
+            }
+            self.row_writes(&row_writes)?;
+            rest = later;
+        }
+        rows.clear();
+        Ok(())
+    }
+
+    /// A run that is worth a fast way, where its table and verb have one.
+    fn long(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>]) -> Result<()> {
+        let table_info = match self.state.table_info(self.connection, run.table) {
+            Ok(table_info) => table_info,
+            Err(error) => {
+                // Each row is refused for the same reason: the first says it to the full.
+                let message = error.message().to_owned();
+                let kind = error.kind();
+                self.refused(error.at_row(run.first))?;
+                for number in (run.first..).take(rows.len()).skip(1) {
+                    let error =
+                        Error::new(kind, message.clone()).in_table(run.table.name().to_owned());
+                    self.refused(error.at_row(number))?;
+                }
+                return Ok(());
+            }
+        };
+        let plan = BulkPlan::of(self.state.database, run, &table_info);
+        for chunk in chunk::split(run, rows) {
+            match &plan {
+                Some(plan) => self.send_bulk(plan, run, &chunk)?,
+                None => self.send_singly(run, &chunk)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A part by the fast way; where that fails its halves, so that the wrong row is found.
+    fn send_bulk(&mut self, plan: &BulkPlan, run: &Run<'_>, chunk: &Chunk<'_, '_>) -> Result<()> {
+        if chunk.rows.len() < FEW {
+            return self.send_singly(run, chunk);
+        }
+        match plan.send(self, run, chunk) {
+            Ok(outcomes) => {
+                // Nothing was sent to `each` before: where the first wrong row stops the batch it
+                // has to be known first.
+                for (number, outcome) in (chunk.first..).zip(outcomes) {
+                    match outcome {
+                        Ok(outcome) => (self.each)(Ok(outcome)),
+                        Err(error) => self.refused(error.at_row(number))?,
+                    }
+                }
+                Ok(())
+            }
+            Err(error) if !is_of_a_row(&error) || self.state.failed => {
+                Err(locate(error, run.table))
+            }
+            Err(_) if chunk.rows.len() <= WINDOW => self.send_singly(run, chunk),
+            Err(_) => {
+                let (first, second) = chunk.halves();
+                self.send_bulk(plan, run, &first)?;
+                self.send_bulk(plan, run, &second)
+            }
+        }
+    }
+
+    /// A part row by row, several to a round trip.
+    fn send_singly(&mut self, run: &Run<'_>, chunk: &Chunk<'_, '_>) -> Result<()> {
+        let table_info = self.state.table_info(self.connection, run.table)?;
+        let (table, verb, fields) = (run.table, run.verb, run.fields);
+        let row_write = |row| RowWrite { table, table_info: table_info.clone(), verb, fields, row };
+        let row_writes: Vec<_> = (chunk.first..)
+            .zip(chunk.rows)
+            .map(|(number, row)| (number, row_write(row as &dyn bobak_core::Row)))
+            .collect();
+        self.row_writes(&row_writes)
+    }
+
+    /// Rows one by one. After one that fails those behind it go in smaller groups for a while.
+    fn row_writes(&mut self, rows: &[(u64, RowWrite<'_>)]) -> Result<()> {
+        let (mut at, mut window) = (0, WINDOW);
+        let mut resynced = false;
+        while at < rows.len() {
+            let now = rows.get(at..(at + window).min(rows.len())).unwrap_or_default();
+            let mut answers = Vec::new();
+            let Err(error) = self.group(now, &mut answers) else {
+                self.tell(now, &answers)?;
+                at += now.len();
+                window = (window * 2).min(WINDOW);
+                continue;
+            };
+            // The answers that came were undone with the rest, but for where they say who failed.
+            let wrong = answers.len();
+            let Some((number, row_write)) = now.get(wrong) else { return Err(error) };
+            if !is_of_a_row(&error) || self.state.failed {
+                return Err(locate(error, row_write.table).at_row(*number));
+            }
+            if !resynced && row_write.makes_key() && is_taken_key(&error, row_write.table) {
+                resynced = true;
+                resync(self.state, self.connection, &row_write.table_info, row_write.table)?;
+                continue;
+            }
+            let good = now.get(..wrong).unwrap_or_default();
+            if self.on_error == OnError::Stop {
+                self.tell_wrong(good, &answers)?;
+                return Err(locate(error, row_write.table).at_row(*number));
+            }
+            if !good.is_empty() {
+                let mut answers = Vec::new();
+                if self.group(good, &mut answers).is_err() {
+                    window = 1;
+                    continue;
+                }
+                self.tell(good, &answers)?;
+            }
+            self.refused(locate(error, row_write.table).at_row(*number))?;
+            at += wrong + 1;
+            window = 1;
+        }
+        Ok(())
+    }
+
+    /// Sends rows in one round trip, all or none. Of one that fails `answers` has those before it.
+    fn group(
+        &mut self,
+        rows: &[(u64, RowWrite<'_>)],
+        answers: &mut Vec<(RowReply, bool)>,
+    ) -> Result<()> {
+        let mut steps = Vec::with_capacity(rows.len());
+        for (_, row_write) in rows {
+            steps.push(row_write.prepare(self.state, self.connection)?);
+        }
+        let mut spans = std::mem::take(&mut self.state.spans);
+        let mut now = RowReply::default();
+        let asked = std::cell::Cell::new(0);
+        let ask = |connection: &mut Connection| {
+            for (steps, (_, row_write)) in steps.iter().zip(rows) {
+                steps.ask(connection, row_write)?;
+                asked.set(asked.get() + 1);
+                // A long group is sent as it grows: what comes back is short.
+                connection.send_much("sending rows")?;
+            }
+            Ok(())
+        };
+        let done = self.state.batch_operation(self.connection, ask, |message| {
+            let Some((step, (_, row_write))) =
+                steps.get(answers.len()).zip(rows.get(answers.len()))
+            else {
+                return Ok(());
+            };
+            now.note(message, step.columns(), &mut spans);
+            if now.done == step.count() {
+                step.reached(row_write, &now);
+                answers.push((std::mem::take(&mut now), step.made));
+            }
+            Ok(())
+        });
+        self.state.spans = spans;
+        let own = done.as_ref().is_err_and(|error| server(error).is_none());
+        if own && asked.get() < rows.len() {
+            // A value that can't be sent: those before it are good, as far as is known.
+            answers.truncate(0);
+            answers.resize(asked.get(), (RowReply::unknown(), false));
+        }
+        done
+    }
+
+    /// Tells what became of rows that the server took.
+    fn tell(&mut self, rows: &[(u64, RowWrite<'_>)], answers: &[(RowReply, bool)]) -> Result<()> {
+        for ((number, row_write), (answer, made)) in rows.iter().zip(answers) {
+            match answer.outcome(row_write.verb, *made) {
+                Some(outcome) => (self.each)(Ok(outcome)),
+                None => {
+                    let error = row_write.not_updated(self.state, self.connection)?;
+                    self.refused(error.at_row(*number))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An update that found no row, before the row that the server refused, is the first error.
+    fn tell_wrong(
+        &mut self,
+        rows: &[(u64, RowWrite<'_>)],
+        answers: &[(RowReply, bool)],
+    ) -> Result<()> {
+        for ((number, row_write), (answer, made)) in rows.iter().zip(answers) {
+            if !answer.is_unknown() && answer.outcome(row_write.verb, *made).is_none() {
+                let error = row_write.not_updated(self.state, self.connection)?;
+                return Err(error.at_row(*number));
+            }
+        }
+        if answers.iter().any(|(answer, _)| answer.is_unknown()) && !rows.is_empty() {
+            // They were not sent: now they are, since one of them may be wrong first.
+            let mut answers = Vec::new();
+            if let Err(error) = self.group(rows, &mut answers) {
+                let Some((number, row_write)) = rows.get(answers.len()) else { return Err(error) };
+                return Err(locate(error, row_write.table).at_row(*number));
+            }
+            return self.tell_wrong(rows, &answers);
+        }
+        Ok(())
+    }
+
+    /// A row that failed: the end of a batch that stops.
+    fn refused(&mut self, error: Error) -> Result<()> {
+        if self.on_error == OnError::Stop {
+            return Err(error);
+        }
+        (self.each)(Err(error));
+        Ok(())
+    }
+}
+
+/// Whether another row may fare better.
+fn is_of_a_row(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Full => server(error).is_some_and(|said| said.code == "2200H"),
+        ErrorKind::Duplicate
+        | ErrorKind::Constraint
+        | ErrorKind::TooLong
+        | ErrorKind::OutOfRange
+        | ErrorKind::Mismatch
+        | ErrorKind::Unsupported
+        | ErrorKind::Schema
+        | ErrorKind::NotFound
+        | ErrorKind::Conflict
+        | ErrorKind::Syntax => true,
+        _ => false,
+    }
+}

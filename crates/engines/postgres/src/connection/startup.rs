@@ -1,0 +1,183 @@
+//! The beginning of a connection: greeting, password, settings.
+
+use crate::connection::Connection;
+use crate::connection::stream::broken;
+use crate::error::ServerError;
+use crate::protocol::message::{self, Message};
+use crate::settings::{Settings, Target};
+use bobak_core::{Error, ErrorKind, Result};
+use bytes::BytesMut;
+use postgres_protocol::authentication::{md5_hash, sasl};
+use postgres_protocol::message::frontend;
+
+/// What the server may ask for, in a form that borrows nothing.
+enum AuthenticationMessage {
+    Nothing,
+    Taken,
+    Ready,
+    Clear,
+    Md5([u8; 4]),
+    Sasl(Vec<String>),
+    SaslContinue(Vec<u8>),
+    SaslFinal(Vec<u8>),
+    Unknown(u32),
+}
+
+/// Greets the server, proves who we are, and waits until it is ready.
+///
+/// # Errors
+/// `Denied`, `Config`, `Unreachable`, `Timeout`, `Busy`.
+pub(crate) fn run(connection: &mut Connection, settings: &Settings) -> Result<()> {
+    let timeout =
+        |name: &str, time: std::time::Duration| (name.to_owned(), time.as_millis().to_string());
+    let mut parameters = vec![
+        ("user".to_owned(), settings.user.clone()),
+        ("client_encoding".to_owned(), "UTF8".to_owned()),
+        ("application_name".to_owned(), settings.application.clone()),
+    ];
+    if !settings.database.is_empty() {
+        parameters.push(("database".to_owned(), settings.database.clone()));
+    }
+    if settings.named {
+        parameters.push(timeout("lock_timeout", settings.busy_timeout));
+        parameters.push(timeout("statement_timeout", settings.statement_timeout));
+        parameters.push(("standard_conforming_strings".to_owned(), "on".to_owned()));
+    }
+    if let Some(schema) = &settings.schema {
+        let quoted = bobak_sql::quote(bobak_sql::Dialect::Postgres, schema);
+        parameters.push(("search_path".to_owned(), quoted));
+    }
+    let mut greeting = BytesMut::new();
+    let borrowed = parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    frontend::startup_message(borrowed, &mut greeting).map_err(|error| own(&error))?;
+    connection.out.extend_from_slice(&greeting);
+    connection.send("greeting it")?;
+    let mut scram: Option<sasl::ScramSha256> = None;
+    loop {
+        match asked(connection)? {
+            AuthenticationMessage::Ready => return Ok(()),
+            AuthenticationMessage::Nothing | AuthenticationMessage::Taken => {}
+            AuthenticationMessage::Clear => password(connection, secret(settings)?.as_bytes())?,
+            AuthenticationMessage::Md5(salt) => {
+                let user = settings.user.as_bytes();
+                let hashed = md5_hash(user, secret(settings)?.as_bytes(), salt);
+                password(connection, hashed.as_bytes())?;
+            }
+            AuthenticationMessage::Sasl(mechanisms) => {
+                if !mechanisms.iter().any(|name| name == sasl::SCRAM_SHA_256) {
+                    return Err(denied(format!("the server wants {}", mechanisms.join(" or "))));
+                }
+                let binding = sasl::ChannelBinding::unsupported();
+                let begun = sasl::ScramSha256::new(secret(settings)?.as_bytes(), binding);
+                answer(connection, |out| {
+                    frontend::sasl_initial_response(sasl::SCRAM_SHA_256, begun.message(), out)
+                })?;
+                scram = Some(begun);
+            }
+            AuthenticationMessage::SaslContinue(data) => {
+                let begun = scram.as_mut().ok_or_else(|| denied("it asks out of turn".into()))?;
+                begun.update(&data).map_err(|error| denied(error.to_string()))?;
+                let message = begun.message().to_vec();
+                answer(connection, |out| frontend::sasl_response(&message, out))?;
+            }
+            AuthenticationMessage::SaslFinal(data) => {
+                let begun = scram.as_mut().ok_or_else(|| denied("it asks out of turn".into()))?;
+                begun.finish(&data).map_err(|error| denied(error.to_string()))?;
+            }
+            AuthenticationMessage::Unknown(number) => {
+                return Err(denied(format!("the server wants a proof of kind {number}")));
+            }
+        }
+    }
+}
+
+/// Refuses a server that is not the one that was asked for.
+///
+/// # Errors
+/// `ReadOnly`; `Unreachable` where a reader was asked for.
+pub(crate) fn check_target(connection: &mut Connection, target: Target) -> Result<()> {
+    if target == Target::Any {
+        return Ok(());
+    }
+    let mut read_only = false;
+    connection.simple("SHOW transaction_read_only", |message| {
+        if let Message::Row(body) = message {
+            read_only = body.ends_with(b"on");
+        }
+    })?;
+    match (target, read_only) {
+        (Target::ReadWrite, true) => Err(Error::new(
+            ErrorKind::ReadOnly,
+            "the server can only be read, and target=read-write",
+        )),
+        (Target::ReadOnly, false) => Err(Error::new(
+            ErrorKind::Unreachable,
+            "the server can be written to, and target=read-only",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn asked(connection: &mut Connection) -> Result<AuthenticationMessage> {
+    let message = connection.inbox.next(&mut connection.stream);
+    Ok(match message.map_err(|error| broken("it greeted us", error))? {
+        Message::Error(body) => return Err(ServerError::parse(body).into_error()),
+        Message::Ready(_) => AuthenticationMessage::Ready,
+        Message::CancelKey(key) => {
+            if let Some(key) = key.first_chunk() {
+                connection.cancel_key = *key;
+            }
+            AuthenticationMessage::Nothing
+        }
+        Message::Authentication(body) => {
+            let kind = body.first_chunk().map_or(u32::MAX, |bytes| u32::from_be_bytes(*bytes));
+            let rest = body.get(4..).unwrap_or_default();
+            match (kind, rest.first_chunk()) {
+                (0, _) => AuthenticationMessage::Taken,
+                (3, _) => AuthenticationMessage::Clear,
+                (5, Some(salt)) => AuthenticationMessage::Md5(*salt),
+                (10, _) => AuthenticationMessage::Sasl(mechanisms(rest)),
+                (11, _) => AuthenticationMessage::SaslContinue(rest.to_vec()),
+                (12, _) => AuthenticationMessage::SaslFinal(rest.to_vec()),
+                _ => AuthenticationMessage::Unknown(kind),
+            }
+        }
+        _ => AuthenticationMessage::Nothing,
+    })
+}
+
+fn mechanisms(body: &[u8]) -> Vec<String> {
+    let names = body.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+}
+
+fn secret(settings: &Settings) -> Result<&str> {
+    let missing = || denied(format!("the server asks for the password of '{}'", settings.user));
+    settings.password.as_deref().ok_or_else(missing)
+}
+
+fn password(connection: &mut Connection, password: &[u8]) -> Result<()> {
+    message::write(&mut connection.out, b'p', |out| {
+        out.extend_from_slice(password);
+        out.push(0);
+    });
+    connection.send("giving the password")
+}
+
+fn answer(
+    connection: &mut Connection,
+    write: impl FnOnce(&mut BytesMut) -> std::io::Result<()>,
+) -> Result<()> {
+    let mut out = BytesMut::new();
+    write(&mut out).map_err(|error| own(&error))?;
+    connection.out.extend_from_slice(&out);
+    connection.send("giving the password")
+}
+
+fn own(error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Config, format!("a setting can't be sent: {error}"))
+}
+
+fn denied(message: String) -> Error {
+    Error::new(ErrorKind::Denied, message)
+}

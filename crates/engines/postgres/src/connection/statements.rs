@@ -1,0 +1,195 @@
+//! Prepared statements of a connection, and how values are bound to them.
+
+use crate::connection::Connection;
+use crate::protocol::message::{self, Message};
+use crate::protocol::row::Column;
+use crate::protocol::value::{self, Kind, Outside};
+use bobak_core::{Result, ValueRef};
+use std::sync::Arc;
+
+/// A prepared statement.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// Its name on the connection; empty where it is prepared anew each time.
+    name: String,
+    /// Its text, for the latter.
+    sql: Box<str>,
+    pub parameters: Vec<u32>,
+    pub columns: Vec<Column>,
+}
+
+/// How many statements a connection keeps; more are forgotten all at once, which is rare.
+const KEPT: usize = 512;
+
+/// The longest text that is kept prepared: long ones hold lists of values, and do not come again.
+const LONGEST: usize = 16 << 10;
+
+impl Connection {
+    /// The statement, prepared on the way to its first use.
+    pub fn prepared(&self, sql: &str) -> Option<Arc<Prepared>> {
+        self.statements.get(sql).cloned()
+    }
+
+    /// Appends the requests that prepare a statement; [`prepare_end`](Self::prepare_end) takes the
+    /// answers.
+    pub fn prepare_begin(&mut self, sql: &str, types: &[u32]) -> String {
+        if self.statements.len() >= KEPT {
+            for (_, old) in self.statements.drain() {
+                if !old.name.is_empty() {
+                    message::close(&mut self.out, b'S', &old.name);
+                }
+            }
+        }
+        let mut name = String::new();
+        if self.settings.named && sql.len() <= LONGEST {
+            self.made += 1;
+            name = format!("b{}", self.made);
+        }
+        message::parse(&mut self.out, &name, sql, types);
+        message::describe(&mut self.out, &name);
+        name
+    }
+
+    /// Reads the answers to [`prepare_begin`](Self::prepare_begin), until the server is ready.
+    ///
+    /// # Errors
+    /// Those of the server and the line.
+    pub fn prepare_end(&mut self, sql: &str, name: String) -> Result<Arc<Prepared>> {
+        let (mut parameters, mut columns) = (Vec::new(), Vec::new());
+        self.finish(|message| {
+            match message {
+                Message::Parameters(body) => parameters = oids(body),
+                Message::Columns(body) => columns = columns_of(body),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        let sql: Box<str> = sql.into();
+        let long = sql.len() > LONGEST;
+        let prepared = Arc::new(Prepared { name, sql: sql.clone(), parameters, columns });
+        if !long {
+            self.statements.insert(sql, Arc::clone(&prepared));
+        }
+        Ok(prepared)
+    }
+
+    /// Forgets all that was prepared: tables have changed.
+    pub fn forget_statements(&mut self) {
+        self.statements.clear();
+    }
+
+    /// Appends a run of a statement: its parameters by `value`, its portal by name, for so many
+    /// rows at most (0: all).
+    ///
+    /// # Errors
+    /// Those of a value that can't be sent; nothing is appended then.
+    pub fn bind<'v>(
+        &mut self,
+        prepared: &Prepared,
+        portal: &str,
+        outside: Outside,
+        mut value: impl FnMut(usize) -> ValueRef<'v>,
+    ) -> Result<()> {
+        let start = self.out.len();
+        if prepared.name.is_empty() {
+            message::parse(&mut self.out, "", &prepared.sql, &prepared.parameters);
+        }
+        let mut wrong = None;
+        message::write(&mut self.out, b'B', |out| {
+            message::push_text(out, portal);
+            message::push_text(out, &prepared.name);
+            let types = &prepared.parameters;
+            let textual = (0..types.len())
+                .any(|place| types.get(place).is_some_and(|oid| as_text(value(place), *oid)));
+            if textual {
+                push_count(out, types.len());
+                for (place, oid) in types.iter().enumerate() {
+                    let format = u16::from(!as_text(value(place), *oid));
+                    out.extend_from_slice(&format.to_be_bytes());
+                }
+            } else {
+                out.extend_from_slice(&[0, 1, 0, 1]);
+            }
+            push_count(out, types.len());
+            for (place, oid) in types.iter().enumerate() {
+                let value = value(place);
+                let oid = if as_text(value, *oid) { value::oid::TEXT } else { *oid };
+                if let Err(error) = value::encode(out, value, oid, outside) {
+                    wrong.get_or_insert((place, error));
+                }
+            }
+            push_formats(out, &prepared.columns);
+        });
+        match wrong {
+            None => Ok(()),
+            Some((place, error)) => {
+                self.out.truncate(start);
+                Err(error.at_row(place as u64))
+            }
+        }
+    }
+
+    /// Appends a run of a statement over parameters that are encoded already.
+    pub fn bind_raw(&mut self, prepared: &Prepared, parameters: &[Vec<u8>]) {
+        if prepared.name.is_empty() {
+            message::parse(&mut self.out, "", &prepared.sql, &prepared.parameters);
+        }
+        message::write(&mut self.out, b'B', |out| {
+            out.push(0);
+            message::push_text(out, &prepared.name);
+            out.extend_from_slice(&[0, 1, 0, 1]);
+            push_count(out, parameters.len());
+            for parameter in parameters {
+                out.extend_from_slice(&(parameter.len() as u32).to_be_bytes());
+                out.extend_from_slice(parameter);
+            }
+            push_formats(out, &prepared.columns);
+        });
+    }
+}
+
+/// Whether a value goes in its text form.
+fn as_text(value: ValueRef<'_>, oid: u32) -> bool {
+    !value::is_binary(oid) || value::goes_as_text(value, oid)
+}
+
+fn push_count(out: &mut Vec<u8>, count: usize) {
+    out.extend_from_slice(&(count as u16).to_be_bytes());
+}
+
+/// Columns come in the binary form where it is known, as text where it is not.
+fn push_formats(out: &mut Vec<u8>, columns: &[Column]) {
+    if columns.iter().all(|column| value::is_binary(column.oid)) {
+        out.extend_from_slice(&[0, 1, 0, 1]);
+        return;
+    }
+    push_count(out, columns.len());
+    for column in columns {
+        out.extend_from_slice(&u16::from(value::is_binary(column.oid)).to_be_bytes());
+    }
+}
+
+fn oids(body: &[u8]) -> Vec<u32> {
+    let (all, _) = body.get(2..).unwrap_or_default().as_chunks::<4>();
+    all.iter().map(|bytes| u32::from_be_bytes(*bytes)).collect()
+}
+
+/// The columns of a RowDescription: a name, then table, number, type, length, modifier, format.
+fn columns_of(body: &[u8]) -> Vec<Column> {
+    let mut rest = body.get(2..).unwrap_or_default();
+    let mut columns = Vec::new();
+    while let Some(end) = rest.iter().position(|byte| *byte == 0) {
+        let name = String::from_utf8_lossy(rest.get(..end).unwrap_or_default()).into_owned();
+        let Some(description) = rest.get(end + 1..end + 19) else { break };
+        let number = |at: usize| {
+            description
+                .get(at..at + 4)
+                .and_then(|bytes| bytes.first_chunk())
+                .map_or(0, |b| u32::from_be_bytes(*b))
+        };
+        let (oid, modifier) = (number(6), number(12).cast_signed());
+        columns.push(Column { name, oid, kind: Kind::of(oid, modifier) });
+        rest = rest.get(end + 19..).unwrap_or_default();
+    }
+    columns
+}

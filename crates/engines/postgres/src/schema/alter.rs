@@ -1,0 +1,148 @@
+//! Changes of the schema.
+
+use crate::connection::Connection;
+use crate::error::locate;
+use crate::session::state::SessionState;
+use crate::table_info::SQL;
+use bobak_core::{
+    Collation, Error, ErrorKind, Result, SchemaChange, Storage, TableSchema, Type, Value,
+    change_log,
+};
+
+/// Makes the changes, all or none.
+///
+/// # Errors
+/// As [`Session::alter`](bobak_core::Session::alter).
+pub(crate) fn run(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    changes: &[SchemaChange],
+) -> Result<()> {
+    changes.iter().try_for_each(|change| check(table_of(change)?))?;
+    let own = !state.open;
+    let begin = if own { "BEGIN" } else { "SAVEPOINT bobak_alter" };
+    connection.simple(begin, |_| {})?;
+    let done = changes.iter().try_for_each(|change| {
+        let table = table_of(change)?;
+        let statements = statements(change);
+        run_all(connection, statements).map_err(|error| locate(error, table))?;
+        let statements = log_statements(state, connection, change)?;
+        run_all(connection, statements).map_err(|error| locate(error, table))
+    });
+    let end = match (done.is_ok(), own) {
+        (true, true) => "COMMIT",
+        (true, false) => "RELEASE bobak_alter",
+        (false, true) => "ROLLBACK",
+        (false, false) => "ROLLBACK TO bobak_alter; RELEASE bobak_alter",
+    };
+    if done.is_ok() && own {
+        connection.set_commit_pending();
+    }
+    let ended = if connection.is_broken { Ok(()) } else { connection.simple(end, |_| {}) };
+    state.database.table_info().clear();
+    connection.forget_statements();
+    state.altered |= !own;
+    if let Err(error) = done {
+        if !own && (connection.is_broken || error.kind() == ErrorKind::Serialization) {
+            state.give_up(connection);
+        }
+        return Err(error);
+    }
+    ended
+}
+
+/// The table that a change is about; of a change that this crate does not know yet nothing is known.
+fn table_of(change: &SchemaChange) -> Result<&TableSchema> {
+    match change {
+        SchemaChange::CreateTable(table)
+        | SchemaChange::AddColumn { table, .. }
+        | SchemaChange::AddIndex { table, .. }
+        | SchemaChange::Track { table, .. }
+        | SchemaChange::Untrack(table) => Ok(table),
+        _ => Err(Error::new(ErrorKind::Unsupported, "the postgres engine has no such change")),
+    }
+}
+
+fn statements(change: &SchemaChange) -> Vec<String> {
+    match change {
+        SchemaChange::CreateTable(table) => bobak_sql::create_table(SQL, table),
+        SchemaChange::AddColumn { table, column } => bobak_sql::add_column(SQL, table, *column),
+        SchemaChange::AddIndex { table, index } => {
+            let mut all = vec![bobak_sql::add_index(SQL, table, *index)];
+            all.extend(bobak_sql::index_remark(SQL, table, *index));
+            all
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn run_all(connection: &mut Connection, statements: Vec<String>) -> Result<()> {
+    statements.into_iter().try_for_each(|text| connection.simple(&text, |_| {}))
+}
+
+/// What has a tracked table's log, or one that is to be, fit the table as it is now.
+fn log_statements(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    change: &SchemaChange,
+) -> Result<Vec<String>> {
+    let mut stored = |table: &TableSchema| {
+        change_log::table_and_log(crate::schema::catalog::with_logs(state, connection)?, table)
+    };
+    match change {
+        SchemaChange::Track { table, history } => {
+            let (table, log) = stored(table)?;
+            check(&change_log::log_schema(&table, *history)?)?;
+            let triggers = crate::schema::catalog::triggers(state, connection)?;
+            let mut sql_texts = Vec::new();
+            if log.is_some() && !change_log::is_captured(&triggers, table.name()) {
+                sql_texts = bobak_sql::note_gap(SQL, &table);
+            }
+            sql_texts.extend(bobak_sql::track(SQL, &table, log.as_ref(), *history)?);
+            Ok(sql_texts)
+        }
+        SchemaChange::AddColumn { table, .. } => match stored(table)? {
+            (table, Some(log)) => bobak_sql::track(SQL, &table, Some(&log), false),
+            (_, None) => Ok(Vec::new()),
+        },
+        SchemaChange::Untrack(table) => match stored(table)? {
+            (table, Some(_)) => Ok(bobak_sql::untrack(SQL, &table)),
+            (_, None) => Ok(Vec::new()),
+        },
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The most bytes of a name: the server cuts longer ones, silently.
+const NAME: usize = 63;
+
+/// Refuses what the server can't keep.
+fn check(table: &TableSchema) -> Result<()> {
+    let refused = |message: String| {
+        Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
+    };
+    let columns = table.columns().iter().map(|column| &column.name[..]);
+    let indexes = table.indexes().iter().map(|index| &index.name[..]);
+    let names = std::iter::once(table.name()).chain(columns).chain(indexes);
+    if let Some(long) = names.into_iter().find(|name| name.len() > NAME) {
+        return refused(format!("the name '{long}' has more than {NAME} bytes"));
+    }
+    for column in table.columns() {
+        let place = |error: Error| {
+            error.in_table(table.name().to_owned()).in_column(column.name.to_string())
+        };
+        if column.ty == Type::Any || column.storage == Storage::Any {
+            let message = "a column of any class: PostgreSQL's columns have one type each";
+            return Err(place(Error::new(ErrorKind::Unsupported, message)));
+        }
+        if column.reference.is_some() && column.collation != Collation::Binary {
+            let message = "a foreign key between sql_texts whose case does not count";
+            return Err(place(Error::new(ErrorKind::Unsupported, message)));
+        }
+        if matches!(&column.default, Some(Value::Text(text)) if text.contains('\0')) {
+            let message = "a default with a NUL, which PostgreSQL keeps in no text";
+            return Err(place(Error::new(ErrorKind::Unsupported, message)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! The tables that are there, from the server's catalog and the remarks beside their columns.
+
+use crate::connection::Connection;
+use crate::session::state::SessionState;
+use crate::table_info::SQL;
+use bobak_core::{ColumnSchema, OnDelete, Reference, Result, Row, TableSchema, Type, ValueRef};
+use bobak_sql::{FOLDED_INDEX, KEY_INDEX, declared_type, parse_declared, parse_metadata_comment};
+use std::collections::BTreeMap;
+
+const COLUMNS: &str = "SELECT c.oid::int8, c.relname::text, a.attnum, a.attname::text, \
+    format_type(a.atttypid, a.atttypmod), a.attnotnull, \
+    a.attidentity <> '' OR d.adbin IS NOT NULL, col_description(c.oid, a.attnum) \
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid \
+    LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
+    WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
+    AND c.relkind IN ('r', 'p', 'f') AND NOT c.relispartition \
+    AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.oid, a.attnum";
+
+const INDEXES: &str = "SELECT i.indrelid::int8, n.relname::text, i.indisunique, i.indisprimary, \
+    array_to_string((i.indkey::int2[])[0:i.indnkeyatts - 1], ' '), \
+    obj_description(i.indexrelid, 'pg_class'), i.indpred IS NOT NULL \
+    FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid \
+    WHERE n.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) \
+    ORDER BY i.indexrelid";
+
+const LINKS: &str = "SELECT k.conrelid::int8, k.conkey[1], r.relname::text, a.attname::text, \
+    k.confdeltype::text FROM pg_constraint k JOIN pg_class r ON r.oid = k.confrelid \
+    JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = k.confkey[1] \
+    WHERE k.contype = 'f' AND cardinality(k.conkey) = 1";
+
+/// A table as it is being put together.
+#[derive(Default)]
+struct Found {
+    name: String,
+    columns: Vec<FoundColumn>,
+    key: Vec<usize>,
+    indexes: Vec<(String, Vec<usize>, bool)>,
+    given: bool,
+}
+
+struct FoundColumn {
+    number: i64,
+    schema: ColumnSchema,
+    /// Whether the server makes a value where none is given.
+    is_made: bool,
+}
+
+/// All tables of the schema in use that have a key, but for the change feed's own.
+///
+/// # Errors
+/// Those of the server and the line.
+pub(crate) fn tables(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+) -> Result<Vec<TableSchema>> {
+    let mut tables = with_logs(state, connection)?;
+    tables.retain(|table| !bobak_core::change_log::is_change_log_table(table.name()));
+    Ok(tables)
+}
+
+/// The triggers of the schema's tables that are not switched off.
+pub(crate) fn triggers(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+) -> Result<Vec<bobak_core::change_log::Trigger>> {
+    let mut triggers = Vec::new();
+    let sql = bobak_sql::list_triggers(bobak_sql::Dialect::Postgres);
+    state.ask(connection, sql, &[], |row| {
+        let trigger = bobak_core::change_log::Trigger { table: text(row, 0), name: text(row, 1) };
+        triggers.push(trigger);
+    })?;
+    Ok(triggers)
+}
+
+/// As [`tables`], with the change feed's.
+///
+/// # Errors
+/// As [`tables`].
+pub(crate) fn with_logs(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+) -> Result<Vec<TableSchema>> {
+    let mut tables: BTreeMap<i64, Found> = BTreeMap::new();
+    state.ask(connection, COLUMNS, &[], |row| {
+        let table = tables.entry(integer(row, 0)).or_default();
+        table.name = text(row, 1);
+        let given = add_column(table, row);
+        table.given |= given;
+    })?;
+    state.ask(connection, INDEXES, &[], |row| {
+        if let Some(table) = tables.get_mut(&integer(row, 0)) {
+            add_index(table, row);
+        }
+    })?;
+    state.ask(connection, LINKS, &[], |row| {
+        let table = tables.get_mut(&integer(row, 0));
+        let column = table.and_then(|table| {
+            table.columns.iter_mut().find(|column| column.number == integer(row, 1))
+        });
+        if let Some(column) = column {
+            column.schema.reference = Some(Reference {
+                table: text(row, 2).into(),
+                column: text(row, 3).into(),
+                on_delete: match text(row, 4).as_str() {
+                    "c" => OnDelete::Cascade,
+                    "n" => OnDelete::SetNull,
+                    _ => OnDelete::Restrict,
+                },
+            });
+        }
+    })?;
+    // What has no key is no record's table.
+    Ok(tables.into_values().filter_map(Found::build).collect())
+}
+
+/// Takes note of a column; gives whether it is a key that the user gives.
+fn add_column(table: &mut Found, row: &dyn Row) -> bool {
+    let sql_type = text(row, 4);
+    let declared = parse_declared(SQL, &sql_type);
+    let mut schema = ColumnSchema::new(text(row, 3), declared.ty).nullable(integer(row, 5) == 0);
+    schema.max_chars = declared.max_chars;
+    let mut given = false;
+    if let ValueRef::Text(comment) = row.get(7)
+        && let Some(remark) = parse_metadata_comment(comment)
+    {
+        let mut said = ColumnSchema::new(text(row, 3), remark.ty).nullable(schema.nullable);
+        if remark.as_text {
+            said = said.as_text();
+        }
+        said.max_chars = remark.max_chars.or(schema.max_chars);
+        // A column that was altered since is what it is now.
+        if parse_declared(SQL, &declared_type(SQL, &said)).ty == declared.ty {
+            said.collation = remark.collation;
+            said.role = remark.role;
+            said.check = remark.check.map(Into::into);
+            said.default = remark.default;
+            given = remark.given;
+            schema = said;
+        }
+    }
+    let is_made = integer(row, 6) != 0;
+    table.columns.push(FoundColumn { number: integer(row, 2), schema, is_made });
+    given
+}
+
+fn add_index(table: &mut Found, row: &dyn Row) {
+    let comment = text(row, 5);
+    let said = |begin: &str| {
+        let places = comment.strip_prefix(begin)?.split(' ');
+        places.map(|place| place.parse().ok()).collect::<Option<Vec<usize>>>()
+    };
+    if let Some(key) = said(KEY_INDEX) {
+        table.key = key;
+        return;
+    }
+    let numbers = text(row, 4);
+    let place = |number: &str| {
+        let number: i64 = number.parse().ok()?;
+        table.columns.iter().position(|column| column.number == number)
+    };
+    let plain = || numbers.split(' ').map(place).collect::<Option<Vec<usize>>>();
+    // Of an index over expressions, or over a part of the rows, nothing can be said.
+    let partial = integer(row, 6) != 0;
+    let Some(places) = said(FOLDED_INDEX).or_else(plain).filter(|_| !partial) else { return };
+    let (name, unique) = (text(row, 1), integer(row, 2) != 0);
+    if integer(row, 3) != 0 {
+        table.key = places;
+        return;
+    }
+    if let (true, [place]) = (unique, &places[..])
+        && let Some(column) = table.columns.get_mut(*place)
+        && name == format!("{}_{}_unique", table.name, column.schema.name)
+    {
+        column.schema.unique = true;
+        return;
+    }
+    table.indexes.push((name, places, unique));
+}
+
+impl Found {
+    fn build(mut self) -> Option<TableSchema> {
+        if self.key.is_empty() {
+            // Of foreign tables: what can tell rows apart as well as a key.
+            let never_null = |place: &usize| {
+                self.columns.get(*place).is_some_and(|column| !column.schema.nullable)
+            };
+            let (_, places, _) = self
+                .indexes
+                .iter()
+                .find(|(_, places, unique)| *unique && places.iter().all(never_null))?;
+            self.key.clone_from(places);
+        }
+        let made = |place: &usize| {
+            let column = self.columns.get(*place);
+            column.is_some_and(|column| column.schema.ty != Type::I64 || column.is_made)
+        };
+        let given = self.given || !self.key.iter().all(made);
+        let names: Vec<String> =
+            self.columns.iter().map(|column| column.schema.name.to_string()).collect();
+        let named = |places: &[usize]| -> Vec<String> {
+            places.iter().filter_map(|place| names.get(*place).cloned()).collect()
+        };
+        let mut builder = TableSchema::builder(self.name);
+        for column in self.columns {
+            builder = builder.column(column.schema);
+        }
+        builder = builder.key(named(&self.key));
+        for (name, places, unique) in self.indexes {
+            builder = if unique {
+                builder.unique_index(name, named(&places))
+            } else {
+                builder.index(name, named(&places))
+            };
+        }
+        if given {
+            builder = builder.given_key();
+        }
+        builder.build().ok()
+    }
+}
+
+fn integer(row: &dyn Row, place: usize) -> i64 {
+    match row.get(place) {
+        ValueRef::Int(integer) => integer,
+        _ => 0,
+    }
+}
+
+fn text(row: &dyn Row, place: usize) -> String {
+    match row.get(place) {
+        ValueRef::Text(text) => text.to_owned(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,172 @@
+//! A session: the contract's calls, one connection while it needs one.
+
+pub(crate) mod cursor;
+pub(crate) mod fetch;
+pub(crate) mod open_cursors;
+pub(crate) mod outcome;
+pub(crate) mod query;
+pub(crate) mod row_writes;
+pub(crate) mod sql_text;
+pub(crate) mod state;
+mod transaction;
+
+use self::state::SessionState;
+use crate::batch;
+use crate::database::Database;
+use crate::schema::{alter, catalog};
+use bobak_core::{
+    Batch, BulkChange, Cursor, Error, ErrorKind, Interrupt, OnError, Outcome, Result, Row,
+    RowBuffer, SchemaChange, Session, SideEffects, Source, TableSchema, TransactionControl, Value,
+    Write,
+};
+use std::cell::{Cell, RefCell, RefMut};
+use std::sync::Arc;
+
+pub(crate) struct PgSession<'e> {
+    state: RefCell<SessionState<'e>>,
+    in_transaction: Cell<bool>,
+}
+
+impl<'e> PgSession<'e> {
+    pub fn new(database: &'e Database) -> Self {
+        Self { state: RefCell::new(SessionState::new(database)), in_transaction: Cell::new(false) }
+    }
+
+    /// The state, for a call that is not from inside another.
+    fn state(&self) -> Result<RefMut<'_, SessionState<'e>>> {
+        self.state.try_borrow_mut().map_err(|_| {
+            let message =
+                "the session is handing out rows: read them first, or use another session";
+            Error::new(ErrorKind::Misuse, message)
+        })
+    }
+}
+
+impl Session for PgSession<'_> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
+        let mut state = self.state()?;
+        // What begins and ends transactions is not to be ended itself.
+        let done = Interrupt::hold_off(|| match step {
+            TransactionControl::Begin => state.begin(),
+            TransactionControl::Commit => state.end(true),
+            TransactionControl::Rollback => state.end(false),
+            _ => state.mark(step),
+        });
+        match step {
+            TransactionControl::Begin if done.is_ok() => self.in_transaction.set(true),
+            TransactionControl::Commit | TransactionControl::Rollback => {
+                self.in_transaction.set(false)
+            }
+            _ => {}
+        }
+        done
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.in_transaction.get()
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        let mut state = self.state()?;
+        state.with(|state, connection| row_writes::write(state, connection, write))
+    }
+
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
+        let mut state = self.state()?;
+        state.with(|state, connection| sql_text::change(state, connection, change))
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        let mut state = self.state()?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        state.with(|state, connection| batch::run(state, connection, batch, on_error, each))
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let mut state = self.state()?;
+        state.with(|state, connection| query::get(state, connection, table, key, row))
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let mut state = self.state()?;
+        state.with(|state, connection| query::run(state, connection, source, row))
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        crate::session::cursor::open(&mut *self.state()?, source)
+    }
+
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
+        rows.clear();
+        crate::session::cursor::fetch(&mut *self.state()?, cursor.id()?, rows)
+    }
+
+    fn close(&self, cursor: &mut Cursor) {
+        if let (Ok(mut state), Ok(id)) = (self.state(), cursor.id()) {
+            crate::session::cursor::close(&mut state, id);
+        }
+    }
+
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        let mut state = self.state()?;
+        state.with(catalog::tables)
+    }
+
+    fn side_effects(&self) -> Result<SideEffects> {
+        SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::Postgres))
+    }
+
+    fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {
+        let mut state = self.state()?;
+        state.with(catalog::triggers).map(Some)
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        let mut state = self.state()?;
+        // A cursor's own connection would make the change wait for itself.
+        state.drain_inside()?;
+        state.cursors.release_all()?;
+        state.with(|state, connection| alter::run(state, connection, changes))
+    }
+
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        let mut state = self.state()?;
+        state.with(|state, connection| sql_text::execute(state, connection, sql, parameters))
+    }
+
+    fn set_actor(&self, who: Option<&str>) -> Result<()> {
+        // A setting that ends with the transaction: the counter's row would be fought over.
+        match who {
+            Some(who) => self
+                .execute("SELECT set_config('bobak.who', ?, true)", &[Value::from(who)])
+                .map(|_| ()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for PgSession<'_> {
+    fn drop(&mut self) {
+        let state = self.state.get_mut();
+        if state.open {
+            // Nobody is left to tell; a line that breaks here is rolled back too.
+            let _ = state.end(false);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What became of one row, from the server's answers.
+
+use crate::protocol::message::{Message, rows_of_tag};
+use crate::protocol::row::{Column, ValueSpans};
+use bobak_core::{Error, ErrorKind, GeneratedKey, Outcome, Row, TableSchema, ValueRef, Verb};
+
+/// The answers to the statements of one row, as they come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RowReply {
+    /// The first value of the row that came back.
+    first: Option<i64>,
+    /// The second.
+    second: Option<i64>,
+    /// How many rows the last statement changed.
+    pub count: u64,
+    /// How many statements have ended.
+    pub done: usize,
+}
+
+impl RowReply {
+    /// Those of a row that was not sent.
+    pub const fn unknown() -> Self {
+        Self { first: None, second: None, count: 0, done: usize::MAX }
+    }
+
+    /// Whether they are those.
+    pub const fn is_unknown(&self) -> bool {
+        self.done == usize::MAX
+    }
+
+    /// Takes note of a message.
+    pub fn note(&mut self, message: Message<'_>, columns: &[Column], spans: &mut ValueSpans) {
+        match message {
+            Message::Row(body) => {
+                let row = spans.of(body, columns);
+                let integer = |place: usize| match row.get(place) {
+                    ValueRef::Int(integer) => Some(integer),
+                    _ => None,
+                };
+                (self.first, self.second) = (integer(0), integer(1));
+            }
+            Message::Done(tag) if !is_utility(tag) => {
+                self.count = rows_of_tag(tag);
+                self.done += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// The outcome; `None` for an update that found no row.
+    pub fn outcome(&self, verb: Verb, made: bool) -> Option<Outcome> {
+        let key = |key: Option<i64>| Outcome::Inserted(key.filter(|_| made).map(GeneratedKey::Int));
+        Some(match verb {
+            Verb::Insert | Verb::InsertOrReplace => key(self.first),
+            Verb::InsertOrIgnore if self.count == 0 => Outcome::Ignored,
+            Verb::InsertOrIgnore => key(self.first),
+            Verb::Upsert if self.first == Some(1) => key(self.second),
+            Verb::Upsert => Outcome::Changed(1),
+            Verb::Update if self.count == 0 => return None,
+            Verb::Update => Outcome::Changed(1),
+            Verb::Delete => Outcome::Changed(self.count),
+        })
+    }
+
+    /// The key that was made, where one was.
+    pub fn key(&self, verb: Verb, made: bool) -> Option<i64> {
+        match self.outcome(verb, made) {
+            Some(Outcome::Inserted(Some(GeneratedKey::Int(key)))) => Some(key),
+            _ => None,
+        }
+    }
+}
+
+/// Savepoints round a row are not its own.
+pub(crate) fn is_utility(tag: &[u8]) -> bool {
+    matches!(tag, b"SAVEPOINT" | b"RELEASE" | b"ROLLBACK" | b"BEGIN" | b"COMMIT")
+}
+
+/// The outcome of a write whose key Bobak made: it is said, as that of an engine's key is.
+pub(crate) fn not_updated(table: &TableSchema, is_there: bool) -> Error {
+    let error = if is_there {
+        Error::new(ErrorKind::Conflict, "the row was changed since it was read")
+    } else {
+        Error::new(ErrorKind::NotFound, "there is no row with this key")
+    };
+    error.in_table(table.name().to_owned())
+}

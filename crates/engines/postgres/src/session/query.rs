@@ -1,0 +1,220 @@
+//! OpenCursor rows: by key, and by queries, a part at a time so that memory stays constant.
+
+use crate::connection::{Connection, Prepared};
+use crate::error;
+use crate::error::{locate, without_row};
+use crate::protocol::message::{self, Message};
+use crate::protocol::row::ValueSpans;
+use crate::protocol::value::Outside;
+use crate::session::fetch::{self, FetchEnd, FetchStats};
+use crate::session::sql_text;
+use crate::session::state::{RELEASE, SAVEPOINT, SessionState};
+use crate::table_info::SQL;
+use bobak_core::{Error, ErrorKind, Result, Row, Source, TableSchema, Value};
+use std::sync::Arc;
+
+/// A prepared_query, ready to be asked.
+pub(crate) struct PreparedQuery<'a> {
+    pub prepared: Arc<Prepared>,
+    pub parameters: Vec<Value<'a>>,
+    pub table: Option<&'a Arc<TableSchema>>,
+    /// Whether it may fail while it runs, so that a transaction needs a mark round it.
+    pub may_fail: bool,
+}
+
+/// How many rows are asked for first; then as many as make about so many bytes.
+const FIRST: u32 = 64;
+/// Of a query, whose rows are handed out as they come: what is passed over where nobody wants more.
+const STREAMED: usize = 8 << 20;
+
+/// The row with a key.
+///
+/// # Errors
+/// As [`Session::get`](bobak_core::Session::get).
+pub(crate) fn get(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    table: &Arc<TableSchema>,
+    key: &[Value<'_>],
+    row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+) -> Result<bool> {
+    match get_once(state, connection, table, key, row) {
+        Err(error) if is_outdated(&error) && !state.open => {
+            get_once(state, connection, table, key, row)
+        }
+        done => done,
+    }
+}
+
+/// Whether a table was changed beside the engine since the statement was prepared: no row has been
+/// handed out then.
+fn is_outdated(error: &Error) -> bool {
+    error::server(error).is_some_and(|said| said.code() == "0A000")
+}
+
+fn get_once(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    table: &Arc<TableSchema>,
+    key: &[Value<'_>],
+    row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+) -> Result<bool> {
+    let table_info = state.table_info(connection, table)?;
+    let prepared = state.prepare(connection, &table_info.sql_texts.get, &[])?;
+    let value = |place: usize| key.get(place).map_or_else(Default::default, Value::as_ref);
+    connection
+        .bind(&prepared, "", Outside::Infinite, value)
+        .map_err(|e| without_row(e, Some(table)))?;
+    connection.execute("", 0);
+    connection.sync();
+    connection.send("asking for a row")?;
+    let mut found = false;
+    let mut spans = std::mem::take(&mut state.spans);
+    let done = connection.finish(|message| match message {
+        Message::Row(body) => {
+            found = true;
+            row(&spans.of(body, &prepared.columns))
+        }
+        _ => Ok(()),
+    });
+    state.spans = spans;
+    state
+        .settle(connection, done)
+        .map_err(|e| if error::server(&e).is_some() { locate(e, table) } else { e })?;
+    Ok(found)
+}
+
+/// Hands out the rows of a source.
+///
+/// # Errors
+/// As [`Session::query`](bobak_core::Session::query).
+pub(crate) fn run(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    source: &Source<'_>,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
+    match run_once(state, connection, source, row) {
+        Err(error) if is_outdated(&error) && !state.open => {
+            run_once(state, connection, source, row)
+        }
+        done => done,
+    }
+}
+
+fn run_once(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    source: &Source<'_>,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+) -> Result<()> {
+    let prepared_query = prepare(state, connection, source)?;
+    let guarded = state.open && prepared_query.may_fail;
+    if guarded {
+        connection.utility(SAVEPOINT);
+    }
+    prepared_query.bind(connection, "")?;
+    let mut spans = std::mem::take(&mut state.spans);
+    let done = hand_out(connection, &prepared_query, &mut spans, row, guarded);
+    state.spans = spans;
+    state.settle(connection, done).map_err(|error| prepared_query.locate(error))
+}
+
+/// FetchStats after part, until there are no more rows or nobody wants them.
+fn hand_out(
+    connection: &mut Connection,
+    prepared_query: &PreparedQuery<'_>,
+    spans: &mut ValueSpans,
+    row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    guarded: bool,
+) -> Result<()> {
+    // An aggregate gives few rows, and the server may use several processes for all of them only.
+    let mut rows = if prepared_query.may_fail { 0 } else { FIRST };
+    loop {
+        connection.execute("", rows);
+        message::flush(&mut connection.out);
+        connection.send("asking for rows")?;
+        let mut stats = FetchStats::default();
+        let end = fetch::read_rows(connection, &mut stats, |body| {
+            row(&spans.of(body, &prepared_query.prepared.columns))
+        });
+        match end {
+            Ok(FetchEnd::More) => rows = stats.next_rows(STREAMED),
+            Ok(FetchEnd::Enough | FetchEnd::All) => break,
+            Err(error) => {
+                return Err(close(connection, Some(error), guarded).err().unwrap_or_else(nothing));
+            }
+        }
+    }
+    close(connection, None, guarded)
+}
+
+/// Ends the portal, and the statement's transaction where it had one of its own.
+fn close(connection: &mut Connection, error: Option<Error>, guarded: bool) -> Result<()> {
+    if connection.is_broken {
+        return error.map_or(Ok(()), Err);
+    }
+    if guarded && error.as_ref().is_none_or(|error| crate::error::server(error).is_none()) {
+        connection.utility(RELEASE);
+    }
+    connection.sync();
+    connection.send("ending a query")?;
+    let done = connection.finish(|_| Ok(()));
+    error.map_or(done, Err)
+}
+
+fn nothing() -> Error {
+    Error::new(ErrorKind::Engine, "the query ended without a reason")
+}
+
+/// The statement of a source, prepared.
+///
+/// # Errors
+/// Those of the server and the line.
+pub(crate) fn prepare<'a>(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    source: &Source<'a>,
+) -> Result<PreparedQuery<'a>> {
+    match *source {
+        Source::Select(select) => {
+            let statement = bobak_sql::select(SQL, select);
+            let prepared = state
+                .prepare(connection, &statement.text, &[])
+                .map_err(|error| locate(error, &select.table))?;
+            let parameters = statement.parameters;
+            let (table, may_fail) = (Some(&select.table), select.is_grouped());
+            Ok(PreparedQuery { prepared, parameters, table, may_fail })
+        }
+        Source::Sql { text, parameters } => {
+            let prepared = sql_text::prepare(state, connection, text, parameters)?;
+            let parameters = parameters.to_vec();
+            Ok(PreparedQuery { prepared, parameters, table: None, may_fail: true })
+        }
+    }
+}
+
+impl PreparedQuery<'_> {
+    /// Appends the request that binds it to a portal.
+    ///
+    /// # Errors
+    /// Those of a value that can't be sent.
+    pub fn bind(&self, connection: &mut Connection, portal: &str) -> Result<()> {
+        let value =
+            |place: usize| self.parameters.get(place).map_or_else(Default::default, Value::as_ref);
+        let bound = connection.bind(&self.prepared, portal, Outside::Infinite, value);
+        bound.map_err(|error| {
+            connection.out.clear();
+            connection.check_after_error();
+            without_row(error, self.table.map(AsRef::as_ref))
+        })
+    }
+
+    /// Names the table.
+    pub fn locate(&self, error: Error) -> Error {
+        match self.table {
+            Some(table) if error::server(&error).is_some() => locate(error, table),
+            _ => error,
+        }
+    }
+}

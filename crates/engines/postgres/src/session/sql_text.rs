@@ -1,0 +1,159 @@
+//! SQL of the user's, and changes of many rows by a condition.
+
+use crate::connection::{Connection, Prepared};
+use crate::error::{locate, without_row};
+use crate::protocol::message::{Message, rows_of_tag};
+use crate::protocol::value::{Outside, oid};
+use crate::session::outcome::is_utility;
+use crate::session::state::SessionState;
+use crate::table_info::SQL;
+use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
+use bobak_core::{BulkChange, Error, ErrorKind, Result, Value, ValueRef};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Updates or deletes rows by a condition.
+///
+/// # Errors
+/// As [`Session::change`](bobak_core::Session::change).
+pub(crate) fn change(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    change: &BulkChange<'_>,
+) -> Result<u64> {
+    let statement = bobak_sql::change(SQL, change);
+    let prepared = state
+        .prepare(connection, &statement.text, &[])
+        .map_err(|error| locate(error, change.table))?;
+    run(state, connection, &prepared, &statement.parameters)
+        .map_err(|error| locate(error, change.table))
+}
+
+/// Runs a statement of the user's.
+///
+/// # Errors
+/// As [`Session::execute`](bobak_core::Session::execute).
+pub(crate) fn execute(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    sql: &str,
+    parameters: &[Value<'_>],
+) -> Result<u64> {
+    let prepared = prepare(state, connection, sql, parameters)?;
+    run(state, connection, &prepared, parameters)
+}
+
+fn run(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    prepared: &Prepared,
+    parameters: &[Value<'_>],
+) -> Result<u64> {
+    let mut changed = 0;
+    state.operation(
+        connection,
+        true,
+        |connection| {
+            let value = |at: usize| parameters.get(at).map_or(ValueRef::Null, Value::as_ref);
+            // Assigned values must fit; compared ones are told from them by nobody here.
+            connection
+                .bind(prepared, "", Outside::Refused, value)
+                .map_err(|e| without_row(e, None))?;
+            connection.execute("", 0);
+            Ok(())
+        },
+        |message| {
+            if let Message::Done(tag) = message
+                && !is_utility(tag)
+                && !tag.starts_with(b"SELECT")
+            {
+                changed = rows_of_tag(tag);
+            }
+            Ok(())
+        },
+    )?;
+    Ok(changed)
+}
+
+/// Prepares a statement of the user's: each `?` is a parameter, whose type the server infers from
+/// where it stands; where that says nothing it is the value's own.
+///
+/// # Errors
+/// `Syntax`, also where there are more or fewer parameters than savepoints; those of the server.
+pub(crate) fn prepare(
+    state: &mut SessionState<'_>,
+    connection: &mut Connection,
+    sql: &str,
+    parameters: &[Value<'_>],
+) -> Result<Arc<Prepared>> {
+    let (text, savepoints) = numbered(sql);
+    if savepoints != parameters.len() {
+        let given = parameters.len();
+        return Err(Error::wrong_number(ErrorKind::Syntax, given, savepoints, "parameter"));
+    }
+    let syntax = |error: Error| match crate::error::server(&error).map(|said| said.code.clone()) {
+        // Here it is the text that is wrong, not a table.
+        Some(code) if code == "42883" => {
+            Error::new(ErrorKind::Syntax, error.message()).with_source(error)
+        }
+        _ => error,
+    };
+    let prepared = state.prepare(connection, &text, &[]).map_err(syntax)?;
+    let own = |(value, inferred): (&Value<'_>, &u32)| match (value, *inferred) {
+        (Value::Int(_), oid::TEXT) => oid::INT8,
+        (Value::Float(_), oid::TEXT) => oid::FLOAT8,
+        (Value::Bytes(_), oid::TEXT) => oid::BYTEA,
+        // Else a number too large for the column would be refused, instead of compared.
+        (Value::Int(_), oid::INT2 | oid::INT4) => oid::INT8,
+        (_, inferred) => inferred,
+    };
+    let types: Vec<u32> = parameters.iter().zip(&prepared.parameters).map(own).collect();
+    if types == prepared.parameters {
+        return Ok(prepared);
+    }
+    // The types are part of the text, so that the statement is kept apart from the other.
+    let shown: Vec<String> = types.iter().map(ToString::to_string).collect();
+    let text = format!("{text} /* {} */", shown.join(" "));
+    state.prepare(connection, &text, &types).map_err(syntax)
+}
+
+/// The text with `$1`, `$2` in place of each `?` outside of quotes and comments, and their number.
+fn numbered(sql: &str) -> (String, usize) {
+    let mut text = String::with_capacity(sql.len() + 16);
+    let mut count = 0;
+    for token in SqlTokenizer::new(SqlSyntax::Postgres, sql) {
+        if token.kind == SqlTokenKind::Parameter && token.text == "?" {
+            count += 1;
+            // Writing to a String does not fail.
+            let _ = write!(text, "${count}");
+        } else {
+            text.push_str(token.text);
+        }
+    }
+    let trimmed = text.trim_end().trim_end_matches(';').len();
+    text.truncate(trimmed);
+    (text, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_numbered_where_they_are_parameters() {
+        for (sql, expected, savepoints) in [
+            ("a = ? and b = ?;", "a = $1 and b = $2", 2),
+            ("'?' \"?\" 'it''s ?' ?", "'?' \"?\" 'it''s ?' $1", 1),
+            ("? -- ?\n?", "$1 -- ?\n$2", 2),
+            ("/* ? /* ? */ ? */ ?", "/* ? /* ? */ ? */ $1", 1),
+            ("$x$ ? $x$ ? $$ ? $$", "$x$ ? $x$ $1 $$ ? $$", 1),
+            ("'open ?", "'open ?", 0),
+            ("é?", "é$1", 1),
+            ("a$x$ = ? and b$x$ = ?", "a$x$ = $1 and b$x$ = $2", 2),
+            (r"E'\' ?' ?", r"E'\' ?' $1", 1),
+            ("-- ?\r?", "-- ?\r$1", 1),
+        ] {
+            assert_eq!(numbered(sql), (expected.to_owned(), savepoints), "{sql}");
+        }
+    }
+}

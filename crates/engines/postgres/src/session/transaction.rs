@@ -1,0 +1,170 @@
+//! A session's transaction: its beginning, its end, and the savepoints in it.
+
+use crate::protocol::message::Message;
+use crate::session::state::SessionState;
+use crate::settings::Isolation;
+use bobak_core::{TransactionControl, Error, ErrorKind, Result};
+
+impl SessionState<'_> {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// `Misuse` where one is open; those of the line.
+    pub fn begin(&mut self) -> Result<()> {
+        if self.open {
+            return Err(Error::new(ErrorKind::Misuse, "a transaction is open already"));
+        }
+        let text = match self.database.settings.isolation {
+            Isolation::Serializable => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            Isolation::RepeatableRead => "BEGIN ISOLATION LEVEL REPEATABLE READ",
+            Isolation::ReadCommitted => "BEGIN ISOLATION LEVEL READ COMMITTED",
+        };
+        self.with(|state, connection| {
+            connection.utility(text);
+            connection.sync();
+            connection.send("beginning a transaction")?;
+            let begun = connection.finish(|_| Ok(()));
+            if begun.is_err() {
+                connection.check_after_error();
+            }
+            state.open = begun.is_ok();
+            begun
+        })
+    }
+
+    /// Commits or rolls back.
+    ///
+    /// # Errors
+    /// `Misuse` where none is open; of a commit those of the server, and `Unknown`.
+    pub fn end(&mut self, commit: bool) -> Result<()> {
+        if !self.open {
+            return Err(Error::new(ErrorKind::Misuse, "no transaction is open"));
+        }
+        let failed = std::mem::take(&mut self.failed);
+        self.savepoints.clear();
+        let drained = if failed { Ok(()) } else { self.drain_inside() };
+        self.open = false;
+        let altered = std::mem::take(&mut self.altered);
+        let Some(mut pooled) = self.pooled.take() else {
+            return Ok(());
+        };
+        if altered {
+            self.database.table_info().clear();
+            pooled.forget_statements();
+        }
+        if failed || pooled.is_broken {
+            if !commit {
+                return Ok(());
+            }
+            let message = "the transaction was rolled back before its commit: begin it again";
+            return Err(Error::new(self.reason, message));
+        }
+        let mut rolled_back = false;
+        pooled.utility(if commit { "COMMIT" } else { "ROLLBACK" });
+        if commit {
+            pooled.set_commit_pending();
+        }
+        pooled.sync();
+        let sent = pooled.send(if commit { "committing" } else { "rolling back" });
+        let done = sent.and_then(|()| {
+            pooled.finish(|message| {
+                if let Message::Done(tag) = message {
+                    rolled_back = tag == b"ROLLBACK";
+                }
+                Ok(())
+            })
+        });
+        match done {
+            Ok(()) if commit && rolled_back => {
+                Err(Error::new(ErrorKind::Engine, "the server rolled the transaction back"))
+            }
+            // A broken line has rolled back too.
+            Err(error) if !commit && pooled.is_broken => {
+                drop(error);
+                Ok(())
+            }
+            Err(error) => {
+                pooled.check_after_error();
+                Err(error)
+            }
+            Ok(()) => drained,
+        }
+    }
+
+    /// Reads the rest of the transaction's cursors: they do not outlive what comes.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn drain_inside(&mut self) -> Result<()> {
+        if !self.cursors.any_inside() {
+            return Ok(());
+        }
+        let mut cursors = std::mem::take(&mut self.cursors);
+        let drained = self.with(|state, connection| {
+            cursors.drain_inside(connection, |connection, done| state.settle(connection, done))
+        });
+        self.cursors = cursors;
+        drained
+    }
+
+    /// Makes, forgets, or goes back to a mark.
+    ///
+    /// # Errors
+    /// `Misuse` outside a transaction, and for an unknown mark; those of the line.
+    pub fn mark(&mut self, step: TransactionControl<'_>) -> Result<()> {
+        if !self.open {
+            return Err(Error::new(
+                ErrorKind::Misuse,
+                "savepoints are of a transaction, and none is open",
+            ));
+        }
+        let name = match step {
+            TransactionControl::Savepoint(name)
+            | TransactionControl::Release(name)
+            | TransactionControl::RollbackTo(name) => name,
+            _ => "",
+        };
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            let message = format!("'{name}' is no name for a savepoint: letters, digits and _ are");
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
+        if let TransactionControl::Savepoint(name) = step {
+            self.made += 1;
+            let number = self.made;
+            self.simple_step(&format!("SAVEPOINT bobak_mark_{number}"))?;
+            self.savepoints.push((name.to_owned(), number));
+            return Ok(());
+        }
+        let place = self.savepoints.iter().rposition(|(mark, _)| mark == name);
+        let Some((place, number)) = place.and_then(|at| Some((at, self.savepoints.get(at)?.1)))
+        else {
+            return Err(Error::new(ErrorKind::Misuse, format!("there is no savepoint '{name}'")));
+        };
+        if let TransactionControl::Release(_) = step {
+            self.simple_step(&format!("RELEASE bobak_mark_{number}"))?;
+            self.savepoints.truncate(place);
+            return Ok(());
+        }
+        self.drain_inside()?;
+        self.simple_step(&format!("ROLLBACK TO bobak_mark_{number}"))?;
+        self.savepoints.truncate(place + 1);
+        if self.altered {
+            self.database.table_info().clear();
+            if let Some(pooled) = &mut self.pooled {
+                pooled.forget_statements();
+            }
+        }
+        Ok(())
+    }
+
+    fn simple_step(&mut self, sql: &str) -> Result<()> {
+        self.with(|state, connection| {
+            let done = connection.simple(sql, |_| {});
+            if done.is_err() {
+                state.give_up(connection);
+            }
+            done
+        })
+    }
+}
