@@ -1,17 +1,17 @@
-//! The server's errors as Bobak's: by number, since sql_texts differ between servers and languages.
+//! Translates the server's errors, by number: their texts differ between servers and languages.
 
 use bobak_core::{Error, ErrorKind, TableSchema};
 use mysql::error::{DriverError, MySqlError};
 use std::io;
 
-/// What was under step: it decides what a broken line means.
+/// What a connection is doing: it decides what a lost connection means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Nothing that could change anything.
     Read,
     /// A statement that writes and commits by itself.
     Write,
-    /// Inside a transaction that is not yet committed: the server undoes it with the line.
+    /// Inside a transaction that is not yet committed: the server undoes it with the connection.
     Inside,
     /// A COMMIT.
     Commit,
@@ -65,7 +65,7 @@ pub(crate) fn translate(
             if server.code == 1205 && lock_wait_ends_transaction && phase == Phase::Inside {
                 kind = ErrorKind::Serialization;
             }
-            // The server ended the line, or itself, while it was at it.
+            // The server ended the connection, or itself, while it was at it.
             if kind == ErrorKind::Unreachable && matches!(phase, Phase::Write | Phase::Commit) {
                 kind = ErrorKind::Unknown;
             }
@@ -110,7 +110,7 @@ fn broken(error: &mysql::Error, phase: Phase) -> Error {
     Error::new(kind, format!("{what}: {known}"))
 }
 
-/// What the line itself says, whichever layer of the driver passes it on.
+/// What the connection itself says, whichever layer of the driver passes it on.
 fn io_kind(error: &mysql::Error) -> Option<io::ErrorKind> {
     match error {
         mysql::Error::IoError(error) => Some(error.kind()),

@@ -1,4 +1,4 @@
-//! Keys on their step to the server, and as something to compare.
+//! Encodes keys, for the server and for comparisons.
 
 use crate::values::encode::encode;
 use bobak_core::{

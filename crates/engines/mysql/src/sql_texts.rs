@@ -1,33 +1,33 @@
-//! The sql_texts of statements over a table, made once.
+//! The SQL texts of statements over a table, generated once.
 
 use bobak_core::{FieldSet, TableSchema, Verb};
 use bobak_sql::Dialect;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// More sql_texts than a program has: then all are forgotten.
-const MOST: usize = 2_048;
+/// How many SQL texts are cached. When the cache is full, which does not happen in a usual program, all are dropped.
+const MAX_TEXTS: usize = 2_048;
 
-/// What a statement does, beside its table.
+/// What a statement does with its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum StatementKind {
-    /// New rows: so many, and whether the engine makes their keys.
+    /// Inserts this many rows, with or without keys.
     Insert { verb: Verb, rows: usize, without_key: bool },
-    /// New values for these fields, of the given version.
+    /// Updates these fields of the row with the given version.
     Update(FieldSet),
-    /// New values for these fields, whatever the version.
+    /// Updates these fields of the row in any version.
     Overwrite(FieldSet),
-    /// One row goes.
+    /// Deletes one row.
     Delete,
-    /// One row is read.
+    /// Reads one row.
     Get,
-    /// So many keys are looked for and locked.
+    /// Locks the rows with this many keys.
     Lock(usize),
-    /// So many rows go.
+    /// Deletes this many rows.
     DeleteMany(usize),
 }
 
-/// SqlTexts by schema, dialect and kind.
+/// SQL texts by schema, dialect and kind.
 #[derive(Debug, Default)]
 pub(crate) struct SqlTexts(Mutex<HashMap<(u64, Dialect, StatementKind), Arc<str>>>);
 
@@ -40,12 +40,12 @@ impl SqlTexts {
         kind: StatementKind,
     ) -> Arc<str> {
         let key = (table.id(), dialect, kind);
-        // A map that a panic left behind is whole.
+        // The map is consistent even after a panic.
         let mut sql_texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(text) = sql_texts.get(&key) {
             return Arc::clone(text);
         }
-        if sql_texts.len() >= MOST {
+        if sql_texts.len() >= MAX_TEXTS {
             sql_texts.clear();
         }
         let text: Arc<str> = make(dialect, table, kind).into();

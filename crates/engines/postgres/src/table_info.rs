@@ -1,12 +1,12 @@
-//! What the server knows of a table that its schema does not say: the types that its columns really
-//! have, and the sequence that makes its keys.
+//! What the server knows about a table beyond its schema: the types of its columns, and the sequence that generates
+//! its keys.
 
 use bobak_core::{TableSchema, Verb};
 use bobak_sql::Dialect;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// The dialect of everything here.
+/// The dialect of all SQL of this engine.
 pub(crate) const SQL: Dialect = Dialect::Postgres;
 
 pub(crate) struct TableInfo {
@@ -14,20 +14,20 @@ pub(crate) struct TableInfo {
     pub types: Vec<u32>,
     /// The sequence, as text for `regclass`.
     pub sequence: Option<String>,
-    /// The sequence has come so far at least: no smaller key needs to move it.
+    /// The sequence has reached this key at least. Smaller keys need not advance it.
     reached: AtomicI64,
     pub sql_texts: SqlTexts,
 }
 
-/// Statements that are written once.
+/// SQL texts that are generated once.
 pub(crate) struct SqlTexts {
     pub get: String,
     pub delete: String,
     pub exists: String,
-    /// An insert of a given key, and one whose key is made.
+    /// Inserts with a given key, and with a generated key.
     pub insert: [String; 2],
     pub ignore: [String; 2],
-    /// What goes before an insert-or-replace, with the places of its parameters.
+    /// The delete before an insert-or-replace, with the columns of its parameters.
     pub clear: [Option<(String, Vec<usize>)>; 2],
 }
 
@@ -49,23 +49,23 @@ impl TableInfo {
         Self { types, sequence, reached: AtomicI64::new(0), sql_texts }
     }
 
-    /// The sequence, where a key that the user gave lies beyond it.
+    /// The sequence, if a given key is beyond it.
     pub fn sequence_behind(&self, key: i64) -> Option<&str> {
         let sequence = self.sequence.as_deref()?;
         (key > self.reached.load(Ordering::Relaxed)).then_some(sequence)
     }
 
-    /// The sequence has come to this key.
+    /// Notes that the sequence has reached this key.
     pub fn reached(&self, key: i64) {
         self.reached.fetch_max(key, Ordering::Relaxed);
     }
 
-    /// Nothing is known of where the sequence stands.
+    /// Forgets how far the sequence is.
     pub fn forget_reached(&self) {
         self.reached.store(0, Ordering::Relaxed);
     }
 }
 
-/// Moves a sequence on to a key, unless it is there already.
+/// Advances a sequence to a key, unless it is already beyond it.
 pub(crate) const MOVE_SEQUENCE: &str = "SELECT setval($1::regclass, $2::int8) WHERE $2::int8 > \
     coalesce(pg_sequence_last_value($1::regclass), 0)";

@@ -16,7 +16,7 @@
 //! # When a connection breaks
 //!
 //! A read, or the begin of a transaction, is made once more on a new connection. Inside a
-//! transaction every call fails with `Unreachable`: nothing of it is there. Where the line broke
+//! transaction every call fails with `Unreachable`: nothing of it is there. Where the connection broke
 //! under a commit, or under a write outside a transaction, nobody can say what became of it:
 //! `Unknown`.
 

@@ -401,7 +401,7 @@ impl Session for RemoteSession<'_> {
     fn close(&self, cursor: &mut Cursor) {
         let Some(open) = cursor.id().ok().and_then(|id| self.cursor(id)) else { return };
         self.cursors.borrow_mut().retain(|other| other.id != open.id);
-        // Where the session is lent, or the line is broken, the cursor goes with the connection.
+        // Where the session is lent, or the connection is broken, the cursor goes with the connection.
         if let Ok(mut using) = self.enter(Purpose::Cursor) {
             let closed = using.link().and_then(|link| close(link, &[open]));
             let _ = using.finish(self.effect_of_read(), closed);

@@ -24,7 +24,7 @@ use std::collections::HashMap;
 
 type Results = Vec<Result<Outcome>>;
 
-/// A part on its step.
+/// Sends a chunk.
 pub(crate) struct Chunk<'s, 'c, 'b> {
     sender: &'s mut Sender<'c>,
     target: Target<'b>,
@@ -96,7 +96,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         needs_key(self.target.table, row)
     }
 
-    /// New rows by one statement; by its halves where that is refused.
+    /// Inserts rows in one statement; if it fails, in halves.
     fn insert(
         &mut self,
         rows: &[EncodedRow<'b>],
@@ -149,7 +149,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         if keys.len() == rows.len() { Ok(keys) } else { Err(strange_keys(table)) }
     }
 
-    /// Updates: which rows are there, and of which version, is looked for first.
+    /// Updates rows, after reading which of them exist, and in which version.
     fn updates(&mut self, rows: &[EncodedRow<'b>], results: &mut Results) -> Result<()> {
         let table = self.target.table;
         let found = self.lock(rows)?;
@@ -166,7 +166,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
             if verdict.is_ok() {
                 wanted.push((*row, verdicts.len()));
             } else if self.sender.on_error == OnError::Stop {
-                // A row before it may be wrong too: it is the first then.
+                // A row before it may have an error, which is then the first.
                 self.update(&wanted, true)?;
                 return verdict
                     .map(drop)
@@ -185,8 +185,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         Ok(())
     }
 
-    /// Updates rows that are there, in order, by one bulk message; row by row where that is
-    /// refused. Gives the results of those that went so.
+    /// Updates existing rows, in order, by one bulk message; if it fails, row by row. Returns the results of the latter.
     fn update(
         &mut self,
         rows: &[(EncodedRow<'b>, usize)],
@@ -234,8 +233,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         connection.bulk(table, &sql, parameters)
     }
 
-    /// Upserts: rows that are there are updated, the others inserted. Where their order could
-    /// matter it is kept.
+    /// Upserts: updates existing rows and inserts the others, in order if the order could matter.
     fn upserts(&mut self, rows: &[EncodedRow<'b>], results: &mut Results) -> Result<()> {
         if rows.iter().all(|row| self.needs_key(row)) {
             return self.inserts(rows, 0, results);
@@ -263,7 +261,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
                 if !self.is_in_order(&error) {
                     return Err(error);
                 }
-                // Of two runs out of order the earlier row's error counts.
+                // Of two reordered runs, the earlier row's error is reported.
                 wrong = earlier(wrong, error);
             }
         }
@@ -286,7 +284,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         let nulls =
             |(row, _): &(EncodedRow<'b>, usize)| refuse_null(self.target.table, row).is_err();
         let results = if step == UpsertStep::Insert || run.iter().any(nulls) {
-            // An update sets some fields only: a NULL in another would go unseen.
+            // An update sets only some fields, so it would not detect a NULL in another.
             self.new_or_single(run, step)?
         } else {
             self.update(run, false)?
@@ -335,7 +333,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         Ok(done)
     }
 
-    /// Deletes by one statement; by its halves where that is refused.
+    /// Deletes rows in one statement; if it fails, in halves.
     fn deletes(&mut self, rows: &[EncodedRow<'b>], at: usize, results: &mut Results) -> Result<()> {
         let mut at = at;
         let mut rest = rows;
@@ -370,7 +368,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         }
     }
 
-    /// The keys of the rows that were there.
+    /// Deletes rows and returns the keys of those that existed.
     fn delete_all(&mut self, rows: &[EncodedRow<'b>]) -> Result<HashMap<KeyBytes, Option<i64>>> {
         let table = self.target.table;
         let mut parameters = Vec::with_capacity(rows.len() * table.key().len());
@@ -388,7 +386,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         Ok(found)
     }
 
-    /// Locks the rows that are there; their keys, and versions where there are some.
+    /// Locks the existing rows, and returns their keys and versions.
     fn lock(&mut self, rows: &[EncodedRow<'b>]) -> Result<HashMap<KeyBytes, Option<i64>>> {
         let table = self.target.table;
         let mut found = HashMap::with_capacity(rows.len());
@@ -407,7 +405,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
         Ok(found)
     }
 
-    /// The keys that a statement hands out, and what follows them.
+    /// Reads the keys that a statement returns, and the version after them.
     fn keys(&mut self, sql: &str, parameters: Vec<Wire>) -> Result<HashMap<KeyBytes, Option<i64>>> {
         let table = self.target.table;
         let mut found = HashMap::new();
@@ -431,7 +429,7 @@ impl<'s, 'c, 'b> Chunk<'s, 'c, 'b> {
     }
 }
 
-/// How many of `left` rows the next statement takes: few sizes, so that each is soon prepared.
+/// How many of `left` rows the next statement takes. There are few sizes, so that each is soon prepared.
 fn statement_size(left: usize) -> usize {
     if left >= 1_000 { 1_000 } else { 1 << left.max(1).ilog2() }
 }

@@ -1,6 +1,6 @@
 //! Batches: runs of rows of one verb go in parts, each part by array operations.
 //!
-//! The step row by row is the meaning. What a part does is in [`chunk`](crate::batch::chunk).
+//! The result is that of writing row by row; see [`chunk`](crate::batch::chunk) for how chunks are sent.
 
 mod chunk;
 
@@ -21,7 +21,7 @@ const BYTES: usize = 1 << 20;
 /// The most parameters of one statement.
 const PARAMETERS: usize = 65_535;
 
-/// A batch on its step into an open transaction.
+/// Sends a batch in an open transaction.
 pub(crate) struct Sender<'c> {
     pub connection: &'c mut Connection,
     pub sql_texts: &'c SqlTexts,

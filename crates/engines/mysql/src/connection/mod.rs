@@ -1,4 +1,4 @@
-//! One connection: its statements, what the server is, and whether the line still holds.
+//! A connection to a server: its prepared statements, the server's dialect, and whether it works.
 
 pub(crate) mod connector;
 pub(crate) mod placeholders;
@@ -14,17 +14,17 @@ use mysql::{Binary, Conn, Params, QueryResult, Statement, Text, Value as Wire};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The most statements that one connection keeps prepared.
-const KEPT: usize = 128;
+/// How many prepared statements a connection caches.
+const MAX_STATEMENTS: usize = 128;
 
-/// So many rows of an answer that nobody wants are read rather than cut off.
-const READ_AWAY: usize = 256;
+/// If at most this many rows of an abandoned result remain, they are read; else the statement is cancelled.
+const MAX_SKIPPED: usize = 256;
 
-/// What the server is, as its connections found it.
+/// What kind of server it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flavour {
     pub dialect: Dialect,
-    /// A lock that was waited for in vain ends the transaction, not the statement alone.
+    /// Whether a lock time-out rolls back the transaction, not only the statement.
     pub lock_wait_ends_transaction: bool,
 }
 
@@ -32,43 +32,43 @@ pub(crate) struct Flavour {
 pub(crate) struct Connection {
     conn: Conn,
     connector: Arc<Connector>,
-    /// The place of its host in the list.
+    /// The index of its host.
     pub host: usize,
     pub flavour: Flavour,
     statements: HashMap<Box<str>, (Statement, u64)>,
     clock: u64,
-    /// What is under step.
+    /// What it is doing.
     pub phase: Phase,
     broken: bool,
 }
 
-/// What is called with each row's values and the columns' names; it says whether to go on.
+/// Called with each row's values and the columns' names. It returns whether to go on.
 pub(crate) type OnRow<'r> = dyn FnMut(&[Cell], &[String]) -> Result<bool> + 'r;
 
-/// What a statement that wrote tells.
+/// The result of a statement that wrote.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WriteResult {
-    /// Rows inserted, deleted, or really changed.
+    /// Rows inserted, deleted, or changed.
     pub affected: u64,
-    /// Rows that an UPDATE found, changed or not.
+    /// Rows that an UPDATE matched, changed or not.
     pub matched: u64,
-    /// The key that was made, of a single new row.
+    /// The generated key of a single new row.
     pub last_key: u64,
 }
 
-/// A statement's answer, not yet read.
+/// The result of a statement, not yet read.
 pub(crate) struct StatementResult<'c> {
     rows: Rows<'c>,
     canceller: Canceller,
 }
 
-/// The rows, as one protocol or the other has them.
+/// The rows, from the binary or the text protocol.
 enum Rows<'c> {
     Prepared(QueryResult<'c, 'c, 'c, Binary>),
     Plain(QueryResult<'c, 'c, 'c, Text>),
 }
 
-/// What ends the statement that a connection is running, from another connection.
+/// Cancels the statement that a connection is running, over another connection.
 #[derive(Clone)]
 pub(crate) struct Canceller {
     connector: Arc<Connector>,
@@ -95,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// Whether it is of no use any more.
+    /// Whether it cannot be used any more.
     pub(crate) const fn is_broken(&self) -> bool {
         self.broken
     }
@@ -111,7 +111,7 @@ impl Connection {
         done.map_err(|error| self.failed(error, None))
     }
 
-    /// Runs a statement that gives no rows.
+    /// Runs a statement that returns no rows.
     pub(crate) fn run(
         &mut self,
         table: Option<&TableSchema>,
@@ -125,7 +125,7 @@ impl Connection {
         done.map_err(|error| self.failed(error, table))
     }
 
-    /// Runs a statement and hands its rows to `row`, until it says `false`.
+    /// Runs a statement and calls `row` for each row, until it returns `false`.
     pub(crate) fn each(
         &mut self,
         table: Option<&TableSchema>,
@@ -245,7 +245,7 @@ impl Connection {
             *used = self.clock;
             return Ok(statement.clone());
         }
-        if self.statements.len() >= KEPT {
+        if self.statements.len() >= MAX_STATEMENTS {
             let oldest = self.statements.iter().min_by_key(|(_, (_, used))| *used);
             if let Some(text) = oldest.map(|(text, _)| text.clone())
                 && let Some((statement, _)) = self.statements.remove(&text)
@@ -267,7 +267,7 @@ impl Connection {
         }
     }
 
-    /// The error as Bobak's; notes whether the line is gone.
+    /// The error as Bobak's; notes whether the connection is gone.
     #[cold]
     pub(crate) fn failed(
         &mut self,
@@ -295,7 +295,7 @@ impl Canceller {
         self.connector.kill_query(self.host, self.connection);
     }
 
-    /// Has an [`Interrupt`] of this thread stop the statement under step, for as long as the answer is kept.
+    /// Lets an [`Interrupt`] of this thread cancel the running statement, until the returned guard is dropped.
     fn stoppable(&self) -> Option<Interruptible> {
         Interrupt::is_heeded().then(|| {
             let canceller = self.clone();
@@ -377,7 +377,7 @@ impl StatementResult<'_> {
 
     /// Reads some rows that nobody wants; whether that was all.
     pub(crate) fn read_away(&mut self) -> bool {
-        (0..READ_AWAY).any(|_| self.next().is_none())
+        (0..MAX_SKIPPED).any(|_| self.next().is_none())
     }
 
     /// What ends the statement.
@@ -390,6 +390,6 @@ impl StatementResult<'_> {
         if !self.read_away() {
             self.canceller.cancel();
         }
-        // What was under step is read away by the result's drop.
+        // Dropping the result reads the remaining rows.
     }
 }

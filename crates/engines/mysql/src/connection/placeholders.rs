@@ -1,4 +1,4 @@
-//! The question savepoints in SQL text, where values go.
+//! Placeholders (`?`) in SQL text.
 
 use bobak_sql::Dialect;
 use bobak_sql::token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
@@ -7,11 +7,10 @@ use mysql::error::DriverError;
 
 const SYNTAX: SqlSyntax = Dialect::MySql.syntax();
 
-/// The text with the values in place of its savepoints: for servers, or proxies, where statements are
-/// not prepared.
+/// The SQL text with values in place of placeholders: for servers and proxies that do not prepare statements.
 ///
 /// # Errors
-/// Where there are not as many values as savepoints, or more than one statement.
+/// If the number of values differs from that of placeholders, or there is more than one statement.
 pub(crate) fn inlined(sql: &str, values: &[Wire]) -> mysql::Result<String> {
     let mut text = String::with_capacity(sql.len() + values.len() * 8);
     let (mut from, mut count) = (0, 0);
@@ -30,8 +29,8 @@ pub(crate) fn inlined(sql: &str, values: &[Wire]) -> mysql::Result<String> {
     Ok(text)
 }
 
-/// The text with `CAST(? AS BINARY)` in place of the savepoints at these numbers: the driver sends bytes
-/// and sql_texts alike, and the server would take both for sql_texts.
+/// The SQL text with `CAST(? AS BINARY)` in place of the placeholders with these numbers. The driver sends bytes and
+/// texts alike, and the server would take both for texts.
 pub(crate) fn with_bytes(sql: &str, bytes: &[usize]) -> mysql::Result<String> {
     let mut text = String::with_capacity(sql.len() + bytes.len() * 16);
     let mut from = 0;
@@ -60,7 +59,7 @@ fn placeholders(sql: &str) -> mysql::Result<Vec<usize>> {
     Ok(found)
 }
 
-/// As the server itself says it of a prepared statement.
+/// The server's own error for a prepared statement.
 fn two_statements() -> mysql::Error {
     mysql::Error::MySqlError(mysql::error::MySqlError {
         state: "42000".to_owned(),
@@ -69,8 +68,8 @@ fn two_statements() -> mysql::Error {
     })
 }
 
-/// SqlTexts in plain quotes only where no character of them has a meaning in any SQL mode; else as
-/// hexadecimal digits.
+/// Appends a literal. A text is quoted only if no character has a special meaning in any SQL mode; else it is written
+/// in hexadecimal digits.
 fn push_literal(text: &mut String, value: &Wire) {
     use std::fmt::Write;
     let Wire::Bytes(bytes) = value else {
@@ -105,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_take_the_place_of_marks() {
+    fn values_replace_placeholders() {
         let sql = "select ?, '?', \"a\\\", `?`, -- ?\n # ?\n /* ? */ ?, 'it''s?', ?;  ";
         let values = [Wire::Int(-1), Wire::Bytes("it's ü".into()), Wire::Double(0.5)];
         let text = inlined(sql, &values).unwrap();

@@ -172,7 +172,7 @@ fn new_columns(change: &SchemaChange) -> Vec<(&TableSchema, &ColumnSchema)> {
     }
 }
 
-/// Whether the expression that folds sql_texts there gives what [`Collation::fold`] does, letter for
+/// Whether the expression that folds texts there gives what [`Collation::fold`] does, letter for
 /// letter in the planes that have letters of two cases.
 fn folds_as_rust(connection: &mut Connection) -> Result<bool> {
     let letters: String = (' '..='\u{1ffff}').collect();

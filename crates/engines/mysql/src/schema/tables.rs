@@ -98,7 +98,7 @@ pub(crate) fn triggers(
     Ok(rows.into_iter().map(trigger).collect())
 }
 
-/// Rows of sql_texts: a number is its digits, NULL the empty text.
+/// Rows of texts: a number is its digits, NULL is the empty text.
 fn facts(connection: &mut Connection, sql: &str) -> Result<Facts> {
     let text = |cell: &Cell| match cell {
         Cell::Null => String::new(),

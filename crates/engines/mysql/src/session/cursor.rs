@@ -1,10 +1,9 @@
 //! Open cursors.
 //!
-//! A cursor's rows are those of one statement, whose answer is read a part at a time: the server
-//! itself keeps the moment. Outside a transaction it has a connection of its own, so that the
-//! session can go on. Inside one it must see the transaction's own rows, so it reads on the
-//! transaction's connection; whatever comes next on that reads the rest into memory first. The
-//! first part is read at once, after which most answers are at their end and the connection free.
+//! A cursor reads the result of one statement in parts, so the rows are of one snapshot. Outside of a transaction it
+//! has a connection of its own, so that the session can go on. In a transaction it must see the transaction's own
+//! changes, so it reads from the transaction's connection. The next operation on that connection first reads the
+//! remaining rows into memory. The first part is read at once; most results end in it, and the connection is free.
 
 use crate::connection::pool::PooledConnection;
 use crate::connection::{Connection, StatementResult};
@@ -218,7 +217,7 @@ impl Stream {
         if !ended {
             held.with_dependent(|_, answer| answer.canceller()).cancel();
         }
-        // What is under step is read away by the answer's drop.
+        // Dropping the result reads the remaining rows.
         give_back(held.into_owner().into_inner(), pooled)
     }
 

@@ -85,7 +85,7 @@ impl<'e> MySqlSession<'e> {
         done
     }
 
-    /// Whether the line was gone before it was used.
+    /// Whether the connection was gone before it was used.
     fn was_gone<R>(&self, done: &Result<R>, pooled: &PooledConnection) -> bool {
         pooled.is_reused()
             && pooled.is_broken()
@@ -169,7 +169,7 @@ impl<'e> MySqlSession<'e> {
         let (sql, parameters, table) = (opening.sql, opening.parameters, opening.table.clone());
         let used_before = pooled.is_reused();
         match Reader::on_pooled(pooled, opening) {
-            // The line was gone before it was used.
+            // The connection was gone before it was used.
             Err(error) if used_before && error.kind() == ErrorKind::Unreachable => {
                 let mut pooled = self.engine.pool.acquire_owned()?;
                 pooled.phase = Phase::Read;

@@ -1,4 +1,4 @@
-//! An open transaction: its connection, its savepoints, and whether the server has undone it already.
+//! An open transaction: its connection, its savepoints, and whether the server has rolled it back.
 
 use crate::connection::Connection;
 use crate::connection::pool::PooledConnection;
@@ -8,11 +8,11 @@ use bobak_core::{Error, ErrorKind, Result};
 /// A transaction that was begun and has not ended.
 pub(crate) struct Transaction {
     pooled: PooledConnection,
-    /// The savepoints, each with the number in its name on the server: there a second mark of a name
-    /// takes the place of the first, and names are short.
+    /// The savepoints: the caller's name, and the number in the name on the server. There, a second savepoint of the
+    /// same name replaces the first, and names are short.
     savepoints: Vec<(String, u64)>,
     next_savepoint: u64,
-    /// Why the server has undone it, where it has.
+    /// Why the server has rolled it back, if it has.
     dead: Option<(ErrorKind, String)>,
 }
 
@@ -42,7 +42,7 @@ impl Transaction {
         done
     }
 
-    /// To be told of every error: some end the transaction.
+    /// Must be called with every error: some end the transaction.
     pub(crate) fn note(&mut self, error: &Error) {
         if ends_transaction(error.kind()) || self.pooled.is_broken() {
             self.dead = Some((error.kind(), error.message().to_owned()));
@@ -101,7 +101,7 @@ impl Transaction {
     fn undo(&mut self) {
         if !self.pooled.is_broken() {
             self.pooled.phase = Phase::Read;
-            // Where it fails the line is broken, and the connection is not used again.
+            // Where it fails the connection is broken, and the connection is not used again.
             let _ = self.pooled.command("ROLLBACK");
         }
     }

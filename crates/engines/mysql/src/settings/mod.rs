@@ -6,7 +6,7 @@ use bobak_core::Result;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Whether the line to the server is encrypted; all but `Off` need the feature `tls`.
+/// Whether the connection to the server is encrypted; all but `Off` need the feature `tls`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Tls {
     /// Plain. For a server on the same machine or in a trusted network. The default.
@@ -137,7 +137,7 @@ impl MySqlBuilder {
         self
     }
 
-    /// Whether the line is encrypted. Default [`Tls::Off`].
+    /// Whether the connection is encrypted. Default [`Tls::Off`].
     pub const fn tls(mut self, tls: Tls) -> Self {
         self.settings.tls = tls;
         self
@@ -162,7 +162,7 @@ impl MySqlBuilder {
         self
     }
 
-    /// How long a statement may run. Default 300 s; `None` is for ever, also where the line is
+    /// How long a statement may run. Default 300 s; `None` is for ever, also where the connection is
     /// dead. MariaDB ends the statement itself; MySQL ends reads, of writes the answer is given up.
     pub const fn statement_timeout(mut self, time: Option<Duration>) -> Self {
         self.settings.statement_timeout = time;

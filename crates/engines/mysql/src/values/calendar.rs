@@ -8,8 +8,8 @@ const DAY: i64 = 86_400_000_000;
 /// A moment's parts: year, month, day, hour, minute, second, microsecond.
 pub(crate) type Parts = (u16, u8, u8, u8, u8, u8, u32);
 
-/// The date so many days after 1970-01-01; `None` outside the years 1 to 9999, which the server's
-/// DATE and DATETIME can hold.
+/// The date this many days after 1970-01-01; `None` outside the years 1 to 9999, which the server's
+/// DATE and DATETIME can represent.
 pub(crate) fn date_of(days: i64) -> Option<(u16, u8, u8)> {
     // 0001-01-01 and 9999-12-31.
     if !(-719_162..=2_932_896).contains(&days) {
@@ -28,7 +28,7 @@ pub(crate) fn date_of(days: i64) -> Option<(u16, u8, u8)> {
     Some((u16::try_from(year).ok()?, u8::try_from(month).ok()?, u8::try_from(day).ok()?))
 }
 
-/// The days from 1970-01-01 to a date; `None` where it is none, such as MySQL's 0000-00-00.
+/// The days from 1970-01-01 to a date; `None` if it is invalid, such as MySQL's 0000-00-00.
 pub(crate) fn days_of(year: u16, month: u8, day: u8) -> Option<i64> {
     if !(1..=12).contains(&month) || day == 0 || day > 31 {
         return None;
@@ -43,7 +43,7 @@ pub(crate) fn days_of(year: u16, month: u8, day: u8) -> Option<i64> {
     Some(era * 146_097 + day_of_era - 719_468)
 }
 
-/// The parts of the moment so many microseconds after 1970-01-01 00:00:00; `None` as of
+/// The parts of the moment this many microseconds after 1970-01-01 00:00:00; `None` as of
 /// [`date_of`].
 pub(crate) fn parts_of(micros: i64) -> Option<Parts> {
     let (year, month, day) = date_of(micros.div_euclid(DAY))?;

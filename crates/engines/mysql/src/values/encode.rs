@@ -1,4 +1,4 @@
-//! Values on their step to the server, by the column that they are for.
+//! Encodes values for the columns that they are sent to.
 
 use crate::values::calendar;
 use bobak_core::{ColumnSchema, Error, ErrorKind, Result, TableSchema, Type, Value, ValueRef};

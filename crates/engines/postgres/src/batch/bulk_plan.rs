@@ -70,7 +70,7 @@ impl BulkPlan {
     /// Sends a chunk, all rows or none; gives their outcomes in order.
     ///
     /// # Errors
-    /// That of some row, which need not be the first that is wrong; those of the line.
+    /// That of some row, which need not be the first that is wrong; those of the connection.
     pub fn send(
         &self,
         sending: &mut BatchSender<'_, '_>,

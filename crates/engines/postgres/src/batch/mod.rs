@@ -1,4 +1,7 @@
-//! Batches: cut into parts that go by the fastest way, with a result for each row.
+//! Batches: split into chunks, each sent by the fastest plan, with a result for each row.
+//!
+//! A chunk whose bulk statement fails is split in halves, and small chunks are sent row by row, until the row with the
+//! error is found.
 
 mod bulk_plan;
 mod chunk;
@@ -25,9 +28,9 @@ pub(crate) fn run(
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
     let own = !state.open;
-    // Without regard to the transactions' isolation: a batch reads nothing that it decides by.
+    // At any isolation: a batch makes no decision by what it reads.
     connection.utility(if own { "BEGIN ISOLATION LEVEL READ COMMITTED" } else { SAVEPOINT });
-    // From here on errors go back to a mark, not out of the transaction.
+    // From here on, an error rolls back to a savepoint, not the transaction.
     state.open = true;
     let done = all(state, connection, batch, on_error, each);
     let failed = state.failed;
@@ -65,13 +68,13 @@ const SAVEPOINT: &str = "SAVEPOINT bobak_batch";
 const RELEASE: &str = "RELEASE bobak_batch";
 const ROLLBACK_TO: &str = "ROLLBACK TO bobak_batch";
 
-/// How many rows of a run make a fast way worth its steps.
+/// The smallest run for which a bulk plan is faster.
 const FEW: usize = 8;
 
-/// How many rows go to a round trip one by one.
+/// How many row writes are sent in one round trip.
 const WINDOW: usize = 256;
 
-/// A batch on its way.
+/// Sends a batch.
 pub(crate) struct BatchSender<'s, 'e> {
     pub state: &'s mut SessionState<'e>,
     pub connection: &'s mut Connection,
@@ -87,7 +90,7 @@ fn all(
     each: &mut dyn FnMut(Result<Outcome>),
 ) -> Result<()> {
     let mut sending = BatchSender { state, connection, on_error, each };
-    // Short runs gather until there are enough for a round trip.
+    // Short runs are collected until there are enough for a round trip.
     let mut gathered: Vec<(Run<'_>, u64, EncodedRow<'_>)> = Vec::new();
     for run in batch.runs() {
         let rows: Vec<EncodedRow<'_>> = run.iter().collect();
@@ -108,7 +111,7 @@ impl BatchSender<'_, '_> {
     fn gathered(&mut self, rows: &mut Vec<(Run<'_>, u64, EncodedRow<'_>)>) -> Result<()> {
         let mut rest = &rows[..];
         while let Some((run, number, _)) = rest.first() {
-            // A table that is missing is the row's error, as others are.
+            // A missing table is an error of the row.
             let table_info = match self.state.table_info(self.connection, run.table) {
                 Ok(_) => None,
                 Err(error) => Some(error.at_row(*number)),
@@ -136,12 +139,12 @@ impl BatchSender<'_, '_> {
         Ok(())
     }
 
-    /// A run that is worth a fast way, where its table and verb have one.
+    /// Sends a long run, by a bulk plan if its table and verb have one.
     fn long(&mut self, run: &Run<'_>, rows: &[EncodedRow<'_>]) -> Result<()> {
         let table_info = match self.state.table_info(self.connection, run.table) {
             Ok(table_info) => table_info,
             Err(error) => {
-                // Each row is refused for the same reason: the first says it to the full.
+                // Each row fails for the same reason. The first row's error has all details.
                 let message = error.message().to_owned();
                 let kind = error.kind();
                 self.refused(error.at_row(run.first))?;
@@ -163,15 +166,14 @@ impl BatchSender<'_, '_> {
         Ok(())
     }
 
-    /// A part by the fast way; where that fails its halves, so that the wrong row is found.
+    /// Sends a chunk by a bulk plan. If that fails, sends its halves, to find the row with the error.
     fn send_bulk(&mut self, plan: &BulkPlan, run: &Run<'_>, chunk: &Chunk<'_, '_>) -> Result<()> {
         if chunk.rows.len() < FEW {
             return self.send_singly(run, chunk);
         }
         match plan.send(self, run, chunk) {
             Ok(outcomes) => {
-                // Nothing was sent to `each` before: where the first wrong row stops the batch it
-                // has to be known first.
+                // Only now are outcomes reported: before, an earlier row's error could have stopped the batch.
                 for (number, outcome) in (chunk.first..).zip(outcomes) {
                     match outcome {
                         Ok(outcome) => (self.each)(Ok(outcome)),
@@ -192,7 +194,7 @@ impl BatchSender<'_, '_> {
         }
     }
 
-    /// A part row by row, several to a round trip.
+    /// Sends a chunk as row writes, several per round trip.
     fn send_singly(&mut self, run: &Run<'_>, chunk: &Chunk<'_, '_>) -> Result<()> {
         let table_info = self.state.table_info(self.connection, run.table)?;
         let (table, verb, fields) = (run.table, run.verb, run.fields);
@@ -204,7 +206,7 @@ impl BatchSender<'_, '_> {
         self.row_writes(&row_writes)
     }
 
-    /// Rows one by one. After one that fails those behind it go in smaller groups for a while.
+    /// Sends row writes. After a row that fails, the next groups are smaller for a while.
     fn row_writes(&mut self, rows: &[(u64, RowWrite<'_>)]) -> Result<()> {
         let (mut at, mut window) = (0, WINDOW);
         let mut resynced = false;
@@ -217,7 +219,7 @@ impl BatchSender<'_, '_> {
                 window = (window * 2).min(WINDOW);
                 continue;
             };
-            // The answers that came were undone with the rest, but for where they say who failed.
+            // The group was rolled back. The number of replies tells which row failed.
             let wrong = answers.len();
             let Some((number, row_write)) = now.get(wrong) else { return Err(error) };
             if !is_of_a_row(&error) || self.state.failed {
@@ -248,7 +250,7 @@ impl BatchSender<'_, '_> {
         Ok(())
     }
 
-    /// Sends rows in one round trip, all or none. Of one that fails `answers` has those before it.
+    /// Sends rows in one atomic round trip. If a row fails, `answers` contains the replies for the rows before it.
     fn group(
         &mut self,
         rows: &[(u64, RowWrite<'_>)],
@@ -265,7 +267,7 @@ impl BatchSender<'_, '_> {
             for (steps, (_, row_write)) in steps.iter().zip(rows) {
                 steps.ask(connection, row_write)?;
                 asked.set(asked.get() + 1);
-                // A long group is sent as it grows: what comes back is short.
+                // A long group is sent while it grows; the replies are short and cannot block the server.
                 connection.send_much("sending rows")?;
             }
             Ok(())
@@ -286,14 +288,14 @@ impl BatchSender<'_, '_> {
         self.state.spans = spans;
         let own = done.as_ref().is_err_and(|error| server(error).is_none());
         if own && asked.get() < rows.len() {
-            // A value that can't be sent: those before it are good, as far as is known.
+            // A value that cannot be sent. The rows before it are not known to be wrong.
             answers.truncate(0);
             answers.resize(asked.get(), (RowReply::unknown(), false));
         }
         done
     }
 
-    /// Tells what became of rows that the server took.
+    /// Reports the outcomes of rows that the server accepted.
     fn tell(&mut self, rows: &[(u64, RowWrite<'_>)], answers: &[(RowReply, bool)]) -> Result<()> {
         for ((number, row_write), (answer, made)) in rows.iter().zip(answers) {
             match answer.outcome(row_write.verb, *made) {
@@ -307,7 +309,7 @@ impl BatchSender<'_, '_> {
         Ok(())
     }
 
-    /// An update that found no row, before the row that the server refused, is the first error.
+    /// Returns the error of an update that found no row, if there is one before the row that the server rejected.
     fn tell_wrong(
         &mut self,
         rows: &[(u64, RowWrite<'_>)],
@@ -320,7 +322,7 @@ impl BatchSender<'_, '_> {
             }
         }
         if answers.iter().any(|(answer, _)| answer.is_unknown()) && !rows.is_empty() {
-            // They were not sent: now they are, since one of them may be wrong first.
+            // They were not sent. Send them now, since one of them may have the first error.
             let mut answers = Vec::new();
             if let Err(error) = self.group(rows, &mut answers) {
                 let Some((number, row_write)) = rows.get(answers.len()) else { return Err(error) };
@@ -331,7 +333,7 @@ impl BatchSender<'_, '_> {
         Ok(())
     }
 
-    /// A row that failed: the end of a batch that stops.
+    /// Reports a row's error, or ends the batch with it if the batch stops at errors.
     fn refused(&mut self, error: Error) -> Result<()> {
         if self.on_error == OnError::Stop {
             return Err(error);
@@ -341,7 +343,7 @@ impl BatchSender<'_, '_> {
     }
 }
 
-/// Whether another row may fare better.
+/// Whether an error concerns a single row, so that other rows may succeed.
 fn is_of_a_row(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Full => server(error).is_some_and(|said| said.code == "2200H"),

@@ -1,4 +1,4 @@
-//! One connection: requests in a buffer, answers as they come, statements that stay prepared.
+//! A connection to a server: buffered requests, replies, cancellation.
 
 pub(crate) mod pool;
 mod startup;
@@ -17,20 +17,20 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A line to a server, ready for requests.
+/// A connection, ready for requests.
 pub(crate) struct Connection {
     pub stream: Stream,
     pub inbox: Inbox,
-    /// Requests that are not sent yet.
+    /// Requests that have not been sent.
     pub out: Vec<u8>,
     pub cancel_key: [u8; 8],
-    /// `I` outside a transaction, `T` inside, `E` inside one that has failed.
+    /// `I` outside of a transaction, `T` in a transaction, `E` in a failed transaction.
     pub status: u8,
-    /// Nothing more can be done with it.
+    /// Whether it cannot be used any more.
     pub is_broken: bool,
-    /// Whether what was sent may be committed though no answer comes.
+    /// Whether the server may commit what was sent even if no reply arrives.
     commit_pending: bool,
-    /// How many answers to a `Sync` are still to come.
+    /// How many replies to a `Sync` are outstanding.
     waiting: usize,
     statements: HashMap<Box<str>, Arc<Prepared>>,
     utilities: HashMap<&'static str, String>,
@@ -39,17 +39,17 @@ pub(crate) struct Connection {
     settings: Arc<Settings>,
 }
 
-/// No message came.
+/// Why no message was received.
 pub(crate) struct ReceiveError {
     pub error: Error,
-    /// None came in time: the line itself may be whole.
+    /// Whether it was a time-out, after which the connection may still work.
     pub is_late: bool,
 }
 
 /// How long a cancelled statement may take to end.
-const CANCEL: Duration = Duration::from_secs(5);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many bytes are sent at once.
+/// How many bytes are buffered before they are sent.
 pub(crate) const SEND: usize = 64 << 10;
 
 impl Connection {
@@ -80,23 +80,23 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Says that what is sent from now on may be committed even if no answer comes; until the
-    /// server is ready again.
+    /// Notes that what is sent from now on may be committed even if no reply arrives, until the server is ready
+    /// again.
     pub fn set_commit_pending(&mut self) {
         self.commit_pending = true;
     }
 
-    /// Sends what is in the buffer.
+    /// Sends the buffered requests.
     ///
     /// # Errors
-    /// `Unreachable`, `Timeout`, or `Unknown` where something is at stake.
+    /// `Unreachable`, `Timeout`, or `Unknown` if a commit is pending.
     pub fn send(&mut self, doing: &str) -> Result<()> {
         let sent = self.stream.write_all(&self.out).and_then(|()| self.stream.flush());
         self.out.clear();
         sent.map_err(|error| self.lost(doing, error))
     }
 
-    /// Sends where much has gathered.
+    /// Sends the buffered requests if there are many.
     ///
     /// # Errors
     /// As [`send`](Self::send).
@@ -105,20 +105,20 @@ impl Connection {
         if self.out.len() >= SEND { self.send(doing) } else { Ok(()) }
     }
 
-    /// Appends the end of requests that belong together.
+    /// Appends a `Sync`: it ends requests that succeed or fail together.
     pub fn sync(&mut self) {
         message::sync(&mut self.out);
         self.waiting += 1;
     }
 
-    /// The next message.
+    /// Receives the next message.
     ///
     /// # Errors
     /// As [`send`](Self::send).
     #[inline]
     pub fn next(&mut self) -> Result<Message<'_>, ReceiveError> {
-        // The borrow of the message ends before an error is looked at, but the compiler does not
-        // see that: so the error is made from parts.
+        // The borrow checker does not see that the message's borrow ends in case of an error, so the fields are borrowed
+        // one by one.
         let Self { stream, inbox, .. } = self;
         match inbox.next(stream) {
             Ok(message) => {
@@ -141,11 +141,11 @@ impl Connection {
         }
     }
 
-    /// Reads until the server is ready; hands out what comes. The first error that the server, or
-    /// `on`, gives comes back at the end.
+    /// Receives messages until the server is ready, and passes them to `on`. Returns the first error of the server or
+    /// of `on`.
     ///
     /// # Errors
-    /// Those of the line, the server and `on`.
+    /// Those of the connection, the server and `on`.
     pub fn finish(&mut self, mut on: impl FnMut(Message<'_>) -> Result<()>) -> Result<()> {
         let mut first: Option<Error> = None;
         loop {
@@ -166,7 +166,7 @@ impl Connection {
                     let fatal = matches!(error.kind(), ErrorKind::Unreachable);
                     first.get_or_insert(error);
                     if fatal {
-                        // Nothing follows: the server has said why before it hung up.
+                        // The server closes the connection after this error.
                         self.is_broken = true;
                         break;
                     }
@@ -182,12 +182,12 @@ impl Connection {
         first.map_or(Ok(()), |error| Err(self.explained(error)))
     }
 
-    /// Asks the server to stop, and waits for it to have stopped.
+    /// Cancels the running statement after a time-out, and waits for it to end.
     fn cancelled(&mut self, error: Error, first: Option<Error>) -> Error {
         self.is_broken = false;
         let commit_pending = self.commit_pending;
         let mut stopped = false;
-        let asked = self.cancel().is_ok() && self.stream.set_timeout(Some(CANCEL)).is_ok();
+        let asked = self.cancel().is_ok() && self.stream.set_timeout(Some(CANCEL_TIMEOUT)).is_ok();
         if !asked {
             self.is_broken = true;
             return first.unwrap_or(error);
@@ -205,14 +205,14 @@ impl Connection {
         }
         self.is_broken |= self.stream.use_timeout(&self.settings).is_err() || self.waiting > 0;
         if commit_pending && !stopped {
-            // It came to its end before the request to stop did.
+            // The statement ended before the cancel request arrived.
             return first.unwrap_or(error);
         }
         let message = "the statement ran longer than it may, and was cancelled";
         first.unwrap_or_else(|| Error::new(ErrorKind::Timeout, message))
     }
 
-    /// A statement that the server stopped because of its time-out is that, not an interruption.
+    /// Turns the server's error for its statement time-out into `Timeout`; as a cancellation it is `Interrupted`.
     fn explained(&self, error: Error) -> Error {
         let timed = error.kind() == ErrorKind::Interrupted && error.message().contains("timeout");
         if !timed {
@@ -227,28 +227,27 @@ impl Connection {
         }
     }
 
-    /// Asks, by a connection of its own, for the running statement to be stopped; and waits until the
-    /// server hangs up, which it does when it has passed the request on: it would stop the next
-    /// statement otherwise, where this one ends by itself meanwhile.
+    /// Sends a cancel request over a connection of its own, and waits until the server closes that. The server does so
+    /// after it has delivered the request. Without waiting, the request could cancel the next statement instead.
     fn cancel(&self) -> Result<()> {
         cancel(&self.host, &self.settings, self.cancel_key)
     }
 
-    /// Has an [`Interrupt`] of this thread stop the statement under way, for as long as the answer is kept.
+    /// Lets an [`Interrupt`] of this thread cancel the running statement, until the returned guard is dropped.
     pub fn interruptible(&self) -> Option<Interruptible> {
         if !Interrupt::is_heeded() {
             return None;
         }
         let (host, settings, key) =
             (self.host.clone(), Arc::clone(&self.settings), self.cancel_key);
-        // Where the server can't be told, the statement comes to its end.
+        // If the server cannot be reached, the statement runs to its end.
         Some(Interrupt::stop_by(move || drop(cancel(&host, &settings, key))))
     }
 
     /// Runs one statement without parameters by the simple protocol.
     ///
     /// # Errors
-    /// Those of the server and the line.
+    /// Those of the server and the connection.
     pub fn simple(&mut self, sql: &str, mut on: impl FnMut(Message<'_>)) -> Result<()> {
         message::write(&mut self.out, b'Q', |out| message::push_text(out, sql));
         self.waiting += 1;

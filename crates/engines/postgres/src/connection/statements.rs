@@ -10,28 +10,27 @@ use std::sync::Arc;
 /// A prepared statement.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// Its name on the connection; empty where it is prepared anew each time.
+    /// Its name on the connection; empty if it is prepared again for each use.
     name: String,
-    /// Its text, for the latter.
+    /// Its SQL text, for the latter case.
     sql: Box<str>,
     pub parameters: Vec<u32>,
     pub columns: Vec<Column>,
 }
 
-/// How many statements a connection keeps; more are forgotten all at once, which is rare.
+/// How many statements a connection caches. When the cache is full, which is rare, all are dropped.
 const KEPT: usize = 512;
 
-/// The longest text that is kept prepared: long ones hold lists of values, and do not come again.
+/// The longest cached SQL text, in bytes. Longer ones contain lists of values, and are not used again.
 const LONGEST: usize = 16 << 10;
 
 impl Connection {
-    /// The statement, prepared on the way to its first use.
+    /// The cached statement with this SQL text.
     pub fn prepared(&self, sql: &str) -> Option<Arc<Prepared>> {
         self.statements.get(sql).cloned()
     }
 
-    /// Appends the requests that prepare a statement; [`prepare_end`](Self::prepare_end) takes the
-    /// answers.
+    /// Appends the requests that prepare a statement; [`prepare_end`](Self::prepare_end) receives the replies.
     pub fn prepare_begin(&mut self, sql: &str, types: &[u32]) -> String {
         if self.statements.len() >= KEPT {
             for (_, old) in self.statements.drain() {
@@ -50,10 +49,10 @@ impl Connection {
         name
     }
 
-    /// Reads the answers to [`prepare_begin`](Self::prepare_begin), until the server is ready.
+    /// Receives the replies to [`prepare_begin`](Self::prepare_begin), until the server is ready.
     ///
     /// # Errors
-    /// Those of the server and the line.
+    /// Those of the server and the connection.
     pub fn prepare_end(&mut self, sql: &str, name: String) -> Result<Arc<Prepared>> {
         let (mut parameters, mut columns) = (Vec::new(), Vec::new());
         self.finish(|message| {
@@ -73,16 +72,15 @@ impl Connection {
         Ok(prepared)
     }
 
-    /// Forgets all that was prepared: tables have changed.
+    /// Drops all cached statements, since tables have changed.
     pub fn forget_statements(&mut self) {
         self.statements.clear();
     }
 
-    /// Appends a run of a statement: its parameters by `value`, its portal by name, for so many
-    /// rows at most (0: all).
+    /// Appends a request that binds the parameters returned by `value` to a portal.
     ///
     /// # Errors
-    /// Those of a value that can't be sent; nothing is appended then.
+    /// Those of a value that cannot be sent; nothing is appended then.
     pub fn bind<'v>(
         &mut self,
         prepared: &Prepared,
@@ -129,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// Appends a run of a statement over parameters that are encoded already.
+    /// As [`bind`](Self::bind), to the unnamed portal, with encoded parameters.
     pub fn bind_raw(&mut self, prepared: &Prepared, parameters: &[Vec<u8>]) {
         if prepared.name.is_empty() {
             message::parse(&mut self.out, "", &prepared.sql, &prepared.parameters);
@@ -148,7 +146,7 @@ impl Connection {
     }
 }
 
-/// Whether a value goes in its text form.
+/// Whether a value is sent in its text form.
 fn as_text(value: ValueRef<'_>, oid: u32) -> bool {
     !value::is_binary(oid) || value::goes_as_text(value, oid)
 }
@@ -157,7 +155,7 @@ fn push_count(out: &mut Vec<u8>, count: usize) {
     out.extend_from_slice(&(count as u16).to_be_bytes());
 }
 
-/// Columns come in the binary form where it is known, as text where it is not.
+/// Requests columns in binary form if their type's binary form is known, else as text.
 fn push_formats(out: &mut Vec<u8>, columns: &[Column]) {
     if columns.iter().all(|column| value::is_binary(column.oid)) {
         out.extend_from_slice(&[0, 1, 0, 1]);

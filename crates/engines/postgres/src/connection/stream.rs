@@ -1,4 +1,4 @@
-//! The line to a server: a TCP or Unix socket, encrypted or not.
+//! The connection to a server: a TCP or Unix socket, encrypted or not.
 
 use crate::connection::tls;
 use crate::settings::{Host, Settings, SslMode};
@@ -17,7 +17,7 @@ pub(crate) enum Stream {
     Unix(UnixStream),
 }
 
-/// How much longer than a statement may run the line may be silent: the server's own time-out comes
+/// How much longer than a statement may run the connection may be silent: the server's own time-out comes
 /// first, and leaves the connection whole.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -69,7 +69,7 @@ impl Stream {
         self.set_timeout((!statement.is_zero()).then(|| statement + GRACE))
     }
 
-    /// Whether the server has closed the line, or sent something that nobody asked for, such as
+    /// Whether the server has closed the connection, or sent something that nobody asked for, such as
     /// its farewell. Nothing is read.
     pub fn has_ended(&self) -> bool {
         let quick = |socket: &TcpStream| {

@@ -64,7 +64,7 @@ impl Inbox {
     /// The next message; waits for it.
     ///
     /// # Errors
-    /// Those of the line; `InvalidData` for what is no message.
+    /// Those of the connection; `InvalidData` for what is no message.
     #[inline]
     pub fn next(&mut self, stream: &mut Stream) -> io::Result<Message<'_>> {
         loop {

@@ -6,7 +6,7 @@
 //! | `date` | days since 1970-01-01 (the server counts from 2000-01-01) |
 //! | `time`, `timestamp`, `timestamptz` | microseconds, since midnight or since 1970-01-01 |
 //!
-//! Instants (`timestamptz`) are UTC on the line in both directions, whatever zone the session or the
+//! Instants (`timestamptz`) are UTC on the connection in both directions, whatever zone the session or the
 //! server is set to: no conversion by zone takes place anywhere.
 
 use bobak_core::{Error, ErrorKind, Result, ValueRef};

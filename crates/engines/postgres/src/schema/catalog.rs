@@ -48,7 +48,7 @@ struct FoundColumn {
 /// All tables of the schema in use that have a key, but for the change feed's own.
 ///
 /// # Errors
-/// Those of the server and the line.
+/// Those of the server and the connection.
 pub(crate) fn tables(
     state: &mut SessionState<'_>,
     connection: &mut Connection,

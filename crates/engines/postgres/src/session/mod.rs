@@ -1,4 +1,4 @@
-//! A session: the contract's calls, one connection while it needs one.
+//! Sessions. A session has a connection only during a call or a transaction.
 
 pub(crate) mod cursor;
 pub(crate) mod fetch;
@@ -32,7 +32,10 @@ impl<'e> PgSession<'e> {
         Self { state: RefCell::new(SessionState::new(database)), in_transaction: Cell::new(false) }
     }
 
-    /// The state, for a call that is not from inside another.
+    /// Borrows the state.
+    ///
+    /// # Errors
+    /// `Misuse` for a call from inside another, such as in the callback of a query.
     fn state(&self) -> Result<RefMut<'_, SessionState<'e>>> {
         self.state.try_borrow_mut().map_err(|_| {
             let message =

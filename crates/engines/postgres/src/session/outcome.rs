@@ -1,13 +1,13 @@
-//! What became of one row, from the server's answers.
+//! Determines the outcome of a row write from the server's replies.
 
 use crate::protocol::message::{Message, rows_of_tag};
 use crate::protocol::row::{Column, ValueSpans};
 use bobak_core::{Error, ErrorKind, GeneratedKey, Outcome, Row, TableSchema, ValueRef, Verb};
 
-/// The answers to the statements of one row, as they come.
+/// The replies to the statements of one row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RowReply {
-    /// The first value of the row that came back.
+    /// The first value of the returned row.
     first: Option<i64>,
     /// The second.
     second: Option<i64>,
@@ -18,17 +18,17 @@ pub(crate) struct RowReply {
 }
 
 impl RowReply {
-    /// Those of a row that was not sent.
+    /// The replies for a row that was not sent.
     pub const fn unknown() -> Self {
         Self { first: None, second: None, count: 0, done: usize::MAX }
     }
 
-    /// Whether they are those.
+    /// Whether the row was not sent.
     pub const fn is_unknown(&self) -> bool {
         self.done == usize::MAX
     }
 
-    /// Takes note of a message.
+    /// Records a message.
     pub fn note(&mut self, message: Message<'_>, columns: &[Column], spans: &mut ValueSpans) {
         match message {
             Message::Row(body) => {
@@ -62,7 +62,7 @@ impl RowReply {
         })
     }
 
-    /// The key that was made, where one was.
+    /// The generated key, if there is one.
     pub fn key(&self, verb: Verb, made: bool) -> Option<i64> {
         match self.outcome(verb, made) {
             Some(Outcome::Inserted(Some(GeneratedKey::Int(key)))) => Some(key),
@@ -71,12 +71,12 @@ impl RowReply {
     }
 }
 
-/// Savepoints round a row are not its own.
+/// Whether a statement only controls the transaction, such as the savepoints around a row.
 pub(crate) fn is_utility(tag: &[u8]) -> bool {
     matches!(tag, b"SAVEPOINT" | b"RELEASE" | b"ROLLBACK" | b"BEGIN" | b"COMMIT")
 }
 
-/// The outcome of a write whose key Bobak made: it is said, as that of an engine's key is.
+/// The error of an update that found no row: `Conflict` if the row exists with another version, else `NotFound`.
 pub(crate) fn not_updated(table: &TableSchema, is_there: bool) -> Error {
     let error = if is_there {
         Error::new(ErrorKind::Conflict, "the row was changed since it was read")

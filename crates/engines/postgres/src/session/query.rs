@@ -1,4 +1,4 @@
-//! OpenCursor rows: by key, and by queries, a part at a time so that memory stays constant.
+//! Reads rows by key and by queries. A query is fetched in parts, so that memory stays constant.
 
 use crate::connection::{Connection, Prepared};
 use crate::error;
@@ -13,21 +13,21 @@ use crate::table_info::SQL;
 use bobak_core::{Error, ErrorKind, Result, Row, Source, TableSchema, Value};
 use std::sync::Arc;
 
-/// A prepared_query, ready to be asked.
+/// A query, prepared and ready to be bound.
 pub(crate) struct PreparedQuery<'a> {
     pub prepared: Arc<Prepared>,
     pub parameters: Vec<Value<'a>>,
     pub table: Option<&'a Arc<TableSchema>>,
-    /// Whether it may fail while it runs, so that a transaction needs a mark round it.
+    /// Whether it may fail while it runs, so that a transaction needs a savepoint around it.
     pub may_fail: bool,
 }
 
-/// How many rows are asked for first; then as many as make about so many bytes.
+/// How many rows the first fetch reads; later ones depend on the size of rows.
 const FIRST: u32 = 64;
-/// Of a query, whose rows are handed out as they come: what is passed over where nobody wants more.
+/// About how many bytes a fetch reads. If the caller stops early, the rest of them is skipped.
 const STREAMED: usize = 8 << 20;
 
-/// The row with a key.
+/// Reads the row with a key.
 ///
 /// # Errors
 /// As [`Session::get`](bobak_core::Session::get).
@@ -46,8 +46,7 @@ pub(crate) fn get(
     }
 }
 
-/// Whether a table was changed beside the engine since the statement was prepared: no row has been
-/// handed out then.
+/// Whether another program has changed the table since the statement was prepared. No row has been returned then.
 fn is_outdated(error: &Error) -> bool {
     error::server(error).is_some_and(|said| said.code() == "0A000")
 }
@@ -84,7 +83,7 @@ fn get_once(
     Ok(found)
 }
 
-/// Hands out the rows of a source.
+/// Runs a query and calls `row` for each row.
 ///
 /// # Errors
 /// As [`Session::query`](bobak_core::Session::query).
@@ -128,7 +127,7 @@ fn hand_out(
     row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     guarded: bool,
 ) -> Result<()> {
-    // An aggregate gives few rows, and the server may use several processes for all of them only.
+    // An aggregate returns few rows, and the server uses parallel workers only if all rows are requested.
     let mut rows = if prepared_query.may_fail { 0 } else { FIRST };
     loop {
         connection.execute("", rows);
@@ -149,7 +148,7 @@ fn hand_out(
     close(connection, None, guarded)
 }
 
-/// Ends the portal, and the statement's transaction where it had one of its own.
+/// Closes the portal, and ends the statement's own transaction.
 fn close(connection: &mut Connection, error: Option<Error>, guarded: bool) -> Result<()> {
     if connection.is_broken {
         return error.map_or(Ok(()), Err);
@@ -167,10 +166,10 @@ fn nothing() -> Error {
     Error::new(ErrorKind::Engine, "the query ended without a reason")
 }
 
-/// The statement of a source, prepared.
+/// Prepares the statement of a source.
 ///
 /// # Errors
-/// Those of the server and the line.
+/// Those of the server and the connection.
 pub(crate) fn prepare<'a>(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
@@ -195,7 +194,7 @@ pub(crate) fn prepare<'a>(
 }
 
 impl PreparedQuery<'_> {
-    /// Appends the request that binds it to a portal.
+    /// Appends the request that binds the parameters to a portal.
     ///
     /// # Errors
     /// Those of a value that can't be sent.
@@ -210,7 +209,7 @@ impl PreparedQuery<'_> {
         })
     }
 
-    /// Names the table.
+    /// Adds the table's name to an error of the server.
     pub fn locate(&self, error: Error) -> Error {
         match self.table {
             Some(table) if error::server(&error).is_some() => locate(error, table),

@@ -1,5 +1,5 @@
-//! Rows one by one, several to a round trip: row_write writes, and the parts of batches that no fast
-//! way takes.
+//! Row writes: one row per statement, but several statements per round trip. Used for single writes, and for rows of
+//! batches for which there is no bulk plan.
 
 use crate::connection::{Connection, Prepared};
 use crate::error::{is_taken_key, locate};
@@ -14,7 +14,7 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// One row, and what is to happen to it.
+/// The write of one row.
 pub(crate) struct RowWrite<'a> {
     pub table: &'a Arc<TableSchema>,
     pub table_info: Arc<TableInfo>,
@@ -23,18 +23,18 @@ pub(crate) struct RowWrite<'a> {
     pub row: &'a dyn Row,
 }
 
-/// The statements of a row_write row, prepared.
+/// The prepared statements of a row write.
 pub(crate) struct Steps {
     clear: Option<(Arc<Prepared>, Vec<usize>)>,
     main: Arc<Prepared>,
-    /// The places of the main statement's parameters.
+    /// The columns of the main statement's parameters.
     places: Vec<usize>,
     bump: Option<(Arc<Prepared>, i64)>,
-    /// Whether the engine makes the key.
+    /// Whether the sequence generates the key.
     pub made: bool,
 }
 
-/// Writes one row: the session's own call.
+/// Writes one row.
 ///
 /// # Errors
 /// As [`Session::write`](bobak_core::Session::write).
@@ -52,7 +52,7 @@ pub(crate) fn write(
         && done.as_ref().is_err_and(|error| is_taken_key(error, write.table))
         && (!state.open || !state.failed)
     {
-        // Somebody has put keys there without the sequence: it is moved behind them.
+        // Another program has inserted keys without using the sequence.
         resync(state, connection, &row_write.table_info, write.table)?;
         done = write_once(state, connection, &row_write);
     }
@@ -86,7 +86,7 @@ fn write_once(
 }
 
 impl RowWrite<'_> {
-    /// Whether the engine makes the key of this row.
+    /// Whether the sequence generates the key of this row.
     pub fn makes_key(&self) -> bool {
         let new = !matches!(self.verb, Verb::Update | Verb::Delete);
         let missing = self.table.key().first().is_some_and(|place| self.row.get(*place).is_null());
@@ -96,7 +96,7 @@ impl RowWrite<'_> {
     /// Prepares the statements of this row.
     ///
     /// # Errors
-    /// Those of the server and the line.
+    /// Those of the server and the connection.
     pub fn prepare(
         &self,
         state: &mut SessionState<'_>,
@@ -134,7 +134,7 @@ impl RowWrite<'_> {
         Ok(Steps { clear, main, places: self.places(made), bump, made })
     }
 
-    /// The key that the user gave where the engine could have made it.
+    /// The given key, if the sequence could have generated it.
     pub fn given_key(&self) -> Option<i64> {
         if self.table.key_generation() != KeyGeneration::Engine
             || matches!(self.verb, Verb::Update | Verb::Delete)
@@ -175,7 +175,7 @@ impl RowWrite<'_> {
     /// Why an update found no row.
     ///
     /// # Errors
-    /// Those of asking.
+    /// Those of the server and the connection.
     pub fn not_updated(
         &self,
         state: &mut SessionState<'_>,
@@ -202,7 +202,7 @@ impl RowWrite<'_> {
 }
 
 impl Steps {
-    /// How many statements there are.
+    /// The number of statements.
     pub fn count(&self) -> usize {
         1 + usize::from(self.clear.is_some()) + usize::from(self.bump.is_some())
     }
@@ -224,12 +224,12 @@ impl Steps {
         bind(connection, &self.main, row_write, &self.places)
     }
 
-    /// The columns of what comes back.
+    /// The columns of the result.
     pub fn columns(&self) -> &[crate::protocol::row::Column] {
         &self.main.columns
     }
 
-    /// Takes note of how far the sequence has come.
+    /// Notes how far the sequence is.
     pub fn reached(&self, row_write: &RowWrite<'_>, answers: &RowReply) {
         if let Some((_, key)) = &self.bump {
             row_write.table_info.reached(*key);
@@ -261,10 +261,10 @@ fn bind(
     Ok(())
 }
 
-/// Moves a table's sequence behind all keys that are there.
+/// Advances a table's sequence beyond all existing keys.
 ///
 /// # Errors
-/// Those of the server and the line; `Full` where no key is left.
+/// Those of the server and the connection; `Full` if no key is left.
 pub(crate) fn resync(
     state: &mut SessionState<'_>,
     connection: &mut Connection,

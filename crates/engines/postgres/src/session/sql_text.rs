@@ -1,4 +1,4 @@
-//! SQL of the user's, and changes of many rows by a condition.
+//! SQL text of callers, and updates and deletes by a condition.
 
 use crate::connection::{Connection, Prepared};
 use crate::error::{locate, without_row};
@@ -29,7 +29,7 @@ pub(crate) fn change(
         .map_err(|error| locate(error, change.table))
 }
 
-/// Runs a statement of the user's.
+/// Runs an SQL statement.
 ///
 /// # Errors
 /// As [`Session::execute`](bobak_core::Session::execute).
@@ -55,7 +55,7 @@ fn run(
         true,
         |connection| {
             let value = |at: usize| parameters.get(at).map_or(ValueRef::Null, Value::as_ref);
-            // Assigned values must fit; compared ones are told from them by nobody here.
+            // Assigned values must fit. Here they cannot be told from compared values.
             connection
                 .bind(prepared, "", Outside::Refused, value)
                 .map_err(|e| without_row(e, None))?;
@@ -75,11 +75,11 @@ fn run(
     Ok(changed)
 }
 
-/// Prepares a statement of the user's: each `?` is a parameter, whose type the server infers from
-/// where it stands; where that says nothing it is the value's own.
+/// Prepares an SQL statement. The server infers the type of each `?` from its context; if it cannot, the type of the
+/// value is used.
 ///
 /// # Errors
-/// `Syntax`, also where there are more or fewer parameters than savepoints; those of the server.
+/// `Syntax`, also if the number of parameters differs from that of placeholders; those of the server.
 pub(crate) fn prepare(
     state: &mut SessionState<'_>,
     connection: &mut Connection,
@@ -92,7 +92,7 @@ pub(crate) fn prepare(
         return Err(Error::wrong_number(ErrorKind::Syntax, given, savepoints, "parameter"));
     }
     let syntax = |error: Error| match crate::error::server(&error).map(|said| said.code.clone()) {
-        // Here it is the text that is wrong, not a table.
+        // For a caller's SQL, an unknown function is a syntax error, not a wrong schema.
         Some(code) if code == "42883" => {
             Error::new(ErrorKind::Syntax, error.message()).with_source(error)
         }
@@ -103,7 +103,7 @@ pub(crate) fn prepare(
         (Value::Int(_), oid::TEXT) => oid::INT8,
         (Value::Float(_), oid::TEXT) => oid::FLOAT8,
         (Value::Bytes(_), oid::TEXT) => oid::BYTEA,
-        // Else a number too large for the column would be refused, instead of compared.
+        // Otherwise the server would reject a number too large for the column instead of comparing it.
         (Value::Int(_), oid::INT2 | oid::INT4) => oid::INT8,
         (_, inferred) => inferred,
     };
@@ -111,7 +111,7 @@ pub(crate) fn prepare(
     if types == prepared.parameters {
         return Ok(prepared);
     }
-    // The types are part of the text, so that the statement is kept apart from the other.
+    // The types are part of the text, since the statement cache is keyed by it.
     let shown: Vec<String> = types.iter().map(ToString::to_string).collect();
     let text = format!("{text} /* {} */", shown.join(" "));
     state.prepare(connection, &text, &types).map_err(syntax)
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_are_numbered_where_they_are_parameters() {
+    fn parameters_are_numbered() {
         for (sql, expected, savepoints) in [
             ("a = ? and b = ?;", "a = $1 and b = $2", 2),
             ("'?' \"?\" 'it''s ?' ?", "'?' \"?\" 'it''s ?' $1", 1),

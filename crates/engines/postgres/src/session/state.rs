@@ -1,4 +1,7 @@
-//! What a session has in hand, and how its operations are run: wholly or not at all.
+//! The state of a session, and atomic operations on its connection.
+//!
+//! In a transaction, PostgreSQL rejects all statements after an error. Each operation is therefore enclosed in a
+//! savepoint, which is rolled back if the operation fails.
 
 use crate::connection::pool::PooledConnection;
 use crate::connection::{Connection, Prepared};
@@ -12,25 +15,25 @@ use crate::table_info::{SQL, TableInfo};
 use bobak_core::{Error, ErrorKind, Interrupt, Result, Row, TableSchema, Value, ValueRef};
 use std::sync::Arc;
 
-/// The mark round one operation of a transaction.
+/// The savepoint around one operation of a transaction.
 pub(crate) const SAVEPOINT: &str = "SAVEPOINT bobak_operation";
 pub(crate) const RELEASE: &str = "RELEASE bobak_operation";
 pub(crate) const ROLLBACK_TO: &str = "ROLLBACK TO bobak_operation";
 
-/// Everything that changes in a session.
+/// The state of a session.
 pub(crate) struct SessionState<'e> {
     pub database: &'e Database,
-    /// The transaction's connection; outside one there is none between calls.
+    /// The transaction's connection; `None` between calls outside of a transaction.
     pub pooled: Option<PooledConnection<'e>>,
     /// Whether a transaction is open.
     pub open: bool,
-    /// The server has rolled the transaction back: only its end is still to come.
+    /// Whether the server has rolled the transaction back, so that it can only be ended.
     pub failed: bool,
-    /// Why, for who commits it all the same.
+    /// Why, for a caller that commits it nevertheless.
     pub reason: ErrorKind,
-    /// The transaction has changed tables, which its rollback takes back.
+    /// Whether the transaction has changed tables. A rollback reverts that.
     pub altered: bool,
-    /// Marks by their names; the number is the server's name for it.
+    /// Savepoints: the caller's name, and the number in the name on the server.
     pub savepoints: Vec<(String, u64)>,
     pub made: u64,
     pub cursors: OpenCursors<'e>,
@@ -53,8 +56,8 @@ impl<'e> SessionState<'e> {
         }
     }
 
-    /// Runs one operation on the session's connection, which goes back afterwards where no
-    /// transaction is open.
+    /// Runs one operation on the session's connection. Outside of a transaction the connection then returns to the
+    /// pool.
     ///
     /// # Errors
     /// `Misuse` in a transaction that has failed; those of `run` and of connecting.
@@ -75,7 +78,7 @@ impl<'e> SessionState<'e> {
         if self.open {
             self.pooled = Some(pooled);
         } else if pooled.status != b'I' && !pooled.is_broken {
-            // A statement of the user's has begun a transaction: it is not his any more.
+            // The caller's SQL has begun a transaction, which must not leak to other sessions.
             pooled.simple("ROLLBACK", |_| {})?;
             drop(pooled);
             done?;
@@ -85,7 +88,7 @@ impl<'e> SessionState<'e> {
         done
     }
 
-    /// A connection; where all are in use one of the session's own cursors gives up its.
+    /// Takes a connection from the pool. If all are in use, a cursor of this session gives its connection up.
     ///
     /// # Errors
     /// As [`Pool::acquire`](crate::connection::pool::Pool::acquire).
@@ -99,13 +102,13 @@ impl<'e> SessionState<'e> {
         self.database.pool.acquire()
     }
 
-    /// Runs one operation whose requests `ask` appends, and whose answers `on` takes: wholly or not
-    /// at all, and in a transaction so that the session goes on after an error.
+    /// Runs an atomic operation: `ask` appends its requests, and `on` receives the replies. After an error, an open
+    /// transaction can go on.
     ///
-    /// `writes` says that outside a transaction the operation commits.
+    /// `writes` says that the operation commits if no transaction is open.
     ///
     /// # Errors
-    /// Those of the server and the line, and of `ask` and `on`.
+    /// Those of the server and the connection, and of `ask` and `on`.
     pub fn operation(
         &mut self,
         connection: &mut Connection,
@@ -134,8 +137,8 @@ impl<'e> SessionState<'e> {
         self.settle(connection, done)
     }
 
-    /// As [`operation`](Self::operation), where `ask` sends what it appends as it grows: an error of
-    /// its own comes after the server has undone the rest.
+    /// As [`operation`](Self::operation), for an `ask` that sends requests while it appends them. If it fails, the
+    /// server first rolls back what was sent.
     ///
     /// # Errors
     /// As [`operation`](Self::operation).
@@ -159,9 +162,9 @@ impl<'e> SessionState<'e> {
         connection.send("sending rows")?;
         let done = self.settle_after(connection, on);
         match (done, asked) {
-            // A COPY that was stopped for what could not be sent.
+            // A COPY that was aborted because of a value that cannot be sent.
             (Err(said), Err(own)) if said.kind() == ErrorKind::Interrupted => Err(own),
-            // What the server refused came before what could not be sent.
+            // The server's error concerns an earlier row than the value that cannot be sent.
             (done, asked) => done.and(asked),
         }
     }
@@ -177,7 +180,7 @@ impl<'e> SessionState<'e> {
         self.settle(connection, done)
     }
 
-    /// After an operation of a transaction: goes back to its beginning where it failed.
+    /// Handles the result of an operation: if it failed in a transaction, rolls back to the operation's savepoint.
     ///
     /// # Errors
     /// That of the operation.
@@ -208,8 +211,8 @@ impl<'e> SessionState<'e> {
         Err(error)
     }
 
-    /// Where a table is not as it was known, or a prepared statement is not there any more, what is
-    /// known is asked anew the next time.
+    /// If a table has changed, or a prepared statement no longer exists, forgets what is known, so that it is queried
+    /// again.
     fn forget_if_outdated(&self, connection: &mut Connection, error: &Error) {
         let code = crate::error::server(error).map(|said| said.code());
         if matches!(code, Some("0A000" | "26000" | "22P03" | "22P04" | "42P01" | "42703" | "42804"))
@@ -219,7 +222,7 @@ impl<'e> SessionState<'e> {
         }
     }
 
-    /// The transaction can't go on: it is rolled back now, so that it holds nobody up.
+    /// Rolls back a transaction that cannot go on, to release its locks.
     pub fn give_up(&mut self, connection: &mut Connection) {
         self.failed = true;
         self.reason =
@@ -230,10 +233,10 @@ impl<'e> SessionState<'e> {
         }
     }
 
-    /// The statement, prepared.
+    /// Prepares a statement, or takes it from the cache.
     ///
     /// # Errors
-    /// Those of the server, such as `Schema` for a table that is missing, and of the line.
+    /// Those of the server, such as `Schema` for a missing table, and of the connection.
     pub fn prepare(
         &mut self,
         connection: &mut Connection,
@@ -256,11 +259,10 @@ impl<'e> SessionState<'e> {
         self.settle(connection, done)
     }
 
-    /// Runs a short statement as an operation that writes nothing, or nothing that matters, and
-    /// hands out its rows.
+    /// Runs a short statement that writes nothing important, and calls `on` for each row.
     ///
     /// # Errors
-    /// Those of the server and the line.
+    /// Those of the server and the connection.
     pub fn ask(
         &mut self,
         connection: &mut Connection,
@@ -288,10 +290,10 @@ impl<'e> SessionState<'e> {
         )
     }
 
-    /// What is known of a table.
+    /// What is known about a table; queried at the first use.
     ///
     /// # Errors
-    /// `Schema` where the table or a column is missing; those of the line.
+    /// `Schema` if the table or a column is missing; those of the connection.
     pub fn table_info(
         &mut self,
         connection: &mut Connection,

@@ -1,4 +1,4 @@
-//! A session's transaction: its beginning, its end, and the savepoints in it.
+//! The transaction of a session and its savepoints.
 
 use crate::protocol::message::Message;
 use crate::session::state::SessionState;
@@ -9,7 +9,7 @@ impl SessionState<'_> {
     /// Begins a transaction.
     ///
     /// # Errors
-    /// `Misuse` where one is open; those of the line.
+    /// `Misuse` where one is open; those of the connection.
     pub fn begin(&mut self) -> Result<()> {
         if self.open {
             return Err(Error::new(ErrorKind::Misuse, "a transaction is open already"));
@@ -91,7 +91,7 @@ impl SessionState<'_> {
         }
     }
 
-    /// Reads the rest of the transaction's cursors: they do not outlive what comes.
+    /// Reads the remaining rows of the transaction's cursors, which are about to be closed.
     ///
     /// # Errors
     /// Those of reading.
@@ -107,10 +107,10 @@ impl SessionState<'_> {
         drained
     }
 
-    /// Makes, forgets, or goes back to a mark.
+    /// Sets, releases or rolls back to a savepoint.
     ///
     /// # Errors
-    /// `Misuse` outside a transaction, and for an unknown mark; those of the line.
+    /// `Misuse` outside a transaction, and for an unknown savepoint; those of the connection.
     pub fn mark(&mut self, step: TransactionControl<'_>) -> Result<()> {
         if !self.open {
             return Err(Error::new(

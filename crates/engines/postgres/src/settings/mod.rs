@@ -6,7 +6,7 @@ use bobak_core::Result;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Whether the line is encrypted, and whom the server must prove to be.
+/// Whether the connection is encrypted, and whom the server must prove to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SslMode {
     /// Never.
