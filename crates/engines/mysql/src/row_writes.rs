@@ -5,7 +5,9 @@ use crate::keys::{check_count, needs_key, push_bare_key, push_key};
 use crate::sql_texts::{SqlTexts, StatementKind};
 use crate::values::decode::Cell;
 use crate::values::encode::encode;
-use bobak_core::{Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, Verb};
+use bobak_core::{
+    Error, ErrorKind, FieldSet, GeneratedKey, Outcome, Result, Row, TableSchema, Verb,
+};
 use mysql::Value as Wire;
 
 /// Writes one row. Each statement is whole in itself, so no transaction is needed; an upsert that

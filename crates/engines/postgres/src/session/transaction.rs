@@ -3,7 +3,7 @@
 use crate::protocol::message::Message;
 use crate::session::state::SessionState;
 use crate::settings::Isolation;
-use bobak_core::{TransactionControl, Error, ErrorKind, Result};
+use bobak_core::{Error, ErrorKind, Result, TransactionControl};
 
 impl SessionState<'_> {
     /// Begins a transaction.
