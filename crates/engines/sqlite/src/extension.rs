@@ -5,11 +5,11 @@
 //! [virtual tables](crate::virtual_table).
 
 use crate::connection::Connection;
+use crate::connection::refuse_transaction_steps;
 use crate::error::translate;
 use crate::ffi::Module;
-use crate::query;
-use crate::{Function, Sqlite, SqliteBuilder};
-use bobak_core::{Error, ErrorKind, Result, Row, Value};
+use crate::functions::Function;
+use bobak_core::{Error, Result, Row, Value};
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -58,49 +58,7 @@ pub trait ConnectionExtension: Any + Debug + Send {
 
 /// A connection as its extension sees it.
 #[derive(Debug)]
-pub struct ExtendedConnection<'c>(&'c mut Connection);
-
-impl SqliteBuilder {
-    /// Opens a database for extensions alone: each connection is an empty database in memory, and
-    /// no two connections share anything.
-    ///
-    /// # Errors
-    /// As [`open_memory`](Self::open_memory).
-    pub fn open_isolated(mut self) -> Result<Sqlite> {
-        self.settings.path = None;
-        self.settings.isolated = true;
-        Sqlite::with(self.settings)
-    }
-}
-
-impl Sqlite {
-    /// Sets the extension of this database's connections.
-    ///
-    /// # Errors
-    /// `Misuse` if it has one already.
-    pub fn set_extension(&self, extension: Arc<dyn Extension>) -> Result<()> {
-        self.inner().set_extension(extension).map_err(|_| {
-            let message = "the database is already connected to other engines";
-            Error::new(ErrorKind::Misuse, message)
-        })
-    }
-
-    /// Runs `work` on a connection that can read, after the extension's
-    /// [`begin`](ConnectionExtension::begin).
-    ///
-    /// # Errors
-    /// `Busy` if no connection is free in time; those of the extension and of `work`.
-    pub fn with_connection<R>(
-        &self,
-        work: impl FnOnce(&mut ExtendedConnection<'_>) -> Result<R>,
-    ) -> Result<R> {
-        let mut lease = self.inner().read()?;
-        if let Some(extension) = self.inner().extension() {
-            lease.begin_extension(extension)?;
-        }
-        work(&mut ExtendedConnection(&mut lease))
-    }
-}
+pub struct ExtendedConnection<'c>(pub(crate) &'c mut Connection);
 
 impl ExtendedConnection<'_> {
     /// The connection's part of the extension, if it has this type.
@@ -123,7 +81,7 @@ impl ExtendedConnection<'_> {
     /// # Errors
     /// Those of [`SqliteBuilder::function`].
     pub fn register_function(&mut self, function: &Function) -> Result<()> {
-        function.register(self.0)
+        function.register(&mut self.0.db)
     }
 
     /// Runs `work`, which creates or drops virtual tables. Meanwhile nothing is denied, and the
@@ -132,7 +90,7 @@ impl ExtendedConnection<'_> {
     /// # Errors
     /// Those of `work`.
     pub fn define_tables(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        self.0.spill_cursors();
+        self.0.buffer_cursors();
         self.0.db.watch().set_refusal(None, Vec::new());
         self.with_writes(work)
     }
@@ -216,9 +174,9 @@ impl ExtendedConnection<'_> {
         parameters: &[Value<'_>],
         row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
     ) -> Result<u64> {
-        query::refuse_transaction_steps(sql)?;
+        refuse_transaction_steps(sql)?;
         let before = self.0.db.total_changes();
-        query::each_row(self.0, sql, parameters, None, row)?;
+        self.0.each_row(sql, parameters, None, row)?;
         let changed = self.0.db.total_changes() != before;
         Ok(if changed { self.0.db.changes() } else { 0 })
     }

@@ -1,10 +1,9 @@
 //! Functions of SQL that are written in Rust.
 
-use crate::connection::Connection;
 use crate::error::translate;
 use crate::ffi::{
-    Arguments, ConstraintOperator, Gather, IndexInfo, MakeAggregate, Module, Output, PlanCost,
-    RunningStatement, Scalar, VirtualCursor, VirtualTable,
+    Arguments, Connection, ConstraintOperator, Gather, IndexInfo, MakeAggregate, Module, Output,
+    PlanCost, RunningStatement, Scalar, VirtualCursor, VirtualTable,
 };
 use bobak_core::{Error, ErrorKind, Result, Value, ValueRef};
 use bobak_sql::{Dialect, quote};
@@ -117,9 +116,8 @@ impl Function {
     }
 
     /// Makes it known on a connection.
-    pub(crate) fn register(&self, connection: &mut Connection) -> Result<()> {
+    pub(crate) fn register(&self, db: &mut Connection) -> Result<()> {
         let count = self.arguments.map_or(-1, |count| i32::try_from(count).unwrap_or(i32::MAX));
-        let db = &mut connection.db;
         let registered = match &self.kind {
             Kind::Scalar(function) => db.register_scalar(&self.name, count, Arc::clone(function)),
             Kind::Aggregate(make) => db.register_aggregate(&self.name, count, Arc::clone(make)),

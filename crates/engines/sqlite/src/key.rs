@@ -1,10 +1,5 @@
 //! Keys of encrypted files.
 
-use crate::error::translate;
-use crate::ffi::OpenFlags;
-use crate::open;
-use crate::settings::Settings;
-use argon2::{Algorithm, Argon2, Params, Version};
 use bobak_core::{Error, ErrorKind, Result};
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
@@ -16,9 +11,7 @@ use zeroize::Zeroizing;
 /// How many bytes a key has.
 pub(crate) const KEY_BYTES: usize = 32;
 /// How many bytes of salt stand at the beginning of an encrypted file.
-const SALT_BYTES: usize = 16;
-/// What a file begins with that is not encrypted.
-const PLAIN: &[u8; SALT_BYTES] = b"SQLite format 3\0";
+pub(crate) const SALT_BYTES: usize = 16;
 /// More than any file of a key or password has.
 const LONGEST_FILE: u64 = 4_096;
 
@@ -39,10 +32,10 @@ const LONGEST_FILE: u64 = 4_096;
 /// # Ok::<(), bobak_core::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Key(Secret);
+pub struct Key(pub(crate) Secret);
 
 #[derive(Clone)]
-enum Secret {
+pub(crate) enum Secret {
     Bytes(Arc<Zeroizing<[u8; KEY_BYTES]>>),
     Password(Arc<Zeroizing<String>>),
     /// The key and the salt of one file.
@@ -128,72 +121,12 @@ impl Key {
         text.push('\'');
         text
     }
-
-    /// The key for the file that the settings name, or for a new one there.
-    ///
-    /// # Errors
-    /// `Io`; `Engine` where the system gives no random numbers.
-    pub(crate) fn for_file(&self, settings: &Settings) -> Result<Self> {
-        let Secret::Password(password) = &self.0 else {
-            return Ok(self.clone());
-        };
-        let salt = match beginning(settings)? {
-            Some(salt) => salt,
-            None => new_salt()?,
-        };
-        let mut key = Arc::new(Zeroizing::new([0; KEY_BYTES]));
-        let failed = |error: &dyn fmt::Display| {
-            Error::new(ErrorKind::Engine, format!("no key can be made of the password: {error}"))
-        };
-        let parameters =
-            Params::new(19_456, 2, 1, Some(KEY_BYTES)).map_err(|error| failed(&error))?;
-        if let Some(key) = Arc::get_mut(&mut key) {
-            Argon2::new(Algorithm::Argon2id, Version::V0x13, parameters)
-                .hash_password_into(password.as_bytes(), &salt, &mut key[..])
-                .map_err(|error| failed(&error))?;
-        }
-        Ok(Self(Secret::OfFile(key, salt)))
-    }
 }
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
     }
-}
-
-/// The error of a file that can't be read with the key that was given.
-pub(crate) fn wrong_key(settings: &Settings) -> Error {
-    let message = match beginning(settings) {
-        Ok(Some(first)) if first == *PLAIN => {
-            "the file is not encrypted: open it without a key, or encrypt it"
-        }
-        _ => "the key is wrong, or the file is no encrypted database",
-    };
-    Error::new(ErrorKind::Denied, message)
-}
-
-/// The first bytes of a file: of an encrypted one its salt. `None` where there is none yet.
-fn beginning(settings: &Settings) -> Result<Option<[u8; SALT_BYTES]>> {
-    let settings = Settings { key: None, ..settings.clone() };
-    let flags = OpenFlags { read_only: true, create: false };
-    let db = match open::connect(&settings, flags) {
-        Ok(db) => db,
-        Err(_) if settings.path.as_deref().is_none_or(|path| !path.exists()) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let mut first = [0; SALT_BYTES];
-    let read = db.read_file(0, &mut first);
-    let read = read.map_err(|failure| open::name_file(translate(failure, None), &settings))?;
-    Ok((read == first.len()).then_some(first))
-}
-
-fn new_salt() -> Result<[u8; SALT_BYTES]> {
-    let mut salt = [0; SALT_BYTES];
-    getrandom::fill(&mut salt).map_err(|error| {
-        Error::new(ErrorKind::Engine, format!("the system gives no random numbers: {error}"))
-    })?;
-    Ok(salt)
 }
 
 /// The content of a small file.
@@ -243,25 +176,5 @@ mod tests {
         assert!(matches!(&key.0, Secret::Password(text) if text.as_str() == "secret"));
         assert_eq!(Key::password("").unwrap_err().kind(), ErrorKind::Config);
         assert_eq!(format!("{key:?}"), "Key(…)");
-    }
-
-    #[test]
-    fn a_password_makes_one_key_for_a_salt() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("a.db");
-        fs::write(&file, [5; 40]).unwrap();
-        let at = |name: &str| Settings {
-            path: Some(folder.path().join(name)),
-            ..crate::Sqlite::builder().settings
-        };
-        let key =
-            |text: &str| Key::password(text).unwrap().for_file(&at("a.db")).unwrap().literal();
-        assert_eq!(*key("secret"), *key("secret"));
-        assert_ne!(*key("secret"), *key("Secret"));
-        assert!(key("secret").ends_with(&format!("{}'", "05".repeat(16))));
-        let new = |text: &str| {
-            Key::password(text).unwrap().for_file(&at("missing.db")).unwrap().literal()
-        };
-        assert_ne!(*new("secret"), *new("secret"), "a new file has a new salt");
     }
 }

@@ -7,48 +7,31 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod alter;
 mod backup;
-mod batch;
-mod cache;
-mod commit;
+mod builder;
 mod connection;
-mod cursor;
 mod engine;
 mod error;
 pub mod extension;
-mod facts;
 mod ffi;
 mod file;
-mod file_id;
 mod functions;
-mod gate;
-mod group;
-mod hold;
 #[cfg(feature = "encryption")]
 mod key;
-mod log;
 mod open;
-#[cfg(feature = "encryption")]
-mod page_size;
-mod query;
+mod pool;
 pub mod raw;
-#[cfg(feature = "encryption")]
-mod rekey;
-mod replay;
+mod schema;
 mod session;
 mod settings;
-mod standing;
-mod sync;
-mod tables;
 pub mod vfs;
 pub mod virtual_table;
-mod write;
 
+pub use builder::SqliteBuilder;
 pub use engine::Sqlite;
 pub use error::SqliteError;
 pub use file::SqliteFile;
 pub use functions::{Aggregate, Function, FunctionRows};
 #[cfg(feature = "encryption")]
 pub use key::Key;
-pub use settings::{JournalMode, Locking, SqliteBuilder, Synchronous};
+pub use settings::{JournalMode, Locking, Synchronous};

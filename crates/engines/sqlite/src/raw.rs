@@ -15,7 +15,7 @@
 //! # Ok::<(), bobak_sqlite::SqliteError>(())
 //! ```
 
-use crate::cache::Cache;
+use crate::connection::statement_cache::StatementCache;
 use crate::error::SqliteError;
 use crate::ffi::{self, OpenFlags};
 use std::ffi::CStr;
@@ -41,7 +41,7 @@ pub enum Access {
 #[derive(Debug)]
 pub struct Connection {
     db: ffi::Connection,
-    texts: Cache<Box<[u8]>>,
+    texts: StatementCache<Box<[u8]>>,
 }
 
 /// A running statement; dropping it resets the statement.
@@ -64,7 +64,7 @@ impl Connection {
         let flags =
             OpenFlags { read_only: access == Access::Read, create: access == Access::Create };
         let db = ffi::Connection::open(name, flags, None)?;
-        Ok(Self { db, texts: Cache::new(Self::CACHED) })
+        Ok(Self { db, texts: StatementCache::new(Self::CACHED) })
     }
 
     /// Waits so long where another connection holds a lock, before a call fails with code 5. None
@@ -122,7 +122,7 @@ impl Connection {
         }
         let id = self.prepare(sql)?;
         if let Some(id) = id
-            && let Some(old) = self.texts.put(sql.into(), id)
+            && let Some(old) = self.texts.insert(sql.into(), id)
         {
             self.db.finalize(old);
         }

@@ -1,8 +1,7 @@
 //! Whether a file is a sound database, and what is in it.
 
-use super::Counts;
-use super::foreign::{check_in_part, missing};
 use super::pace::STEP;
+use super::unknown_functions::{check_in_part, missing};
 use crate::connection::Connection;
 use crate::ffi::OpenFlags;
 use crate::open;
@@ -11,13 +10,16 @@ use bobak_core::{BackupContent, Error, ErrorKind, Result, Value};
 use bobak_sql::{Dialect, quote};
 use std::path::Path;
 
+/// Tables with the numbers of their rows.
+pub(super) type Counts = Vec<(String, u64)>;
+
 /// Reads a file wholly: every page, every index against its table, every row counted. With pauses
 /// it works for a step at a time, as a backup does.
 ///
 /// # Errors
 /// `Corrupt` where it is not a database or is damaged; `Io`.
 pub(crate) fn check_file(file: &Path, settings: &Settings, pauses: bool) -> Result<BackupContent> {
-    settings.for_file(file)?.fitting(|settings| {
+    open::with_page_size(open::settings_for_file(settings, file)?, |settings| {
         check(&settings, pauses).map_err(|error| open::name_file(error, &settings))
     })
 }
@@ -27,7 +29,7 @@ fn check(settings: &Settings, pauses: bool) -> Result<BackupContent> {
     let mut db = open::connect(settings, flags)?;
     open::read_schema(&mut db, settings)?;
     if pauses {
-        db.rest_after(STEP);
+        db.throttle(STEP);
     }
     let mut connection = Connection::boxed(db, true);
     let unverified = match texts(&mut connection, "PRAGMA main.integrity_check(1)") {

@@ -7,29 +7,31 @@
 //! already. Only what other processes write makes such a backup begin again, and after some times
 //! it keeps them waiting.
 
+#[cfg(feature = "encryption")]
+mod change_key;
 mod check;
-mod foreign;
-mod holders;
+mod exclusive;
+mod open_handles;
 mod pace;
 mod replace;
 mod source;
-mod take;
+mod unknown_functions;
+mod wal_extension;
 
-pub(crate) use check::{check_file, count_rows};
 #[cfg(feature = "encryption")]
-pub(crate) use foreign::missing;
-pub(crate) use replace::{beside, replace};
-#[cfg(feature = "encryption")]
-pub(crate) use {replace::put_over, take::take_over};
+pub(crate) use change_key::change_key;
+pub(crate) use check::check_file;
+pub(crate) use replace::replace;
 
-use crate::engine::Inner;
 use crate::error::translate;
 use crate::ffi::{self, Backup, BackupState, OpenFlags, codes};
 use crate::open;
+use crate::session::database::Database;
 use crate::settings::Settings;
 use bobak_core::{BackupContent, BackupJob, BackupPhase, BackupProgress, Error, ErrorKind, Result};
+use check::{Counts, count_rows};
 use pace::Pace;
-use source::Source;
+use source::BackupSource;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -44,10 +46,7 @@ const SYNC_EACH: u64 = 1 << 20;
 /// Up to this size of the database its rows are counted while writers wait, where that must be.
 const COUNTED_IN_STEP: u64 = 8 << 20;
 
-/// Tables with the numbers of their rows.
-type Counts = Vec<(String, u64)>;
-
-impl Inner {
+impl Database {
     /// See [`Engine::backup`](bobak_core::Engine::backup).
     pub(crate) fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
         if self.is_isolated() {
@@ -57,12 +56,12 @@ impl Inner {
         let BackupJob { file, place, pauses, watch } = job;
         let settings = self.settings();
         refuse_own(place, settings)?;
-        let source = Source::open(self)?;
+        let source = BackupSource::open(self)?;
         // What it is called until it is whole means nothing to anybody.
         let (inner, outer) = (file.display().to_string(), place.display().to_string());
         let named = |error: Error| error.renaming(&inner, &outer);
         let target = open_target(file, settings).map_err(named)?;
-        let copying = Copying::begin(source, target, settings.busy_timeout)?;
+        let copying = RunningBackup::begin(source, target, settings.busy_timeout)?;
         let smooth = settings.vfs.is_none().then_some(file);
         let copied = copying.run(Pace::new(pauses), smooth, watch);
         let (counts, page_size) = copied.map_err(|error| named(in_copy(error, place)))?;
@@ -148,14 +147,18 @@ pub(crate) fn make(file: &Path, database: Option<&Path>) -> std::io::Result<()> 
 }
 
 /// A backup under way. However it ends, its source is let go.
-struct Copying<'e> {
-    source: Source<'e>,
+struct RunningBackup<'e> {
+    source: BackupSource<'e>,
     backup: Option<Backup>,
     patience: Duration,
 }
 
-impl<'e> Copying<'e> {
-    fn begin(mut source: Source<'e>, target: ffi::Connection, patience: Duration) -> Result<Self> {
+impl<'e> RunningBackup<'e> {
+    fn begin(
+        mut source: BackupSource<'e>,
+        target: ffi::Connection,
+        patience: Duration,
+    ) -> Result<Self> {
         let mut target = Some(target);
         let backup = source.with(|connection| {
             let target = target.take().ok_or_else(|| crate::error::misuse("begun twice"))?;
@@ -257,7 +260,7 @@ impl<'e> Copying<'e> {
     }
 }
 
-impl Drop for Copying<'_> {
+impl Drop for RunningBackup<'_> {
     fn drop(&mut self) {
         if let Some(backup) = self.backup.take() {
             // Where the source is not to be had, both stay in memory: see `ffi::Backup`.
@@ -271,7 +274,7 @@ impl Drop for Copying<'_> {
 /// The numbers of rows; `None` where SQLite can't count them without a collation of another program's.
 fn counted(connection: &mut crate::connection::Connection) -> Result<Option<Counts>> {
     match count_rows(connection) {
-        Err(error) if foreign::missing(&error).is_some() => Ok(None),
+        Err(error) if unknown_functions::missing(&error).is_some() => Ok(None),
         counts => counts.map(Some),
     }
 }

@@ -1,11 +1,11 @@
 //! A new file in the place of a database that nobody has open.
 
-use super::take::{Taken, take, take_unread};
+use super::exclusive::{ExclusiveDatabase, acquire_unread, take};
 use crate::ffi;
+use crate::open::beside;
 use crate::settings::Settings;
 use bobak_core::durable::{rename, sync_folder};
 use bobak_core::{AtomicFile, Error, ErrorKind, Result};
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,16 +37,16 @@ pub(crate) fn replace(
     if !place.exists() {
         return put_beside_logs(new, &logs);
     }
-    match if unread { take_unread(&place, settings)? } else { take(&place, settings)? } {
-        Taken::Read(old) => put_over(new, old),
-        Taken::Unread(old) => {
+    match if unread { acquire_unread(&place, settings)? } else { take(&place, settings)? } {
+        ExclusiveDatabase::Read(old) => put_over(new, old),
+        ExclusiveDatabase::Unread(old) => {
             clear(&place)?;
             put(new, old)
         }
     }
 }
 
-/// Puts a new file in the place of a database that was [taken over](super::take_over).
+/// Puts a new file in the place of a database that was [taken over](super::exclusive::acquire_exclusive).
 pub(crate) fn put_over(new: AtomicFile, mut old: ffi::Connection) -> Result<()> {
     old.keep_wal_on_close();
     clear(new.target())?;
@@ -100,11 +100,4 @@ fn put_beside_logs(new: AtomicFile, logs: &[PathBuf]) -> Result<()> {
 /// The files that SQLite may keep beside one.
 pub(super) fn logs(place: &Path) -> [PathBuf; 3] {
     BESIDE.map(|ending| beside(place, ending))
-}
-
-/// The path with something at its end.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = OsString::from(path.as_os_str());
-    name.push(ending);
-    PathBuf::from(name)
 }

@@ -1,9 +1,10 @@
 //! Where a backup's pages come from.
 
+use super::wal_extension::WalExtension;
 use crate::connection::Connection;
-use crate::engine::Inner;
 use crate::error::translate;
-use crate::log::{Held, Stretch};
+use crate::session::checkpoints::CheckpointHold;
+use crate::session::database::Database;
 use bobak_core::{Result, Value};
 
 /// At its end a backup moves the log's pages to the file this many times at most: others write
@@ -13,24 +14,24 @@ const MOVES: u32 = 4;
 const FEW: i64 = 250;
 
 /// The connection that the pages come from.
-pub(super) enum Source<'e> {
+pub(super) enum BackupSource<'e> {
     /// One of its own, in a read transaction.
     Snapshot(Snapshot<'e>),
     /// The writing one, for a step at a time.
-    Shared(&'e Inner),
+    Shared(&'e Database),
 }
 
 /// A read transaction, which keeps the log from being used anew.
 pub(super) struct Snapshot<'e> {
     connection: Box<Connection>,
-    inner: &'e Inner,
-    stretch: Option<Stretch>,
-    _held: Held,
+    inner: &'e Database,
+    extension: Option<WalExtension>,
+    _held: CheckpointHold,
 }
 
-impl<'e> Source<'e> {
+impl<'e> BackupSource<'e> {
     /// With a log its own, else the writing one.
-    pub(super) fn open(inner: &'e Inner) -> Result<Self> {
+    pub(super) fn open(inner: &'e Database) -> Result<Self> {
         if inner.is_single() {
             return Ok(Self::Shared(inner));
         }
@@ -42,12 +43,12 @@ impl<'e> Source<'e> {
         }
         let page_size = connection.first_integer("PRAGMA page_size")?;
         // What others' collations order is only counted here.
-        connection.db.stand_in_for_collations().map_err(|failure| translate(failure, None))?;
+        connection.db.stub_collations().map_err(|failure| translate(failure, None))?;
         connection.run("BEGIN")?;
         // The transaction begins with the first read.
         connection.first_integer("SELECT count(*) FROM sqlite_schema")?;
-        let stretch = Stretch::of(inner, u64::try_from(page_size).unwrap_or(4_096));
-        Ok(Self::Snapshot(Snapshot { connection, inner, stretch, _held: inner.log().hold() }))
+        let extension = WalExtension::of(inner, u64::try_from(page_size).unwrap_or(4_096));
+        Ok(Self::Snapshot(Snapshot { connection, inner, extension, _held: inner.log().hold() }))
     }
 
     pub(super) fn is_snapshot(&self) -> bool {
@@ -67,12 +68,12 @@ impl<'e> Source<'e> {
 
     /// To be called between two steps: sees that the log has room for what others write.
     pub(super) fn make_room(&mut self) {
-        if let Self::Snapshot(Snapshot { inner, stretch, .. }) = self
-            && let Some(made) = stretch.as_mut().map(|stretch| stretch.make(inner))
+        if let Self::Snapshot(Snapshot { inner, extension, .. }) = self
+            && let Some(made) = extension.as_mut().map(|extension| extension.make(inner))
             && made.is_err()
         {
             // It is only for speed: on a disk that is full, say, the log grows by itself.
-            *stretch = None;
+            *extension = None;
         }
     }
 }

@@ -1,12 +1,11 @@
 //! A connection: the `sqlite3*`, and the statements prepared on it.
 
-use super::authorizer::Watch;
+use super::actions::Watch;
 use super::pending::Pending;
-use super::rests::Rests;
 use super::statement::Slot;
-use super::wal::WalHook;
 use bobak_core::{Error, Interrupt};
 use libsqlite3_sys as sys;
+use std::any::Any;
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::{self, NonNull};
@@ -23,14 +22,14 @@ pub(crate) struct Connection {
     pub(super) watch: Option<Box<Watch>>,
     /// The error of a function or virtual table of this crate, where there are any.
     pending: Option<Pending>,
-    /// When its statements rest.
-    pub(super) rests: Option<Arc<Rests>>,
+    /// The state of the progress callback.
+    pub(super) progress: Option<Arc<dyn Any + Send + Sync>>,
     /// Whether a write to a file failed since it was last asked.
     write_failed: Cell<bool>,
     /// Whether a commit ends by a write to the journal, which is kept.
     keeps_journal: bool,
     /// Decides after each commit whether to checkpoint the log.
-    pub(super) wal_hook: Option<Arc<dyn WalHook>>,
+    pub(super) wal_hook: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 // SAFETY: SQLite's objects are not bound to a thread; with NOMUTEX they must not be used by two at
@@ -97,7 +96,7 @@ impl Connection {
             free: Vec::new(),
             watch: None,
             pending: None,
-            rests: None,
+            progress: None,
             write_failed: Cell::new(false),
             keeps_journal: false,
             wal_hook: None,

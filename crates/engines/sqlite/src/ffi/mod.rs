@@ -24,6 +24,7 @@
 
 #![allow(unsafe_code)]
 
+mod actions;
 mod atomic_box;
 mod authorizer;
 mod backup;
@@ -42,16 +43,16 @@ mod rests;
 mod row;
 mod running;
 mod session_slot;
-mod stand_in;
 mod statement;
+mod stub_collation;
 mod sum;
 mod values;
 mod vfs;
 mod virtual_table;
 mod wal;
 
+pub use actions::{StatementAction, WriteKind};
 pub(crate) use atomic_box::AtomicBox;
-pub use authorizer::{StatementAction, WriteKind};
 pub(crate) use backup::{Backup, BackupState};
 pub use connection::version;
 pub(crate) use connection::{Connection, Failure, OpenFlags};

@@ -22,13 +22,13 @@ pub(super) struct Rests {
 
 impl Connection {
     /// From now on a statement that has worked for so long rests, for twice as long as it worked.
-    pub(crate) fn rest_after(&mut self, work: Duration) {
+    pub(crate) fn throttle(&mut self, work: Duration) {
         let rests = Arc::new(Rests { work, begun: Mutex::new(Instant::now()) });
         let state = Arc::as_ptr(&rests).cast_mut().cast::<c_void>();
         // SAFETY: the handle is open; the state, which is only read, is kept by this connection
         // until it is closed, or until another takes its place here.
         unsafe { sys::sqlite3_progress_handler(self.raw.as_ptr(), STEPS, Some(rest), state) };
-        self.rests = Some(rests);
+        self.progress = Some(rests);
     }
 }
 
@@ -56,8 +56,8 @@ mod tests {
     fn a_statement_that_rests_gives_what_it_gives_without() {
         let flags = OpenFlags { read_only: false, create: true };
         let mut db = Connection::open(c":memory:", flags, None).unwrap();
-        db.rest_after(Duration::ZERO);
-        db.rest_after(Duration::from_micros(10));
+        db.throttle(Duration::ZERO);
+        db.throttle(Duration::from_micros(10));
         let begun = Instant::now();
         let text = "CREATE TABLE t AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 \
                     FROM n WHERE i < 20000) SELECT i FROM n; DELETE FROM t WHERE i > 10";

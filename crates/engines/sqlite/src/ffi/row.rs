@@ -15,7 +15,7 @@ pub(crate) struct RowRef<'a> {
     first: *mut sys::sqlite3_value,
     /// How many bytes each value is from the next.
     stride: usize,
-    connection: PhantomData<&'a mut super::Connection>,
+    connection: PhantomData<&'a mut ()>,
 }
 
 impl RowRef<'_> {

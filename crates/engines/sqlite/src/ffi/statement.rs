@@ -1,6 +1,6 @@
 //! Prepared statements: made, bound, stepped and reset by their connection.
 
-use super::authorizer::StatementAction;
+use super::actions::StatementAction;
 use super::bind::Binder;
 use super::connection::{Connection, Failure, copy_text};
 use super::row::RowRef;

@@ -8,10 +8,10 @@ mod sync {
     pub(crate) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
 }
 
-#[path = "../../src/group.rs"]
+#[path = "../../src/session/commit_queue.rs"]
 mod queue;
 
-use queue::{Group, Joined};
+use queue::{CommitQueue, QueueResult};
 use shuttle::sync::atomic::{AtomicU64, Ordering};
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
@@ -31,13 +31,18 @@ struct Work {
 }
 
 /// Brings work, and does that of others where it leads. Nobody else may be at the `desk` then.
-fn serve(group: &Group<Work>, desk: &Mutex<Vec<u64>>, number: u64, most: usize) -> Option<u64> {
+fn serve(
+    group: &CommitQueue<Work>,
+    desk: &Mutex<Vec<u64>>,
+    number: u64,
+    most: usize,
+) -> Option<u64> {
     let deadline = if number % 5 == 4 { Instant::now() } else { soon() };
     let work = match group.join(Work { number, answer: None }, deadline) {
-        Joined::Done(work) => work,
-        Joined::TimedOut => return None,
-        Joined::Abandoned => panic!("nobody panics here"),
-        Joined::Leads(mut leader) => {
+        QueueResult::Done(work) => work,
+        QueueResult::TimedOut => return None,
+        QueueResult::Abandoned => panic!("nobody panics here"),
+        QueueResult::Leads(mut leader) => {
             let mut done = desk.try_lock().expect("one leads at a time");
             let mut room = most;
             let mut works = leader.take(|_| {
@@ -61,7 +66,7 @@ fn serve(group: &Group<Work>, desk: &Mutex<Vec<u64>>, number: u64, most: usize) 
 #[test]
 fn everybody_is_served_once() {
     let check = || {
-        let group = Arc::new(Group::new());
+        let group = Arc::new(CommitQueue::new());
         let desk = Arc::new(Mutex::new(Vec::new()));
         let served = Arc::new(AtomicU64::new(0));
         let threads: Vec<_> = (0..4_u64)
@@ -94,9 +99,10 @@ fn everybody_is_served_once() {
 #[test]
 fn the_line_is_kept() {
     let check = || {
-        let group = Arc::new(Group::new());
+        let group = Arc::new(CommitQueue::new());
         let desk = Arc::new(Mutex::new(Vec::new()));
-        let Joined::Leads(mut first) = group.join(Work { number: 0, answer: None }, soon()) else {
+        let QueueResult::Leads(mut first) = group.join(Work { number: 0, answer: None }, soon())
+        else {
             panic!("nobody else is there");
         };
         let works = first.take(|_| true);
@@ -124,18 +130,18 @@ fn the_line_is_kept() {
 #[test]
 fn a_leader_may_give_up() {
     let check = || {
-        let group = Arc::new(Group::new());
+        let group = Arc::new(CommitQueue::new());
         let threads: Vec<_> = (0..3_u64)
             .map(|number| {
                 let group = Arc::clone(&group);
                 thread::spawn(move || match group.join(Work { number, answer: None }, soon()) {
-                    Joined::Leads(leader) if number == 0 => drop(leader),
-                    Joined::Leads(mut leader) => {
+                    QueueResult::Leads(leader) if number == 0 => drop(leader),
+                    QueueResult::Leads(mut leader) => {
                         let works = leader.take(|_| true);
                         assert!(leader.finish(works).is_some());
                     }
-                    Joined::Done(work) => assert_eq!(work.number, number),
-                    Joined::TimedOut | Joined::Abandoned => panic!("nobody is late"),
+                    QueueResult::Done(work) => assert_eq!(work.number, number),
+                    QueueResult::TimedOut | QueueResult::Abandoned => panic!("nobody is late"),
                 })
             })
             .collect();
@@ -149,15 +155,15 @@ fn a_leader_may_give_up() {
 #[test]
 fn work_may_be_lost() {
     let check = || {
-        let group = Arc::new(Group::new());
+        let group = Arc::new(CommitQueue::new());
         let threads: Vec<_> = (0..3_u64)
             .map(|number| {
                 let group = Arc::clone(&group);
                 thread::spawn(move || match group.join(Work { number, answer: None }, soon()) {
-                    Joined::Leads(mut leader) => drop(leader.take(|_| true)),
-                    Joined::Done(_) => panic!("nothing is done"),
-                    Joined::TimedOut => panic!("nobody is late"),
-                    Joined::Abandoned => {}
+                    QueueResult::Leads(mut leader) => drop(leader.take(|_| true)),
+                    QueueResult::Done(_) => panic!("nothing is done"),
+                    QueueResult::TimedOut => panic!("nobody is late"),
+                    QueueResult::Abandoned => {}
                 })
             })
             .collect();

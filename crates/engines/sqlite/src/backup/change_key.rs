@@ -1,0 +1,162 @@
+//! Another key for a file: the whole of it is written anew beside it and put in its place. So the
+//! file opens at every moment with the old key or with the new one, whatever happens; SQLCipher's
+//! own way, in place, has a moment when its journal has both.
+
+use super::check::{check_file, count_rows};
+use super::exclusive::acquire_exclusive;
+use super::make;
+use super::replace::put_over;
+use super::unknown_functions::missing;
+use crate::connection::Connection;
+use crate::error::{misuse, translate};
+use crate::ffi::OpenFlags;
+use crate::key::Key;
+use crate::open;
+use crate::settings::Settings;
+use bobak_core::{AtomicFile, Error, ErrorKind, Result, TableSchema, Value, change_log};
+use std::path::Path;
+
+/// Gives a file another key; none makes it plain.
+///
+/// # Errors
+/// `Denied` for a wrong key; `Busy` where somebody has it open; `Unsupported` where its tables use what
+/// only another program has; `Full`, `Io`.
+pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) -> Result<()> {
+    let file = |error| Error::io(&format!("open {}", path.display()), error);
+    let path = path.canonicalize().map_err(file)?;
+    let (old, holder) =
+        open::with_page_size(open::settings_for_file(settings, &path)?, |settings| {
+            acquire_exclusive(&settings).map(|holder| (settings, holder))
+        })?;
+    // Checks of the program's own are made when the rows are written.
+    let mut holder = Connection::boxed(holder, true);
+    settings.functions.iter().try_for_each(|function| function.register(&mut holder.db))?;
+    refuse_foreign(&mut holder, &path, settings)?;
+    must_not_track_hidden_keys(&mut holder)?;
+    let aside = AtomicFile::create_private(&path)?;
+    write_anew(&mut holder, &old, &aside, new).map_err(|error| aside.name_target(error))?;
+    put_over(aside, holder.db)
+}
+
+/// Writes the whole database to the new file, with the new key, and checks it there.
+fn write_anew(
+    holder: &mut Connection,
+    old: &Settings,
+    aside: &AtomicFile,
+    new: Option<&Key>,
+) -> Result<()> {
+    let target = Settings { path: Some(aside.path().to_owned()), ..old.clone() };
+    let new = new.map(|key| open::key_for_file(key, &target)).transpose()?;
+    let before = count_rows(holder).map_err(|error| open::name_file(error, old))?;
+    let page_size =
+        copy(holder, aside, new.as_ref()).map_err(|error| name_place(error, aside.target()))?;
+    let written = Settings { key: new, page_size: Some(page_size), ..target };
+    let after = check_file(aside.path(), &written, false)?;
+    if after.tables != before {
+        let message =
+            format!("the new {} has other rows: nothing was done", aside.target().display());
+        return Err(Error::new(ErrorKind::Corrupt, message));
+    }
+    if has_log(holder)? {
+        keep_log(&written)?;
+    }
+    Ok(())
+}
+
+/// Whether the database is one with a log, which its first page says.
+fn has_log(holder: &mut Connection) -> Result<bool> {
+    let mode = holder.all_rows("PRAGMA main.journal_mode", &[])?;
+    Ok(mode.first().and_then(|row| row.first()) == Some(&Value::from("wal")))
+}
+
+/// Makes the new file one with a log, which is empty, and gone when this returns.
+fn keep_log(settings: &Settings) -> Result<()> {
+    let flags = OpenFlags { read_only: false, create: false };
+    let mut file = open::connect(settings, flags)?;
+    open::read_schema(&mut file, settings)?;
+    let set = file.exec("PRAGMA journal_mode = wal");
+    set.map_err(|failure| open::name_file(translate(failure, None), settings))
+}
+
+/// Refuses a database with tables that can't be made anew: they are made, empty, in memory.
+fn refuse_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> Result<()> {
+    let rows = holder.all_rows(
+        "SELECT tbl_name, sql FROM main.sqlite_schema WHERE type IN ('table', 'index') \
+         AND rootpage > 0 AND sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_' \
+         ORDER BY type = 'index'",
+        &[],
+    )?;
+    let nowhere = Settings { path: None, ..settings.without_key(path) };
+    let memory = open::connect(&nowhere, OpenFlags { read_only: false, create: true })?;
+    let mut memory = Connection::boxed(memory, true);
+    settings.functions.iter().try_for_each(|function| function.register(&mut memory.db))?;
+    for row in rows {
+        let [Value::Text(table), Value::Text(sql)] = &row[..] else { continue };
+        // What else is wrong shows when the file is written.
+        let Err(error) = memory.run_owned(sql) else { continue };
+        let Some(needs) = missing(&error) else { continue };
+        let message = format!(
+            "{} can't be written anew: table {table} uses {needs}, which only another program has; \
+             change the key there",
+            path.display()
+        );
+        return Err(Error::new(ErrorKind::Unsupported, message).with_source(error));
+    }
+    Ok(())
+}
+
+/// Refuses a file whose feed would name other rows: an earlier version tracked tables without a key of
+/// their own, and their rows may have other numbers in the new file.
+fn must_not_track_hidden_keys(holder: &mut Connection) -> Result<()> {
+    let tables = crate::schema::tables::read_with_logs(holder)?;
+    let log = |table: &TableSchema| format!("{}{}", change_log::LOG_PREFIX, table.name());
+    let is_tracked = |table: &&TableSchema| {
+        tables.iter().any(|other| other.name().eq_ignore_ascii_case(&log(table)))
+    };
+    match tables.iter().filter(|table| table.has_hidden_key()).find(is_tracked) {
+        Some(table) => change_log::log_schema(table, false).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// The error, with the file that is written: what is beside it means nothing to anybody.
+fn name_place(error: Error, path: &Path) -> Error {
+    let message = format!("could not write {} anew: {}", path.display(), error.message());
+    Error::new(error.kind(), message).with_source(error)
+}
+
+/// Writes the whole database to a new file; gives its page size.
+fn copy(holder: &mut Connection, aside: &AtomicFile, new: Option<&Key>) -> Result<u32> {
+    let target = aside.path().to_str().ok_or_else(|| misuse("the path must be UTF-8"))?;
+    make(aside.path(), Some(aside.target()))
+        .map_err(|error| Error::io(&format!("write {}", aside.target().display()), error))?;
+    // That of a plain file. Its own is not given here: what a statement is given is not cleared from
+    // memory.
+    holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ''", &[target.into()])?;
+    let copied = fill(holder, new);
+    let detached = holder.run_owned("DETACH DATABASE bobak_new");
+    copied.and_then(|size| detached.map(|()| size))
+}
+
+fn fill(holder: &mut Connection, new: Option<&Key>) -> Result<u32> {
+    let failed = |failure| translate(failure, None);
+    let size = holder.first_integer("PRAGMA main.page_size")?;
+    let mut size = u32::try_from(size).unwrap_or(0);
+    if let Some(key) = new {
+        size = size.max(open::SMALLEST);
+        holder.db.set_key(c"bobak_new", &key.literal()).map_err(failed)?;
+    }
+    holder.run_owned(&format!("PRAGMA bobak_new.page_size = {size}"))?;
+    // Nothing of it is worth a journal: it is whole, or thrown away.
+    holder.db.exec("PRAGMA bobak_new.journal_mode = off").map_err(failed)?;
+    holder.db.exec("PRAGMA bobak_new.synchronous = full").map_err(failed)?;
+    // Before there is a table, or never.
+    let vacuum = holder.first_integer("PRAGMA main.auto_vacuum")?;
+    holder.run_owned(&format!("PRAGMA bobak_new.auto_vacuum = {vacuum}"))?;
+    holder.db.exec("SELECT sqlcipher_export('bobak_new')").map_err(failed)?;
+    for name in ["user_version", "application_id"] {
+        let value = holder.first_integer(&format!("PRAGMA main.{name}"))?;
+        holder.run_owned(&format!("PRAGMA bobak_new.{name} = {value}"))?;
+    }
+    Ok(size)
+}

@@ -1,0 +1,447 @@
+//! A connection with what belongs to it: prepared statements and open cursors.
+
+pub(crate) mod pinned_read;
+pub(crate) mod shared_cursor;
+pub(crate) mod statement_cache;
+pub(crate) mod table_info_cache;
+mod transaction_steps;
+
+pub(crate) use transaction_steps::refuse_transaction_steps;
+
+use crate::connection::statement_cache::{StatementCache, TableStatementKey};
+use crate::error::translate;
+use crate::extension::ConnectionExtension;
+use crate::ffi::{self, Failure, StatementAction, StatementId, WriteKind, codes};
+use bobak_core::{
+    Error, ErrorKind, Interrupt, Result, Row, SqlAction, SqlAuthorizer, TableSchema, Value,
+    ValueRef,
+};
+use pinned_read::{PIN_AFTER, PINNING_QUERY, PinnedRead};
+use shared_cursor::SharedCursor;
+use std::sync::Arc;
+use table_info_cache::TableInfoCache;
+
+/// How many statements of tables a connection keeps.
+const TABLE_STATEMENTS: usize = 256;
+/// How many statements of queries and of the user's SQL a connection keeps.
+const TEXT_STATEMENTS: usize = 128;
+
+/// A connection: used by one session at a time.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) db: ffi::Connection,
+    /// Whether a failed statement is undone: not without a journal.
+    pub(crate) atomic: bool,
+    /// Whether it refuses statements that write.
+    pub(crate) query_only: bool,
+    /// How many parameters a statement may have.
+    pub(crate) max_parameters: usize,
+    /// The most bytes of rows that are kept for one who does not fetch them.
+    pub(crate) max_ahead: usize,
+    tables: StatementCache<TableStatementKey>,
+    /// The table statement used last: in a loop the next is the same.
+    last: Option<(TableStatementKey, StatementId)>,
+    texts: StatementCache<Box<str>>,
+    pub(crate) table_infos: TableInfoCache,
+    pub(crate) pinned_read: PinnedRead,
+    /// The triggers dropped for a replay, which is in progress if this is `Some`.
+    pub(crate) replay: Option<Vec<String>>,
+    cursors: Vec<Arc<SharedCursor>>,
+    /// The connection's part of the database's extension; `None` until SQL text first runs here.
+    pub(crate) extension: Option<Box<dyn ConnectionExtension>>,
+}
+
+impl Connection {
+    pub(crate) fn boxed(db: ffi::Connection, atomic: bool) -> Box<Self> {
+        let max_parameters = db.max_parameters();
+        Box::new(Self {
+            db,
+            atomic,
+            query_only: false,
+            max_parameters,
+            max_ahead: usize::MAX,
+            tables: StatementCache::new(TABLE_STATEMENTS),
+            last: None,
+            texts: StatementCache::new(TEXT_STATEMENTS),
+            table_infos: TableInfoCache::default(),
+            pinned_read: PinnedRead::default(),
+            replay: None,
+            cursors: Vec::new(),
+            extension: None,
+        })
+    }
+
+    /// The statement for `key`, prepared from `text` where it is not kept yet.
+    #[inline]
+    pub(crate) fn table_statement(
+        &mut self,
+        key: TableStatementKey,
+        table: &TableSchema,
+        text: impl FnOnce() -> String,
+    ) -> Result<StatementId> {
+        if let Some((last, id)) = self.last
+            && last == key
+        {
+            return Ok(id);
+        }
+        let id = match self.tables.get(&key) {
+            Some(id) => id,
+            None => {
+                let prepared = self.db.prepare(text());
+                let (id, _) = prepared.map_err(|failure| translate(failure, Some(table)))?;
+                let id = id.ok_or_else(no_statement)?;
+                if let Some(old) = self.tables.insert(key, id) {
+                    self.db.finalize(old);
+                }
+                id
+            }
+        };
+        self.last = Some((key, id));
+        Ok(id)
+    }
+
+    /// The statement of a text that is one statement.
+    pub(crate) fn text_statement(&mut self, sql: &str) -> Result<StatementId> {
+        if let Some(id) = self.texts.get(sql) {
+            return Ok(id);
+        }
+        let id = self.prepare_one(sql)?;
+        self.keep_text(sql, id);
+        Ok(id)
+    }
+
+    /// Asks a authorizer about all that a text does. It is prepared anew for that, unless what was said
+    /// of it lasts: what it does may have changed with the schema.
+    pub(crate) fn check_text(
+        &mut self,
+        sql: &str,
+        authorizer: &Arc<dyn SqlAuthorizer>,
+    ) -> Result<()> {
+        let known = if authorizer.lasts() { self.texts.get(sql) } else { None };
+        let id = match known.filter(|id| self.db.was_watched(*id)) {
+            Some(id) => id,
+            None => {
+                if let Some(old) = self.texts.take(sql) {
+                    self.db.finalize(old);
+                }
+                self.authorized_statement(sql, authorizer)?
+            }
+        };
+        let actions = self.db.actions(id);
+        // Of a VACUUM SQLite tells nothing before it runs, of all else that writes it does.
+        if actions.is_empty() && !self.db.is_read_only_statement(id) {
+            return authorizer.check(SqlAction::Vacuum { into: bobak_sql::has_word(sql, "into") });
+        }
+        actions.iter().try_for_each(|action| authorizer.check(as_asked(action)))
+    }
+
+    /// As [`text_statement`](Self::text_statement), where a authorizer is asked about what takes effect
+    /// while it is prepared.
+    fn authorized_statement(
+        &mut self,
+        sql: &str,
+        authorizer: &Arc<dyn SqlAuthorizer>,
+    ) -> Result<StatementId> {
+        self.db.watch().set_authorizer(Some(Arc::clone(authorizer)));
+        let prepared = self.text_statement(sql);
+        match self.db.watch().set_authorizer(None) {
+            Some(refusal) => Err(refusal),
+            None => prepared,
+        }
+    }
+
+    /// As [`text_statement`](Self::text_statement), for one who keeps it running: nobody else gets
+    /// it until it is given back by [`keep_text`](Self::keep_text).
+    pub(crate) fn take_text_statement(&mut self, sql: &str) -> Result<StatementId> {
+        match self.texts.take(sql) {
+            Some(id) => Ok(id),
+            None => self.prepare_one(sql),
+        }
+    }
+
+    pub(crate) fn keep_text(&mut self, sql: &str, id: StatementId) {
+        if let Some(old) = self.texts.insert(sql.into(), id) {
+            self.db.finalize(old);
+        }
+    }
+
+    /// Runs a text of the engine's own.
+    pub(crate) fn run(&mut self, sql: &'static str) -> Result<()> {
+        let id = self.text_statement(sql)?;
+        // What begins and ends transactions is not to be ended itself.
+        Interrupt::hold_off(|| self.db.execute(id, std::iter::empty::<ValueRef<'_>>()))
+            .map_err(|failure| translate(failure, None))
+    }
+
+    /// Runs `work` in a transaction of its own, or `inside` the open one behind a mark: an error, of
+    /// the commit too, undoes all of it.
+    pub(crate) fn atomically(
+        &mut self,
+        inside: bool,
+        work: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let (begin, end, undo): (_, _, &[_]) = if inside {
+            let undo = &["ROLLBACK TO bobak_whole", "RELEASE bobak_whole"];
+            ("SAVEPOINT bobak_whole", "RELEASE bobak_whole", undo)
+        } else {
+            ("BEGIN IMMEDIATE", "COMMIT", &["ROLLBACK"])
+        };
+        self.run(begin)?;
+        let result = work(self).and_then(|()| self.run(end));
+        // SQLite may have rolled all of it back by itself: a full disk, say.
+        if result.is_err() && !self.db.is_autocommit() {
+            undo.iter().try_for_each(|sql| self.run(sql))?;
+        }
+        result
+    }
+
+    /// Refuses statements that write from now on, or no more.
+    pub(crate) fn set_query_only(&mut self, only: bool) -> Result<()> {
+        self.run(if only { "PRAGMA query_only = on" } else { "PRAGMA query_only = off" })?;
+        self.query_only = only;
+        Ok(())
+    }
+
+    /// Runs a text of the engine's own that is not wanted again.
+    pub(crate) fn run_owned(&mut self, sql: &str) -> Result<()> {
+        self.db.exec(sql).map_err(|failure| translate(failure, None))
+    }
+
+    /// The integer in the first row and column; 0 where there is none.
+    pub(crate) fn first_integer(&mut self, sql: &str) -> Result<i64> {
+        let id = self.text_statement(sql)?;
+        let failed = |failure| translate(failure, None);
+        let mut rows = self.db.rows(id, std::iter::empty::<ValueRef<'_>>()).map_err(failed)?;
+        let row = rows.next().map_err(failed)?;
+        Ok(match row.as_ref().map(|row| row.get(0)) {
+            Some(ValueRef::Int(integer)) => integer,
+            // SQLCipher answers some pragmas so.
+            Some(ValueRef::Text(text)) => text.parse().unwrap_or(0),
+            _ => 0,
+        })
+    }
+
+    /// All rows of a query, copied.
+    pub(crate) fn all_rows(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Vec<Value<'static>>>> {
+        let id = self.text_statement(sql)?;
+        self.check_parameters(id, values.len())?;
+        let failed = |failure| translate(failure, None);
+        let mut rows = self.db.rows(id, values.iter().map(Value::as_ref)).map_err(failed)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(failed)? {
+            all.push((0..row.len()).map(|place| row.get(place).to_owned()).collect());
+        }
+        Ok(all)
+    }
+
+    /// Hands out rows until `row` says `false`.
+    pub(crate) fn each_row(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        table: Option<&TableSchema>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let id = self.text_statement(sql)?;
+        self.check_parameters(id, values.len())?;
+        let failed = |failure| translate(failure, table);
+        let values = values.iter().map(Value::as_ref);
+        let mut rows = self.db.rows(id, values).map_err(failed)?;
+        while let Some(found) = rows.next().map_err(failed)? {
+            if !row(&found)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a statement with its values, passing over its rows; gives the number of rows changed.
+    pub(crate) fn run_text(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64> {
+        let id = self.text_statement(sql)?;
+        self.check_parameters(id, values.len())?;
+        let read_only = self.db.is_read_only_statement(id);
+        let before = self.db.total_changes();
+        self.db
+            .execute(id, values.iter().map(Value::as_ref))
+            .map_err(|failure| translate(failure, None))?;
+        // SQLite keeps the number of the statement before where this one changes no rows.
+        if read_only || self.db.total_changes() == before {
+            return Ok(0);
+        }
+        Ok(self.db.changes())
+    }
+
+    /// Refuses a wrong number of values.
+    pub(crate) fn check_parameters(&self, id: StatementId, given: usize) -> Result<()> {
+        let wanted = self.db.parameters(id);
+        if wanted == given {
+            return Ok(());
+        }
+        Err(Error::wrong_number(ErrorKind::Mismatch, given, wanted, "parameter"))
+    }
+
+    /// Notes a cursor whose statement runs on this connection.
+    pub(crate) fn add_cursor(&mut self, cursor: Arc<SharedCursor>) {
+        self.cursors.push(cursor);
+    }
+
+    /// Reads open cursors to their ends, into memory, so that what follows can neither change
+    /// their rows nor be kept waiting by them. To be called before each write and each step of a
+    /// transaction.
+    #[inline]
+    pub(crate) fn buffer_cursors(&mut self) {
+        if !self.cursors.is_empty() {
+            self.buffer_all();
+        }
+    }
+
+    #[cold]
+    fn buffer_all(&mut self) {
+        for cursor in std::mem::take(&mut self.cursors) {
+            // One that nobody else has any more was dropped without being closed.
+            if Arc::strong_count(&cursor) > 1 {
+                cursor.buffer(self);
+            } else {
+                cursor.close(self);
+            }
+        }
+    }
+
+    /// Ends a transaction that nobody will end.
+    #[cold]
+    pub(crate) fn abandon(&mut self) {
+        self.buffer_cursors();
+        // It fails only where SQLite has rolled back by itself.
+        let _ = self.db.exec("ROLLBACK");
+    }
+
+    /// Writes a number of the file's head anew in a fully synced commit: that syncs all of the file.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        let usual = self.first_integer("PRAGMA synchronous")?;
+        let version = self.first_integer("PRAGMA user_version")?;
+        self.run("PRAGMA synchronous = full")?;
+        let written = self.run_owned(&format!("PRAGMA user_version = {version}"));
+        self.run_owned(&format!("PRAGMA synchronous = {usual}"))?;
+        written
+    }
+
+    /// To be called outside of a transaction where a write failed. It may have been the last of a
+    /// commit to the log, with all of its bytes in place: that commit is undone for all who read, and
+    /// yet a power cut would bring it back, until another one stands in its place.
+    #[cold]
+    pub(crate) fn recover_wal(&mut self) {
+        let mode = self.all_rows("PRAGMA journal_mode", &[]);
+        if mode.is_ok_and(|rows| rows.iter().flatten().any(|mode| *mode == Value::from("wal"))) {
+            // A disk that goes on failing is tried again when the connection is given back the next
+            // time.
+            let _ = self.sync();
+        }
+    }
+
+    fn prepare_one(&mut self, sql: &str) -> Result<StatementId> {
+        let (id, used) = self.prepare_first(sql).map_err(|failure| translate(failure, None))?;
+        let id = id.ok_or_else(no_statement)?;
+        let rest = sql.get(used..).unwrap_or_default();
+        match self.prepare_first(rest) {
+            Ok((None, _)) => Ok(id),
+            Ok((Some(second), _)) => {
+                self.db.finalize(second);
+                self.db.finalize(id);
+                let message = "the SQL has more than one statement: run them one by one";
+                Err(Error::new(ErrorKind::Syntax, message))
+            }
+            Err(failure) => {
+                self.db.finalize(id);
+                Err(translate(failure, None))
+            }
+        }
+    }
+
+    /// The first statement of the text that is one, passing over empty ones; and the bytes read.
+    fn prepare_first(&mut self, sql: &str) -> Result<(Option<StatementId>, usize), Failure> {
+        let mut used = 0;
+        loop {
+            let rest = sql.get(used..).unwrap_or_default();
+            if rest.trim().is_empty() {
+                return Ok((None, sql.len()));
+            }
+            let (id, more) = self.db.prepare(rest)?;
+            used += more;
+            if id.is_some() || more == 0 {
+                return Ok((id, used));
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// To be called before a lone operation.
+    #[inline]
+    pub(crate) fn pin_read(&mut self) {
+        if self.pinned_read.allowed && self.pinned_read.statement.is_none() {
+            self.start_pinned_read();
+        }
+    }
+
+    /// To be called before anything else.
+    #[inline]
+    pub(crate) fn unpin_read(&mut self) {
+        if let Some(id) = self.pinned_read.statement.take() {
+            self.db.reset(id);
+        }
+        self.pinned_read.lone = 0;
+    }
+
+    #[cold]
+    fn start_pinned_read(&mut self) {
+        self.pinned_read.lone += 1;
+        if self.pinned_read.lone < PIN_AFTER {
+            return;
+        }
+        self.pinned_read.lone = 0;
+        // Where it fails the operation does too, or does not need it.
+        if let Ok(id) = self.text_statement(PINNING_QUERY)
+            && self.db.begin(id, std::iter::empty::<ValueRef<'_>>()).is_ok()
+            && matches!(self.db.step(id), Ok(Some(_)))
+        {
+            self.pinned_read.statement = Some(id);
+        }
+    }
+}
+
+/// An action as a authorizer is asked about it. What concerns other databases than the engine's own has
+/// no names that a authorizer knows.
+fn as_asked(action: &StatementAction) -> SqlAction<'_> {
+    // SQLite names no database for a table of which no column is read.
+    let is_own = |database: &str| matches!(database, "main" | "");
+    match action {
+        StatementAction::Read { database, table } if is_own(database) => SqlAction::Read(table),
+        StatementAction::Write { database, table, kind } if is_own(database) => match kind {
+            WriteKind::Insert => SqlAction::Insert(table),
+            WriteKind::Update => SqlAction::Update(table),
+            WriteKind::Delete => SqlAction::Delete(table),
+        },
+        StatementAction::Function(name) => SqlAction::Call(name),
+        StatementAction::Read { .. } => SqlAction::Foreign { writes: false },
+        StatementAction::Write { .. } => SqlAction::Foreign { writes: true },
+        StatementAction::Schema(database) => SqlAction::Schema { temporary: database == "temp" },
+        StatementAction::Pragma(name, value) => SqlAction::Pragma { name, value: value.as_deref() },
+        StatementAction::Attach => SqlAction::Attach,
+        StatementAction::Detach(_) => SqlAction::Detach,
+        StatementAction::Other => SqlAction::Other,
+    }
+}
+
+#[cold]
+fn no_statement() -> Error {
+    Error::new(ErrorKind::Syntax, "the SQL has no statement")
+}
+
+/// Whether a failed `COMMIT` or `ROLLBACK` only says that there is no transaction any more.
+pub(crate) fn is_no_transaction(failure: &Failure) -> bool {
+    failure.code & 0xff == codes::SQLITE_ERROR && failure.message.contains("no transaction")
+}

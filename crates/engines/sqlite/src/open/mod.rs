@@ -1,0 +1,349 @@
+//! Opening of connections: the checks, then the settings.
+
+#[cfg(feature = "encryption")]
+mod derived_key;
+mod file_id;
+#[cfg(feature = "encryption")]
+mod page_size;
+
+#[cfg(feature = "encryption")]
+pub(crate) use derived_key::key_for_file;
+pub(crate) use file_id::{FileId, beside};
+#[cfg(feature = "encryption")]
+pub(crate) use page_size::{SMALLEST, with_page_size};
+
+use crate::connection::Connection;
+use crate::error::translate;
+use crate::ffi::{self, Failure, OpenFlags, codes};
+use crate::settings::{JournalMode, Locking, Settings};
+use bobak_core::{Error, ErrorKind, Result, Row, ValueRef};
+use std::ffi::CString;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Opens the connection that writes, or the single one.
+pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
+    check(settings)?;
+    let flags = OpenFlags { read_only: settings.read_only, create: settings.create };
+    let named = |error: Error| name_file(error, settings);
+    if settings.recover && settings.read_only && settings.path.is_some() {
+        recover(settings)?;
+    }
+    let mut db = connect(settings, flags)?;
+    if settings.path.is_none() {
+        return apply(&mut db, settings)
+            .map_err(|failure| named(translate(failure, None)))
+            .and_then(|()| finish(db, true, settings));
+    }
+    // Before anything is set: a file that is no database stays as it is.
+    read_schema(&mut db, settings).map_err(why_unreadable).map_err(named)?;
+    if db.is_read_only() && !settings.read_only {
+        let message = "it can't be written: open it to be read only (mode=ro in a URL)";
+        return Err(named(Error::new(ErrorKind::ReadOnly, message)));
+    }
+    apply(&mut db, settings).map_err(|failure| named(translate(failure, None)))?;
+    if !settings.read_only {
+        set_journal(&mut db, settings).map_err(named)?;
+    }
+    write_replaced_down(&mut db).map_err(|failure| named(translate(failure, None)))?;
+    let atomic = settings.journal != JournalMode::Off;
+    finish(db, atomic, settings)
+}
+
+/// Undoes what a killed program left, where something stands in the way of reading only.
+fn recover(settings: &Settings) -> Result<()> {
+    let look = |read_only: bool| {
+        let mut db = connect(settings, OpenFlags { read_only, create: false })?;
+        read_schema(&mut db, settings)
+    };
+    match look(true) {
+        Err(error) if unreadable(&error).is_some() => {
+            // Where it can't be written either, reading says why.
+            let _ = look(false);
+            Ok(())
+        }
+        // Of other errors the opening tells.
+        _ => Ok(()),
+    }
+}
+
+/// Why a file that can't be written can't be read either.
+fn unreadable(error: &Error) -> Option<&'static str> {
+    match error.code()? {
+        codes::SQLITE_READONLY_RECOVERY | codes::SQLITE_READONLY_ROLLBACK => Some(
+            "a program was killed that wrote to it, and what it left is to be undone: open the database once \
+             where it, and its folder, can be written",
+        ),
+        codes::SQLITE_READONLY_CANTLOCK
+        | codes::SQLITE_READONLY_CANTINIT
+        | codes::SQLITE_READONLY_DIRECTORY => Some(
+            "its folder can't be written, which its log needs: read it where it can, or copy the database and \
+             its log to another folder",
+        ),
+        _ => None,
+    }
+}
+
+fn why_unreadable(error: Error) -> Error {
+    match (unreadable(&error), error.code()) {
+        (Some(why), Some(code)) => Error::new(error.kind(), why).with_code(code).with_source(error),
+        _ => error,
+    }
+}
+
+/// Opens one of the connections that read. They may write to the file, but not by a statement: a
+/// process that was killed leaves a journal that the next reader has to roll back.
+///
+/// # Errors
+/// What opening gives; `Conflict` where another file than `file` has the name.
+pub(crate) fn reader(settings: &Settings, file: Option<FileId>) -> Result<Box<Connection>> {
+    // SQLite opens it by its name: before and after, that is to be the file of the other connections.
+    must_be_in_place(settings, file)?;
+    let connection = new_reader(settings)?;
+    must_be_in_place(settings, file)?;
+    Ok(connection)
+}
+
+fn new_reader(settings: &Settings) -> Result<Box<Connection>> {
+    let flags = OpenFlags { read_only: settings.read_only, create: settings.isolated };
+    let mut db = connect(settings, flags)?;
+    #[cfg(feature = "encryption")]
+    if settings.key.is_some() {
+        read_schema(&mut db, settings).map_err(|error| name_file(error, settings))?;
+    }
+    apply(&mut db, settings).map_err(|failure| name_file(translate(failure, None), settings))?;
+    let mut connection = finish(db, true, settings)?;
+    if !settings.isolated {
+        connection.set_query_only(true)?;
+    }
+    Ok(connection)
+}
+
+fn must_be_in_place(settings: &Settings, file: Option<FileId>) -> Result<()> {
+    let Some((path, file)) = settings.path.as_deref().zip(file) else { return Ok(()) };
+    if FileId::of(path) == Some(file) {
+        return Ok(());
+    }
+    let message = format!(
+        "the database that is open is no longer the file {}: it was removed, moved or replaced, so what \
+         is there now is another one. Put it back, or close the database and open it anew",
+        path.display()
+    );
+    Err(Error::new(ErrorKind::Conflict, message))
+}
+
+/// The connection, with the functions that it is to know.
+pub(crate) fn finish(
+    db: ffi::Connection,
+    atomic: bool,
+    settings: &Settings,
+) -> Result<Box<Connection>> {
+    let mut connection = Connection::boxed(db, atomic);
+    connection.max_ahead = settings.max_ahead;
+    settings.functions.iter().try_for_each(|function| function.register(&mut connection.db))?;
+    Ok(connection)
+}
+
+/// Refuses settings that SQLite would pass over in silence.
+fn check(settings: &Settings) -> Result<()> {
+    match settings.page_size {
+        Some(size) if !(size.is_power_of_two() && (512..=65_536).contains(&size)) => {
+            let message = format!("{size} is no page size: it is a power of two from 512 to 65536");
+            Err(Error::new(ErrorKind::Config, message))
+        }
+        Some(512) if settings.has_key() => {
+            let message =
+                "the pages of an encrypted file have at least 1024 bytes: 512 are too few";
+            Err(Error::new(ErrorKind::Config, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A connection with nothing set but what belongs to every one.
+pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Connection> {
+    let name = file_name(settings.path.as_deref())?;
+    let config = |message: String| Error::new(ErrorKind::Config, message);
+    let vfs = settings.vfs.as_deref().map(CString::new).transpose();
+    let vfs = vfs.map_err(|_| config("the name of the VFS has a NUL".to_owned()))?;
+    let mut db = ffi::Connection::open(&name, flags, vfs.as_deref()).map_err(|failure| {
+        if failure.message.starts_with("no such vfs") {
+            return config(format!("SQLite has {} here", failure.message));
+        }
+        open_error(failure, settings)
+    })?;
+    #[cfg(feature = "encryption")]
+    if let Some(key) = &settings.key {
+        // First of all.
+        db.set_key(c"main", &key.literal()).map_err(|failure| translate(failure, None))?;
+        if let Some(size) = settings.page_size {
+            let told = db.exec(&format!("PRAGMA cipher_page_size = {size}"));
+            told.map_err(|failure| translate(failure, None))?;
+        }
+        // It would tell standard error of every wrong key; the caller gets an error.
+        db.exec("PRAGMA cipher_log_level = NONE").map_err(|failure| translate(failure, None))?;
+    }
+    db.set_busy_timeout(settings.busy_timeout);
+    db.heed_interrupts();
+    db.refuse_quoted_strings();
+    db.register_collations().map_err(|failure| translate(failure, None))?;
+    db.register_sum().map_err(|failure| translate(failure, None))?;
+    Ok(db)
+}
+
+/// The name as SQLite takes it. It gives a meaning to `:memory:`, to the empty name and to `file:`:
+/// here a path is a path.
+pub(crate) fn file_name(path: Option<&Path>) -> Result<CString> {
+    let Some(path) = path else {
+        return Ok(c":memory:".to_owned());
+    };
+    let config = |message: &str| Error::new(ErrorKind::Config, message);
+    let text = path.to_str().ok_or_else(|| config("the path of a database must be UTF-8"))?;
+    if text.is_empty() {
+        return Err(config("the path of the database is empty"));
+    }
+    let special = text.starts_with("file:") || text.starts_with(':');
+    let text = if special { format!("./{text}") } else { text.to_owned() };
+    CString::new(text).map_err(|_| config("the path of the database has a NUL"))
+}
+
+/// SQLite says only that it could not open the file: what the matter is, the system has said to it. The file is not
+/// tried here: where this process has it open already, closing it would drop the locks of all who have.
+fn open_error(failure: Failure, settings: &Settings) -> Error {
+    let Some(path) = &settings.path else {
+        return translate(failure, None);
+    };
+    // What another VFS opens need not be a file of the system's.
+    if failure.code & 0xff != codes::SQLITE_CANTOPEN || settings.vfs.is_some() {
+        return name_file(translate(failure, None), settings);
+    }
+    let doing = format!("open {}", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let cause = match folder.map(std::fs::metadata) {
+        Some(Err(error)) => Some(error),
+        _ if path.is_dir() => Some(std::io::ErrorKind::IsADirectory.into()),
+        _ => failure.system.map(std::io::Error::from_raw_os_error),
+    };
+    match cause {
+        Some(error) => Error::io(&doing, error),
+        None => name_file(translate(failure, None), settings),
+    }
+}
+
+/// The error, with the file in its sentence.
+pub(crate) fn name_file(error: Error, settings: &Settings) -> Error {
+    let Some(path) = &settings.path else {
+        return error;
+    };
+    let kind = error.kind();
+    let message = format!("{}: {}", path.display(), error.message());
+    let named = Error::new(kind, message);
+    match error.table() {
+        Some(table) => named.in_table(table.to_owned()).with_source(error),
+        None => named.with_source(error),
+    }
+}
+
+/// Reads the file's head and its schema: fails where either is damaged, and where the key is wrong.
+pub(crate) fn read_schema(db: &mut ffi::Connection, settings: &Settings) -> Result<()> {
+    let read = db.exec("SELECT count(*) FROM sqlite_schema");
+    read.map_err(|failure| {
+        #[cfg(feature = "encryption")]
+        if settings.key.is_some() && failure.code & 0xff == codes::SQLITE_NOTADB {
+            return derived_key::wrong_key(settings).with_source(crate::SqliteError::from(failure));
+        }
+        let _ = settings;
+        translate(failure, None)
+    })
+}
+
+/// Where tables are tracked, rows that go since others replace them are to set off what deletes do.
+fn write_replaced_down(db: &mut ffi::Connection) -> Result<(), Failure> {
+    let sql = "SELECT name FROM sqlite_schema WHERE name = 'bobak_feed'";
+    match first_text(db, sql)?.is_empty() {
+        true => Ok(()),
+        false => db.exec("PRAGMA recursive_triggers = on"),
+    }
+}
+
+fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
+    // SQLCipher was told before it read anything.
+    if let Some(size) = settings.page_size.filter(|_| !settings.has_key()) {
+        db.exec(&format!("PRAGMA page_size = {size}"))?;
+    }
+    if settings.path.is_some() && settings.locking == Locking::Exclusive {
+        db.exec("PRAGMA locking_mode = exclusive")?;
+    }
+    if let Some(size) = settings.cache_size() {
+        db.exec(&format!("PRAGMA cache_size = {size}"))?;
+    }
+    if let Some(size) = settings.mmap {
+        db.exec(&format!("PRAGMA mmap_size = {size}"))?;
+    }
+    db.set_keeps_journal(settings.keeps_journal());
+    if let Some(bytes) = settings.max_value {
+        db.set_max_length(bytes);
+    }
+    let word = settings.synchronous.as_str();
+    db.exec(&format!("PRAGMA synchronous = {word}"))?;
+    db.exec("PRAGMA foreign_keys = on")
+}
+
+/// SQLite does not wait where another connection stands in the way of a change of mode, and answers
+/// with the old mode where it could not change it.
+fn set_journal(db: &mut ffi::Connection, settings: &Settings) -> Result<()> {
+    let wanted = settings.journal.as_str();
+    let sql = format!("PRAGMA journal_mode = {wanted}");
+    let deadline = Instant::now() + settings.busy_timeout;
+    loop {
+        let error = match first_text(db, &sql) {
+            Ok(mode) if mode.eq_ignore_ascii_case(wanted) => return Ok(()),
+            Ok(mode) => {
+                let message = format!("the journal mode stays {mode}, and can't be {wanted}");
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
+            Err(failure) => translate(failure, None),
+        };
+        if error.kind() != ErrorKind::Busy || Instant::now() >= deadline {
+            return Err(error);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn first_text(db: &mut ffi::Connection, sql: &str) -> Result<String, Failure> {
+    let (Some(id), _) = db.prepare(sql)? else {
+        return Ok(String::new());
+    };
+    let mut rows = db.rows(id, std::iter::empty::<ValueRef<'_>>())?;
+    let text = match rows.next()?.as_ref().map(|row| row.get(0)) {
+        Some(ValueRef::Text(text)) => text.to_owned(),
+        _ => String::new(),
+    };
+    drop(rows);
+    db.finalize(id);
+    Ok(text)
+}
+
+/// The settings for one file: of an encrypted one with the key that its password makes there.
+///
+/// # Errors
+/// `Io` if the salt in the file cannot be read.
+pub(crate) fn settings_for_file(settings: &Settings, path: &Path) -> Result<Settings> {
+    let settings = Settings { path: Some(path.to_owned()), ..settings.clone() };
+    #[cfg(feature = "encryption")]
+    if let Some(key) = &settings.key {
+        let key = derived_key::key_for_file(key, &settings)?;
+        return Ok(Settings { key: Some(key), ..settings });
+    }
+    Ok(settings)
+}
+
+/// Runs `work` with the file's page size: SQLite finds it by itself.
+#[cfg(not(feature = "encryption"))]
+pub(crate) fn with_page_size<R>(
+    settings: Settings,
+    work: impl FnOnce(Settings) -> Result<R>,
+) -> Result<R> {
+    work(settings)
+}

@@ -1,0 +1,343 @@
+//! Who has a connection: the gate before the writing one, the pool of the reading ones, and the
+//! leases that both give.
+//!
+//! A connection is moved out of its home to whoever uses it and moved back at the end, so no lock
+//! is held meanwhile, and what runs inside (a caller's closure, say) may come here again: it is
+//! answered with an error, never with a deadlock.
+
+use super::active_cursors::ActiveCursors;
+use crate::connection::Connection;
+use crate::error::kept_waiting;
+use crate::ffi::AtomicBox;
+use crate::open;
+use crate::open::FileId;
+use crate::settings::Settings;
+use bobak_core::{Error, ErrorKind, Result};
+use std::cell::Cell;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// After so long a wait nobody may come before the waiting any more.
+const STARVATION_THRESHOLD: Duration = Duration::from_millis(10);
+
+/// The way to the connection that writes: one at a time.
+///
+/// Nobody who finds it free takes a lock; those who wait do so on `freed`.
+#[derive(Debug)]
+pub(crate) struct WriterLock {
+    connection: AtomicBox<Connection>,
+    /// The thread that has it; 0 where nobody has.
+    owner: AtomicU64,
+    waiting: AtomicUsize,
+    starving: AtomicUsize,
+    lock: Mutex<()>,
+    freed: Condvar,
+    timeout: Duration,
+}
+
+/// The connections that read, opened as they are needed.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    state: Mutex<PoolState>,
+    freed: Condvar,
+    settings: Settings,
+    /// The database's file, as it was when it was opened.
+    file: Option<FileId>,
+    /// What stands on rows: kept where that keeps commits waiting, else empty.
+    pub(crate) active_cursors: ActiveCursors,
+}
+
+#[derive(Debug, Default)]
+#[expect(clippy::vec_box, reason = "moved at each use: a pointer instead of the whole")]
+struct PoolState {
+    idle: Vec<Box<Connection>>,
+    /// The threads that have one.
+    owners: Vec<u64>,
+    waiting: usize,
+}
+
+/// A connection on loan; dropping it gives it back, with nothing left open.
+#[derive(Debug)]
+pub(crate) struct PooledConnection<'e> {
+    connection: Option<Box<Connection>>,
+    home: Home<'e>,
+}
+
+/// A reading connection on loan that is kept beyond one call.
+#[derive(Debug)]
+pub(crate) struct DetachedConnection {
+    connection: Box<Connection>,
+    owner: u64,
+}
+
+#[derive(Debug)]
+enum Home<'e> {
+    WriterLock(&'e WriterLock),
+    Pool(&'e Pool, u64),
+}
+
+impl WriterLock {
+    pub(crate) fn new(connection: Box<Connection>, timeout: Duration) -> Self {
+        Self {
+            connection: AtomicBox::new(connection),
+            owner: AtomicU64::new(0),
+            waiting: AtomicUsize::new(0),
+            starving: AtomicUsize::new(0),
+            lock: Mutex::new(()),
+            freed: Condvar::new(),
+            timeout,
+        }
+    }
+
+    /// Waits for the connection.
+    ///
+    /// # Errors
+    /// `Busy`: at once where this very thread has it, else after the busy time-out.
+    #[inline]
+    pub(crate) fn acquire(&self) -> Result<PooledConnection<'_>> {
+        match self.try_acquire() {
+            Some(pooled) => Ok(pooled),
+            None => self.wait(Instant::now() + self.timeout),
+        }
+    }
+
+    /// As [`acquire`](Self::acquire), until a moment of the caller's choice.
+    pub(crate) fn acquire_until(&self, deadline: Instant) -> Result<PooledConnection<'_>> {
+        self.try_acquire().map_or_else(|| self.wait(deadline), Ok)
+    }
+
+    /// The connection, where it is free and nobody has waited too long for it.
+    #[inline]
+    pub(crate) fn try_acquire(&self) -> Option<PooledConnection<'_>> {
+        match self.starving.load(Ordering::Relaxed) {
+            0 => self.connection.take().map(|connection| self.pooled(connection)),
+            _ => None,
+        }
+    }
+
+    /// Refuses a thread that would wait for itself.
+    ///
+    /// # Errors
+    /// `Busy` where this very thread has the connection.
+    pub(crate) fn refuse_owner(&self) -> Result<()> {
+        if self.owner.load(Ordering::Relaxed) == thread_number() {
+            let message = "this thread has a transaction, or a query, open: work through that one";
+            return Err(Error::new(ErrorKind::Busy, message));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn pooled(&self, connection: Box<Connection>) -> PooledConnection<'_> {
+        self.owner.store(thread_number(), Ordering::Relaxed);
+        PooledConnection { connection: Some(connection), home: Home::WriterLock(self) }
+    }
+
+    #[cold]
+    fn wait(&self, deadline: Instant) -> Result<PooledConnection<'_>> {
+        self.refuse_owner()?;
+        let start = Instant::now();
+        let timeout = deadline.saturating_duration_since(start);
+        let (mut starving, mut slept) = (false, false);
+        let mut guard = lock(&self.lock);
+        // Before the connection is looked for: who gives it back looks at this number afterwards,
+        // so one of the two sees the other.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let connection = loop {
+            // Who comes new leaves it to those who have waited too long, and looks again soon.
+            if (slept || self.starving.load(Ordering::Relaxed) == 0)
+                && let Some(connection) = self.connection.take()
+            {
+                break Some(connection);
+            }
+            let waited = start.elapsed();
+            if waited >= timeout {
+                break None;
+            }
+            if waited >= STARVATION_THRESHOLD && !starving {
+                starving = true;
+                self.starving.fetch_add(1, Ordering::Relaxed);
+            }
+            let until = if starving { timeout } else { STARVATION_THRESHOLD.min(timeout) };
+            let pause = until.saturating_sub(waited).max(Duration::from_micros(100));
+            let woken = self.freed.wait_timeout(guard, pause);
+            guard = woken.unwrap_or_else(PoisonError::into_inner).0;
+            slept = true;
+        };
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        self.starving.fetch_sub(usize::from(starving), Ordering::Relaxed);
+        Ok(self.pooled(connection.ok_or_else(kept_waiting)?))
+    }
+
+    #[inline]
+    fn give_back(&self, connection: Box<Connection>) {
+        self.owner.store(0, Ordering::Relaxed);
+        self.connection.put(connection);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    fn wake(&self) {
+        // With the lock: whoever counts as waiting is asleep then, or has yet to look.
+        let _guard = lock(&self.lock);
+        self.freed.notify_one();
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(settings: Settings, file: Option<FileId>) -> Self {
+        Self {
+            state: Mutex::default(),
+            freed: Condvar::new(),
+            settings,
+            file,
+            active_cursors: ActiveCursors::default(),
+        }
+    }
+
+    /// A connection for reading: an idle one, a new one, or else the next that is given back. A
+    /// thread that has one already does not wait for itself: it gets one beyond the limit.
+    ///
+    /// # Errors
+    /// `Busy` after the busy time-out; what opening gives.
+    pub(crate) fn acquire(&self) -> Result<PooledConnection<'_>> {
+        let me = thread_number();
+        let mut state = lock(&self.state);
+        let mut start = None;
+        loop {
+            if let Some(connection) = state.idle.pop() {
+                state.owners.push(me);
+                return Ok(self.pooled(connection, me));
+            }
+            if state.owners.len() < self.settings.readers || state.owners.contains(&me) {
+                state.owners.push(me);
+                drop(state);
+                return match open::reader(&self.settings, self.file) {
+                    Ok(connection) => Ok(self.pooled(connection, me)),
+                    Err(error) => {
+                        self.leave(None, me);
+                        Err(error)
+                    }
+                };
+            }
+            let waited = start.get_or_insert_with(Instant::now).elapsed();
+            let left = self.settings.busy_timeout.saturating_sub(waited);
+            if left.is_zero() {
+                let message = "all connections for reading were taken for the whole busy time-out";
+                return Err(Error::new(ErrorKind::Busy, message));
+            }
+            state.waiting += 1;
+            state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state.waiting -= 1;
+        }
+    }
+
+    pub(crate) fn busy_timeout(&self) -> Duration {
+        self.settings.busy_timeout
+    }
+
+    /// The loan goes on.
+    pub(crate) fn attach(&self, detached: DetachedConnection) -> PooledConnection<'_> {
+        self.pooled(detached.connection, detached.owner)
+    }
+
+    fn pooled(&self, connection: Box<Connection>, me: u64) -> PooledConnection<'_> {
+        PooledConnection { connection: Some(connection), home: Home::Pool(self, me) }
+    }
+
+    fn leave(&self, connection: Option<Box<Connection>>, owner: u64) {
+        let mut state = lock(&self.state);
+        if let Some(at) = state.owners.iter().position(|&other| other == owner) {
+            state.owners.swap_remove(at);
+        }
+        let room = state.owners.len() + state.idle.len() < self.settings.readers;
+        let surplus = if room {
+            state.idle.extend(connection);
+            None
+        } else {
+            connection
+        };
+        let waiting = state.waiting > 0;
+        drop(state);
+        drop(surplus);
+        if waiting {
+            self.freed.notify_one();
+        }
+    }
+}
+
+impl PooledConnection<'_> {
+    /// The loan without its pool, to be taken up again by [`Pool::attach`]; `None` for the
+    /// connection that writes, which goes back.
+    pub(crate) fn detach(mut self) -> Option<DetachedConnection> {
+        match self.home {
+            Home::WriterLock(_) => None,
+            Home::Pool(_, owner) => {
+                self.connection.take().map(|connection| DetachedConnection { connection, owner })
+            }
+        }
+    }
+}
+
+impl Deref for PooledConnection<'_> {
+    type Target = Connection;
+
+    #[inline]
+    fn deref(&self) -> &Connection {
+        self.connection.as_ref().expect("only dropping takes the connection out")
+    }
+}
+
+impl DerefMut for PooledConnection<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Connection {
+        self.connection.as_mut().expect("only dropping takes the connection out")
+    }
+}
+
+impl Drop for PooledConnection<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let Some(mut connection) = self.connection.take() else {
+            return;
+        };
+        if !connection.db.is_autocommit() {
+            connection.abandon();
+        }
+        if connection.replay.is_some() {
+            connection.end_replay();
+        }
+        if connection.db.take_write_failed() && matches!(self.home, Home::WriterLock(_)) {
+            connection.recover_wal();
+        }
+        match self.home {
+            Home::WriterLock(gate) => gate.give_back(connection),
+            Home::Pool(pool, owner) => pool.leave(Some(connection), owner),
+        }
+    }
+}
+
+/// A number of this thread that no other ever has; 0 where the thread is about to end.
+#[inline]
+pub(crate) fn thread_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local! {
+        static NUMBER: Cell<u64> = const { Cell::new(0) };
+    }
+    let number = NUMBER.try_with(|number| {
+        if number.get() == 0 {
+            number.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        number.get()
+    });
+    number.unwrap_or(u64::MAX)
+}
+
+/// What is behind the lock stays whole if a thread panics: it is changed in single steps.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,71 @@
+//! Changes of the schema.
+
+use crate::connection::Connection;
+use bobak_core::{Result, SchemaChange, TableSchema, change_log};
+use bobak_sql::{Dialect, add_column, add_index, create_table, note_gap, untrack};
+
+/// Makes the changes in the open transaction. After an error the caller undoes what was done.
+pub(crate) fn apply(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
+    changes.iter().try_for_each(|change| one(connection, change))
+}
+
+fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
+    match change {
+        SchemaChange::CreateTable(table) => {
+            run(connection, table, &create_table(Dialect::Sqlite, table))
+        }
+        SchemaChange::AddColumn { table, column } => {
+            run(connection, table, &add_column(Dialect::Sqlite, table, *column))?;
+            let (table, log) = stored(connection, table)?;
+            match log {
+                Some(log) => track(connection, &table, Some(&log), false),
+                None => Ok(()),
+            }
+        }
+        SchemaChange::AddIndex { table, index } => {
+            run(connection, table, &[add_index(Dialect::Sqlite, table, *index)])
+        }
+        SchemaChange::Track { table, history } => {
+            let (table, log) = stored(connection, table)?;
+            let triggers = crate::schema::tables::triggers(connection)?;
+            if log.is_some() && !change_log::is_captured(&triggers, table.name()) {
+                run(connection, &table, &note_gap(Dialect::Sqlite, &table))?;
+            }
+            track(connection, &table, log.as_ref(), *history)?;
+            // Else a row that goes since another replaces it sets off nothing.
+            connection.run_owned("PRAGMA recursive_triggers = on")
+        }
+        SchemaChange::Untrack(table) => match stored(connection, table)? {
+            (table, Some(_)) => run(connection, &table, &untrack(Dialect::Sqlite, &table)),
+            (_, None) => Ok(()),
+        },
+        _ => Err(bobak_core::Error::new(
+            bobak_core::ErrorKind::Unsupported,
+            "the sqlite engine does not know this change of a schema",
+        )),
+    }
+}
+
+fn track(
+    connection: &mut Connection,
+    table: &TableSchema,
+    log: Option<&TableSchema>,
+    history: bool,
+) -> Result<()> {
+    run(connection, table, &bobak_sql::track(Dialect::Sqlite, table, log, history)?)
+}
+
+/// The table as it is in the file, and its log where it is tracked.
+fn stored(
+    connection: &mut Connection,
+    table: &TableSchema,
+) -> Result<(TableSchema, Option<TableSchema>)> {
+    change_log::table_and_log(crate::schema::tables::read_with_logs(connection)?, table)
+}
+
+fn run(connection: &mut Connection, table: &TableSchema, statements: &[String]) -> Result<()> {
+    for sql in statements {
+        connection.run_owned(sql).map_err(|error| error.in_table(table.name().to_owned()))?;
+    }
+    Ok(())
+}

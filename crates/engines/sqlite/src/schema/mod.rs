@@ -1,0 +1,8 @@
+//! The schema of a file: read, altered, and what decides how tables are written.
+
+pub(crate) mod alter;
+mod column;
+mod index;
+pub(crate) mod table_info;
+pub(crate) mod tables;
+mod text;

@@ -1,0 +1,65 @@
+//! What decides how a table is written, and only the database knows: asked once for each schema.
+
+use crate::connection::Connection;
+use crate::connection::table_info_cache::{MOST, TableInfo};
+use bobak_core::change_log::is_capture_trigger;
+use bobak_core::{Result, TableSchema, Value};
+
+impl Connection {
+    /// The table_info about a table, as they were when they were asked for first.
+    pub(crate) fn table_info(&mut self, table: &TableSchema) -> Result<TableInfo> {
+        if let Some(&table_info) = self.table_infos.known.get(&table.id()) {
+            return Ok(table_info);
+        }
+        let table_info = self.ask(table.name())?;
+        if self.table_infos.known.len() >= MOST {
+            self.table_infos.known.clear();
+        }
+        self.table_infos.known.insert(table.id(), table_info);
+        Ok(table_info)
+    }
+
+    /// As [`table_info`](Self::table_info), as they are now: for what pays for looking.
+    pub(crate) fn fresh_table_info(&mut self, table: &TableSchema) -> Result<TableInfo> {
+        let versions = (
+            self.first_integer("PRAGMA main.schema_version")?,
+            self.first_integer("PRAGMA temp.schema_version")?,
+        );
+        if versions != self.table_infos.versions {
+            self.table_infos.known.clear();
+            self.table_infos.versions = versions;
+        }
+        self.table_info(table)
+    }
+
+    fn ask(&mut self, table: &str) -> Result<TableInfo> {
+        let sql = "SELECT \
+             (SELECT wr FROM pragma_table_list WHERE schema = 'main' AND lower(name) = lower(?1)), \
+             EXISTS (SELECT 1 FROM temp.sqlite_schema \
+                     WHERE type = 'trigger' AND lower(tbl_name) = lower(?1)), \
+             EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' \
+                     AND lower(name) = lower(?1) AND instr(upper(sql), 'AUTOINCREMENT')), \
+             EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' \
+                     AND lower(name) = lower(?1) AND instr(upper(sql), 'CONFLICT')), \
+             count(*) FILTER (WHERE lower(s.name) = lower(f.\"table\")), \
+             count(*) \
+             FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f \
+             WHERE s.type = 'table' \
+             AND (lower(s.name) = lower(?1) OR lower(f.\"table\") = lower(?1))";
+        let mut triggers = crate::schema::tables::triggers(self)?.into_iter();
+        let has_triggers = triggers.any(|trigger| {
+            trigger.table.eq_ignore_ascii_case(table) && !is_capture_trigger(&trigger.name)
+        });
+        let row = self.all_rows(sql, &[Value::from(table)])?.into_iter().next();
+        let mut cells = row.unwrap_or_default().into_iter();
+        let mut is_some = || matches!(cells.next(), Some(Value::Int(number)) if number != 0);
+        Ok(TableInfo {
+            rowids: !is_some(),
+            has_triggers: is_some() || has_triggers,
+            counts_keys: is_some(),
+            resolves_conflicts: is_some(),
+            refers_to_itself: is_some(),
+            foreign_keys: is_some(),
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! The schema of a file, whoever made it, as [`TableSchema`]s: the inverse of `create_table`.
+//!
+//! Left out, since a schema has no place for them: checks, unique rules and foreign keys over several columns where they are not indexes;
+//! partial indexes and those over expressions; collations that Bobak has not; defaults that are not
+//! constants, in columns that may be NULL; generated columns. All of them stay in force in the database.
+
+use super::column::{self, Column};
+use super::index;
+use crate::connection::Connection;
+use bobak_core::change_log::Trigger;
+use bobak_core::{ColumnSchema, ErrorKind, Result, SideEffects, TableSchema, Type, Value};
+use bobak_sql::{Dialect, list_triggers};
+
+/// The tables of the main database, but for virtual tables and their shadows, and views.
+///
+/// A table without a key gets its `rowid` as one, as its first column. A table that cannot be
+/// described, with more columns than Bobak allows, say, is left out.
+pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+    let mut tables = read_with_logs(connection)?;
+    tables.retain(|table| !bobak_core::change_log::is_change_log_table(table.name()));
+    Ok(tables)
+}
+
+/// As [`read`], with the tables of the change feed.
+pub(crate) fn read_with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+    // One state of the schema for all of it.
+    connection.run("SAVEPOINT bobak_tables")?;
+    let tables = read_all(connection);
+    connection.run("RELEASE bobak_tables")?;
+    tables
+}
+
+/// The triggers of the main database.
+pub(crate) fn triggers(connection: &mut Connection) -> Result<Vec<Trigger>> {
+    let rows = connection.all_rows(list_triggers(Dialect::Sqlite), &[])?;
+    let trigger = |row: Vec<Value<'static>>| {
+        let mut row = row.into_iter();
+        Trigger { table: column::text(row.next()), name: column::text(row.next()) }
+    };
+    Ok(rows.into_iter().map(trigger).collect())
+}
+
+/// What writes set off, in the main database.
+pub(crate) fn side_effects(connection: &mut Connection) -> Result<SideEffects> {
+    let mut effects = SideEffects::of_triggers(&triggers(connection)?);
+    for row in connection.all_rows(bobak_sql::side_effects(Dialect::Sqlite), &[])? {
+        let mut row = row.into_iter();
+        effects.add(&column::text(row.next()), &column::text(row.next()));
+    }
+    Ok(effects)
+}
+
+fn read_all(connection: &mut Connection) -> Result<Vec<TableSchema>> {
+    let list = connection.all_rows(
+        "SELECT l.name, l.wr, s.sql FROM pragma_table_list AS l \
+         JOIN main.sqlite_schema AS s ON s.type = 'table' AND s.name = l.name \
+         WHERE l.schema = 'main' AND l.type = 'table' AND substr(l.name, 1, 7) <> 'sqlite_' \
+         ORDER BY s.rowid",
+        &[],
+    )?;
+    let mut tables = Vec::new();
+    for row in list {
+        let mut row = row.into_iter();
+        let (name, without_rowid, sql) = (row.next(), row.next(), row.next());
+        let table = read_table(
+            connection,
+            &column::text(name),
+            without_rowid == Some(Value::Int(1)),
+            &column::text(sql),
+        );
+        match table {
+            Ok(table) => tables.extend(table),
+            Err(error) if error.kind() == ErrorKind::Schema => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(tables)
+}
+
+fn read_table(
+    connection: &mut Connection,
+    name: &str,
+    without_rowid: bool,
+    sql: &str,
+) -> Result<Option<TableSchema>> {
+    let mut columns = column::read(connection, name, sql)?;
+    let indexes = index::read(connection, name)?;
+    for index in &indexes {
+        if let ([single], true) = (&index.columns[..], index.is_column_rule(name)) {
+            for column in columns.iter_mut().filter(|column| column.schema.name == *single) {
+                column.schema.unique = true;
+            }
+        }
+    }
+    let mut key: Vec<_> = columns.iter().filter(|column| column.key_place > 0).collect();
+    key.sort_by_key(|column| column.key_place);
+    let key: Vec<_> = key.iter().map(|column| column.schema.name.clone()).collect();
+    let is_rowid = !without_rowid && key.len() == 1 && !indexes.iter().any(|i| i.origin == "pk");
+    let mut builder = TableSchema::builder(name.to_owned());
+    if key.is_empty() {
+        let Some(rowid) = rowid_name(&columns) else {
+            return Ok(None);
+        };
+        builder = builder.column(ColumnSchema::new(rowid, Type::I64)).key([rowid]).hidden_key();
+    } else {
+        builder = builder.key(key);
+    }
+    if sql.contains(bobak_sql::GIVEN_KEY) {
+        builder = builder.given_key();
+    } else if !is_rowid && columns.iter().any(|c| c.key_place > 0 && c.schema.ty == Type::I64) {
+        // SQLite makes the keys of its rowids only.
+        builder = builder.given_key();
+    }
+    for column in &columns {
+        builder = builder.column(column.schema.clone());
+    }
+    for index in indexes.iter().filter(|i| i.origin != "pk" && !i.is_column_rule(name)) {
+        let (name, columns) = (index.name.clone(), index.columns.clone());
+        builder = if index.unique {
+            builder.unique_index(name, columns)
+        } else {
+            builder.index(name, columns)
+        };
+    }
+    builder.build().map(Some)
+}
+
+/// A name under which the rowid can be reached: one that is not a column's.
+fn rowid_name(columns: &[Column]) -> Option<&'static str> {
+    let taken = |name: &str| columns.iter().any(|c| c.schema.name.eq_ignore_ascii_case(name));
+    ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name))
+}

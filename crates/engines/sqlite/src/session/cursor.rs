@@ -1,0 +1,184 @@
+//! Cursors: queries whose rows are fetched a part at a time.
+//!
+//! Outside a transaction, on a file with readers, a cursor has a reading connection to itself until
+//! its rows are read: SQLite keeps it at the state of its first step. With a rollback journal it
+//! has it until the next write (see [`active`](crate::pool::active_cursors)). On the writing (or single)
+//! connection its statement stays open beside other work; before the first write it is read to its
+//! end into memory ("spilled"), since SQLite does not say what an open statement sees of a write,
+//! and a rollback ends it.
+
+use crate::connection::Connection;
+use crate::connection::shared_cursor::{SharedCursor, begin, end, fill, fill_all};
+use crate::error::misuse;
+use crate::ffi::StatementId;
+use crate::pool::ActiveCursor;
+use crate::pool::{Pool, PooledConnection};
+use bobak_core::{Error, Result, RowBuffer, Value};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A session's cursor.
+#[derive(Debug)]
+pub(crate) struct OpenCursor<'e> {
+    /// What was read ahead.
+    ready: VecDeque<RowBuffer>,
+    rest: Rest<'e>,
+}
+
+/// Where the rows that were not read yet come from.
+#[derive(Debug)]
+enum Rest<'e> {
+    /// There are none.
+    Nothing,
+    /// A reader of its own.
+    Own(OwnReader<'e>),
+    /// A reader of its own until somebody writes.
+    ActiveCursor(Arc<ActiveCursor>, &'e Pool),
+    /// A statement on the connection that all share.
+    Shared(Arc<SharedCursor>),
+}
+
+/// A reading connection on which nothing but this statement runs.
+#[derive(Debug)]
+struct OwnReader<'e> {
+    pooled: PooledConnection<'e>,
+    statement: StatementId,
+    text: Box<str>,
+}
+
+/// What a fetch needs besides the cursor.
+pub(crate) enum Fetched {
+    /// Nothing: the rows are there, none where there are no more.
+    Done,
+    /// The shared connection, to step this on.
+    NeedsConnection(Arc<SharedCursor>),
+}
+
+impl<'e> OpenCursor<'e> {
+    /// Starts the query on a reader of its own, and reads the first part: from that step on the
+    /// rows are those of this moment.
+    pub(crate) fn on_reader(
+        mut pooled: PooledConnection<'e>,
+        text: &str,
+        values: &[Value<'_>],
+    ) -> Result<(Self, Vec<String>)> {
+        let (statement, names) = begin(&mut pooled, text, values)?;
+        let text = text.into();
+        let mut own = OwnReader { pooled, statement, text };
+        let mut first = RowBuffer::default();
+        let more = fill(&mut own.pooled, statement, &mut first)?;
+        let rest = if more { Rest::Own(own) } else { Rest::Nothing };
+        let ready = VecDeque::from([first]);
+        Ok((Self { ready, rest }, names))
+    }
+
+    /// As [`on_reader`](Self::on_reader), where a reader keeps the writer from its commit.
+    pub(crate) fn on_standing_reader(
+        mut pooled: PooledConnection<'e>,
+        pool: &'e Pool,
+        text: &str,
+        values: &[Value<'_>],
+    ) -> Result<(Self, Vec<String>)> {
+        let (statement, names) = begin(&mut pooled, text, values)?;
+        let mut first = RowBuffer::default();
+        let rest = match fill(&mut pooled, statement, &mut first) {
+            Ok(true) => {
+                let rows = SharedCursor::new(text, statement);
+                Rest::ActiveCursor(ActiveCursor::start(pool, pooled, rows), pool)
+            }
+            other => {
+                end(&mut pooled, text, statement);
+                other.map(|_| Rest::Nothing)?
+            }
+        };
+        let ready = VecDeque::from([first]);
+        Ok((Self { ready, rest }, names))
+    }
+
+    /// Starts the query on a connection that others use too.
+    pub(crate) fn on_shared(
+        connection: &mut Connection,
+        text: &str,
+        values: &[Value<'_>],
+    ) -> Result<(Self, Vec<String>)> {
+        let (statement, names) = begin(connection, text, values)?;
+        let mut first = RowBuffer::default();
+        let filled = fill(connection, statement, &mut first);
+        let rest = match filled {
+            Ok(true) => {
+                let shared = Arc::new(SharedCursor::new(text, statement));
+                connection.add_cursor(Arc::clone(&shared));
+                Rest::Shared(shared)
+            }
+            other => {
+                end(connection, text, statement);
+                other.map(|_| Rest::Nothing)?
+            }
+        };
+        let ready = VecDeque::from([first]);
+        Ok((Self { ready, rest }, names))
+    }
+
+    /// Runs a statement that writes to its end, and keeps its rows.
+    pub(crate) fn of_write(
+        connection: &mut Connection,
+        text: &str,
+        values: &[Value<'_>],
+    ) -> Result<(Self, Vec<String>)> {
+        let (statement, names) = begin(connection, text, values)?;
+        let mut ready = VecDeque::new();
+        let result = fill_all(connection, statement, &mut ready);
+        end(connection, text, statement);
+        result?;
+        let rest = Rest::Nothing;
+        Ok((Self { ready, rest }, names))
+    }
+
+    /// The next rows into `rows`, as far as that goes without the shared connection.
+    pub(crate) fn fetch(&mut self, rows: &mut RowBuffer) -> Result<Fetched> {
+        if let Some(part) = self.ready.pop_front() {
+            *rows = part;
+            return Ok(Fetched::Done);
+        }
+        let more = match &mut self.rest {
+            Rest::Nothing => return Ok(Fetched::Done),
+            Rest::Own(own) => fill(&mut own.pooled, own.statement, rows),
+            Rest::ActiveCursor(active, pool) => active.fetch(pool, rows).map(|()| rows.rows() > 0),
+            Rest::Shared(shared) => match shared.take_part(rows) {
+                Some(taken) => taken.map(|()| true),
+                None => return Ok(Fetched::NeedsConnection(Arc::clone(shared))),
+            },
+        };
+        if !matches!(more, Ok(true)) {
+            self.rest = Rest::Nothing;
+        }
+        more.map(|_| Fetched::Done)
+    }
+
+    /// The statement on the shared connection, where there is one, to be closed there.
+    pub(crate) fn into_shared(self) -> Option<Arc<SharedCursor>> {
+        match &self.rest {
+            Rest::Shared(shared) => Some(Arc::clone(shared)),
+            Rest::Nothing | Rest::Own(_) | Rest::ActiveCursor(..) => None,
+        }
+    }
+}
+
+impl Drop for OpenCursor<'_> {
+    fn drop(&mut self) {
+        if let Rest::ActiveCursor(active, pool) = &self.rest {
+            active.close(pool);
+        }
+    }
+}
+
+impl Drop for OwnReader<'_> {
+    fn drop(&mut self) {
+        end(&mut self.pooled, &self.text, self.statement);
+    }
+}
+
+/// The error of a cursor that is not open.
+pub(crate) fn not_open() -> Error {
+    misuse("the cursor is not open")
+}

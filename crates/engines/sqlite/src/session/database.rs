@@ -1,0 +1,224 @@
+//! The open database: its connections, and the operations that need no session.
+
+use super::checkpoints::CheckpointPolicy;
+use super::group_commit::GroupCommit;
+use super::write;
+use crate::connection::Connection;
+use crate::connection::pinned_read::PinnedRead;
+use crate::extension::Extension;
+use crate::open::{self, FileId};
+use crate::pool::{CallbackGuard, Pool, PooledConnection, WriteGuard, WriterLock};
+use crate::settings::{JournalMode, Settings};
+use bobak_core::{Batch, ErrorKind, OnError, Outcome, Result, Write};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// An open database.
+#[derive(Debug)]
+pub(crate) struct Database {
+    // Dropped in this order: the connection that can write is closed last, and checkpoints the log.
+    readers: Option<Pool>,
+    writer: WriterLock,
+    settings: Settings,
+    /// Whether a reader that stands on a row keeps the writer from its commit.
+    readers_block: bool,
+    /// What another crate adds to its connections.
+    extension: OnceLock<Arc<dyn Extension>>,
+    /// Where a commit waits for the disk.
+    commits: Option<GroupCommit>,
+    /// What is known of the log of a file that others read.
+    log: Arc<CheckpointPolicy>,
+    /// Which file it has open, where the system tells.
+    file: Option<FileId>,
+}
+
+impl Database {
+    /// Opens a database.
+    pub(crate) fn open(settings: Settings) -> Result<Self> {
+        let mut connection = open::writer(&settings)?;
+        let logged = settings.path.is_some() && settings.journal == JournalMode::Wal;
+        connection.pinned_read = PinnedRead::new(settings.is_single() && !logged);
+        let log = Arc::default();
+        if logged && !settings.is_single() {
+            connection.db.set_wal_hook(&log);
+        }
+        let file = settings.path.as_deref().and_then(FileId::of);
+        Ok(Self {
+            file,
+            readers: (!settings.is_single()).then(|| Pool::new(settings.clone(), file)),
+            writer: WriterLock::new(connection, settings.busy_timeout),
+            readers_block: settings.journal != JournalMode::Wal && !settings.read_only,
+            commits: settings.commits_wait().then(GroupCommit::new),
+            settings,
+            extension: OnceLock::new(),
+            log,
+        })
+    }
+
+    /// A connection for reading.
+    #[inline]
+    pub(crate) fn read(&self) -> Result<PooledConnection<'_>> {
+        let mut pooled = self.reading()?;
+        pooled.unpin_read();
+        Ok(pooled)
+    }
+
+    /// The connection for writing.
+    #[inline]
+    pub(crate) fn write(&self) -> Result<PooledConnection<'_>> {
+        self.refuse_inside_query()?;
+        let mut pooled = self.writer.acquire()?;
+        pooled.unpin_read();
+        Ok(pooled)
+    }
+
+    /// As [`write`](Self::write), until a moment of the caller's choice.
+    pub(crate) fn write_until(&self, deadline: Instant) -> Result<PooledConnection<'_>> {
+        let mut pooled = self.writer.acquire_until(deadline)?;
+        pooled.unpin_read();
+        Ok(pooled)
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn busy_timeout(&self) -> Duration {
+        self.settings.busy_timeout
+    }
+
+    /// Writes one row, which is committed then; with others, where there are some.
+    pub(crate) fn write_one(&self, write: &Write<'_>) -> Result<Outcome> {
+        self.refuse_inside_query()?;
+        let mut pooled = match self.alone() {
+            Ok(pooled) => pooled?,
+            Err(commits) => {
+                self.writer.refuse_owner()?;
+                return commits.write(self, write);
+            }
+        };
+        pooled.buffer_cursors();
+        let _writing = self.begin_commit()?;
+        pooled.pin_read();
+        write::write_row(&mut pooled, write.table, write.verb, write.fields, write.values)
+    }
+
+    /// Writes a batch with others, where it is small and there are some; else nothing is done.
+    pub(crate) fn share_batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Option<Result<()>> {
+        if !GroupCommit::takes(batch) {
+            return None;
+        }
+        let commits = self.alone().err()?;
+        let refused = self.refuse_inside_query().and_then(|()| self.writer.refuse_owner());
+        Some(refused.and_then(|()| commits.batch(self, batch, on_error, each)))
+    }
+
+    /// The writing connection for one who is to write alone; else those to commit with.
+    #[inline]
+    fn alone(&self) -> Result<Result<PooledConnection<'_>>, &GroupCommit> {
+        match &self.commits {
+            None => Ok(self.writer.acquire()),
+            Some(commits) if commits.is_quiet() => self.writer.try_acquire().map(Ok).ok_or(commits),
+            Some(commits) => Err(commits),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn reading(&self) -> Result<PooledConnection<'_>> {
+        match &self.readers {
+            Some(readers) => readers.acquire(),
+            None => self.writer.acquire(),
+        }
+    }
+
+    /// A connection for reading, where one can be had without waiting.
+    pub(crate) fn try_read(&self) -> Option<PooledConnection<'_>> {
+        match &self.readers {
+            Some(readers) => readers.acquire().ok(),
+            None => self.writer.try_acquire(),
+        }
+    }
+
+    /// To be called before a write, by who has the connection for it; until the answer is dropped
+    /// no cursor stands in the way.
+    #[inline]
+    pub(crate) fn begin_writing(&self) -> Option<WriteGuard<'_>> {
+        self.blocking_readers().map(WriteGuard::begin)
+    }
+
+    /// As [`begin_writing`](Self::begin_writing), where the write commits.
+    #[inline]
+    pub(crate) fn begin_commit(&self) -> Result<Option<WriteGuard<'_>>> {
+        let mut writing = self.begin_writing();
+        writing.as_mut().map_or(Ok(()), WriteGuard::before_commit)?;
+        Ok(writing)
+    }
+
+    /// To be called before the rows of a reading connection are handed to a callback.
+    #[inline]
+    pub(crate) fn begin_callback(&self) -> Result<Option<CallbackGuard<'_>>> {
+        self.blocking_readers().map(CallbackGuard::begin).transpose()
+    }
+
+    /// Refuses a write whose commit would wait for its own thread.
+    #[inline]
+    fn refuse_inside_query(&self) -> Result<()> {
+        self.blocking_readers().map_or(Ok(()), |pool| pool.active_cursors.refuse_inside_query())
+    }
+
+    /// The readers, where they keep the writer from its commit.
+    #[inline]
+    pub(crate) fn blocking_readers(&self) -> Option<&Pool> {
+        if self.readers_block { self.readers.as_ref() } else { None }
+    }
+
+    /// Sets the extension, unless there is one.
+    pub(crate) fn set_extension(
+        &self,
+        extension: Arc<dyn Extension>,
+    ) -> Result<(), Arc<dyn Extension>> {
+        self.extension.set(extension)
+    }
+
+    /// What another crate adds to its connections.
+    #[inline]
+    pub(crate) fn extension(&self) -> Option<&Arc<dyn Extension>> {
+        self.extension.get()
+    }
+
+    /// Whether its connections hold nothing but an extension's tables.
+    pub(crate) fn is_isolated(&self) -> bool {
+        self.settings.isolated
+    }
+
+    /// Runs `work`. If a table or column is missing, lets the extension look for new tables and
+    /// runs it once more.
+    pub(crate) fn with_fresh_tables<R>(&self, work: impl Fn() -> Result<R>) -> Result<R> {
+        match (work(), self.extension()) {
+            (Err(error), Some(extension)) if error.kind() == ErrorKind::Schema => {
+                extension.refresh_tables(error)?;
+                work()
+            }
+            (result, _) => result,
+        }
+    }
+
+    /// Another connection for reading, besides those of the pool.
+    pub(crate) fn new_reader(&self) -> Result<Box<Connection>> {
+        open::reader(&self.settings, self.file)
+    }
+
+    pub(crate) fn log(&self) -> &Arc<CheckpointPolicy> {
+        &self.log
+    }
+
+    /// Whether there is but one connection.
+    pub(crate) fn is_single(&self) -> bool {
+        self.readers.is_none()
+    }
+}

@@ -1,0 +1,600 @@
+//! Sessions: which connection an operation runs on, and the steps of transactions.
+
+pub(crate) mod batch;
+pub(crate) mod checkpoints;
+mod commit_queue;
+mod cursor;
+pub(crate) mod database;
+mod group_commit;
+pub(crate) mod query;
+mod replay;
+mod sync;
+pub(crate) mod write;
+
+use crate::connection::refuse_transaction_steps;
+use crate::connection::{Connection, is_no_transaction};
+use crate::error::{misuse, translate};
+use crate::pool::PooledConnection;
+use crate::pool::{CallbackGuard, WriteGuard};
+use crate::schema::{alter, tables};
+use crate::session::database::Database;
+use bobak_core::{
+    Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result,
+    Row, RowBuffer, SchemaChange, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
+    TransactionControl, Value, ValueRef, Write,
+};
+use bobak_sql::Dialect;
+use cursor::{Fetched, OpenCursor, not_open};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// A session. It has no connection but in a transaction: each operation borrows one.
+pub(crate) struct SqliteSession<'e> {
+    engine: &'e Database,
+    /// A few at a time: found by looking through them. Before the transaction, so that they are
+    /// dropped first: its rollback would read to its end what somebody may fetch still.
+    cursors: RefCell<Vec<(u64, OpenCursor<'e>)>>,
+    state: Cell<SessionState<'e>>,
+    next_cursor: Cell<u64>,
+    /// See [`Session::in_transaction`].
+    in_transaction: Cell<bool>,
+    /// Whom to ask about SQL text.
+    authorizer: RefCell<Option<Arc<dyn SqlAuthorizer>>>,
+}
+
+/// Where the session stands. ExclusiveDatabase out of its cell by each operation, which leaves `Lent` there.
+#[derive(Debug)]
+enum SessionState<'e> {
+    /// No transaction.
+    Idle,
+    /// In a transaction, on the writing connection.
+    Open(PooledConnection<'e>),
+    /// SQLite ended the transaction by itself, after an error. Only a rollback, or a commit, which
+    /// then fails, leads out: nothing may be written as though it were part of it.
+    Lost,
+    /// An operation is running, further up in the stack.
+    Lent,
+}
+
+/// A connection in use by one operation; afterwards the session is as before.
+struct SessionConnection<'s, 'e> {
+    session: &'s SqliteSession<'e>,
+    pooled: Option<PooledConnection<'e>>,
+    in_transaction: bool,
+    /// Keeps cursors out of the way of a write, where they would be in it.
+    writing: Option<WriteGuard<'e>>,
+}
+
+/// What an operation mode of its connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AccessMode {
+    Read,
+    /// One statement, which commits where there is no transaction.
+    Write,
+    /// Statements that are committed by one of their own.
+    Transaction,
+}
+
+impl<'e> SqliteSession<'e> {
+    pub(crate) fn new(engine: &'e Database) -> Self {
+        Self {
+            engine,
+            state: Cell::new(SessionState::Idle),
+            cursors: RefCell::default(),
+            next_cursor: Cell::new(1),
+            in_transaction: Cell::new(false),
+            authorizer: RefCell::default(),
+        }
+    }
+
+    /// The connection for an operation: the transaction's, else one for this operation alone.
+    #[inline]
+    fn connection(&self, mode: AccessMode) -> Result<SessionConnection<'_, 'e>> {
+        Interrupt::check()?;
+        let using = self.any_connection(mode)?;
+        if mode != AccessMode::Read && using.in_transaction {
+            using.before_engine_write()?;
+        }
+        Ok(using)
+    }
+
+    /// The connection for an operation that runs SQL text: the extension has prepared it,
+    /// and the authorizer has accepted the text.
+    fn text_connection(&self, mode: AccessMode, sql: &str) -> Result<SessionConnection<'_, 'e>> {
+        Interrupt::check()?;
+        let mut using = self.any_connection(mode)?;
+        if !using.in_transaction
+            && let Some(extension) = self.engine.extension()
+        {
+            using.get().begin_extension(extension)?;
+        }
+        let authorizer = self.authorizer.borrow().clone();
+        if let Some(authorizer) = authorizer {
+            using.get().check_text(sql, &authorizer)?;
+        }
+        Ok(using)
+    }
+
+    #[inline]
+    fn any_connection(&self, mode: AccessMode) -> Result<SessionConnection<'_, 'e>> {
+        let (pooled, in_transaction) = match self.state.replace(SessionState::Lent) {
+            SessionState::Open(pooled) => (Some(pooled), true),
+            SessionState::Idle => (None, false),
+            other => return Err(self.refuse(other)),
+        };
+        let mut using = SessionConnection { session: self, pooled, in_transaction, writing: None };
+        if using.pooled.is_none() {
+            using.pooled = Some(match mode {
+                AccessMode::Read => self.engine.read()?,
+                AccessMode::Write | AccessMode::Transaction => self.engine.write()?,
+            });
+        }
+        if mode != AccessMode::Read {
+            using.get().buffer_cursors();
+            using.writing = self.engine.begin_writing();
+        }
+        if mode == AccessMode::Write {
+            using.before_commit()?;
+        }
+        Ok(using)
+    }
+
+    /// Runs an operation that is the engine's own matter, unless a transaction is open.
+    fn outside<R>(&self, run: impl FnOnce() -> Option<R>) -> Option<R> {
+        match self.state.replace(SessionState::Lent) {
+            SessionState::Idle => {
+                let _using = SessionConnection {
+                    session: self,
+                    pooled: None,
+                    in_transaction: false,
+                    writing: None,
+                };
+                run()
+            }
+            other => {
+                self.state.set(other);
+                None
+            }
+        }
+    }
+
+    #[cold]
+    fn refuse(&self, state: SessionState<'e>) -> Error {
+        let message = match state {
+            SessionState::Lost => {
+                "the transaction was rolled back by an error before: begin it again"
+            }
+            _ => "the session is in the middle of another call",
+        };
+        self.state.set(state);
+        misuse(message)
+    }
+
+    fn begin_on(
+        &self,
+        pooled: impl FnOnce() -> Result<PooledConnection<'e>>,
+        begin: &[&'static str],
+    ) -> Result<()> {
+        match self.state.replace(SessionState::Lent) {
+            SessionState::Idle => {}
+            SessionState::Open(pooled) => {
+                self.state.set(SessionState::Open(pooled));
+                return Err(misuse("a transaction is open already"));
+            }
+            other => return Err(self.refuse(other)),
+        }
+        let mut using =
+            SessionConnection { session: self, pooled: None, in_transaction: false, writing: None };
+        let pooled = using.pooled.insert(pooled()?);
+        pooled.buffer_cursors();
+        if let Some(extension) = self.engine.extension() {
+            pooled.begin_extension(extension)?;
+        }
+        begin.iter().try_for_each(|sql| pooled.run(sql))?;
+        using.in_transaction = true;
+        self.in_transaction.set(true);
+        Ok(())
+    }
+
+    /// GroupCommit or rolls back; either way the transaction is over.
+    fn end(&self, sql: &'static str) -> Result<()> {
+        let state = self.state.replace(SessionState::Idle);
+        if let SessionState::Lent = state {
+            return Err(self.refuse(state));
+        }
+        self.in_transaction.set(false);
+        let mut pooled = match state {
+            SessionState::Open(pooled) => pooled,
+            SessionState::Lost if sql == "ROLLBACK" => return Ok(()),
+            SessionState::Lost => {
+                return Err(misuse("the transaction was rolled back by an error before"));
+            }
+            _ => return Err(misuse("no transaction is open")),
+        };
+        pooled.buffer_cursors();
+        // What a failed commit leaves open, the pooled rolls back when it is dropped.
+        let _writing = match sql {
+            "ROLLBACK" => None,
+            _ => self.engine.begin_commit()?,
+        };
+        if sql == "COMMIT" && pooled.replay.is_some() {
+            pooled.restore_triggers()?;
+        }
+        let id = pooled.text_statement(sql)?;
+        match Interrupt::hold_off(|| pooled.db.execute(id, std::iter::empty::<ValueRef<'_>>())) {
+            Err(failure) if sql == "ROLLBACK" && is_no_transaction(&failure) => Ok(()),
+            result => result.map_err(|failure| translate(failure, None)),
+        }
+    }
+
+    fn mark(&self, word: &str, name: &str) -> Result<()> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            let message = format!("'{name}' is no savepoint's name: letters, digits and _ are");
+            return Err(misuse(&message));
+        }
+        match self.state.replace(SessionState::Lent) {
+            SessionState::Open(pooled) => self.state.set(SessionState::Open(pooled)),
+            SessionState::Idle => {
+                self.state.set(SessionState::Idle);
+                return Err(misuse("no transaction is open"));
+            }
+            other => return Err(self.refuse(other)),
+        }
+        let mut using = self.any_connection(AccessMode::Write)?;
+        // The prefix keeps the user's names apart from the engine's own.
+        using.get().run_text(&format!("{word} user_{name}"), &[])?;
+        Ok(())
+    }
+
+    /// Runs `work` in a transaction, or inside the open one behind a mark: an error undoes all of
+    /// it.
+    fn atomically(&self, work: impl FnOnce(&mut Connection) -> Result<()>) -> Result<()> {
+        self.connection(AccessMode::Transaction)?.atomically(work)
+    }
+
+    /// As [`atomically`](Self::atomically), for a statement that writes.
+    fn text_atomically(
+        &self,
+        sql: &str,
+        work: impl FnOnce(&mut Connection) -> Result<()>,
+    ) -> Result<()> {
+        let mut using = self.text_connection(AccessMode::Transaction, sql)?;
+        let in_transaction = using.in_transaction;
+        let id = using.get().text_statement(sql)?;
+        using.get().check_statement(id, in_transaction)?;
+        using.atomically(work)
+    }
+
+    /// Whether the SQL only reads: found out on the connection that would run it.
+    fn reads_only(using: &mut SessionConnection<'_, 'e>, sql: &str) -> Result<bool> {
+        let connection = using.get();
+        let id = connection.text_statement(sql)?;
+        Ok(connection.db.is_read_only_statement(id))
+    }
+
+    /// Runs `work`; where a table is missing, looks for new tables and runs it once
+    /// more, unless `done` says that a second run would repeat an effect.
+    fn with_fresh_tables<R>(&self, done: &Cell<bool>, work: impl Fn() -> Result<R>) -> Result<R> {
+        let result = work();
+        let idle = match self.state.replace(SessionState::Lent) {
+            SessionState::Idle => {
+                self.state.set(SessionState::Idle);
+                true
+            }
+            other => {
+                self.state.set(other);
+                false
+            }
+        };
+        match result {
+            Err(error) if idle && !done.get() && error.kind() == ErrorKind::Schema => {
+                let first = RefCell::new(Some(error));
+                self.engine.with_fresh_tables(|| match first.take() {
+                    Some(error) => Err(error),
+                    None => work(),
+                })
+            }
+            result => result,
+        }
+    }
+
+    fn open_cursor(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+        is_text: bool,
+    ) -> Result<(OpenCursor<'e>, Vec<String>)> {
+        let mut using = match is_text {
+            true => self.text_connection(AccessMode::Read, sql)?,
+            false => self.connection(AccessMode::Read)?,
+        };
+        if !Self::reads_only(&mut using, sql)? {
+            drop(using);
+            let mut opened = None;
+            self.text_atomically(sql, |connection| {
+                opened = Some(OpenCursor::of_write(connection, sql, values)?);
+                Ok(())
+            })?;
+            return opened.ok_or_else(not_open);
+        }
+        if using.in_transaction || self.engine.is_single() {
+            return OpenCursor::on_shared(using.get(), sql, values);
+        }
+        match (using.pooled.take(), self.engine.blocking_readers()) {
+            (Some(pooled), None) => OpenCursor::on_reader(pooled, sql, values),
+            (Some(pooled), Some(pool)) => OpenCursor::on_standing_reader(pooled, pool, sql, values),
+            (None, _) => Err(not_open()),
+        }
+    }
+}
+
+impl Session for SqliteSession<'_> {
+    fn tables(&self) -> Result<Vec<TableSchema>> {
+        tables::read(self.connection(AccessMode::Read)?.get())
+    }
+
+    fn side_effects(&self) -> Result<SideEffects> {
+        // Not as SQL of the session, about which a authorizer is asked.
+        tables::side_effects(self.connection(AccessMode::Read)?.get())
+    }
+
+    fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {
+        tables::triggers(self.connection(AccessMode::Read)?.get()).map(Some)
+    }
+
+    fn alter(&self, changes: &[SchemaChange]) -> Result<()> {
+        self.atomically(|connection| alter::apply(connection, changes))
+    }
+
+    fn control(&self, step: TransactionControl<'_>) -> Result<()> {
+        match step {
+            TransactionControl::Begin => {
+                self.begin_on(|| self.engine.write(), &["BEGIN IMMEDIATE"])
+            }
+            TransactionControl::Commit => self.end("COMMIT"),
+            TransactionControl::Rollback => self.end("ROLLBACK"),
+            TransactionControl::Savepoint(name) => self.mark("SAVEPOINT", name),
+            TransactionControl::Release(name) => self.mark("RELEASE", name),
+            TransactionControl::RollbackTo(name) => self.mark("ROLLBACK TO", name),
+        }
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.in_transaction.get()
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        Interrupt::check()?;
+        if let Some(written) =
+            self.outside(|| Some(Interrupt::hold_off(|| self.engine.write_one(write))))
+        {
+            return written;
+        }
+        let mut using = self.connection(AccessMode::Write)?;
+        write::write_row(using.get(), write.table, write.verb, write.fields, write.values)
+    }
+
+    fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
+        let mut using = self.connection(AccessMode::Write)?;
+        let statement = bobak_sql::change(Dialect::Sqlite, change);
+        using
+            .get()
+            .run_text(&statement.text, &statement.parameters)
+            .map_err(|error| error.in_table(change.table.name().to_owned()))
+    }
+
+    fn batch(
+        &self,
+        batch: &Batch,
+        on_error: OnError,
+        each: &mut dyn FnMut(Result<Outcome>),
+    ) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        Interrupt::check()?;
+        if let Some(sent) =
+            self.outside(|| Interrupt::hold_off(|| self.engine.share_batch(batch, on_error, each)))
+        {
+            return sent;
+        }
+        self.atomically(|connection| batch::send(connection, batch, on_error, each))
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        let mut using = self.connection(AccessMode::Read)?;
+        let _callback = using.begin_callback()?;
+        query::get(using.get(), table, key, row)
+    }
+
+    fn query(
+        &self,
+        source: &Source<'_>,
+        row: &mut dyn FnMut(&dyn Row) -> Result<bool>,
+    ) -> Result<()> {
+        let statement = query::statement(source);
+        let (sql, values) = (&statement.text, &statement.parameters);
+        let table = query::table_of(source);
+        if table.is_none() {
+            refuse_transaction_steps(sql)?;
+        }
+        if table.is_some() {
+            let mut using = self.connection(AccessMode::Read)?;
+            let _callback = using.begin_callback()?;
+            return using.get().each_row(sql, values, table, row);
+        }
+        let handed_out = Cell::new(false);
+        let row = RefCell::new(|found: &dyn Row| {
+            handed_out.set(true);
+            row(found)
+        });
+        self.with_fresh_tables(&handed_out, || {
+            let row = &mut *row.borrow_mut();
+            let mut using = self.text_connection(AccessMode::Read, sql)?;
+            if Self::reads_only(&mut using, sql)? {
+                let _callback = using.begin_callback()?;
+                return using.get().each_row(sql, values, table, row);
+            }
+            drop(using);
+            self.text_atomically(sql, |connection| connection.each_row(sql, values, table, row))
+        })
+    }
+
+    fn open(&self, source: &Source<'_>) -> Result<Cursor> {
+        let statement = query::statement(source);
+        refuse_transaction_steps(&statement.text)?;
+        let is_text = matches!(source, Source::Sql { .. });
+        let open = || self.open_cursor(&statement.text, &statement.parameters, is_text);
+        let (cursor, names) =
+            self.with_fresh_tables(&Cell::new(!is_text), open).map_err(|error| {
+                match query::table_of(source) {
+                    Some(table) => error.in_table(table.name().to_owned()),
+                    None => error,
+                }
+            })?;
+        let id = self.next_cursor.get();
+        self.next_cursor.set(id + 1);
+        self.cursors.borrow_mut().push((id, cursor));
+        let columns = match source {
+            Source::Select(select) => Source::select_names(select),
+            Source::Sql { .. } => names,
+        };
+        Ok(Cursor::new(CursorId(id), Arc::new(columns)))
+    }
+
+    fn fetch(&self, cursor: &mut Cursor, rows: &mut RowBuffer) -> Result<()> {
+        rows.clear();
+        let cursor = cursor.id()?;
+        let fetched = match self.cursors.borrow_mut().iter_mut().find(|(id, _)| *id == cursor.0) {
+            Some((_, open)) => open.fetch(rows)?,
+            None => return Err(not_open()),
+        };
+        match fetched {
+            Fetched::Done => Ok(()),
+            Fetched::NeedsConnection(shared) => {
+                let mut using = self.connection(AccessMode::Read)?;
+                shared.fetch(using.get(), rows)
+            }
+        }
+    }
+
+    fn close(&self, cursor: &mut Cursor) {
+        let Ok(cursor) = cursor.id() else { return };
+        let mut cursors = self.cursors.borrow_mut();
+        let place = cursors.iter().position(|(id, _)| *id == cursor.0);
+        let closed = place.map(|place| cursors.swap_remove(place).1);
+        drop(cursors);
+        let shared = closed.and_then(OpenCursor::into_shared);
+        // Without a connection at hand it is closed by whoever has it next.
+        if let Some(shared) = shared {
+            let mut state = self.state.replace(SessionState::Lent);
+            if let SessionState::Open(pooled) = &mut state {
+                shared.close(pooled);
+            }
+            self.state.set(state);
+        }
+    }
+
+    fn execute(&self, sql: &str, parameters: &[Value<'_>]) -> Result<u64> {
+        refuse_transaction_steps(sql)?;
+        self.with_fresh_tables(&Cell::new(false), || {
+            let mut using = self.text_connection(AccessMode::Write, sql)?;
+            let in_transaction = using.in_transaction;
+            let id = using.get().text_statement(sql)?;
+            using.get().check_statement(id, in_transaction)?;
+            using.get().run_text(sql, parameters)
+        })
+    }
+
+    fn begin_reading(&self) -> Result<()> {
+        if self.engine.is_single() || self.engine.blocking_readers().is_some() {
+            let message = "a transaction that only reads would keep writers waiting: the database has \
+                           no log, or but one connection";
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        // SQLite looks at the database only when something is read.
+        let begin = &["BEGIN", "SELECT 1 FROM sqlite_schema LIMIT 1"];
+        self.begin_on(|| self.engine.read(), begin)
+    }
+
+    fn begin_replay(&self, tables: &[&str]) -> Result<()> {
+        let pooled = || {
+            let mut pooled = self.engine.write()?;
+            pooled.begin_replay();
+            Ok(pooled)
+        };
+        self.begin_on(pooled, &["BEGIN IMMEDIATE"])?;
+        let mut using = self.connection(AccessMode::Write)?;
+        let dropped = using.get().drop_triggers(tables);
+        drop(using);
+        if dropped.is_err() {
+            self.control(TransactionControl::Rollback)?;
+        }
+        dropped
+    }
+
+    fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()> {
+        *self.authorizer.borrow_mut() = Some(authorizer);
+        Ok(())
+    }
+}
+
+impl<'e> SessionConnection<'_, 'e> {
+    /// Runs `work` in a transaction, or inside the open one behind a mark: an error undoes all of
+    /// it.
+    fn atomically(mut self, work: impl FnOnce(&mut Connection) -> Result<()>) -> Result<()> {
+        let (inside, mut writing) = (self.in_transaction, self.writing.take());
+        self.get().atomically(inside, |connection| {
+            work(connection)?;
+            match &mut writing {
+                Some(writing) if !inside => writing.before_commit(),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Tells the extension that the open transaction writes to the database's own tables.
+    fn before_engine_write(&self) -> Result<()> {
+        match self.pooled.as_ref().and_then(|pooled| pooled.extension.as_ref()) {
+            Some(extension) => extension.before_engine_write(),
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn get(&mut self) -> &mut PooledConnection<'e> {
+        self.pooled.as_mut().expect("a connection in use has its pooled")
+    }
+
+    #[inline]
+    fn begin_callback(&self) -> Result<Option<CallbackGuard<'e>>> {
+        if self.in_transaction { Ok(None) } else { self.session.engine.begin_callback() }
+    }
+
+    /// To be called before a statement that commits, unless a transaction is open.
+    #[inline]
+    fn before_commit(&mut self) -> Result<()> {
+        match &mut self.writing {
+            Some(writing) if !self.in_transaction => writing.before_commit(),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for SessionConnection<'_, '_> {
+    #[inline]
+    fn drop(&mut self) {
+        let state = match self.pooled.take() {
+            Some(pooled) if self.in_transaction && pooled.db.is_autocommit() => SessionState::Lost,
+            Some(pooled) if self.in_transaction => SessionState::Open(pooled),
+            _ => SessionState::Idle,
+        };
+        self.session.state.set(state);
+    }
+}

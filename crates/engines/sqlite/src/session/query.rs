@@ -1,0 +1,53 @@
+//! Reading: a row by its key, rows of a query one by one, SQL of the user's.
+
+use crate::connection::Connection;
+use crate::error::translate;
+use crate::session::write::get_statement;
+use bobak_core::{Error, ErrorKind, Result, Row, Select, Source, TableSchema, Value};
+use bobak_sql::{Dialect, Statement};
+
+/// A source as SQL.
+pub(crate) fn statement<'a>(source: &'a Source<'a>) -> Statement<'a> {
+    match source {
+        Source::Select(select) => bobak_sql::select(Dialect::Sqlite, select),
+        Source::Sql { text, parameters } => Statement {
+            text: (*text).to_owned(),
+            parameters: parameters.iter().map(|value| Value::from(value.as_ref())).collect(),
+        },
+    }
+}
+
+/// The table that a source reads, where it is one.
+pub(crate) fn table_of<'a>(source: &'a Source<'a>) -> Option<&'a TableSchema> {
+    match source {
+        Source::Select(Select { table, .. }) => Some(table),
+        Source::Sql { .. } => None,
+    }
+}
+
+/// Hands out the row with this key.
+#[inline]
+pub(crate) fn get(
+    connection: &mut Connection,
+    table: &TableSchema,
+    key: &[Value<'_>],
+    row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+) -> Result<bool> {
+    if key.len() != table.key().len() {
+        return Err(wrong_key(table, key.len()));
+    }
+    let id = get_statement(connection, table)?;
+    let values = key.iter().map(Value::as_ref);
+    let failed = |failure| translate(failure, Some(table));
+    let mut rows = connection.db.rows(id, values).map_err(failed)?;
+    match rows.next().map_err(failed)? {
+        Some(found) => row(&found).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+#[cold]
+fn wrong_key(table: &TableSchema, given: usize) -> Error {
+    let error = Error::wrong_number(ErrorKind::Misuse, given, table.key().len(), "key column");
+    error.in_table(table.name().to_owned())
+}

@@ -1,0 +1,377 @@
+//! One row written: the statement for its verb, and what became of the row.
+
+use crate::connection::Connection;
+use crate::connection::statement_cache::{StatementKind, TableStatementKey};
+use crate::error::translate;
+use crate::ffi::StatementId;
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    ColumnSchema, Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, Row,
+    TableSchema, Value, ValueRef, Verb,
+};
+use bobak_sql::{Dialect, quote};
+
+/// A row's values by place, lent for `'v`: from a record, or from a batch's bytes.
+pub(crate) trait Values<'v>: Copy {
+    /// The value at this place; NULL beyond the last.
+    fn value(self, place: usize) -> ValueRef<'v>;
+
+    /// Whether the value at this place is NULL.
+    #[inline]
+    fn is_null(self, place: usize) -> bool {
+        self.value(place).is_null()
+    }
+
+    /// How many.
+    fn count(self) -> usize;
+}
+
+impl<'v> Values<'v> for &'v [Value<'v>] {
+    #[inline]
+    fn value(self, place: usize) -> ValueRef<'v> {
+        self.get(place).map_or(ValueRef::Null, Value::as_ref)
+    }
+
+    #[inline]
+    fn count(self) -> usize {
+        self.len()
+    }
+}
+
+impl<'v> Values<'v> for EncodedRow<'v> {
+    #[inline]
+    fn value(self, place: usize) -> ValueRef<'v> {
+        EncodedRow::value(&self, place)
+    }
+
+    #[inline]
+    fn is_null(self, place: usize) -> bool {
+        EncodedRow::is_null(&self, place)
+    }
+
+    #[inline]
+    fn count(self) -> usize {
+        bobak_core::Row::len(&self)
+    }
+}
+
+/// Writes one row. All that it does is one statement, so it needs no transaction of its own, but
+/// for finding out why an update found no row, which is right at that moment.
+pub(crate) fn write_row<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    verb: Verb,
+    fields: FieldSet,
+    values: impl Values<'v>,
+) -> Result<Outcome> {
+    match verb {
+        Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => {
+            insert(connection, table, verb, values)
+        }
+        Verb::Upsert => upsert(connection, table, fields, values),
+        Verb::Update => update(connection, table, fields, values),
+        Verb::Delete => delete(connection, table, values),
+    }
+}
+
+/// The statement that inserts so many rows.
+pub(crate) fn insert_statement(
+    connection: &mut Connection,
+    table: &TableSchema,
+    verb: Verb,
+    fields: FieldSet,
+    rows: usize,
+    without_key: bool,
+) -> Result<StatementId> {
+    let kind = match verb {
+        Verb::InsertOrIgnore => StatementKind::InsertOrIgnore,
+        Verb::InsertOrReplace => StatementKind::InsertOrReplace,
+        Verb::Upsert => StatementKind::Upsert,
+        Verb::Insert | Verb::Update | Verb::Delete => StatementKind::Insert,
+    };
+    let key =
+        TableStatementKey { schema: table.id(), kind, rows: rows as u32, without_key, fields };
+    connection.table_statement(key, table, || {
+        bobak_sql::insert(Dialect::Sqlite, table, verb, fields, rows, without_key)
+    })
+}
+
+/// The statement that inserts so many rows, whose keys the engine makes, and leaves those in that
+/// come before a wrong one.
+pub(crate) fn insert_or_fail_statement(
+    connection: &mut Connection,
+    table: &TableSchema,
+    rows: usize,
+) -> Result<StatementId> {
+    let key =
+        TableStatementKey { rows: rows as u32, ..plain_key(table, StatementKind::InsertOrFail) };
+    connection.table_statement(key, table, || {
+        let verb = Verb::Insert;
+        let insert = bobak_sql::insert(Dialect::Sqlite, table, verb, FieldSet::EMPTY, rows, true);
+        insert.replacen("INSERT", "INSERT OR FAIL", 1)
+    })
+}
+
+/// Whether the engine is to make this row's key.
+#[inline]
+pub(crate) fn needs_key<'v>(table: &TableSchema, values: impl Values<'v>) -> bool {
+    table.key_generation() == KeyGeneration::Engine
+        && table.key().first().is_some_and(|&place| values.is_null(place))
+}
+
+/// Refuses a row that has not a value for each column: the statement would get too few.
+#[inline]
+pub(crate) fn check_count<'v>(table: &TableSchema, values: impl Values<'v>) -> Result<()> {
+    if values.count() == table.columns().len() {
+        Ok(())
+    } else {
+        Err(wrong_count(table, table.columns().len(), values.count()))
+    }
+}
+
+#[cold]
+fn wrong_count(table: &TableSchema, wanted: usize, given: usize) -> Error {
+    Error::wrong_number(ErrorKind::Misuse, given, wanted, "column")
+        .in_table(table.name().to_owned())
+}
+
+fn insert<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    verb: Verb,
+    values: impl Values<'v>,
+) -> Result<Outcome> {
+    check_count(table, values)?;
+    if verb == Verb::InsertOrReplace
+        && let Some(column) = null_for_default(table, values)
+    {
+        let error = Error::new(ErrorKind::Constraint, "NULL where none may be");
+        return Err(error.in_table(table.name().to_owned()).in_column(column.name.clone()));
+    }
+    let needs_key = needs_key(table, values);
+    let id = insert_statement(connection, table, verb, FieldSet::EMPTY, 1, needs_key)?;
+    run_insert(connection, table, id, values, needs_key)?;
+    if connection.db.changes() == 0 {
+        match verb {
+            Verb::InsertOrIgnore => return Ok(Outcome::Ignored),
+            _ => refuse_left_out(connection, table)?,
+        }
+    }
+    if needs_key && connection.db.last_insert_rowid() > LARGE_KEY {
+        refuse_random_key(connection, table)?;
+    }
+    Ok(inserted(connection, needs_key))
+}
+
+/// A row that SQLite was told to leave out is not there: that is no success. Writes to a view are done by its
+/// triggers, and are not counted.
+#[cold]
+fn refuse_left_out(connection: &mut Connection, table: &TableSchema) -> Result<()> {
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'view' AND lower(name) = lower(?1)";
+    let rows = connection.all_rows(sql, &[Value::from(table.name())])?;
+    if rows.first().and_then(|row| row.first()) == Some(&Value::Int(1)) {
+        return Ok(());
+    }
+    let message = "a trigger, or a constraint with ON CONFLICT IGNORE, left the row out";
+    Err(Error::new(ErrorKind::Constraint, message).in_table(table.name().to_owned()))
+}
+
+/// Keys made beyond this are looked at: counting up takes centuries to get there.
+const LARGE_KEY: i64 = 1 << 40;
+
+/// SQLite makes random keys once the largest is taken. Undoes such an insert.
+#[cold]
+fn refuse_random_key(connection: &mut Connection, table: &TableSchema) -> Result<()> {
+    let made = connection.db.last_insert_rowid();
+    if made == i64::MAX || last_key(connection, table)? != i64::MAX {
+        return Ok(());
+    }
+    delete(connection, table, [Value::Int(made)].as_slice())?;
+    let message = "the largest key is taken: give the row a key";
+    Err(Error::new(ErrorKind::Full, message).in_table(table.name().to_owned()))
+}
+
+/// The column for whose NULL SQLite's REPLACE would store the default.
+#[inline]
+pub(crate) fn null_for_default<'v>(
+    table: &TableSchema,
+    values: impl Values<'v>,
+) -> Option<&ColumnSchema> {
+    let replaced = |(place, column): &(usize, &ColumnSchema)| {
+        !column.nullable && column.default.is_some() && values.value(*place).is_null()
+    };
+    table.columns().iter().enumerate().find(replaced).map(|(_, column)| column)
+}
+
+#[inline]
+fn inserted(connection: &Connection, generated_key: bool) -> Outcome {
+    Outcome::Inserted(generated_key.then(|| GeneratedKey::Int(connection.db.last_insert_rowid())))
+}
+
+/// Runs an insert statement of one row, whose key's column is left out where the engine makes it.
+#[inline]
+fn run_insert<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    id: StatementId,
+    values: impl Values<'v>,
+    without_key: bool,
+) -> Result<()> {
+    let left_out = match table.key() {
+        [place] if without_key => *place,
+        _ => usize::MAX,
+    };
+    let columns = (0..table.columns().len()).filter(|&place| place != left_out);
+    connection
+        .db
+        .execute(id, columns.map(|place| values.value(place)))
+        .map_err(|failure| translate(failure, Some(table)))
+}
+
+/// An insert sets SQLite's last rowid and an update does not: that tells which of the two it was.
+fn upsert<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    fields: FieldSet,
+    values: impl Values<'v>,
+) -> Result<Outcome> {
+    check_count(table, values)?;
+    if needs_key(table, values) {
+        return insert(connection, table, Verb::Insert, values);
+    }
+    let id = insert_statement(connection, table, Verb::Upsert, fields, 1, false)?;
+    if table.key_generation() != KeyGeneration::Engine && !connection.table_info(table)?.rowids {
+        let key = table.key().iter().map(|&place| values.value(place));
+        let there = key_exists(connection, table, key)?;
+        run_insert(connection, table, id, values, false)?;
+        if connection.db.changes() == 0 {
+            refuse_left_out(connection, table)?;
+        }
+        return Ok(if there { Outcome::Changed(1) } else { Outcome::Inserted(None) });
+    }
+    let mark = match table.key() {
+        // Never the rowid that an insert of this row would have.
+        [place] if table.has_integer_key() => match values.value(*place) {
+            ValueRef::Int(key) => !key,
+            _ => i64::MIN,
+        },
+        // SQLite never makes this one.
+        _ => i64::MIN,
+    };
+    let before = connection.db.last_insert_rowid();
+    connection.db.set_last_insert_rowid(mark);
+    let run = run_insert(connection, table, id, values, false);
+    let is_inserted = connection.db.last_insert_rowid() != mark;
+    if !is_inserted {
+        // SQL may ask for it.
+        connection.db.set_last_insert_rowid(before);
+    }
+    run?;
+    if connection.db.changes() == 0 {
+        refuse_left_out(connection, table)?;
+    }
+    Ok(if is_inserted { Outcome::Inserted(None) } else { Outcome::Changed(1) })
+}
+
+fn update<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    fields: FieldSet,
+    values: impl Values<'v>,
+) -> Result<Outcome> {
+    check_count(table, values)?;
+    let key = TableStatementKey {
+        schema: table.id(),
+        kind: StatementKind::Update,
+        rows: 1,
+        without_key: false,
+        fields,
+    };
+    let id = connection
+        .table_statement(key, table, || bobak_sql::update(Dialect::Sqlite, table, fields))?;
+    let places = fields.iter().chain(table.key().iter().copied()).chain(table.version());
+    connection
+        .db
+        .execute(id, places.map(|place| values.value(place)))
+        .map_err(|failure| translate(failure, Some(table)))?;
+    if connection.db.changes() > 0 {
+        return Ok(Outcome::Changed(1));
+    }
+    let key = table.key().iter().map(|&place| values.value(place));
+    Err(if table.version().is_some() && key_exists(connection, table, key)? {
+        let message = "the row was changed since it was read: read it again";
+        Error::new(ErrorKind::Conflict, message).in_table(table.name().to_owned())
+    } else {
+        let message = "no row has this key";
+        Error::new(ErrorKind::NotFound, message).in_table(table.name().to_owned())
+    })
+}
+
+fn delete<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    values: impl Values<'v>,
+) -> Result<Outcome> {
+    let wanted = table.key().len();
+    if values.count() != wanted {
+        return Err(wrong_count(table, wanted, values.count()));
+    }
+    let key = plain_key(table, StatementKind::Delete);
+    let id =
+        connection.table_statement(key, table, || bobak_sql::delete(Dialect::Sqlite, table))?;
+    connection
+        .db
+        .execute(id, (0..wanted).map(|place| values.value(place)))
+        .map_err(|failure| translate(failure, Some(table)))?;
+    Ok(Outcome::Changed(connection.db.changes()))
+}
+
+/// The statement that reads a row by its key.
+#[inline]
+pub(crate) fn get_statement(
+    connection: &mut Connection,
+    table: &TableSchema,
+) -> Result<StatementId> {
+    let key = plain_key(table, StatementKind::Get);
+    connection.table_statement(key, table, || bobak_sql::get(Dialect::Sqlite, table))
+}
+
+/// The key of a statement that depends on its table alone.
+#[inline]
+pub(crate) fn plain_key(table: &TableSchema, kind: StatementKind) -> TableStatementKey {
+    TableStatementKey {
+        schema: table.id(),
+        kind,
+        rows: 1,
+        without_key: false,
+        fields: FieldSet::EMPTY,
+    }
+}
+
+fn key_exists<'v>(
+    connection: &mut Connection,
+    table: &TableSchema,
+    key: impl Iterator<Item = ValueRef<'v>>,
+) -> Result<bool> {
+    let id = get_statement(connection, table)?;
+    let db = &mut connection.db;
+    let found = db.rows(id, key).and_then(|mut rows| Ok(rows.next()?.is_some()));
+    found.map_err(|failure| translate(failure, Some(table)))
+}
+
+/// The largest key; 0 where there is no row, so that the next is one more either way.
+pub(crate) fn last_key(connection: &mut Connection, table: &TableSchema) -> Result<i64> {
+    let place = table.key().first().copied().unwrap_or_default();
+    let name = table.columns().get(place).map_or("", |column| &column.name);
+    let id = connection.table_statement(plain_key(table, StatementKind::LastKey), table, || {
+        let quoted = |name| quote(Dialect::Sqlite, name);
+        format!("SELECT max({}) FROM {}", quoted(name), quoted(table.name()))
+    })?;
+    let failed = |failure| translate(failure, Some(table));
+    let mut rows = connection.db.rows(id, std::iter::empty::<ValueRef<'_>>()).map_err(failed)?;
+    let key = rows.next().map_err(failed)?;
+    Ok(match key.as_ref().map(|row| row.get(0)) {
+        Some(ValueRef::Int(key)) => key,
+        _ => 0,
+    })
+}
