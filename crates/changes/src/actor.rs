@@ -1,4 +1,4 @@
-//! An engine on which everything is done in somebody's name.
+//! An engine layer that records an actor with every change.
 
 use bobak_core::{
     Batch, BulkChange, Cursor, Engine, EngineLayer, OnError, Outcome, Result, Row, SchemaChange,
@@ -7,24 +7,26 @@ use bobak_core::{
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// An engine whose changes have a name beside them: what is written outside a transaction gets one
-/// of its own, in which the name is said. See [`Session::set_actor`].
+/// An engine whose changes are recorded under an actor's name. See [`Session::set_actor`].
+///
+/// A write outside a transaction gets a transaction of its own, in which the actor is set.
 pub struct ActorEngine {
     engine: Arc<dyn Engine>,
     who: Arc<str>,
-    /// Whether a statement writes rows.
+    /// Whether an SQL statement writes rows.
     changes_rows: fn(&str) -> bool,
-    /// Whether the name is to be said, as asked before each write or transaction.
+    /// Whether the actor has to be set; called before each write or transaction.
     is_wanted: Wanted,
 }
 
 type Wanted = Box<dyn Fn(&dyn Session) -> bool + Send + Sync>;
 
 impl ActorEngine {
-    /// An engine, for one who is called `who`. `changes_rows` tells whether an SQL text writes rows,
-    /// as opposed to reading them or changing the schema. `is_wanted` tells, of a session that is in
-    /// no transaction, whether a name would be written down: saying it fails where no table is
-    /// [tracked](crate::tracked).
+    /// An engine for the named actor.
+    ///
+    /// `changes_rows` tells whether an SQL statement writes rows, as opposed to reading them or changing
+    /// the schema. `is_wanted` tells, for a session outside transactions, whether setting the actor is
+    /// useful: it fails if no table is [tracked](crate::tracked).
     pub fn new(
         engine: Arc<dyn Engine>,
         who: &str,
@@ -80,7 +82,7 @@ impl ActorSession<'_> {
         match write() {
             Ok(done) => SessionLayer::control(self, TransactionControl::Commit).map(|()| done),
             Err(error) => {
-                // Nothing of it stays even where that fails.
+                // If this fails, the transaction is undone nevertheless.
                 let _ = SessionLayer::control(self, TransactionControl::Rollback);
                 Err(error)
             }
@@ -88,7 +90,7 @@ impl ActorSession<'_> {
     }
 
     fn writing_text<R>(&self, text: &str, write: impl FnOnce() -> Result<R>) -> Result<R> {
-        // What is no statement about rows may be one that no transaction takes.
+        // A statement that writes no rows may be one that cannot run in a transaction.
         if (self.engine.changes_rows)(text) { self.writing(write) } else { write() }
     }
 
@@ -113,7 +115,7 @@ impl SessionLayer for ActorSession<'_> {
             return self.begin((self.engine.is_wanted)(&*self.inner));
         }
         if step == TransactionControl::Commit && self.named.get() {
-            // Where the transaction is lost the commit says so.
+            // If the transaction is lost, the commit reports it.
             let _ = self.inner.set_actor(None);
         }
         let done = self.inner.control(step);
@@ -163,7 +165,7 @@ impl SessionLayer for ActorSession<'_> {
     }
 
     fn set_actor(&self, who: Option<&str>) -> Result<()> {
-        // Who speaks for nobody else speaks for itself again.
+        // `None` restores this engine's own actor.
         let own = self.named.get().then_some(&*self.engine.who);
         self.inner.set_actor(who.or(own))
     }

@@ -1,27 +1,29 @@
-//! Where the feed ends: the largest number, read in one statement, which sees transactions wholly or not
-//! at all. So one ends with it.
+//! The end of the change log: the largest number, read in one statement.
+//!
+//! A statement sees a transaction completely or not at all, so the largest number it sees is the end
+//! of a transaction.
 
 use crate::change::integer;
 use crate::log::{ChangeLog, tracked};
 use bobak_core::change_log::counter_schema;
 use bobak_core::{Error, ErrorKind, Result, Select, Session, Source, ValueRef};
 
-/// The largest number of all, those taken out included.
+/// The largest number of all changes, removed ones included.
 ///
 /// # Errors
 /// Those of the engine.
 pub fn last_id(session: &dyn Session, logs: &[ChangeLog]) -> Result<u64> {
-    last_border(session, logs).map(|(last, _)| last)
+    last_boundary(session, logs).map(|(last, _)| last)
 }
 
-/// The largest number of all, and whether a transaction ends with it for sure.
-pub(crate) fn last_border(session: &dyn Session, logs: &[ChangeLog]) -> Result<(u64, bool)> {
+/// The largest number of all changes, and whether it is certain that a transaction ends with it.
+pub(crate) fn last_boundary(session: &dyn Session, logs: &[ChangeLog]) -> Result<(u64, bool)> {
     use ErrorKind::{Denied, Syntax, Unsupported};
     let counted = counted(session)?;
     if counted > 0 {
         return Ok((counted, true));
     }
-    // Nothing was changed yet, or numbers come from elsewhere, and the row stands still.
+    // Either there are no changes yet, or the engine numbers changes without this counter.
     let pruned = tracked(session)?.iter().map(|tracked| tracked.pruned).max().unwrap_or(0);
     let one_by_one = || {
         logs.iter().try_fold(0, |last: u64, log| Ok::<_, Error>(last.max(log.last(session, None)?)))
@@ -31,7 +33,8 @@ pub(crate) fn last_border(session: &dyn Session, logs: &[ChangeLog]) -> Result<(
     }
     match last_of_all(session, logs) {
         Ok(last) => Ok((last.max(pruned), true)),
-        // No SQL, or none for this caller; or another one, whose counter does not stand still.
+        // The engine has no SQL, this client may not use it, or the dialect rejects the statement: read the
+        // logs one by one.
         Err(error) if matches!(error.kind(), Unsupported | Denied | Syntax) => {
             let last = one_by_one()?;
             Ok((last.max(pruned), last == 0))
@@ -40,7 +43,7 @@ pub(crate) fn last_border(session: &dyn Session, logs: &[ChangeLog]) -> Result<(
     }
 }
 
-/// What the row says that counts changes; 0 where there is none.
+/// The value of the change counter; 0 if there is none.
 fn counted(session: &dyn Session) -> Result<u64> {
     let mut counted = 0;
     let select = Select { limit: Some(1), ..Select::all(counter_schema()) };
@@ -54,7 +57,7 @@ fn counted(session: &dyn Session) -> Result<u64> {
     }
 }
 
-/// The largest number of all logs, read in one statement of standard SQL.
+/// The largest number in all logs, read in one statement of standard SQL.
 fn last_of_all(session: &dyn Session, logs: &[ChangeLog]) -> Result<u64> {
     let of_log = |log: &ChangeLog| {
         let (name, seq) = (log.schema.name(), log.schema.columns().first());

@@ -9,16 +9,16 @@ use std::sync::Arc;
 /// What happened to a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
-    /// It is new: there is a row after, and none before.
+    /// Inserted: there is a row after, and none before.
     Insert,
-    /// It has other values, or was at least written again.
+    /// Updated, possibly with the same values.
     Update,
-    /// It is gone: there is a row before, and none after.
+    /// Deleted: there is a row before, and none after.
     Delete,
 }
 
 impl ChangeKind {
-    /// The word for it: `insert`, `update`, `delete`.
+    /// The kind in lower case: `insert`, `update`, `delete`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,26 +32,27 @@ impl ChangeKind {
 /// One change of one row of a tracked table. See [`Changes`](crate::Changes).
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Its number: larger than that of every change committed before, over all tracked tables of
-    /// the engine. From 1 on; numbers may be left out.
+    /// The change's number, from 1: larger than that of every change committed before it, in all tracked
+    /// tables of the engine. Numbers may be skipped.
     pub id: u64,
-    /// The table, as it is now.
+    /// The table, with its current schema.
     pub table: Arc<TableSchema>,
     /// What happened.
     pub kind: ChangeKind,
-    /// When, by the clock of the engine's machine; but never before the change before it.
+    /// The time of the change by the clock of the engine's machine, never earlier than that of the change
+    /// before it.
     pub at: Timestamp,
-    /// Who did it, where that was said: see [`set_actor`](bobak_core::Session::set_actor).
-    pub who: Option<String>,
-    /// The row before, values in their columns' stored form, in the order of the table's columns.
-    /// Columns that were added later are NULL.
+    /// Who made the change, if known: see [`set_actor`](bobak_core::Session::set_actor).
+    pub actor: Option<String>,
+    /// The row before: values in stored form, in the order of the table's columns. Columns that were
+    /// added later are NULL.
     pub before: Option<DynRow>,
     /// The row after.
     pub after: Option<DynRow>,
 }
 
 impl Change {
-    /// The key of the row: after the change, or of a deleted row before.
+    /// The key of the row: after the change, or before it if the row was deleted.
     #[must_use]
     pub fn key(&self) -> Vec<Value<'static>> {
         let row = self.after.as_ref().or(self.before.as_ref());
@@ -60,15 +61,15 @@ impl Change {
         self.table.key().iter().map(value).collect()
     }
 
-    /// The record before.
+    /// The record before the change.
     ///
     /// # Errors
-    /// `Schema` where the record has a column that the table has not; as [`Record::read`].
+    /// `Schema` if the record has a column that the table lacks; as [`Record::read`].
     pub fn before_as<T: Record>(&self) -> Result<Option<T>> {
         self.before.as_ref().map(|row| self.read(row)).transpose()
     }
 
-    /// The record after.
+    /// The record after the change.
     ///
     /// # Errors
     /// As [`before_as`](Self::before_as).
@@ -79,11 +80,11 @@ impl Change {
     fn read<T: Record>(&self, row: &DynRow) -> Result<T> {
         let place = |column: &bobak_core::ColumnSchema| self.table.column(&column.name);
         let places: Vec<usize> = T::schema().columns().iter().map(place).collect::<Result<_>>()?;
-        T::read(&Placed { row, places: &places })
+        T::read(&Projection { row, places: &places })
     }
 
-    /// The change as it stands in the log: its number, its time, who, the verb, and for each column
-    /// the values before and after.
+    /// The change as a row of the log: number, time, actor, verb, and for each column the values before
+    /// and after.
     #[must_use]
     pub fn log_values(&self) -> Vec<Value<'static>> {
         let verb = match self.kind {
@@ -92,9 +93,9 @@ impl Change {
             ChangeKind::Delete => LoggedVerb::Deleted,
         };
         let id = i64::try_from(self.id).unwrap_or(i64::MAX);
-        let who = self.who.clone().map_or(Value::Null, Value::from);
+        let actor = self.actor.clone().map_or(Value::Null, Value::from);
         let at = self.at.as_microsecond();
-        let mut values = vec![Value::Int(id), Value::Int(at), who, Value::Int(verb as i64)];
+        let mut values = vec![Value::Int(id), Value::Int(at), actor, Value::Int(verb as i64)];
         let value = |row: &Option<DynRow>, place: usize| {
             let value = row.as_ref().and_then(|row| row.values().get(place));
             value.cloned().unwrap_or(Value::Null)
@@ -106,10 +107,10 @@ impl Change {
         values
     }
 
-    /// The change in a row of a table's log, with the names of the table's columns.
+    /// The change in a row of a table's log. `names` are the names of the table's columns.
     ///
     /// # Errors
-    /// `Corrupt` where it is none.
+    /// `Corrupt` if the row is no change.
     pub fn from_log(
         table: &Arc<TableSchema>,
         names: &Arc<Vec<String>>,
@@ -122,27 +123,27 @@ impl Change {
         };
         let image = |place: fn(usize) -> usize| {
             let places: Vec<usize> = (0..names.len()).map(place).collect();
-            DynRow::from_parts(Arc::clone(names), &Placed { row, places: &places })
+            DynRow::from_parts(Arc::clone(names), &Projection { row, places: &places })
         };
         Ok(Self {
             id: integer(row, SEQ)?.unsigned_abs(),
             table: Arc::clone(table),
             kind,
             at: Timestamp::from_value(row.get(AT))?,
-            who: Option::from_value(row.get(ACTOR))?,
+            actor: Option::from_value(row.get(ACTOR))?,
             before: (kind != ChangeKind::Insert).then(|| image(old_column)),
             after: (kind != ChangeKind::Delete).then(|| image(new_column)),
         })
     }
 }
 
-/// A row's columns at other places.
-pub(crate) struct Placed<'a> {
+/// A row with other columns: those at the given indexes.
+pub(crate) struct Projection<'a> {
     pub row: &'a dyn Row,
     pub places: &'a [usize],
 }
 
-impl Row for Placed<'_> {
+impl Row for Projection<'_> {
     fn len(&self) -> usize {
         self.places.len()
     }
@@ -152,12 +153,12 @@ impl Row for Placed<'_> {
     }
 }
 
-/// The integer at a place of a log's row.
+/// The integer in a column of a log's row.
 pub(crate) fn integer(row: &dyn Row, place: usize) -> Result<i64> {
     match row.get(place) {
         ValueRef::Int(integer) => Ok(integer),
         other => {
-            let message = format!("{} is in the log where a number is", other.class());
+            let message = format!("expected a number in the change log, found {}", other.class());
             Err(Error::new(ErrorKind::Corrupt, message))
         }
     }

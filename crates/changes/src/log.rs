@@ -14,24 +14,24 @@ pub(crate) type Keeps<'a> = &'a dyn Fn(&dyn Row) -> bool;
 /// The log of a tracked table.
 #[derive(Clone, Debug)]
 pub struct ChangeLog {
-    /// The table.
+    /// The tracked table.
     pub table: Arc<TableSchema>,
-    /// The log itself.
+    /// The log's own schema.
     pub schema: Arc<TableSchema>,
     names: Arc<Vec<String>>,
 }
 
-/// A tracked table's name, and the largest number that was taken out of its log.
+/// An entry of the list of tracked tables.
 #[derive(Clone, Debug)]
 pub struct TrackedTable {
     /// The table's name.
     pub name: String,
-    /// The number.
+    /// The largest number of a change that was removed from its log; 0 if none was.
     pub pruned: u64,
 }
 
 impl ChangeLog {
-    /// The log of a table, whether it is there or not.
+    /// The log of a table, whether it exists or not.
     ///
     /// # Errors
     /// As [`log_schema`].
@@ -41,10 +41,10 @@ impl ChangeLog {
         Ok(Self { table, schema, names: Arc::new(names) })
     }
 
-    /// The changes that a condition over the log keeps, by their numbers.
+    /// The changes that match a condition over the log, by number.
     ///
     /// # Errors
-    /// `Schema` where the table has no log, or one that does not fit; those of the engine.
+    /// `Schema` if the table has no log, or its log does not match the table; those of the engine.
     pub fn list(
         &self,
         session: &dyn Session,
@@ -54,8 +54,8 @@ impl ChangeLog {
         self.list_within(session, condition, limit, usize::MAX).map(|(changes, _)| changes)
     }
 
-    /// As [`list`](Self::list), of the first changes whose rows have about so many bytes together, one
-    /// at least; and whether there were more.
+    /// As [`list`](Self::list), but stops after about `bytes` bytes of rows and at least one change. Also
+    /// returns whether there are more.
     ///
     /// # Errors
     /// As [`list`](Self::list).
@@ -69,7 +69,7 @@ impl ChangeLog {
         self.list_kept(session, condition, None, limit, bytes)
     }
 
-    /// As [`list_within`](Self::list_within), of the rows that are kept by `keeps` too.
+    /// As [`list_within`](Self::list_within), of the rows that `keeps` accepts.
     pub(crate) fn list_kept(
         &self,
         session: &dyn Session,
@@ -98,12 +98,12 @@ impl ChangeLog {
             Ok(changes.len() < most)
         });
         match read {
-            Err(error) if error.kind() == ErrorKind::Schema => Err(self.misfit(error)),
+            Err(error) if error.kind() == ErrorKind::Schema => Err(self.mismatch_error(error)),
             read => read.map(|()| (changes, more)),
         }
     }
 
-    /// Whether it has a change that was made after a moment.
+    /// Whether it has a change later than a moment.
     ///
     /// # Errors
     /// As [`list`](Self::list).
@@ -114,14 +114,14 @@ impl ChangeLog {
     }
 
     #[cold]
-    fn misfit(&self, error: Error) -> Error {
+    fn mismatch_error(&self, error: Error) -> Error {
         let message = "the table is not tracked, or was altered past Bobak, so that its log does \
                        not fit any more: track it again";
-        let misfit = Error::new(ErrorKind::Schema, message).in_table(self.table.name());
-        misfit.with_source(error)
+        let mismatch_error = Error::new(ErrorKind::Schema, message).in_table(self.table.name());
+        mismatch_error.with_source(error)
     }
 
-    /// The largest number of the changes that a condition over the log keeps; 0 where there are none.
+    /// The largest number of the changes that match a condition over the log; 0 if there are none.
     ///
     /// # Errors
     /// As [`list`](Self::list).
@@ -144,7 +144,7 @@ impl ChangeLog {
     }
 }
 
-/// The tables that are tracked; none where the database has no feed.
+/// The tracked tables; empty if change capture was never used.
 ///
 /// # Errors
 /// Those of the engine.
@@ -164,11 +164,11 @@ pub fn tracked(session: &dyn Session) -> Result<Vec<TrackedTable>> {
     }
 }
 
-/// Whether a table is tracked, and its changes are written down as it is now: not where SQL dropped it
-/// and made it anew, or added a column.
+/// Whether changes of a table are captured with its current schema. `false` also if SQL dropped and
+/// recreated the table, or added a column.
 ///
 /// # Errors
-/// Those of the engine; `Schema` where it is not there.
+/// `Schema` if the table does not exist; those of the engine.
 pub fn is_tracked(session: &dyn Session, table: &str) -> Result<bool> {
     let same = |name: &str| name.eq_ignore_ascii_case(table);
     if !tracked(session)?.iter().any(|tracked| same(&tracked.name)) {
@@ -179,7 +179,7 @@ pub fn is_tracked(session: &dyn Session, table: &str) -> Result<bool> {
     }
     let found = session.tables()?.into_iter().find(|found| same(found.name()));
     let found = found.ok_or_else(|| {
-        let message = "the table is not there: create it first";
+        let message = "the table does not exist: create it first";
         Error::new(ErrorKind::Schema, message).in_table(table)
     })?;
     let none = compare_number(SEQ, Comparison::Less, 0);
@@ -189,7 +189,7 @@ pub fn is_tracked(session: &dyn Session, table: &str) -> Result<bool> {
     }
 }
 
-/// The logs of all tracked tables, by their tables' names.
+/// The logs of all tracked tables, sorted by table name.
 ///
 /// # Errors
 /// As [`logs_in`].
@@ -200,7 +200,7 @@ pub fn logs(engine: &dyn Engine) -> Result<Vec<ChangeLog>> {
 /// As [`logs`], in a session.
 ///
 /// # Errors
-/// `Schema` where nothing writes down the changes of a tracked table any more; those of the engine.
+/// `Schema` if a tracked table's changes are no longer captured; those of the engine.
 pub fn logs_in(session: &dyn Session) -> Result<Vec<ChangeLog>> {
     let tracked = tracked(session)?;
     if tracked.is_empty() {
@@ -215,10 +215,10 @@ pub fn logs_in(session: &dyn Session) -> Result<Vec<ChangeLog>> {
     tables.into_iter().map(|table| ChangeLog::of(Arc::new(table))).collect()
 }
 
-/// Refuses a tracked table whose changes go unseen.
+/// Checks that the changes of tracked tables are captured.
 ///
 /// # Errors
-/// `Schema`; those of the engine.
+/// `Schema` if the capture triggers of a table are gone; those of the engine.
 pub fn check_capture<'t>(
     session: &dyn Session,
     tables: impl IntoIterator<Item = &'t TableSchema>,
@@ -234,8 +234,8 @@ pub fn check_capture<'t>(
     Err(Error::new(ErrorKind::Schema, message).in_table(table.name()))
 }
 
-/// The number and the time, in microseconds since 1970, of the last change up to a number; `None` where
-/// there is none left. By these two one knows whether a feed is the one that was read before.
+/// The number and the time (in microseconds since 1970) of the last change up to a number; `None` if
+/// none is left. The pair identifies a change log: a log with another pair is not the one read before.
 ///
 /// # Errors
 /// Those of the engine.

@@ -4,52 +4,53 @@
 //! smaller numbers. A page first reads the largest number, then only changes up to it: so reads of
 //! different logs fit together although they happen at different moments.
 
-use crate::boundary::last_border;
+use crate::boundary::last_boundary;
 use crate::change::Change;
 use crate::log::{ChangeLog, TrackedTable, compare_number, tracked};
 use bobak_core::change_log::SEQ;
 use bobak_core::{Comparison, Condition, Error, ErrorKind, Result, Session, Timestamp};
 
-/// About the most bytes of a page's rows, of each log.
+/// The largest size of a page's rows from each log, approximately.
 const PAGE_BYTES: usize = 8 << 20;
 
-/// Some changes, and where to go on.
+/// A page of changes, and where the next one starts.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChangePage {
-    /// The changes, by their numbers.
+    /// The changes, by number.
     pub changes: Vec<Change>,
-    /// What [`Changes::since`] is to be given for the next page. Larger than the last change's
-    /// number where others follow, of tables that were not asked for.
+    /// The argument of [`Changes::since`](crate::Changes::since) for the next page. Larger than the last
+    /// change's number if changes of other tables follow.
     pub next: u64,
-    /// The feed's end when the page was read: its number is `next`, or larger where the page does not
-    /// reach it. `None` where the engine can't tell: on PostgreSQL for a caller who may run no SQL.
-    pub border: Option<TransactionBoundary>,
+    /// The end of the change log when the page was read: its number is `next`, or larger if there are
+    /// more pages. `None` if the engine cannot tell: on PostgreSQL, for clients that may not run SQL.
+    pub boundary: Option<TransactionBoundary>,
 }
 
-/// A number with which a transaction ends: all changes up to it are of transactions that were
-/// committed, and all of those are among them. Such is the end of the feed for whoever reads it.
+/// The end of a transaction in the change log: it contains every change up to this number of every
+/// transaction that it contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionBoundary {
-    /// The number.
+    /// The number of the transaction's last change.
     pub id: u64,
-    /// When that was seen, by the clock of this machine: what was committed before is not above it.
+    /// When the boundary was read, by the clock of this machine: changes committed earlier have numbers
+    /// up to it.
     pub read: Timestamp,
 }
 
 impl ChangePage {
-    /// Whether the page ends with a transaction's end, and the next one begins with a transaction.
+    /// Whether the page ends at a transaction boundary.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.border.is_some_and(|border| border.id == self.next)
+        self.boundary.is_some_and(|boundary| boundary.id == self.next)
     }
 }
 
-/// At most `limit` changes of the `wanted` logs with numbers above `since`, fewer where their rows
-/// are long, and up to where that is all. `all` are the logs of all tracked tables.
+/// Reads at most `limit` changes of the `wanted` logs with numbers above `since`; fewer if their rows
+/// are long. `all` are the logs of all tracked tables.
 ///
 /// # Errors
-/// `NotFound` where changes after that number were taken out; those of the engine.
+/// `NotFound` if changes after `since` were removed; those of the engine.
 pub fn page(
     session: &dyn Session,
     all: &[ChangeLog],
@@ -58,10 +59,10 @@ pub fn page(
     limit: usize,
 ) -> Result<ChangePage> {
     let read = Timestamp::now();
-    let (last, is_border) = last_border(session, all)?;
-    let border = is_border.then_some(TransactionBoundary { id: last, read });
+    let (last, is_boundary) = last_boundary(session, all)?;
+    let boundary = is_boundary.then_some(TransactionBoundary { id: last, read });
     if last <= since {
-        return Ok(ChangePage { changes: Vec::new(), next: since, border });
+        return Ok(ChangePage { changes: Vec::new(), next: since, boundary });
     }
     let (mut changes, mut last) = (Vec::new(), last);
     for log in wanted {
@@ -69,14 +70,14 @@ pub fn page(
         let (found, more) =
             log.list_within(session, between(since, last), Some(most), PAGE_BYTES)?;
         if let Some(end) = found.last().filter(|_| more) {
-            // Behind it this log has changes that were not read.
+            // This log has more changes after that one, which were not read.
             last = end.id;
         }
         changes.extend(found);
     }
     changes.retain(|change| change.id <= last);
-    // What is taken out is noted in the same moment: nothing that was to be read is missing where
-    // nothing is noted now.
+    // Removing changes updates this number in the same transaction. So if it is not above `since` now,
+    // no change is missing from what was read.
     let pruned = pruned(session, wanted)?;
     if pruned > since {
         let message = format!(
@@ -91,10 +92,10 @@ pub fn page(
         Some(change) if changes.len() >= limit => change.id,
         _ => last,
     };
-    Ok(ChangePage { changes, next, border })
+    Ok(ChangePage { changes, next, boundary })
 }
 
-/// The largest number that was taken out of some logs.
+/// The largest number of a change that was removed from some logs.
 pub(crate) fn pruned(session: &dyn Session, wanted: &[ChangeLog]) -> Result<u64> {
     let is_wanted = |tracked: &TrackedTable| {
         wanted.iter().any(|log| log.table.name().eq_ignore_ascii_case(&tracked.name))
@@ -104,7 +105,7 @@ pub(crate) fn pruned(session: &dyn Session, wanted: &[ChangeLog]) -> Result<u64>
     Ok(pruned.max().unwrap_or(0))
 }
 
-/// Changes with numbers above one and not above another.
+/// Changes with numbers above `above`, up to `to`.
 fn between(above: u64, to: u64) -> Condition {
     Condition::And(vec![
         compare_number(SEQ, Comparison::Greater, above),

@@ -1,4 +1,4 @@
-//! Reading the feed, and waiting for more.
+//! Reading the change log, and waiting for more changes.
 
 use crate::boundary::last_id;
 use crate::change::Change;
@@ -9,52 +9,52 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many changes a page has unless another number is asked for.
+/// The default of [`Changes::limit`].
 const PAGE: usize = 1_000;
-/// How long a waiting reader sleeps at first, and at most; ten times as long before an engine that
-/// is far away.
-const NAP: Duration = Duration::from_millis(2);
-const LONGEST_NAP: Duration = Duration::from_millis(25);
-const FAR: u32 = 10;
-/// How often tables are looked at anew: whether they are as they were, and their changes still written down.
-const LOOK: Duration = Duration::from_secs(5);
+/// The first and the longest pause of a waiting reader; ten times as long if the engine is a distant
+/// server.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+const LONGEST_INTERVAL: Duration = Duration::from_millis(25);
+const DISTANT_FACTOR: u32 = 10;
+/// How often to check that the tables have not changed and are still captured.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Changes of tracked tables, in the order of their commits: a page at a time, from any number on, of
-/// all tables or of some; and those that are still to come.
+/// Reads the changes of all or some tracked tables, in the order of their commits, a page at a time;
+/// and waits for more.
 #[derive(Clone)]
 pub struct Changes {
     engine: Arc<dyn Engine>,
     since: u64,
     limit: usize,
-    /// All where there is none.
+    /// All tables if empty.
     tables: Vec<String>,
-    /// The logs of all tracked tables, and of those that are wanted.
+    /// The logs of all tracked tables, and of the wanted ones.
     logs: Option<(Vec<ChangeLog>, Vec<ChangeLog>)>,
-    /// When those were found.
-    looked: Option<Instant>,
+    /// When the logs were listed.
+    listed_at: Option<Instant>,
 }
 
 impl Changes {
     /// The changes of an engine's tracked tables, from the first on.
     #[must_use]
     pub fn of(engine: Arc<dyn Engine>) -> Self {
-        Self { engine, since: 0, limit: PAGE, tables: Vec::new(), logs: None, looked: None }
+        Self { engine, since: 0, limit: PAGE, tables: Vec::new(), logs: None, listed_at: None }
     }
 
-    /// Only changes with numbers above this one. Default: 0, from the beginning.
+    /// Starts after the change with this number. Default: 0, the beginning.
     #[must_use]
     pub const fn since(mut self, id: u64) -> Self {
         self.since = id;
         self
     }
 
-    /// Only changes of this record type's table, and of others that are named.
+    /// Selects the table of this record type, in addition to other selected tables.
     #[must_use]
     pub fn table<T: Record>(self) -> Self {
         self.table_named(T::TABLE)
     }
 
-    /// Only changes of this table, and of others that are named.
+    /// Selects a table by name, in addition to other selected tables.
     #[must_use]
     pub fn table_named(mut self, name: &str) -> Self {
         self.tables.push(name.to_owned());
@@ -62,16 +62,15 @@ impl Changes {
         self
     }
 
-    /// How many changes a page has at most, 1 at least. Default: 1,000. Where rows are long it has
-    /// fewer: about 8 MiB of each table.
+    /// The largest number of changes in a page, at least 1. Default: 1,000. Pages of long rows have fewer:
+    /// about 8 MiB from each table.
     #[must_use]
     pub const fn limit(mut self, changes: usize) -> Self {
         self.limit = if changes == 0 { 1 } else { changes };
         self
     }
 
-    /// The number of the last change that was committed, of any tracked table; 0 where there was
-    /// none.
+    /// The number of the last committed change of any tracked table; 0 if there is none.
     ///
     /// # Errors
     /// As [`page`](Self::page).
@@ -81,8 +80,8 @@ impl Changes {
         last_id(&*engine.session()?, all)
     }
 
-    /// The number of the last change that was taken out of the feed, of the tables that are wanted; 0
-    /// where there was none: that from which reading can begin.
+    /// The number of the last change that was removed from the selected tables' logs; 0 if none was. This
+    /// is the smallest number to start after.
     ///
     /// # Errors
     /// As [`page`](Self::page).
@@ -92,14 +91,14 @@ impl Changes {
         page::pruned(&*engine.session()?, wanted)
     }
 
-    /// The first changes that there are, without waiting.
+    /// The next page, without waiting.
     ///
     /// # Errors
-    /// `Schema` where nothing is tracked, or not a table that was named; `NotFound` where changes
-    /// after the number were taken out of the feed; those of the engine.
+    /// `Schema` if nothing is tracked, or not a selected table; `NotFound` if changes after the starting
+    /// number were removed; those of the engine.
     pub fn page(&mut self) -> Result<ChangePage> {
         match self.look() {
-            // A column was added since the tables were looked at.
+            // A column was added since the logs were listed.
             Err(error) if error.kind() == ErrorKind::Schema && self.logs.is_some() => {
                 self.logs = None;
                 self.look()
@@ -108,7 +107,7 @@ impl Changes {
         }
     }
 
-    /// As [`page`](Self::page), and goes on behind it the next time.
+    /// As [`page`](Self::page), and moves on to the next page.
     ///
     /// # Errors
     /// As [`page`](Self::page).
@@ -118,17 +117,16 @@ impl Changes {
         Ok(page)
     }
 
-    /// As [`page`](Self::page); where there is no change yet it waits for one, at most so long. An
-    /// empty page says that the time is over; its `next` may have gone on even so.
+    /// As [`page`](Self::page), but waits up to `time` for a change if there is none yet. If the time is
+    /// over, the page is empty; its `next` may have advanced nevertheless.
     ///
-    /// The database is looked at every few milliseconds: changes of other processes are seen as
-    /// those of this one.
+    /// Polls the database every few milliseconds, so it sees changes of other processes too.
     ///
     /// # Errors
     /// As [`page`](Self::page).
     pub fn wait(&mut self, time: Duration) -> Result<ChangePage> {
         let deadline = Instant::now() + time;
-        let mut nap = NAP;
+        let mut interval = POLL_INTERVAL;
         loop {
             let page = self.page()?;
             let left = deadline.saturating_duration_since(Instant::now());
@@ -136,12 +134,12 @@ impl Changes {
                 return Ok(page);
             }
             self.since = page.next;
-            std::thread::sleep(self.scaled(nap).min(left));
-            nap = (nap * 2).min(LONGEST_NAP);
+            std::thread::sleep(self.scaled(interval).min(left));
+            interval = (interval * 2).min(LONGEST_INTERVAL);
         }
     }
 
-    /// All changes one after the other, a page at a time, up to the end that there is then.
+    /// All changes up to the current end, read a page at a time.
     #[must_use]
     pub fn iter(&self) -> ChangesIter {
         ChangesIter { changes: self.clone(), read: VecDeque::new(), done: false }
@@ -154,19 +152,19 @@ impl Changes {
     }
 
     fn logs(&mut self) -> Result<&(Vec<ChangeLog>, Vec<ChangeLog>)> {
-        if self.looked.is_some_and(|looked| looked.elapsed() > LOOK) {
+        if self.listed_at.is_some_and(|listed_at| listed_at.elapsed() > RECHECK_INTERVAL) {
             self.logs = None;
         }
         if self.logs.is_none() {
             let all = log::logs(&*self.engine)?;
             if all.is_empty() {
-                let message = "no table is tracked: ask for it with track";
+                let message = "no table is tracked: call track first";
                 return Err(Error::new(ErrorKind::Schema, message));
             }
             let find = |name: &String| {
                 let same = |log: &&ChangeLog| log.table.name().eq_ignore_ascii_case(name);
                 all.iter().find(same).cloned().ok_or_else(|| {
-                    let message = "the table is not tracked: ask for it with track";
+                    let message = "the table is not tracked: call track first";
                     Error::new(ErrorKind::Schema, message).in_table(name.clone())
                 })
             };
@@ -174,20 +172,20 @@ impl Changes {
                 true => all.clone(),
                 false => self.tables.iter().map(find).collect::<Result<_>>()?,
             };
-            self.looked = Some(Instant::now());
+            self.listed_at = Some(Instant::now());
             return Ok(self.logs.insert((all, wanted)));
         }
         self.logs.as_ref().ok_or_else(|| Error::new(ErrorKind::Schema, "no table is tracked"))
     }
 
-    fn scaled(&self, nap: Duration) -> Duration {
+    fn scaled(&self, interval: Duration) -> Duration {
         let near = match &self.logs {
             Some((all, _)) => {
                 all.first().is_some_and(|log| self.engine.estimate(&log.schema).call < 100)
             }
             None => true,
         };
-        if near { nap } else { nap * FAR }
+        if near { interval } else { interval * DISTANT_FACTOR }
     }
 }
 
@@ -201,7 +199,7 @@ impl std::fmt::Debug for Changes {
     }
 }
 
-/// Changes one after the other: an iterator of `Result<Change>`. See [`Changes::iter`].
+/// An iterator over changes, as `Result<Change>`. See [`Changes::iter`].
 #[derive(Debug)]
 pub struct ChangesIter {
     changes: Changes,

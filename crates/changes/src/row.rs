@@ -1,19 +1,19 @@
-//! The changes of one row.
+//! The history of one row.
 
-use crate::change::{Change, Placed};
+use crate::change::{Change, Projection};
 use crate::log::{ChangeLog, compare_number};
 use bobak_core::change_log::{SEQ, new_column, old_column};
 use bobak_core::{Collation, Comparison, Condition, Result, Row, Session, Value};
 
 impl ChangeLog {
-    /// The changes with numbers above `since` of the row with a key, as it was before or after; else as
-    /// [`list_within`](Self::list_within).
+    /// The changes of one row with numbers above `since`. The key may be that before or after the change.
+    /// Otherwise as [`list_within`](Self::list_within).
     ///
-    /// Keys are compared as the table's columns do. A log keeps texts as they are, so where case does
-    /// not count it is read wholly.
+    /// Keys compare as in the table's columns. A log stores texts without a collation, so if a key column
+    /// ignores case, the whole log is read.
     ///
     /// # Errors
-    /// As [`list`](Self::list); as [`Condition::resolve`] for a key that is not the table's.
+    /// As [`list`](Self::list); as [`Condition::resolve`] for a key of the wrong type.
     pub fn list_row(
         &self,
         session: &dyn Session,
@@ -41,16 +41,16 @@ impl ChangeLog {
             [old_column, new_column].map(|place| columns.clone().map(place).collect::<Vec<_>>());
         let keeps = |row: &dyn Row| {
             let is_same_row =
-                |places| own.evaluate(&self.table, &Placed { row, places }) == Some(true);
+                |places| own.evaluate(&self.table, &Projection { row, places }) == Some(true);
             places.iter().any(|places| is_same_row(places))
         };
         self.list_kept(session, condition, Some(&keeps), limit, bytes)
     }
 
-    /// Whether a row of the table has this key, as its columns compare.
+    /// Whether a row of the table has this key, by the collations of its columns.
     ///
     /// # Errors
-    /// As [`Condition::resolve`] for a key that is not the table's.
+    /// As [`Condition::resolve`] for a key of the wrong type.
     pub fn is_row(&self, key: &[Value<'_>], row: &dyn Row) -> Result<bool> {
         Ok(self.own(key)?.evaluate(&self.table, row) == Some(true))
     }
@@ -59,7 +59,7 @@ impl ChangeLog {
         Condition::And(self.equals(key, |_| true, |column| column)).resolve(&self.table)
     }
 
-    /// That the key's columns which `takes` chooses are equal, each at its `place`.
+    /// Equality of those key columns that `takes` selects, at the log's columns that `place` returns.
     fn equals(
         &self,
         key: &[Value<'_>],
@@ -75,7 +75,7 @@ impl ChangeLog {
         columns.map(equal).collect()
     }
 
-    /// Whether a column takes texts as equal that are not the same.
+    /// Whether a column's collation treats different texts as equal.
     fn is_folded(&self, column: usize) -> bool {
         let column = self.table.columns().get(column);
         column.is_some_and(|column| column.collation != Collation::Binary)

@@ -27,8 +27,8 @@ fn page_of_long_rows_is_shorter_and_skips_none() {
     }
     let (mut changes, mut ids, mut since) = (Changes::of(engine.clone()), Vec::new(), 0);
     loop {
-        let ChangePage { changes: page, next, border, .. } = changes.next_page().unwrap();
-        assert_eq!(border.map(|border| border.id), Some(40));
+        let ChangePage { changes: page, next, boundary, .. } = changes.next_page().unwrap();
+        assert_eq!(boundary.map(|boundary| boundary.id), Some(40));
         if next == since {
             break;
         }

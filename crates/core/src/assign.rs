@@ -1,28 +1,28 @@
-//! What an update of chosen columns does.
+//! Assignments: what an update sets.
 
 use crate::{Error, ErrorKind, Result, TableSchema, Value, ValueRef};
 use std::marker::PhantomData;
 
-/// One change to one column, untyped.
+/// An assignment to one column, untyped.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Assign {
-    /// The column gets the value.
+    /// Sets the column to a value.
     Set {
-        /// The column's place.
+        /// The column's index.
         column: usize,
-        /// The value.
+        /// The new value.
         value: Value<'static>,
     },
-    /// The number is added to the column; NULL stays NULL.
+    /// Adds a number to the column; NULL stays NULL.
     Add {
-        /// The column's place.
+        /// The column's index.
         column: usize,
-        /// The number.
+        /// The number to add.
         value: Value<'static>,
     },
 }
 
-/// An [`Assign`] over the record `T`. Made by [`Column::set`](crate::Column::set) and
+/// An [`Assign`] for the record `T`, made by [`Column::set`](crate::Column::set) and
 /// [`Column::add`](crate::Column::add).
 #[derive(Clone, Debug)]
 pub struct Assignment<T> {
@@ -35,7 +35,7 @@ impl<T> Assignment<T> {
         Self { assign, record: PhantomData }
     }
 
-    /// The untyped change.
+    /// The untyped assignment.
     #[must_use]
     pub fn into_assign(self) -> Assign {
         self.assign
@@ -43,7 +43,7 @@ impl<T> Assignment<T> {
 }
 
 impl Assign {
-    /// The column's place.
+    /// The column's index.
     #[must_use]
     pub const fn column(&self) -> usize {
         match self {
@@ -51,11 +51,11 @@ impl Assign {
         }
     }
 
-    /// The change with its value in the column's stored form.
+    /// The assignment with its value in the column's stored form.
     ///
     /// # Errors
-    /// `Schema` for a column that the table has not; as
-    /// [`ColumnSchema::accept`](crate::ColumnSchema::accept) for a wrong value.
+    /// `Schema` if the table has no such column; as
+    /// [`ColumnSchema::accept`](crate::ColumnSchema::accept) for a value of the wrong type.
     pub fn resolve(self, table: &TableSchema) -> Result<Self> {
         let schema = table.column_at(self.column())?;
         let accept = |value| schema.accept(value).map_err(|error| error.in_table(table.name()));
@@ -87,7 +87,7 @@ impl Assign {
 fn add(value: ValueRef<'_>, number: ValueRef<'_>, range: (i64, i64)) -> Result<Value<'static>> {
     let float = |a: f64, b: f64| {
         let sum = a + b;
-        let message = "the sum of opposite infinities is no number";
+        let message = "the sum of opposite infinities is not a number";
         let sum = (!sum.is_nan()).then_some(Value::Float(sum));
         sum.ok_or_else(|| Error::new(ErrorKind::OutOfRange, message))
     };

@@ -1,17 +1,17 @@
-//! The row codec: one compact encoding of rows, everywhere.
+//! The row codec: one compact encoding of rows for batches, the memory engine, snapshots and the wire
+//! protocol.
 //!
-//! The same bytes are a row of a batch, of the memory engine, of a snapshot and of the wire. All
-//! integers are little-endian. A row of *n* columns is
+//! All integers are little-endian. A row of *n* columns is
 //!
 //! | bytes | content |
 //! |---|---|
 //! | 2 | *n*, at most 65,535 |
 //! | *n* | a tag per column: 0 NULL, 1 integer, 2 float, 3 text, 4 bytes |
 //! | 8 × *n* | a slot per column: NULL 0; an integer in two's complement; a float in IEEE 754; for text and bytes the offset in the heap (4 bytes) and the length (4 bytes) |
-//! | rest | the heap: the texts (UTF-8) and bytes, in column order, nothing between |
+//! | rest | the heap: the texts (UTF-8) and bytes, in column order, without gaps |
 //!
-//! Every column is found without reading those before it. Where rows follow each other each is
-//! *framed*: 4 bytes with the row's length go before it. A row is at most 2³² − 1 bytes.
+//! So a column can be read without reading the columns before it. In a sequence of rows each row has a
+//! *frame* in front: 4 bytes with the row's length. A row has at most 2³² − 1 bytes.
 
 use crate::{Error, ErrorKind, Result, Row, Value, ValueRef};
 
@@ -21,7 +21,7 @@ pub(crate) const FLOAT: u8 = 2;
 pub(crate) const TEXT: u8 = 3;
 pub(crate) const BYTES: u8 = 4;
 
-/// A value of an encoded row whose text is not looked at: for those who only pass it on.
+/// A value of an encoded row whose text has not been validated: for code that only passes it on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RawValue<'a> {
     /// SQL NULL.
@@ -30,7 +30,7 @@ pub enum RawValue<'a> {
     Int(i64),
     /// A float.
     Float(f64),
-    /// The bytes of a text: UTF-8 where the row was encoded by this process.
+    /// The bytes of a text: UTF-8 if this process encoded the row.
     Text(&'a [u8]),
     /// Bytes.
     Bytes(&'a [u8]),
@@ -49,10 +49,10 @@ impl<'a> From<ValueRef<'a>> for RawValue<'a> {
     }
 }
 
-/// The length of a frame's head.
+/// The length of a frame in bytes.
 pub const FRAME: usize = 4;
 
-/// One row in the codec's bytes.
+/// An encoded row.
 #[derive(Clone, Copy, Debug)]
 pub struct EncodedRow<'a> {
     bytes: &'a [u8],
@@ -60,8 +60,8 @@ pub struct EncodedRow<'a> {
 }
 
 impl<'a> EncodedRow<'a> {
-    /// Reads bytes that this process encoded. Never panics whatever the bytes are, but a damaged
-    /// column then reads as NULL: check foreign bytes with [`EncodedRow::check`].
+    /// Wraps bytes that this process encoded. Damaged bytes never cause a panic, but damaged columns read
+    /// as NULL: use [`EncodedRow::check`] for bytes from elsewhere.
     #[inline]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
@@ -72,15 +72,18 @@ impl<'a> EncodedRow<'a> {
         Self { bytes, columns }
     }
 
-    /// Checks bytes from a file or from the wire: every offset, every text.
+    /// Validates bytes from a file or the network: every offset and every text.
     ///
     /// # Errors
-    /// `Corrupt`, naming the first column that is wrong.
+    /// `Corrupt`, naming the first damaged column.
     pub fn check(bytes: &'a [u8]) -> Result<Self> {
         let row = Self::new(bytes);
         let head = 2 + row.columns * 9;
         let Some((head, heap)) = bytes.split_at_checked(head) else {
-            return Err(corrupt(format!("{} bytes where a row's head has {head}", bytes.len())));
+            return Err(corrupt(format!(
+                "a row has {} bytes, fewer than its head of {head}",
+                bytes.len()
+            )));
         };
         let (tags, slots) = head.split_at_checked(2 + row.columns).unwrap_or_default();
         let (slots, _) = slots.as_chunks::<8>();
@@ -107,18 +110,18 @@ impl<'a> EncodedRow<'a> {
             }
         }
         if end != heap.len() {
-            return Err(corrupt(format!("the row has {} bytes too many", heap.len() - end)));
+            return Err(corrupt(format!("the row has {} extra bytes", heap.len() - end)));
         }
         Ok(row)
     }
 
-    /// The bytes, without a frame.
+    /// The bytes, without the frame.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// As [`Row::get`], for as long as the bytes live.
+    /// As [`Row::get`], with the lifetime of the bytes.
     #[inline]
     #[must_use]
     pub fn value(&self, column: usize) -> ValueRef<'a> {
@@ -137,7 +140,7 @@ impl<'a> EncodedRow<'a> {
         }
     }
 
-    /// As [`value`](Self::value), a text unchecked.
+    /// As [`value`](Self::value), without validating text.
     #[inline]
     #[must_use]
     pub fn raw_value(&self, column: usize) -> RawValue<'a> {
@@ -153,14 +156,14 @@ impl<'a> EncodedRow<'a> {
         }
     }
 
-    /// Whether the column is NULL, or not there.
+    /// Whether the column is NULL or does not exist.
     #[inline]
     #[must_use]
     pub fn is_null(&self, column: usize) -> bool {
         column >= self.columns || self.tag(column) == NULL
     }
 
-    /// All values in order, texts unchecked: the quickest way through a row.
+    /// All values in order, texts not validated: the fastest way to read a whole row.
     #[inline]
     pub fn raw_values(&self) -> impl ExactSizeIterator<Item = RawValue<'a>> + use<'a> {
         let (tags, rest) = self.bytes.split_at_checked(2 + self.columns).unwrap_or_default();
@@ -179,8 +182,8 @@ impl<'a> EncodedRow<'a> {
         })
     }
 
-    /// As [`raw_values`](Self::raw_values), told one by one with their places: `each` is compiled
-    /// once for each kind of value, so that it need not find out again which it was given.
+    /// As [`raw_values`](Self::raw_values), as calls of `each` with the columns' indexes. `each` is
+    /// compiled once for each kind of value, so it need not match on the kind again.
     #[inline(always)]
     pub fn for_each_raw(&self, mut each: impl FnMut(usize, RawValue<'a>)) {
         let (tags, rest) = self.bytes.split_at_checked(2 + self.columns).unwrap_or_default();
@@ -242,12 +245,12 @@ impl Row for EncodedRow<'_> {
 /// Appends a row with its frame.
 ///
 /// # Errors
-/// `OutOfRange` where it has more than 65,535 columns or 2³² − 1 bytes; `out` is then as before.
+/// `OutOfRange` if it has more than 65,535 columns or 2³² − 1 bytes; `out` is then unchanged.
 pub fn encode(out: &mut Vec<u8>, row: &dyn Row) -> Result<()> {
     encode_values(out, row.len(), |column| row.get(column))
 }
 
-/// As [`encode`], from `columns` values fetched by number, each once.
+/// As [`encode`], with values from a function that is called once for each column, in order.
 ///
 /// # Errors
 /// As [`encode`].
@@ -292,7 +295,7 @@ pub fn encode_values<'v>(
     Ok(())
 }
 
-/// As [`encode`], from values that cost nothing to look at: they are, several times.
+/// As [`encode`], with values from a function that is cheap: it is called several times.
 ///
 /// # Errors
 /// As [`encode`].
@@ -341,27 +344,27 @@ pub fn encode_slice(out: &mut Vec<u8>, values: &[Value<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// A framed row of `N` columns under construction, at the end of a buffer: what a derived record
-/// writes itself with, field by field.
+/// A framed row of `N` columns under construction at the end of a buffer: with this, derived records
+/// encode themselves field by field.
 #[derive(Debug)]
 pub struct RowWriter<'a, const N: usize> {
     out: &'a mut Vec<u8>,
     start: usize,
     heap: usize,
-    // Columns are numbered at compile time, so these need no look at their bounds.
+    // Columns are numbered at compile time, so accesses need no bounds checks.
     tags: [u8; N],
     slots: [[u8; 8]; N],
 }
 
 impl<'a, const N: usize> RowWriter<'a, N> {
-    /// Begins a row, all NULL. A table has far fewer columns than the codec allows.
+    /// Begins a row with all columns NULL. Tables have far fewer columns than the codec allows.
     #[inline(always)]
     pub fn begin(out: &'a mut Vec<u8>) -> Self {
         static ZEROS: [u8; 512] = [0; 512];
         const { assert!(N <= u16::MAX as usize) };
         let start = out.len();
         let heap = start + FRAME + 2 + 9 * N;
-        // For a small row quicker than to fill with zeros.
+        // Faster for a small row than filling with zeros.
         match ZEROS.get(..heap - start) {
             Some(zeros) => out.extend_from_slice(zeros),
             None => out.resize(heap, 0),
@@ -369,7 +372,7 @@ impl<'a, const N: usize> RowWriter<'a, N> {
         Self { out, start, heap, tags: [NULL; N], slots: [[0; 8]; N] }
     }
 
-    /// Writes a column's value: the columns are to be written in order, each once.
+    /// Writes a column's value. Columns must be written in order, each once.
     #[inline(always)]
     pub fn put<const COLUMN: usize>(&mut self, value: Value<'_>) {
         let (tag, slot) = match value {
@@ -384,10 +387,10 @@ impl<'a, const N: usize> RowWriter<'a, N> {
         }
     }
 
-    /// Ends the row.
+    /// Finishes the row.
     ///
     /// # Errors
-    /// `OutOfRange` where it is 4 GiB or more.
+    /// `OutOfRange` if it has 4 GiB or more.
     #[inline(always)]
     pub fn finish(self) -> Result<()> {
         let length = u32::try_from(self.out.len() - self.start - FRAME).map_err(|_| too_large())?;
@@ -405,7 +408,7 @@ impl<'a, const N: usize> RowWriter<'a, N> {
     }
 }
 
-/// A framed row whose slots and tags are corrected in place.
+/// A framed row whose slots and tags can be changed in place.
 #[derive(Debug)]
 pub(crate) struct RowMut<'a> {
     row: &'a mut [u8],
@@ -417,31 +420,31 @@ impl<'a> RowMut<'a> {
         Self { row, columns }
     }
 
-    /// Whether the column holds this integer.
+    /// Whether the column has this integer.
     #[inline]
     pub(crate) fn is_integer(&self, column: usize, integer: i64) -> bool {
         self.tag(column) == Some(INT) && self.slot(column) == integer.cast_unsigned()
     }
 
-    /// The length of the column's text, if it holds one.
+    /// The length of the column's text; `None` if it has no text.
     #[inline]
     pub(crate) fn text_length(&self, column: usize) -> Option<u64> {
         (self.tag(column)? == TEXT).then(|| self.slot(column) >> 32)
     }
 
-    /// Makes an integer's column NULL.
+    /// Sets an integer column to NULL.
     #[inline]
     pub(crate) fn set_null(&mut self, column: usize) {
         self.set(column, NULL, 0);
     }
 
-    /// Gives a column that holds no text and no bytes an integer.
+    /// Sets a column to an integer. It must not have a text or bytes.
     #[inline]
     pub(crate) fn set_integer(&mut self, column: usize, integer: i64) {
         self.set(column, INT, integer);
     }
 
-    /// The row to read.
+    /// The row for reading.
     pub(crate) fn as_row(&self) -> EncodedRow<'_> {
         EncodedRow::new(self.row.get(FRAME..).unwrap_or_default())
     }
@@ -467,12 +470,12 @@ impl<'a> RowMut<'a> {
     }
 }
 
-/// Where in a framed row of so many columns the slot of one of them is.
+/// The offset of a column's slot in a framed row of `columns` columns.
 pub(crate) const fn slot_of(columns: usize, column: usize) -> usize {
     FRAME + 2 + columns + 8 * column
 }
 
-/// Overwrites an integer in a slot.
+/// Overwrites the integer in a slot.
 #[inline]
 pub(crate) fn set_integer(out: &mut [u8], slot: usize, value: i64) {
     if let Some(place) = out.get_mut(slot..).and_then(|rest| rest.first_chunk_mut()) {
@@ -480,24 +483,24 @@ pub(crate) fn set_integer(out: &mut [u8], slot: usize, value: i64) {
     }
 }
 
-/// The first framed row, its frame included, and what follows it.
+/// Splits off the first framed row, with its frame.
 #[inline]
 pub(crate) fn split_first_mut(bytes: &mut [u8]) -> Option<(&mut [u8], &mut [u8])> {
     let length = u32::from_le_bytes(*bytes.first_chunk()?);
     bytes.split_at_mut_checked(FRAME + length as usize)
 }
 
-/// Appends a row that is encoded already, with its frame.
+/// Appends an encoded row with its frame.
 pub fn frame(out: &mut Vec<u8>, row: EncodedRow<'_>) {
-    // A row's length fits: `encode` and the frame that it was read from say so.
+    // The length fits: the row was encoded, or read from a frame.
     out.extend_from_slice(&(row.bytes.len() as u32).to_le_bytes());
     out.extend_from_slice(row.bytes);
 }
 
-/// The first framed row, and how many bytes it takes with its frame.
+/// The first framed row, and its length including the frame.
 ///
 /// # Errors
-/// `Corrupt` where the bytes end before the row does.
+/// `Corrupt` if the bytes end before the row.
 #[inline]
 pub fn split_first(bytes: &[u8]) -> Result<(EncodedRow<'_>, usize)> {
     if let [a, b, c, d, rest @ ..] = bytes {
@@ -506,11 +509,11 @@ pub fn split_first(bytes: &[u8]) -> Result<(EncodedRow<'_>, usize)> {
             return Ok((EncodedRow::new(row), FRAME + length));
         }
     }
-    Err(corrupt("the rows end in the middle of one".to_owned()))
+    Err(corrupt("the data ends in the middle of a row".to_owned()))
 }
 
-/// Puts text or bytes on the heap that begins there, and gives their slot. Lengths over 32 bits are
-/// caught by the row's own length.
+/// Appends text or bytes to the heap, which begins at `heap`, and returns their slot. Lengths over 32
+/// bits are detected by the length of the whole row.
 #[inline]
 fn append(out: &mut Vec<u8>, heap: usize, bytes: &[u8]) -> u64 {
     let offset = out.len() - heap;
@@ -525,7 +528,7 @@ fn corrupt(message: String) -> Error {
 
 #[cold]
 fn too_large() -> Error {
-    Error::new(ErrorKind::OutOfRange, "the row is over 65,535 columns or 4 GiB")
+    Error::new(ErrorKind::OutOfRange, "the row has more than 65,535 columns or 4 GiB")
 }
 
 #[cfg(test)]
@@ -544,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_back_value_for_value() {
+    fn decoding_returns_the_encoded_values() {
         let mut out = Vec::new();
         encode(&mut out, &sample().as_slice()).unwrap();
         let mut again = Vec::new();
@@ -569,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_bytes_are_refused_and_never_panic() {
+    fn damaged_bytes_are_rejected_without_panic() {
         let mut out = Vec::new();
         encode(&mut out, &sample().as_slice()).unwrap();
         let whole = out[FRAME..].to_vec();
@@ -581,7 +584,7 @@ mod tests {
             for bit in 0..8 {
                 let mut bytes = whole.clone();
                 bytes[at] ^= 1 << bit;
-                // Either refused, or another row that reads without a panic.
+                // Either rejected, or a different row that can be read without a panic.
                 let _ = EncodedRow::check(&bytes);
                 let row = EncodedRow::new(&bytes);
                 (0..row.len().min(100)).for_each(|i| drop(row.get(i).to_owned()));

@@ -1,4 +1,4 @@
-//! Typed columns: what conditions, orders and assignments are made from.
+//! Typed columns, from which conditions, orders and assignments are built.
 
 use crate::{
     Assign, Assignment, Comparison, Condition, Expr, Expression, Field, Filter, Order, Summable,
@@ -6,8 +6,8 @@ use crate::{
 };
 use std::marker::PhantomData;
 
-/// The column of `T` whose field is a `V`: the derive makes a constant for each field, with the
-/// field's name in capitals.
+/// A column of the record `T` whose field has the type `V`. The derive makes a constant for each field,
+/// named like the field in capitals.
 ///
 /// ```
 /// # use bobak_core::{Column, Query};
@@ -32,7 +32,7 @@ impl<T, V> Clone for Column<T, V> {
 
 impl<T, V> Copy for Column<T, V> {}
 
-/// A column of `T`, of whatever type.
+/// A column of the record `T`, of any type.
 #[derive(Debug)]
 pub struct AnyColumn<T> {
     index: usize,
@@ -61,10 +61,10 @@ impl<T, V> From<Column<T, V>> for AnyColumn<T> {
     }
 }
 
-/// What a column of type `V` can be compared with: a `V`, or what stands for one (`&str` for a
+/// What a column of type `V` can be compared with: a `V`, or a value that stands for one (`&str` for a
 /// `String`, a `V` for an `Option<V>`).
 pub trait Operand<V> {
-    /// The value; NULL where it has no stored form (`u64` beyond `i64`), which equals nothing.
+    /// The value; NULL if it has no stored form (a `u64` beyond `i64`), which equals nothing.
     fn into_value(self) -> Value<'static>;
 }
 
@@ -143,8 +143,8 @@ dynamic_operand!(
 );
 
 impl<T, V> Column<T, V> {
-    /// The column at this index of the schema. The derive calls it; a wrong index is refused with
-    /// `Schema` when it is used.
+    /// The column at this index of the schema. The derive calls it; a wrong index fails with `Schema` when
+    /// the column is used.
     #[must_use]
     pub const fn new(index: usize) -> Self {
         Self { index, types: PhantomData }
@@ -168,13 +168,13 @@ impl<T, V> Column<T, V> {
         Order { column: self.index, descending: true }
     }
 
-    /// Rows where it is NULL.
+    /// Rows in which the column is NULL.
     #[must_use]
     pub const fn is_null(self) -> Filter<T> {
         Filter::new(Condition::IsNull { column: self.index })
     }
 
-    /// Rows where it is not NULL.
+    /// Rows in which the column is not NULL.
     #[must_use]
     pub fn is_not_null(self) -> Filter<T> {
         self.is_null().not()
@@ -189,7 +189,7 @@ impl<T, V> Column<T, V> {
         }
     }
 
-    /// Not equal; rows with NULL are not among them, unless the value is NULL.
+    /// Not equal. Does not match NULL, unless the value is NULL.
     #[must_use]
     pub fn ne(self, value: impl Operand<V>) -> Filter<T> {
         match value.into_value() {
@@ -222,21 +222,21 @@ impl<T, V> Column<T, V> {
         self.compare(Comparison::GreaterOrEqual, value.into_value())
     }
 
-    /// From `low` to `high`, both included.
+    /// From `low` to `high`, inclusive.
     #[must_use]
     pub fn between(self, low: impl Operand<V>, high: impl Operand<V>) -> Filter<T> {
         self.ge(low).and(self.le(high))
     }
 
-    /// One of the values; a NULL among them matches nothing.
+    /// Equal to one of the values; a NULL among them matches nothing.
     #[must_use]
     pub fn is_in<O: Operand<V>>(self, values: impl IntoIterator<Item = O>) -> Filter<T> {
         let values = values.into_iter().map(Operand::into_value).filter(|v| !v.is_null()).collect();
         Filter::new(Condition::In { column: self.index, values })
     }
 
-    /// The text matches a pattern: `%` is any run of characters, `_` any one; ASCII letters match
-    /// in either case.
+    /// The text matches a pattern: `%` stands for any characters, `_` for one; ASCII letters match in
+    /// either case.
     #[must_use]
     pub fn like(self, pattern: impl Into<String>) -> Filter<T> {
         Filter::new(Condition::Like { column: self.index, pattern: pattern.into() })
@@ -272,25 +272,25 @@ impl<T, V> Column<T, V> {
 
     fn compare(self, comparison: Comparison, value: Value<'static>) -> Filter<T> {
         if value.is_null() {
-            // A comparison with NULL is true for no row.
+            // Comparing with NULL matches no row.
             return Filter::new(Condition::Or(Vec::new()));
         }
         Filter::new(Condition::Compare { column: self.index, comparison, value })
     }
 
-    /// Sets the column, in [`Assignment`]s.
+    /// Sets the column, in an update.
     #[must_use]
     pub fn set(self, value: impl Operand<V>) -> Assignment<T> {
         Assignment::new(Assign::Set { column: self.index, value: value.into_value() })
     }
 
-    /// The smallest value; `None` where no row has one.
+    /// The smallest value; `None` if no row has one.
     #[must_use]
     pub const fn min(self) -> Expression<T, Option<V>> {
         Expression::new(Expr::Min(self.index))
     }
 
-    /// The largest value; `None` where no row has one.
+    /// The largest value; `None` if no row has one.
     #[must_use]
     pub const fn max(self) -> Expression<T, Option<V>> {
         Expression::new(Expr::Max(self.index))
@@ -298,20 +298,20 @@ impl<T, V> Column<T, V> {
 }
 
 impl<T, V: Summable> Column<T, V> {
-    /// Adds to the column atomically, in [`Assignment`]s. NULL stays NULL.
+    /// Adds to the column atomically, in an update. NULL stays NULL.
     #[must_use]
     #[allow(clippy::should_implement_trait, reason = "an assignment, not a sum")]
     pub fn add(self, value: impl Operand<V>) -> Assignment<T> {
         Assignment::new(Assign::Add { column: self.index, value: value.into_value() })
     }
 
-    /// The sum, exact for integers and money; `None` where no row has a value.
+    /// The sum, exact for integers and money; `None` if no row has a value.
     #[must_use]
     pub const fn sum(self) -> Expression<T, Option<V::Sum>> {
         Expression::new(Expr::Sum(self.index))
     }
 
-    /// The average as a float; `None` where no row has a value. Of money: in units.
+    /// The average as a float; `None` if no row has a value. For money, in whole units.
     #[must_use]
     pub const fn avg(self) -> Expression<T, Option<f64>> {
         Expression::new(Expr::Avg(self.index))

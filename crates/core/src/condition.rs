@@ -1,70 +1,70 @@
-//! Conditions: which rows a query, an update or a delete concerns. Plain values.
+//! Conditions: which rows a query, an update or a delete applies to. Plain values.
 
 use crate::{Result, Row, TableSchema, Value, ValueRef};
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-/// A condition over the columns of one table, by their places in the schema.
+/// A condition over the columns of one table, which are given by their indexes in the schema.
 ///
 /// As in SQL, a comparison with NULL is neither true nor false, and `And`, `Or` and `Not` follow
-/// three-valued logic; a row is kept where the whole is true.
+/// three-valued logic. A row matches if the whole condition is true.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Condition {
-    /// A column against a value, which is never NULL.
+    /// Compares a column with a value that is not NULL.
     Compare {
-        /// The column's place.
+        /// The column's index.
         column: usize,
-        /// How they compare.
+        /// The operator.
         comparison: Comparison,
         /// The value.
         value: Value<'static>,
     },
-    /// A column against a column of the same row.
+    /// Compares two columns of the row.
     CompareColumns {
-        /// The left column's place.
+        /// The left column's index.
         left: usize,
-        /// How they compare.
+        /// The operator.
         comparison: Comparison,
-        /// The right column's place.
+        /// The right column's index.
         right: usize,
     },
-    /// The column equals one of the values; none of them is NULL.
+    /// The column equals one of the values, none of which is NULL.
     In {
-        /// The column's place.
+        /// The column's index.
         column: usize,
         /// The values.
         values: Vec<Value<'static>>,
     },
-    /// The text matches a pattern: `%` is any run of characters, `_` any one; ASCII letters match
-    /// in either case.
+    /// The text matches a pattern: `%` stands for any characters, `_` for one; ASCII letters match in
+    /// either case.
     Like {
-        /// The column's place.
+        /// The column's index.
         column: usize,
         /// The pattern.
         pattern: String,
     },
-    /// The text begins with these very bytes, whatever the column's collation.
+    /// The text starts with these exact bytes, whatever the column's collation.
     StartsWith {
-        /// The column's place.
+        /// The column's index.
         column: usize,
         /// The prefix.
         prefix: String,
     },
     /// The column is NULL.
     IsNull {
-        /// The column's place.
+        /// The column's index.
         column: usize,
     },
-    /// All are true; true where there is none.
+    /// All conditions are true; true if there are none.
     And(Vec<Condition>),
-    /// One is true; false where there is none.
+    /// At least one condition is true; false if there are none.
     Or(Vec<Condition>),
-    /// It is false.
+    /// The condition is false.
     Not(Box<Condition>),
 }
 
-/// How two values compare.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// Equal.
@@ -82,7 +82,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Whether `a comparison b` holds where `ordering` is how a compares with b.
+    /// Whether `a operator b` is true, if `ordering` is the result of comparing `a` with `b`.
     #[inline]
     #[must_use]
     pub const fn holds(self, ordering: Ordering) -> bool {
@@ -98,9 +98,9 @@ impl Comparison {
 }
 
 impl Condition {
-    /// Whether the row keeps the condition: `None` where SQL's answer would be NULL.
+    /// Whether the row matches the condition; `None` if the result is NULL.
     ///
-    /// The meaning of every condition on every engine.
+    /// This defines what conditions mean, on every engine.
     #[must_use]
     pub fn evaluate(&self, table: &TableSchema, row: &dyn Row) -> Option<bool> {
         match self {
@@ -138,11 +138,11 @@ impl Condition {
         }
     }
 
-    /// The condition with every value in its column's stored form.
+    /// The condition with each value in its column's stored form.
     ///
     /// # Errors
-    /// `Schema` for a column that the table has not; as [`ColumnSchema::accept`] for a value that
-    /// is not of its column's type.
+    /// `Schema` if the table has no such column; as [`ColumnSchema::accept`] for a value of the wrong
+    /// type.
     ///
     /// [`ColumnSchema::accept`]: crate::ColumnSchema::accept
     pub fn resolve(self, table: &TableSchema) -> Result<Self> {
@@ -180,9 +180,9 @@ impl Condition {
     }
 }
 
-/// How two values of a column compare; `None` where one is NULL.
+/// Compares two values of a column; `None` if one is NULL.
 ///
-/// Values of different classes (only a column of type `Any` has them) compare as in SQLite:
+/// Values of different classes, which only columns of type `Any` can have, compare as in SQLite:
 /// numbers before texts before bytes.
 #[must_use]
 fn compare(
@@ -230,12 +230,12 @@ pub fn compare_values(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
     }
 }
 
-/// Zero and minus zero are equal; there is no NaN.
+/// Zero and minus zero are equal; there are no NaNs.
 fn float_order(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or(Ordering::Equal)
 }
 
-/// Exact, where a conversion to float would round the integer.
+/// Exact, unlike a conversion to float, which may round the integer.
 fn integer_with_float(integer: i64, float: f64) -> Ordering {
     if float >= -(i64::MIN as f64) {
         return Ordering::Less;
@@ -273,12 +273,12 @@ fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     if unknown { None } else { Some(true) }
 }
 
-/// SQL's LIKE: `%` is any run of characters, `_` any one, ASCII letters match in either case, and
+/// SQL's LIKE: `%` stands for any characters, `_` for one, ASCII letters match in either case, and
 /// there is no escape character.
 #[must_use]
 pub fn like(pattern: &str, text: &str) -> bool {
     let (mut p, mut t) = (pattern.chars(), text.chars());
-    // Where to go on when a later part does not match: after the last `%`, one character further.
+    // The position after the last `%`, to retry from one character further if a later part does not match.
     let mut retry: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
     loop {
         let before_t = t.clone();
@@ -305,7 +305,7 @@ pub fn like(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// A [`Condition`] over the record `T`: what typed columns make.
+/// A [`Condition`] over the record `T`, built from typed columns.
 ///
 /// ```
 /// # use bobak_core::{Column, Filter};
@@ -332,7 +332,7 @@ impl<T> Filter<T> {
         Self { condition, record: PhantomData }
     }
 
-    /// Both.
+    /// Rows that match both filters.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self::new(match (self.condition, other.condition) {
@@ -344,7 +344,7 @@ impl<T> Filter<T> {
         })
     }
 
-    /// One or both.
+    /// Rows that match at least one of the filters.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self::new(match (self.condition, other.condition) {
@@ -356,9 +356,9 @@ impl<T> Filter<T> {
         })
     }
 
-    /// The rows where it is false: not those where it is unknown for a NULL.
+    /// Rows for which the filter is false. Rows for which it is NULL match neither.
     #[must_use]
-    #[allow(clippy::should_implement_trait, reason = "reads as the SQL does, beside `and`, `or`")]
+    #[allow(clippy::should_implement_trait, reason = "reads like SQL, as `and` and `or` do")]
     pub fn not(self) -> Self {
         Self::new(Condition::Not(Box::new(self.condition)))
     }

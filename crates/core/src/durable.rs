@@ -1,23 +1,24 @@
-//! The steps by which what was written reaches the disk, each in one place: so that tests can cut
-//! the power, or let the disk fail, between any two of them.
+//! The system calls that make writes durable. Tests can intercept each of them, to simulate a power
+//! cut or a failing disk between any two.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::Result;
 use std::path::Path;
 
-/// One of the steps.
+/// A durable operation.
 #[derive(Clone, Copy, Debug)]
 pub enum DurableStep<'a> {
-    /// The content of the file at this path reaches the disk.
+    /// Syncs the content of the file at this path.
     Sync(&'a Path),
-    /// A file takes another name, and the place of the file that has it.
+    /// Renames a file from the first path to the second, replacing an existing file.
     Rename(&'a Path, &'a Path),
-    /// The names in the folder of the file at this path reach the disk.
+    /// Syncs the folder of the file at this path.
     SyncFolder(&'a Path),
 }
 
-/// What is told of each step and does it, or fails. See [`watch_durable`].
+/// A function that gets each durable operation of a thread, and performs it or fails. See
+/// [`watch_durable`].
 pub type DurableWatch =
     Box<dyn FnMut(DurableStep<'_>, &mut dyn FnMut() -> Result<()>) -> Result<()>>;
 
@@ -25,34 +26,34 @@ thread_local! {
     static WATCH: RefCell<Option<DurableWatch>> = const { RefCell::new(None) };
 }
 
-/// Has the content of a file reach the disk.
+/// Syncs a file: its content and metadata reach the disk.
 ///
 /// # Errors
-/// Of the system's.
+/// Those of the system.
 pub fn sync_file(file: &File, path: &Path) -> Result<()> {
     step(DurableStep::Sync(path), &mut || file.sync_all())
 }
 
-/// As [`sync_file`], without what only says when it was changed.
+/// As [`sync_file`], without the modification time.
 ///
 /// # Errors
-/// Of the system's.
+/// Those of the system.
 pub fn sync_content(file: &File, path: &Path) -> Result<()> {
     step(DurableStep::Sync(path), &mut || file.sync_data())
 }
 
-/// Gives a file another name; what had it is gone.
+/// Renames a file, replacing an existing one.
 ///
 /// # Errors
-/// Of the system's.
+/// Those of the system.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     step(DurableStep::Rename(from, to), &mut || fs::rename(from, to))
 }
 
-/// Makes a change of the names in a file's folder durable.
+/// Syncs the folder of a file, so that created, renamed and removed names reach the disk.
 ///
 /// # Errors
-/// Of the system's.
+/// Those of the system.
 pub fn sync_folder(path: &Path) -> Result<()> {
     step(DurableStep::SyncFolder(path), &mut || {
         if cfg!(unix) {
@@ -63,8 +64,8 @@ pub fn sync_folder(path: &Path) -> Result<()> {
     })
 }
 
-/// Whether an open file has this name still: not where it was removed or moved, or another is in its
-/// place. Where the system does not tell, whether there is a file of this name.
+/// Whether an open file still has this path: not if it was removed, renamed or replaced. If the system
+/// cannot tell, whether a file exists at the path.
 #[must_use]
 pub fn is_at(file: &File, path: &Path) -> bool {
     #[cfg(unix)]
@@ -81,7 +82,7 @@ pub fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Runs `work` with something that does the steps of this thread: for tests.
+/// Runs `work` and passes the durable operations of this thread to `watch`: for tests.
 pub fn watch_durable<R>(watch: DurableWatch, work: impl FnOnce() -> R) -> R {
     struct Reset;
     impl Drop for Reset {
@@ -95,7 +96,7 @@ pub fn watch_durable<R>(watch: DurableWatch, work: impl FnOnce() -> R) -> R {
 }
 
 fn step(step: DurableStep<'_>, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-    // Away while it runs: what it does itself is its own matter.
+    // Removed while it runs, so that its own operations are not intercepted.
     let Some(mut watch) = WATCH.take() else {
         return work();
     };

@@ -3,7 +3,7 @@
 use crate::{Error, ErrorKind, Field, FromRow, Result, Row, Value};
 use std::sync::Arc;
 
-/// A row with named values: of a table opened without a struct, or of any SQL.
+/// A row with named values: of a table opened without a record type, or of an SQL query.
 ///
 /// ```
 /// use bobak_core::DynRow;
@@ -21,13 +21,13 @@ pub struct DynRow {
 }
 
 impl DynRow {
-    /// A row without columns.
+    /// An empty row.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A row of an engine, with the names of its columns.
+    /// Copies a row of an engine, with the names of its columns.
     #[must_use]
     pub fn from_parts(names: Arc<Vec<String>>, row: &dyn Row) -> Self {
         let values = (0..names.len()).map(|place| row.get(place).to_owned()).collect();
@@ -46,8 +46,7 @@ impl DynRow {
         &self.values
     }
 
-    /// The value of a column, by its name without regard to ASCII case; `None` where there is no
-    /// such column.
+    /// The value of a column by name, ignoring ASCII case; `None` if there is no such column.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&Value<'static>> {
         let place = self.names.iter().position(|n| n.eq_ignore_ascii_case(name))?;
@@ -57,7 +56,7 @@ impl DynRow {
     /// The value of a column as a `V`.
     ///
     /// # Errors
-    /// `Schema` where there is no such column; as [`Field::from_value`].
+    /// `Schema` if there is no such column; as [`Field::from_value`].
     pub fn get<V: Field>(&self, name: &str) -> Result<V> {
         let value = self.value(name).ok_or_else(|| {
             Error::new(ErrorKind::Schema, format!("the row has no column '{name}'"))
@@ -65,7 +64,7 @@ impl DynRow {
         V::from_value(value.as_ref()).map_err(|error| error.in_column(name))
     }
 
-    /// Gives a column a value; one of a new name is added at the end.
+    /// Sets a column's value; a new name is appended.
     ///
     /// # Errors
     /// As [`Field::to_value`].

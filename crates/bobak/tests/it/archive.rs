@@ -68,7 +68,7 @@ pub fn ship(archive: &mut Archive) {
 fn dump(db: &Db) -> (Vec<Person>, Vec<Note>, Vec<String>) {
     let changes = db.changes().unwrap().iter().map(|change| {
         let change = change.unwrap();
-        format!("{} {:?} {} {:?}", change.id, change.kind, change.at, change.who)
+        format!("{} {:?} {} {:?}", change.id, change.kind, change.at, change.actor)
     });
     let changes = changes.collect();
     let all = (db.table::<Person>().unwrap(), db.table::<Note>().unwrap());

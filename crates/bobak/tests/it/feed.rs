@@ -263,7 +263,7 @@ fn a_record_on_an_attached_engine_has_its_own_feed() {
     let ann = db.with_actor("ann").unwrap();
     ann.execute("UPDATE cache.counter SET value = 3", ()).unwrap();
     let page = changes.since(2).page().unwrap();
-    assert_eq!(page.changes[0].who.as_deref(), Some("ann"), "through the host too");
+    assert_eq!(page.changes[0].actor.as_deref(), Some("ann"), "through the host too");
 }
 
 #[derive(Record, Debug)]

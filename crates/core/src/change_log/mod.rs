@@ -1,13 +1,14 @@
-//! The change feed: what engines write down of each change, where, and how it is read.
+//! The change log: the tables in which engines record every change of tracked tables.
 //!
-//! A tracked table has a *log* beside it: a table of its own, with one row for each row that was
-//! inserted, updated or deleted. The engine writes it in the same transaction, by means that nothing
-//! goes past: SQL engines by triggers, the memory engine where it changes rows. Numbers are given
-//! out in the order of commits, over all tables of the database.
+//! A tracked table has a *log*: a table with one row for each inserted, updated or deleted row. The
+//! engine writes it in the same transaction as the change, by means that nothing bypasses: SQL engines
+//! by triggers, the memory engine where it changes rows. Changes are numbered in the order of commits,
+//! over all tables of the database.
 //!
-//! Columns of a log: `seq`, `at` (microseconds since 1970, never less than the one before), `who`
-//! (NULL where nobody said), `verb` ([`LoggedVerb`]), and for each column of the table what it was
-//! before, `old_NAME`, and after, `new_NAME`: NULL where there was no row.
+//! Columns of a log: `seq`, the number; `at`, the time in microseconds since 1970, never earlier than
+//! the one before; `who`, the actor, or NULL if none was set; `verb`, a [`LoggedVerb`]; and for each
+//! column of the table its value before, `old_NAME`, and after, `new_NAME`, which are NULL if there was
+//! no such row.
 
 mod trigger;
 
@@ -16,68 +17,69 @@ pub use trigger::{Trigger, is_capture_trigger, is_captured};
 use crate::{ColumnSchema, Error, ErrorKind, Result, Role, TableSchema, Type};
 use std::sync::{Arc, OnceLock};
 
-/// The table whose one row counts changes, and names who is writing.
+/// The table whose one row has the number of the last change and the current actor.
 pub const COUNTER_TABLE: &str = "bobak_feed";
-/// The table with the names of the tables that are tracked.
+/// The table with the names of the tracked tables.
 pub const TRACKED_TABLE: &str = "bobak_tracked";
-/// The table in which a follower notes how far it has come.
+/// The table in which a replica stores its position in the source's change log.
 pub const REPLICA_TABLE: &str = "bobak_follow";
-/// What the name of a log begins with; its table's name follows.
+/// The prefix of a log's name; the name of its table follows.
 pub const LOG_PREFIX: &str = "bobak_log_";
-/// How many columns of a log come before those of its table.
+/// The number of a log's columns before those of its table.
 pub const LOG_COLUMNS: usize = 4;
 
-/// The place of `seq` in a log.
+/// The index of the column `seq` of a log.
 pub const SEQ: usize = 0;
-/// The place of `at` in a log.
+/// The index of the column `at` of a log.
 pub const AT: usize = 1;
-/// The place of `who` in a log.
+/// The index of the column `who` of a log.
 pub const ACTOR: usize = 2;
-/// The place of `verb` in a log.
+/// The index of the column `verb` of a log.
 pub const VERB: usize = 3;
 
 /// What happened to a row: the number in a log's column `verb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoggedVerb {
-    /// It is new.
+    /// The row was inserted.
     Inserted = 1,
-    /// It has other values.
+    /// The row was updated.
     Updated = 2,
-    /// It is gone.
+    /// The row was deleted.
     Deleted = 3,
 }
 
 impl LoggedVerb {
-    /// The kind with this number.
+    /// The verb with this number.
     ///
     /// # Errors
-    /// `Corrupt` where there is none.
+    /// `Corrupt` if there is none.
     pub fn of_number(number: i64) -> Result<Self> {
         match number {
             1 => Ok(Self::Inserted),
             2 => Ok(Self::Updated),
             3 => Ok(Self::Deleted),
             _ => {
-                let message = format!("a change of kind {number} is in the log: there are 1 to 3");
+                let message =
+                    format!("the change log has a change with verb {number}; verbs are 1 to 3");
                 Err(Error::new(ErrorKind::Corrupt, message))
             }
         }
     }
 }
 
-/// Where in a log the value before is of the table's column at this place.
+/// The index in a log of the value before, for the table's column at this index.
 #[must_use]
 pub const fn old_column(column: usize) -> usize {
     LOG_COLUMNS + 2 * column
 }
 
-/// Where in a log the value after is of the table's column at this place.
+/// The index in a log of the value after, for the table's column at this index.
 #[must_use]
 pub const fn new_column(column: usize) -> usize {
     LOG_COLUMNS + 2 * column + 1
 }
 
-/// Whether a table is the feed's own: engines leave these out of [`Session::tables`].
+/// Whether a table belongs to the change log. Engines leave these out of [`Session::tables`].
 ///
 /// [`Session::tables`]: crate::Session::tables
 #[must_use]
@@ -89,28 +91,28 @@ pub fn is_change_log_table(table: &str) -> bool {
     [COUNTER_TABLE, TRACKED_TABLE, REPLICA_TABLE].iter().any(is) || begins(LOG_PREFIX)
 }
 
-/// The log of a table; where `history` is set with an index over the key before and one over the key
-/// after, for who asks what became of one row.
+/// The log of a table. If `history` is set, it has an index over the key before and one over the key
+/// after, to find the changes of one row.
 ///
 /// # Errors
-/// `Unsupported` for a table with more than 126 columns: its log would have too many; for one that
-/// is the feed's own; for one without a key of its own, whose rows could not be told apart.
+/// `Unsupported` for a table with more than 126 columns, because its log would have too many; for a
+/// table of the change log; for a table without a primary key, whose rows cannot be identified.
 pub fn log_schema(table: &TableSchema, history: bool) -> Result<TableSchema> {
     let refuse = |message: &str| {
         Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
     };
     if is_change_log_table(table.name()) {
-        return refuse("the feed's own tables can't be tracked");
+        return refuse("the tables of the change log cannot be tracked");
     }
     if table.has_hidden_key() {
         return refuse(
-            "the table has no primary key: SQLite may number its rows anew, at a VACUUM or with another \
-             key of the file, and the feed would name others. Declare one, such as id INTEGER PRIMARY \
+            "the table has no primary key: SQLite may renumber its rows, in a VACUUM or with another \
+             key of the file, and the change log would identify others. Declare one, such as id INTEGER PRIMARY \
              KEY; where the table was tracked by an earlier version, untrack it first",
         );
     }
     if old_column(table.columns().len()) > crate::FieldSet::MAX {
-        return refuse("a table with more than 126 columns can't be tracked");
+        return refuse("a table with more than 126 columns cannot be tracked");
     }
     let mut log = TableSchema::builder(format!("{LOG_PREFIX}{}", table.name()))
         .column(ColumnSchema::new("seq", Type::I64))
@@ -118,7 +120,7 @@ pub fn log_schema(table: &TableSchema, history: bool) -> Result<TableSchema> {
         .column(ColumnSchema::of::<Option<String>>("who"))
         .column(ColumnSchema::new("verb", Type::I64));
     for column in table.columns() {
-        log = log.column(logged(column, "old")).column(logged(column, "new"));
+        log = log.column(logged_column(column, "old")).column(logged_column(column, "new"));
     }
     log = log.key(["seq"]).given_key();
     for when in ["old", "new"].into_iter().filter(|_| history) {
@@ -129,10 +131,10 @@ pub fn log_schema(table: &TableSchema, history: bool) -> Result<TableSchema> {
     log.build()
 }
 
-/// Of all tables the one with this table's name, and its log where it has one.
+/// Finds the current schema of a table in a list of all tables, and that of its log if it has one.
 ///
 /// # Errors
-/// `Schema` where it is not there.
+/// `Schema` if the table is not in the list.
 pub fn table_and_log(
     mut tables: Vec<TableSchema>,
     table: &TableSchema,
@@ -143,14 +145,14 @@ pub fn table_and_log(
     };
     let log = take(&format!("{LOG_PREFIX}{}", table.name()));
     let stored = take(table.name()).ok_or_else(|| {
-        let message = "the table is not there: create it first";
+        let message = "the table does not exist: create it first";
         Error::new(ErrorKind::Schema, message).in_table(table.name())
     })?;
     Ok((stored, log))
 }
 
-/// A column that keeps what another one had.
-fn logged(column: &ColumnSchema, when: &str) -> ColumnSchema {
+/// The column of a log for the values of a table's column.
+fn logged_column(column: &ColumnSchema, when: &str) -> ColumnSchema {
     ColumnSchema {
         name: format!("{when}_{}", column.name).into(),
         nullable: true,
@@ -165,7 +167,7 @@ fn logged(column: &ColumnSchema, when: &str) -> ColumnSchema {
     }
 }
 
-/// The table [`COUNTER_TABLE`]: its one row has the `id` 1.
+/// The schema of [`COUNTER_TABLE`]. Its one row has the `id` 1.
 #[must_use]
 pub fn counter_schema() -> &'static Arc<TableSchema> {
     static SCHEMA: OnceLock<Arc<TableSchema>> = OnceLock::new();
@@ -179,7 +181,7 @@ pub fn counter_schema() -> &'static Arc<TableSchema> {
     })
 }
 
-/// The table [`TRACKED_TABLE`]. `pruned` is the largest number that was taken out of the table's log.
+/// The schema of [`TRACKED_TABLE`]. `pruned` is the largest number that was removed from the table's log.
 #[must_use]
 pub fn tracked_schema() -> &'static Arc<TableSchema> {
     static SCHEMA: OnceLock<Arc<TableSchema>> = OnceLock::new();
@@ -192,8 +194,9 @@ pub fn tracked_schema() -> &'static Arc<TableSchema> {
     })
 }
 
-/// The table [`REPLICA_TABLE`]: its one row has the `id` 1. `filled` is 0 while the first copy is made,
-/// then the time of the last change that was made, or 1 where that is not known; `tables` are the names of the followed tables, a line each.
+/// The schema of [`REPLICA_TABLE`]. Its one row has the `id` 1. `filled` is 0 during the first copy,
+/// then the time of the last applied change, or 1 if that is unknown. `tables` has the names of the
+/// replicated tables, one per line.
 #[must_use]
 pub fn replica_schema() -> &'static Arc<TableSchema> {
     static SCHEMA: OnceLock<Arc<TableSchema>> = OnceLock::new();
@@ -208,7 +211,7 @@ pub fn replica_schema() -> &'static Arc<TableSchema> {
 }
 
 fn fixed(table: crate::TableSchemaBuilder) -> Arc<TableSchema> {
-    Arc::new(table.key(["id"]).build().expect("the feed's own tables are well made"))
+    Arc::new(table.key(["id"]).build().expect("the schemas of the change log are valid"))
 }
 
 #[cfg(test)]
@@ -216,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logs_have_both_values_of_each_column() {
+    fn log_has_old_and_new_value_of_each_column() {
         let table = TableSchema::builder("City")
             .column(ColumnSchema::new("id", Type::I64))
             .column(ColumnSchema { unique: true, ..ColumnSchema::of::<String>("name") })
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn too_wide_a_table_is_refused() {
+    fn table_with_too_many_columns_cannot_be_tracked() {
         let table = |count: usize| {
             (0..count)
                 .fold(TableSchema::builder("t"), |table, place| {

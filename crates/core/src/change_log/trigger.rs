@@ -1,4 +1,4 @@
-//! The triggers of a database, and which of them are the feed's.
+//! The triggers of a database, and which of them capture changes.
 
 use super::LOG_PREFIX;
 
@@ -7,14 +7,14 @@ use super::LOG_PREFIX;
 pub struct Trigger {
     /// The table's name.
     pub table: String,
-    /// Its own name.
+    /// The trigger's name.
     pub name: String,
 }
 
-/// How many a tracked table has, on each engine that has triggers.
-const OWN: usize = 3;
+/// The number of capture triggers of a tracked table, on every engine with triggers.
+const TRIGGERS_PER_TABLE: usize = 3;
 
-/// Whether a trigger is one that writes changes down.
+/// Whether a trigger with this name captures changes.
 #[must_use]
 pub fn is_capture_trigger(name: &str) -> bool {
     let begins = |prefix: &str| {
@@ -24,13 +24,14 @@ pub fn is_capture_trigger(name: &str) -> bool {
         || ["bobak_lock", "bobak_whole", "bobak_log"].contains(&name)
 }
 
-/// Whether all of a tracked table's are there: not where it was dropped and made anew by SQL.
+/// Whether a tracked table has all of its capture triggers. They are gone if SQL dropped and recreated
+/// the table.
 #[must_use]
 pub fn is_captured(triggers: &[Trigger], table: &str) -> bool {
     let own = |trigger: &&Trigger| {
         trigger.table.eq_ignore_ascii_case(table) && is_capture_trigger(&trigger.name)
     };
-    triggers.iter().filter(own).count() >= OWN
+    triggers.iter().filter(own).count() >= TRIGGERS_PER_TABLE
 }
 
 #[cfg(test)]
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_watched_by_three() {
+    fn captured_table_has_three_triggers() {
         let trigger = |table: &str, name: &str| Trigger { table: table.into(), name: name.into() };
         let mut triggers = vec![
             trigger("City", "bobak_log_insert_city"),

@@ -57,7 +57,7 @@ pub(super) fn alter(state: &State, changes: &[SchemaChange]) -> Result<State> {
     }
     for addition in &additions {
         let place = state.place(addition.table.name()).ok_or_else(|| {
-            let message = "the table is not there: create it first";
+            let message = "the table does not exist: create it first";
             Error::new(ErrorKind::Schema, message).in_table(addition.table.name())
         })?;
         let rebuilt = addition.apply(state.table(place))?;

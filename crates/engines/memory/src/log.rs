@@ -181,6 +181,6 @@ fn row_of(table: &TableState, values: &[Value<'_>]) -> Result<RowBytes> {
 
 #[cold]
 fn missing(table: &TableSchema) -> Error {
-    let message = "the table is not there: create it first";
+    let message = "the table does not exist: create it first";
     Error::new(ErrorKind::Schema, message).in_table(table.name())
 }

@@ -80,7 +80,7 @@ impl State {
     #[cold]
     fn look_up(&self, schema: &TableSchema) -> Result<usize> {
         let place = self.place(schema.name()).ok_or_else(|| {
-            let message = "the table is not there: create it first";
+            let message = "the table does not exist: create it first";
             Error::new(ErrorKind::Schema, message).in_table(schema.name())
         })?;
         same_columns(schema, &self.table(place).schema)?;

@@ -124,7 +124,7 @@ impl Archive {
         let mut changes = self.changes.clone().since(from);
         let page: ChangePage = changes.wait(wait)?;
         self.changes = changes;
-        if let Some(boundary) = page.border.filter(|boundary| boundary.id > from) {
+        if let Some(boundary) = page.boundary.filter(|boundary| boundary.id > from) {
             self.keep_boundary(boundary);
         }
         if page.next > from {

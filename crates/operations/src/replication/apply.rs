@@ -39,7 +39,7 @@ pub(super) fn apply(
     made: &mut CopyState,
     mut more: impl FnMut(u64) -> Result<ChangePage>,
 ) -> Result<ReplicationReport> {
-    let border = first.border.map(|border| border.id);
+    let border = first.boundary.map(|border| border.id);
     let (mut page, mut changes, mut now) = (first, 0, *made);
     let done = in_transaction(to, |session| {
         loop {

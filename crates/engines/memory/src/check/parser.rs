@@ -1,4 +1,4 @@
-//! From words to a rule, with SQLite's precedence of operators.
+//! Parses CHECK rules, with the operator precedence of SQLite.
 
 use super::lexer::{Token, tokens};
 use super::{Arithmetic, Function, Node};
@@ -10,9 +10,9 @@ pub(super) type Problem = (ErrorKind, String);
 type Parsed = Result<(Node, Class), Problem>;
 
 /// How deep a rule may be nested.
-const DEPTH: usize = 100;
+const MAX_DEPTH: usize = 100;
 /// How many words it may have: a row of operators is a tree as deep as the row is long.
-const WORDS: usize = 1000;
+const MAX_TOKENS: usize = 1000;
 
 /// What an expression gives, as far as it can be known without a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +32,13 @@ enum Class {
 /// `Unsupported` or `Schema`, with what is wrong.
 pub(super) fn parse(text: &str, table: &TableSchema) -> Result<Node, Problem> {
     let tokens = tokens(text).map_err(unsupported)?;
-    if tokens.len() > WORDS {
-        return Err(unsupported(format!("more than {WORDS} words are too many")));
+    if tokens.len() > MAX_TOKENS {
+        return Err(unsupported(format!("the rule has more than {MAX_TOKENS} tokens")));
     }
     let mut parser = Parser { table, tokens: &tokens, depth: 0 };
     let (node, class) = parser.or()?;
     match parser.tokens.first() {
-        Some(token) => Err(unsupported(format!("{} is not known here", show(token)))),
+        Some(token) => Err(unsupported(format!("{} is not supported here", show(token)))),
         None => truth(node, class),
     }
 }
@@ -53,8 +53,8 @@ impl Parser<'_> {
     fn or(&mut self) -> Parsed {
         // Every nesting passes here.
         self.depth += 1;
-        if self.depth > DEPTH {
-            return Err(unsupported("too much nesting".to_owned()));
+        if self.depth > MAX_DEPTH {
+            return Err(unsupported("the rule is nested too deeply".to_owned()));
         }
         let mut left = self.and()?;
         while self.keyword("or") {
@@ -96,9 +96,9 @@ impl Parser<'_> {
     fn equality(&mut self) -> Parsed {
         let mut left = self.relation()?;
         loop {
-            let comparison = if self.sign("==") || self.sign("=") {
+            let comparison = if self.operator("==") || self.operator("=") {
                 Comparison::Equal
-            } else if self.sign("<>") || self.sign("!=") {
+            } else if self.operator("<>") || self.operator("!=") {
                 Comparison::NotEqual
             } else if let Some(node) = self.test(&left)? {
                 left = (node, Class::Number);
@@ -148,7 +148,7 @@ impl Parser<'_> {
             only(Class::Text, right.1)?;
             Node::Like(boxed(), Box::new(right.0))
         } else if negated {
-            return Err(unsupported("NOT is not known here".to_owned()));
+            return Err(unsupported("NOT is not supported here".to_owned()));
         } else {
             return Ok(None);
         };
@@ -158,13 +158,13 @@ impl Parser<'_> {
     fn relation(&mut self) -> Parsed {
         let mut left = self.sum()?;
         loop {
-            let comparison = if self.sign("<=") {
+            let comparison = if self.operator("<=") {
                 Comparison::LessOrEqual
-            } else if self.sign(">=") {
+            } else if self.operator(">=") {
                 Comparison::GreaterOrEqual
-            } else if self.sign("<") {
+            } else if self.operator("<") {
                 Comparison::Less
-            } else if self.sign(">") {
+            } else if self.operator(">") {
                 Comparison::Greater
             } else {
                 return Ok(left);
@@ -177,9 +177,9 @@ impl Parser<'_> {
     fn sum(&mut self) -> Parsed {
         let mut left = self.product()?;
         loop {
-            let operation = if self.sign("+") {
+            let operation = if self.operator("+") {
                 Arithmetic::Add
-            } else if self.sign("-") {
+            } else if self.operator("-") {
                 Arithmetic::Subtract
             } else {
                 return Ok(left);
@@ -192,11 +192,11 @@ impl Parser<'_> {
     fn product(&mut self) -> Parsed {
         let mut left = self.concatenation()?;
         loop {
-            let operation = if self.sign("*") {
+            let operation = if self.operator("*") {
                 Arithmetic::Multiply
-            } else if self.sign("/") {
+            } else if self.operator("/") {
                 Arithmetic::Divide
-            } else if self.sign("%") {
+            } else if self.operator("%") {
                 Arithmetic::Remainder
             } else {
                 return Ok(left);
@@ -208,7 +208,7 @@ impl Parser<'_> {
 
     fn concatenation(&mut self) -> Parsed {
         let mut left = self.unary()?;
-        while self.sign("||") {
+        while self.operator("||") {
             let right = self.unary()?;
             only(Class::Text, left.1)?;
             only(Class::Text, right.1)?;
@@ -221,9 +221,9 @@ impl Parser<'_> {
         let mut negative = false;
         let mut signed = false;
         loop {
-            if self.sign("-") {
+            if self.operator("-") {
                 negative = !negative;
-            } else if !self.sign("+") {
+            } else if !self.operator("+") {
                 break;
             }
             signed = true;
@@ -256,19 +256,21 @@ impl Parser<'_> {
                 };
                 Ok((Node::Literal(value.clone()), class))
             }
-            Token::Sign("(") => {
+            Token::Operator("(") => {
                 let inner = self.or()?;
                 self.expect(")")?;
                 Ok(inner)
             }
             Token::Name(name) => self.column(name),
             Token::Word(word) => self.word(word),
-            Token::Sign(sign) => Err(unsupported(format!("'{sign}' is not known here"))),
+            Token::Operator(operator) => {
+                Err(unsupported(format!("'{operator}' is not supported here")))
+            }
         }
     }
 
     fn word(&mut self, word: &str) -> Parsed {
-        if self.sign("(") {
+        if self.operator("(") {
             return self.call(word);
         }
         let literal = match word.to_ascii_lowercase().as_str() {
@@ -285,7 +287,9 @@ impl Parser<'_> {
 
     fn column(&self, name: &str) -> Parsed {
         let unknown = |_| match name.to_ascii_lowercase().as_str() {
-            "case" | "cast" | "exists" | "select" => unsupported(format!("'{name}' is not known")),
+            "case" | "cast" | "exists" | "select" => {
+                unsupported(format!("'{name}' is not supported"))
+            }
             _ => (ErrorKind::Schema, format!("there is no column '{name}'")),
         };
         let place = self.table.column(name).map_err(unknown)?;
@@ -316,7 +320,9 @@ impl Parser<'_> {
             ("nullif", [first, _]) => Ok((Function::NullIf, Class::Any, *first)),
             (_, classes) => {
                 let count = classes.len();
-                Err(unsupported(format!("the function {name} of {count} arguments is not known")))
+                Err(unsupported(format!(
+                    "the function {name} with {count} arguments is not supported"
+                )))
             }
         }?;
         for class in &classes {
@@ -333,12 +339,12 @@ impl Parser<'_> {
     /// The expressions up to the closing bracket; the opening one is read.
     fn list(&mut self) -> Result<Vec<(Node, Class)>, Problem> {
         let mut list = Vec::new();
-        if self.sign(")") {
+        if self.operator(")") {
             return Ok(list);
         }
         loop {
             list.push(self.or()?);
-            if !self.sign(",") {
+            if !self.operator(",") {
                 self.expect(")")?;
                 return Ok(list);
             }
@@ -350,8 +356,9 @@ impl Parser<'_> {
         self.skip(found)
     }
 
-    fn sign(&mut self, sign: &str) -> bool {
-        let found = matches!(self.tokens.first(), Some(Token::Sign(found)) if *found == sign);
+    fn operator(&mut self, operator: &str) -> bool {
+        let found =
+            matches!(self.tokens.first(), Some(Token::Operator(found)) if *found == operator);
         self.skip(found)
     }
 
@@ -362,9 +369,9 @@ impl Parser<'_> {
         found
     }
 
-    fn expect(&mut self, sign: &str) -> Result<(), Problem> {
-        let found = self.sign(sign);
-        self.expected(found, sign)
+    fn expect(&mut self, operator: &str) -> Result<(), Problem> {
+        let found = self.operator(operator);
+        self.expected(found, operator)
     }
 
     fn expect_keyword(&mut self, keyword: &str) -> Result<(), Problem> {
@@ -377,7 +384,7 @@ impl Parser<'_> {
             return Ok(());
         }
         let there = self.tokens.first().map_or("the end".to_owned(), show);
-        Err(unsupported(format!("'{what}' is wanted where {there} is")))
+        Err(unsupported(format!("expected '{what}', found {there}")))
     }
 }
 
@@ -398,7 +405,7 @@ fn negate(node: Node) -> Node {
     Node::Not(Box::new(node))
 }
 
-/// What stands where a truth is wanted must be a number.
+/// A truth value must be a number.
 fn truth(node: Node, class: Class) -> Result<Node, Problem> {
     only(Class::Number, class).map(|()| node)
 }
@@ -408,7 +415,7 @@ fn agree(a: Class, b: Class) -> Result<(), Problem> {
     if a == b || any(a) || any(b) {
         Ok(())
     } else {
-        Err(unsupported(format!("{} with {} is not known", a.name(), b.name())))
+        Err(unsupported(format!("{} cannot be combined with {}", a.name(), b.name())))
     }
 }
 
@@ -417,7 +424,7 @@ fn only(wanted: Class, found: Class) -> Result<(), Problem> {
         return Ok(());
     }
     let (wanted, found) = (wanted.name(), found.name());
-    Err(unsupported(format!("{found} where {wanted} is wanted is not known")))
+    Err(unsupported(format!("expected {wanted}, found {found}")))
 }
 
 impl Class {
@@ -436,7 +443,7 @@ fn show(token: &Token) -> String {
     match token {
         Token::Word(word) | Token::Name(word) => format!("'{word}'"),
         Token::Literal(value) => format!("the {}", value.as_ref().class()),
-        Token::Sign(sign) => format!("'{sign}'"),
+        Token::Operator(operator) => format!("'{operator}'"),
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn write_origin(out: &mut String, change: &Change, numbers: NumberFor
     let at = change.at.to_value().unwrap_or_default();
     write_cell(out, Type::Timestamp, numbers, at.as_ref());
     out.push_str(",\"who\":");
-    match &change.who {
+    match &change.actor {
         Some(actor) => write_string(out, actor),
         None => out.push_str("null"),
     }

@@ -198,7 +198,7 @@ fn changes_record_their_actor() {
             server.send("POST", "/sql", r#"{"sql":"DELETE FROM person WHERE id = 2"}"#).ok(200);
         }
         let changes = Changes::of(engine).limit(100).page().unwrap().changes;
-        let actors: Vec<_> = changes.iter().map(|change| change.who.as_deref()).collect();
+        let actors: Vec<_> = changes.iter().map(|change| change.actor.as_deref()).collect();
         let expected = 11 + usize::from(has_sql);
         assert_eq!(actors[0], None);
         assert_eq!(actors[1..], vec![Some("ada"); expected]);

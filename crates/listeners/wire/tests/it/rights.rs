@@ -95,7 +95,7 @@ fn what_somebody_does_is_written_down_under_its_name() {
             .collect();
         probe.batch(&rows, OnError::Stop).outcomes().unwrap();
         let changes = Changes::of(Arc::clone(&engine)).limit(10_000).page().unwrap().changes;
-        let who: Vec<_> = changes.iter().map(|change| change.who.as_deref()).collect();
+        let who: Vec<_> = changes.iter().map(|change| change.actor.as_deref()).collect();
         assert_eq!(who[0], None, "the operator speaks for nobody");
         assert_eq!(who.len(), 3_005);
         assert!(who[1..].iter().all(|who| *who == Some("till")), "{:?}", &who[..6]);

@@ -306,7 +306,7 @@ pub fn a_page_knows_where_the_last_transaction_ends(harness: &dyn Harness) -> Ch
         probe.insert(&person, row![round + 10, "Bob", NULL, 1])?;
         if probe.capabilities.concurrent_readers {
             let before = page(0, 100)?;
-            let seen = before.border.map(|border| border.id);
+            let seen = before.boundary.map(|border| border.id);
             same("while it is under way", seen, Some(ends.last().copied().unwrap_or(0)))?;
         }
         probe.session.control(TransactionControl::Commit)?;
@@ -315,7 +315,7 @@ pub fn a_page_knows_where_the_last_transaction_ends(harness: &dyn Harness) -> Ch
     let all = page(0, 100)?;
     same("changes", (all.changes.len(), all.is_whole()), (9, true))?;
     let part = page(0, 4)?;
-    let seen = part.border.map(|border| border.id);
+    let seen = part.boundary.map(|border| border.id);
     same("a part", (part.changes.len(), part.is_whole(), seen), (4, false, ends.last().copied()))?;
     let third = all.changes.get(2).map(|change| change.id);
     same("where the first transaction ends", third, ends.first().copied())
