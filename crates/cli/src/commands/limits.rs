@@ -133,13 +133,13 @@ struct HttpLimits {
 /// Sets what the settings of both kinds of listeners have in common.
 macro_rules! set_common {
     ($all:ident, $given:ident) => {
-        set(&mut $all.connections, $given.max_connections);
-        set(&mut $all.workers, $given.max_workers);
-        set(&mut $all.share, $given.client_quota);
-        set(&mut $all.refusals, $given.max_failed_logins);
+        set(&mut $all.max_connections, $given.max_connections);
+        set(&mut $all.max_workers, $given.max_workers);
+        set(&mut $all.client_quota, $given.client_quota);
+        set(&mut $all.max_failed_logins, $given.max_failed_logins);
         set(&mut $all.request_timeout, $given.request_timeout);
         set(&mut $all.write_timeout, $given.write_timeout);
-        set(&mut $all.grace, $given.shutdown_timeout);
+        set(&mut $all.shutdown_timeout, $given.shutdown_timeout);
     };
 }
 
@@ -153,7 +153,7 @@ impl ServeLimits {
         set(&mut all.limits.requests, self.wire.max_requests);
         set(&mut all.limits.handles, self.wire.max_handles);
         set(&mut all.limits.window, self.wire.receive_window);
-        set(&mut all.hello_timeout, self.wire.handshake_timeout);
+        set(&mut all.handshake_timeout, self.wire.handshake_timeout);
         set(&mut all.worker_timeout, self.wire.worker_timeout);
         set(&mut all.transaction_timeout, self.wire.transaction_timeout);
         all
@@ -162,7 +162,7 @@ impl ServeLimits {
     /// The maximum concurrent readers of a file: all workers, as many again for Unix-socket clients, and HTTP streams.
     pub fn readers(&self, http: bool) -> usize {
         let streams = if http { self.http().streams } else { 0 };
-        self.wire().workers.saturating_mul(2).saturating_add(streams)
+        self.wire().max_workers.saturating_mul(2).saturating_add(streams)
     }
 
     /// The settings of the HTTP listeners.

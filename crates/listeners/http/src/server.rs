@@ -14,7 +14,7 @@ use tokio::runtime::{self, Runtime};
 
 /// How often a stopping server checks whether all connections have closed.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// How long a stopping server waits for blocking work after [`Settings::grace`].
+/// How long a stopping server waits for blocking work after [`Settings::shutdown_timeout`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An HTTP server. Dropping it stops it.
@@ -44,12 +44,12 @@ impl HttpServer {
     }
 
     /// Stops the server and waits until it has stopped; committed changes are then durable. Returns
-    /// whether all requests finished within [`Settings::grace`].
+    /// whether all requests finished within [`Settings::shutdown_timeout`].
     pub fn stop(&self) -> bool {
         self.begin_stop();
         let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(runtime) = runtime else { return true };
-        let end = Instant::now() + self.state.settings.grace;
+        let end = Instant::now() + self.state.settings.shutdown_timeout;
         let open = || self.state.connections.in_use();
         while open() > 0 && Instant::now() < end {
             std::thread::sleep(STOP_POLL_INTERVAL);

@@ -7,12 +7,12 @@ use std::time::Duration;
 #[non_exhaustive]
 pub struct Settings {
     /// The most connections, including idle ones; the server closes further ones. One address, other
-    /// than this machine's own, may have half of them plus half of `share` percent. Default: 16,384.
-    pub connections: usize,
+    /// than this machine's own, may have half of them plus half of `client_quota` percent. Default: 16,384.
+    pub max_connections: usize,
     /// The most requests that use a database at the same time; further ones wait. Single-row writes
     /// do not count, except in engines with concurrent writers: the writes of one client to one
     /// database share a thread. Default: 64.
-    pub workers: usize,
+    pub max_workers: usize,
     /// The most imports, exports and batches at the same time; the server rejects further ones with
     /// 503. Each has a thread besides the workers. Default: 32.
     pub streams: usize,
@@ -47,11 +47,11 @@ pub struct Settings {
     pub rate_limit: Option<u32>,
     /// The most wrong passwords per minute from one address for one name, and the most wrong tokens
     /// from one address. Default: 30.
-    pub refusals: u32,
+    pub max_failed_logins: u32,
     /// The percentage of workers, streams, subscribers and memory that one client may have at a time;
     /// all clients of one address may have half of the rest besides. Operators at Unix sockets have no
     /// quota. Default: 50.
-    pub share: u8,
+    pub client_quota: u8,
     /// The origins whose pages may read responses (`https://app.example.com`), or `*` for all.
     /// Default: none.
     pub origins: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Settings {
     /// Whether `/metrics` requires no authentication. Default: no.
     pub open_metrics: bool,
     /// How long a server that stops waits for requests to finish. Default: 10 s.
-    pub grace: Duration,
+    pub shutdown_timeout: Duration,
 }
 
 /// Which SQL statements clients may send.
@@ -78,8 +78,8 @@ pub enum SqlAccess {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            connections: 16_384,
-            workers: 64,
+            max_connections: 16_384,
+            max_workers: 64,
             streams: 32,
             subscribers: 4_096,
             header_timeout: Duration::from_secs(30),
@@ -92,12 +92,12 @@ impl Default for Settings {
             page_size: 100,
             max_page_size: 10_000,
             rate_limit: None,
-            refusals: 30,
-            share: 50,
+            max_failed_logins: 30,
+            client_quota: 50,
             origins: Vec::new(),
             sql: SqlAccess::None,
             open_metrics: false,
-            grace: Duration::from_secs(10),
+            shutdown_timeout: Duration::from_secs(10),
         }
     }
 }

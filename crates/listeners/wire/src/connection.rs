@@ -1,15 +1,15 @@
-//! One client: its stream, what it sent, what it is to get, and who it is.
+//! A connection: its transport, its received frames, its responses, and its client.
 
 use crate::database::Database;
-use crate::greet::Claim;
-use crate::input::{Input, Said};
+use crate::frame_queue::{FlowControl, FrameQueue};
+use crate::pipelined::PipelinedFrames;
+use crate::request_monitor::MonitoredClient;
 use crate::settings::Settings;
-use crate::transport::{Ready, Transport};
-use crate::watch::{Ahead, Line};
+use crate::transport::{Readiness, Transport};
 use bobak_core::{Engine, Error};
 use bobak_permissions::Caller;
 use bobak_serving::{Permit, Principal};
-use bobak_wire::{AdaptiveSpin, Handles, Limits, encode_response};
+use bobak_wire::{AdaptiveSpin, Handles, Hello, Limits, encode_response};
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
@@ -18,84 +18,87 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes of answers that wait before they are written, while more requests are at hand.
-pub(crate) const FULL: usize = 64 << 10;
+/// How many bytes of responses are collected before they are written, while there are more requests.
+pub(crate) const WRITE_THRESHOLD: usize = 64 << 10;
 
 /// A connection.
 pub(crate) struct Connection {
     pub transport: Transport,
-    pub input: Input,
+    pub input: FrameQueue,
     pub output: Vec<u8>,
-    /// How much of it was written.
+    /// How much of the output is written.
     written: usize,
     spin: AdaptiveSpin,
     pub handles: Handles,
-    /// What it says of who it is, until its password was looked at.
-    pub claim: Option<Claim>,
-    /// Who it is and what it wants, once it has said so.
-    pub guest: Option<Guest>,
-    /// Where it is; `None` on this machine.
+    /// The hello of a client whose password is to be checked.
+    pub pending_hello: Option<HelloRequest>,
+    /// The client, once it is authenticated.
+    pub client: Option<AuthenticatedClient>,
+    /// The client's address; `None` on this machine.
     pub peer: Option<IpAddr>,
-    /// As whom it is counted.
+    /// For quotas.
     pub principal: Principal,
     pub since: Instant,
-    /// What is watched while a request runs.
-    watched: Option<Arc<OwnedFd>>,
-    /// Whether it was seen to be gone while a request ran.
-    gone: Arc<AtomicBool>,
-    /// Its place among all connections; a child process's client has none.
-    _seat: Option<Permit>,
+    /// The descriptor that the request monitor polls.
+    monitored: Option<Arc<OwnedFd>>,
+    /// Set if the client was found to have disconnected while a request ran.
+    disconnected: Arc<AtomicBool>,
+    /// Counts it among all connections; pipes are not counted.
+    _permit: Option<Permit>,
 }
 
-/// A client that was let in.
+/// The first request of a client, and its id.
+pub(crate) type HelloRequest = (u32, Box<Hello>);
+
+/// An authenticated client.
 #[derive(Clone)]
-pub(crate) struct Guest {
+pub(crate) struct AuthenticatedClient {
     pub caller: Caller,
     pub database: Arc<Database>,
-    /// The database as the client may use it.
+    /// The database, restricted to the client's permissions.
     pub engine: Arc<dyn Engine>,
 }
 
 /// Why a connection ends.
 #[derive(Debug)]
-pub(crate) enum Gone {
-    /// The client has closed it.
-    Left,
-    /// The line broke, or the client did not read in time.
+pub(crate) enum Disconnect {
+    /// The client closed it.
+    Closed,
+    /// The transport failed, or the client did not read in time.
     Io(io::Error),
-    /// The client does not keep to the protocol: it is told.
-    Wrong(Error),
+    /// The client violated the protocol or a timeout. It gets the error.
+    Protocol(Error),
 }
 
-impl Gone {
-    /// Whether the client has left, in good order or not: its end is closed, or its process killed.
-    pub fn has_left(&self) -> bool {
+impl Disconnect {
+    /// Whether the client ended it, in good order or not: it closed its end, or its process was killed.
+    pub fn is_by_client(&self) -> bool {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
         match self {
-            Self::Left => true,
+            Self::Closed => true,
             Self::Io(error) => matches!(
                 error.kind(),
                 BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected
             ),
-            Self::Wrong(_) => false,
+            Self::Protocol(_) => false,
         }
     }
 }
 
-impl From<io::Error> for Gone {
+impl From<io::Error> for Disconnect {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<Error> for Gone {
+impl From<Error> for Disconnect {
     fn from(error: Error) -> Self {
-        Self::Wrong(error)
+        Self::Protocol(error)
     }
 }
 
 impl Connection {
-    pub fn new(transport: Transport, limits: &Limits, seat: Option<Permit>) -> Self {
+    pub fn new(transport: Transport, limits: &Limits, permit: Option<Permit>) -> Self {
         let peer = transport.peer();
         let principal = match transport.is_trusted() {
             true => Principal::operator(),
@@ -103,36 +106,36 @@ impl Connection {
         };
         Self {
             transport,
-            claim: None,
+            pending_hello: None,
             peer,
             principal,
-            input: Input::new(),
+            input: FrameQueue::new(),
             output: Vec::new(),
             written: 0,
             spin: AdaptiveSpin::default(),
             handles: Handles::new(limits),
-            guest: None,
+            client: None,
             since: Instant::now(),
-            watched: None,
-            gone: Arc::default(),
-            _seat: seat,
+            monitored: None,
+            disconnected: Arc::default(),
+            _permit: permit,
         }
     }
 
-    /// The client is known from now on.
-    pub fn let_in(&mut self, guest: Guest) {
-        if !(self.transport.is_trusted() && guest.caller.is_operator()) {
-            self.principal = Principal::from_address(self.peer).with_name(guest.caller.name());
+    /// Sets the authenticated client.
+    pub fn set_client(&mut self, client: AuthenticatedClient) {
+        if !(self.transport.is_trusted() && client.caller.is_operator()) {
+            self.principal = Principal::from_address(self.peer).with_name(client.caller.name());
         }
-        self.guest = Some(guest);
+        self.client = Some(client);
     }
 
-    /// Reads what has come; `false` where that is nothing.
+    /// Reads what has arrived. Returns `false` if that is nothing.
     #[inline]
-    pub fn fill(&mut self) -> Result<bool, Gone> {
+    pub fn fill(&mut self) -> Result<bool, Disconnect> {
         let transport = &mut self.transport;
         match self.input.inbox.read_from(|room| transport.read(room)) {
-            Ok(0) => Err(Gone::Left),
+            Ok(0) => Err(Disconnect::Closed),
             Ok(_) => Ok(true),
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(false),
@@ -141,21 +144,21 @@ impl Connection {
         }
     }
 
-    /// Reads what has come, as far as the window goes, and takes out what it says about this request
-    /// and about those that wait.
-    pub fn look_ahead(&mut self, id: u32, limits: &Limits) -> Result<Said, Gone> {
+    /// Reads what has arrived, up to the receive window, and takes what the client sent about this
+    /// request.
+    pub fn look_ahead(&mut self, id: u32, limits: &Limits) -> Result<FlowControl, Disconnect> {
         while self.input.len() <= limits.window as usize && self.fill()? {}
         Ok(self.input.look_ahead(id, limits)?)
     }
 
-    /// Whether something is there that was not answered yet.
-    pub fn has_more(&mut self) -> Result<bool, Gone> {
+    /// Whether there is received data that was not handled yet.
+    pub fn has_input(&mut self) -> Result<bool, Disconnect> {
         Ok(self.input.len() > 0 || self.fill()?)
     }
 
-    /// Writes as much as goes at once; whether that was all.
+    /// Writes as much as is possible at once. Returns whether that was all.
     #[inline]
-    pub fn try_flush(&mut self) -> Result<bool, Gone> {
+    pub fn try_flush(&mut self) -> Result<bool, Disconnect> {
         while let Some(rest) = self.output.get(self.written..).filter(|rest| !rest.is_empty()) {
             match self.transport.write(rest) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
@@ -171,33 +174,33 @@ impl Connection {
         self.written = 0;
         match self.transport.flush() {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-            other => other.map(|()| true).map_err(Gone::from),
+            other => other.map(|()| true).map_err(Disconnect::from),
         }
     }
 
-    /// Writes all answers. Meanwhile it takes in what the client sends, up to the window: so a
-    /// client that writes before it reads is not stuck.
+    /// Writes all responses. Meanwhile it receives what the client sends, up to the receive window, so
+    /// that a client that writes before it reads does not deadlock.
     #[inline]
-    pub fn flush(&mut self, settings: &Settings) -> Result<(), Gone> {
+    pub fn flush(&mut self, settings: &Settings) -> Result<(), Disconnect> {
         if self.try_flush()? { Ok(()) } else { self.flush_slowly(settings) }
     }
 
     #[cold]
-    fn flush_slowly(&mut self, settings: &Settings) -> Result<(), Gone> {
+    fn flush_slowly(&mut self, settings: &Settings) -> Result<(), Disconnect> {
         let window = settings.limits.window as usize;
-        let mut left = false;
+        let mut is_closed = false;
         let mut deadline = Instant::now() + settings.write_timeout;
         loop {
             let Some(rest) = deadline.checked_duration_since(Instant::now()) else {
-                let what = "the client does not read its answers";
-                return Err(io::Error::new(io::ErrorKind::TimedOut, what).into());
+                let message = "the client does not read its responses";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message).into());
             };
-            let reads = !left && self.input.len() < window;
-            let Ready { readable, writable } = self.transport.wait(reads, true, rest)?;
+            let reads = !is_closed && self.input.len() < window;
+            let Readiness { readable, writable } = self.transport.wait(reads, true, rest)?;
             if readable {
                 match self.fill() {
-                    // It may still read: a pipe has two ends.
-                    Err(Gone::Left) => left = true,
+                    // It may still read, over another pipe.
+                    Err(Disconnect::Closed) => is_closed = true,
                     other => drop(other?),
                 }
             }
@@ -213,59 +216,62 @@ impl Connection {
         }
     }
 
-    /// Waits for the client to say something; `false` where the time is over.
+    /// Waits for data. Returns `false` if the timeout ended first.
     #[inline]
-    pub fn wait(&mut self, timeout: Duration) -> Result<bool, Gone> {
-        let begun = Instant::now();
+    pub fn wait(&mut self, timeout: Duration) -> Result<bool, Disconnect> {
+        let started = Instant::now();
         let mut spin = std::mem::take(&mut self.spin);
-        let seen = spin.spin_until(|| Ok::<_, Gone>(self.fill()?.then_some(())))?.is_some();
-        let came = seen || self.transport.wait(true, false, timeout)?.readable && self.fill()?;
-        if came {
-            spin.record_wait(begun.elapsed());
+        let spun = spin.spin_until(|| Ok::<_, Disconnect>(self.fill()?.then_some(())))?.is_some();
+        let has_data =
+            spun || self.transport.wait(true, false, timeout)?.readable && self.fill()?;
+        if has_data {
+            spin.record_wait(started.elapsed());
         }
         self.spin = spin;
-        Ok(came)
+        Ok(has_data)
     }
 
-    /// Where it would be seen that the client does not want a request's answer any more.
-    pub fn line(&mut self, id: u32, patience: Duration) -> Line {
-        let (kind, transport) = (self.transport.line_kind(), &self.transport);
-        if self.watched.is_none() {
-            // Without it, nothing is seen.
-            self.watched = transport.watched().try_clone_to_owned().map(Arc::new).ok();
+    /// What the request monitor needs to notice that the client cancels a request or disconnects.
+    pub fn monitored(&mut self, id: u32, timeout: Duration) -> MonitoredClient {
+        let (signals, transport) = (self.transport.signals(), &self.transport);
+        if self.monitored.is_none() {
+            // Without a descriptor, only the timeout is monitored.
+            self.monitored = transport.monitored().try_clone_to_owned().map(Arc::new).ok();
         }
-        let ahead = Ahead::of(self.input.inbox.waiting(), id);
-        let early = self.transport.early();
-        let (end, gone) = (self.watched.clone(), Arc::clone(&self.gone));
-        Line { kind, end, early, id, ahead, gone, patience }
+        let pipelined = PipelinedFrames::of(self.input.inbox.waiting(), id);
+        let peek_buffer = self.transport.peek_buffer();
+        let (descriptor, disconnected) = (self.monitored.clone(), Arc::clone(&self.disconnected));
+        MonitoredClient { signals, descriptor, peek_buffer, id, pipelined, disconnected, timeout }
     }
 
-    /// Tells the client why the connection ends, if it listens.
+    /// Sends the client the error that ends the connection.
     pub fn dismiss(&mut self, error: &Error) {
         encode_response::error(&mut self.output, 0, error);
-        // Nobody waits for those who don't.
+        // A client that does not read misses it.
         let _ = self.try_flush();
     }
 
-    /// Whether there are answers that the client did not wait for.
-    pub fn owes(&self) -> bool {
-        self.written < self.output.len() || self.gone.load(Ordering::Relaxed)
+    /// Whether there are responses that the client did not wait for.
+    pub fn has_unread_responses(&self) -> bool {
+        self.written < self.output.len() || self.disconnected.load(Ordering::Relaxed)
     }
 
-    /// Gives memory back that is not needed while nothing comes.
-    pub fn rest(&mut self) {
-        self.input.release();
-        self.watched = None;
+    /// Releases memory that an idle connection does not need.
+    pub fn release_memory(&mut self) {
+        self.input.release_memory();
+        self.monitored = None;
         if self.output.is_empty() {
             self.output = Vec::new();
         }
     }
 }
 
-/// `ada at 192.0.2.7`, or what is known of it.
+/// `ada at 192.0.2.7`, as far as that is known.
 impl fmt::Display for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.guest.as_ref().map_or("a stranger", |guest| guest.caller.name()))?;
+        f.write_str(
+            self.client.as_ref().map_or("an unauthenticated client", |client| client.caller.name()),
+        )?;
         match self.peer {
             Some(peer) => write!(f, " at {peer}"),
             None => f.write_str(" at this machine"),

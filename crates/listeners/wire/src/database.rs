@@ -1,28 +1,28 @@
-//! The databases that a server gives, each under its name.
+//! The databases of a server, each under its name.
 
 use bobak_core::{Engine, Error, ErrorKind, Result, TableSchema};
 use bobak_permissions::{Caller, ProtectedDatabase};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Most descriptions of tables that are remembered.
-const SCHEMAS: usize = 4_096;
-/// The longest that is.
-const LONGEST: usize = 64 << 10;
+/// The most cached table schemas.
+const MAX_CACHED_SCHEMAS: usize = 4_096;
+/// The most bytes of a description that is cached.
+const MAX_CACHED_LENGTH: usize = 64 << 10;
 
 /// One database.
 pub(crate) struct Database {
     pub protected: Arc<ProtectedDatabase>,
-    /// Descriptions that clients sent: whoever sends the same gets the same table, so that engines
-    /// find their prepared statements again.
+    /// Schemas by the description that clients sent. The same description gives the same schema, so
+    /// that engines find their prepared statements again.
     schemas: Mutex<HashMap<Box<[u8]>, Arc<TableSchema>>>,
 }
 
-/// All of a server.
+/// All databases of a server.
 pub(crate) struct Databases(Vec<Arc<Database>>);
 
 impl Database {
-    /// The table that a description stands for.
+    /// The schema that a description stands for.
     ///
     /// # Errors
     /// `Corrupt`, `Schema`.
@@ -32,9 +32,9 @@ impl Database {
             return Ok(Arc::clone(table));
         }
         let table = Arc::new(bobak_wire::read_schema(description)?);
-        if description.len() <= LONGEST {
+        if description.len() <= MAX_CACHED_LENGTH {
             let mut schemas = lock();
-            if schemas.len() >= SCHEMAS {
+            if schemas.len() >= MAX_CACHED_SCHEMAS {
                 schemas.clear();
             }
             schemas.insert(description.into(), Arc::clone(&table));
@@ -52,24 +52,24 @@ impl Databases {
         Self(databases.into_iter().map(database).collect())
     }
 
-    /// The database with this name, the first where it is empty; of those that the caller has any
-    /// right on.
+    /// The database with this name, or the first if it is empty, of those in which the caller has any
+    /// permission.
     ///
     /// # Errors
-    /// `Config`. Which there are is not told.
+    /// `Config`, without the names of other databases.
     pub fn find(&self, name: &str, caller: &Caller) -> Result<&Arc<Database>> {
-        let known = self.0.iter().filter(|database| caller.can_see(database.protected.name()));
-        let mut named = known.filter(|d| name.is_empty() || d.protected.name() == name);
+        let visible = self.0.iter().filter(|database| caller.can_see(database.protected.name()));
+        let mut named = visible.filter(|d| name.is_empty() || d.protected.name() == name);
         let found = named.next();
         found.ok_or_else(|| {
             Error::new(ErrorKind::Config, format!("the server has no database '{name}'"))
         })
     }
 
-    /// Makes all that was committed durable.
+    /// Makes all commits durable.
     ///
     /// # Errors
-    /// The first engine's that fails; the others are flushed all the same.
+    /// That of the first engine that fails; the others are flushed nonetheless.
     pub fn flush(&self) -> Result<()> {
         let flushed: Vec<_> =
             self.0.iter().map(|database| database.protected.engine().flush()).collect();

@@ -1,9 +1,11 @@
-//! Doors to databases of Bobak: TCP, TCP with TLS, a Unix socket, standard input and output.
+//! The listener of Bobak's wire protocol: TCP, TCP with TLS, Unix sockets, standard input and output.
 //!
-//! A [`Server`] gives databases to other programs over Bobak's binary protocol (`docs/wire.md`).
-//! Connections that rest wait together in one poller and cost next to nothing; one that has
-//! something to say is taken by a worker thread, and keeps it while it has a transaction or a query
-//! open. There is no async runtime.
+//! A [`Server`] serves databases to other programs over the binary protocol (`docs/wire.md`). There is
+//! no async runtime. One thread polls all idle connections, which cost next to nothing. A connection
+//! with a request is passed to a worker thread, and keeps it while a transaction or a query is open,
+//! because both belong to a session that borrows the engine.
+//!
+//! A connection is a session: its requests run in order. A further session needs a further connection.
 //!
 //! ```
 //! use bobak_memory::Memory;
@@ -19,30 +21,30 @@
 //! # Ok::<(), bobak_core::Error>(())
 //! ```
 //!
-//! Who comes over TCP shows a token or a password; without TLS nobody but this machine may come,
-//! unless the [builder](bobak_serving::ServerBuilder) is told otherwise. What each may do is in an
-//! [`Access`](bobak_permissions::Access): see the crate `bobak-permissions`.
+//! Clients over TCP authenticate with a token or a password; without TLS only this machine may
+//! connect, unless the [builder](bobak_serving::ServerBuilder) allows more. What clients may do is
+//! defined by an [`Access`](bobak_permissions::Access) of `bobak-permissions`.
+//!
+//! Reading order: `poller` accepts connections and waits for requests → `workers` → `handshake`
+//! authenticates → `requests` runs requests → `request_monitor` interrupts them. A wrong password is
+//! rejected in `workers/password_check.rs`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg(unix)]
 
-mod batch;
 mod connection;
 mod database;
-mod early;
-mod greet;
-mod input;
-mod lobby;
-mod login_thread;
+mod frame_queue;
+mod handshake;
+mod pipelined;
 mod pipes;
-mod pool;
-mod serve;
+mod poller;
+mod request_monitor;
+mod requests;
 mod server;
 mod settings;
-mod stream;
-#[cfg(feature = "tls")]
-mod tls;
+mod state;
 mod transport;
-mod watch;
+mod workers;
 
 pub use server::Server;
 pub use settings::Settings;

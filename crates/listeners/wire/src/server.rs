@@ -1,70 +1,32 @@
-//! A server that runs, and what all of its threads share.
+//! A running server.
 
 use crate::database::Databases;
-use crate::lobby::{Lobby, Return};
-use crate::login_thread::LoginThread;
 use crate::pipes::serve_pipes;
-use crate::pool::Pool;
+use crate::poller::Poller;
+use crate::request_monitor::RequestMonitor;
 use crate::settings::Settings;
-use crate::watch::Watch;
+use crate::state::{PasswordQueue, PollerHandle, Shared, Shutdown, WorkerPool};
+use crate::workers::start_worker;
 use bobak_core::{Error, Result};
-use bobak_permissions::Access;
 use bobak_serving::{
-    AuditLog, ConnectionLimiter, Listener, Principal, ProtocolServer, ServerBuilder, ServerParts,
+    AuditLog, ConnectionLimiter, Listener, ProtocolServer, ServerBuilder, ServerParts,
 };
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long statements may still run after the time for transactions is over.
-const LAST: Duration = Duration::from_secs(5);
+/// How long workers have to end after their requests were interrupted.
+const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A server. It stops when it is dropped.
 pub struct Server {
     shared: Arc<Shared>,
     addresses: Vec<SocketAddr>,
-    lobby: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// What all threads of a server share.
-pub(crate) struct Shared {
-    pub databases: Databases,
-    pub access: Access,
-    pub settings: Settings,
-    pub pool: Pool,
-    pub back: OnceLock<Return>,
-    pub seats: ConnectionLimiter,
-    pub watch: Watch,
-    pub logins: LoginThread,
-    pub audit_log: AuditLog,
-    stopping: AtomicBool,
-    stopped: AtomicBool,
-    out_of_grace: OnceLock<Instant>,
-}
-
-impl Shared {
-    #[inline]
-    pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
-    }
-
-    /// Whether transactions have had their time to end.
-    pub fn is_out_of_grace(&self) -> bool {
-        self.out_of_grace.get().is_some_and(|end| Instant::now() >= *end)
-    }
-
-    /// Whether connections wait for what this one has.
-    #[inline]
-    pub fn others_wait(&self, principal: &Principal) -> bool {
-        self.pool.is_wanted(principal)
-    }
-
-    pub fn log(&self, line: &str) {
-        self.audit_log.server_event(line);
-    }
+    poller: Mutex<Option<JoinHandle<()>>>,
+    is_flushed: AtomicBool,
 }
 
 impl Server {
@@ -73,67 +35,65 @@ impl Server {
         ServerBuilder::default()
     }
 
-    /// The addresses of the doors over TCP, in the order in which they were named.
+    /// The addresses of the TCP listeners, in the order in which the builder got them.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Serves one client through two ends of pipes, on this thread, until it leaves. Who holds the
-    /// other ends needs no token.
+    /// Serves one client over a pair of pipes, on this thread, until it disconnects. The client needs
+    /// no token.
     ///
     /// # Errors
-    /// `Io` where the ends are of no use.
+    /// `Io` if the pipes cannot be used.
     pub fn serve_pipes(&self, input: impl Into<OwnedFd>, output: impl Into<OwnedFd>) -> Result<()> {
         serve_pipes(&self.shared, input.into(), output.into())
     }
 
-    /// Serves one client through this process's standard input and output, until it leaves.
+    /// Serves one client over this process's standard input and output, until it disconnects.
     ///
     /// # Errors
     /// As [`serve_pipes`](Self::serve_pipes).
     pub fn serve_stdio(&self) -> Result<()> {
-        let io = |error| Error::io("serve through standard input and output", error);
+        let io = |error| Error::io("serve over standard input and output", error);
         let input = std::io::stdin().as_fd().try_clone_to_owned().map_err(io)?;
         let output = std::io::stdout().as_fd().try_clone_to_owned().map_err(io)?;
         self.serve_pipes(input, output)
     }
 
-    /// Tells the server to stop: no door opens any more, requests under way are answered, open
-    /// transactions have [`Settings::grace`] to end. Returns at once.
+    /// Starts to shut down and returns at once: no further connections are accepted, running requests
+    /// get their responses, open transactions have [`Settings::shutdown_timeout`] to end.
     pub fn begin_stop(&self) {
-        let end = Instant::now() + self.shared.settings.grace;
-        self.shared.out_of_grace.get_or_init(|| end);
-        self.shared.stopping.store(true, Ordering::Relaxed);
-        if let Some(back) = self.shared.back.get() {
-            // Where it can't be woken, it is gone.
-            let _ = back.waker.wake();
+        self.shared.shutdown.start(self.shared.settings.shutdown_timeout);
+        if let Some(poller) = self.shared.poller.get() {
+            poller.wake();
         }
     }
 
-    /// Waits until the server is told to stop.
+    /// Waits until the server starts to shut down.
     pub fn wait(&self) {
-        let lobby = self.lobby.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // A lobby that panicked is no longer there either.
-        let _ = lobby.map(JoinHandle::join);
+        let poller = self.poller.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // A poller that panicked has ended as well.
+        let _ = poller.map(JoinHandle::join);
     }
 
-    /// Stops, and waits for the end; what was committed is then durable. Whether all ended by
-    /// themselves: a statement that runs for long may not.
+    /// Shuts down and waits for the end. What was committed is durable then. Returns whether all
+    /// requests ended: one that ignores interrupts may still be running.
     pub fn stop(&self) -> bool {
         self.begin_stop();
         self.wait();
-        let mut all = self.shared.pool.wait_for_end(self.shared.settings.grace);
-        if !all {
-            self.shared.watch.end_all();
-            all = self.shared.pool.wait_for_end(LAST);
+        let mut all_ended = self.shared.workers.wait_for_end(self.shared.settings.shutdown_timeout);
+        if !all_ended {
+            self.shared.monitor.abort_all();
+            all_ended = self.shared.workers.wait_for_end(INTERRUPT_TIMEOUT);
         }
-        if !self.shared.stopped.swap(true, Ordering::Relaxed)
+        if !self.is_flushed.swap(true, Ordering::Relaxed)
             && let Err(error) = self.shared.databases.flush()
         {
-            self.shared.log(&format!("a database could not be flushed: {error}"));
+            let line = format!("a database could not be flushed: {error}");
+            self.shared.audit_log.server_event(&line);
         }
-        all
+        all_ended
     }
 }
 
@@ -144,30 +104,31 @@ impl ProtocolServer for Server {
         let ServerParts { databases, access, settings, log, listeners } = parts;
         let io = |error| Error::io("start the server", error);
         let addresses = listeners.iter().filter_map(Listener::address).collect();
-        let shared = Arc::new(Shared {
+        let shutdown = Arc::new(Shutdown::default());
+        let shared = Arc::new_cyclic(|shared| Shared {
             databases: Databases::new(databases),
             access,
-            pool: Pool::new(&settings),
-            logins: LoginThread::new(settings.refusals),
+            workers: WorkerPool::new(&settings, Arc::clone(&shutdown), start_worker(shared)),
+            passwords: PasswordQueue::new(settings.max_failed_logins),
+            poller: OnceLock::new(),
+            connections: ConnectionLimiter::new(settings.max_connections, settings.client_quota),
+            monitor: RequestMonitor::default(),
             audit_log: AuditLog::new(log),
-            back: OnceLock::new(),
-            seats: ConnectionLimiter::new(settings.connections, settings.share),
-            watch: Watch::default(),
-            stopping: AtomicBool::new(false),
-            stopped: AtomicBool::new(false),
-            out_of_grace: OnceLock::new(),
             settings,
+            shutdown,
         });
-        let mut lobby = None;
+        let mut poller = None;
         if !listeners.is_empty() {
-            let (poll, waker) = Lobby::poll().map_err(io)?;
+            let (poll, waker) = Poller::poll().map_err(io)?;
             let (sender, returned) = mpsc::channel();
-            shared.back.get_or_init(|| Return { waker, sender: Mutex::new(sender) });
-            let room = Lobby::new(poll, listeners, returned, Arc::clone(&shared)).map_err(io)?;
-            let thread = std::thread::Builder::new().name("bobak lobby".to_owned());
-            lobby = Some(thread.spawn(move || room.run()).map_err(io)?);
+            shared.poller.get_or_init(|| PollerHandle::new(waker, sender));
+            let poll_loop =
+                Poller::new(poll, listeners, returned, Arc::clone(&shared)).map_err(io)?;
+            let thread = std::thread::Builder::new().name("bobak poller".to_owned());
+            poller = Some(thread.spawn(move || poll_loop.run()).map_err(io)?);
         }
-        Ok(Self { shared, addresses, lobby: Mutex::new(lobby) })
+        let (poller, is_flushed) = (Mutex::new(poller), AtomicBool::new(false));
+        Ok(Self { shared, addresses, poller, is_flushed })
     }
 }
 

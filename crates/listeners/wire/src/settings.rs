@@ -1,56 +1,56 @@
-//! How much a server gives, and how long it waits.
+//! Limits and timeouts.
 
 use bobak_wire::Limits;
 use std::time::Duration;
 
-/// Limits and time-outs of a server. The defaults are for a server that strangers may find.
+/// Limits and timeouts of a server. The defaults suit a server that anybody can reach.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// What each connection may send.
     pub limits: Limits,
-    /// The most connections, idle ones included; a further one is told `Busy`. Of one address, other
-    /// than this machine's own, there may be half and half of `share` percent of them. Default:
+    /// The most connections, idle ones included; further ones get `Busy`. One address other than this
+    /// machine's own may have half of them, and half of `client_quota` percent in addition. Default:
     /// 16,384.
-    pub connections: usize,
-    /// The most worker threads: of connections that have a request, a transaction or a query
-    /// under way. Default: 64.
-    pub workers: usize,
-    /// How many of them, in percent, one caller may have at a time; all callers of one address
-    /// together may have half of the rest besides. Who wants more waits for his own. The operator at
-    /// a Unix socket gets in at any time. Default: 50.
-    pub share: u8,
-    /// The most wrong passwords a minute that one address may show for one name. Default: 30.
-    pub refusals: u32,
-    /// How long a connection may take to say who it is. Default: 10 s.
-    pub hello_timeout: Duration,
-    /// How long a request may wait for a worker before it is told `Busy`. Default: 5 s.
+    pub max_connections: usize,
+    /// The most worker threads: each serves a connection with a running request, an open transaction
+    /// or an open query. Default: 64.
+    pub max_workers: usize,
+    /// The percentage of workers that one client may use at a time; all clients of one address
+    /// together may use half of the rest in addition. Further requests wait for the client's own to
+    /// end. The operator at a Unix socket is always served. Default: 50.
+    pub client_quota: u8,
+    /// The most wrong passwords a minute from one address for one name. Default: 30.
+    pub max_failed_logins: u32,
+    /// How long a client may take to authenticate. Default: 10 s.
+    pub handshake_timeout: Duration,
+    /// How long a request may wait for a worker before it gets `Busy`. Default: 5 s.
     pub worker_timeout: Duration,
-    /// How long a query or a statement may run at a time before it is ended, with the error `Timeout`; of a query whose
-    /// rows are sent as they come, and of a batch, each part. Default: 5 minutes.
+    /// How long a query or statement may run before it is interrupted with `Timeout`. Applies to each
+    /// part of a batch and of a query's rows. Default: 5 minutes.
     pub request_timeout: Duration,
-    /// How long a client may let its answers wait before it is cut off. Default: 30 s.
+    /// How long a client may leave its responses unread before it is disconnected. Default: 30 s.
     pub write_timeout: Duration,
-    /// How long a connection with an open transaction or query may say nothing; then it is rolled
-    /// back and cut off, since others wait for it. Default: 60 s.
+    /// How long a connection with an open transaction or query may be idle before it is rolled back
+    /// and disconnected, since it may block others. Default: 60 s.
     pub transaction_timeout: Duration,
-    /// How long a server that stops waits for transactions to end. Default: 10 s.
-    pub grace: Duration,
+    /// How long a server that shuts down waits for transactions to end. Default: 10 s.
+    pub shutdown_timeout: Duration,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             limits: Limits::default(),
-            connections: 16_384,
-            workers: 64,
-            share: 50,
-            refusals: 30,
-            hello_timeout: Duration::from_secs(10),
+            max_connections: 16_384,
+            max_workers: 64,
+            client_quota: 50,
+            max_failed_logins: 30,
+            handshake_timeout: Duration::from_secs(10),
             worker_timeout: Duration::from_secs(5),
             request_timeout: Duration::from_secs(300),
             write_timeout: Duration::from_secs(30),
             transaction_timeout: Duration::from_secs(60),
-            grace: Duration::from_secs(10),
+            shutdown_timeout: Duration::from_secs(10),
         }
     }
 }

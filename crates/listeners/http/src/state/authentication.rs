@@ -70,7 +70,7 @@ impl Authenticator {
         engines: &[(String, Arc<dyn Engine>)],
         settings: &Settings,
     ) -> Result<Self> {
-        let writers = Workers::new(settings.workers)?;
+        let writers = Workers::new(settings.max_workers)?;
         let caller = Caller::operator();
         let protected: Vec<_> = engines
             .iter()
@@ -93,8 +93,8 @@ impl Authenticator {
             operator: Arc::new(operator),
             verified: Mutex::default(),
             hash_keys: (RandomState::new(), RandomState::new()),
-            wrong_tokens: RateLimiter::new(settings.refusals, Duration::from_secs(60)),
-            logins: LoginQueue::new(settings.refusals),
+            wrong_tokens: RateLimiter::new(settings.max_failed_logins, Duration::from_secs(60)),
+            logins: LoginQueue::new(settings.max_failed_logins),
             login_permit: Arc::new(Semaphore::new(1)),
             requests: settings
                 .rate_limit

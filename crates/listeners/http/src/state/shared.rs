@@ -31,12 +31,12 @@ pub(crate) struct ServerState {
 
 impl ServerState {
     pub fn new(settings: Settings, authenticator: Authenticator, log: AuditLog) -> Self {
-        let limits = |most| QuotaLimits::with_share(most, settings.share);
-        let memory = || MemoryBudget::new(settings.body_memory, settings.share);
+        let limits = |most| QuotaLimits::with_share(most, settings.client_quota);
+        let memory = || MemoryBudget::new(settings.body_memory, settings.client_quota);
         Self {
             authenticator,
-            connections: ConnectionLimiter::new(settings.connections, settings.share),
-            worker_permits: WorkerPermits::new(limits(settings.workers.max(1))),
+            connections: ConnectionLimiter::new(settings.max_connections, settings.client_quota),
+            worker_permits: WorkerPermits::new(limits(settings.max_workers.max(1))),
             request_memory: memory(),
             response_memory: memory(),
             streams: Permits::new(limits(settings.streams)),

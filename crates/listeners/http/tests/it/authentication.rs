@@ -22,7 +22,7 @@ fn status(server: &TestServer, authorization: &str, path: &str) -> u16 {
 #[test]
 fn wrong_passwords_lock_out_only_their_user() {
     let mut settings = Settings::default();
-    settings.refusals = 1;
+    settings.max_failed_logins = 1;
     let right = hash_password("right").unwrap();
     let builder = HttpServer::builder().settings(settings);
     let builder = builder.shared_database("main", crate::client::memory());

@@ -138,7 +138,7 @@ fn client_that_does_not_read_is_disconnected() {
 fn rate_limits_are_enforced() {
     let limits = settings(|settings| {
         settings.rate_limit = Some(3);
-        settings.refusals = 2;
+        settings.max_failed_logins = 2;
     });
     let mut server = TestServer::with(limits, memory());
     let replies: Vec<_> = (0..6).map(|_| server.get("/tables/person/rows")).collect();

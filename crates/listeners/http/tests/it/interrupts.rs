@@ -22,7 +22,7 @@ fn server(timeout: Duration) -> (TempDir, TestServer) {
     let engine = Sqlite::open(folder.path().join("test.db")).unwrap();
     engine.session().unwrap().execute("CREATE TABLE t (a INTEGER)", &[]).unwrap();
     let settings = settings(|settings| {
-        settings.workers = 1;
+        settings.max_workers = 1;
         settings.request_timeout = timeout;
         settings.sql = SqlAccess::Write;
     });

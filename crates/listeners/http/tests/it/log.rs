@@ -157,7 +157,7 @@ fn denied_requests_are_logged() {
 
 #[test]
 fn rejected_connections_are_logged() {
-    let (server, lines) = server(|settings| settings.connections = 1);
+    let (server, lines) = server(|settings| settings.max_connections = 1);
     let mut first = raw(server.http.addresses()[0]);
     first.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     first.read_exact(&mut [0]).unwrap();

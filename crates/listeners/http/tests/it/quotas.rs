@@ -46,7 +46,7 @@ fn send(mut stream: impl Write, token: Option<&str>, sql: &str) {
 #[test]
 fn one_client_cannot_take_all_workers() {
     // Of four workers, one client may have two, and one address three.
-    let (folder, server, greedy) = server(|settings| settings.workers = 4);
+    let (folder, server, greedy) = server(|settings| settings.max_workers = 4);
     let quick = serde_json::json!({ "sql": "SELECT 7" }).to_string();
     let connect = || raw(server.http.addresses()[0]);
     let crowd: Vec<_> = (0..8).map(|_| connect()).collect();
@@ -76,7 +76,7 @@ fn one_client_cannot_take_all_workers() {
 
 #[test]
 fn operator_connects_to_full_server() {
-    let (folder, server, _) = server(|settings| settings.connections = 1);
+    let (folder, server, _) = server(|settings| settings.max_connections = 1);
     let mut first = raw(server.http.addresses()[0]);
     first.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     first.read_exact(&mut [0]).unwrap();
@@ -90,7 +90,7 @@ fn operator_connects_to_full_server() {
 #[test]
 fn streams_occupy_no_workers() {
     let (_folder, server, greedy) =
-        server(|settings| (settings.workers, settings.streams) = (1, 2));
+        server(|settings| (settings.max_workers, settings.streams) = (1, 2));
     let mut stream = raw(server.http.addresses()[0]);
     let head = format!(
         "POST /tables/t/import HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {greedy}\r\n\

@@ -66,7 +66,7 @@ fn a_frame_that_is_too_large_is_refused_by_its_head() {
 
 #[test]
 fn half_a_frame_holds_nobody_up() {
-    let settings = Settings { workers: 1, ..Settings::default() };
+    let settings = Settings { max_workers: 1, ..Settings::default() };
     let (_server, address) = server(settings);
     let mut ping = Vec::new();
     encode_request::ping(&mut ping, 9);
@@ -83,7 +83,8 @@ fn half_a_frame_holds_nobody_up() {
 
 #[test]
 fn strangers_come_no_further_than_the_door() {
-    let settings = Settings { hello_timeout: Duration::from_millis(300), ..Settings::default() };
+    let settings =
+        Settings { handshake_timeout: Duration::from_millis(300), ..Settings::default() };
     let (_server, address) = server(settings);
     let mut first = Raw::connect(&address);
     first.put(|out| encode_request::tables(out, 3));
@@ -183,8 +184,11 @@ fn who_does_not_read_is_cut_off_and_locks_nobody_out() {
 
 #[test]
 fn who_waits_too_long_for_a_worker_is_told() {
-    let settings =
-        Settings { workers: 1, worker_timeout: Duration::from_millis(100), ..Settings::default() };
+    let settings = Settings {
+        max_workers: 1,
+        worker_timeout: Duration::from_millis(100),
+        ..Settings::default()
+    };
     let (_server, address) = server(settings);
     let mut first = Raw::known(&address);
     let mut second = Raw::known(&address);
@@ -200,7 +204,7 @@ fn who_waits_too_long_for_a_worker_is_told() {
 
 #[test]
 fn there_are_only_so_many_connections() {
-    let (_server, address) = server(Settings { connections: 2, ..Settings::default() });
+    let (_server, address) = server(Settings { max_connections: 2, ..Settings::default() });
     let [_one, _two] = [Raw::known(&address), Raw::known(&address)];
     let mut three = Raw::connect(&address);
     let (id, answer) = three.answer();

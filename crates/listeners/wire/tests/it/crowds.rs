@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Four workers, of which one caller may have two, and one address three.
 fn few() -> Settings {
-    Settings { workers: 4, worker_timeout: Duration::from_millis(300), ..Settings::default() }
+    Settings { max_workers: 4, worker_timeout: Duration::from_millis(300), ..Settings::default() }
 }
 
 fn ping(raw: &mut Raw) -> Option<ErrorKind> {
@@ -93,7 +93,7 @@ fn who_may_write_nothing_stops_no_writer() {
 fn the_operator_is_let_in_where_nobody_else_is() {
     let folder = folder().unwrap();
     let socket = folder.path().join("socket");
-    let settings = Settings { connections: 2, ..Settings::default() };
+    let settings = Settings { max_connections: 2, ..Settings::default() };
     let builder = serving(memory().unwrap()).settings(settings).unix(&socket);
     let (_server, address) = tcp_server(builder).unwrap();
     let [_one, _two] = [Raw::known(&address), Raw::known(&address)];
@@ -103,7 +103,7 @@ fn the_operator_is_let_in_where_nobody_else_is() {
 
 #[test]
 fn wrong_passwords_lock_out_nobody_but_the_name_they_were_for() {
-    let settings = Settings { refusals: 1, workers: 1, ..Settings::default() };
+    let settings = Settings { max_failed_logins: 1, max_workers: 1, ..Settings::default() };
     let builder = Server::builder().shared_database("main", memory().unwrap()).settings(settings);
     let right = hash_password("right").unwrap();
     let builder =
@@ -130,7 +130,7 @@ fn wrong_passwords_lock_out_nobody_but_the_name_they_were_for() {
 
 #[test]
 fn many_log_ins_at_once_all_come_in() {
-    let settings = Settings { workers: 1, ..Settings::default() };
+    let settings = Settings { max_workers: 1, ..Settings::default() };
     let builder = Server::builder().shared_database("main", memory().unwrap()).settings(settings);
     let builder = builder.user("ada", &hash_password("right").unwrap(), &["admin"]);
     let (server, address) = tcp_server(builder).unwrap();

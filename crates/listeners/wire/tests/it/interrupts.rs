@@ -39,7 +39,7 @@ fn store() -> (TempDir, Arc<dyn Engine>) {
 /// One worker: who has it for ever keeps everybody out.
 fn settings(timeout: Duration) -> Settings {
     Settings {
-        workers: 1,
+        max_workers: 1,
         worker_timeout: Duration::from_secs(60),
         request_timeout: timeout,
         ..Settings::default()
@@ -405,7 +405,7 @@ fn nothing_is_left_of_a_batch_whose_client_has_gone() {
 #[test]
 fn a_server_that_stops_ends_what_still_runs() {
     let (_folder, engine) = store();
-    let settings = Settings { grace: Duration::from_millis(100), ..Settings::default() };
+    let settings = Settings { shutdown_timeout: Duration::from_millis(100), ..Settings::default() };
     let serving = serving(Arc::clone(&engine)).settings(settings);
     let (server, address) = tcp_server(serving).unwrap();
     let mut raw = Raw::known(&address);

@@ -49,15 +49,17 @@ fn strangers_are_told_of_by_their_address() {
     let (lines, _server, address) = server(Settings::default());
     let refused = Remote::builder().token("a token that is wrong").open_tcp(&address).err();
     assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Denied));
-    lines.hear("a stranger at 127.0.0.1 was refused: authentication failed: wrong token, user name or password");
+    lines.hear("an unauthenticated client at 127.0.0.1 was rejected: authentication failed: wrong token, user name or password");
     let mut raw = Raw::connect(&address);
     raw.stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     assert!(raw.answer().1.is_err());
-    lines.hear("a stranger at 127.0.0.1 was cut off: HTTP at a door of Bobak's own protocol");
+    lines.hear("an unauthenticated client at 127.0.0.1 was disconnected: received HTTP on a listener of the wire protocol");
     let mut first = Raw::connect(&address);
     first.put(|out| encode_request::tables(out, 3));
     assert!(first.answer().1.is_err());
-    lines.hear("a stranger at 127.0.0.1 was refused: the first request is a hello");
+    lines.hear(
+        "an unauthenticated client at 127.0.0.1 was rejected: the first request must be a hello",
+    );
 }
 
 #[test]
@@ -71,7 +73,7 @@ fn who_takes_the_wrong_door_is_told_which() {
     let error = builder.open_tls(plain.replace("127.0.0.1", "localhost")).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.to_string().contains("does not speak TLS there"), "{error}");
-    plain_lines.hear("a stranger at 127.0.0.1 was cut off: TLS at a door without it");
+    plain_lines.hear("an unauthenticated client at 127.0.0.1 was disconnected: received TLS on a listener without TLS");
 
     let tls_lines = Lines::default();
     let builder = serving(memory().unwrap()).tls(&chain, &key).log(tls_lines.add());
@@ -79,7 +81,7 @@ fn who_takes_the_wrong_door_is_told_which() {
     let error = Remote::builder().token(TOKEN).open_tcp(&tls).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.to_string().contains("speaks TLS there: say tls=on"), "{error}");
-    tls_lines.hear("a stranger at 127.0.0.1 was cut off: no TLS at a door with it");
+    tls_lines.hear("an unauthenticated client at 127.0.0.1 was disconnected: received no TLS on a listener with TLS");
     // Whom the client does not trust is another matter.
     let other = crate::doors::folder().unwrap();
     let [stranger, _] = certificate(other.path());
@@ -103,28 +105,30 @@ fn who_takes_the_wrong_door_is_told_which() {
 
 #[test]
 fn who_does_not_say_hello_is_told_of() {
-    let settings = Settings { hello_timeout: Duration::from_millis(300), ..Settings::default() };
+    let settings =
+        Settings { handshake_timeout: Duration::from_millis(300), ..Settings::default() };
     let (lines, _server, address) = server(settings);
     assert!(Raw::connect(&address).frame().is_none());
-    lines.hear("a stranger at 127.0.0.1 was cut off: no whole hello came in time");
+    lines.hear("an unauthenticated client at 127.0.0.1 was disconnected: the handshake timed out");
 }
 
 #[test]
 fn who_finds_the_server_full_is_told_of() {
     let worker_timeout = Duration::from_millis(100);
-    let settings = Settings { connections: 2, workers: 1, worker_timeout, ..Settings::default() };
+    let settings =
+        Settings { max_connections: 2, max_workers: 1, worker_timeout, ..Settings::default() };
     let (lines, _server, address) = server(settings);
     let [mut one, mut two] = [Raw::known(&address), Raw::known(&address)];
     assert!(Raw::connect(&address).answer().1.is_err());
     lines.hear(
-        "a stranger at 127.0.0.1 was refused: the server has reached its limit of 2 connections",
+        "an unauthenticated client at 127.0.0.1 was rejected: the server has reached its limit of 2 connections",
     );
     one.put(|out| encode_request::control(out, 2, TransactionControl::Begin).unwrap());
     assert!(matches!(one.answer(), (2, Ok(()))));
     two.put(|out| encode_request::ping(out, 2));
     assert!(two.answer().1.is_err());
     lines.hear(
-        "operator at 127.0.0.1 was refused: you have reached the limit of requests at a time",
+        "operator at 127.0.0.1 was rejected: you have reached the limit of requests at a time",
     );
 }
 
@@ -143,7 +147,7 @@ fn who_leaves_before_its_answer_is_told_of_and_who_only_leaves_is_not() {
     waits.put(|out| encode_request::execute(out, 2, sql).unwrap());
     std::thread::sleep(Duration::from_millis(100));
     drop(waits);
-    lines.hear("operator at 127.0.0.1 left before it had its answer");
+    lines.hear("operator at 127.0.0.1 disconnected before it received its response");
     let (requests, mut to_server) = std::io::pipe().unwrap();
     let (from_server, answers) = std::io::pipe().unwrap();
     let serving = std::thread::spawn(move || server.serve_pipes(requests, answers));
@@ -154,7 +158,7 @@ fn who_leaves_before_its_answer_is_told_of_and_who_only_leaves_is_not() {
     std::thread::sleep(Duration::from_millis(100));
     drop((to_server, from_server));
     serving.join().unwrap().unwrap();
-    lines.hear("operator at this machine left before it had its answer");
+    lines.hear("operator at this machine disconnected before it received its response");
     assert_eq!((lines.count(""), lines.count("pipe"), lines.count("reset")), (2, 0, 0));
 }
 
@@ -177,17 +181,17 @@ fn what_somebody_may_not_do_is_told_of_by_name() {
     let denied = Probe::new(&till).unwrap().insert(&tag, row!["a", 1.0]).unwrap_err();
     assert_eq!(denied.kind(), ErrorKind::Denied);
     lines.hear(
-        "till at 127.0.0.1 was refused: permission denied: you may not insert into this table",
+        "till at 127.0.0.1 was rejected: permission denied: you may not insert into this table",
     );
     let ada = Remote::builder().user("ada", "secret").open_unix(&socket).unwrap();
     let denied = ada.session().unwrap().execute("SELECT 1", &[]).unwrap_err();
-    assert_eq!(denied.kind(), ErrorKind::Unsupported, "nothing was refused");
+    assert_eq!(denied.kind(), ErrorKind::Unsupported, "nothing was rejected");
     let denied = Probe::new(&ada).unwrap().insert(&tag, row!["a", 1.0]).unwrap_err();
     assert_eq!(denied.kind(), ErrorKind::Denied);
     lines.hear(
-        "ada at this machine was refused: permission denied: you may not insert into this table",
+        "ada at this machine was rejected: permission denied: you may not insert into this table",
     );
-    assert_eq!(lines.count("was refused"), 2);
+    assert_eq!(lines.count("was rejected"), 2);
 }
 
 #[test]
@@ -196,7 +200,7 @@ fn a_client_can_not_fill_the_log() {
     for _ in 0..200 {
         assert!(Remote::builder().token("a token that is wrong").open_tcp(&address).is_err());
     }
-    let told = lines.count("was refused");
+    let told = lines.count("was rejected");
     assert!(told >= 20, "{told} lines");
     // So many, and those that time has let pass.
     assert!(told < 190, "{told} lines");

@@ -138,7 +138,7 @@ fn a_server_that_comes_back_is_found_again() {
     let inside = Probe::new(&remote).unwrap();
     inside.control(TransactionControl::Begin).unwrap();
     inside.insert(&mark, row![2, 0]).unwrap();
-    let settings = Settings { grace: std::time::Duration::ZERO, ..Settings::default() };
+    let settings = Settings { shutdown_timeout: std::time::Duration::ZERO, ..Settings::default() };
     drop(server);
     let unreachable = probe.count(&mark).unwrap_err();
     assert_eq!(unreachable.kind(), ErrorKind::Unreachable);

@@ -28,8 +28,6 @@ const LIMIT: usize = 3;
 const ALLOWED: &[(&str, usize, usize)] = &[
     ("crates/core", 6, 6),
     ("crates/engines/memory", 7, 5),
-    ("crates/permissions", 6, 3),
-    ("crates/listeners/wire", 13, 13),
     ("crates/tools/bench", 9, 3),
     ("crates/tools/fuzz", 13, 3),
     ("crates/tools/xtask", 6, 3),

@@ -1,15 +1,15 @@
-//! TLS over a TCP stream that does not block.
+//! TLS over a non-blocking TCP stream.
 
 use rustls::{ServerConfig, ServerConnection};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-/// A stream under TLS.
+/// A TLS stream.
 pub(crate) struct TlsStream {
     connection: ServerConnection,
     stream: Arc<TcpStream>,
-    /// Bytes that are decrypted and not read yet: the socket does not tell of them.
+    /// How many decrypted bytes are not read yet: polling the socket does not show them.
     decrypted: usize,
 }
 
@@ -21,12 +21,12 @@ impl TlsStream {
         Ok(Self { connection, stream: Arc::new(stream), decrypted: 0 })
     }
 
-    /// What carries it.
+    /// The underlying socket.
     pub fn socket(&self) -> Arc<TcpStream> {
         Arc::clone(&self.stream)
     }
 
-    /// Whether it can be read though nothing comes.
+    /// Whether it can be read without new data on the socket.
     pub const fn is_readable(&self) -> bool {
         self.decrypted > 0
     }
@@ -37,7 +37,7 @@ impl Read for TlsStream {
         loop {
             match self.connection.reader().read(room) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // A line that was cut without TLS's word of farewell has ended too.
+                // A connection closed without TLS's closing message has ended, too.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 Ok(count) => {
                     self.decrypted = self.decrypted.saturating_sub(count);
@@ -45,7 +45,7 @@ impl Read for TlsStream {
                 }
                 Err(error) => return Err(error),
             }
-            // The handshake's answers go out before more comes in.
+            // Handshake messages are sent before more is read.
             match self.flush() {
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
                 _ => {}
@@ -54,12 +54,12 @@ impl Read for TlsStream {
             match self.connection.process_new_packets() {
                 Ok(state) => self.decrypted = state.plaintext_bytes_to_read(),
                 Err(error) => {
-                    // The other end is told what is wrong, if it still listens.
+                    // Sends the TLS alert, if the client still reads.
                     let _ = self.flush();
                     if self.connection.is_handshaking()
                         && matches!(error, rustls::Error::InvalidMessage(_))
                     {
-                        let what = "no TLS at a door with it: say tls=on in the client's URL";
+                        let what = "received no TLS on a listener with TLS: add tls=on to the client's URL";
                         return Err(io::Error::new(io::ErrorKind::InvalidData, what));
                     }
                     return Err(io::Error::new(io::ErrorKind::InvalidData, error));
@@ -73,7 +73,7 @@ impl Write for TlsStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.connection.writer().write(bytes)?;
         match self.flush() {
-            // What was taken in is written later.
+            // The rest is written later.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && count > 0 => Ok(count),
             Err(error) => Err(error),
             Ok(()) => Ok(count),

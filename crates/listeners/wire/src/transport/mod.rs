@@ -1,7 +1,14 @@
-//! What carries a connection's bytes. Nothing here blocks but `wait`.
+//! Transports: what carries a connection's bytes. Only [`Transport::wait`] blocks.
 
-use crate::early::{Early, Peek, Shared, lock};
-use crate::watch::LineKind;
+mod peek_buffer;
+#[cfg(feature = "tls")]
+mod tls_stream;
+
+#[cfg(feature = "tls")]
+use self::tls_stream::TlsStream;
+pub(crate) use peek_buffer::{MAX_PEEK, Peek, lock};
+
+use self::peek_buffer::{PeekBuffer, SharedPeekBuffer};
 use bobak_serving::Listener;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
@@ -14,33 +21,45 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How large a pipe is made, where the system lets it be.
-const PIPE: usize = 1 << 20;
+/// The requested capacity of pipes.
+const PIPE_CAPACITY: usize = 1 << 20;
 
-/// A connected stream that does not block.
+/// A connected, non-blocking stream.
 pub(crate) enum Transport {
     Tcp(TcpStream),
     Unix(UnixStream),
     #[cfg(feature = "tls")]
     Tls {
-        sealed: Shared<crate::tls::TlsStream>,
+        stream: SharedPeekBuffer<TlsStream>,
         socket: Arc<TcpStream>,
     },
     Pipes {
-        input: Shared<Arc<File>>,
-        /// The same: to wait for it.
+        input: SharedPeekBuffer<Arc<File>>,
+        /// The same file, to poll it.
         end: Arc<File>,
         output: File,
-        /// Whether it can be looked at without waiting.
-        looked_at: bool,
+        /// Whether the input is non-blocking, so that it can be peeked at.
+        is_peekable: bool,
     },
 }
 
-/// What a transport can do now.
+/// Whether a transport can be read and written without blocking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ready {
+pub(crate) struct Readiness {
     pub readable: bool,
     pub writable: bool,
+}
+
+/// What a transport's descriptor shows about the client, without reading from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientSignals {
+    /// What it sends, and that it has disconnected.
+    DataAndClose,
+    /// That it has disconnected. What it sends is encrypted.
+    #[cfg(feature = "tls")]
+    Close,
+    /// That it does not read any more. The end of what it sends means nothing: it may still read.
+    StopsReading,
 }
 
 impl Transport {
@@ -51,7 +70,7 @@ impl Transport {
             #[cfg(feature = "tls")]
             Listener::Tls(listener, config) => {
                 let stream = listener.accept()?.0;
-                Ok(Self::tls(crate::tls::TlsStream::new(Arc::clone(config), stream)?))
+                Ok(Self::tls(TlsStream::new(Arc::clone(config), stream)?))
             }
             Listener::Unix(listener, _) => Self::unix(listener.accept()?.0),
         }
@@ -59,9 +78,9 @@ impl Transport {
 
     pub fn tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        // Answers are written whole: there is nothing to wait for.
+        // Responses are written whole: delaying them to collect more has no use.
         stream.set_nodelay(true)?;
-        // A client whose machine has gone is found out, some day.
+        // Detects clients whose machine has disappeared.
         rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
         Ok(Self::Tcp(stream))
     }
@@ -71,7 +90,7 @@ impl Transport {
         Ok(Self::Unix(stream))
     }
 
-    /// From two ends of pipes, or of files.
+    /// A transport over two pipe ends, or files.
     pub fn pipes(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
         for end in [&input, &output] {
             let kind = FileType::from_raw_mode(fstat(end)?.st_mode);
@@ -80,29 +99,29 @@ impl Transport {
             }
             #[cfg(target_os = "linux")]
             if kind == FileType::Fifo {
-                // Larger is quicker; where it may not be, smaller does.
-                let _ = rustix::pipe::fcntl_setpipe_size(end, PIPE);
+                // Larger is faster; the default works as well.
+                let _ = rustix::pipe::fcntl_setpipe_size(end, PIPE_CAPACITY);
             }
         }
-        let looked_at = fcntl_getfl(&input)?.contains(OFlags::NONBLOCK);
+        let is_peekable = fcntl_getfl(&input)?.contains(OFlags::NONBLOCK);
         let end = Arc::new(File::from(input));
-        let input = Early::shared(Arc::clone(&end));
-        Ok(Self::Pipes { input, end, output: output.into(), looked_at })
+        let input = PeekBuffer::shared(Arc::clone(&end));
+        Ok(Self::Pipes { input, end, output: output.into(), is_peekable })
     }
 
-    /// From a stream under TLS.
+    /// A transport over a TLS stream.
     #[cfg(feature = "tls")]
-    pub fn tls(stream: crate::tls::TlsStream) -> Self {
+    pub fn tls(stream: TlsStream) -> Self {
         let socket = stream.socket();
-        Self::Tls { sealed: Early::shared(stream), socket }
+        Self::Tls { stream: PeekBuffer::shared(stream), socket }
     }
 
-    /// Whether the operating system guards the door: who comes through it is known.
+    /// Whether the operating system protects it, so that its clients need no credentials.
     pub const fn is_trusted(&self) -> bool {
         matches!(self, Self::Unix(_) | Self::Pipes { .. })
     }
 
-    /// The address of the other end, where it has one.
+    /// The client's address; `None` if it is on this machine.
     pub fn peer(&self) -> Option<IpAddr> {
         let address = match self {
             Self::Tcp(stream) => stream.peer_addr(),
@@ -110,37 +129,37 @@ impl Transport {
             Self::Tls { socket, .. } => socket.peer_addr(),
             Self::Unix(_) | Self::Pipes { .. } => return None,
         };
-        // Who is gone already has none.
+        // A client that has disconnected has none.
         address.ok().map(|address| address.ip())
     }
 
-    /// Whether it can wait in the poller.
-    pub const fn can_rest(&self) -> bool {
+    /// Whether the poller can wait for its requests.
+    pub const fn is_pollable(&self) -> bool {
         !matches!(self, Self::Pipes { .. })
     }
 
-    /// What can be seen of the client from outside.
-    pub const fn line_kind(&self) -> LineKind {
+    /// What its descriptor shows about the client.
+    pub const fn signals(&self) -> ClientSignals {
         match self {
-            Self::Tcp(_) | Self::Unix(_) => LineKind::Socket,
+            Self::Tcp(_) | Self::Unix(_) => ClientSignals::DataAndClose,
             #[cfg(feature = "tls")]
-            Self::Tls { .. } => LineKind::Sealed,
-            Self::Pipes { .. } => LineKind::Pipe,
+            Self::Tls { .. } => ClientSignals::Close,
+            Self::Pipes { .. } => ClientSignals::StopsReading,
         }
     }
 
-    /// What the client has sent, where the system can't tell.
-    pub fn early(&self) -> Option<Arc<Mutex<dyn Peek>>> {
+    /// The buffer in which the received data can be looked at, if the descriptor does not show it.
+    pub fn peek_buffer(&self) -> Option<Arc<Mutex<dyn Peek>>> {
         match self {
             #[cfg(feature = "tls")]
-            Self::Tls { sealed, .. } => Some(Arc::clone(sealed) as _),
-            Self::Pipes { input, looked_at: true, .. } => Some(Arc::clone(input) as _),
+            Self::Tls { stream, .. } => Some(Arc::clone(stream) as _),
+            Self::Pipes { input, is_peekable: true, .. } => Some(Arc::clone(input) as _),
             _ => None,
         }
     }
 
-    /// What shows that the client is gone: of pipes, that nobody reads.
-    pub fn watched(&self) -> BorrowedFd<'_> {
+    /// The descriptor that shows that the client has disconnected: of pipes, the end it reads from.
+    pub fn monitored(&self) -> BorrowedFd<'_> {
         match self {
             Self::Pipes { output, .. } => output.as_fd(),
             other => other.as_fd(),
@@ -152,7 +171,7 @@ impl Transport {
             Self::Tcp(stream) => stream.read(room),
             Self::Unix(stream) => stream.read(room),
             #[cfg(feature = "tls")]
-            Self::Tls { sealed, .. } => lock(sealed).read(room),
+            Self::Tls { stream, .. } => lock(stream).read(room),
             Self::Pipes { input, .. } => lock(input).read(room),
         }
     }
@@ -162,7 +181,7 @@ impl Transport {
             Self::Tcp(stream) => stream.write(bytes),
             Self::Unix(stream) => stream.write(bytes),
             #[cfg(feature = "tls")]
-            Self::Tls { sealed, .. } => lock(sealed).source().write(bytes),
+            Self::Tls { stream, .. } => lock(stream).source().write(bytes),
             Self::Pipes { output, .. } => output.write(bytes),
         }
     }
@@ -171,15 +190,15 @@ impl Transport {
     pub fn flush(&mut self) -> io::Result<()> {
         match self {
             #[cfg(feature = "tls")]
-            Self::Tls { sealed, .. } => lock(sealed).source().flush(),
+            Self::Tls { stream, .. } => lock(stream).source().flush(),
             _ => Ok(()),
         }
     }
 
     /// Waits until it can be read, or where `write` is set be written, or the time is over.
-    pub fn wait(&self, read: bool, write: bool, timeout: Duration) -> io::Result<Ready> {
-        if read && self.has_early() {
-            return Ok(Ready { readable: true, writable: false });
+    pub fn wait(&self, read: bool, write: bool, timeout: Duration) -> io::Result<Readiness> {
+        if read && self.has_buffered() {
+            return Ok(Readiness { readable: true, writable: false });
         }
         let wanted = |set: bool, flag| if set { flag } else { PollFlags::empty() };
         let (reads, writes) = (wanted(read, PollFlags::IN), wanted(write, PollFlags::OUT));
@@ -201,23 +220,22 @@ impl Transport {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let happened =
-            |place: usize| ends.get(place).map_or(PollFlags::empty(), |end| end.revents());
-        // An end that is broken can be read and written: that says what is wrong with it.
+        let events = |index: usize| ends.get(index).map_or(PollFlags::empty(), |end| end.revents());
+        // A broken end counts as ready: reading or writing returns the error.
         let broken = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-        Ok(Ready {
-            readable: read && happened(0).intersects(PollFlags::IN | broken),
-            writable: write && happened(count - 1).intersects(PollFlags::OUT | broken),
+        Ok(Readiness {
+            readable: read && events(0).intersects(PollFlags::IN | broken),
+            writable: write && events(count - 1).intersects(PollFlags::OUT | broken),
         })
     }
 
-    /// Whether it can be read though nothing comes.
-    fn has_early(&self) -> bool {
+    /// Whether there is data in a buffer, which the descriptor does not show.
+    fn has_buffered(&self) -> bool {
         match self {
             #[cfg(feature = "tls")]
-            Self::Tls { sealed, .. } => {
-                let mut early = lock(sealed);
-                early.is_readable() || early.source().is_readable()
+            Self::Tls { stream, .. } => {
+                let mut buffer = lock(stream);
+                buffer.is_readable() || buffer.source().is_readable()
             }
             Self::Pipes { input, .. } => lock(input).is_readable(),
             _ => false,

@@ -1,38 +1,39 @@
-//! Batches: whole, or part by part as they come, under one transaction.
+//! Batches: whole in one frame, or in parts under one transaction.
 
-use crate::connection::{Connection, FULL, Gone};
-use crate::serve::{Serving, cancelled};
+use super::client_session::ClientSession;
+use crate::connection::{Connection, Disconnect, WRITE_THRESHOLD};
+use crate::request_monitor::cancelled;
 use bobak_core::{Error, ErrorKind, OnError, Outcome, Result, TransactionControl};
 use bobak_wire::{FrameHeader, FrameKind, Request};
 use std::time::Instant;
 
-/// The mark behind which a batch runs inside a transaction.
-const MARK: &str = "bobak_batch";
+/// The savepoint of a batch inside a transaction.
+const SAVEPOINT: &str = "bobak_batch";
 
-/// What comes next of a batch.
-enum Next {
-    /// A part, and whether others follow.
-    Part(bool),
-    /// The part can't be read.
-    Wrong(Error, bool),
-    /// The client does not want it any more; more parts follow.
+/// The next part of a batch.
+enum NextPart {
+    /// It was read; the flag says whether others follow.
+    Read(bool),
+    /// It is invalid; the flag says whether others follow.
+    Invalid(Error, bool),
+    /// The client has cancelled the batch; more parts follow.
     Cancelled,
 }
 
-impl Serving<'_> {
+impl ClientSession<'_> {
     /// Runs the part that was read, and those that follow.
     pub fn run_batch(
         &mut self,
         connection: &mut Connection,
-        head: FrameHeader,
+        header: FrameHeader,
         on_error: OnError,
-    ) -> Result<(), Gone> {
-        if head.more {
-            return self.run_parts(connection, head.id, on_error);
+    ) -> Result<(), Disconnect> {
+        if header.more {
+            return self.run_parts(connection, header.id, on_error);
         }
-        match self.run_part(connection, head.id, on_error, 0) {
-            Ok(()) => self.outcomes.write_frame(&mut connection.output, head.id, false)?,
-            Err(error) => self.fail(connection, head.id, &error),
+        match self.run_part(connection, header.id, on_error, 0) {
+            Ok(()) => self.outcomes.write_frame(&mut connection.output, header.id, false)?,
+            Err(error) => self.fail(connection, header.id, &error),
         }
         self.batch.clear();
         Ok(())
@@ -43,12 +44,12 @@ impl Serving<'_> {
         connection: &mut Connection,
         id: u32,
         on_error: OnError,
-    ) -> Result<(), Gone> {
-        let inside = self.in_transaction;
-        if let Err(error) = self.session.control(step(inside, true)) {
+    ) -> Result<(), Disconnect> {
+        let nested = self.in_transaction;
+        if let Err(error) = self.session.control(step(nested, true)) {
             return self.skip_batch(connection, id, &error);
         }
-        // A client that goes away now leaves a transaction behind, which goes with the session.
+        // If the client disconnects now, the transaction ends with the session.
         self.in_transaction = true;
         let (mut first, mut more) = (0, true);
         let result = loop {
@@ -58,28 +59,28 @@ impl Serving<'_> {
             }
             first += rows;
             self.outcomes.write_frame(&mut connection.output, id, true)?;
-            if connection.output.len() >= FULL {
+            if connection.output.len() >= WRITE_THRESHOLD {
                 connection.flush(&self.shared.settings)?;
             }
             if !more {
                 break Ok(());
             }
             match self.next_part(connection, id)? {
-                Next::Part(others) => more = others,
-                Next::Wrong(error, others) => {
+                NextPart::Read(others) => more = others,
+                NextPart::Invalid(error, others) => {
                     more = others;
                     let row = first + error.row().unwrap_or(0);
                     break Err(error.at_row(row));
                 }
-                Next::Cancelled => break Err(cancelled()),
+                NextPart::Cancelled => break Err(cancelled()),
             }
         };
         self.batch.clear();
-        let result = result.and_then(|()| self.session.control(step(inside, false)));
+        let result = result.and_then(|()| self.session.control(step(nested, false)));
         if result.is_err() {
-            self.undo(inside);
+            self.undo(nested);
         }
-        self.in_transaction = inside;
+        self.in_transaction = nested;
         match result {
             Ok(()) => self.outcomes.write_frame(&mut connection.output, id, false)?,
             Err(error) if more => return self.skip_batch(connection, id, &error),
@@ -88,18 +89,18 @@ impl Serving<'_> {
         Ok(())
     }
 
-    /// Undoes a batch that failed. Where that fails too the engine has ended the transaction by
-    /// itself, and says so at the next call.
-    fn undo(&self, inside: bool) {
-        if inside {
-            let _ = self.session.control(TransactionControl::RollbackTo(MARK));
-            let _ = self.session.control(TransactionControl::Release(MARK));
+    /// Undoes a failed batch. If that fails, the engine has ended the transaction and says so at the
+    /// next call.
+    fn undo(&self, nested: bool) {
+        if nested {
+            let _ = self.session.control(TransactionControl::RollbackTo(SAVEPOINT));
+            let _ = self.session.control(TransactionControl::Release(SAVEPOINT));
         } else {
             let _ = self.session.control(TransactionControl::Rollback);
         }
     }
 
-    /// Runs the part that was read, unless nobody wants it any more.
+    /// Runs the part that was read, under the request monitor.
     fn run_part(
         &mut self,
         connection: &mut Connection,
@@ -108,9 +109,9 @@ impl Serving<'_> {
         first: u64,
     ) -> Result<()> {
         self.check_rows()?;
-        let line = connection.line(id, self.shared.settings.request_timeout);
+        let client = connection.monitored(id, self.shared.settings.request_timeout);
         let shared = self.shared;
-        shared.watch.over(line, || self.send_part(on_error, first))
+        shared.monitor.run(client, || self.send_part(on_error, first))
     }
 
     fn send_part(&mut self, on_error: OnError, first: u64) -> Result<()> {
@@ -126,8 +127,8 @@ impl Serving<'_> {
                 collected = pushed;
             }
         };
-        let run = self.session.batch(&self.batch, on_error, &mut each);
-        run.map_err(|error| match error.row() {
+        let result = self.session.batch(&self.batch, on_error, &mut each);
+        result.map_err(|error| match error.row() {
             Some(row) => error.at_row(first + row),
             None => error,
         })?;
@@ -142,7 +143,7 @@ impl Serving<'_> {
         let mut rows = self.batch.runs().flat_map(|run| run.iter());
         match rows.position(|row| row.as_bytes().len() > limit) {
             Some(row) => {
-                let message = format!("the row is larger than {limit} bytes");
+                let message = format!("the row exceeds the server's limit of {limit} bytes");
                 Err(Error::new(ErrorKind::OutOfRange, message).at_row(row as u64))
             }
             None => Ok(()),
@@ -151,18 +152,18 @@ impl Serving<'_> {
 
     fn fail(&mut self, connection: &mut Connection, id: u32, error: &Error) {
         self.outcomes.clear();
-        self.refuse(connection, id, error);
+        self.send_error(connection, id, error);
     }
 
-    /// Waits for the next frame of the batch, and reads it.
-    fn next_part(&mut self, connection: &mut Connection, id: u32) -> Result<Next, Gone> {
+    /// Waits for the next part of the batch, and reads it.
+    fn next_part(&mut self, connection: &mut Connection, id: u32) -> Result<NextPart, Disconnect> {
         loop {
-            let head = self.next_frame(connection)?;
-            match head.kind {
-                FrameKind::Batch if head.id == id => {
+            let header = self.next_frame(connection)?;
+            match header.kind {
+                FrameKind::Batch if header.id == id => {
                     self.batch.clear();
                     let body = connection.input.body();
-                    let read = match Request::decode(head, body, &connection.handles) {
+                    let read = match Request::decode(header, body, &connection.handles) {
                         Ok(Request::Batch(part)) => {
                             part.read_into(&mut self.batch, &connection.handles)
                         }
@@ -170,67 +171,67 @@ impl Serving<'_> {
                         Err(error) => Err(error),
                     };
                     return Ok(match read {
-                        Ok(()) => Next::Part(head.more),
-                        Err(error) => Next::Wrong(error, head.more),
+                        Ok(()) => NextPart::Read(header.more),
+                        Err(error) => NextPart::Invalid(error, header.more),
                     });
                 }
-                FrameKind::Cancel if head.id == id => return Ok(Next::Cancelled),
+                FrameKind::Cancel if header.id == id => return Ok(NextPart::Cancelled),
                 FrameKind::Cancel | FrameKind::Credit => {}
                 _ => {
-                    let message = "the parts of a batch follow each other";
+                    let message = "expected the next part of the batch";
                     return Err(Error::new(ErrorKind::Misuse, message).into());
                 }
             }
         }
     }
 
-    /// Answers a batch that failed, and passes over the parts that follow.
+    /// Sends the error of a failed batch, and skips the parts that follow.
     pub fn skip_batch(
         &mut self,
         connection: &mut Connection,
         id: u32,
         error: &Error,
-    ) -> Result<(), Gone> {
+    ) -> Result<(), Disconnect> {
         self.batch.clear();
         self.fail(connection, id, error);
         loop {
-            let head = self.next_frame(connection)?;
-            match head.kind {
-                FrameKind::Batch if head.id == id && head.more => {}
-                FrameKind::Batch if head.id == id => return Ok(()),
+            let header = self.next_frame(connection)?;
+            match header.kind {
+                FrameKind::Batch if header.id == id && header.more => {}
+                FrameKind::Batch if header.id == id => return Ok(()),
                 FrameKind::Cancel | FrameKind::Credit => {}
                 _ => {
-                    let message = "a batch that failed is ended by its last part";
+                    let message = "expected the rest of the failed batch";
                     return Err(Error::new(ErrorKind::Misuse, message).into());
                 }
             }
         }
     }
 
-    /// The next frame. Answers that wait are written before it is waited for.
-    fn next_frame(&self, connection: &mut Connection) -> Result<FrameHeader, Gone> {
+    /// The next frame. Pending responses are written before waiting for it.
+    fn next_frame(&self, connection: &mut Connection) -> Result<FrameHeader, Disconnect> {
         let settings = &self.shared.settings;
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
-            if let Some(turn) = connection.input.next_frame()? {
-                return Ok(turn.head);
+            if let Some(frame) = connection.input.next_frame()? {
+                return Ok(frame.header);
             }
             connection.flush(settings)?;
-            let rest = settings.transaction_timeout.saturating_sub(begun.elapsed());
-            if !connection.wait(rest)? && begun.elapsed() >= settings.transaction_timeout {
-                let message = "the rest of a batch did not come in time";
+            let rest = settings.transaction_timeout.saturating_sub(started.elapsed());
+            if !connection.wait(rest)? && started.elapsed() >= settings.transaction_timeout {
+                let message = "the rest of a batch did not arrive in time";
                 return Err(Error::new(ErrorKind::Timeout, message).into());
             }
         }
     }
 }
 
-/// The step that begins a batch of several parts, or ends it.
-const fn step(inside: bool, begin: bool) -> TransactionControl<'static> {
-    match (inside, begin) {
+/// The step that begins or ends a batch in several parts.
+const fn step(nested: bool, begin: bool) -> TransactionControl<'static> {
+    match (nested, begin) {
         (false, true) => TransactionControl::Begin,
         (false, false) => TransactionControl::Commit,
-        (true, true) => TransactionControl::Savepoint(MARK),
-        (true, false) => TransactionControl::Release(MARK),
+        (true, true) => TransactionControl::Savepoint(SAVEPOINT),
+        (true, false) => TransactionControl::Release(SAVEPOINT),
     }
 }

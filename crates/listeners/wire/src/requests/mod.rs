@@ -1,0 +1,8 @@
+//! Requests: run one after the other, until the connection is idle or ends.
+
+mod batch;
+mod client_session;
+mod serve;
+mod stream;
+
+pub(crate) use serve::{ServeOutcome, serve};
