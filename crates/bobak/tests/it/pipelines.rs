@@ -6,7 +6,7 @@ use bobak::pipeline::PipelineOptions;
 use bobak::prelude::*;
 use bobak::schema::Type;
 use bobak::{Pipeline, ValueRef};
-use bobak_testkit::Faulty;
+use bobak_testkit::FaultyEngine;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -211,7 +211,7 @@ fn a_field_that_panics_harms_nobody_else() {
 
 #[test]
 fn a_commit_that_fails_fails_its_writes_and_no_others() {
-    let engine = Faulty::new(Box::new(Memory::new()));
+    let engine = FaultyEngine::new(Box::new(Memory::new()));
     let faults = engine.faults();
     let db = Db::builder().record::<Person>().open_engine(engine).unwrap();
     db.create_missing_tables().unwrap();

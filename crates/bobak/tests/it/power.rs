@@ -10,7 +10,7 @@ use bobak::pipeline::PipelineOptions;
 use bobak::prelude::*;
 use bobak::restore::{RecoveryTarget, RestoreOptions};
 use bobak_fault_vfs::{Disk, Loss};
-use bobak_testkit::crash::files::{Left, cut_at_each_step, fail_step};
+use bobak_testkit::crash::files::{CrashImage, cut_at_each_step, fail_step};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -224,7 +224,7 @@ fn count(path: &Path) -> u64 {
 /// In every folder that a power cut may leave the file has what it had, or what it was to get; and
 /// that when the work was done.
 fn old_or_new(
-    states: &[Left],
+    states: &[CrashImage],
     name: &str,
     old: Option<u64>,
     new: u64,

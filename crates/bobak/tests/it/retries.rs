@@ -2,12 +2,12 @@
 
 use crate::engines::{Person, person};
 use bobak::prelude::*;
-use bobak_testkit::Faulty;
+use bobak_testkit::FaultyEngine;
 use std::cell::Cell;
 
 /// A database whose first commits fail, and how often a transaction ran on it.
 fn runs(kind: ErrorKind, failures: u64, retries: Option<u32>) -> (u32, bobak::Result<i64>, u64) {
-    let engine = Faulty::new(Box::new(bobak_memory::Memory::new()));
+    let engine = FaultyEngine::new(Box::new(bobak_memory::Memory::new()));
     let faults = engine.faults();
     let mut builder = Db::builder().record::<Person>();
     if let Some(retries) = retries {

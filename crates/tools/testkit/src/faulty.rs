@@ -1,4 +1,4 @@
-//! An engine that fails where it is told to: for tests of what stands on engines.
+//! An engine with planned failures, for tests of code that uses engines.
 
 use bobak_core::change_log::Trigger;
 use bobak_core::{
@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// ```
 /// use bobak_core::{TransactionControl, ErrorKind};
 /// use bobak_memory::Memory;
-/// use bobak_testkit::{Faulty, Probe};
+/// use bobak_testkit::{FaultyEngine, Probe};
 ///
-/// let engine = Faulty::new(Box::new(Memory::new()));
+/// let engine = FaultyEngine::new(Box::new(Memory::new()));
 /// let faults = engine.faults();
 /// let probe = Probe::new(&engine)?;
 /// faults.fail_commit(1, ErrorKind::Full);
@@ -23,17 +23,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// assert_eq!(probe.control(TransactionControl::Commit).unwrap_err().kind(), ErrorKind::Full);
 /// # Ok::<(), bobak_core::Error>(())
 /// ```
-pub struct Faulty {
+pub struct FaultyEngine {
     engine: Box<dyn Engine>,
     faults: Arc<Faults>,
     estimate: Option<Estimate>,
 }
 
-/// The failures to come, shared with the engine. Counts are over all of its sessions.
+/// The planned failures, shared with the engine. Counts include all of its sessions.
 ///
 /// An *operation* is any call that may fail: of a session all but `close`, of an engine `session`
-/// and `flush`. A *commit* is one that was asked for, or that of a write, change, batch, statement
-/// or change of the schema outside a transaction.
+/// and `flush`. A *commit* is an explicit one, or the implicit one of a write, change, batch, statement
+/// or schema change outside a transaction.
 #[derive(Debug, Default)]
 pub struct Faults(Mutex<Plan>);
 
@@ -53,8 +53,8 @@ impl Faults {
         plan.at_operation.push((at, kind));
     }
 
-    /// Fails the `n`-th commit from now on, 1 being the next; what it would have made durable is
-    /// rolled back.
+    /// Fails the `n`-th commit from now on, 1 being the next; the engine rolls its changes
+    /// back.
     pub fn fail_commit(&self, n: u64, kind: ErrorKind) {
         let mut plan = self.plan();
         let at = plan.commits.saturating_add(n);
@@ -115,7 +115,7 @@ fn injected(kind: ErrorKind) -> Error {
     Error::new(kind, "a failure made for a test")
 }
 
-impl Faulty {
+impl FaultyEngine {
     /// Wraps an engine; nothing fails yet.
     #[must_use]
     pub fn new(engine: Box<dyn Engine>) -> Self {
@@ -137,7 +137,7 @@ impl Faulty {
     }
 }
 
-impl EngineLayer for Faulty {
+impl EngineLayer for FaultyEngine {
     fn inner(&self) -> &dyn Engine {
         &*self.engine
     }

@@ -1,39 +1,39 @@
-//! Ten thousand clients that say nothing, held by a child process: one process may not have as many files.
+//! Ten thousand idle clients, held by a child process because one process may not open that many files.
 //!
-//! A test binary has two tests for it: one that is the child, which calls [`hold`], and one that calls [`cost_little`] with
+//! A test binary needs two tests: one that runs in the child and calls [`hold`], and one that calls [`cost_little`] with
 //! the child's name.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How the child is told where the server listens.
+/// The environment variable with the address of the server, for the child.
 const SOCKET: &str = "BOBAK_IDLE_SOCKET";
-/// How many clients there are.
+/// The number of clients.
 const CLIENTS: usize = 10_000;
-/// How many files the tests beside this one may have open.
+/// The files that other tests of the same process may have open.
 const OTHERS: u64 = 2_000;
-/// What one of them may cost, in bytes: far more than it does, since other tests run beside it.
+/// The memory that one client may cost, in bytes: far more than measured, since other tests run at the same time.
 const EACH: usize = 64 << 10;
 
-/// What the child does: connects as often as there are clients, and keeps them until the parent has seen enough. Does
-/// nothing in a process that is no such child.
+/// The child: opens all connections and keeps them until the parent closes its standard input. Does
+/// nothing in any other process.
 ///
 /// # Panics
-/// Where the parent can't be told.
+/// If it cannot write to the parent.
 pub fn hold<C>(connect: impl Fn(&Path) -> C) {
     let Some(socket) = std::env::var_os(SOCKET) else { return };
     let clients: Vec<C> = (0..CLIENTS).map(|_| connect(Path::new(&socket))).collect();
     println!("\nready {}", clients.len());
-    // The end of its input, too, says that the parent has seen enough.
+    // A closed input, too, means that the parent is done.
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 
 /// Has the test named `child` hold clients of the server at `socket`, looks at what memory they cost here, and calls
-/// `meanwhile`. `files` is how many files a process may have open; where they are too few nothing is done.
+/// `meanwhile`. `files` is how many files a process may have open; if that is too few, nothing is done.
 ///
 /// # Panics
-/// Where they cost too much, or don't come.
+/// If the clients cost too much memory, or cannot connect.
 pub fn cost_little(child: &str, socket: &Path, files: u64, meanwhile: impl FnOnce()) {
     if files < CLIENTS as u64 + OTHERS {
         println!("not run: a process may have {files} files here");
@@ -59,7 +59,7 @@ pub fn cost_little(child: &str, socket: &Path, files: u64, meanwhile: impl FnOnc
     assert!(child.wait().expect("the child ends").success());
 }
 
-/// Bytes of memory that this process has.
+/// The resident memory of this process, in bytes.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());

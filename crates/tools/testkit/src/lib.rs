@@ -1,17 +1,17 @@
-//! The tests that every engine of Bobak passes, and tools to test what stands on engines.
+//! The tests that every engine of Bobak passes, and tools to test code that uses engines.
 //!
-//! * [`conformance!`] makes one test of each case of the suite: what the contract of
-//!   [`Engine`](bobak_core::Engine) and [`Session`](bobak_core::Session) says.
+//! * [`conformance!`] generates one test for each case of the suite: the contract of
+//!   [`Engine`](bobak_core::Engine) and [`Session`](bobak_core::Session).
 //! * [`model::compare`] runs random programs on two stores and compares every answer.
-//! * [`RowByRow`] sends batches row by row: the slow path that fast ones are held against.
+//! * [`RowByRow`] sends batches row by row: the slow path with which fast paths are compared.
 //! * [`RequiredMethods`] hides the methods that have defaults: the suite then tests the defaults.
-//! * [`Lone`] sends single operations past the session, as the facade does.
-//! * [`Faulty`] fails where it is told to.
-//! * [`interrupted`] ends what runs from another thread; [`idle`] has ten thousand clients say nothing.
-//! * [`crash::run`] interrupts random programs and checks what is left; [`crash::endure`] lets
-//!   files fail under them.
+//! * [`DirectCalls`] sends single operations to the engine instead of the session, as the facade does.
+//! * [`FaultyEngine`] injects failures.
+//! * [`interrupted`] interrupts an operation from another thread; [`idle`] opens ten thousand idle connections.
+//! * [`crash::run`] interrupts random programs and checks the surviving data; [`crash::endure`] makes
+//!   file operations fail during them.
 //!
-//! A crate with an engine needs this much in its tests:
+//! The tests of a crate with an engine need only this:
 //!
 //! ```
 //! mod memory {
@@ -26,16 +26,16 @@
 //! }
 //! ```
 //!
-//! Cases wait until the engine's busy time-out has passed: set a short one there.
+//! Some cases wait for the engine's busy timeout: set a short one for tests.
 
 pub mod cases;
 mod check;
 pub mod crash;
+mod direct_calls;
 mod faulty;
 mod harness;
 pub mod idle;
 mod interrupts;
-mod lone;
 pub mod model;
 mod probe;
 mod required_methods;
@@ -48,12 +48,14 @@ mod tracking;
 pub use bobak_core;
 
 pub use check::{Check, Failure, fails, fails_in, holds, same};
-pub use faulty::{Faults, Faulty};
+pub use direct_calls::DirectCalls;
+pub use faulty::{Faults, FaultyEngine};
 pub use harness::{Fixture, Harness};
 pub use interrupts::{interrupted, statement_ends};
-pub use lone::Lone;
-pub use probe::{Entry, NULL, Probe, Sent, Table, Values, batch_of, create, rows_of, values_of};
+pub use probe::{
+    BatchResult, Entry, NULL, Probe, Table, Values, batch_of, create, rows_of, values_of,
+};
 pub use required_methods::RequiredMethods;
 pub use row_by_row::RowByRow;
 pub use suite::{CASES, Case, assert_passes, run};
-pub use tracking::Tracking;
+pub use tracking::TrackedEngine;

@@ -45,17 +45,17 @@ pub struct Entry {
     pub values: Values,
 }
 
-/// What became of a batch: the rows' results in order, and that of the whole.
+/// The result of a batch: of each row in order, and of the whole.
 #[derive(Debug)]
-pub struct Sent {
-    /// What `each` was called with.
+pub struct BatchResult {
+    /// The results passed to the callback.
     pub rows: Vec<Result<Outcome>>,
-    /// What the call gave.
+    /// The result of the call.
     pub whole: Result<()>,
 }
 
 impl Entry {
-    /// A write that sets all fields where it updates.
+    /// A write; an update sets all fields.
     #[must_use]
     pub fn new(table: &Table, verb: Verb, values: Values) -> Self {
         let fields = if matches!(verb, Verb::Update | Verb::Upsert) {
@@ -99,7 +99,7 @@ impl std::fmt::Debug for Entry {
     }
 }
 
-impl Sent {
+impl BatchResult {
     /// The rows' outcomes, where all went well.
     ///
     /// # Errors
@@ -212,12 +212,12 @@ impl<'e> Probe<'e> {
 
     /// Sends a batch.
     #[must_use]
-    pub fn batch(&self, entries: &[Entry], on_error: OnError) -> Sent {
+    pub fn batch(&self, entries: &[Entry], on_error: OnError) -> BatchResult {
         let mut rows = Vec::new();
         let whole = batch_of(entries).and_then(|batch| {
             self.session.batch(&batch, on_error, &mut |result| rows.push(result))
         });
-        Sent { rows, whole }
+        BatchResult { rows, whole }
     }
 
     /// The row with this key.

@@ -8,7 +8,7 @@ use crate::{Check, Harness};
 pub struct Case {
     /// Its group and name: `batches::a_duplicate_stops_the_batch`.
     pub name: &'static str,
-    /// What it does: nothing comes back, or the first thing that is wrong.
+    /// The function to run. It returns the first thing that is wrong.
     pub run: fn(&dyn Harness) -> Check,
 }
 
@@ -18,9 +18,9 @@ impl std::fmt::Debug for Case {
     }
 }
 
-/// Runs every case and gives back those that failed, with their reasons: none is right.
+/// Runs every case and returns those that failed, with their reasons. An empty list means that all passed.
 ///
-/// Tests use [`conformance!`](crate::conformance) instead, which makes one test of each case.
+/// Tests use [`conformance!`](crate::conformance) instead, which generates one test for each case.
 #[must_use]
 pub fn run(harness: &dyn Harness) -> Vec<(&'static str, crate::Failure)> {
     let failed = |case: &Case| (case.run)(harness).err().map(|failure| (case.name, failure));
@@ -30,7 +30,7 @@ pub fn run(harness: &dyn Harness) -> Vec<(&'static str, crate::Failure)> {
 /// What each test of [`conformance!`](crate::conformance) calls.
 ///
 /// # Panics
-/// Where the case fails, with its reason.
+/// If the case fails, with its reason.
 #[doc(hidden)]
 #[allow(clippy::panic, reason = "this is a test's body")]
 pub fn assert_passes(harness: &dyn Harness, run: fn(&dyn Harness) -> Check) {
@@ -47,10 +47,10 @@ macro_rules! suite {
             run: cases::$group::$case,
         },)+)+];
 
-        /// Makes one `#[test]` of each case of the suite, in a module for each group.
+        /// Generates one `#[test]` for each case of the suite, in a module for each group.
         ///
         /// It takes an expression that is a [`Harness`](crate::Harness), such as the name of a
-        /// function that gives a [`Fixture`](crate::Fixture). It goes into a module of its own: see
+        /// function that returns a [`Fixture`](crate::Fixture). Use it in a module of its own: see
         /// the [crate's example](crate).
         #[macro_export]
         macro_rules! conformance {

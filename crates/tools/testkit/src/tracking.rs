@@ -1,5 +1,5 @@
-//! An engine on which every table is tracked as soon as it is made: so that the suite and the model
-//! test show that tracking changes nothing else, and that nothing goes past it.
+//! An engine that tracks every table as soon as it is created, so that the suite and the model
+//! test show that change capture changes nothing else, and misses nothing.
 
 use crate::cases::feed::agrees;
 use crate::{Check, Probe, Values};
@@ -10,10 +10,10 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// Tracks what it makes, until a column is added. When it is dropped, every log is compared with its table.
-pub struct Tracking(Box<dyn Engine>);
+/// Tracks each table that it creates, until a column is added. When dropped, it compares every log with its table.
+pub struct TrackedEngine(Box<dyn Engine>);
 
-impl Tracking {
+impl TrackedEngine {
     /// Wraps an engine.
     #[must_use]
     pub fn new(engine: Box<dyn Engine>) -> Self {
@@ -37,7 +37,7 @@ impl Tracking {
     }
 }
 
-impl Drop for Tracking {
+impl Drop for TrackedEngine {
     #[allow(clippy::panic, reason = "this is the end of a test's body")]
     fn drop(&mut self) {
         if let Err(failure) = self.check()
@@ -69,7 +69,7 @@ fn alter(changes: &[SchemaChange], run: impl Fn(&[SchemaChange]) -> Result<()>) 
     Ok(())
 }
 
-impl EngineLayer for Tracking {
+impl EngineLayer for TrackedEngine {
     fn inner(&self) -> &dyn Engine {
         &*self.0
     }

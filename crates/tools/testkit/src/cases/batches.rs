@@ -2,12 +2,12 @@
 
 use super::{NEW, NONE, ONE, keys_of, made, with};
 use crate::{
-    Check, Entry, Failure, Harness, NULL, Probe, Sent, fails_in, holds, row, same, tables,
+    BatchResult, Check, Entry, Failure, Harness, NULL, Probe, fails_in, holds, row, same, tables,
 };
 use bobak_core::{ErrorKind, OnError, Outcome, TransactionControl, Verb};
 
 /// The rows' outcomes, and the kinds of their errors.
-fn results(sent: &Sent) -> Vec<Result<Outcome, ErrorKind>> {
+fn results(sent: &BatchResult) -> Vec<Result<Outcome, ErrorKind>> {
     sent.rows.iter().map(|row| row.as_ref().copied().map_err(|e| e.kind())).collect()
 }
 

@@ -35,7 +35,7 @@ fn ages(probe: &Probe<'_>, person: &Table) -> Check<Vec<Value<'static>>> {
     Ok(rows.into_iter().filter_map(|mut row| row.pop()).collect())
 }
 
-/// Set: the rows that the condition keeps, and no other.
+/// Set changes the rows that match the condition, and no others.
 pub fn set_values(harness: &dyn Harness) -> Check {
     people(harness, |probe, person| {
         let old = compare(3, Comparison::GreaterOrEqual, 20);
@@ -49,7 +49,7 @@ pub fn set_values(harness: &dyn Harness) -> Check {
     })
 }
 
-/// The condition is about the rows as they were, even where the change makes others fit.
+/// The condition applies to the rows before the change, even if the change makes others match.
 pub fn the_condition_sees_the_rows_as_they_were(harness: &dyn Harness) -> Check {
     people(harness, |probe, person| {
         let young = compare(3, Comparison::Less, 45);
@@ -111,7 +111,7 @@ pub fn an_overflow_changes_nothing(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A sum that is no value of its column's type is one too: an `i32` beyond its range, infinities
+/// So is a sum that is not a value of its column's type: an `i32` out of range, infinities
 /// that cancel out.
 pub fn a_sum_must_be_a_value_of_its_column(harness: &dyn Harness) -> Check {
     let (person, tag) = (tables::person()?, tables::tag()?);
@@ -138,7 +138,7 @@ pub fn a_sum_must_be_a_value_of_its_column(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A unique value that two rows would get is refused, and no row changes.
+/// If two rows would get the same unique value, the engine rejects the change, and no row changes.
 pub fn a_duplicate_changes_nothing(harness: &dyn Harness) -> Check {
     people(harness, |probe, person| {
         let before = probe.all(person)?;
@@ -152,7 +152,7 @@ pub fn a_duplicate_changes_nothing(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Delete: the rows that the condition keeps; rows for which it is unknown stay.
+/// Delete removes the rows that match; rows for which the condition is unknown stay.
 pub fn delete_rows(harness: &dyn Harness) -> Check {
     people(harness, |probe, person| {
         let young = Condition::Not(Box::new(compare(3, Comparison::Greater, 20)));
@@ -169,7 +169,7 @@ pub fn delete_rows(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Both are undone with their transaction.
+/// A rollback undoes both.
 pub fn changes_are_rolled_back(harness: &dyn Harness) -> Check {
     people(harness, |probe, person| {
         let before = probe.all(person)?;

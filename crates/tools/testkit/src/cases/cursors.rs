@@ -1,4 +1,4 @@
-//! Cursors: the rows of the moment of their opening, whatever happens next.
+//! Cursors: they return the rows as of their opening, whatever happens later.
 
 use super::{ids, with};
 use crate::{Check, Entry, Harness, NULL, Probe, Table, Values, fails, holds, row, same, tables};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const ROWS: i64 = 5_000;
 
-/// Some hundred KiB: several parts of a cursor.
+/// Some hundred KiB: several parts.
 fn many(n: i64) -> Values {
     row![Value::Int(n), format!("name {n} {}", "x".repeat(60)), NULL, Value::Int(n % 100)]
 }
@@ -35,7 +35,7 @@ fn open(probe: &Probe<'_>, table: &Table) -> Check<Cursor> {
     Ok(probe.session.open(&Source::Select(&Select::all(table)))?)
 }
 
-/// The rest of the cursor's rows after `first` are those of the table as it was filled.
+/// The cursor's rows after `first` are those that the table was filled with.
 fn rest_is_whole(what: &str, probe: &Probe<'_>, mut cursor: Cursor, first: Vec<Values>) -> Check {
     let mut rows = first;
     rows.extend(probe.drain(&mut cursor)?);
@@ -75,7 +75,7 @@ pub fn parts_of_64_kib(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A row larger than a part comes alone.
+/// A row larger than a part is a part of its own.
 pub fn rows_larger_than_a_part(harness: &dyn Harness) -> Check {
     let tag = tables::of_type(bobak_core::Type::Text)?;
     with(harness, &[&tag], |probe| {
@@ -87,7 +87,7 @@ pub fn rows_larger_than_a_part(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Of no rows there is no part.
+/// An empty result has no part.
 pub fn an_empty_cursor(harness: &dyn Harness) -> Check {
     let tag = tables::tag()?;
     with(harness, &[&tag], |probe| {
@@ -98,7 +98,7 @@ pub fn an_empty_cursor(harness: &dyn Harness) -> Check {
     })
 }
 
-/// The session's own writes do not reach it: none of them, before or after the first part.
+/// A cursor does not see the session's own writes, before or after the first part.
 pub fn steady_while_the_session_writes(harness: &dyn Harness) -> Check {
     on_many(harness, |probe, person| {
         let early = open(probe, person)?;
@@ -123,7 +123,7 @@ pub fn steady_while_the_session_writes(harness: &dyn Harness) -> Check {
     })
 }
 
-/// In a transaction it is steady too, and outlives commit and rollback.
+/// It is stable in a transaction, too, and stays valid after commit and rollback.
 pub fn steady_over_the_ends_of_transactions(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     for (step, remaining) in [(Commit, ROWS - 1), (Rollback, 0)] {
@@ -143,7 +143,7 @@ pub fn steady_over_the_ends_of_transactions(harness: &dyn Harness) -> Check {
     Ok(())
 }
 
-/// So it does a rollback to a savepoint.
+/// It stays valid after a rollback to a savepoint.
 pub fn steady_over_savepoints(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -161,7 +161,7 @@ pub fn steady_over_savepoints(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Opened outside a transaction it goes on through one.
+/// A cursor opened before a transaction continues during it.
 pub fn steady_through_a_transaction(harness: &dyn Harness) -> Check {
     on_many(harness, |probe, person| {
         let mut cursor = open(probe, person)?;
@@ -179,7 +179,7 @@ pub fn steady_through_a_transaction(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Many at once, over the same table at different moments, read in turns.
+/// Many cursors at once, opened on the same table at different times, read interleaved.
 pub fn many_open_at_once(harness: &dyn Harness) -> Check {
     let mark = tables::mark()?;
     with(harness, &[&mark], |probe| {
@@ -202,7 +202,7 @@ pub fn many_open_at_once(harness: &dyn Harness) -> Check {
     })
 }
 
-/// More than an engine has connections, all in the midst of their rows.
+/// More open cursors than the engine has connections.
 pub fn more_than_there_are_connections(harness: &dyn Harness) -> Check {
     on_many(harness, |probe, person| {
         let mut cursors = Vec::new();
@@ -219,7 +219,7 @@ pub fn more_than_there_are_connections(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A schema that changes under it does not change its rows.
+/// A schema change does not change the rows of an open cursor.
 pub fn steady_while_the_schema_changes(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let person = tables::person()?;
@@ -239,8 +239,8 @@ pub fn steady_while_the_schema_changes(harness: &dyn Harness) -> Check {
     ];
     let writers = store.engine().capabilities().concurrent_writers;
     match store.engine().alter(&changes) {
-        // A server may keep a table as it is while another session reads it: the session's own
-        // changes are made beside its cursors.
+        // A server may lock a table against changes while another session reads it; a session's own
+        // changes must succeed while its cursors are open.
         Err(error) if writers && error.kind() == ErrorKind::Busy => {
             probe.session.alter(&changes)?
         }
@@ -252,7 +252,7 @@ pub fn steady_while_the_schema_changes(harness: &dyn Harness) -> Check {
     same("the table", row, Some(6.into()))
 }
 
-/// Closed early, closed twice, closed and asked again.
+/// Closed early, closed twice, read after closing.
 pub fn closed_cursors(harness: &dyn Harness) -> Check {
     on_many(harness, |probe, person| {
         let (mut cursor, other) = (open(probe, person)?, open(probe, person)?);
@@ -269,7 +269,7 @@ pub fn closed_cursors(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A session may go with cursors open; others are not held up.
+/// Dropping a session with open cursors does not block other sessions.
 pub fn a_session_goes_with_its_cursors(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let person = tables::person()?;
@@ -285,7 +285,7 @@ pub fn a_session_goes_with_its_cursors(harness: &dyn Harness) -> Check {
     same("rows", probe.count(&person)?, 0)
 }
 
-/// Conditions, orders, limits and aggregates come through cursors as through queries.
+/// Conditions, orders, limits and aggregates work through cursors as through queries.
 pub fn cursors_agree_with_queries(harness: &dyn Harness) -> Check {
     on_many(harness, |probe, person| {
         let order = |column, descending| bobak_core::Order { column, descending };
@@ -317,7 +317,7 @@ pub fn cursors_agree_with_queries(harness: &dyn Harness) -> Check {
     })
 }
 
-/// What can't be opened says why, and takes no number.
+/// A cursor that cannot be opened returns the error, and uses no number.
 pub fn opening_may_fail(harness: &dyn Harness) -> Check {
     let tag = tables::tag()?;
     with(harness, &[&tag], |probe| {

@@ -18,8 +18,8 @@ pub fn a_missing_table(harness: &dyn Harness) -> Check {
             ("change", probe.delete_where(&tag, None).map(drop)),
             ("batch", probe.batch(&[Entry::insert(&tag, row!["a", 1.0])], OnError::Stop).whole),
         ];
-        for (what, answer) in calls {
-            fails_in(what, answer, ErrorKind::Schema, "tag")?;
+        for (what, result) in calls {
+            fails_in(what, result, ErrorKind::Schema, "tag")?;
         }
         let sent = probe.batch(&[Entry::insert(&tag, row!["a", 1.0])], OnError::Continue);
         sent.whole?;
@@ -63,7 +63,7 @@ pub fn messages_are_one_line(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
         probe.insert(&person, row![1, "a", "a@x", 1])?;
-        let answers: [Result<()>; 6] = [
+        let results: [Result<()>; 6] = [
             probe.insert(&person, row![1, "b", NULL, 1]).map(drop),
             probe.insert(&person, row![2, NULL, NULL, 1]).map(drop),
             probe.update(&person, row![3, "x", NULL, 1]).map(drop),
@@ -71,7 +71,7 @@ pub fn messages_are_one_line(harness: &dyn Harness) -> Check {
             probe.control(bobak_core::TransactionControl::Commit),
             probe.control(bobak_core::TransactionControl::Release("x")),
         ];
-        for error in answers.into_iter().filter_map(Result::err) {
+        for error in results.into_iter().filter_map(Result::err) {
             let message = error.message();
             let first = message.chars().next();
             let right = first.is_some_and(|c| !c.is_uppercase() || message.starts_with("NULL"))

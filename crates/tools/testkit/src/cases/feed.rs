@@ -1,7 +1,7 @@
-//! The change feed: what is written down of each change of a tracked table, and what is not.
+//! Change capture: what the log contains of each change to a tracked table, and what it does not.
 //!
-//! Nearly every case ends with the same question: does the log, played from its beginning, give the
-//! table as it is, with what it says of each row before being what the row was?
+//! Almost every case ends with the same check: replaying the log from its beginning must produce the
+//! current table, and each logged old row must equal the row at that time.
 
 use super::{equal, ids};
 use crate::{
@@ -25,7 +25,7 @@ pub fn every_verb_is_written_down(harness: &dyn Harness) -> Check {
         probe.write(&person, Verb::Upsert, row![7, "Bea", "b@x", 2])?;
         probe.write(&person, Verb::Upsert, row![8, "Cid", "c@x", 3])?;
         same("so far", verbs(probe, &person)?, vec![1, 1, 2, 1])?;
-        // It takes the places of two rows.
+        // It replaces two rows.
         probe.write(&person, Verb::InsertOrReplace, row![8, "Dan", "b@x", 4])?;
         probe.update(&person, row![8, "Dot", NULL, NULL])?;
         probe.delete(&person, row![99])?;
@@ -64,7 +64,7 @@ pub fn changes_and_batches_are_written_down(harness: &dyn Harness) -> Check {
     })
 }
 
-/// What a transaction, a savepoint or a failed statement undid is not in the log.
+/// Changes that a rollback, a savepoint or a failed statement undid are not in the log.
 pub fn what_is_undone_is_not_written_down(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     tracked(harness, &[&person], |probe| {
@@ -85,7 +85,7 @@ pub fn what_is_undone_is_not_written_down(harness: &dyn Harness) -> Check {
     })
 }
 
-/// What goes, or changes, with a row that others refer to.
+/// Rows that foreign key actions delete or change.
 pub fn what_foreign_keys_do_is_written_down(harness: &dyn Harness) -> Check {
     for on_delete in [OnDelete::Cascade, OnDelete::SetNull] {
         let (team, player) = (tables::team()?, tables::player(on_delete)?);
@@ -128,19 +128,19 @@ pub fn every_type_is_written_down(harness: &dyn Harness) -> Check {
     })
 }
 
-/// The time of a change is never before that of the one before, whatever the clock says.
+/// The time of a change is never earlier than that of the previous change, whatever the clock says.
 pub fn times_never_go_back(harness: &dyn Harness) -> Check {
     let tag = tables::tag()?;
     tracked(harness, &[&tag], |probe| {
         probe.insert(&tag, row!["a", NULL])?;
-        // In 2100: as though the clock had been put back since.
+        // In 2100, as if the clock had been set back since.
         let future = 4_102_444_800_000_000_i64;
         let at = Assign::Set { column: AT, value: future.into() };
         probe.change(&log(&tag)?, None, std::slice::from_ref(&at))?;
         let at = Assign::Set { column: 2, value: future.into() };
         probe.change(change_log::counter_schema(), None, &[at])?;
         if probe.capabilities.sql {
-            // Where the time is not in the counter's row, but in a sequence.
+            // If the engine keeps the time in a sequence instead of the counter's row.
             let text = format!("SELECT setval('bobak_feed_at', {future})");
             let _ = probe.query(&bobak_core::Source::Sql { text: &text, parameters: &[] });
         }
@@ -150,8 +150,8 @@ pub fn times_never_go_back(harness: &dyn Harness) -> Check {
     })
 }
 
-/// The name of who makes changes goes with the transaction. Where a name is written down unasked,
-/// it is that again.
+/// The actor is recorded with the transaction. If the engine records an actor by default,
+/// the default is restored afterwards.
 pub fn callers_are_written_down(harness: &dyn Harness) -> Check {
     let tag = tables::tag()?;
     tracked(harness, &[&tag], |probe| {
@@ -197,7 +197,7 @@ pub fn added_columns_are_written_down(harness: &dyn Harness) -> Check {
     agrees(&probe, &wider)
 }
 
-/// The feed's tables are nobody's: they are not listed, and can't be tracked.
+/// The log's own tables are internal: they are not listed, and cannot be tracked.
 pub fn the_feed_keeps_to_itself(harness: &dyn Harness) -> Check {
     let (person, tag) = (tables::person()?, tables::tag()?);
     let store = harness.fresh()?;
@@ -227,8 +227,8 @@ pub fn the_feed_keeps_to_itself(harness: &dyn Harness) -> Check {
     same("anew", verbs(&probe, &person)?, vec![3])
 }
 
-/// Where the triggers of a tracked table are gone, as where it is made anew by SQL, the feed says so;
-/// and once it is tracked again, that nobody knows what went unseen.
+/// If the triggers of a tracked table are missing, for example because SQL recreated it, reading the log fails;
+/// after it is tracked again, the log reports a gap.
 pub fn a_table_whose_triggers_are_gone_is_refused(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     let store = harness.fresh()?;
@@ -264,7 +264,7 @@ pub fn a_table_whose_triggers_are_gone_is_refused(harness: &dyn Harness) -> Chec
     same("from then on", page(since)?.changes.len(), 2)
 }
 
-/// SQL that knows nothing of the feed is caught as well.
+/// Changes by SQL are captured, too.
 pub fn sql_is_written_down(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     tracked(harness, &[&person], |probe| {
@@ -283,7 +283,7 @@ pub fn sql_is_written_down(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A page knows with which number the last transaction ends, over all logs; one that is under way has
+/// A page contains the number at which the last transaction ends, over all logs; an open transaction has
 /// none yet.
 pub fn a_page_knows_where_the_last_transaction_ends(harness: &dyn Harness) -> Check {
     let (person, tag) = (tables::person()?, tables::tag()?);
@@ -321,7 +321,7 @@ pub fn a_page_knows_where_the_last_transaction_ends(harness: &dyn Harness) -> Ch
     same("where the first transaction ends", third, ends.first().copied())
 }
 
-/// After the store is opened again the log goes on.
+/// The log continues after the store is reopened.
 pub fn it_goes_on_after_reopening(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     let mut store = harness.fresh()?;
@@ -345,7 +345,7 @@ fn change(table: &Table) -> SchemaChange {
     SchemaChange::Track { table: Arc::clone(table), history: true }
 }
 
-/// Begins to track a table; `false` where the engine says that it can't.
+/// Starts tracking a table; `false` if the engine does not support it.
 fn track(probe: &Probe<'_>, table: &Table) -> Check<bool> {
     match probe.session.alter(&[change(table)]) {
         Err(error) if error.kind() == ErrorKind::Unsupported => Ok(false),
@@ -353,7 +353,7 @@ fn track(probe: &Probe<'_>, table: &Table) -> Check<bool> {
     }
 }
 
-/// Runs a case over tables that are tracked, and looks at their logs at its end.
+/// Runs a case on tracked tables, and checks their logs at the end.
 fn tracked(
     harness: &dyn Harness,
     tables: &[&Table],
@@ -382,12 +382,12 @@ fn verbs(probe: &Probe<'_>, table: &Table) -> Check<Vec<i64>> {
     Ok(ids(&probe.select(&select)?))
 }
 
-/// The log of a table, played from its beginning, gives the table.
+/// Checks that replaying the log of a table from its beginning produces the table.
 ///
 /// # Errors
-/// Where it does not, or where a step does not fit what was there.
+/// If it does not, or if a step does not fit the rows at that point.
 pub fn agrees(probe: &Probe<'_>, table: &Table) -> Check {
-    // By what they look like: a table may be long.
+    // Compares the rows as text: a table may be long.
     let mut rows: HashSet<String> = HashSet::new();
     let (mut seq, mut at) = (0, 0);
     for step in probe.all(&log(table)?)? {

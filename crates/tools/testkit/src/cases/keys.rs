@@ -1,10 +1,10 @@
-//! Every kind of key, given or made.
+//! Every kind of key, explicit or generated.
 
 use super::{NEW, NONE, ONE, key_of, made, with};
 use crate::{Check, Harness, NULL, Probe, fails_in, holds, row, same, tables};
 use bobak_core::{ErrorKind, Outcome, Value, Verb};
 
-/// Engine-given keys count from 1, and go on after the largest; of an engine whose keys are not
+/// Generated keys count from 1 and continue after the largest; for engines whose keys are not
 /// dense see the next case.
 pub fn the_engine_gives_one_more_than_the_largest(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
@@ -26,8 +26,8 @@ pub fn the_engine_gives_one_more_than_the_largest(harness: &dyn Harness) -> Chec
     })
 }
 
-/// Engine-given keys ascend within a session, and are none that a row has: not those that the user
-/// gave before, whichever session did.
+/// Generated keys ascend within a session, and never equal the key of a row, including keys that any
+/// session inserted explicitly.
 pub fn the_engine_gives_keys_that_no_row_has(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let person = tables::person()?;
@@ -39,7 +39,7 @@ pub fn the_engine_gives_keys_that_no_row_has(harness: &dyn Harness) -> Check {
     let mut made = Vec::new();
     for given in [3, 4, 20, 21, 22, 1_000] {
         made.push(insert(&probe, NULL)?);
-        // One that the engine has given by now is a duplicate, as it should be.
+        // A key that the engine has generated meanwhile is a duplicate.
         match probe.insert(&person, row![Value::Int(given), "x", NULL, 1]) {
             Err(error) if error.kind() == ErrorKind::Duplicate => {}
             other => same("given", other?, NEW)?,
@@ -64,7 +64,7 @@ pub fn the_engine_gives_keys_that_no_row_has(harness: &dyn Harness) -> Check {
     Ok(())
 }
 
-/// A key that another failed or rolled back insert took is free again, where keys are dense.
+/// The key of a failed or rolled back insert is free again if keys are dense.
 pub fn a_failed_insert_takes_no_key(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -111,7 +111,7 @@ pub fn keys_end_at_the_largest_integer(harness: &dyn Harness) -> Check {
         probe.insert(&person, row![Value::Int(i64::MAX - 1), "x", NULL, 1])?;
         let insert = || probe.insert(&person, row![NULL, "x", NULL, 1]);
         if !probe.capabilities.sequential_keys {
-            // It may have others still, or have come to its end: no key is there twice.
+            // It may find a free key or fail, but never uses a key twice.
             for _ in 0..5 {
                 match insert() {
                     Err(error) if error.kind() == ErrorKind::Full => {}
@@ -128,7 +128,7 @@ pub fn keys_end_at_the_largest_integer(harness: &dyn Harness) -> Check {
     })
 }
 
-/// After negative keys the next is one more too.
+/// After negative keys the next one is one larger, too.
 pub fn a_negative_largest_key_counts(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -138,7 +138,7 @@ pub fn a_negative_largest_key_counts(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A key that is there is refused, by its name.
+/// An insert with an existing key fails and names the key.
 pub fn a_key_is_there_once(harness: &dyn Harness) -> Check {
     let (person, tag, seat) = (tables::person()?, tables::tag()?, tables::seat()?);
     with(harness, &[&person, &tag, &seat], |probe| {
@@ -161,7 +161,7 @@ pub fn a_key_is_there_once(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Text keys differ by case and by what follows a NUL; the empty text is one.
+/// Text keys are compared with case and beyond a NUL; the empty text is a key.
 pub fn text_keys_are_compared_by_their_bytes(harness: &dyn Harness) -> Check {
     let tag = tables::tag()?;
     let store = harness.fresh()?;
@@ -189,7 +189,7 @@ pub fn text_keys_are_compared_by_their_bytes(harness: &dyn Harness) -> Check {
     }
 }
 
-/// UUIDs are kept as their 16 bytes, and come in their order.
+/// UUIDs are stored as their 16 bytes and sorted by them.
 pub fn uuid_keys_are_bytes(harness: &dyn Harness) -> Check {
     let device = tables::device()?;
     with(harness, &[&device], |probe| {
@@ -208,7 +208,7 @@ pub fn uuid_keys_are_bytes(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Composite keys are given in key order, which need not be the columns' order.
+/// Values of composite keys are in key order, which may differ from the order of columns.
 pub fn composite_keys_are_taken_in_key_order(harness: &dyn Harness) -> Check {
     let seat = tables::seat()?;
     with(harness, &[&seat], |probe| {
@@ -230,7 +230,7 @@ pub fn composite_keys_are_taken_in_key_order(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A table may have no column but its key.
+/// A table may consist of its key alone.
 pub fn a_table_may_be_all_key(harness: &dyn Harness) -> Check {
     let mark = tables::mark()?;
     with(harness, &[&mark], |probe| {

@@ -1,4 +1,4 @@
-//! Foreign keys, with each action when the row referred to goes.
+//! Foreign keys, with each action for the deletion of the referenced row.
 
 use super::{NEW, ONE, equal};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
 };
 use bobak_core::{ErrorKind, OnDelete, OnError, TransactionControl, Verb};
 
-/// Runs `case` over team and player, unless the engine says that it has no foreign keys.
+/// Runs `case` on team and player, unless the engine has no foreign keys.
 fn linked(
     harness: &dyn Harness,
     on_delete: OnDelete,
@@ -29,7 +29,7 @@ fn linked(
     case(&probe, &team, &player)
 }
 
-/// A row refers to one that is there, or to none.
+/// A row refers to an existing row, or to none.
 pub fn a_link_needs_its_row(harness: &dyn Harness) -> Check {
     linked(harness, OnDelete::Restrict, |probe, team, player| {
         for verb in [Verb::Insert, Verb::InsertOrIgnore, Verb::InsertOrReplace, Verb::Upsert] {
@@ -47,7 +47,7 @@ pub fn a_link_needs_its_row(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Restrict: a row that others refer to stays.
+/// Restrict: a referenced row cannot be deleted.
 pub fn restrict_refuses_the_delete(harness: &dyn Harness) -> Check {
     linked(harness, OnDelete::Restrict, |probe, team, player| {
         let refused = probe.delete(team, row![1]);
@@ -64,7 +64,7 @@ pub fn restrict_refuses_the_delete(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Cascade: those that refer to it go with it, and are not counted.
+/// Cascade: referring rows are deleted with it, and not counted.
 pub fn cascade_deletes_the_others(harness: &dyn Harness) -> Check {
     linked(harness, OnDelete::Cascade, |probe, team, player| {
         same("outcome", probe.delete(team, row![1])?, ONE)?;
@@ -77,7 +77,7 @@ pub fn cascade_deletes_the_others(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Set null: those that refer to it refer to nothing.
+/// Set null: referring rows get NULL.
 pub fn set_null_cuts_the_link(harness: &dyn Harness) -> Check {
     linked(harness, OnDelete::SetNull, |probe, team, player| {
         same("outcome", probe.delete(team, row![1])?, ONE)?;
@@ -93,7 +93,7 @@ pub fn set_null_cuts_the_link(harness: &dyn Harness) -> Check {
     })
 }
 
-/// What a delete did to others is undone with it.
+/// A rollback of a delete also undoes its foreign key actions.
 pub fn a_rollback_brings_the_others_back(harness: &dyn Harness) -> Check {
     for on_delete in [OnDelete::Cascade, OnDelete::SetNull] {
         linked(harness, on_delete, |probe, team, player| {
@@ -111,7 +111,7 @@ pub fn a_rollback_brings_the_others_back(harness: &dyn Harness) -> Check {
     Ok(())
 }
 
-/// In batches links are looked at row by row: the row referred to comes first.
+/// A batch checks foreign keys row by row: the referenced row must come first.
 pub fn batches_keep_links_row_by_row(harness: &dyn Harness) -> Check {
     linked(harness, OnDelete::Restrict, |probe, team, player| {
         let child = Entry::insert(player, row![9, "x", 3]);
@@ -127,7 +127,7 @@ pub fn batches_keep_links_row_by_row(harness: &dyn Harness) -> Check {
     })
 }
 
-/// The same in one table, where a fast path may write many rows at once.
+/// The same within one table, for which a fast path may write many rows at once.
 pub fn batches_keep_links_inside_a_table(harness: &dyn Harness) -> Check {
     let node = tables::node()?;
     let store = harness.fresh()?;
@@ -157,7 +157,7 @@ pub fn batches_keep_links_inside_a_table(harness: &dyn Harness) -> Check {
     same("rows", probe.count(&node)?, 92)
 }
 
-/// A table may refer to another's unique column; its value can't change under the link.
+/// A table may refer to another table's unique column; a referenced value cannot change.
 pub fn a_link_to_a_unique_column(harness: &dyn Harness) -> Check {
     let team = tables::team()?;
     let fan = std::sync::Arc::new(

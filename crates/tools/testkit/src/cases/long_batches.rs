@@ -1,5 +1,5 @@
 //! Runs that are long enough for the fast paths: many rows in one statement, bound in bulk,
-//! appended in order. A wrong row in any place must have the effect that it has alone.
+//! appended in order. An invalid row at any position must have the same effect as alone.
 
 use super::{ids, keys_of, made, with};
 use crate::{
@@ -14,7 +14,7 @@ fn people(person: &Table) -> Vec<Entry> {
     (1..=ROWS).map(|n| Entry::insert(person, values(n))).collect()
 }
 
-/// Engine-given keys come back for each row, without a gap.
+/// The generated key of each row is returned, without gaps.
 pub fn keys_of_a_long_run(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -39,12 +39,12 @@ pub fn keys_of_a_long_run(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Given and missing keys mixed in one run: each made one is after the largest so far.
+/// Explicit and generated keys mixed in one run: each generated key follows the largest so far.
 pub fn given_keys_in_a_long_run(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
         let dense = probe.capabilities.sequential_keys;
-        // Where any free key may be made, those that are given lie far from them.
+        // If any free key may be generated, the explicit keys are far away from them.
         let far = if dense { 0 } else { -1_000_000 };
         let mut largest = 0;
         let mut expected = Vec::new();
@@ -77,10 +77,10 @@ pub fn given_keys_in_a_long_run(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Where a wrong row stands: the first, the last, and on both sides of likely block sizes.
+/// Positions of the invalid row: the first, the last, and on both sides of likely block sizes.
 const PLACES: [usize; 9] = [0, 1, 63, 64, 127, 500, 1_250, 2_498, 2_499];
 
-/// A duplicate of a key, or of a unique value, in the first, a middle or the last place.
+/// A duplicate key or unique value in the first, a middle or the last row.
 pub fn a_duplicate_in_a_long_run(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -105,7 +105,7 @@ pub fn a_duplicate_in_a_long_run(harness: &dyn Harness) -> Check {
     })
 }
 
-/// The batch stops at the place and leaves nothing; goes on, and leaves out that row only.
+/// With `Stop` the batch leaves nothing; with `Continue` it omits only that row.
 fn stop_and_go_on(
     probe: &Probe<'_>,
     person: &Table,
@@ -140,7 +140,7 @@ fn stop_and_go_on(
     same("undone", probe.count(person)?, 1)
 }
 
-/// Two rows of the same batch that are each other's duplicates, next to each other and far apart.
+/// Two rows of one batch that are duplicates of each other, adjacent and far apart.
 pub fn duplicates_inside_a_long_run(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -160,7 +160,7 @@ pub fn duplicates_inside_a_long_run(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Ignored and replaced rows in the midst of new ones.
+/// Ignored and replaced rows between new ones.
 pub fn ignored_and_replaced_rows(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -197,7 +197,7 @@ pub fn long_runs_of_the_other_verbs(harness: &dyn Harness) -> Check {
             entry
         });
         probe.batch(&with_keys.collect::<Vec<_>>(), OnError::Stop).outcomes()?;
-        // Keys in an order that is not the table's.
+        // Keys in a different order than the table's.
         let keys: Vec<i64> = (0..ROWS).map(|n| n * 7 % ROWS + 1).collect();
         let with_age = |key: i64| row![Value::Int(key), "u", NULL, Value::Int(-key)];
         let entries = |verb: Verb, keys: &[i64]| -> Vec<Entry> {
@@ -226,7 +226,7 @@ pub fn long_runs_of_the_other_verbs(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Texts, pairs and UUIDs as keys, in an order that is not the table's.
+/// Texts, pairs and UUIDs as keys, in a different order than the table's.
 pub fn long_runs_of_other_keys(harness: &dyn Harness) -> Check {
     let (tag, seat, device) = (tables::tag()?, tables::seat()?, tables::device()?);
     with(harness, &[&tag, &seat, &device], |probe| {
@@ -263,7 +263,7 @@ pub fn long_runs_of_other_keys(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Rows of many widths and NULLs in changing places, so that nothing is left over from the row
+/// Rows of many widths with NULLs at changing positions, so that no value of the previous
 /// before.
 pub fn nothing_is_left_of_the_row_before(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;

@@ -27,19 +27,19 @@ pub mod writes;
 use crate::{Check, Failure, Fixture, Harness, Probe, Table, Values, holds, same};
 use bobak_core::{Comparison, Condition, GeneratedKey, Outcome, Value};
 
-/// A new row whose key the user gave.
+/// A new row with an explicit key.
 const NEW: Outcome = Outcome::Inserted(None);
 /// One row was updated or deleted.
 const ONE: Outcome = Outcome::Changed(1);
-/// None was.
+/// No row was.
 const NONE: Outcome = Outcome::Changed(0);
 
-/// A new row whose key the engine made.
+/// A new row with a generated key.
 const fn made(key: i64) -> Outcome {
     Outcome::Inserted(Some(GeneratedKey::Int(key)))
 }
 
-/// The key of a new row, which the engine made. Where it gives keys densely it is `dense`.
+/// The generated key of a new row. If the engine generates keys densely, it must be `dense`.
 #[track_caller]
 fn key_of(probe: &Probe<'_>, what: &str, outcome: Outcome, dense: i64) -> Check<i64> {
     match outcome {
@@ -53,7 +53,7 @@ fn key_of(probe: &Probe<'_>, what: &str, outcome: Outcome, dense: i64) -> Check<
     }
 }
 
-/// The keys that the engine made, in their order; those of other outcomes are left out. Each is
+/// The generated keys, in order; other outcomes are left out. Each is
 /// larger than the one before.
 #[track_caller]
 fn keys_of(what: &str, outcomes: impl IntoIterator<Item = Outcome>) -> Check<Vec<i64>> {
@@ -66,13 +66,13 @@ fn keys_of(what: &str, outcomes: impl IntoIterator<Item = Outcome>) -> Check<Vec
     Ok(keys)
 }
 
-/// What the engine takes of these texts: some keep no NULs, and refuse them.
+/// The texts that the engine accepts: some engines reject NUL.
 fn possible<'t>(store: &Fixture, texts: &[&'t str]) -> Vec<&'t str> {
     let nuls = store.engine().capabilities().nul_in_text;
     texts.iter().copied().filter(|text| nuls || !text.contains('\0')).collect()
 }
 
-/// Whether it is a float that an engine with finite ones refuses.
+/// Whether an engine with finite floats only rejects the value.
 fn is_infinite(value: &Value<'_>) -> bool {
     matches!(value, Value::Float(float) if float.is_infinite())
 }
@@ -93,7 +93,7 @@ fn compare(column: usize, comparison: Comparison, value: impl Into<Value<'static
     Condition::Compare { column, comparison, value: value.into() }
 }
 
-/// The first column of each row, as integers; 0 for what is none.
+/// The first column of each row, as integers; 0 if it is not one.
 fn ids(rows: &[Values]) -> Vec<i64> {
     let first = |row: &Values| match row.first() {
         Some(Value::Int(id)) => *id,

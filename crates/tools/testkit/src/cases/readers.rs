@@ -1,4 +1,4 @@
-//! Several sessions of one store: what each sees, and who waits for whom.
+//! Several sessions of one store: visibility, and waiting for each other.
 
 use super::ids;
 use crate::{Check, Entry, Failure, Harness, NULL, Probe, Table, fails, holds, row, same, tables};
@@ -10,7 +10,7 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// What is committed is seen by all at once, without a transaction and with one.
+/// All sessions see committed changes at once, with and without a transaction.
 pub fn commits_are_seen_at_once(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let mark = tables::mark()?;
@@ -31,7 +31,7 @@ pub fn commits_are_seen_at_once(harness: &dyn Harness) -> Check {
     Ok(())
 }
 
-/// Readers see nothing of a transaction before its commit, and all of it after.
+/// Readers see nothing of a transaction before its commit, and everything after it.
 pub fn readers_see_whole_transactions(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     if !store.engine().capabilities().concurrent_readers {
@@ -58,7 +58,7 @@ pub fn readers_see_whole_transactions(harness: &dyn Harness) -> Check {
     same("after rollback", ids(&reader.all(&mark)?), vec![2])
 }
 
-/// While rows are handed out, what another session commits does not come into them.
+/// A query in progress does not see what another session commits.
 pub fn rows_handed_out_are_of_one_moment(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     if !store.engine().capabilities().concurrent_readers {
@@ -73,7 +73,7 @@ pub fn rows_handed_out_are_of_one_moment(harness: &dyn Harness) -> Check {
     let select = Select::all(&mark);
     reader.session.query(&Source::Select(&select), &mut |row| {
         if seen.len() == 10 {
-            // An engine may make the writer wait for the reader, and then refuse it.
+            // An engine may make the writer wait for the reader, and then reject the write.
             match writer.delete_where(&mark, None) {
                 Err(error) if !is_clash(&error) => return Err(error),
                 _ => {}
@@ -85,36 +85,36 @@ pub fn rows_handed_out_are_of_one_moment(harness: &dyn Harness) -> Check {
     same("rows", ids(&seen), (0..1_000).collect())
 }
 
-/// A session that hands rows out can do nothing else.
+/// A session that is returning rows to a callback rejects all other calls.
 pub fn no_calls_from_inside_a_query(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let mark = tables::mark()?;
     let probe = Probe::with_tables(store.engine(), &[&mark])?;
     probe.insert_all(&mark, [row![1, 0], row![2, 0]])?;
-    let mut answers: Vec<Result<()>> = Vec::new();
+    let mut results: Vec<Result<()>> = Vec::new();
     let select = Select::all(&mark);
     probe.session.query(&Source::Select(&select), &mut |_| {
-        if answers.is_empty() {
-            answers.push(probe.insert(&mark, row![3, 0]).map(drop));
-            answers.push(probe.all(&mark).map(drop));
-            answers.push(probe.get(&mark, row![1, 0]).map(drop));
-            answers.push(probe.delete_where(&mark, None).map(drop));
-            answers.push(probe.control(Begin));
-            answers.push(probe.session.open(&Source::Select(&select)).map(drop));
-            answers.push(probe.batch(&[Entry::insert(&mark, row![4, 0])], OnError::Stop).whole);
+        if results.is_empty() {
+            results.push(probe.insert(&mark, row![3, 0]).map(drop));
+            results.push(probe.all(&mark).map(drop));
+            results.push(probe.get(&mark, row![1, 0]).map(drop));
+            results.push(probe.delete_where(&mark, None).map(drop));
+            results.push(probe.control(Begin));
+            results.push(probe.session.open(&Source::Select(&select)).map(drop));
+            results.push(probe.batch(&[Entry::insert(&mark, row![4, 0])], OnError::Stop).whole);
         }
         Ok(true)
     })?;
-    same("calls", answers.len(), 7)?;
-    for (at, answer) in answers.into_iter().enumerate() {
-        fails(&format!("call {at} from inside"), answer, ErrorKind::Misuse)?;
+    same("calls", results.len(), 7)?;
+    for (at, result) in results.into_iter().enumerate() {
+        fails(&format!("call {at} from inside"), result, ErrorKind::Misuse)?;
     }
     probe.insert(&mark, row![5, 0])?;
     same("afterwards", ids(&probe.all(&mark)?), vec![1, 2, 5])
 }
 
-/// A second writer waits for its busy time-out, and is told so; it may try again later. Of an
-/// engine where several write at once see [`two_writers_meet_at_a_row`].
+/// A second writer waits until its busy timeout and then fails; it may retry later. For an
+/// engine with concurrent writers see [`two_writers_meet_at_a_row`].
 pub fn a_second_writer_is_told_to_wait(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     if store.engine().capabilities().concurrent_writers {
@@ -138,7 +138,7 @@ pub fn a_second_writer_is_told_to_wait(harness: &dyn Harness) -> Check {
     same("rows", ids(&first.all(&mark)?), vec![1, 3])
 }
 
-/// Where several write at once, they do not wait for each other over different rows.
+/// Concurrent writers of different rows do not wait for each other.
 pub fn writers_of_different_rows_do_not_wait(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     if !store.engine().capabilities().concurrent_writers {
@@ -160,8 +160,8 @@ pub fn writers_of_different_rows_do_not_wait(harness: &dyn Harness) -> Check {
     same("rows", first.count(&mark)?, 2_005)
 }
 
-/// Where several write at once and two of them meet at a row, one of them waits no longer than its
-/// busy time-out, and is told of the clash at the write or at the commit; nothing is lost.
+/// If two concurrent writers change the same row, one of them waits no longer than its
+/// busy timeout, and fails at the write or at the commit; no update is lost.
 pub fn two_writers_meet_at_a_row(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     if !store.engine().capabilities().concurrent_writers {
@@ -186,8 +186,8 @@ pub fn two_writers_meet_at_a_row(harness: &dyn Harness) -> Check {
     same("both count", first.all(&document)?, vec![row![1, "x", 2, 2]])
 }
 
-/// A row that was read in a transaction, and changed by another before it was written, is a clash:
-/// what was computed from the old one is not stored.
+/// A row that a transaction read, and another changed before the transaction writes it, is a conflict:
+/// a value computed from the old row is not stored.
 pub fn what_was_read_holds_until_the_commit(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     if !store.engine().capabilities().concurrent_writers {

@@ -1,4 +1,4 @@
-//! Stores that outlive their engine: what was committed is there again, and nothing else.
+//! Persistent stores: after reopening, exactly the committed data is there.
 
 use crate::{
     Check, Entry, Harness, NULL, Probe, Table, create, fails_in, holds, row, same, tables,
@@ -42,7 +42,7 @@ pub fn everything_is_there_again(harness: &dyn Harness) -> Check {
     Ok(())
 }
 
-/// Again and again, with writes between.
+/// Reopened repeatedly, with writes in between.
 pub fn it_is_opened_often(harness: &dyn Harness) -> Check {
     let mut store = harness.fresh()?;
     let mark = tables::mark()?;
@@ -62,7 +62,7 @@ pub fn it_is_opened_often(harness: &dyn Harness) -> Check {
     same("rows", super::ids(&probe.all(&mark)?), vec![1, 3, 5, 7])
 }
 
-/// A transaction that was open is not.
+/// An open transaction is not committed.
 pub fn what_was_not_committed_is_gone(harness: &dyn Harness) -> Check {
     let mut store = harness.fresh()?;
     let mark = tables::mark()?;
@@ -85,7 +85,7 @@ pub fn what_was_not_committed_is_gone(harness: &dyn Harness) -> Check {
 pub fn values_are_the_same_bits(harness: &dyn Harness) -> Check {
     let mut store = harness.fresh()?;
     if !store.engine().capabilities().untyped_columns {
-        // Each type's values by themselves are the business of other cases.
+        // Other cases test the values of each type by themselves.
         return Ok(());
     }
     let any = tables::of_type(Type::Any)?;

@@ -6,7 +6,7 @@ use crate::{
 };
 use bobak_core::{Assign, ErrorKind, OnError, TransactionControl, Verb};
 
-/// A unique value is there once; NULL as often as one likes.
+/// A unique value occurs once; NULL any number of times.
 pub fn a_unique_value_is_there_once(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -28,7 +28,7 @@ pub fn a_unique_value_is_there_once(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Several columns together: rows with a NULL among them never agree.
+/// Several columns together: rows with a NULL among them are never duplicates.
 pub fn a_unique_pair_is_there_once(harness: &dyn Harness) -> Check {
     let slot = tables::slot()?;
     with(harness, &[&slot], |probe| {
@@ -59,7 +59,7 @@ pub fn a_unique_pair_is_there_once(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A value that leaves and one that comes, in one update of the same row or of two.
+/// A unique value that one update removes and adds, in the same row or in two.
 pub fn unique_values_change_hands(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -72,7 +72,7 @@ pub fn unique_values_change_hands(harness: &dyn Harness) -> Check {
     })
 }
 
-/// What a collation takes as equal is a duplicate.
+/// Values that a collation treats as equal are duplicates.
 pub fn collations_decide_what_is_a_duplicate(harness: &dyn Harness) -> Check {
     let word = tables::word()?;
     with(harness, &[&word], |probe| {
@@ -101,8 +101,8 @@ pub fn collations_decide_what_is_a_duplicate(harness: &dyn Harness) -> Check {
     })
 }
 
-/// What follows a NUL counts, in every collation; where texts hold none, it is refused by every
-/// way in.
+/// Every collation compares text beyond a NUL; an engine that does not store NUL rejects it through every
+/// kind of write.
 pub fn collations_look_behind_a_nul(harness: &dyn Harness) -> Check {
     let word = tables::word()?;
     with(harness, &[&word], |probe| {
@@ -149,7 +149,7 @@ fn nuls_are_refused(probe: &Probe<'_>, word: &Table) -> Check {
     same("rows", probe.all(word)?, vec![row![1, "a", "a", "a"]])
 }
 
-/// NULL where none may be, by each verb, in each place.
+/// NULL in a NOT NULL column, with each verb, in each column.
 pub fn not_null_is_kept(harness: &dyn Harness) -> Check {
     let (person, tag, seat) = (tables::person()?, tables::tag()?, tables::seat()?);
     with(harness, &[&person, &tag, &seat], |probe| {
@@ -170,7 +170,7 @@ pub fn not_null_is_kept(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A default is for rows that do not name the column: NULL is not replaced by it.
+/// A default applies to rows that do not name the column; it does not replace NULL.
 pub fn a_default_does_not_stand_for_null(harness: &dyn Harness) -> Check {
     let text = |name: &'static str| bobak_core::ColumnSchema::of::<String>(name);
     let table = std::sync::Arc::new(
@@ -201,7 +201,7 @@ pub fn a_default_does_not_stand_for_null(harness: &dyn Harness) -> Check {
     })
 }
 
-/// NOT NULL is looked at before keys, so that a row wrong in both ways is wrong in one on every
+/// NOT NULL is checked before keys, so that a row that violates both fails in the same way on every
 /// engine.
 pub fn not_null_comes_before_duplicates(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
@@ -215,7 +215,7 @@ pub fn not_null_comes_before_duplicates(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A CHECK is kept by every write; or an engine says at once that it can't.
+/// Every write obeys a CHECK, or the engine rejects the table.
 pub fn checks_are_kept(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let bill = tables::bill()?;

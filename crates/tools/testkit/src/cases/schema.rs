@@ -1,4 +1,4 @@
-//! Tables are created, grow, and come back as they were made.
+//! Tables are created and extended, and described as they were created.
 
 use super::with;
 use crate::{
@@ -26,7 +26,7 @@ fn found_as(engine: &dyn Engine, table: &Table) -> Check {
     holds("the description is the same", found.same_as(table))
 }
 
-/// A table with a column or an index more.
+/// A table with one more column or index.
 fn grown(
     table: &Table,
     grow: impl FnOnce(TableSchemaBuilder) -> TableSchemaBuilder,
@@ -55,7 +55,7 @@ pub fn a_new_store_is_empty(harness: &dyn Harness) -> Check {
     holds("the engine has a name", !store.engine().name().is_empty())
 }
 
-/// Every kind of table is described as it was made.
+/// Every kind of table is described as it was created.
 pub fn tables_come_back_as_they_were_made(harness: &dyn Harness) -> Check {
     let capabilities = harness.fresh()?.engine().capabilities();
     for table in [
@@ -121,7 +121,7 @@ pub fn rules_come_back_as_they_were_made(harness: &dyn Harness) -> Check {
     found_as(store.engine(), &bill)
 }
 
-/// Names are taken as they are, whatever characters and SQL words are in them.
+/// Names may contain any characters and SQL keywords.
 pub fn names_may_be_strange(harness: &dyn Harness) -> Check {
     let table = Arc::new(
         TableSchema::builder("order \"of\" things; -- ü")
@@ -163,7 +163,7 @@ pub fn a_table_may_have_256_columns(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A table that is there is refused.
+/// Creating an existing table fails.
 pub fn a_table_is_created_once(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let table = tables::person()?;
@@ -173,7 +173,7 @@ pub fn a_table_is_created_once(harness: &dyn Harness) -> Check {
     same("tables", store.engine().tables()?.len(), 1)
 }
 
-/// Changes that fail leave nothing, those that went well before included.
+/// A failed list of changes leaves nothing, including the changes before the failure.
 pub fn changes_are_made_all_or_none(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let (person, tag) = (tables::person()?, tables::tag()?);
@@ -191,7 +191,7 @@ pub fn changes_are_made_all_or_none(harness: &dyn Harness) -> Check {
     same("rows", probe.all(&tag)?, vec![row!["a", 1.5]])
 }
 
-/// A column with a default gives it to rows that are there.
+/// Existing rows get the default of a new column.
 pub fn an_added_column_gives_old_rows_its_default(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let tag = tables::tag()?;
@@ -210,7 +210,7 @@ pub fn an_added_column_gives_old_rows_its_default(harness: &dyn Harness) -> Chec
     same("by key", probe.get(&step2, row!["new"])?, Some(row!["new", NULL, "", NULL]))
 }
 
-/// Without a default old rows get NULL, or the type's empty value where NULL may not be.
+/// Without a default they get NULL, or the type's empty value if the column is NOT NULL.
 pub fn an_added_column_without_a_default_is_null_or_empty(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let tag = tables::tag()?;
@@ -234,7 +234,7 @@ pub fn an_added_column_without_a_default_is_null_or_empty(harness: &dyn Harness)
     Ok(())
 }
 
-/// A column is added once, to a table that is there.
+/// A column can be added once, to an existing table.
 pub fn a_wrong_column_is_refused(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let tag = tables::tag()?;
@@ -248,7 +248,7 @@ pub fn a_wrong_column_is_refused(harness: &dyn Harness) -> Check {
     found_as(store.engine(), &with_note)
 }
 
-/// An index changes no row; a unique one is kept from then on.
+/// An index changes no row; a unique index is enforced from then on.
 pub fn an_index_is_added_to_a_full_table(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let tag = tables::tag()?;
@@ -277,7 +277,7 @@ pub fn an_index_is_added_to_a_full_table(harness: &dyn Harness) -> Check {
     same("rows", probe.count(&unique)?, 26)
 }
 
-/// A unique index over rows that are not is refused, and leaves nothing.
+/// A unique index on duplicate rows fails, and leaves nothing.
 pub fn a_unique_index_over_duplicates_is_refused(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let tag = tables::tag()?;
@@ -291,7 +291,7 @@ pub fn a_unique_index_over_duplicates_is_refused(harness: &dyn Harness) -> Check
     same("rows", probe.count(&tag)?, 3)
 }
 
-/// Sessions that are open see a table that another made.
+/// Open sessions see a table that another session created.
 pub fn open_sessions_see_changes(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let (tag, mark) = (tables::tag()?, tables::mark()?);

@@ -1,4 +1,4 @@
-//! SQL text, of engines that have it.
+//! SQL text, for engines that support it.
 
 use super::ids;
 use crate::{Check, Harness, NULL, Probe, Table, Values, fails, holds, row, same, tables};
@@ -22,7 +22,7 @@ fn ask(probe: &Probe<'_>, text: &str, parameters: &[Value<'_>]) -> bobak_core::R
     probe.query(&Source::Sql { text, parameters })
 }
 
-/// Parameters of every class come back as they were.
+/// Parameters of every class are read back unchanged.
 pub fn parameters_keep_their_class(harness: &dyn Harness) -> Check {
     with_sql(harness, |probe, _| {
         let text = if probe.capabilities.nul_in_text { "a\0b ü" } else { "a?b ü" };
@@ -32,7 +32,7 @@ pub fn parameters_keep_their_class(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Rows, by query and by cursor, with the names that the text gives.
+/// Rows by query and by cursor, with the column names of the statement.
 pub fn rows_and_names(harness: &dyn Harness) -> Check {
     with_sql(harness, |probe, _| {
         let text =
@@ -47,7 +47,7 @@ pub fn rows_and_names(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A statement that writes says how many rows it changed, and belongs to the transaction.
+/// A writing statement returns the number of changed rows, and is part of the transaction.
 pub fn statements_that_write(harness: &dyn Harness) -> Check {
     with_sql(harness, |probe, person| {
         let add = "update person set age = age + ? where age is not null";
@@ -62,7 +62,7 @@ pub fn statements_that_write(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Wrong text is `Syntax`, a missing table `Schema`, a broken rule what it is elsewhere.
+/// Invalid SQL is `Syntax`, a missing table `Schema`, and a violated rule has the same kind as elsewhere.
 pub fn wrong_statements(harness: &dyn Harness) -> Check {
     with_sql(harness, |probe, person| {
         for text in ["selec 1", "select ,", "select 'open", "select * from person where"] {
@@ -79,7 +79,7 @@ pub fn wrong_statements(harness: &dyn Harness) -> Check {
     })
 }
 
-/// One statement at a time, and as many parameters as it has marks.
+/// One statement per call, with as many parameters as it has placeholders.
 pub fn one_statement_with_its_parameters(harness: &dyn Harness) -> Check {
     with_sql(harness, |probe, person| {
         let two = probe.session.execute("delete from person; delete from person", &[]);

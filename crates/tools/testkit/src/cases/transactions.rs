@@ -1,4 +1,4 @@
-//! Commit, rollback, savepoints, and steps that do not fit.
+//! Commit, rollback, savepoints, and invalid steps.
 
 use super::{ids, with};
 use crate::{Check, Harness, NULL, Probe, Table, fails, fails_in, row, same, tables};
@@ -20,7 +20,7 @@ fn on_marks(
     })
 }
 
-/// Commit keeps, rollback forgets; another session agrees.
+/// Commit keeps changes, rollback discards them; another session sees the same.
 pub fn commit_and_rollback(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let mark = tables::mark()?;
@@ -44,7 +44,7 @@ pub fn commit_and_rollback(harness: &dyn Harness) -> Check {
     same("nothing done", ids(&other.all(&mark)?), vec![1])
 }
 
-/// Everything that writes is undone, in every table.
+/// A rollback undoes every kind of write, in every table.
 pub fn a_rollback_undoes_every_verb(harness: &dyn Harness) -> Check {
     let (person, tag) = (tables::person()?, tables::tag()?);
     with(harness, &[&person, &tag], |probe| {
@@ -92,7 +92,7 @@ fn every_verb(probe: &Probe<'_>, person: &Table, tag: &Table) -> Check {
     Ok(())
 }
 
-/// A failed operation ends neither the transaction nor what was done in it.
+/// A failed operation neither ends the transaction nor undoes earlier changes in it.
 pub fn an_error_leaves_the_transaction(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -113,7 +113,7 @@ pub fn an_error_leaves_the_transaction(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Savepoints inside each other: each undoes what came after it.
+/// Nested savepoints: rolling back to one undoes what follows it.
 pub fn savepoints_nest(harness: &dyn Harness) -> Check {
     on_marks(harness, |probe, add, there| {
         probe.control(Begin)?;
@@ -139,7 +139,7 @@ pub fn savepoints_nest(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A rollback or release of an outer mark forgets those inside.
+/// Rolling back to or releasing an outer savepoint discards the inner ones.
 pub fn outer_marks_take_inner_ones_along(harness: &dyn Harness) -> Check {
     on_marks(harness, |probe, add, there| {
         probe.control(Begin)?;
@@ -161,7 +161,7 @@ pub fn outer_marks_take_inner_ones_along(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Of two marks of the same name the later counts, until it is released.
+/// Of two savepoints with the same name the later one is used, until it is released.
 pub fn marks_of_the_same_name(harness: &dyn Harness) -> Check {
     on_marks(harness, |probe, add, there| {
         probe.control(Begin)?;
@@ -182,7 +182,7 @@ pub fn marks_of_the_same_name(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Steps that do not fit are `Misuse`, and change nothing.
+/// Invalid steps fail with `Misuse`, and change nothing.
 pub fn steps_that_do_not_fit(harness: &dyn Harness) -> Check {
     on_marks(harness, |probe, add, there| {
         let misuse =
@@ -213,7 +213,7 @@ pub fn steps_that_do_not_fit(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Marks' names are letters, digits and `_`, words of SQL among them.
+/// Savepoint names are letters, digits and `_`, including SQL keywords.
 pub fn names_of_marks(harness: &dyn Harness) -> Check {
     on_marks(harness, |probe, add, there| {
         probe.control(Begin)?;
@@ -229,7 +229,7 @@ pub fn names_of_marks(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A session that goes takes its open transaction with it.
+/// Dropping a session rolls its open transaction back.
 pub fn a_dropped_session_rolls_back(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let mark = tables::mark()?;
@@ -252,7 +252,7 @@ pub fn a_dropped_session_rolls_back(harness: &dyn Harness) -> Check {
     same("others write", ids(&probe.all(&mark)?), vec![1, 4])
 }
 
-/// A change of the schema is part of the transaction, and seen in it.
+/// A schema change is part of the transaction, and visible in it.
 pub fn tables_are_made_and_undone(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let (mark, tag) = (tables::mark()?, tables::tag()?);
@@ -289,8 +289,8 @@ pub fn tables_are_made_and_undone(harness: &dyn Harness) -> Check {
     same("rows", other.all(&tag)?, vec![row!["b", 1.0]])
 }
 
-/// Where a change of the schema commits by itself it is refused in a transaction, which goes on as
-/// if nothing had been asked; outside it is made.
+/// If a schema change commits by itself, the engine rejects it in a transaction, which continues as
+/// before; outside a transaction the change succeeds.
 fn refused_inside(
     probe: &Probe<'_>,
     mark: &Table,
@@ -307,7 +307,7 @@ fn refused_inside(
     same("rows", ids(&probe.all(mark)?), vec![3])
 }
 
-/// So are a column and an index of a table with rows; statements that knew them are not confused.
+/// So are a column and an index of a table with rows; prepared statements stay correct.
 pub fn columns_are_added_and_undone(harness: &dyn Harness) -> Check {
     let store = harness.fresh()?;
     let tag = tables::tag()?;
@@ -345,7 +345,7 @@ pub fn columns_are_added_and_undone(harness: &dyn Harness) -> Check {
     same("rows", probe.all(&wide)?, vec![row!["a", 1.0, 5], row!["b", 2.0, 7]])
 }
 
-/// A long transaction: many rows, many marks.
+/// A long transaction: many rows, many savepoints.
 pub fn a_long_transaction(harness: &dyn Harness) -> Check {
     on_marks(harness, |probe, add, there| {
         probe.control(Begin)?;

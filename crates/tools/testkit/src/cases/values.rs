@@ -1,4 +1,4 @@
-//! What is written comes back, bit for bit, by every way in and out.
+//! Values are read back bit for bit, through every way to write and to read.
 
 use super::with;
 use crate::{
@@ -24,7 +24,7 @@ const TEXTS: &[&str] = &[
     "\u{feff}begins with a mark",
 ];
 
-/// What the engine takes of the [`extremes`]: some keep no NULs in texts, or no infinities.
+/// The [`extremes`] that the engine accepts: some reject NUL in texts, or infinities.
 fn possible(ty: Type, capabilities: Capabilities) -> Values {
     let nul = |value: &Value<'_>| matches!(value, Value::Text(text) if text.contains('\0'));
     let mut values = extremes(ty);
@@ -33,14 +33,14 @@ fn possible(ty: Type, capabilities: Capabilities) -> Values {
     values
 }
 
-/// The days of 1000-01-01 and 9999-12-31: every engine keeps the dates from one to the other. What
-/// lies beyond an engine may refuse with `OutOfRange`.
+/// The days of 1000-01-01 and 9999-12-31. Every engine stores the dates between them. An engine may reject
+/// others with `OutOfRange`.
 const DAYS: (i64, i64) = (-354_285, 2_932_896);
 
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
-/// What every engine keeps of a type whose values are integers.
+/// The range that every engine stores of a type whose values are integers.
 fn common_range(ty: Type) -> Option<(i64, i64)> {
     let (low, high) = ty.integer_range()?;
     let (least, most) = match ty {
@@ -128,7 +128,7 @@ fn all_identical(what: &str, found: &[Values], expected: &[Value<'static>]) -> C
     Ok(())
 }
 
-/// Every value of every type, by insert, update, upsert and batch, and by get, query and cursor.
+/// Every value of every type, written by insert, update, upsert and batch, read by get, query and cursor.
 pub fn every_type_keeps_its_extremes(harness: &dyn Harness) -> Check {
     for ty in tables::possible_types(harness.fresh()?.engine().capabilities()) {
         let table = tables::of_type(ty)?;
@@ -146,7 +146,7 @@ pub fn every_type_keeps_its_extremes(harness: &dyn Harness) -> Check {
     Ok(())
 }
 
-/// Dates that not every engine keeps: they come back as they were, or are refused.
+/// Dates that some engines cannot store: they are read back unchanged, or rejected.
 fn beyond_the_common_range(probe: &Probe<'_>, table: &crate::Table, ty: Type) -> Check {
     let (Some(common), Some(whole)) = (common_range(ty), ty.integer_range()) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Every verb, on rows that are there and on rows that are not.
+//! Every verb, on existing and on missing rows.
 
 use super::{NEW, NONE, ONE, key_of, with};
 use crate::{Check, Entry, Harness, NULL, Probe, fails, fails_in, row, same, tables};
@@ -28,7 +28,7 @@ pub fn a_row_lives_and_dies(harness: &dyn Harness) -> Check {
     })
 }
 
-/// An update sets its fields and no other.
+/// An update sets its fields and no others.
 pub fn an_update_sets_its_fields_only(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -47,8 +47,8 @@ pub fn an_update_sets_its_fields_only(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Statements differ by their fields, also when they follow each other: mORMot wrote one's values
-/// into the other's columns.
+/// Consecutive statements with different fields are different statements: mORMot once wrote values
+/// into the columns of the previous one.
 pub fn field_sets_are_not_mixed_up(harness: &dyn Harness) -> Check {
     let (person, document) = (tables::person()?, tables::document()?);
     with(harness, &[&person, &document], |probe| {
@@ -81,7 +81,7 @@ pub fn field_sets_are_not_mixed_up(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A missing key is `NotFound` for an update, and nothing changes.
+/// An update of a missing key is `NotFound`, and nothing changes.
 pub fn an_update_needs_its_row(harness: &dyn Harness) -> Check {
     let (person, tag) = (tables::person()?, tables::tag()?);
     with(harness, &[&person, &tag], |probe| {
@@ -94,7 +94,7 @@ pub fn an_update_needs_its_row(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Insert-or-ignore leaves the row that is there.
+/// Insert-or-ignore keeps the existing row.
 pub fn insert_or_ignore(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -113,7 +113,7 @@ pub fn insert_or_ignore(harness: &dyn Harness) -> Check {
     })
 }
 
-/// It ignores duplicates, not other rules.
+/// It ignores duplicates, but no other violations.
 pub fn insert_or_ignore_keeps_other_rules(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -125,7 +125,7 @@ pub fn insert_or_ignore_keeps_other_rules(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Insert-or-replace deletes every row in its way.
+/// Insert-or-replace deletes every conflicting row.
 pub fn insert_or_replace(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -150,7 +150,7 @@ pub fn insert_or_replace(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Upsert inserts, or updates its fields of the row with its key.
+/// Upsert inserts the row, or updates its fields in the row with the same key.
 pub fn upsert(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -175,8 +175,8 @@ pub fn upsert(harness: &dyn Harness) -> Check {
     })
 }
 
-/// Another row with a unique value of the upserted one is a duplicate, whether the key is there
-/// or not; a unique value that the update does not set is none.
+/// If another row has a unique value of the upserted row, that is a duplicate, whether the key exists
+/// or not; unless the update does not set that value.
 pub fn upsert_updates_by_its_key_only(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -195,7 +195,7 @@ pub fn upsert_updates_by_its_key_only(harness: &dyn Harness) -> Check {
     })
 }
 
-/// `fields` is empty for an upsert that only makes sure that the row is there.
+/// `fields` is empty for an upsert that only ensures that the row exists.
 pub fn upsert_of_no_field(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {
@@ -209,7 +209,7 @@ pub fn upsert_of_no_field(harness: &dyn Harness) -> Check {
     })
 }
 
-/// A failed write leaves the table as it was.
+/// A failed write does not change the table.
 pub fn a_failed_write_changes_nothing(harness: &dyn Harness) -> Check {
     let person = tables::person()?;
     with(harness, &[&person], |probe| {

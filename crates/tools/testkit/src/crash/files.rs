@@ -17,32 +17,32 @@ use std::rc::Rc;
 /// The files of a folder: name and content.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// What may be in a folder after a power cut.
+/// A possible state of a folder after a power cut.
 #[derive(Clone, Debug)]
-pub struct Left {
-    /// Whether the work had ended: what it has said to be done must be there.
+pub struct CrashImage {
+    /// Whether the work had finished: its result must then be complete.
     pub done: bool,
-    /// Which step was next, and what was lost: for messages.
+    /// Which step was next and what was lost, for messages.
     pub what: String,
     files: Files,
 }
 
-/// What is on the disk, as far as is known.
+/// The contents of the disk that are known to be durable.
 #[derive(Debug, Default)]
-struct Synced {
+struct DurableFiles {
     /// The files that have a durable name.
     names: BTreeMap<String, Inode>,
-    /// What was synced of each.
+    /// The synced content of each file.
     contents: BTreeMap<Inode, Vec<u8>>,
 }
 
 type Inode = u64;
 
-impl Left {
-    /// Lays the files out in an empty folder.
+impl CrashImage {
+    /// Writes the files into an empty folder.
     ///
     /// # Errors
-    /// Of the system's.
+    /// If a file cannot be written.
     pub fn lay_out(&self, folder: &Path) -> Result<()> {
         self.files.iter().try_for_each(|(name, content)| fs::write(folder.join(name), content))
     }
@@ -53,8 +53,8 @@ impl Left {
 ///
 /// # Errors
 /// Of the system's.
-pub fn cut_at_each_step(folder: &Path, work: impl FnOnce()) -> Result<Vec<Left>> {
-    let synced = Rc::new(RefCell::new(Synced::all_of(folder)?));
+pub fn cut_at_each_step(folder: &Path, work: impl FnOnce()) -> Result<Vec<CrashImage>> {
+    let synced = Rc::new(RefCell::new(DurableFiles::all_of(folder)?));
     let left = Rc::new(RefCell::new(Vec::new()));
     let (disk, all, place) = (Rc::clone(&synced), Rc::clone(&left), folder.to_owned());
     let watch = move |step: DurableStep<'_>, run: &mut dyn FnMut() -> Result<()>| {
@@ -82,7 +82,7 @@ pub fn fail_step(nth: usize, kind: io::ErrorKind, work: impl FnOnce()) -> bool {
     steps > nth
 }
 
-impl Synced {
+impl DurableFiles {
     fn all_of(folder: &Path) -> Result<Self> {
         let mut synced = Self::default();
         for (name, inode, content) in list(folder)? {
@@ -109,7 +109,7 @@ impl Synced {
     }
 
     /// What may be there after a cut now.
-    fn after_cut(&self, folder: &Path, when: &str, done: bool) -> Result<Vec<Left>> {
+    fn after_cut(&self, folder: &Path, when: &str, done: bool) -> Result<Vec<CrashImage>> {
         let now = list(folder)?;
         let kept = |inode: &Inode| self.contents.get(inode).cloned().unwrap_or_default();
         let synced_alone =
@@ -127,8 +127,11 @@ impl Synced {
             ("what was not synced is zeros", each(&|inode, now| torn(&kept(&inode), now, 0))),
             ("nothing is lost", each(&|_, now| now.to_vec())),
         ];
-        let left =
-            |(lost, files): (&str, Files)| Left { done, what: format!("{when}: {lost}"), files };
+        let left = |(lost, files): (&str, Files)| CrashImage {
+            done,
+            what: format!("{when}: {lost}"),
+            files,
+        };
         Ok(cases.into_iter().map(left).collect())
     }
 }

@@ -7,37 +7,37 @@ use std::sync::Arc;
 pub(super) type Content = (i64, Arc<str>);
 
 /// All rows by key.
-pub(super) type State = BTreeMap<i64, Content>;
+pub(super) type Rows = BTreeMap<i64, Content>;
 
 /// The states since the last check.
 #[derive(Debug)]
 pub(super) struct History {
     /// After each acknowledged commit; the first is the one at the beginning.
-    states: Vec<State>,
+    states: Vec<Rows>,
     /// After the commit that was under way at the crash.
-    under_way: Option<State>,
+    under_way: Option<Rows>,
     /// The place of the state that was flushed last.
     flushed: usize,
 }
 
-/// What is left.
+/// What a store contains after a crash, compared with its history.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    /// How many acknowledged commits are gone.
+pub(super) struct Recovery {
+    /// How many acknowledged commits are lost.
     pub lost: u64,
-    /// Whether even what was flushed is gone.
+    /// Whether even flushed commits are lost.
     pub before_flush: bool,
 }
 
 impl Default for History {
     fn default() -> Self {
-        Self { states: vec![State::new()], under_way: None, flushed: 0 }
+        Self { states: vec![Rows::new()], under_way: None, flushed: 0 }
     }
 }
 
 impl History {
     /// The state after the last acknowledged commit.
-    pub(super) fn now(&self) -> &State {
+    pub(super) fn now(&self) -> &Rows {
         self.states.last().expect("there is the one of the beginning")
     }
 
@@ -46,7 +46,7 @@ impl History {
         self.states.len() as u64 - 1
     }
 
-    pub(super) fn begin(&mut self, next: State) {
+    pub(super) fn begin(&mut self, next: Rows) {
         self.under_way = Some(next);
     }
 
@@ -67,7 +67,7 @@ impl History {
     ///
     /// # Errors
     /// A sentence where it is none of them.
-    pub(super) fn settle(&mut self, rows: State) -> Result<Found, String> {
+    pub(super) fn settle(&mut self, rows: Rows) -> Result<Recovery, String> {
         let last = self.states.len() - 1;
         let place = if self.under_way.as_ref() == Some(&rows) {
             last
@@ -75,12 +75,12 @@ impl History {
             let place = self.states.iter().rposition(|state| *state == rows);
             place.ok_or_else(|| self.differs(&rows))?
         };
-        let found = Found { lost: (last - place) as u64, before_flush: place < self.flushed };
+        let found = Recovery { lost: (last - place) as u64, before_flush: place < self.flushed };
         *self = Self { states: vec![rows], under_way: None, flushed: 0 };
         Ok(found)
     }
 
-    fn differs(&self, rows: &State) -> String {
+    fn differs(&self, rows: &Rows) -> String {
         let now = self.now();
         let missing: Vec<_> = now.keys().filter(|key| !rows.contains_key(key)).collect();
         let other: Vec<_> = rows

@@ -23,7 +23,7 @@ pub use together::run_together;
 use crate::model::Random;
 use crate::probe::Probe;
 use bobak_core::{Capabilities, Engine, Result};
-use history::{Found, History};
+use history::{History, Recovery};
 use program::Program;
 
 /// How often the machine goes down in one program.
@@ -172,7 +172,7 @@ impl<'m> Run<'m> {
         self.tally.acknowledged += self.history.acknowledged();
         let found = self.found();
         match found {
-            Ok(Found { lost, before_flush }) => {
+            Ok(Recovery { lost, before_flush }) => {
                 self.tally.lost += lost;
                 self.tally.with_loss += u64::from(lost > 0);
                 let kept = match self.promise {
@@ -193,7 +193,7 @@ impl<'m> Run<'m> {
         }
     }
 
-    fn found(&mut self) -> Result<Found, String> {
+    fn found(&mut self) -> Result<Recovery, String> {
         let engine = self.machine.open().map_err(|error| format!("it can't be opened: {error}"))?;
         let rows = self.program.read(&*engine).map_err(|error| format!("unreadable: {error}"))?;
         is_sound(&*engine)?;
@@ -224,11 +224,11 @@ pub fn is_sound(engine: &dyn Engine) -> Result<(), String> {
     if engine.name() != "sqlite" {
         return Ok(());
     }
-    let asked = Probe::new(engine).and_then(|probe| {
+    let rows = Probe::new(engine).and_then(|probe| {
         let text = "PRAGMA integrity_check";
         probe.query(&bobak_core::Source::Sql { text, parameters: &[] })
     });
-    match asked {
+    match rows {
         Ok(rows) if rows == [crate::row!["ok"]] => Ok(()),
         Ok(rows) => Err(format!("the file is damaged: {rows:?}")),
         Err(error) => Err(format!("the file can't be checked: {error}")),

@@ -1,6 +1,6 @@
 //! The steps of a program: each one commit, or a flush, or something undone.
 
-use super::history::{Content, History, State};
+use super::history::{Content, History, Rows};
 use crate::model::Random;
 use crate::probe::{Entry, Probe};
 use crate::{NULL, Table, row};
@@ -10,21 +10,21 @@ use bobak_core::{
 };
 use std::sync::Arc;
 
-/// Beyond so many rows more are deleted than inserted.
-const CROWDED: usize = 300;
+/// With more rows than this, the program deletes more than it inserts.
+const MANY_ROWS: usize = 300;
 
-/// What makes the steps.
+/// Generates the steps.
 #[derive(Debug)]
 pub(super) struct Program {
     pub table: Table,
-    /// Given to each row that is written: no two states are equal.
+    /// The number of the next written row, so that no two states are equal.
     serial: i64,
 }
 
-/// How writes are sent.
+/// How a step sends its writes.
 #[derive(Clone, Copy, Debug)]
-enum Way {
-    Lone,
+enum WriteMode {
+    DirectCalls,
     Batch,
     Transaction,
     /// A transaction, with something in it that is undone to a savepoint.
@@ -59,7 +59,7 @@ impl Program {
     ///
     /// # Errors
     /// Those of the engine.
-    pub(super) fn read(&self, engine: &dyn Engine) -> Result<State> {
+    pub(super) fn read(&self, engine: &dyn Engine) -> Result<Rows> {
         let rows = Probe::new(engine)?.all(&self.table)?;
         let row = |values: Vec<Value<'static>>| match values.as_slice() {
             [Value::Int(id), Value::Int(serial), Value::Text(text)] => {
@@ -83,12 +83,12 @@ impl Program {
         history: &mut History,
     ) -> Result<()> {
         let (way, most) = match random.weighted(&[40, 15, 2, 20, 8, 5, 5]) {
-            0 => (Way::Lone, 1),
-            1 => (Way::Batch, 40),
-            2 => (Way::Batch, 400),
-            3 => (Way::Transaction, 8),
-            4 => (Way::Savepoint, 8),
-            5 => (Way::RolledBack, 8),
+            0 => (WriteMode::DirectCalls, 1),
+            1 => (WriteMode::Batch, 40),
+            2 => (WriteMode::Batch, 400),
+            3 => (WriteMode::Transaction, 8),
+            4 => (WriteMode::Savepoint, 8),
+            5 => (WriteMode::RolledBack, 8),
             _ => {
                 engine.flush()?;
                 history.flush();
@@ -99,13 +99,13 @@ impl Program {
         let count = random.between(1, most);
         let entries: Vec<Entry> = (0..count).map(|_| self.entry(random, &mut state)).collect();
         let undone: Vec<Entry> = match way {
-            Way::Savepoint => {
-                let mut aside = state.clone();
-                (0..random.between(1, 20)).map(|_| self.entry(random, &mut aside)).collect()
+            WriteMode::Savepoint => {
+                let mut discarded = state.clone();
+                (0..random.between(1, 20)).map(|_| self.entry(random, &mut discarded)).collect()
             }
             _ => Vec::new(),
         };
-        if !matches!(way, Way::RolledBack) {
+        if !matches!(way, WriteMode::RolledBack) {
             history.begin(state);
         }
         send(engine, way, &entries, &undone)?;
@@ -113,9 +113,9 @@ impl Program {
         Ok(())
     }
 
-    /// A write, and the state with it.
-    fn entry(&mut self, random: &mut Random, state: &mut State) -> Entry {
-        let weights = if state.len() > CROWDED { [20, 20, 60] } else { [60, 25, 15] };
+    /// A write, applied to `state` as well.
+    fn entry(&mut self, random: &mut Random, state: &mut Rows) -> Entry {
+        let weights = if state.len() > MANY_ROWS { [20, 20, 60] } else { [60, 25, 15] };
         let chosen = random.below(state.len());
         let key = state.keys().nth(chosen).copied();
         match (random.weighted(&weights), key) {
@@ -152,23 +152,23 @@ impl Program {
     }
 }
 
-fn send(engine: &dyn Engine, way: Way, entries: &[Entry], undone: &[Entry]) -> Result<()> {
-    if let (Way::Lone, [entry]) = (way, entries) {
+fn send(engine: &dyn Engine, way: WriteMode, entries: &[Entry], undone: &[Entry]) -> Result<()> {
+    if let (WriteMode::DirectCalls, [entry]) = (way, entries) {
         return engine.write(&entry.as_write()).map(drop);
     }
     let probe = Probe::new(engine)?;
-    if matches!(way, Way::Batch) {
+    if matches!(way, WriteMode::Batch) {
         return probe.batch(entries, OnError::Stop).whole;
     }
     probe.control(TransactionControl::Begin)?;
     let each = |entries: &[Entry]| entries.iter().try_for_each(|entry| probe.send(entry).map(drop));
     each(entries)?;
     match way {
-        Way::RolledBack => return probe.control(TransactionControl::Rollback),
-        Way::Savepoint => {
-            probe.control(TransactionControl::Savepoint("aside"))?;
+        WriteMode::RolledBack => return probe.control(TransactionControl::Rollback),
+        WriteMode::Savepoint => {
+            probe.control(TransactionControl::Savepoint("discarded"))?;
             each(undone)?;
-            probe.control(TransactionControl::RollbackTo("aside"))?;
+            probe.control(TransactionControl::RollbackTo("discarded"))?;
         }
         _ => {}
     }

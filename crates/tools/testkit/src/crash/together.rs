@@ -6,7 +6,7 @@
 //!
 //! Which thread comes when is not decided by the seed: a seed that failed may have to run often.
 
-use super::history::{Found, History};
+use super::history::{History, Recovery};
 use super::program::Program;
 use super::{Machine, Promise, ROUNDS, Tally, interrupt_recovery, is_sound};
 use crate::model::Random;
@@ -53,7 +53,7 @@ fn play(
         .map(|number| Worker::new(seed, number))
         .collect::<Result<_>>()
         .map_err(failed)?;
-    let shared = Shared::new().map_err(failed)?;
+    let shared = SharedRows::new().map_err(failed)?;
     machine.open().and_then(|engine| create(&*engine, &workers, &shared)).map_err(failed)?;
     let mut tally = Tally::default();
     for _ in 0..ROUNDS {
@@ -74,7 +74,7 @@ fn play(
     Ok(tally)
 }
 
-fn create(engine: &dyn Engine, workers: &[Worker], shared: &Shared) -> Result<()> {
+fn create(engine: &dyn Engine, workers: &[Worker], shared: &SharedRows) -> Result<()> {
     let own = workers.iter().map(|worker| &worker.program.table);
     crate::create(engine, &own.chain([&shared.table]).collect::<Vec<_>>())?;
     let probe = Probe::new(engine)?;
@@ -87,7 +87,7 @@ fn work(
     engine: &dyn Engine,
     machine: &(dyn Machine + Sync),
     workers: &mut [Worker],
-    shared: &Shared,
+    shared: &SharedRows,
 ) -> Result<(), String> {
     let outcomes: Vec<_> = std::thread::scope(|scope| {
         let start = |worker| scope.spawn(move || Worker::run(worker, engine, machine, shared));
@@ -101,7 +101,7 @@ fn work(
 fn judge(
     machine: &dyn Machine,
     workers: &mut [Worker],
-    shared: &Shared,
+    shared: &SharedRows,
     promise: Promise,
     tally: &mut Tally,
 ) -> Result<(), String> {
@@ -149,7 +149,7 @@ impl Worker {
         &mut self,
         engine: &dyn Engine,
         machine: &(dyn Machine + Sync),
-        shared: &Shared,
+        shared: &SharedRows,
     ) -> Result<(), String> {
         for _ in 0..STEPS {
             let result = if self.random.percent(50) {
@@ -175,29 +175,29 @@ impl Worker {
         Ok(())
     }
 
-    fn found(&mut self, engine: &dyn Engine) -> Result<Found, String> {
+    fn found(&mut self, engine: &dyn Engine) -> Result<Recovery, String> {
         let rows = self.program.read(engine).map_err(|error| format!("unreadable: {error}"))?;
         self.history.settle(rows)
     }
 }
 
-/// Rows that all threads write, and when each write began and ended.
-struct Shared {
+/// Rows that all threads write, with the start and end of each write.
+struct SharedRows {
     table: Table,
     clock: AtomicI64,
-    writes: Mutex<Vec<Written>>,
+    writes: Mutex<Vec<TimedWrite>>,
 }
 
-/// One write; its value is the time when it began.
+/// One write; its value is its start time.
 #[derive(Clone, Copy, Debug)]
-struct Written {
+struct TimedWrite {
     key: i64,
     begun: i64,
-    /// `None` where it was not acknowledged.
+    /// `None` if it was not acknowledged.
     ended: Option<i64>,
 }
 
-impl Shared {
+impl SharedRows {
     fn new() -> Result<Self> {
         let table = TableSchema::builder("shared")
             .column(ColumnSchema::of::<i64>("id"))
@@ -211,7 +211,7 @@ impl Shared {
         let begun = self.now();
         let place = {
             let mut writes = self.lock();
-            writes.push(Written { key, begun, ended: None });
+            writes.push(TimedWrite { key, begun, ended: None });
             writes.len() - 1
         };
         let entry = Entry::new(&self.table, Verb::Update, row![key, begun]);
@@ -223,7 +223,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Checks what is left, and begins anew with it; gives how many writes were acknowledged.
+    /// Checks the surviving rows and starts over with them. Returns the number of acknowledged writes.
     fn settle(&self, engine: &dyn Engine, all_kept: bool) -> Result<u64, String> {
         let rows = Probe::new(engine).and_then(|probe| probe.all(&self.table));
         let rows = rows.map_err(|error| format!("unreadable: {error}"))?;
@@ -239,7 +239,7 @@ impl Shared {
             // What was there at the beginning has ended before all.
             let left = others.clone().find(|write| write.begun == *value);
             let ended = left.map_or(Some(0), |write| write.ended);
-            let after = |write: &&Written| {
+            let after = |write: &&TimedWrite| {
                 write.ended.is_some() && ended.is_some_and(|ended| ended < write.begun)
             };
             if let Some(later) = others.find(after) {
@@ -255,7 +255,7 @@ impl Shared {
         self.clock.fetch_add(1, Ordering::SeqCst)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Written>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<TimedWrite>> {
         self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

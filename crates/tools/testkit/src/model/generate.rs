@@ -1,8 +1,8 @@
-//! Random programs: what they write.
+//! Random programs: their writes.
 
 use super::queries;
 use super::random::Random;
-use super::step::{Change, Grown, Mark, Step};
+use super::step::{Addition, Change, Mark, Step};
 use super::tracker::Tracker;
 use super::world::{self, World};
 use crate::{Entry, NULL, Table};
@@ -12,19 +12,19 @@ use std::sync::Arc;
 /// How many cursors a program keeps open.
 pub(crate) const CURSORS: usize = 4;
 
-/// How many columns and indexes a program adds: enough to meet every cache.
+/// How many columns and indexes a program adds: enough to reach every cache.
 const MOST_GROWN: usize = 6;
 
-/// Makes a program's steps one after the other. It knows which control steps fit, so that most do.
+/// Generates a program's steps. It tracks which transaction control steps are valid, so that most are.
 pub(crate) struct Generator {
     random: Random,
     tracker: Tracker,
-    grown: usize,
+    addition: usize,
 }
 
 impl Generator {
     pub(crate) const fn new(random: Random, world: World) -> Self {
-        Self { random, tracker: Tracker::new(world), grown: 0 }
+        Self { random, tracker: Tracker::new(world), addition: 0 }
     }
 
     pub(crate) fn step(&mut self) -> Step {
@@ -53,31 +53,31 @@ impl Generator {
             9 => Step::Drain(random.below(CURSORS)),
             10 => Step::Close(random.below(CURSORS)),
             11 => Step::NewSession,
-            12 if self.grown < MOST_GROWN && self.may_grow() => self.grow(),
+            12 if self.addition < MOST_GROWN && self.may_grow() => self.grow(),
             12 => Step::Write(self.entry()),
             _ => Step::Reopen,
         }
     }
 
-    /// Whether the schema may change now: not in a transaction of an engine that commits then.
+    /// Whether the schema may change now: not in a transaction if the engine commits at a schema change.
     const fn may_grow(&self) -> bool {
         !(self.random.capabilities.implicit_ddl_commit && self.tracker.is_open())
     }
 
     fn grow(&mut self) -> Step {
-        self.grown += 1;
+        self.addition += 1;
         let random = &mut self.random;
         let old = self.tracker.world().table(random);
-        let (new, grown) = if random.percent(50) {
-            (world::with_column(random, &old, self.grown), Grown::Column)
+        let (new, addition) = if random.percent(50) {
+            (world::with_column(random, &old, self.addition), Addition::Column)
         } else {
-            (world::with_index(random, &old, self.grown), Grown::Index)
+            (world::with_index(random, &old, self.addition), Addition::Index)
         };
         let Ok(new) = new else {
-            // No name is there twice, so there is always one.
+            // No name occurs twice, so there is always one.
             return Step::Write(self.entry());
         };
-        Step::Alter(Change { old, new, grown })
+        Step::Alter(Change { old, new, addition })
     }
 
     fn control(&mut self) -> Mark {
@@ -153,7 +153,7 @@ impl Generator {
         Entry { table: Arc::clone(table), verb, fields, values }
     }
 
-    /// Short runs of everything, and now and then a long one of which nearly all rows are good.
+    /// Short runs of all kinds, and now and then a long one with almost only valid rows.
     fn batch(&mut self) -> Step {
         let mut entries = Vec::new();
         for _ in 0..self.random.between(0, 5) {
@@ -188,7 +188,7 @@ impl Generator {
     }
 }
 
-/// Takes out of a row's way what is likely to be there: keys and unique values.
+/// Makes a row unlikely to collide with existing keys and unique values.
 fn make_good(entry: &mut Entry, number: usize) {
     let unique = entry.table.indexes().iter().filter(|index| index.unique);
     let places: Vec<usize> = unique.flat_map(|index| index.columns.clone()).collect();
@@ -214,8 +214,8 @@ fn make_good(entry: &mut Entry, number: usize) {
     }
 }
 
-/// One or two assignments. Only one where it may break a rule: which is broken first where two are
-/// is nobody's promise.
+/// One or two assignments. Only one if it may violate a rule: the contract does not say which of two
+/// violations is reported.
 fn assigns(random: &mut Random, table: &TableSchema) -> Vec<Assign> {
     let mut free = Vec::new();
     let mut bound = Vec::new();
@@ -263,8 +263,8 @@ fn is_number(ty: Type) -> bool {
     matches!(ty, Type::I64 | Type::F64 | Type::Currency)
 }
 
-/// Whether equal values of a column are the same: else which of them stands for a group is nobody's
-/// promise.
+/// Whether equal values of a column are identical. If not, the contract does not say which of them represents
+/// a group.
 pub(crate) fn is_exact(table: &TableSchema, place: usize) -> bool {
     table
         .columns()

@@ -1,18 +1,18 @@
-//! Keys that the subject made, given to the reference.
+//! Passes keys that the subject generated to the reference.
 
-use super::play::Answer;
+use super::play::StepResult;
 use super::step::Step;
 use crate::{Entry, Table};
 use bobak_core::{Capabilities, GeneratedKey, KeyGeneration, Outcome, Value, Verb};
 use std::collections::HashMap;
 
-/// What is known of the keys that the subject made in its session.
+/// The keys that the subject generated in its session.
 pub(crate) struct Keys {
     dense: bool,
-    /// The last that was made for each table.
+    /// The last generated key of each table.
     last: HashMap<String, i64>,
-    /// A key that no engine makes, for rows that the subject refused: the reference refuses them
-    /// too, and must not do so for the key's sake.
+    /// A key that no engine generates, for rows that the subject rejected: the reference must reject them
+    /// too, and not because of the key.
     spare: i64,
 }
 
@@ -24,47 +24,47 @@ impl Keys {
         Self { dense: subject.sequential_keys, last: HashMap::new(), spare: SPARE }
     }
 
-    /// The step for the reference, where it differs, and the subject's answer as the reference
-    /// should give it; or what is wrong with the keys. Nothing to do where they are dense.
+    /// The step for the reference, if it differs, and the result that the reference must return; or what is
+    /// wrong with the generated keys. Dense keys need no change.
     pub(crate) fn resolve(
         &mut self,
         step: &Step,
-        answer: Answer,
-    ) -> Result<(Option<Step>, Answer), String> {
+        result: StepResult,
+    ) -> Result<(Option<Step>, StepResult), String> {
         if self.dense {
-            return Ok((None, answer));
+            return Ok((None, result));
         }
-        match (step, answer) {
-            (Step::Write(entry), Answer::Outcome(outcome)) => {
+        match (step, result) {
+            (Step::Write(entry), StepResult::Outcome(outcome)) => {
                 let (entry, outcome) = self.row(entry, Some(outcome))?;
                 let outcome = outcome.unwrap_or(Outcome::Ignored);
-                Ok((Some(Step::Write(entry)), Answer::Outcome(outcome)))
+                Ok((Some(Step::Write(entry)), StepResult::Outcome(outcome)))
             }
             (Step::Write(entry), wrong) => Ok((Some(Step::Write(self.row(entry, None)?.0)), wrong)),
-            (Step::Batch(entries, on_error), Answer::Batch(rows)) => {
+            (Step::Batch(entries, on_error), StepResult::Batch(rows)) => {
                 let mut given = Vec::with_capacity(entries.len());
-                let mut answers = Vec::with_capacity(rows.len());
+                let mut results = Vec::with_capacity(rows.len());
                 for (entry, row) in entries.iter().zip(rows) {
                     let (entry, outcome) = self.row(entry, row.as_ref().ok().copied())?;
                     given.push(entry);
-                    answers.push(outcome.map_or(row, Ok));
+                    results.push(outcome.map_or(row, Ok));
                 }
-                Ok((Some(Step::Batch(given, *on_error)), Answer::Batch(answers)))
+                Ok((Some(Step::Batch(given, *on_error)), StepResult::Batch(results)))
             }
             (Step::Batch(entries, on_error), wrong) => {
                 let rows = entries.iter().map(|entry| Ok(self.row(entry, None)?.0));
                 let rows = rows.collect::<Result<_, String>>()?;
                 Ok((Some(Step::Batch(rows, *on_error)), wrong))
             }
-            (Step::NewSession | Step::Reopen, answer) => {
+            (Step::NewSession | Step::Reopen, result) => {
                 self.last.clear();
-                Ok((None, answer))
+                Ok((None, result))
             }
-            (_, answer) => Ok((None, answer)),
+            (_, result) => Ok((None, result)),
         }
     }
 
-    /// The row with its key, and its outcome as that of a row whose key was given.
+    /// The row with its generated key, and its outcome as that of a row with an explicit key.
     fn row(
         &mut self,
         entry: &Entry,
@@ -98,7 +98,7 @@ impl Keys {
     }
 }
 
-/// The place of the key that the engine is to make.
+/// The position of the key that the engine generates.
 fn made_by_the_engine(entry: &Entry) -> Option<usize> {
     let makes = entry.table.key_generation() == KeyGeneration::Engine;
     let new = !matches!(entry.verb, Verb::Update | Verb::Delete);

@@ -1,11 +1,11 @@
-//! Random programs, run on two stores at once: every answer must be the same on both.
+//! Random programs, run on two stores at once. Every result must be the same on both.
 //!
-//! A program is made from its seed alone, and then run: single writes, batches of every mix,
+//! A program is generated from its seed alone, and then run: single writes, batches of every mix,
 //! changes, queries, transactions with savepoints, cursors kept open over writes, new sessions and
-//! reopenings. Where the stores differ the program is made as short as it gets and shown whole.
+//! reopenings. If the stores differ, the program is shrunk and shown completely.
 //!
-//! Where the subject's keys are not dense nobody can say which ones it makes: then the reference is
-//! given those that the subject made, and only asked whether they were free. See `keys`.
+//! If the subject's keys are not dense, they cannot be predicted: the reference then gets the keys that
+//! the subject generated, and only confirms that they were free. See `keys`.
 
 mod generate;
 mod keys;
@@ -21,7 +21,7 @@ use crate::{Harness, create};
 use bobak_core::{Capabilities, ErrorKind, Result};
 use generate::Generator;
 use keys::Keys;
-use play::{Answer, Player};
+use play::{Player, StepResult};
 pub(crate) use random::Random;
 use std::fmt;
 use step::Step;
@@ -31,8 +31,8 @@ use world::World;
 /// After how many steps all rows of all tables are compared.
 const CHECK_EVERY: usize = 25;
 
-/// Two stores that differ: the program's seed, what is left of its steps, and the answers to the
-/// last of them.
+/// Two stores that differ: the program's seed, its remaining steps, and the results of the
+/// last one.
 pub struct Difference {
     seed: u64,
     steps: Vec<Step>,
@@ -91,13 +91,13 @@ pub fn compare(
     Err(Box::new(Difference { seed, steps, what }))
 }
 
-/// Where two stores differ: after how many steps, and how.
-struct Found {
+/// A difference between two stores: after how many steps, and what differs.
+struct Mismatch {
     after: usize,
     what: String,
 }
 
-/// What both stores can do.
+/// The capabilities that both stores have.
 fn common(reference: &dyn Harness, subject: &dyn Harness) -> Result<Capabilities> {
     let mut common = reference.fresh()?.engine().capabilities();
     let other = subject.fresh()?.engine().capabilities();
@@ -124,18 +124,18 @@ fn run(
     check_every: usize,
     reference: &dyn Harness,
     subject: &dyn Harness,
-) -> Option<Found> {
+) -> Option<Mismatch> {
     let mut at = 0;
     match lockstep(world, program, check_every, &mut at, [reference, subject]) {
         Ok(None) => None,
-        Ok(Some(what)) => Some(Found { after: at, what }),
+        Ok(Some(what)) => Some(Mismatch { after: at, what }),
         Err(error) => {
-            Some(Found { after: at, what: format!("a store could not be opened: {error}") })
+            Some(Mismatch { after: at, what: format!("a store could not be opened: {error}") })
         }
     }
 }
 
-/// Plays step by step on both, until they differ; `at` counts the steps.
+/// Runs step by step on both until they differ; `at` counts the steps.
 fn lockstep(
     world: &World,
     program: &[Step],
@@ -155,13 +155,13 @@ fn lockstep(
             (Player::new(a.engine(), readers)?, Player::new(b.engine(), readers)?);
         while let Some(step) = program.get(*at) {
             *at += 1;
-            let answer = right.play(step);
-            let (step_with_keys, answer) = match keys.resolve(step, answer) {
+            let result = right.play(step);
+            let (step_with_keys, result) = match keys.resolve(step, result) {
                 Ok(both) => both,
                 Err(what) => return Ok(Some(what)),
             };
             let expected = left.play(step_with_keys.as_ref().unwrap_or(step));
-            if let Some(what) = differ("reference", &expected, &answer) {
+            if let Some(what) = differ("reference", &expected, &result) {
                 return Ok(Some(what));
             }
             let last = *at == program.len();
@@ -194,10 +194,10 @@ fn contents_differ(reference: &Player<'_>, subject: &Player<'_>) -> Result<Optio
     Ok(differ("reference's rows", &rows, &others))
 }
 
-fn differ(what: &str, reference: &Answer, subject: &Answer) -> Option<String> {
+fn differ(what: &str, reference: &StepResult, subject: &StepResult) -> Option<String> {
     if reference == subject {
         return None;
     }
-    let (reference, subject) = Answer::apart(reference, subject);
+    let (reference, subject) = StepResult::apart(reference, subject);
     Some(format!("{what}: {reference}\nsubject: {subject}"))
 }

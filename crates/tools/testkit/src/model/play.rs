@@ -1,4 +1,4 @@
-//! Playing a program's steps on one store, and what each answers.
+//! Runs a program's steps on one store and records the result of each.
 
 use super::generate::CURSORS;
 use super::step::Step;
@@ -10,11 +10,11 @@ use bobak_core::{
 use std::fmt;
 use std::sync::Arc;
 
-/// What a step answered, in a form that two engines can be compared by.
+/// The result of a step, in a form in which two engines can be compared.
 #[derive(Clone)]
-pub(crate) enum Answer {
+pub(crate) enum StepResult {
     Done,
-    /// There was nothing to ask: a cursor that is not open.
+    /// The step does not apply: its cursor is not open.
     Nothing,
     Outcome(Outcome),
     Count(u64),
@@ -23,7 +23,7 @@ pub(crate) enum Answer {
     Wrong(Wrong),
 }
 
-/// What two engines' errors have in common.
+/// The parts of an error that two engines must agree on.
 #[derive(Clone)]
 pub(crate) struct Wrong {
     error: String,
@@ -45,13 +45,13 @@ impl From<&Error> for Wrong {
 
 impl PartialEq for Wrong {
     fn eq(&self, other: &Self) -> bool {
-        // Engines name the table where they can.
+        // Engines name the table if they can.
         let named = self.table.as_ref().zip(other.table.as_ref());
         self.kind == other.kind && self.row == other.row && named.is_none_or(|(a, b)| a == b)
     }
 }
 
-impl PartialEq for Answer {
+impl PartialEq for StepResult {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Done, Self::Done) | (Self::Nothing, Self::Nothing) => true,
@@ -70,7 +70,7 @@ fn same_rows(a: &[Values], b: &[Values]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(row)
 }
 
-/// The same value; of averages nearly so.
+/// Whether two values are the same; averages may differ slightly.
 fn same_value((a, b): (&Value<'_>, &Value<'_>)) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) => {
@@ -80,11 +80,11 @@ fn same_value((a, b): (&Value<'_>, &Value<'_>)) -> bool {
     }
 }
 
-/// How many rows of an answer are shown.
+/// How many rows of a result are shown.
 const SHOWN: usize = 8;
 
-impl Answer {
-    /// Two answers for people: of long ones what differs.
+impl StepResult {
+    /// Two results as text; of long ones only the differences.
     pub(crate) fn apart(a: &Self, b: &Self) -> (String, String) {
         let (Self::Rows(left), Self::Rows(right)) = (a, b) else {
             return (format!("{a:?}"), format!("{b:?}"));
@@ -107,7 +107,7 @@ impl fmt::Debug for Wrong {
     }
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for StepResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Done => f.write_str("done"),
@@ -124,32 +124,32 @@ impl fmt::Debug for Answer {
     }
 }
 
-/// A store under a program, between two openings.
+/// A store that a program runs on, between two openings.
 pub(crate) struct Player<'e> {
     engine: &'e dyn Engine,
     probe: Probe<'e>,
-    cursors: [Option<Reading>; CURSORS],
+    cursors: [Option<OpenCursor>; CURSORS],
     readers: bool,
 }
 
-/// A cursor, and the rows that came from it. Engines cut parts in different places: only the whole
+/// A cursor and the rows that it returned. Engines split rows into parts differently, so only the whole
 /// is compared.
-struct Reading {
+struct OpenCursor {
     cursor: Cursor,
     rows: Vec<Values>,
 }
 
 impl<'e> Player<'e> {
-    /// Begins; `readers` says whether both stores let others read beside a transaction.
+    /// Starts; `readers` says whether both stores let other sessions read during a transaction.
     pub(crate) fn new(engine: &'e dyn Engine, readers: bool) -> Result<Self> {
         Ok(Self { engine, probe: Probe::new(engine)?, cursors: [const { None }; CURSORS], readers })
     }
 
-    pub(crate) fn play(&mut self, step: &Step) -> Answer {
-        self.answer(step).unwrap_or_else(|error| Answer::Wrong(Wrong::from(&error)))
+    pub(crate) fn play(&mut self, step: &Step) -> StepResult {
+        self.result(step).unwrap_or_else(|error| StepResult::Wrong(Wrong::from(&error)))
     }
 
-    /// The tables that are there, by name.
+    /// The tables of the store, by name.
     pub(crate) fn tables(&self) -> Result<Vec<Table>> {
         let mut tables = self.probe.session.tables()?;
         tables.sort_by(|a, b| a.name().cmp(b.name()));
@@ -157,47 +157,47 @@ impl<'e> Player<'e> {
     }
 
     /// The rows of all of these tables.
-    pub(crate) fn everything(&self, tables: &[Table]) -> Answer {
+    pub(crate) fn everything(&self, tables: &[Table]) -> StepResult {
         let all = tables.iter().map(|table| self.probe.all(table));
         match all.collect::<Result<Vec<_>>>() {
-            Ok(tables) => Answer::Rows(tables.concat()),
-            Err(error) => Answer::Wrong(Wrong::from(&error)),
+            Ok(tables) => StepResult::Rows(tables.concat()),
+            Err(error) => StepResult::Wrong(Wrong::from(&error)),
         }
     }
 
-    fn answer(&mut self, step: &Step) -> Result<Answer> {
+    fn result(&mut self, step: &Step) -> Result<StepResult> {
         Ok(match step {
-            Step::Write(entry) => Answer::Outcome(self.probe.send(entry)?),
+            Step::Write(entry) => StepResult::Outcome(self.probe.send(entry)?),
             Step::Batch(entries, on_error) => {
                 let sent = self.probe.batch(entries, *on_error);
                 sent.whole?;
                 let row = |row: &Result<Outcome>| row.as_ref().map_err(Wrong::from).copied();
-                Answer::Batch(sent.rows.iter().map(row).collect())
+                StepResult::Batch(sent.rows.iter().map(row).collect())
             }
             Step::Change(table, condition, assign) => {
                 let change =
                     BulkChange { table, condition: condition.as_ref(), assign: assign.as_deref() };
-                Answer::Count(self.probe.session.change(&change)?)
+                StepResult::Count(self.probe.session.change(&change)?)
             }
             Step::Get(table, key) => {
-                Answer::Rows(self.probe.get(table, key.clone())?.into_iter().collect())
+                StepResult::Rows(self.probe.get(table, key.clone())?.into_iter().collect())
             }
-            Step::Query(select) => Answer::Rows(self.probe.select(select)?),
+            Step::Query(select) => StepResult::Rows(self.probe.select(select)?),
             Step::Elsewhere(select) if self.readers => {
-                Answer::Rows(Probe::new(self.engine)?.select(select)?)
+                StepResult::Rows(Probe::new(self.engine)?.select(select)?)
             }
-            Step::Elsewhere(_) => Answer::Nothing,
+            Step::Elsewhere(_) => StepResult::Nothing,
             Step::Control(mark) => self.control(mark.as_control())?,
             Step::Alter(change) => {
                 self.probe.session.alter(&[change.as_schema_change()])?;
-                Answer::Done
+                StepResult::Done
             }
             Step::NewSession => {
                 self.cursors = [const { None }; CURSORS];
                 self.probe = Probe::new(self.engine)?;
-                Answer::Done
+                StepResult::Done
             }
-            Step::Reopen => Answer::Nothing,
+            Step::Reopen => StepResult::Nothing,
             Step::Open(slot, select) => self.open(*slot, select)?,
             Step::Fetch(slot) => self.fetch(*slot)?,
             Step::Drain(slot) => self.drain(*slot)?,
@@ -205,45 +205,45 @@ impl<'e> Player<'e> {
                 if let Some(mut reading) = self.cursors.get_mut(*slot).and_then(Option::take) {
                     self.probe.session.close(&mut reading.cursor);
                 }
-                Answer::Done
+                StepResult::Done
             }
         })
     }
 
-    fn control(&self, step: TransactionControl<'_>) -> Result<Answer> {
+    fn control(&self, step: TransactionControl<'_>) -> Result<StepResult> {
         self.probe.control(step)?;
-        Ok(Answer::Done)
+        Ok(StepResult::Done)
     }
 
-    fn open(&mut self, slot: usize, select: &Select) -> Result<Answer> {
+    fn open(&mut self, slot: usize, select: &Select) -> Result<StepResult> {
         let Some(place) = self.cursors.get_mut(slot) else {
-            return Ok(Answer::Nothing);
+            return Ok(StepResult::Nothing);
         };
         if let Some(mut old) = place.take() {
             self.probe.session.close(&mut old.cursor);
         }
         let cursor = self.probe.session.open(&Source::Select(select))?;
         let names = cursor.columns.iter().map(|name| Value::from(name.clone()));
-        let names = Answer::Rows(vec![names.collect()]);
-        *place = Some(Reading { cursor, rows: Vec::new() });
+        let names = StepResult::Rows(vec![names.collect()]);
+        *place = Some(OpenCursor { cursor, rows: Vec::new() });
         Ok(names)
     }
 
-    fn fetch(&mut self, slot: usize) -> Result<Answer> {
+    fn fetch(&mut self, slot: usize) -> Result<StepResult> {
         let Some(Some(reading)) = self.cursors.get_mut(slot) else {
-            return Ok(Answer::Nothing);
+            return Ok(StepResult::Nothing);
         };
         let rows = self.probe.fetch(&mut reading.cursor)?;
         reading.rows.extend(rows);
-        Ok(Answer::Done)
+        Ok(StepResult::Done)
     }
 
-    fn drain(&mut self, slot: usize) -> Result<Answer> {
+    fn drain(&mut self, slot: usize) -> Result<StepResult> {
         let Some(mut reading) = self.cursors.get_mut(slot).and_then(Option::take) else {
-            return Ok(Answer::Nothing);
+            return Ok(StepResult::Nothing);
         };
         let rest = self.probe.drain(&mut reading.cursor)?;
         self.probe.session.close(&mut reading.cursor);
-        Ok(Answer::Rows([reading.rows, rest].concat()))
+        Ok(StepResult::Rows([reading.rows, rest].concat()))
     }
 }

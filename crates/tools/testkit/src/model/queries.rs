@@ -1,4 +1,4 @@
-//! Random programs: what they ask.
+//! Random programs: their queries.
 
 use super::generate::is_exact;
 use super::random::Random;
@@ -21,8 +21,8 @@ pub(crate) fn select(random: &mut Random, world: &World) -> Select {
     }
 }
 
-/// Sums are asked for without a limit: whether a sum that nobody sees may overflow is nobody's
-/// promise.
+/// Sums have no limit: the contract does not say whether a sum outside the limit may
+/// overflow.
 fn whole(select: Select) -> Select {
     if select.columns.iter().any(|expr| matches!(expr, Expr::Sum(_))) {
         return Select { limit: None, offset: 0, ..select };
@@ -110,7 +110,7 @@ const COMPARISONS: [Comparison; 6] = [
     Comparison::GreaterOrEqual,
 ];
 
-/// A condition of up to so many levels.
+/// A condition of up to `depth` levels.
 pub(crate) fn condition(random: &mut Random, table: &Table, depth: usize) -> Condition {
     if depth > 0 && random.percent(35) {
         let parts = |random: &mut Random| -> Vec<Condition> {
@@ -150,7 +150,7 @@ pub(crate) fn condition(random: &mut Random, table: &Table, depth: usize) -> Con
     }
 }
 
-/// Mostly what rows hold, now and then the ends of the range.
+/// Mostly values that rows contain, now and then the ends of the range.
 fn operand(random: &mut Random, column: &ColumnSchema) -> Value<'static> {
     let extremes = match column.storage {
         Storage::Int => row![Value::Int(i64::MIN), Value::Int(i64::MAX), -1],

@@ -6,7 +6,7 @@ use bobak_core::Capabilities;
 #[derive(Clone, Debug)]
 pub(crate) struct Random {
     state: u64,
-    /// What both engines can do: values and tables are chosen from that.
+    /// The capabilities of both engines, from which values and tables are chosen.
     pub(crate) capabilities: Capabilities,
 }
 
@@ -38,13 +38,13 @@ impl Random {
         self.below(100) < percent
     }
 
-    /// One of the choices.
+    /// One of `choices`.
     pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         let place = self.below(from.len());
         from.get(place)
     }
 
-    /// The place of one of the weights, as often as it weighs.
+    /// The index of one of the weights, chosen in proportion to them.
     pub(crate) fn weighted(&mut self, weights: &[usize]) -> usize {
         let mut at = self.below(weights.iter().sum());
         for (place, weight) in weights.iter().enumerate() {

@@ -1,22 +1,22 @@
-//! Making a program that shows a difference as short as it gets.
+//! Shrinks a program that shows a difference.
 
-use super::Found;
+use super::Mismatch;
 use super::step::Step;
 
-/// How often the program may be run for it.
+/// How often shrinking may run the program.
 const RUNS: usize = 600;
 
-/// Leaves out steps, and rows of batches, as long as the stores differ still; gives what is left,
-/// and how they differ.
+/// Removes steps and rows of batches as long as the stores still differ. Returns the remaining steps,
+/// and the difference.
 pub(crate) fn shrink(
     mut program: Vec<Step>,
-    found: Found,
-    run: impl Fn(&[Step]) -> Option<Found>,
+    found: Mismatch,
+    run: impl Fn(&[Step]) -> Option<Mismatch>,
 ) -> (Vec<Step>, String) {
     program.truncate(found.after);
     let what = found.what;
     let mut shrinker = Shrinker { program, what, left: RUNS, run };
-    // Now the tables are compared after each step, so it may show earlier.
+    // Now the tables are compared after each step, so the difference may show earlier.
     if let Some(earlier) = (shrinker.run)(&shrinker.program) {
         shrinker.program.truncate(earlier.after);
         shrinker.what = earlier.what;
@@ -35,9 +35,9 @@ struct Shrinker<F> {
     run: F,
 }
 
-impl<F: Fn(&[Step]) -> Option<Found>> Shrinker<F> {
-    /// Takes the candidate, where it shows a difference at the same step, which is the last: else
-    /// it would be another one.
+impl<F: Fn(&[Step]) -> Option<Mismatch>> Shrinker<F> {
+    /// Accepts the candidate if it shows a difference at its last step. Otherwise it would be a
+    /// different difference.
     fn try_it(&mut self, candidate: Vec<Step>) -> bool {
         if self.left == 0 {
             return false;
@@ -52,7 +52,7 @@ impl<F: Fn(&[Step]) -> Option<Found>> Shrinker<F> {
         true
     }
 
-    /// Half of them at once, then a quarter, then ever fewer.
+    /// Tries to remove half of them at once, then a quarter, and so on.
     fn leave_out_steps(&mut self) {
         let mut part = self.program.len().div_ceil(2);
         while part > 0 {
@@ -68,7 +68,7 @@ impl<F: Fn(&[Step]) -> Option<Found>> Shrinker<F> {
         }
     }
 
-    /// The same of a batch's rows.
+    /// Does the same with the rows of each batch.
     fn leave_out_rows(&mut self, at: usize) {
         let mut part = self.rows(at).div_ceil(2);
         while part > 0 {

@@ -5,7 +5,7 @@ use bobak_core::{Assign, Condition, OnError, SchemaChange, Select, TransactionCo
 use std::fmt;
 use std::sync::Arc;
 
-/// One step, whole: a program is a list of these, and the same on every engine.
+/// One step. A program is a list of steps, the same for every engine.
 #[derive(Clone)]
 pub(crate) enum Step {
     Write(Entry),
@@ -16,30 +16,30 @@ pub(crate) enum Step {
     /// The same, in another session.
     Elsewhere(Select),
     Control(Mark),
-    /// A column or an index more: the last one of the table.
+    /// Adds a column or an index: the last one of the table.
     Alter(Change),
-    /// Opens a cursor in a place; one that is there is closed.
+    /// Opens a cursor in a slot, and closes the one that was there.
     Open(usize, Select),
     Fetch(usize),
-    /// All that is left of a cursor.
+    /// Reads the remaining rows of a cursor.
     Drain(usize),
     Close(usize),
-    /// The session goes, with its transaction and cursors; another comes.
+    /// Drops the session with its transaction and cursors, and opens another.
     NewSession,
     Reopen,
 }
 
-/// A table that grows.
+/// A table that gains a column or an index.
 #[derive(Clone)]
 pub(crate) struct Change {
     pub(crate) old: Table,
     pub(crate) new: Table,
-    pub(crate) grown: Grown,
+    pub(crate) addition: Addition,
 }
 
-/// What it has more than before.
+/// What a schema change adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Grown {
+pub(crate) enum Addition {
     Column,
     Index,
 }
@@ -47,12 +47,12 @@ pub(crate) enum Grown {
 impl Change {
     pub(crate) fn as_schema_change(&self) -> SchemaChange {
         let table = Arc::clone(&self.new);
-        match self.grown {
-            Grown::Column => {
+        match self.addition {
+            Addition::Column => {
                 let column = table.columns().len().saturating_sub(1);
                 SchemaChange::AddColumn { table, column }
             }
-            Grown::Index => {
+            Addition::Index => {
                 let index = table.indexes().len().saturating_sub(1);
                 SchemaChange::AddIndex { table, index }
             }
@@ -60,7 +60,7 @@ impl Change {
     }
 }
 
-/// A [`TransactionControl`] that owns nothing either: names are a letter.
+/// A [`TransactionControl`] without borrowed data: savepoint names are one letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     Begin,
@@ -100,10 +100,10 @@ impl fmt::Debug for Step {
             Self::Query(select) => show(f, "query", select),
             Self::Elsewhere(select) => show(f, "elsewhere query", select),
             Self::Control(mark) => write!(f, "{mark:?}"),
-            Self::Alter(Change { new, grown: Grown::Column, .. }) => {
+            Self::Alter(Change { new, addition: Addition::Column, .. }) => {
                 write!(f, "add to {} {:?}", new.name(), new.columns().last())
             }
-            Self::Alter(Change { new, grown: Grown::Index, .. }) => {
+            Self::Alter(Change { new, addition: Addition::Index, .. }) => {
                 write!(f, "add to {} {:?}", new.name(), new.indexes().last())
             }
             Self::Open(slot, select) => show(f, &format!("open cursor {slot}"), select),

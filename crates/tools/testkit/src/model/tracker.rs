@@ -1,14 +1,14 @@
-//! What a program's steps do to the tables' descriptions: transactions may take changes back.
+//! Tracks what a program's steps do to the schema: rollbacks undo changes.
 
 use super::step::{Mark, Step};
 use super::world::World;
 use crate::Table;
 
-/// The tables as they are by now, and as they were at each mark of the open transaction.
+/// The tables now, and at each savepoint of the open transaction.
 #[derive(Clone)]
 pub(crate) struct Tracker {
     world: World,
-    /// The marks, where a transaction is open; the first is its beginning.
+    /// The savepoints of the open transaction; the first is its beginning.
     open: Option<Vec<(&'static str, World)>>,
 }
 
@@ -36,7 +36,7 @@ impl Tracker {
         self.open.iter().flatten().any(|(mark, _)| *mark == name)
     }
 
-    /// Whether the step asks for tables as they are; false for what a shorter program has lost.
+    /// Whether the step fits the current tables; false if shrinking removed what it needs.
     pub(crate) fn fits(&self, step: &Step) -> bool {
         let is = |world: &World, table: &Table| {
             world.tables.iter().any(|known| known.id() == table.id())
@@ -52,7 +52,7 @@ impl Tracker {
         }
     }
 
-    /// Takes note of a step.
+    /// Records a step.
     pub(crate) fn note(&mut self, step: &Step) {
         match step {
             Step::Alter(change) => self.world.replace(&change.new),

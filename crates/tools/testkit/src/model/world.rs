@@ -1,7 +1,7 @@
 //! The tables of a random program, and the values that it puts into them.
 //!
-//! Values are few, so that rows meet: the same keys, the same unique values, texts that a collation
-//! takes as equal. Sums of them are exact in any order: engines may add up in their own.
+//! The values are few, so that rows collide: the same keys, the same unique values, texts that a collation
+//! treats as equal. Their sums are exact in any order, because engines add in different orders.
 
 use super::random::Random;
 use crate::{NULL, Table, Values, row};
@@ -17,7 +17,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Chooses tables: the first three always, the one with a foreign key where `links` says so.
+    /// Chooses tables: the first three always, the one with a foreign key if `links` is true.
     pub(crate) fn new(random: &mut Random, links: bool) -> Result<Self> {
         let mut builders = vec![account(random), label(random), place(random), device()];
         if links {
@@ -28,7 +28,7 @@ impl World {
         Ok(Self { tables })
     }
 
-    /// A table is described otherwise from now on.
+    /// Replaces the description of a table.
     pub(crate) fn replace(&mut self, new: &Table) {
         for table in self.tables.iter_mut().filter(|table| table.name() == new.name()) {
             *table = Arc::clone(new);
@@ -41,7 +41,7 @@ impl World {
     }
 }
 
-/// The table with a column more, whose name is `c` and `number`.
+/// The table with one more column, named `c` and `number`.
 pub(crate) fn with_column(
     random: &mut Random,
     table: &TableSchema,
@@ -57,7 +57,7 @@ pub(crate) fn with_column(
     rebuilt(table, |builder| builder.column(column), |builder| builder)
 }
 
-/// The table with an index more, over one or two columns.
+/// The table with one more index, over one or two columns.
 pub(crate) fn with_index(random: &mut Random, table: &TableSchema, number: usize) -> Result<Table> {
     let mut name = || {
         let place = random.below(table.columns().len());
@@ -93,7 +93,7 @@ fn rebuilt(
     indexes(builder).build().map(Arc::new)
 }
 
-/// An engine's keys, a version, unique values alone and in pairs, every collation.
+/// Generated keys, a version, unique values alone and in pairs, every collation.
 fn account(random: &mut Random) -> TableSchemaBuilder {
     let builder = TableSchema::builder("account")
         .column(ColumnSchema::of::<i64>("id"))
@@ -112,7 +112,7 @@ fn account(random: &mut Random) -> TableSchemaBuilder {
     builder
 }
 
-/// A text as key, whose case does not count in half of the programs.
+/// A text key, case-insensitive in half of the programs.
 fn label(random: &mut Random) -> TableSchemaBuilder {
     let collation = if random.percent(50) { Collation::NoCase } else { Collation::Binary };
     let extra = if random.capabilities.untyped_columns { Type::Any } else { Type::Text };
@@ -152,7 +152,7 @@ fn device() -> TableSchemaBuilder {
         .key(["id"])
 }
 
-/// Rows that refer to accounts, and what happens to them in one of the three ways.
+/// Rows that refer to accounts, with one of the three foreign key actions.
 fn member(random: &mut Random) -> TableSchemaBuilder {
     let actions = [OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull];
     let action = random.pick(&actions).copied().unwrap_or_default();
@@ -166,7 +166,7 @@ fn member(random: &mut Random) -> TableSchemaBuilder {
 const TEXTS: [&str; 16] =
     ["", "a", "A", "b", "ab", "aB", "Ab", "a\0b", "a\0c", "é", "É", "%", "a_", "zz", "ß", "10"];
 
-/// A value for a column of a new row. For a key that the engine may give: NULL as often as not.
+/// A value for a column of a new row; NULL half of the time for a key that the engine may generate.
 pub(crate) fn value(random: &mut Random, table: &TableSchema, place: usize) -> Value<'static> {
     let Some(column) = table.columns().get(place) else {
         return NULL;
@@ -180,7 +180,7 @@ pub(crate) fn value(random: &mut Random, table: &TableSchema, place: usize) -> V
         return NULL;
     }
     if column.ty == Type::Text && random.percent(1) {
-        // Large enough that a cursor comes in parts.
+        // Large enough that a cursor needs several parts.
         let length = random.between(10_000, 50_000);
         // Any column may become part of a unique index.
         let length = if random.capabilities.limited_key_length { length / 500 } else { length };
@@ -189,7 +189,7 @@ pub(crate) fn value(random: &mut Random, table: &TableSchema, place: usize) -> V
     plain(random, column)
 }
 
-/// A value that is not NULL, such as conditions take.
+/// A value that is not NULL, for conditions.
 pub(crate) fn plain(random: &mut Random, column: &ColumnSchema) -> Value<'static> {
     match (column.ty, column.name.as_ref()) {
         (Type::I64, "hits" | "amount") if random.percent(3) => Value::Int(i64::MAX - 3),
@@ -229,7 +229,7 @@ pub(crate) fn values(random: &mut Random, table: &TableSchema) -> Values {
     (0..table.columns().len()).map(|place| value(random, table, place)).collect()
 }
 
-/// A key, which may be there.
+/// A key, which may exist.
 pub(crate) fn key(random: &mut Random, table: &TableSchema) -> Values {
     let columns = table.key().iter().filter_map(|place| table.columns().get(*place));
     columns.map(|column| plain(random, column)).collect()

@@ -225,7 +225,7 @@ fn power_cut_without_a_journal_on_disk_damages() {
     damages(crashes(OFF_FULL, &Loss::POWER, Promise::Nothing));
 }
 
-/// Several threads on one engine, which commit together: what each was told is there.
+/// Several threads on one engine with group commit: each acknowledged write survives.
 fn together(mode: Mode, losses: &[Loss], promise: Promise) {
     let (mut tally, mut syncs) = (Tally::default(), 0);
     for seed in seeds(24) {
@@ -283,23 +283,23 @@ fn full_disk_and_failing_files_undo_the_step_alone() {
     }
 }
 
-/// What each thread was told of its rows, and how often they are there.
-fn is_as_told(
+/// Compares the results of each thread's writes with the number of its rows in the table.
+fn matches_results(
     engine: &dyn Engine,
     table: &Table,
-    told: &[(i64, Result<()>)],
+    results: &[(i64, Result<()>)],
 ) -> Result<(), String> {
     let rows = Probe::new(engine).and_then(|probe| probe.all(table));
     let rows = rows.map_err(|error| format!("unreadable: {error}"))?;
-    for (number, told) in told {
+    for (number, result) in results {
         let there = rows.iter().filter(|row| row.get(1) == Some(&Value::Int(*number))).count();
-        let may_be = match told {
+        let may_be = match result {
             Ok(()) => 1..=1,
             Err(error) if error.kind() == ErrorKind::Unknown => 0..=1,
             Err(_) => 0..=0,
         };
         if !may_be.contains(&there) {
-            return Err(format!("{number} is there {there} times; it was told {told:?}"));
+            return Err(format!("{number} is there {there} times; its result was {result:?}"));
         }
     }
     Ok(())
@@ -320,7 +320,7 @@ fn insert_together(engine: &dyn Engine, table: &Table) -> Vec<(i64, Result<()>)>
     })
 }
 
-/// A commit that several threads share, and that fails at any step, is told to each as it is: nothing is there twice.
+/// A failed group commit is reported correctly to each thread, and no row is stored twice.
 #[test]
 fn failing_files_tell_each_of_several_threads() {
     let mut unknown = 0;
@@ -329,7 +329,7 @@ fn failing_files_tell_each_of_several_threads() {
         let seeds = seeds(12).take(60);
         for (seed, call) in seeds.flat_map(|seed| DiskCall::ALL.map(|call| (seed, call))) {
             let machine = OnDisk::new(seed, mode, Loss::All).for_threads();
-            let table = TableSchema::builder("told")
+            let table = TableSchema::builder("results")
                 .column(ColumnSchema::of::<i64>("id"))
                 .column(ColumnSchema::of::<i64>("number"))
                 .key(["id"]);
@@ -337,18 +337,18 @@ fn failing_files_tell_each_of_several_threads() {
             let engine = machine.open().unwrap();
             bobak_testkit::create(&*engine, &[&table]).unwrap();
             machine.disk.fail(call, 1 + seed, 0);
-            let told = insert_together(&*engine, &table);
+            let results = insert_together(&*engine, &table);
             machine.disk.clear_faults();
             let what = |what| panic!("{mode:?}, {call:?}, seed {seed}: {what}");
-            is_as_told(&*engine, &table, &told).unwrap_or_else(what);
+            matches_results(&*engine, &table, &results).unwrap_or_else(what);
             machine.crash();
             drop(engine);
             machine.restart();
-            is_as_told(&*machine.open().unwrap(), &table, &told).unwrap_or_else(what);
-            let is_unknown = |told: &Result<()>| {
-                told.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unknown)
+            matches_results(&*machine.open().unwrap(), &table, &results).unwrap_or_else(what);
+            let is_unknown = |results: &Result<()>| {
+                results.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unknown)
             };
-            unknown += told.iter().filter(|(_, told)| is_unknown(told)).count();
+            unknown += results.iter().filter(|(_, results)| is_unknown(results)).count();
         }
     }
     assert!(unknown > 0);

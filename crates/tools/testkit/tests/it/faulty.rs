@@ -2,16 +2,16 @@
 
 use bobak_core::{ErrorKind, OnError, TransactionControl};
 use bobak_memory::Memory;
-use bobak_testkit::{Entry, Faulty, Fixture, NULL, Probe, create, row, run, tables};
+use bobak_testkit::{Entry, FaultyEngine, Fixture, NULL, Probe, create, row, run, tables};
 
-fn faulty() -> Faulty {
-    Faulty::new(Box::new(Memory::new()))
+fn faulty() -> FaultyEngine {
+    FaultyEngine::new(Box::new(Memory::new()))
 }
 
 /// Without a plan it is the engine that it wraps.
 #[test]
 fn it_fails_only_where_it_is_told_to() {
-    let fresh = || crate::stores::memory()?.wrapped(|engine| Box::new(Faulty::new(engine)));
+    let fresh = || crate::stores::memory()?.wrapped(|engine| Box::new(FaultyEngine::new(engine)));
     let failed = run(&(fresh as fn() -> bobak_core::Result<Fixture>));
     assert!(failed.is_empty(), "{failed:#?}");
 }

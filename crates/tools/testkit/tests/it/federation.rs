@@ -7,50 +7,51 @@ use bobak_core::{
 use bobak_federation::Federation;
 use bobak_memory::Memory;
 use bobak_sqlite::Sqlite;
-use bobak_testkit::{Entry, Faults, Faulty, Probe, Table, Values, row, tables};
+use bobak_testkit::{Entry, Faults, FaultyEngine, Probe, Table, Values, row, tables};
 use std::sync::Arc;
 
-/// A host whose guest `g` is told when to fail, and looked into from outside.
-struct Place {
-    host: Federation,
-    guest: Arc<Faulty>,
+/// A federation with an attached engine `g` that injects failures and can be read directly.
+struct Setup {
+    federation: Federation,
+    attached: Arc<FaultyEngine>,
     faults: Arc<Faults>,
 }
 
-fn place(guest: Faulty) -> Place {
-    let faults = guest.faults();
-    let guest = Arc::new(guest);
+fn setup(attached: FaultyEngine) -> Setup {
+    let faults = attached.faults();
+    let attached = Arc::new(attached);
     let main = Sqlite::open_memory().unwrap();
-    let engine = Arc::clone(&guest) as Arc<dyn Engine>;
-    let host = Federation::embedded(&main, vec![("g".to_owned(), engine)], Vec::new()).unwrap();
-    Place { host, guest, faults }
+    let engine = Arc::clone(&attached) as Arc<dyn Engine>;
+    let federation =
+        Federation::embedded(&main, vec![("g".to_owned(), engine)], Vec::new()).unwrap();
+    Setup { federation, attached, faults }
 }
 
-impl Place {
+impl Setup {
     fn rows(&self, table: &Table) -> Vec<Values> {
-        Probe::new(&*self.guest).unwrap().all(table).unwrap()
+        Probe::new(&*self.attached).unwrap().all(table).unwrap()
     }
 
-    fn ask(&self, text: &str) -> Vec<Values> {
-        let probe = Probe::new(self.host.engine()).unwrap();
+    fn query(&self, text: &str) -> Vec<Values> {
+        let probe = Probe::new(self.federation.engine()).unwrap();
         probe.query(&Source::Sql { text, parameters: &[] }).unwrap()
     }
 
     fn run(&self, text: &str) -> Result<u64> {
-        self.host.engine().session()?.execute(text, &[])
+        self.federation.engine().session()?.execute(text, &[])
     }
 }
 
 #[test]
 fn a_failure_in_the_middle_of_a_statement_leaves_nothing_of_it() {
     let tag = tables::tag().unwrap();
-    let place = place(Faulty::new(Box::new(Memory::new())));
-    let probe = Probe::with_tables(&*place.guest, &[&tag]).unwrap();
+    let setup = setup(FaultyEngine::new(Box::new(Memory::new())));
+    let probe = Probe::with_tables(&*setup.attached, &[&tag]).unwrap();
     let few = (0..5).map(|n| row![format!("t{n}"), f64::from(n)]);
     probe.insert_all(&tag, few).unwrap();
     drop(probe);
-    place.ask("SELECT count(*) FROM tag");
-    let before = place.rows(&tag);
+    setup.query("SELECT count(*) FROM tag");
+    let before = setup.rows(&tag);
     let statements = [
         "INSERT INTO tag VALUES ('a', 1), ('b', 2), ('c', 3)",
         "INSERT INTO tag SELECT name || 'x', weight FROM tag",
@@ -63,28 +64,28 @@ fn a_failure_in_the_middle_of_a_statement_leaves_nothing_of_it() {
         let mut failures = 0;
         loop {
             failures += 1;
-            place.faults.fail_operation(failures, ErrorKind::Io);
-            let done = place.run(sql);
-            let came = place.faults.pending() == 0;
-            place.faults.forget();
+            setup.faults.fail_operation(failures, ErrorKind::Io);
+            let done = setup.run(sql);
+            let came = setup.faults.pending() == 0;
+            setup.faults.forget();
             if !came {
                 done.unwrap();
                 break;
             }
             let error = done.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io, "{sql} at {failures}: {error}");
-            assert_eq!(place.rows(&tag), before, "{sql} at {failures}");
+            assert_eq!(setup.rows(&tag), before, "{sql} at {failures}");
         }
         assert!(failures > 4, "{sql}");
         // It has changed something: back to the beginning.
-        let probe = Probe::new(&*place.guest).unwrap();
+        let probe = Probe::new(&*setup.attached).unwrap();
         probe.session.change(&all_gone(&tag)).unwrap();
         probe.insert_all(&tag, before.clone()).unwrap();
     }
     for sql in statements {
-        place.faults.fail_commit(1, ErrorKind::Full);
-        assert_eq!(place.run(sql).unwrap_err().kind(), ErrorKind::Full, "{sql}");
-        assert_eq!(place.rows(&tag), before, "{sql}");
+        setup.faults.fail_commit(1, ErrorKind::Full);
+        assert_eq!(setup.run(sql).unwrap_err().kind(), ErrorKind::Full, "{sql}");
+        assert_eq!(setup.rows(&tag), before, "{sql}");
     }
 }
 
@@ -95,23 +96,23 @@ fn all_gone(table: &Table) -> bobak_core::BulkChange<'_> {
 #[test]
 fn a_transaction_goes_on_without_the_statement_that_failed() {
     let tag = tables::tag().unwrap();
-    let place = place(Faulty::new(Box::new(Memory::new())));
-    drop(Probe::with_tables(&*place.guest, &[&tag]).unwrap());
-    place.ask("SELECT count(*) FROM tag");
-    let session = place.host.engine().session().unwrap();
+    let setup = setup(FaultyEngine::new(Box::new(Memory::new())));
+    drop(Probe::with_tables(&*setup.attached, &[&tag]).unwrap());
+    setup.query("SELECT count(*) FROM tag");
+    let session = setup.federation.engine().session().unwrap();
     session.control(TransactionControl::Begin).unwrap();
     session.execute("INSERT INTO tag VALUES ('kept', 1)", &[]).unwrap();
     // A mark, then the rows: the third of them fails.
-    place.faults.fail_operation(4, ErrorKind::Io);
+    setup.faults.fail_operation(4, ErrorKind::Io);
     let failed = session.execute("INSERT INTO tag VALUES ('x', 1), ('y', 2), ('z', 3)", &[]);
     assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io);
     session.execute("UPDATE tag SET weight = 2", &[]).unwrap();
     session.control(TransactionControl::Commit).unwrap();
-    assert_eq!(place.rows(&tag), [row!["kept", 2.0]]);
+    assert_eq!(setup.rows(&tag), [row!["kept", 2.0]]);
 }
 
 /// Orders of customers, who live in cities: customers and cities are far away.
-fn shop(rows: u64) -> (Place, Place) {
+fn shop(rows: u64) -> (Setup, Setup) {
     let customer = TableSchema::builder("customer")
         .column(ColumnSchema::of::<i64>("id"))
         .column(ColumnSchema::of::<String>("name").collation(Collation::NoCase))
@@ -130,12 +131,12 @@ fn shop(rows: u64) -> (Place, Place) {
         .unwrap();
     let (customer, city) = (Arc::new(customer), Arc::new(city));
     let make = |far: Option<Estimate>| {
-        let guest = Faulty::new(Box::new(Memory::new()));
-        let place = place(match far {
-            Some(estimate) => guest.with_estimate(estimate),
-            None => guest,
+        let attached = FaultyEngine::new(Box::new(Memory::new()));
+        let setup = setup(match far {
+            Some(estimate) => attached.with_estimate(estimate),
+            None => attached,
         });
-        let probe = Probe::with_tables(&*place.guest, &[&customer, &city]).unwrap();
+        let probe = Probe::with_tables(&*setup.attached, &[&customer, &city]).unwrap();
         let customers: Vec<_> = (1..=20_000_i64)
             .map(|id| {
                 let (name, land) = (format!("Name{id}"), ["ee", "lv", "lt"][id as usize % 3]);
@@ -155,9 +156,9 @@ fn shop(rows: u64) -> (Place, Place) {
             "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 6000) \
              INSERT INTO orders SELECT n, n * 7919 % 21000, 'NAME' || (n * 31 % 20500) FROM c",
         ] {
-            place.run(sql).unwrap();
+            setup.run(sql).unwrap();
         }
-        place
+        setup
     };
     let far = Estimate { rows: Some(rows), call: 500, row: 3 };
     (make(Some(far)), make(None))
@@ -190,10 +191,10 @@ fn a_join_with_a_far_engine_asks_for_blocks_of_keys() {
         ),
     ] {
         let before = far.faults.operations();
-        let rows = far.ask(sql);
-        let asked = far.faults.operations() - before;
-        assert_eq!(rows, near.ask(sql), "{sql}");
-        assert!(asked < most, "{asked} calls: {sql}");
+        let rows = far.query(sql);
+        let calls = far.faults.operations() - before;
+        assert_eq!(rows, near.query(sql), "{sql}");
+        assert!(calls < most, "{calls} calls: {sql}");
     }
 }
 
@@ -201,8 +202,8 @@ fn a_join_with_a_far_engine_asks_for_blocks_of_keys() {
 fn what_can_not_look_ahead_is_right_all_the_same() {
     let (far, near) = shop(10_000_000);
     let both = |sql: &str| {
-        let rows = far.ask(sql);
-        assert_eq!(rows, near.ask(sql), "{sql}");
+        let rows = far.query(sql);
+        assert_eq!(rows, near.query(sql), "{sql}");
         rows
     };
     // A statement that ends early asks for few keys more.
@@ -212,15 +213,15 @@ fn what_can_not_look_ahead_is_right_all_the_same() {
     // Keys that differ from run to run.
     both("SELECT count(*) FROM orders o JOIN customer c ON c.id = abs(random() % 20000) + 1");
     // A statement that writes is not run twice.
-    for place in [&far, &near] {
+    for setup in [&far, &near] {
         let sql = "UPDATE orders SET who = (SELECT name FROM customer WHERE id = orders.customer) \
                    WHERE id <= 200";
-        assert_eq!(place.run(sql).unwrap(), 200);
+        assert_eq!(setup.run(sql).unwrap(), 200);
     }
     both("SELECT who FROM orders WHERE id <= 250 ORDER BY id");
     // Nor is one of two that are running.
-    for place in [&far, &near] {
-        let session = place.host.engine().session().unwrap();
+    for setup in [&far, &near] {
+        let session = setup.federation.engine().session().unwrap();
         let text = "SELECT o.id, c.name FROM orders o JOIN customer c ON c.id = o.customer";
         let source = Source::Sql { text, parameters: &[] };
         let (mut one, mut two) = (session.open(&source).unwrap(), session.open(&source).unwrap());
@@ -236,9 +237,9 @@ fn a_small_table_far_away_is_read_as_a_whole() {
     let (far, near) = shop(3_000);
     let sql = "SELECT count(*), sum(c.city) FROM orders o JOIN customer c ON c.id = o.customer";
     let before = far.faults.operations();
-    let rows = far.ask(sql);
+    let rows = far.query(sql);
     assert!(far.faults.operations() - before < 80);
-    assert_eq!(rows, near.ask(sql));
+    assert_eq!(rows, near.query(sql));
     assert!(matches!(rows[0][0], Value::Int(5_000..6_000)));
 }
 
@@ -246,9 +247,9 @@ fn a_small_table_far_away_is_read_as_a_whole() {
 fn a_failure_while_looking_ahead_is_the_statements_own() {
     let (far, _) = shop(10_000_000);
     let sql = "SELECT count(*), sum(c.city) FROM orders o JOIN customer c ON c.id = o.customer";
-    let whole = far.ask(sql);
+    let whole = far.query(sql);
     let run = |text: &str| {
-        let probe = Probe::new(far.host.engine()).unwrap();
+        let probe = Probe::new(far.federation.engine()).unwrap();
         probe.query(&Source::Sql { text, parameters: &[] })
     };
     for n in [2, 30, 50, 52, 55] {

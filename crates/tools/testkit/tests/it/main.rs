@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod crash; // random programs, interrupted
+mod direct_calls;
 mod durability; // the page says what tests show
 #[cfg(feature = "encryption")]
 mod encryption; // encrypted files, interrupted: SQLCipher takes the place of SQLite
@@ -11,7 +12,6 @@ mod faulty; // the engine that fails where it is told to
 mod federation; // SQL over engines that fail or are remote
 mod fixtures; // files that older versions made
 mod kill; // processes that are killed
-mod lone;
 mod memory; // the suite on the memory engine
 mod model; // random programs on two stores
 mod required_methods; // the suite on an engine with no more than the required methods

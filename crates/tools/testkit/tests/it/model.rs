@@ -60,9 +60,9 @@ fn sqlite_fast_is_slow() {
 }
 
 #[test]
-fn lone_operations_are_those_of_sessions() {
-    run(701, &stores::memory, &stores::lone(stores::memory));
-    run(711, &stores::memory, &stores::lone(stores::sqlite_memory));
-    run(721, &stores::memory, &stores::lone(stores::sqlite_exclusive_delete));
-    run(731, &stores::memory, &stores::lone(stores::sqlite_wal));
+fn direct_calls_match_sessions() {
+    run(701, &stores::memory, &stores::direct_calls(stores::memory));
+    run(711, &stores::memory, &stores::direct_calls(stores::sqlite_memory));
+    run(721, &stores::memory, &stores::direct_calls(stores::sqlite_exclusive_delete));
+    run(731, &stores::memory, &stores::direct_calls(stores::sqlite_wal));
 }

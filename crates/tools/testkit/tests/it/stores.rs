@@ -3,7 +3,7 @@
 use bobak_core::{Engine, Error, Result};
 use bobak_memory::Memory;
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
-use bobak_testkit::{Fixture, Lone, RequiredMethods, RowByRow, Tracking};
+use bobak_testkit::{DirectCalls, Fixture, RequiredMethods, RowByRow, TrackedEngine};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -68,11 +68,11 @@ pub fn row_by_row(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture
 }
 
 /// Any of them with single operations that are sent past the session.
-pub fn lone(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
-    move || fresh()?.wrapped(|engine| Box::new(Lone::new(engine)))
+pub fn direct_calls(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
+    move || fresh()?.wrapped(|engine| Box::new(DirectCalls::new(engine)))
 }
 
 /// Any of them with all tables tracked.
 pub fn tracking(fresh: fn() -> Result<Fixture>) -> impl Fn() -> Result<Fixture> {
-    move || fresh()?.wrapped(|engine| Box::new(Tracking::new(engine)))
+    move || fresh()?.wrapped(|engine| Box::new(TrackedEngine::new(engine)))
 }

@@ -1,5 +1,5 @@
-//! An engine whose sessions use [`Engine::write`] and [`Engine::get`] outside of transactions: so
-//! that the suite and the model test reach those too.
+//! An engine whose sessions use [`Engine::write`] and [`Engine::get`] outside transactions, so
+//! that the suite and the model test cover these methods, too.
 
 use bobak_core::{
     Engine, EngineLayer, Outcome, Result, Row, Session, SessionLayer, Source, TableSchema, Value,
@@ -8,10 +8,10 @@ use bobak_core::{
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Sends single writes and lookups that are in no transaction to the engine itself.
-pub struct Lone(Box<dyn Engine>);
+/// Sends single writes and lookups outside transactions to the engine itself.
+pub struct DirectCalls(Box<dyn Engine>);
 
-impl Lone {
+impl DirectCalls {
     /// Wraps an engine.
     #[must_use]
     pub fn new(engine: Box<dyn Engine>) -> Self {
@@ -19,27 +19,27 @@ impl Lone {
     }
 }
 
-impl EngineLayer for Lone {
+impl EngineLayer for DirectCalls {
     fn inner(&self) -> &dyn Engine {
         &*self.0
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>> {
         let (engine, inner) = (&*self.0, self.0.session()?);
-        Ok(Box::new(LoneSession { engine, inner, running: Cell::new(false) }))
+        Ok(Box::new(DirectSession { engine, inner, running: Cell::new(false) }))
     }
 }
 
-struct LoneSession<'e> {
+struct DirectSession<'e> {
     engine: &'e dyn Engine,
     inner: Box<dyn Session + 'e>,
-    /// Whether rows are being handed out.
+    /// Whether a callback is receiving rows.
     running: Cell<bool>,
 }
 
-impl LoneSession<'_> {
-    /// Whether an operation goes to the engine: not where the session would refuse it, which the
-    /// engine, whose call it is not, does not do.
+impl DirectSession<'_> {
+    /// Whether an operation goes to the engine: not if the session would reject it, because the engine does
+    /// not know about the session's calls.
     fn is_alone(&self) -> bool {
         !self.inner.in_transaction() && !self.running.get()
     }
@@ -52,7 +52,7 @@ impl LoneSession<'_> {
     }
 }
 
-impl SessionLayer for LoneSession<'_> {
+impl SessionLayer for DirectSession<'_> {
     fn inner(&self) -> &(dyn Session + '_) {
         &*self.inner
     }

@@ -5,7 +5,7 @@ use bobak_core::Result;
 use bobak_testkit::Fixture;
 
 fn passes(fresh: fn() -> Result<Fixture>) {
-    let failed = bobak_testkit::run(&stores::lone(fresh));
+    let failed = bobak_testkit::run(&stores::direct_calls(fresh));
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
