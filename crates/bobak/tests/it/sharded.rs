@@ -1,7 +1,7 @@
 //! PostgreSQL sharded by hash partitions and `postgres_fdw`: one coordinator, three shards, one of which is killed.
 
 use bobak::prelude::*;
-use bobak_servers::Sharded;
+use bobak_servers::ShardedPostgres;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Record, Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ fn three_shards_are_one_table_and_a_killed_one_loses_nothing_acknowledged() {
         println!("not run: BOBAK_TEST_POSTGRES is not set (`cargo xtask test` sets it)");
         return;
     }
-    let cluster = Sharded::start(3).unwrap();
+    let cluster = ShardedPostgres::start(3).unwrap();
     // Arrays are four times as quick as COPY here.
     let url = format!("{}?copy=off", cluster.coordinator().url());
     let open = || Db::builder().record::<Reading>().record::<Event>().open(&url).unwrap();
@@ -44,7 +44,7 @@ fn reading(number: i64) -> Reading {
     Reading { id: 0, place: format!("Namé {number}"), value: Currency::from_scaled(number) }
 }
 
-fn reads_and_writes(cluster: &Sharded, db: &Db) {
+fn reads_and_writes(cluster: &ShardedPostgres, db: &Db) {
     let mut batch = db.batch(BatchOptions::new());
     for number in 0..600 {
         batch.insert(&reading(number)).unwrap();
@@ -90,7 +90,7 @@ fn write(db: &Db, part: i64) -> Result<(), Error> {
     batch.finish().map(drop)
 }
 
-fn survives_a_kill(cluster: &Sharded, db: &Db) {
+fn survives_a_kill(cluster: &ShardedPostgres, db: &Db) {
     let mut acknowledged = BTreeSet::new();
     for part in 0..10 {
         write(db, part).unwrap();

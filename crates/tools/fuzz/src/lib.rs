@@ -2,14 +2,10 @@
 //!
 //! `cargo xtask fuzz` runs them under libFuzzer, by the program in the folder `fuzz`; the tests of this crate run them
 //! over the seeds and some thousand mutations of them, the same each time. A [`Target`] fails by a panic: its own
-//! assertions are those of round trips and of results that may not depend on how bytes came.
+//! assertions check round trips, and results that must not depend on how the bytes were split.
 //!
-//! What a fuzzer found becomes an ordinary test beside the decoder.
-#![allow(
-    clippy::panic,
-    clippy::expect_used,
-    reason = "a panic is how a target tells of what it found"
-)]
+//! Each finding of a fuzzer becomes an ordinary test next to the decoder.
+#![allow(clippy::panic, clippy::expect_used, reason = "a panic is how a target reports a finding")]
 
 mod meter;
 mod mutate;

@@ -1,4 +1,4 @@
-//! How much memory something takes at its most.
+//! Measures peak memory.
 
 use peak_alloc::PeakAlloc;
 use std::sync::{Mutex, PoisonError};
@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// The most bytes that `work` had allocated at a time, beyond those before it.
+/// The peak of bytes that `work` allocates, beyond those allocated before.
 pub(crate) fn peak(work: impl FnOnce()) -> usize {
-    // Two at a time would be told each other's.
+    // Two at a time would measure each other.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = MEMORY.current_usage();

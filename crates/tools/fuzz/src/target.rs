@@ -2,27 +2,27 @@
 
 use crate::meter;
 use crate::targets::{
-    condition, files, http, postgres, rights, rows, session, sqinn, sql, text, url, wire,
+    condition, files, http, permissions, postgres, rows, session, sqinn, sql, text, url, wire,
 };
 
-/// A decoder, or a few that belong together, and what must hold of it.
+/// A decoder, or a few related ones, and the properties that must hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Its name on the command line.
     pub name: &'static str,
     /// What it decodes.
     pub about: &'static str,
-    /// The longest input that it is given, in bytes.
+    /// The length of the longest input, in bytes.
     pub longest: usize,
     /// How many bytes of memory it may take for each byte of input, beyond 16 MiB.
     pub factor: usize,
-    /// Decodes bytes; panics where something does not hold.
+    /// Decodes bytes; panics if a property does not hold.
     pub run: fn(&[u8]),
-    /// Inputs that are well formed, to begin with.
+    /// Well-formed inputs to start with.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// What any target may take: buffers of a fixed size, an engine, a connection.
+/// The memory that any target may take: buffers of a fixed size, an engine, a connection.
 const BASE: usize = 16 << 20;
 
 /// All targets.
@@ -45,7 +45,7 @@ pub const TARGETS: &[Target] = &[
     files::SNAPSHOT,
     files::BACKUP,
     files::ARCHIVE,
-    rights::ACCESS,
+    permissions::ACCESS,
     url::URLS,
     postgres::POSTGRES,
 ];
@@ -57,10 +57,10 @@ pub fn find(name: &str) -> Option<&'static Target> {
 }
 
 impl Target {
-    /// Runs it on an input, and looks at what memory that took.
+    /// Runs it on an input, and checks the memory that it took.
     ///
     /// # Panics
-    /// Where something does not hold.
+    /// If a property does not hold.
     pub fn check(&self, input: &[u8]) {
         if input.len() > self.longest {
             return;
@@ -70,7 +70,7 @@ impl Target {
         assert!(taken <= most, "{taken} bytes of memory for an input of {}", input.len());
     }
 
-    /// Seeds that are repeated until they are as long as may be: for what takes time out of proportion.
+    /// Seeds repeated up to the longest input, to find decoders whose time is not linear.
     #[must_use]
     pub fn long_seeds(&self) -> Vec<Vec<u8>> {
         let seeds = (self.seeds)().into_iter().filter(|seed| !seed.is_empty());

@@ -1,4 +1,4 @@
-//! The operating system's user that a server runs as: ourselves, or, since both servers refuse to run as root, another.
+//! The operating system's user that a server runs as: the current one, or another one for root, since neither server runs as root.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -8,23 +8,23 @@ use std::process::Command;
 
 use crate::{Error, Result};
 
-/// A user and their group; none where the server runs as ourselves.
+/// A user and their group; none if the server runs as the current user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account(Option<(u32, u32)>);
 
 impl Account {
-    /// For root the first of `names` that this system has, else `nobody`; ourselves for everybody else.
+    /// For root the first of `names` that this system has, or else `nobody`; for others the current user.
     pub(crate) fn choose(names: &[&str]) -> Self {
         if !rustix::process::geteuid().is_root() {
             return Self(None);
         }
         let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
         let known = names.iter().chain(&["nobody"]).find_map(|name| find(&users, name));
-        // 65534 is nobody wherever that name is missing.
+        // 65534 is `nobody` on systems without that name.
         Self(Some(known.unwrap_or((65534, 65534))))
     }
 
-    /// Whether it is another user than ourselves.
+    /// Whether it differs from the current user.
     pub(crate) fn is_other(self) -> bool {
         self.0.is_some()
     }

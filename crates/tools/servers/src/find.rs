@@ -1,4 +1,4 @@
-//! Where a server's programs are: on the path, or where distributions hide them.
+//! Finds a server's programs: on the search path, or in the folders that distributions use.
 
 use std::env;
 use std::fs;
@@ -13,7 +13,7 @@ pub(crate) fn postgres_bin() -> Result<PathBuf> {
     folders.extend(["/usr/local/pgsql/bin".into(), "/opt/homebrew/bin".into()]);
     folders
         .into_iter()
-        // A link leads to the real place: there the other programs of the same version are.
+        // Follow the link: its target's folder has the other programs of the same version.
         .filter_map(|folder| fs::canonicalize(folder.join("postgres")).ok())
         .filter_map(|program| program.parent().map(Path::to_path_buf))
         .find(|folder| folder.join("initdb").is_file())
@@ -23,7 +23,7 @@ pub(crate) fn postgres_bin() -> Result<PathBuf> {
 /// PostgreSQL's client program.
 ///
 /// # Errors
-/// Where it is not installed, with what to install.
+/// If it is not installed; the message says what to install.
 pub fn psql() -> Result<PathBuf> {
     let mut folders = path();
     folders.extend(postgres_bin().ok());

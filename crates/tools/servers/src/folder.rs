@@ -1,4 +1,4 @@
-//! The temporary folder that holds all of one server, its socket included.
+//! The temporary folder of one server, its socket included.
 
 use std::env;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// A Unix socket's path may have 108 bytes, with the folder's own name and the socket's in it.
 const LONGEST_PARENT: usize = 60;
 
-/// Makes a folder that `account` owns; it goes, with all in it, when it is dropped.
+/// Creates a folder that `account` owns. It is removed with its contents when dropped.
 pub(crate) fn make(account: Account) -> Result<TempDir> {
     let parent = parent(account);
     let folder = tempfile::Builder::new()
@@ -24,7 +24,7 @@ pub(crate) fn make(account: Account) -> Result<TempDir> {
     Ok(folder)
 }
 
-/// The system's temporary folder, or /tmp where a socket's path would be too long or another user could not get in.
+/// The system's temporary folder, or /tmp if a socket's path would be too long or another user could not enter.
 fn parent(account: Account) -> PathBuf {
     let usual = env::temp_dir();
     let fits = usual.as_os_str().len() <= LONGEST_PARENT;

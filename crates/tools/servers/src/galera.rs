@@ -1,7 +1,7 @@
-//! A Galera cluster: MariaDB servers that hold the same data, each of which may be written to.
+//! A Galera cluster: MariaDB servers with the same data, all of which accept writes.
 //!
-//! What it takes beyond plain servers: all know each other's ports; the first founds the cluster; one that was killed
-//! finds out first how far it had come, so that it is sent what it missed and not everything.
+//! Differences from plain servers: all know each other's ports; the first one founds the cluster; a node that was killed
+//! first finds its last position, so that it gets only the missing transactions and not a full copy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::account::Account;
 use crate::server::{Plan, Server, prepare};
 use crate::{Error, MariaDb, Options, Result, find, folder, mariadb, port};
 
-/// How long a node may take until it holds all data.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a node may take to catch up.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A cluster of three MariaDB nodes on loopback; gone, with its data, when it is dropped.
+/// A cluster of three MariaDB nodes on loopback; it stops and loses its data when dropped.
 #[derive(Debug)]
 pub struct Galera {
     nodes: Vec<MariaDb>,
@@ -33,20 +33,20 @@ impl Galera {
     /// Starts one with the default [`Options`]. Takes some ten seconds, and a gigabyte of memory.
     ///
     /// # Errors
-    /// Where MariaDB or Galera is not installed, with what to install; where a node does not start, with its last
-    /// words.
+    /// If MariaDB or Galera is not installed, with what to install; if a node does not start, with its last
+    /// log lines.
     pub fn start() -> Result<Self> {
         Self::start_with(&Options::new())
     }
 
-    /// Starts one with `options`, which count for every node.
+    /// Starts one with `options` for every node.
     ///
     /// # Errors
     /// As [`start`](Self::start).
     pub fn start_with(options: &Options) -> Result<Self> {
         let setup = Setup::new(options)?;
         let mut cluster = Self { nodes: Vec::new() };
-        // One after the other: two that join at the same time wait for each other.
+        // In sequence: two nodes that join at the same time wait for each other.
         for (ports, folder) in found(&setup)? {
             let node = setup.start(folder, ports, cluster.nodes.is_empty())?;
             wait_until_synced(&node)?;
@@ -61,11 +61,11 @@ impl Galera {
         &self.nodes
     }
 
-    /// Starts a node again that was killed or stopped, and waits until it holds what it missed. Another one at least
+    /// Restarts a node that was killed or stopped, and waits until it has caught up. At least one other node
     /// must be running.
     ///
     /// # Errors
-    /// Where it does not start, or does not catch up within two minutes, with its last words.
+    /// If it does not start, or does not catch up within two minutes, with its last log lines.
     pub fn rejoin(&self, node: usize) -> Result<()> {
         let Some(node) = self.nodes.get(node) else {
             return Err(Error::new(format!("the nodes are 0 to {}", Self::NODES - 1)));
@@ -75,7 +75,7 @@ impl Galera {
     }
 }
 
-/// What is the same for all nodes.
+/// The settings that all nodes share.
 struct Setup<'a> {
     options: &'a Options,
     account: Account,
@@ -87,11 +87,11 @@ struct Setup<'a> {
 /// A node's ports, besides the one for clients.
 #[derive(Clone, Copy, Debug)]
 struct Ports {
-    /// For the talk of the nodes.
+    /// For group communication.
     group: u16,
-    /// Where it is sent what it missed.
+    /// For incremental state transfers.
     part: u16,
-    /// Where it is sent a whole copy.
+    /// For full state transfers.
     whole: u16,
 }
 
@@ -183,7 +183,7 @@ fn found(setup: &Setup<'_>) -> Result<Vec<(Ports, TempDir)>> {
     setup.ports.iter().map(copy).collect()
 }
 
-/// How far the node in `folder` had come, as it says itself; none where it cannot tell: then it gets a whole copy.
+/// The last position of the node in `folder`; `None` if it is unknown: the node then gets a full copy.
 fn recover(
     program: &Path,
     account: Account,
@@ -202,11 +202,11 @@ fn recover(
     position.split_whitespace().next().map(str::to_owned)
 }
 
-/// Waits until `node` holds all data and takes part.
+/// Waits until `node` has all data and is part of the cluster.
 fn wait_until_synced(node: &MariaDb) -> Result<()> {
     const STATE: &str = "SELECT variable_value FROM information_schema.global_status \
                          WHERE variable_name = 'wsrep_local_state_comment'";
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + START_TIMEOUT;
     loop {
         let state = node.run_in("mysql", STATE);
         if state.as_deref().is_ok_and(|state| state == "Synced") {

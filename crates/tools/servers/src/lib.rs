@@ -21,7 +21,7 @@
 //! What survives [`kill`](Server::kill): every row that was acknowledged, also without [`Options::durable`], which
 //! only concerns power cuts.
 //!
-//! Several of them make a cluster: [`Galera`], three MariaDB servers with the same data, and [`Sharded`], tables over
+//! Several of them make a cluster: [`Galera`], three MariaDB servers with the same data, and [`ShardedPostgres`], tables over
 //! several PostgreSQL servers.
 //!
 //! Reading order: options → `postgres` and `mariadb` → the server that both are → its process, folder, port, account →
@@ -49,6 +49,6 @@ pub use mariadb::MariaDb;
 pub use options::Options;
 pub use postgres::Postgres;
 pub use server::Server;
-pub use sharded::Sharded;
+pub use sharded::ShardedPostgres;
 #[cfg(feature = "tls")]
 pub use tls::Authority;

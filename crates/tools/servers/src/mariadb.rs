@@ -28,7 +28,7 @@ impl MariaDb {
     /// Starts one with the default [`Options`]. Takes about two seconds.
     ///
     /// # Errors
-    /// Where MariaDB is not installed, with what to install; where it does not start, with its last words.
+    /// If MariaDB is not installed, with what to install; if it does not start, with its last log lines.
     pub fn start() -> Result<Self> {
         Self::start_with(&Options::new())
     }
@@ -67,7 +67,7 @@ impl MariaDb {
         find::mariadb("mariadbd").is_ok() && find::mariadb("mariadb-install-db").is_ok()
     }
 
-    /// `mysql://bobak@127.0.0.1:PORT/bobak`, with the password where there is one.
+    /// `mysql://bobak@127.0.0.1:PORT/bobak`, with the password if there is one.
     #[must_use]
     pub fn url(&self) -> String {
         format!("mysql://{}@127.0.0.1:{}/bobak", self.login, self.port())

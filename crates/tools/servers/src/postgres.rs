@@ -12,10 +12,10 @@ use crate::options::percent;
 use crate::server::{Plan, Server, prepare};
 use crate::{Error, Options, Result, find, folder};
 
-/// A private PostgreSQL server: stops, and is removed, when it is dropped. It is a [`Server`], of several processes.
+/// A private PostgreSQL server, stopped and removed when dropped. It is a [`Server`] of several processes.
 ///
-/// Its default collation is ICU's root where the version has that: not the order of bytes, so that a program that
-/// relies on it without asking for it is found out.
+/// Its default collation is ICU's root if the version has it, and not the order of bytes, so that tests detect a program that
+/// relies on byte order without requesting it.
 #[derive(Debug)]
 pub struct Postgres {
     server: Server,
@@ -26,7 +26,7 @@ impl Postgres {
     /// Starts one with the default [`Options`]. Takes about a second.
     ///
     /// # Errors
-    /// Where PostgreSQL is not installed, with what to install; where it does not start, with its last words.
+    /// If PostgreSQL is not installed, with what to install; if it does not start, with its last log lines.
     pub fn start() -> Result<Self> {
         Self::start_with(&Options::new())
     }
@@ -56,13 +56,13 @@ impl Postgres {
         Ok(Self { server: Server::start(plan, folder)?, login })
     }
 
-    /// Whether its programs are there.
+    /// Whether its programs are installed.
     #[must_use]
     pub fn is_installed() -> bool {
         find::postgres_bin().is_ok()
     }
 
-    /// `postgres://bobak@127.0.0.1:PORT/bobak`, with the password where there is one.
+    /// `postgres://bobak@127.0.0.1:PORT/bobak`, with the password if there is one.
     #[must_use]
     pub fn url(&self) -> String {
         format!("postgres://{}@127.0.0.1:{}/bobak", self.login, self.port())
@@ -85,7 +85,7 @@ impl Postgres {
     /// gives what it printed, one line a row, columns parted by `|`.
     ///
     /// # Errors
-    /// Where a statement fails, with psql's words.
+    /// If a statement fails, with psql's message.
     pub fn run(&self, sql: &str) -> Result<String> {
         let psql = find::psql()?;
         let output = Command::new(&psql)
@@ -109,7 +109,7 @@ impl Deref for Postgres {
     }
 }
 
-/// Makes the data folder, its rules of entry, and the database `bobak`.
+/// Creates the data folder, the authentication rules, and the database `bobak`.
 fn init(bin: &Path, account: Account, folder: &Path, options: &Options) -> Result<()> {
     let data = folder.join("data");
     let mut initdb = account.command(&bin.join("initdb"));
@@ -151,7 +151,7 @@ fn create_database(bin: &Path, account: Account, folder: &Path, data: &Path) -> 
     prepare(single, folder)
 }
 
-/// Keys for TLS, and with [`Options::tls_only`] no other way in over TCP.
+/// Keys for TLS; with [`Options::tls_only`] TCP connections without TLS are rejected.
 #[cfg(feature = "tls")]
 fn secure(account: Account, folder: &Path, options: &Options) -> Result<()> {
     let Some(authority) = &options.tls else { return Ok(()) };
@@ -175,7 +175,7 @@ fn arguments(folder: &Path, port: u16, options: &Options) -> Vec<String> {
     set("unix_socket_directories", &folder.display().to_string());
     // Commits still reach the kernel: they outlive the processes, which is what tests kill.
     set("fsync", if options.durable { "on" } else { "off" });
-    // In the data folder, which goes with the server, also after SIGKILL.
+    // In the data folder, which is removed with the server, even after SIGKILL.
     set("dynamic_shared_memory_type", "mmap");
     // A checkpoint in the middle of a benchmark is noise.
     set("max_wal_size", "4GB");

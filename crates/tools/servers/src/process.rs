@@ -1,6 +1,6 @@
-//! A server's processes: started with a guard beside them, signalled, and seen to their end.
+//! A server's processes: started together with a guard, signalled, and waited for.
 //!
-//! The guard is a shell that waits for the end of a pipe which only we hold open. Should we be killed, or exit without
+//! The guard is a shell that waits for the end of a pipe that only this process holds open. If this process is killed, or exits without
 //! dropping (a test that aborts, a server in a static), it ends the server and removes the folder.
 
 use std::fs;
@@ -40,7 +40,7 @@ impl Process {
         match Guard::start(child.id(), folder) {
             Ok(guard) => Ok(Self { child, guard }),
             Err(error) => {
-                // Nothing else can be done about a server that nobody guards.
+                // A server without a guard must not keep running.
                 drop(child.kill().and_then(|()| child.wait()));
                 Err(error)
             }
@@ -57,14 +57,14 @@ impl Process {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Stops all of its processes at this very moment, as a server that hangs.
+    /// Stops all of its processes immediately (SIGSTOP), which simulates a server that hangs.
     pub(crate) fn pause(&self) {
         for pid in self.all_stopped() {
             signal(pid, Signal::STOP);
         }
     }
 
-    /// Lets them go on.
+    /// Continues them (SIGCONT).
     pub(crate) fn resume(&self) {
         let parent = self.pid();
         for pid in children(parent).into_iter().chain([parent]) {
@@ -72,7 +72,7 @@ impl Process {
         }
     }
 
-    /// SIGKILL to all of its processes, none of which sees another end.
+    /// Kills all of its processes (SIGKILL) before one can react to the end of another.
     pub(crate) fn kill(mut self) -> Result<()> {
         for pid in self.all_stopped() {
             signal(pid, Signal::KILL);
@@ -82,11 +82,11 @@ impl Process {
         ended.map(drop).map_err(|e| Error::new(format!("could not wait for a killed server: {e}")))
     }
 
-    /// Sends `how` and waits; what has not ended after `patience` is killed.
-    pub(crate) fn stop(mut self, how: Signal, patience: Duration) -> Result<()> {
+    /// Sends the signal `how`, waits for `timeout`, and kills the processes that are left.
+    pub(crate) fn stop(mut self, how: Signal, timeout: Duration) -> Result<()> {
         self.resume();
         signal(self.pid(), how);
-        let end = Instant::now() + patience;
+        let end = Instant::now() + timeout;
         while Instant::now() < end {
             if self.ended().is_some() {
                 self.guard.dismiss();
@@ -137,11 +137,11 @@ impl Guard {
     }
 }
 
-/// Sends a signal; nothing where the process has ended.
+/// Sends a signal; does nothing if the process has ended.
 fn signal(pid: u32, signal: Signal) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid {
-        // It may have ended: then there is nobody to signal.
+        // It may have ended: then there is no process to signal.
         let _ = kill_process(pid, signal);
     }
 }

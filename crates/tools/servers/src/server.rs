@@ -1,4 +1,4 @@
-//! What PostgreSQL and MariaDB have in common here: a folder, a port, a way to start, and a process or none.
+//! The common part of PostgreSQL and MariaDB servers: a folder, a port, a start command, and a process while it runs.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -15,10 +15,10 @@ use crate::account::Account;
 use crate::process::Process;
 use crate::{Error, Result, port};
 
-/// How long a server may take to start or to stop: far more than it ever does, but not for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a server may take to start or to stop: far more than it needs.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often a first start is tried, each time on another port: somebody may have been quicker to take one.
+/// How often a first start is tried, each time on another port, since another process may take a free one first.
 const PORTS: usize = 5;
 
 /// One server, running or not, on a port of 127.0.0.1.
@@ -35,17 +35,17 @@ pub struct Server {
 pub(crate) struct Plan {
     /// For messages.
     pub(crate) name: &'static str,
-    /// Who it runs as.
+    /// The user that it runs as.
     pub(crate) account: Account,
     /// The server's program.
     pub(crate) program: PathBuf,
     /// Its command line.
     pub(crate) arguments: Box<Arguments>,
-    /// Whether it answers: folder, port, process.
+    /// Whether it accepts connections: folder, port, process.
     pub(crate) answers: fn(&Path, u16, u32) -> bool,
-    /// What ends it in order, with all data kept.
+    /// The signal for an orderly shutdown that keeps all data.
     pub(crate) stop: Signal,
-    /// What ends it quickly, when its data go next.
+    /// The signal for a quick shutdown, when its data are removed next.
     pub(crate) quit: Signal,
 }
 
@@ -84,7 +84,7 @@ impl Server {
         self.folder.path()
     }
 
-    /// The number of its first process; none while it is stopped.
+    /// The id of its first process; `None` while it is stopped.
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.process().as_ref().map(Process::pid)
@@ -100,10 +100,10 @@ impl Server {
         last_words(self.folder())
     }
 
-    /// SIGKILL to all of its processes at once. Nothing where it is stopped.
+    /// Kills all of its processes at once (SIGKILL). Does nothing if it is stopped.
     ///
     /// # Errors
-    /// Where the system does not let us wait for it.
+    /// If waiting for the process fails.
     pub fn kill(&self) -> Result<()> {
         match self.process().take() {
             Some(process) => process.kill(),
@@ -111,38 +111,38 @@ impl Server {
         }
     }
 
-    /// Stops it in order, its data kept: connections are broken off, transactions rolled back.
+    /// Shuts it down in order: connections are closed, transactions rolled back, data kept.
     ///
     /// # Errors
     /// As [`kill`](Self::kill).
     pub fn stop(&self) -> Result<()> {
         match self.process().take() {
-            Some(process) => process.stop(self.plan.stop, PATIENCE),
+            Some(process) => process.stop(self.plan.stop, START_TIMEOUT),
             None => Ok(()),
         }
     }
 
-    /// Starts it again on the same data and port, stopping it in order first where it runs.
+    /// Restarts it on the same data and port, after an orderly shutdown if it runs.
     ///
     /// # Errors
-    /// Where it does not start, with its last words.
+    /// If it does not start, with its last log lines.
     pub fn restart(&self) -> Result<()> {
         let mut process = self.process();
         if let Some(running) = process.take() {
-            running.stop(self.plan.stop, PATIENCE)?;
+            running.stop(self.plan.stop, START_TIMEOUT)?;
         }
         *process = Some(launch(&self.plan, self.folder(), self.port)?);
         Ok(())
     }
 
-    /// Halts all of its processes: to clients it hangs, though their connections stand.
+    /// Stops all of its processes: to clients it hangs, while their connections stay open.
     pub fn pause(&self) {
         if let Some(process) = &*self.process() {
             process.pause();
         }
     }
 
-    /// Lets it go on after [`pause`](Self::pause).
+    /// Continues it after [`pause`](Self::pause).
     pub fn resume(&self) {
         if let Some(process) = &*self.process() {
             process.resume();
@@ -157,7 +157,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let process = self.process().take();
-        if let Some(Err(error)) = process.map(|process| process.stop(self.plan.quit, PATIENCE)) {
+        if let Some(Err(error)) = process.map(|process| process.stop(self.plan.quit, START_TIMEOUT))
+        {
             eprintln!("{}: {error}", self.plan.name);
         }
     }
@@ -179,19 +180,19 @@ pub(crate) fn prepare(mut command: Command, folder: &Path) -> Result<()> {
     Err(Error::new(format!("{program} ended with {status}{}", last_words(folder))))
 }
 
-/// Starts the process and waits until it answers.
+/// Starts the process and waits until it accepts connections.
 fn launch(plan: &Plan, folder: &Path, port: u16) -> Result<Process> {
     let (out, err) = log(folder)?;
     let mut command = plan.account.command(&plan.program);
     command.args((plan.arguments)(folder, port)).current_dir(folder).stdout(out).stderr(err);
     let mut process = Process::start(command, folder)?;
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + START_TIMEOUT;
     loop {
         if (plan.answers)(folder, port, process.pid()) {
             return Ok(process);
         }
         if let Some(status) = process.ended() {
-            // Takes its guard along.
+            // Ends its guard, too.
             process.kill()?;
             let words = last_words(folder);
             return Err(Error::new(format!("{} ended at once with {status}{words}", plan.name)));
@@ -202,7 +203,7 @@ fn launch(plan: &Plan, folder: &Path, port: u16) -> Result<Process> {
             return Err(Error::new(format!(
                 "{} did not answer within {} seconds{words}",
                 plan.name,
-                PATIENCE.as_secs()
+                START_TIMEOUT.as_secs()
             )));
         }
         thread::sleep(Duration::from_millis(10));

@@ -1,18 +1,18 @@
-//! PostgreSQL spread over several servers: tables parted by a hash of their key, each part on a server of its own,
+//! ShardedPostgres PostgreSQL: tables partitioned by a hash of their key, each partition on its own server,
 //! reached through `postgres_fdw` by a coordinator that clients talk to.
 
 use std::thread;
 
 use crate::{Options, Postgres, Result};
 
-/// One coordinator and its shards; gone when it is dropped.
+/// One coordinator and its shards; they stop when the value is dropped.
 #[derive(Debug)]
-pub struct Sharded {
+pub struct ShardedPostgres {
     coordinator: Postgres,
     shards: Vec<Postgres>,
 }
 
-impl Sharded {
+impl ShardedPostgres {
     /// Starts a coordinator and `shards` further servers, each of which it knows as `shard_0`, `shard_1`, … Takes some
     /// five seconds.
     ///
@@ -51,7 +51,7 @@ impl Sharded {
         Ok(Self { coordinator, shards })
     }
 
-    /// Who clients talk to.
+    /// The server that clients connect to.
     #[must_use]
     pub fn coordinator(&self) -> &Postgres {
         &self.coordinator
@@ -63,15 +63,15 @@ impl Sharded {
         &self.shards
     }
 
-    /// Makes a sharded table of a plain, empty one on the coordinator: the same columns, defaults and rules, with its
+    /// Converts a plain, empty table on the coordinator to a sharded one: the same columns, defaults and rules, with its
     /// rows on the shard that the hash of `key` chooses. All names are folded as PostgreSQL folds them, unless quoted.
     ///
-    /// What cannot be had over shards is lost: the primary key and unique rules hold on each shard only, which for
+    /// Some rules do not span shards: the primary key and unique rules hold on each shard only, which for
     /// the key is enough; an identity column becomes a default from a sequence. So that Bobak knows the key all the
     /// same, an index without rows says it in a comment.
     ///
     /// # Errors
-    /// Where the table is not there, or PostgreSQL refuses a step, with its words.
+    /// If the table does not exist, or PostgreSQL rejects a step, with its message.
     pub fn distribute(&self, table: &str, key: &str) -> Result<()> {
         let columns = self.coordinator.run(&columns(table))?;
         let name = key.replace('"', "");
@@ -83,7 +83,7 @@ impl Sharded {
              PARTITION BY HASH ({key});"
         );
         if !gives_keys.is_empty() {
-            // The old one goes with the old table.
+            // The old one is dropped with the old table.
             script += &format!(
                 "CREATE SEQUENCE {table}_keys OWNED BY {table}.{key};\
                  ALTER TABLE {table} ALTER COLUMN {key} SET DEFAULT nextval('{table}_keys');"

@@ -8,7 +8,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair,
 use crate::account::Account;
 use crate::{Error, Result};
 
-/// A certificate authority of one's own: what clients are told to trust. Two of them know nothing of each other.
+/// A private certificate authority for clients to trust. Two authorities are independent of each other.
 #[derive(Clone, Debug)]
 pub struct Authority {
     certificate: String,
@@ -16,10 +16,10 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes a new one.
+    /// Creates a new one.
     ///
     /// # Errors
-    /// Where the system has no random numbers.
+    /// If the system has no random numbers.
     pub fn new() -> Result<Self> {
         let key = KeyPair::generate().map_err(failed)?;
         let key_pem = key.serialize_pem();
@@ -27,13 +27,13 @@ impl Authority {
         Ok(Self { certificate: authority.pem(), key: key_pem })
     }
 
-    /// Its certificate, as PEM: what a client has to trust.
+    /// Its certificate as PEM, for clients to trust.
     #[must_use]
     pub fn pem(&self) -> &str {
         &self.certificate
     }
 
-    /// Writes `server.pem` and `server.key`, which servers want unreadable for others.
+    /// Writes `server.pem` and `server.key`; servers require that others cannot read the key.
     pub(crate) fn sign_into(&self, folder: &Path, account: Account) -> Result<()> {
         let issuer_key = KeyPair::from_pem(&self.key).map_err(failed)?;
         let issuer = rcgen::Issuer::new(params()?, issuer_key);

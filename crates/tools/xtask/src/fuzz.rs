@@ -32,7 +32,7 @@ const FLAGS: [&str; 8] = [
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+struct FuzzOptions {
     list: bool,
     seconds: u64,
     targets: Vec<String>,
@@ -50,25 +50,25 @@ struct Target {
 /// When the arguments are others, when there is no C++ compiler, and when a target found something: the input is then
 /// in a file that the failure names.
 pub fn run(arguments: &[String]) -> Outcome {
-    let asked = read(arguments)?;
+    let options = read(arguments)?;
     let program = build()?;
     let all = targets(&program)?;
-    if asked.list {
+    if options.list {
         return Ok(());
     }
     let known = |name: &String| all.iter().any(|target| target.name == *name);
-    if let Some(name) = asked.targets.iter().find(|name| !known(name)) {
+    if let Some(name) = options.targets.iter().find(|name| !known(name)) {
         return Err(Failure::new(
             format!("there is no fuzz target `{name}`"),
             "`cargo xtask fuzz --list` shows them",
         ));
     }
     let wanted =
-        |target: &&Target| asked.targets.is_empty() || asked.targets.contains(&target.name);
+        |target: &&Target| options.targets.is_empty() || options.targets.contains(&target.name);
     let mut found = Vec::new();
     for target in all.iter().filter(wanted) {
-        println!("\n== fuzz {}, {} s ==", target.name, asked.seconds);
-        if !fuzz(&program, target, asked.seconds)? {
+        println!("\n== fuzz {}, {} s ==", target.name, options.seconds);
+        if !fuzz(&program, target, options.seconds)? {
             found.push(target.name.as_str());
         }
     }
@@ -78,7 +78,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     Err(Failure::new(
         format!("found something: {}", found.join(", ")),
         format!(
-            "mend it, and add a test beside the decoder; the inputs are in {}, and \
+            "fix it, and add a test next to the decoder; the inputs are in {}, and \
              `BOBAK_FUZZ=run:TARGET {} FILE` runs one again",
             work().join("found").display(),
             program.display()
@@ -86,27 +86,27 @@ pub fn run(arguments: &[String]) -> Outcome {
     ))
 }
 
-fn read(arguments: &[String]) -> Outcome<Asked> {
+fn read(arguments: &[String]) -> Outcome<FuzzOptions> {
     let wrong = || {
         Failure::new(
             format!("`cargo xtask fuzz` does not understand `{}`", arguments.join(" ")),
             "write `cargo xtask fuzz [TARGET…] [--seconds N]`, or `--list`",
         )
     };
-    let mut asked = Asked { list: false, seconds: SECONDS, targets: Vec::new() };
+    let mut options = FuzzOptions { list: false, seconds: SECONDS, targets: Vec::new() };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--list" => asked.list = true,
+            "--list" => options.list = true,
             "--seconds" => {
                 let number = words.next().and_then(|number| number.parse().ok());
-                asked.seconds = number.filter(|seconds| *seconds > 0).ok_or_else(wrong)?;
+                options.seconds = number.filter(|seconds| *seconds > 0).ok_or_else(wrong)?;
             }
             flag if flag.starts_with('-') => return Err(wrong()),
-            name => asked.targets.push(name.to_owned()),
+            name => options.targets.push(name.to_owned()),
         }
     }
-    Ok(asked)
+    Ok(options)
 }
 
 /// Where everything is that is made.
@@ -134,14 +134,14 @@ fn build() -> Outcome<PathBuf> {
 
 fn need_cpp() -> Outcome {
     let compiler = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let quiet = || Stdio::null();
-    let asked = Command::new(&compiler)
+    let null = || Stdio::null();
+    let version = Command::new(&compiler)
         .arg("--version")
-        .stdin(quiet())
-        .stdout(quiet())
-        .stderr(quiet())
+        .stdin(null())
+        .stdout(null())
+        .stderr(null())
         .status();
-    if asked.is_ok_and(|status| status.success()) {
+    if version.is_ok_and(|status| status.success()) {
         return Ok(());
     }
     Err(Failure::new(
@@ -189,8 +189,8 @@ fn fuzz(program: &Path, target: &Target, seconds: u64) -> Outcome<bool> {
     let (corpus, seeds, long) = (folder("corpus")?, folder("seeds")?, folder("long")?);
     fs::create_dir_all(work().join("found")).map_err(broken)?;
     for (verb, folder) in [("seeds", &seeds), ("long", &long)] {
-        let asked = format!("{verb}:{name}:{}", folder.display());
-        let status = Command::new(program).env("BOBAK_FUZZ", asked).status().map_err(broken)?;
+        let request = format!("{verb}:{name}:{}", folder.display());
+        let status = Command::new(program).env("BOBAK_FUZZ", request).status().map_err(broken)?;
         if !status.success() {
             return Ok(false);
         }
@@ -230,15 +230,15 @@ mod tests {
 
     #[test]
     fn words_are_targets_and_a_time() {
-        let asked =
+        let parse =
             |line: &str| read(&line.split_whitespace().map(String::from).collect::<Vec<_>>());
-        let all = asked("").unwrap();
-        assert_eq!(all, Asked { list: false, seconds: SECONDS, targets: Vec::new() });
-        let two = asked("rows --seconds 5 sql").unwrap();
+        let all = parse("").unwrap();
+        assert_eq!(all, FuzzOptions { list: false, seconds: SECONDS, targets: Vec::new() });
+        let two = parse("rows --seconds 5 sql").unwrap();
         assert_eq!((two.seconds, two.targets.join(" ")), (5, "rows sql".to_owned()));
-        assert!(asked("--list").unwrap().list);
+        assert!(parse("--list").unwrap().list);
         for line in ["--seconds", "--seconds 0", "--seconds x", "--fast"] {
-            let failure = asked(line).unwrap_err().to_string();
+            let failure = parse(line).unwrap_err().to_string();
             assert!(failure.contains("--list"), "{failure}");
         }
     }

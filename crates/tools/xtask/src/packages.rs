@@ -1,11 +1,11 @@
-//! Debian's packages: what tests need is installed where that is possible.
+//! Debian's packages: the dependencies of tests are installed if possible.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::failure::{Failure, Outcome};
 
-/// Sees that `program` can be started, and installs `packages` where it can't.
+/// Checks that `program` can be started, and installs `packages` if it cannot.
 ///
 /// # Errors
 /// When it is missing and can't be installed; `cure` then says what to do.

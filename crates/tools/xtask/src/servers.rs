@@ -1,6 +1,6 @@
 //! The database servers that the tests run against: private ones, started before the tests and gone after them.
 //!
-//! Each is named to the tests by an environment variable; where that is set already, the server behind it is used.
+//! Each is named to the tests by an environment variable; if that is set already, its server is used.
 
 use std::env;
 use std::process::Command;
@@ -34,7 +34,7 @@ impl Servers {
         Self { postgres: None, mariadb: None }
     }
 
-    /// Starts one of each that is not named already, and installs what is missing where that is possible.
+    /// Starts one of each that is not named already, and installs missing ones if possible.
     ///
     /// # Errors
     /// When a server is not installed and cannot be, or does not start.

@@ -16,7 +16,7 @@ pub const NO_CLIENTS: &str = "--no-clients";
 /// What keeps it from running the tests of encrypted files.
 const NO_ENCRYPTION: &str = "--no-encryption";
 
-/// Starts database servers, runs `cargo test --workspace` with `arguments` behind, then, where there are none, the tests
+/// Starts database servers, runs `cargo test --workspace` with `arguments`, then, if there are none, the tests
 /// of encrypted files and of the clients in other languages; shows their output as it comes, and ends with one line
 /// `N passed, N failed`. With `--no-servers` among the arguments it starts none, with `--no-encryption` and
 /// `--no-clients` it leaves those tests out.

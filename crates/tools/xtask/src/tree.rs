@@ -1,6 +1,6 @@
 //! The files of the repository: what a commit of the work tree would hold.
 //!
-//! Git is asked, not the disk: build output and databases lie in the same folders and are nobody's link target, and
+//! The list comes from git, not from the disk: build output and databases are in the same folders and no link target, and
 //! on a disk that ignores case a link with the wrong case would pass here and fail everywhere else.
 
 use std::collections::BTreeSet;

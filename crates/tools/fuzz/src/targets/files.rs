@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Snapshots. In binary ones the check sums are made right, so that what is behind them is reached.
+/// Snapshots. Checksums of binary ones are corrected, so that the code behind them is reached.
 pub(crate) const SNAPSHOT: Target = Target {
     name: "snapshot",
     about: "snapshots of the memory engine, in both forms",
@@ -29,10 +29,10 @@ pub(crate) const SNAPSHOT: Target = Target {
         let path = folder.path().join("snapshot");
         fs::write(&path, bytes).expect("a file is written");
         let Ok(engine) = Memory::builder().snapshot(&path).open() else { return };
-        let tables = engine.tables().expect("memory tells of its tables");
+        let tables = engine.tables().expect("the memory engine lists its tables");
         engine.flush().expect("what was read can be written");
         let again = Memory::builder().snapshot(&path).open().expect("what was written can be read");
-        let mut theirs = again.tables().expect("memory tells of its tables");
+        let mut theirs = again.tables().expect("the memory engine lists its tables");
         theirs.sort_by(|a, b| a.name().cmp(b.name()));
         let mut ours = tables;
         ours.sort_by(|a, b| a.name().cmp(b.name()));
@@ -70,7 +70,7 @@ pub(crate) const BACKUP: Target = Target {
             let engine = Sqlite::open(&to).expect("what was restored can be opened");
             let _ = engine.tables().map(|tables| tables.len());
         } else {
-            assert!(!to.exists(), "something was left of what failed");
+            assert!(!to.exists(), "a failed restore left a file");
         }
     },
     seeds: || {
@@ -93,7 +93,7 @@ pub(crate) const BACKUP: Target = Target {
     },
 };
 
-/// A file of an archive, its check sums made right.
+/// A file of an archive, with corrected checksums.
 pub(crate) const ARCHIVE: Target = Target {
     name: "archive",
     about: "files of changes behind a backup",
@@ -132,7 +132,7 @@ pub(crate) const ARCHIVE: Target = Target {
     },
 };
 
-/// What changes are made again on.
+/// The database that changes are replayed on.
 #[derive(Debug, Record)]
 struct City {
     id: i64,
@@ -183,7 +183,7 @@ fn read(path: &Path) -> Vec<u8> {
     fs::read(path).expect("a file is read")
 }
 
-/// A binary snapshot with its sums made right: `docs/snapshot.md` says where they are.
+/// A binary snapshot with corrected checksums; `docs/snapshot.md` says where they are.
 fn with_sums(bytes: &[u8]) -> Vec<u8> {
     let mut out = bytes.to_vec();
     let mut at = 12;
@@ -205,7 +205,7 @@ fn with_sums(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A file of changes with its sums made right.
+/// A file of changes with corrected checksums.
 fn frames_with_sums(bytes: &[u8]) -> Vec<u8> {
     let mut out = bytes.to_vec();
     let mut at = 24;

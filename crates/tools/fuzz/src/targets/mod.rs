@@ -3,8 +3,8 @@
 pub(crate) mod condition;
 pub(crate) mod files;
 pub(crate) mod http;
+pub(crate) mod permissions;
 pub(crate) mod postgres;
-pub(crate) mod rights;
 pub(crate) mod rows;
 pub(crate) mod session;
 pub(crate) mod sqinn;

@@ -8,7 +8,7 @@ use bobak_wire::{Credentials, HEADER_LENGTH, Hello, Inbox, Response, encode_requ
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
-/// What a client sends, as a whole, and what it gets.
+/// A client's bytes as a whole, and the server's replies.
 pub(crate) const SESSION: Target = Target {
     name: "wire-session",
     about: "a whole conversation with a server",
@@ -38,25 +38,29 @@ pub(crate) const SESSION: Target = Target {
 
 fn run(input: &[u8]) {
     let engine = Memory::new();
-    engine.alter(&[SchemaChange::CreateTable(sample::table())]).expect("the table can be");
-    let server = Server::builder().database("main", engine).start().expect("no door, no trouble");
-    // Files in place of pipes: nobody has to read at the same time.
-    let (said, mut told) = (file(input), file(&[]));
-    let output = told.try_clone().expect("a file can be shared");
-    let _ = server.serve_pipes(said, output);
-    let mut answers = Vec::new();
-    told.seek(SeekFrom::Start(0))
-        .and_then(|_| told.read_to_end(&mut answers))
+    engine.alter(&[SchemaChange::CreateTable(sample::table())]).expect("the table can be created");
+    let server = Server::builder()
+        .database("main", engine)
+        .start()
+        .expect("a server without listeners starts");
+    // Files instead of pipes, so that no thread must read at the same time.
+    let (requests, mut file_of_replies) = (file(input), file(&[]));
+    let output = file_of_replies.try_clone().expect("a file can be shared");
+    let _ = server.serve_pipes(requests, output);
+    let mut replies = Vec::new();
+    file_of_replies
+        .seek(SeekFrom::Start(0))
+        .and_then(|_| file_of_replies.read_to_end(&mut replies))
         .expect("a file is read");
-    check(&answers);
+    check(&replies);
 }
 
-/// What a server sends are answers, and nothing else.
+/// A server sends replies, and nothing else.
 fn check(bytes: &[u8]) {
     let mut inbox = Inbox::new(u32::MAX);
     inbox.push(bytes);
     while let Some(head) = inbox.next_frame().expect("a server sends frames") {
-        match Response::decode(head, inbox.body()).expect("a server sends answers") {
+        match Response::decode(head, inbox.body()).expect("a server sends replies") {
             Response::Rows(mut rows) => assert!(rows.all(|row| row.is_ok()), "a damaged row"),
             Response::Outcomes(mut all) => {
                 assert!(all.all(|outcome| outcome.is_ok()), "no outcome")

@@ -19,7 +19,7 @@ pub(crate) const SQINN: Target = Target {
         let bytes = if raw { rest.to_vec() } else { requests(rest) };
         let whole = converse(&bytes, usize::MAX, raw);
         let cut = converse(&bytes, 1 + usize::from(*piece), raw);
-        assert_eq!(whole, cut, "answers depend on how requests come");
+        assert_eq!(whole, cut, "replies depend on how requests are split");
     },
     seeds: || {
         let frames: [&[u8]; 4] = [
@@ -105,17 +105,17 @@ fn put(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend(bytes);
 }
 
-/// What is answered, and how it ends.
+/// The replies, and how the conversation ends.
 fn converse(bytes: &[u8], piece: usize, raw: bool) -> (Vec<u8>, String) {
-    let told = Sink::default();
+    let replies = Sink::default();
     let database =
         if raw { Err("there is none".to_owned()) } else { Database::open(OsStr::new(":memory:")) };
-    let ended = serve(Pieces { bytes, piece }, told.clone(), database, &Log::default());
-    let answers = told.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    (answers, format!("{ended:?}"))
+    let ended = serve(Pieces { bytes, piece }, replies.clone(), database, &Log::default());
+    let replies = replies.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    (replies, format!("{ended:?}"))
 }
 
-/// Gives few bytes at a time.
+/// A reader that returns a few bytes at a time.
 struct Pieces<'a> {
     bytes: &'a [u8],
     piece: usize,

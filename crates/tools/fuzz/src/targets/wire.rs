@@ -1,4 +1,4 @@
-//! The wire: frames, requests as a server reads them, answers as a client does.
+//! The binary protocol: frames, requests as a server reads them, replies as a client does.
 
 use crate::{Target, sample, seeds};
 use bobak_core::{Batch, BulkChange, Result, Row, Select, TableSchema, Value};
@@ -8,10 +8,10 @@ use bobak_wire::{
 };
 use std::sync::Arc;
 
-/// What is taken as one frame.
+/// The longest frame.
 const LIMIT: u32 = 1 << 20;
 
-/// Frames, however they come.
+/// Frames, however the bytes are split.
 pub(crate) const FRAMES: Target = Target {
     name: "wire-frames",
     about: "frames of the wire, cut in any way",
@@ -21,7 +21,7 @@ pub(crate) const FRAMES: Target = Target {
         let (pieces, bytes) = pieces(input);
         let whole = read(bytes, &[bytes.len().max(1)], |head, body| format!("{head:?} {body:?}"));
         let cut = read(bytes, &pieces, |head, body| format!("{head:?} {body:?}"));
-        assert_eq!(whole, cut, "frames depend on how they come");
+        assert_eq!(whole, cut, "frames depend on how the bytes are split");
     },
     seeds: conversations,
 };
@@ -35,21 +35,21 @@ pub(crate) const REQUESTS: Target = Target {
     run: |input| {
         let (pieces, bytes) = pieces(input);
         let whole = requests(bytes, &[bytes.len().max(1)]);
-        assert_eq!(whole, requests(bytes, &pieces), "requests depend on how they come");
+        assert_eq!(whole, requests(bytes, &pieces), "requests depend on how the bytes are split");
     },
     seeds: conversations,
 };
 
-/// Answers.
+/// Replies.
 pub(crate) const ANSWERS: Target = Target {
-    name: "wire-answers",
-    about: "answers of the wire",
+    name: "wire-replies",
+    about: "replies of the wire",
     longest: 64 << 10,
     factor: 400,
     run: |input| {
         let (pieces, bytes) = pieces(input);
-        let whole = read(bytes, &[bytes.len().max(1)], answer);
-        assert_eq!(whole, read(bytes, &pieces, answer), "answers depend on how they come");
+        let whole = read(bytes, &[bytes.len().max(1)], reply);
+        assert_eq!(whole, read(bytes, &pieces, reply), "replies depend on how the bytes are split");
     },
     seeds: || conversation(seeds::frames("server")),
 };
@@ -76,7 +76,7 @@ pub(crate) const SCHEMAS: Target = Target {
     },
 };
 
-/// Each frame alone, and all of them one after the other, each with a way to cut it before it.
+/// Each frame alone, and all of them in sequence, each preceded by the lengths of its pieces.
 fn conversation(frames: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let whole = frames.concat();
     let cut = |bytes: Vec<u8>| [&[2, 11, 0, 7][..], &bytes].concat();
@@ -87,7 +87,7 @@ fn conversations() -> Vec<Vec<u8>> {
     conversation(seeds::frames("client"))
 }
 
-/// The first byte says how many of those behind it are the lengths of the pieces in which the rest comes.
+/// The first byte is the number of the following bytes that are the lengths of the pieces of the rest.
 fn pieces(input: &[u8]) -> (Vec<usize>, &[u8]) {
     let Some((count, rest)) = input.split_first() else { return (vec![1], input) };
     let (lengths, bytes) = rest.split_at_checked(usize::from(count % 8)).unwrap_or((rest, &[]));
@@ -95,7 +95,7 @@ fn pieces(input: &[u8]) -> (Vec<usize>, &[u8]) {
     (lengths, bytes)
 }
 
-/// Reads frames that come in pieces of these lengths, over and over, and notes each.
+/// Reads frames in pieces of these lengths, repeated, and records each.
 fn read(
     mut bytes: &[u8],
     pieces: &[usize],
@@ -136,7 +136,7 @@ fn requests(bytes: &[u8], pieces: &[usize]) -> Vec<String> {
     })
 }
 
-/// What a server does with it first.
+/// The first steps of a server with a request.
 fn act(request: Request<'_>, handles: &mut Handles) -> String {
     match request {
         Request::Define { handle, schema } => {
@@ -161,7 +161,7 @@ fn act(request: Request<'_>, handles: &mut Handles) -> String {
     String::new()
 }
 
-/// A request that was read is written, and read again, as the same.
+/// A decoded request is encoded and decoded to the same request.
 fn comes_back(head: FrameHeader, request: &Request<'_>) {
     let mut out = Vec::new();
     let (table, written) = write(&mut out, request);
@@ -204,35 +204,35 @@ fn write(
             let written = encode_request::get(out, 0, 0, &values_of(key));
             return (Some(Arc::clone(table)), Some(written));
         }
-        Request::Query { window, columns, source: asked } => {
-            let written = encode_request::query(out, 0, *window, *columns, source(asked));
-            return (table_of(asked), Some(written));
+        Request::Query { window, columns, source: request } => {
+            let written = encode_request::query(out, 0, *window, *columns, source(request));
+            return (table_of(request), Some(written));
         }
-        Request::Open(asked) => {
-            return (table_of(asked), Some(encode_request::open(out, 0, source(asked))));
+        Request::Open(request) => {
+            return (table_of(request), Some(encode_request::open(out, 0, source(request))));
         }
-        Request::Execute(asked) => encode_request::execute(out, 0, source(asked)),
+        Request::Execute(request) => encode_request::execute(out, 0, source(request)),
         Request::Hello(hello) if hello.version().is_ok() => hello.encode(out, 0),
         _ => return (None, None),
     };
     (None, Some(written))
 }
 
-fn source(asked: &OwnedSource) -> RequestSource<'_> {
-    match asked {
+fn source(request: &OwnedSource) -> RequestSource<'_> {
+    match request {
         OwnedSource::Select(select) => RequestSource::Select(0, select),
         OwnedSource::Sql { text, parameters } => RequestSource::Text(text, parameters),
     }
 }
 
-fn table_of(asked: &OwnedSource) -> Option<Arc<TableSchema>> {
-    match asked {
+fn table_of(request: &OwnedSource) -> Option<Arc<TableSchema>> {
+    match request {
         OwnedSource::Select(Select { table, .. }) => Some(Arc::clone(table)),
         OwnedSource::Sql { .. } => None,
     }
 }
 
-fn answer(head: FrameHeader, body: &[u8]) -> String {
+fn reply(head: FrameHeader, body: &[u8]) -> String {
     match Response::decode(head, body) {
         Ok(Response::Rows(rows)) => {
             let rows: Vec<_> = rows.map(|row| row.map(|row| row.len())).collect();

@@ -3,15 +3,15 @@
 //!
 //! ```text
 //! lints  format, types and lints
-//! place  where a client and what it needs lie, and commands there
+//! folder  the folders of a client and its dependencies, and commands there
 //! tests  the tests
 //! ```
 //!
-//! A language that is missing is installed where that is possible. What a client needs besides is installed below the
-//! target folder; npm insists on a place beside the client.
+//! A missing language is installed if possible. Other dependencies of a client are installed below the
+//! target folder; npm needs a folder next to the client.
 
+mod folder;
 mod lints;
-mod place;
 mod tests;
 
 use crate::cargo;
@@ -19,7 +19,7 @@ use crate::failure::{Failure, Outcome};
 use crate::packages;
 use crate::test::Sum;
 use crate::tree::Tree;
-use place::Place;
+use folder::ClientFolder;
 
 const CURE: &str = "install Python 3.10, Go 1.19 and Node 20, or newer ones (Debian: `apt-get install python3 \
                     python3-venv golang nodejs npm`), or leave the clients out: `cargo xtask check --no-clients`, \
@@ -31,17 +31,17 @@ struct Client {
     /// What must be there, and the Debian packages that bring it.
     needs: &'static [(&'static str, &'static str)],
     /// Installs what its lints and its tests need both.
-    install: fn(&Place) -> Outcome,
+    install: fn(&ClientFolder) -> Outcome,
     /// Runs all lints; gives what they have to say.
-    lint: fn(&Place) -> Vec<Failure>,
-    test: fn(&Place, &mut Sum) -> Outcome,
+    lint: fn(&ClientFolder) -> Vec<Failure>,
+    test: fn(&ClientFolder, &mut Sum) -> Outcome,
 }
 
 const CLIENTS: &[Client] = &[
     Client {
         name: "python",
         needs: &[("python3", "python3 python3-venv")],
-        install: place::make_venv,
+        install: folder::make_venv,
         lint: lints::python,
         test: tests::python,
     },
@@ -55,7 +55,7 @@ const CLIENTS: &[Client] = &[
     Client {
         name: "typescript",
         needs: &[("node", "nodejs"), ("npm", "npm")],
-        install: place::install_from_npm,
+        install: folder::install_from_npm,
         lint: lints::typescript,
         test: tests::typescript,
     },
@@ -68,9 +68,9 @@ const CLIENTS: &[Client] = &[
 pub fn lint(_: &Tree) -> Outcome {
     let mut failed = Vec::new();
     for client in CLIENTS {
-        let place = Place::of(client.name);
-        let failures = match prepare(client, &place) {
-            Ok(()) => (client.lint)(&place),
+        let folder = ClientFolder::of(client.name);
+        let failures = match prepare(client, &folder) {
+            Ok(()) => (client.lint)(&folder),
             Err(failure) => vec![failure],
         };
         for failure in &failures {
@@ -95,21 +95,21 @@ pub fn lint(_: &Tree) -> Outcome {
 /// When a language is missing and cannot be installed, and when a test failed.
 pub fn test(sum: &mut Sum) -> Outcome {
     // Where the workspace's tests have run it is there, built with their choice of features.
-    if !place::built_program().is_file() {
+    if !folder::built_program().is_file() {
         cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
     }
     for client in CLIENTS {
         println!("\n== clients/{} ==", client.name);
-        let place = Place::of(client.name);
-        prepare(client, &place)?;
-        (client.test)(&place, sum)?;
+        let folder = ClientFolder::of(client.name);
+        prepare(client, &folder)?;
+        (client.test)(&folder, sum)?;
     }
     Ok(())
 }
 
-fn prepare(client: &Client, place: &Place) -> Outcome {
+fn prepare(client: &Client, folder: &ClientFolder) -> Outcome {
     for (command, names) in client.needs {
         packages::need(command, names, CURE)?;
     }
-    (client.install)(place)
+    (client.install)(folder)
 }

@@ -1,34 +1,34 @@
 //! The tests of each client, counted.
 
-use super::place::{Place, TSC, pip};
+use super::folder::{ClientFolder, TSC, pip};
 use crate::failure::Outcome;
 use crate::test::Sum;
 
 const CURE: &str =
     "look above for what it says; the README of the client has how to run the tests alone";
 
-pub fn python(place: &Place, sum: &mut Sum) -> Outcome {
-    pip(place, &["pytest"])?;
-    // Where there are no wheels of these for the machine, the tests of frames are left out.
-    if pip(place, &["--only-binary", ":all:", "pandas", "pyarrow"]).is_err() {
+pub fn python(folder: &ClientFolder, sum: &mut Sum) -> Outcome {
+    pip(folder, &["pytest"])?;
+    // Without wheels of these for the machine, the tests of data frames are left out.
+    if pip(folder, &["--only-binary", ":all:", "pandas", "pyarrow"]).is_err() {
         println!("clients/python: without pandas and pyarrow the tests of frames are left out");
     }
-    pip(place, &["--force-reinstall", "--no-deps", "."])?;
-    let words = [&place.tool("python"), "-B", "-m", "pytest", "-p", "no:cacheprovider"];
-    place.count(&words, CURE, sum, Sum::count_pytest)
+    pip(folder, &["--force-reinstall", "--no-deps", "."])?;
+    let words = [&folder.tool("python"), "-B", "-m", "pytest", "-p", "no:cacheprovider"];
+    folder.count(&words, CURE, sum, Sum::count_pytest)
 }
 
-pub fn go(place: &Place, sum: &mut Sum) -> Outcome {
-    place.count(&["go", "test", "-v", "./..."], CURE, sum, Sum::count_go)
+pub fn go(folder: &ClientFolder, sum: &mut Sum) -> Outcome {
+    folder.count(&["go", "test", "-v", "./..."], CURE, sum, Sum::count_go)
 }
 
-pub fn typescript(place: &Place, sum: &mut Sum) -> Outcome {
-    place.run(&["node", TSC], CURE)?;
+pub fn typescript(folder: &ClientFolder, sum: &mut Sum) -> Outcome {
+    folder.run(&["node", TSC], CURE)?;
     // By their names: whether a folder may stand for its files differs between Node's versions.
-    let files = place.files("test", ".test.ts");
+    let files = folder.files("test", ".test.ts");
     let files: Vec<_> = files.iter().map(|name| format!("dist/test/{name}.test.js")).collect();
     let files = files.iter().map(String::as_str);
     let words: Vec<_> =
         ["node", "--test", "--test-reporter=tap"].into_iter().chain(files).collect();
-    place.count(&words, CURE, sum, Sum::count_tap)
+    folder.count(&words, CURE, sum, Sum::count_tap)
 }

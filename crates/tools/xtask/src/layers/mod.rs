@@ -4,7 +4,7 @@
 //! connected component: each of them reaches each other):
 //!
 //! - every module by itself. A name counts for the module that defines it, through re-exports and glob imports.
-//! - the top of the crate: each folder of modules is one node, with all that lies below it. It shows folders that
+//! - the top of the crate: each folder of modules is one node, with everything below it. It shows folders that
 //!   depend on each other through different modules.
 //!
 //! Not counted: code in tests, the edge from a parent to a child that `mod child;` is, and the re-export of a child's
@@ -26,7 +26,7 @@ const LIMIT: usize = 3;
 
 /// Larger cycles that exist for now: the folder of a crate, and the sizes in the two graphs. Entries only shrink.
 const ALLOWED: &[(&str, usize, usize)] = &[
-    ("crates/core", 6, 6),
+    ("crates/core", 5, 4),
     ("crates/engines/memory", 7, 5),
     ("crates/tools/bench", 9, 3),
     ("crates/tools/fuzz", 13, 3),
@@ -105,7 +105,7 @@ fn measure(member: &Member, modules: &Modules, edges: &[Edge]) -> Cycles {
     }
 }
 
-/// The graph of what lies directly in the root.
+/// The graph of the modules and folders directly below the root.
 fn top_graph(modules: &Modules, edges: &[Edge]) -> (Vec<String>, BTreeSet<(usize, usize)>) {
     let top = |number: usize| modules.all()[number].path.first().cloned();
     let names: BTreeSet<String> = (0..modules.all().len()).filter_map(top).collect();

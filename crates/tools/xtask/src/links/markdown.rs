@@ -14,7 +14,7 @@ pub struct Document {
     pub references: Vec<Found>,
 }
 
-/// A reference and its place.
+/// A reference and its line.
 pub struct Found {
     /// The line, counted from 1.
     pub line: usize,

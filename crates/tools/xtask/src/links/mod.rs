@@ -28,7 +28,7 @@ pub fn run(tree: &Tree) -> Outcome {
     }
     Err(Failure::new(
         format!("dead references in Markdown: {}", dead.len()),
-        "mend the text, or bring back what it names; a path that is only an example is written with a \
+        "fix the text, or bring back what it names; a path that is only an example is written with a \
          placeholder, as in `crates/<name>`",
     ))
 }
@@ -138,7 +138,7 @@ mod tests {
         (".ci/run", ""),
     ];
 
-    /// What is dead in a file with the text `markdown` at `path`, beside [`FILES`].
+    /// What is dead in a file with the text `markdown` at `path`, in addition to [`FILES`].
     fn dead_in(path: &str, markdown: &str) -> Vec<String> {
         let mut files = FILES.to_vec();
         files.push((path, markdown));

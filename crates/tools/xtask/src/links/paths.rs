@@ -10,7 +10,7 @@ pub fn local(repository: &str, address: &str) -> Option<(String, Option<String>)
         None => (address, None),
     };
     if let Some(page) = path.strip_prefix(repository) {
-        // `/blob/main/docs/x.md`: which branch is of no matter here.
+        // `/blob/main/docs/x.md`: the branch does not matter here.
         let page = page.strip_prefix("/blob/").or_else(|| page.strip_prefix("/tree/"))?;
         let (_branch, file) = page.split_once('/')?;
         return Some((format!("/{}", decoded(file)), anchor));

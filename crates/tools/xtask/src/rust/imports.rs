@@ -15,7 +15,7 @@ pub struct Import {
     pub visibility: Visibility,
 }
 
-/// Reads what stands between `use` and `;`.
+/// Reads the tokens between `use` and `;`.
 pub fn flatten(tree: &[TokenTree], visibility: Visibility) -> Vec<Import> {
     let mut imports = Vec::new();
     add_tree(tree, &[], visibility, &mut imports);

@@ -139,8 +139,8 @@ impl Modules {
 
     /// Every dependency of a file on another one of the same crate, each name once.
     ///
-    /// A name counts for the module that defines it, through whatever re-exports it was imported. So a re-export of
-    /// what lies below a module is none of that module's dependencies, and neither is the declaration `mod`.
+    /// A name counts for the module that defines it, through whatever re-exports it was imported. So the re-export of
+    /// an item below a module is not a dependency of that module, and neither is the declaration `mod`.
     pub fn edges(&self) -> Vec<Edge> {
         let mut edges = BTreeSet::new();
         for (number, module) in self.all.iter().enumerate() {

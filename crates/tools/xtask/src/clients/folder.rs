@@ -1,4 +1,4 @@
-//! Where a client and what it needs lie, and commands that are run there.
+//! The folders of a client and of its dependencies, and commands that run there.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -13,14 +13,14 @@ use crate::test::Sum;
 pub const TSC: &str = "node_modules/typescript/bin/tsc";
 
 /// Where things are.
-pub struct Place {
+pub struct ClientFolder {
     /// The client's folder.
     folder: PathBuf,
     /// A folder below the target's that is its own.
     work: PathBuf,
 }
 
-impl Place {
+impl ClientFolder {
     /// Of the client in this language.
     pub fn of(name: &str) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Place {
         self.judge(words, cure, self.command(words).status())
     }
 
-    /// Runs a command that has something to say only where something is wrong.
+    /// Runs a command that prints something only if something is wrong.
     pub fn run_silent(&self, words: &[&str], cure: &str) -> Outcome {
         let output = self.command(words).stderr(Stdio::inherit()).output();
         let said = output.as_ref().is_ok_and(|output| !output.stdout.is_empty());
@@ -116,24 +116,25 @@ pub fn built_program() -> PathBuf {
 }
 
 /// Makes the folder that pip installs into.
-pub fn make_venv(place: &Place) -> Outcome {
-    if place.work.join("bin/pip").is_file() {
+pub fn make_venv(folder: &ClientFolder) -> Outcome {
+    if folder.work.join("bin/pip").is_file() {
         return Ok(());
     }
-    place.run(&["python3", "-m", "venv", &text(&place.work)], super::CURE)
+    folder.run(&["python3", "-m", "venv", &text(&folder.work)], super::CURE)
 }
 
 /// Installs Python's packages.
-pub fn pip(place: &Place, packages: &[&str]) -> Outcome {
-    let python = place.tool("python");
-    let quiet = [&*python, "-m", "pip", "install", "-q", "--disable-pip-version-check"];
-    place.run(&[&quiet, packages].concat(), "see what pip says above, and that the network is up")
+pub fn pip(folder: &ClientFolder, packages: &[&str]) -> Outcome {
+    let python = folder.tool("python");
+    let install = [&*python, "-m", "pip", "install", "-q", "--disable-pip-version-check"];
+    folder
+        .run(&[&install, packages].concat(), "see what pip says above, and that the network is up")
 }
 
-/// Installs what package-lock.json names, where that is not there yet.
-pub fn install_from_npm(place: &Place) -> Outcome {
+/// Installs the packages of package-lock.json that are not installed yet.
+pub fn install_from_npm(folder: &ClientFolder) -> Outcome {
     let changed =
-        |file: &str| fs::metadata(place.folder.join(file)).and_then(|file| file.modified());
+        |file: &str| fs::metadata(folder.folder.join(file)).and_then(|file| file.modified());
     // The second is npm's own note of what it has installed.
     let (wanted, installed) =
         (changed("package-lock.json"), changed("node_modules/.package-lock.json"));
@@ -141,7 +142,7 @@ pub fn install_from_npm(place: &Place) -> Outcome {
         return Ok(());
     }
     let words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-    place.run(&words, "see what npm says above, and that the network is up")
+    folder.run(&words, "see what npm says above, and that the network is up")
 }
 
 fn text(path: &Path) -> String {

@@ -1,4 +1,4 @@
-//! The file that says who may do what.
+//! The access file: roles, users, tokens.
 
 use crate::{Target, seeds};
 use bobak_permissions::{Access, Policy};
