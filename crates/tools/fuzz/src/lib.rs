@@ -15,4 +15,5 @@ mod target;
 mod targets;
 
 pub use mutate::Mutator;
-pub use target::{TARGETS, Target, find};
+pub use target::Target;
+pub use targets::{TARGETS, find};

@@ -1,9 +1,6 @@
-//! A target, and the list of all.
+//! A target: a decoder with what must hold.
 
 use crate::meter;
-use crate::targets::{
-    condition, files, http, permissions, postgres, rows, session, sqinn, sql, text, url, wire,
-};
 
 /// A decoder, or a few related ones, and the properties that must hold.
 #[derive(Clone, Copy, Debug)]
@@ -24,37 +21,6 @@ pub struct Target {
 
 /// The memory that any target may take: buffers of a fixed size, an engine, a connection.
 const BASE: usize = 16 << 20;
-
-/// All targets.
-pub const TARGETS: &[Target] = &[
-    wire::FRAMES,
-    wire::REQUESTS,
-    wire::ANSWERS,
-    wire::SCHEMAS,
-    rows::ROWS,
-    session::SESSION,
-    sqinn::SQINN,
-    text::VALUES,
-    condition::CONDITIONS,
-    sql::SQL,
-    sql::TOKENS,
-    sql::TABLES,
-    http::JSON,
-    http::IMPORT,
-    http::TARGET,
-    files::SNAPSHOT,
-    files::BACKUP,
-    files::ARCHIVE,
-    permissions::ACCESS,
-    url::URLS,
-    postgres::POSTGRES,
-];
-
-/// The target with this name.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static Target> {
-    TARGETS.iter().find(|target| target.name == name)
-}
 
 impl Target {
     /// Runs it on an input, and checks the memory that it took.

@@ -3,19 +3,20 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use crate::cargo_test;
 use crate::failure::{Failure, Outcome};
 use crate::packages;
 use crate::servers::Servers;
-use crate::test::{self, Sum};
+use crate::tally::Tally;
 
 const CURE: &str = "install OpenSSL's headers (Debian: `apt-get install libssl-dev`), or leave the tests of encryption \
                     out with `cargo xtask test --no-encryption`";
 
-/// Runs them, and adds them to `sum`.
+/// Runs them, and adds them to `tally`.
 ///
 /// # Errors
 /// When OpenSSL's headers are missing and can't be installed, and when a test failed.
-pub fn run(sum: &mut Sum) -> Outcome {
+pub fn run(tally: &mut Tally) -> Outcome {
     println!("\n== encryption ==");
     if !has_openssl() && !packages::install(&["libssl-dev"]) {
         return Err(Failure::new("OpenSSL's headers are not installed", CURE));
@@ -24,10 +25,10 @@ pub fn run(sum: &mut Sum) -> Outcome {
     let features = ["--features", "bobak/encryption,bobak-cli/encryption,bobak-testkit/encryption"];
     let arguments = package.iter().chain(&features).chain(&["--", "encryption::"]);
     let arguments: Vec<String> = arguments.map(ToString::to_string).collect();
-    test::run_with(&Servers::none(), &arguments, sum)?;
+    cargo_test::run(&Servers::none(), &arguments, tally)?;
     let keys =
         ["-p", "bobak-sqlite", "--lib", "--features", "bobak-sqlite/encryption", "--", "key::"];
-    test::run_with(&Servers::none(), &keys.map(str::to_owned), sum)
+    cargo_test::run(&Servers::none(), &keys.map(str::to_owned), tally)
 }
 
 /// Whether the compiler finds OpenSSL's headers.

@@ -15,7 +15,9 @@
 //! lengths   files and functions that are too long
 //! words     words that are not standard terms, and names with several meanings
 //! rust      the sources of the crates, as tokens
-//! test      all tests, and their sum
+//! test      all tests, and their number
+//! cargo_test  `cargo test`, with its results counted
+//! tally     the number of passed and failed tests
 //! crash     crash tests over many seeds
 //! fuzz      the fuzz targets, each for a bounded time
 //! fixtures  files of this version, for later ones to open
@@ -34,6 +36,7 @@
 mod api;
 mod book;
 mod cargo;
+mod cargo_test;
 mod clients;
 mod crash;
 mod crates;
@@ -52,6 +55,7 @@ mod packages;
 mod rust;
 mod servers;
 mod step;
+mod tally;
 mod test;
 mod tree;
 mod words;
@@ -102,7 +106,7 @@ fn run(arguments: &[String]) -> Outcome {
         "layers" => layers::run(&Tree::of_workspace()?, rest),
         "clients" => {
             cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
-            clients::test(&mut test::Sum::default())
+            clients::test(&mut tally::Tally::default())
         }
         "check" if !rest.is_empty() => step::run_without_clients(&Tree::of_workspace()?),
         "check" => step::run_all(&Tree::of_workspace()?),

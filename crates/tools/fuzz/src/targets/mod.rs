@@ -1,14 +1,47 @@
 //! The targets, by what they decode.
 
-pub(crate) mod condition;
-pub(crate) mod files;
-pub(crate) mod http;
-pub(crate) mod permissions;
-pub(crate) mod postgres;
-pub(crate) mod rows;
-pub(crate) mod session;
-pub(crate) mod sqinn;
-pub(crate) mod sql;
-pub(crate) mod text;
-pub(crate) mod url;
-pub(crate) mod wire;
+mod condition;
+mod files;
+mod http;
+mod permissions;
+mod postgres;
+mod rows;
+mod session;
+mod sqinn;
+mod sql;
+mod text;
+mod url;
+mod wire;
+
+use crate::target::Target;
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    wire::FRAMES,
+    wire::REQUESTS,
+    wire::ANSWERS,
+    wire::SCHEMAS,
+    rows::ROWS,
+    session::SESSION,
+    sqinn::SQINN,
+    text::VALUES,
+    condition::CONDITIONS,
+    sql::SQL,
+    sql::TOKENS,
+    sql::TABLES,
+    http::JSON,
+    http::IMPORT,
+    http::TARGET,
+    files::SNAPSHOT,
+    files::BACKUP,
+    files::ARCHIVE,
+    permissions::ACCESS,
+    url::URLS,
+    postgres::POSTGRES,
+];
+
+/// The target with this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}

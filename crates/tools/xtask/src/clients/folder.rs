@@ -7,7 +7,12 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::cargo;
 use crate::failure::{Failure, Outcome};
-use crate::test::Sum;
+use crate::tally::Tally;
+
+/// What to do if a language is missing.
+pub const CURE: &str = "install Python 3.10, Go 1.19 and Node 20, or newer ones (Debian: `apt-get install python3 \
+                    python3-venv golang nodejs npm`), or leave the clients out: `cargo xtask check --no-clients`, \
+                    `cargo xtask test --no-clients`";
 
 /// The compiler of TypeScript, as npm installs it.
 pub const TSC: &str = "node_modules/typescript/bin/tsc";
@@ -67,8 +72,8 @@ impl ClientFolder {
         &self,
         words: &[&str],
         cure: &str,
-        sum: &mut Sum,
-        count: fn(&mut Sum, &str),
+        tally: &mut Tally,
+        count: fn(&mut Tally, &str),
     ) -> Outcome {
         let child = self.command(words).stdout(Stdio::piped()).spawn();
         let status = child.and_then(|mut child| {
@@ -76,7 +81,7 @@ impl ClientFolder {
                 for line in BufReader::new(output).lines() {
                     let line = line?;
                     writeln!(io::stdout(), "{line}")?;
-                    count(sum, &line);
+                    count(tally, &line);
                 }
             }
             child.wait()
@@ -98,9 +103,7 @@ impl ClientFolder {
         match status {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(self.failure(words, &format!("ended with {status}"), cure)),
-            Err(error) => {
-                Err(self.failure(words, &format!("cannot be started: {error}"), super::CURE))
-            }
+            Err(error) => Err(self.failure(words, &format!("cannot be started: {error}"), CURE)),
         }
     }
 
@@ -120,7 +123,7 @@ pub fn make_venv(folder: &ClientFolder) -> Outcome {
     if folder.work.join("bin/pip").is_file() {
         return Ok(());
     }
-    folder.run(&["python3", "-m", "venv", &text(&folder.work)], super::CURE)
+    folder.run(&["python3", "-m", "venv", &text(&folder.work)], CURE)
 }
 
 /// Installs Python's packages.

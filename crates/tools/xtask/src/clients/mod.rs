@@ -17,13 +17,9 @@ mod tests;
 use crate::cargo;
 use crate::failure::{Failure, Outcome};
 use crate::packages;
-use crate::test::Sum;
+use crate::tally::Tally;
 use crate::tree::Tree;
 use folder::ClientFolder;
-
-const CURE: &str = "install Python 3.10, Go 1.19 and Node 20, or newer ones (Debian: `apt-get install python3 \
-                    python3-venv golang nodejs npm`), or leave the clients out: `cargo xtask check --no-clients`, \
-                    `cargo xtask test --no-clients`";
 
 /// A language, and what is done with its client.
 struct Client {
@@ -34,7 +30,7 @@ struct Client {
     install: fn(&ClientFolder) -> Outcome,
     /// Runs all lints; gives what they have to say.
     lint: fn(&ClientFolder) -> Vec<Failure>,
-    test: fn(&ClientFolder, &mut Sum) -> Outcome,
+    test: fn(&ClientFolder, &mut Tally) -> Outcome,
 }
 
 const CLIENTS: &[Client] = &[
@@ -89,11 +85,11 @@ pub fn lint(_: &Tree) -> Outcome {
     ))
 }
 
-/// Runs the tests of every client, and adds them to `sum`.
+/// Runs the tests of every client, and adds them to `tally`.
 ///
 /// # Errors
 /// When a language is missing and cannot be installed, and when a test failed.
-pub fn test(sum: &mut Sum) -> Outcome {
+pub fn test(tally: &mut Tally) -> Outcome {
     // Where the workspace's tests have run it is there, built with their choice of features.
     if !folder::built_program().is_file() {
         cargo::run(&["build", "-p", "bobak-cli"], "see what the compiler says")?;
@@ -102,14 +98,14 @@ pub fn test(sum: &mut Sum) -> Outcome {
         println!("\n== clients/{} ==", client.name);
         let folder = ClientFolder::of(client.name);
         prepare(client, &folder)?;
-        (client.test)(&folder, sum)?;
+        (client.test)(&folder, tally)?;
     }
     Ok(())
 }
 
 fn prepare(client: &Client, folder: &ClientFolder) -> Outcome {
     for (command, names) in client.needs {
-        packages::need(command, names, CURE)?;
+        packages::need(command, names, folder::CURE)?;
     }
     (client.install)(folder)
 }

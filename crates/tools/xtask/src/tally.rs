@@ -1,0 +1,104 @@
+//! The number of passed and failed tests, read from the output of each test runner.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+/// Tests counted over all test binaries.
+#[derive(Debug, Default, PartialEq)]
+pub struct Tally {
+    pub passed: u64,
+    pub failed: u64,
+}
+
+impl Tally {
+    /// Copies `output` to `screen` line by line, and counts in each line that closes a binary.
+    pub fn read(&mut self, output: impl Read, screen: &mut impl Write) -> io::Result<()> {
+        let mut output = BufReader::new(output);
+        let mut line = Vec::new();
+        while output.read_until(b'\n', &mut line)? > 0 {
+            screen.write_all(&line)?;
+            screen.flush()?;
+            self.count(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+        Ok(())
+    }
+
+    /// A closing line reads `test result: ok. 3 passed; 0 failed; 1 ignored; …`, the `ok` perhaps in colour.
+    fn count(&mut self, line: &str) {
+        let Some((_, rest)) = line.split_once("test result: ") else {
+            return;
+        };
+        self.count_words(rest);
+    }
+
+    /// A closing line reads `1 failed, 3 passed, 2 skipped in 0.12s`.
+    pub fn count_pytest(&mut self, line: &str) {
+        if line.contains(" in ") && line.ends_with('s') {
+            self.count_words(line);
+        }
+    }
+
+    /// Each test of Go has a line of its own; those inside others are indented, and not counted.
+    pub fn count_go(&mut self, line: &str) {
+        self.passed += u64::from(line.starts_with("--- PASS"));
+        self.failed += u64::from(line.starts_with("--- FAIL"));
+    }
+
+    /// Closing lines read `# pass 3` and `# fail 0`.
+    pub fn count_tap(&mut self, line: &str) {
+        let number = |word: &str| line.strip_prefix(word).and_then(|rest| rest.parse::<u64>().ok());
+        self.passed += number("# pass ").unwrap_or(0);
+        self.failed += number("# fail ").unwrap_or(0);
+    }
+
+    /// Each number before the words `passed` and `failed`.
+    fn count_words(&mut self, words: &str) {
+        let words: Vec<&str> =
+            words.split([' ', ';', ',']).filter(|word| !word.is_empty()).collect();
+        for pair in words.windows(2) {
+            match (pair[0].parse::<u64>(), pair[1]) {
+                (Ok(number), "passed") => self.passed += number,
+                (Ok(number), "failed") => self.failed += number,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_is_over_all_binaries_and_the_output_is_untouched() {
+        let output = b"running 3 tests\ntest a ... ok\n\
+            test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\n\
+            test result: \x1b[31mFAILED\x1b[m. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n\xff no newline";
+        let (mut tally, mut screen) = (Tally::default(), Vec::new());
+        tally.read(&output[..], &mut screen).unwrap();
+        assert_eq!(tally, Tally { passed: 7, failed: 2 });
+        assert_eq!(screen, output);
+    }
+
+    #[test]
+    fn tests_of_clients_are_counted() {
+        let mut tally = Tally::default();
+        tally.count_pytest("....  [100%]");
+        tally.count_pytest("1 failed, 384 passed, 2 skipped in 35.12s");
+        assert_eq!(tally, Tally { passed: 384, failed: 1 });
+        tally.count_go("--- PASS: TestRows (0.00s)");
+        tally.count_go("    --- PASS: TestRows/tcp (0.00s)");
+        tally.count_go("--- FAIL: TestFrames (0.00s)");
+        assert_eq!(tally, Tally { passed: 385, failed: 2 });
+        tally.count_tap("# pass 5");
+        tally.count_tap("# fail 1");
+        assert_eq!(tally, Tally { passed: 390, failed: 3 });
+    }
+
+    #[test]
+    fn a_test_that_prints_numbers_is_not_counted() {
+        let mut tally = Tally::default();
+        tally.count("17 passed; 4 failed");
+        assert_eq!(tally, Tally::default());
+    }
+}
