@@ -3,63 +3,62 @@
 use crate::ValueRef;
 use std::fmt;
 
-/// What every fallible call of Bobak returns.
+/// The result of every fallible call of Bobak.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. Match on this; show the [`Error`] itself to people.
+/// Why a call failed. Programs match on the kind; people read the [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// No row has this key.
     NotFound,
-    /// A row with this key, or with this value of a unique field, is already there.
+    /// A row with this key, or with this value of a unique field, exists already.
     Duplicate,
-    /// The row was changed since it was read: its version field differs.
+    /// The row was changed since it was read: its version differs.
     Conflict,
-    /// A NOT NULL, CHECK or foreign key rule refused the row.
+    /// A NOT NULL, CHECK or foreign key rule rejects the row.
     Constraint,
     /// A text has more characters than its column allows.
     TooLong,
-    /// A value does not fit: a number out of its type's range, a NaN, an overflow.
+    /// A value does not fit: a number outside its type's range, a NaN, an overflow.
     OutOfRange,
-    /// A value is of another type than its column or field.
+    /// A value has another type than its column or field.
     Mismatch,
-    /// The engine cannot do this; nothing was sent.
+    /// The engine cannot do this; it sent nothing.
     Unsupported,
     /// A table, column or index is missing, or differs from the record.
     Schema,
-    /// The text of an SQL statement or of a filter is wrong.
+    /// The text of an SQL statement or of a condition is malformed.
     Syntax,
-    /// Another writer held the database for the whole busy time-out. May be retried.
+    /// Another writer held the database for the whole busy timeout. May be retried.
     Busy,
-    /// The transaction clashed with another one (a deadlock, a serialization failure) and was
-    /// rolled back: it may be run again from its beginning.
+    /// The transaction conflicted with another one (a deadlock, a serialization failure) and was rolled
+    /// back. May be retried from its beginning.
     Serialization,
-    /// An answer did not come in time.
+    /// A server did not respond in time.
     Timeout,
     /// A server could not be reached, or the connection to it broke. Nothing was committed.
     Unreachable,
-    /// The connection broke, the time was over, or the disk failed at a sync, while a commit was
-    /// under way: what was written is there wholly or not at all, and nobody can say which. Never
-    /// retried by Bobak.
+    /// The connection broke, the time ran out, or the disk failed to sync during a commit. The transaction
+    /// was committed completely or not at all, but it is unknown which. Bobak never retries it.
     Unknown,
-    /// The server refused the user: a wrong password, a missing right.
+    /// The server rejected the user: a wrong password, a missing permission.
     Denied,
-    /// The disk, or the database's size limit, is full.
+    /// The disk is full, or the database has reached its size limit.
     Full,
-    /// The database, or its file, may only be read.
+    /// The database or its file is read-only.
     ReadOnly,
-    /// The file is not a database or snapshot, or is damaged.
+    /// The file is not a database or snapshot, or it is damaged.
     Corrupt,
-    /// The operating system refused a read or a write.
+    /// The operating system reported an error when reading or writing.
     Io,
     /// A URL, setting or option is malformed or unknown.
     Config,
     /// A call in the wrong state: a transaction that has ended, a commit without a begin.
     Misuse,
-    /// The engine was interrupted.
+    /// The call was interrupted.
     Interrupted,
-    /// Anything else that an engine reports.
+    /// Any other error of an engine.
     Engine,
 }
 
@@ -92,8 +91,8 @@ impl ErrorKind {
         Self::Engine,
     ];
 
-    /// Whether the same call may succeed when it is simply made again; inside a transaction, when
-    /// the transaction is run again from its beginning.
+    /// Whether the same call may succeed if it is repeated; inside a transaction, if the whole transaction
+    /// is repeated.
     #[must_use]
     pub const fn is_retryable(self) -> bool {
         matches!(self, Self::Busy | Self::Serialization | Self::Timeout | Self::Unreachable)
@@ -102,8 +101,8 @@ impl ErrorKind {
 
 /// An error: its [kind](Error::kind), one sentence, and where it happened.
 ///
-/// `Display` is one line in lower case, without a closing full stop. The engine's own error, where
-/// there is one, is the [`source`](std::error::Error::source).
+/// `Display` is one line in lower case without a full stop. The engine's own error, if there is one, is
+/// the [`source`](std::error::Error::source).
 ///
 /// ```
 /// use bobak_core::{Error, ErrorKind};
@@ -129,7 +128,7 @@ struct Inner {
 }
 
 impl Error {
-    /// Makes an error of `kind` with one lower-case sentence.
+    /// An error of `kind` with a sentence in lower case.
     #[cold]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
@@ -143,8 +142,7 @@ impl Error {
         }))
     }
 
-    /// An error about a number of values that is not that of what they are for, whose name, in the singular, takes an s
-    /// in the plural.
+    /// Count mismatch: `given` values for `wanted` `noun`s. The noun's plural has an s.
     ///
     /// ```
     /// use bobak_core::{Error, ErrorKind};
@@ -160,13 +158,13 @@ impl Error {
         Self::new(kind, format!("{given} {values} given for {wanted} {noun}{plural}"))
     }
 
-    /// The error of a call that an engine cannot serve: `the memory engine has no SQL`.
+    /// The error for a feature that an engine lacks: `the memory engine has no SQL`.
     #[cold]
     pub fn unsupported(engine: &str, feature: &str) -> Self {
         Self::new(ErrorKind::Unsupported, format!("the {engine} engine has no {feature}"))
     }
 
-    /// The error for a value of another type than expected: `expected integer, found NULL`.
+    /// The error for a value of the wrong type: `expected integer, found NULL`.
     #[cold]
     pub fn mismatch(expected: &str, found: ValueRef<'_>) -> Self {
         let found = match found {
@@ -179,98 +177,100 @@ impl Error {
         Self::new(ErrorKind::Mismatch, format!("expected {expected}, found {found}"))
     }
 
-    /// What kind of error it is.
+    /// The error's kind.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The sentence alone, without the place.
+    /// The sentence alone, without table, column and row.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The table concerned, where one is.
+    /// The table, if known.
     #[must_use]
     pub fn table(&self) -> Option<&str> {
         self.0.table.as_deref()
     }
 
-    /// The column concerned, where one is.
+    /// The column, if known.
     #[must_use]
     pub fn column(&self) -> Option<&str> {
         self.0.column.as_deref()
     }
 
-    /// The row concerned: its number in the batch, import or result, counted from 0.
+    /// The number of the row in the batch, import or result, counted from 0; `None` if unknown.
     #[must_use]
     pub fn row(&self) -> Option<u64> {
         self.0.row
     }
 
-    /// The engine's own number of the error, where it has one: SQLite's extended result code, such
-    /// as 2067 for a unique value that is there already.
+    /// The engine's own error code, if it has one: SQLite's extended result code, such as 2067 for a
+    /// duplicate unique value.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         self.0.code
     }
 
-    /// Whether the same call may succeed when it is made again. See [`ErrorKind::is_retryable`].
+    /// Whether the same call may succeed if it is repeated. See [`ErrorKind::is_retryable`].
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.0.kind.is_retryable()
     }
 
-    /// Names the table, unless one is named already.
+    /// Adds the table, unless the error has one.
     #[must_use]
     pub fn in_table(mut self, table: impl Into<String>) -> Self {
         self.0.table.get_or_insert_with(|| table.into());
         self
     }
 
-    /// Names the column, unless one is named already.
+    /// Adds the column, unless the error has one.
     #[must_use]
     pub fn in_column(mut self, column: impl Into<String>) -> Self {
         self.0.column.get_or_insert_with(|| column.into());
         self
     }
 
-    /// Names the row, counted from 0, whatever was named before: the outer count is the user's.
+    /// Sets the row, counted from 0. Replaces an existing number: the outer count is the caller's.
     #[must_use]
     pub fn at_row(mut self, row: u64) -> Self {
         self.0.row = Some(row);
         self
     }
 
-    /// The same kind and sentence without place, code and source: for another whom it concerns too.
+    /// The same kind and sentence, without table, column, row, code and source: for other callers affected
+    /// by the same error.
     #[must_use]
     pub fn to_bare(&self) -> Self {
         Self::new(self.kind(), self.message())
     }
 
-    /// Says another name wherever the sentence says this one: of a file that the caller knows, for one that he does not.
+    /// Replaces a name in the sentence by another one: such as a temporary path by the path that the caller
+    /// knows.
     #[must_use]
     pub fn renaming(mut self, name: &str, other: &str) -> Self {
         self.0.message = self.0.message.replace(name, other);
         self
     }
 
-    /// Forgets the row: for who wrote one record, which then went with others.
+    /// Removes the row: for a caller who wrote one record that was batched with others.
     #[must_use]
     pub fn without_row(mut self) -> Self {
         self.0.row = None;
         self
     }
 
-    /// Attaches the engine's own number of the error.
+    /// Adds the engine's own error code.
     #[must_use]
     pub fn with_code(mut self, code: i32) -> Self {
         self.0.code = Some(code);
         self
     }
 
-    /// Attaches the engine's own error.
+    /// Adds the engine's own error as the source.
     #[must_use]
     pub fn with_source(
         mut self,
@@ -280,9 +280,9 @@ impl Error {
         self
     }
 
-    /// An error of the operating system, with what was being done (`"open app.db"`).
+    /// An error of the operating system, during the given action (`"open app.db"`).
     ///
-    /// A full disk becomes [`ErrorKind::Full`], a refused write [`ErrorKind::ReadOnly`].
+    /// A full disk becomes [`ErrorKind::Full`], a write to a read-only file [`ErrorKind::ReadOnly`].
     #[must_use]
     pub fn io(doing: &str, error: std::io::Error) -> Self {
         use std::io::ErrorKind as Io;
@@ -317,7 +317,7 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What `fn main() -> Result<()>` prints: the sentence, not a struct.
+        // `fn main() -> Result<()>` prints this: the sentence instead of a struct.
         write!(f, "{:?}: {self}", self.0.kind)
     }
 }

@@ -1,15 +1,15 @@
-//! About how many rows tables have, for engines that must ask a server.
+//! Cached row counts, for engines that have to ask a server.
 
 use crate::TableSchema;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long an answer is good.
+/// How long a row count is used.
 const LIFETIME: Duration = Duration::from_secs(30);
 
-/// What a server has said about its tables, remembered for half a minute: who plans a join asks
-/// many times. For [`Engine::estimate`](crate::Engine::estimate).
+/// The row counts that a server reported, cached for half a minute: a join planner asks for the same
+/// table many times. For [`Engine::estimate`](crate::Engine::estimate).
 ///
 /// ```
 /// use bobak_core::{ColumnSchema, RowEstimates, TableSchema};
@@ -25,8 +25,8 @@ const LIFETIME: Duration = Duration::from_secs(30);
 pub struct RowEstimates(Mutex<HashMap<u64, (Instant, u64)>>);
 
 impl RowEstimates {
-    /// What is remembered of the table, or what `ask` says now; `None` where it does not know,
-    /// which is not remembered.
+    /// The cached row count of a table, or the result of `ask`; `None` if that is unknown, which is not
+    /// cached.
     pub fn rows(&self, table: &TableSchema, ask: impl FnOnce() -> Option<u64>) -> Option<u64> {
         let known = self.lock().get(&table.id()).copied();
         if let Some((_, rows)) = known.filter(|(when, _)| when.elapsed() < LIFETIME) {

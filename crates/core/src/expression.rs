@@ -1,4 +1,4 @@
-//! What a query can compute besides whole records: columns and aggregates.
+//! Expressions that a query can select: columns and aggregates.
 
 use crate::{Column, Currency, Field};
 use std::marker::PhantomData;
@@ -7,26 +7,25 @@ use std::marker::PhantomData;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Expr {
-    /// The column's value; beside aggregates, a column that the rows are grouped by.
+    /// The column's value; next to aggregates, it must be a column that rows are grouped by.
     Column(usize),
-    /// How many rows: an integer.
+    /// The number of rows: an integer.
     Count,
-    /// How many rows have a value in the column: an integer.
+    /// The number of rows with a value in the column: an integer.
     CountOf(usize),
-    /// The sum of the column's values: of integers exact, an overflow is `OutOfRange`; of floats a
-    /// float; NULL where no row has a value.
+    /// The sum of the column's values; NULL if no row has one. The sum of integers is exact, and an overflow
+    /// is `OutOfRange`; the sum of floats is a float.
     Sum(usize),
-    /// The smallest value; NULL where no row has one.
+    /// The smallest value; NULL if no row has one.
     Min(usize),
-    /// The largest value; NULL where no row has one.
+    /// The largest value; NULL if no row has one.
     Max(usize),
-    /// The average as a float; for `Currency` in units, not in stored steps; NULL where no row has
-    /// a value.
+    /// The average as a float; NULL if no row has a value. For `Currency`, in whole units.
     Avg(usize),
 }
 
 impl Expr {
-    /// Whether it is computed over many rows.
+    /// Whether it is an aggregate.
     #[must_use]
     pub const fn is_aggregate(self) -> bool {
         !matches!(self, Self::Column(_))
@@ -47,7 +46,7 @@ impl Expr {
     }
 }
 
-/// An [`Expr`] over the record `T` that gives a `V`.
+/// An [`Expr`] of the record `T` with a value of type `V`.
 #[derive(Debug)]
 pub struct Expression<T, V> {
     expr: Expr,
@@ -68,13 +67,13 @@ impl<T, V> Expression<T, V> {
     }
 }
 
-/// How many rows, or how many of a group.
+/// The number of rows, or of rows in a group.
 #[must_use]
 pub const fn count<T>() -> Expression<T, i64> {
     Expression::new(Expr::Count)
 }
 
-/// A type whose column can be summed and averaged.
+/// A type whose columns can be summed and averaged.
 pub trait Summable: Field {
     /// The type of the sum.
     type Sum: Field;
@@ -96,9 +95,9 @@ impl<V: Summable> Summable for Option<V> {
     type Sum = V::Sum;
 }
 
-/// What a query selects: a column, an expression, or a tuple of up to eight.
+/// What a query selects: a column, an expression, or a tuple of up to eight of these.
 pub trait Selection<T> {
-    /// What each row of the result is.
+    /// The type of a result row.
     type Row: crate::FromRow;
 
     /// The untyped expressions, in order.

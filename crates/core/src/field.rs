@@ -1,4 +1,4 @@
-//! What a field of a record can be: one small trait, open to every type.
+//! Types of record fields: one small trait, which any type can implement.
 
 use crate::{Error, ErrorKind, Result, Type, Value, ValueRef};
 use std::borrow::Cow;
@@ -28,22 +28,22 @@ use std::borrow::Cow;
 pub trait Field: Sized {
     /// The type of the column.
     const TYPE: Type;
-    /// Whether the column may be NULL. Only `Option` says so.
+    /// Whether the column may be NULL: `true` only for `Option`.
     const NULLABLE: bool = false;
 
-    /// The value to store, borrowed from `self` where it can be; of `TYPE`'s storage class.
+    /// The value to store, in the storage class of `TYPE`, borrowed from `self` if possible.
     ///
     /// # Errors
-    /// `OutOfRange` or `Mismatch` where the value has no stored form.
+    /// `OutOfRange` or `Mismatch` if the value has no stored form.
     fn to_value(&self) -> Result<Value<'_>>;
 
     /// The field from a stored value.
     ///
     /// # Errors
-    /// `Mismatch` where the value is of another class, `OutOfRange` where it does not fit.
+    /// `Mismatch` if the value has another class, `OutOfRange` if it does not fit.
     fn from_value(value: ValueRef<'_>) -> Result<Self>;
 
-    /// Overwrites the field; types that own memory reuse it.
+    /// Overwrites the field, reusing its memory if possible.
     ///
     /// # Errors
     /// As [`from_value`](Field::from_value); the field then keeps its old value.
@@ -61,7 +61,7 @@ macro_rules! integer_field {
 
             #[inline]
             fn to_value(&self) -> Result<Value<'_>> {
-                // Only u64 has values that fail here.
+                // Only `u64` has values that fail here.
                 #[allow(irrefutable_let_patterns, clippy::useless_conversion)]
                 if let Ok(integer) = i64::try_from(*self) {
                     Ok(Value::Int(integer))
@@ -112,11 +112,11 @@ impl Field for f64 {
     const TYPE: Type = Type::F64;
 
     /// # Errors
-    /// `OutOfRange` for NaN: SQLite would store NULL in its place.
+    /// `OutOfRange` for NaN, because SQLite would store NULL instead.
     #[inline]
     fn to_value(&self) -> Result<Value<'_>> {
         if self.is_nan() {
-            return Err(Error::new(ErrorKind::OutOfRange, "NaN can't be stored"));
+            return Err(Error::new(ErrorKind::OutOfRange, "NaN cannot be stored"));
         }
         Ok(Value::Float(*self))
     }
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_refused_with_its_kind() {
+    fn values_that_do_not_fit_are_rejected_with_their_kind() {
         let kind = |e: Error| e.kind();
         assert_eq!(u64::MAX.to_value().map_err(kind), Err(ErrorKind::OutOfRange));
         assert_eq!(u8::from_value(ValueRef::Int(256)).map_err(kind), Err(ErrorKind::OutOfRange));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reused_text_keeps_its_memory_and_its_value_at_an_error() {
+    fn text_field_reuses_memory_and_keeps_value_after_error() {
         let mut text = String::with_capacity(100);
         text.read_from(ValueRef::Text("one")).unwrap();
         assert!(text.read_from(ValueRef::Int(1)).is_err());

@@ -1,9 +1,9 @@
-//! A set of columns, as bits.
+//! Sets of columns, as bits.
 
-/// Which columns of a table an operation concerns, by their place in the schema.
+/// A set of columns of a table, by their indexes in the schema.
 ///
-/// It is part of the key of every prepared-statement cache: two updates of different columns are
-/// two statements.
+/// It is part of the key of every prepared-statement cache: updates of different columns are different
+/// statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct FieldSet([u64; 4]);
 
@@ -14,13 +14,13 @@ impl FieldSet {
     /// The empty set.
     pub const EMPTY: Self = Self([0; 4]);
 
-    /// The columns `0..count`. Columns from [`FieldSet::MAX`] on are left out.
+    /// The columns `0..count`. Ignores columns from [`FieldSet::MAX`] on.
     #[must_use]
     pub fn first(count: usize) -> Self {
         (0..count).collect()
     }
 
-    /// Adds a column; one from [`FieldSet::MAX`] on is ignored.
+    /// Adds a column. Ignores columns from [`FieldSet::MAX`] on.
     #[inline]
     pub fn insert(&mut self, column: usize) {
         if let Some(word) = self.0.get_mut(column / 64) {
@@ -28,7 +28,7 @@ impl FieldSet {
         }
     }
 
-    /// Takes a column out.
+    /// Removes a column.
     #[inline]
     pub fn remove(&mut self, column: usize) {
         if let Some(word) = self.0.get_mut(column / 64) {
@@ -43,19 +43,19 @@ impl FieldSet {
         self.0.get(column / 64).is_some_and(|word| word & (1 << (column % 64)) != 0)
     }
 
-    /// How many columns are in the set.
+    /// The number of columns in the set.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether no column is in the set.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0 == [0; 4]
     }
 
-    /// The columns, ascending.
+    /// The columns in ascending order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = usize> + use<> {
         let mut words = self.0;
@@ -79,7 +79,7 @@ impl FieldSet {
         Self(words)
     }
 
-    /// The set's four words, lowest columns first: its form in a batch.
+    /// The set's four words, with the lowest columns first: its form in a batch.
     #[must_use]
     pub const fn words(&self) -> [u64; 4] {
         self.0
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_come_ascending_from_every_word() {
+    fn iterator_returns_columns_of_every_word_in_order() {
         let columns = [0, 1, 63, 64, 127, 130, 255];
         let mut set: FieldSet = columns.into_iter().rev().collect();
         assert!(set.iter().eq(columns));

@@ -1,4 +1,4 @@
-//! Ending what an engine does, from another thread.
+//! Interrupting engine calls from another thread.
 
 use crate::{Error, ErrorKind, Result};
 use std::cell::RefCell;
@@ -6,12 +6,12 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ends calls of engines, from any thread: those made inside [`run`](Interrupt::run).
+/// Interrupts engine calls, from any thread: those made inside [`run`](Interrupt::run).
 ///
-/// A call that is ended gives [`ErrorKind::Interrupted`], and has done nothing, as with every error. It holds for what
-/// may take long, queries, statements and batches; a single record's write comes to its end, and so does a batch that
-/// shares its transaction with others'. An engine that can't be ended goes on, and the next call inside `run` is
-/// refused, but for those that end a transaction.
+/// An interrupted call fails with [`ErrorKind::Interrupted`] and has no effect, as with every error.
+/// Queries, statements and batches can be interrupted. A write of a single record is completed, and so is
+/// a batch that shares its transaction with other batches. If an engine cannot be interrupted, its call
+/// is completed, and the next call inside `run` fails unless it ends a transaction.
 ///
 /// ```
 /// use bobak_core::{ErrorKind, Interrupt};
@@ -23,14 +23,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// assert_eq!(called.unwrap_err().kind(), ErrorKind::Interrupted);
 /// ```
 ///
-/// It is of the thread, not of a session: whatever stands between a caller and an engine needs to know nothing of it.
+/// It belongs to the calling thread and not to a session, so layers between the caller and the engine
+/// need no code for it.
 #[derive(Clone, Default)]
 pub struct Interrupt(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
     interrupted: AtomicBool,
-    /// What ends the call under way, where looking at the flag does not.
+    /// Interrupts the current call, if the engine does not check the flag.
     stop: Mutex<Option<Stop>>,
 }
 
@@ -40,19 +41,20 @@ thread_local! {
     static CURRENT: RefCell<Option<Interrupt>> = const { RefCell::new(None) };
 }
 
-/// A way to end the call under way, until it is dropped. See [`Interrupt::stop_by`].
+/// The registration of a function that interrupts the current call. Dropping it removes the function.
+/// See [`Interrupt::stop_by`].
 #[derive(Debug)]
-#[must_use = "it counts until it is dropped"]
+#[must_use = "dropping it removes the function"]
 pub struct Interruptible(Option<Interrupt>);
 
 impl Interrupt {
-    /// One that has not happened yet.
+    /// An interrupt that was not triggered yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends what runs, and refuses what is begun afterwards. It can't be taken back.
+    /// Interrupts the current call and makes later ones fail. This cannot be undone.
     pub fn interrupt(&self) {
         let first = !self.0.interrupted.swap(true, Ordering::SeqCst);
         if first && let Some(stop) = &mut *self.0.lock() {
@@ -60,20 +62,21 @@ impl Interrupt {
         }
     }
 
-    /// Whether it has happened.
+    /// Whether it was triggered.
     #[inline]
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.0.interrupted.load(Ordering::SeqCst)
     }
 
-    /// Has all calls heed it that this thread makes inside `work`. Of two, one inside the other, the inner counts.
+    /// Runs `work`; calls that this thread makes inside it can be interrupted. If two are nested, the inner
+    /// one counts.
     pub fn run<R>(&self, work: impl FnOnce() -> R) -> R {
-        let _within = Within::new(Some(self.clone()));
+        let _within = CurrentGuard::new(Some(self.clone()));
         work()
     }
 
-    /// For engines: whether the call under way on this thread is to end.
+    /// For engines: whether the current call on this thread is interrupted.
     #[inline]
     #[must_use]
     pub fn is_now() -> bool {
@@ -81,41 +84,42 @@ impl Interrupt {
             Some(current) => current.is_interrupted(),
             None => false,
         };
-        // Where the thread is ending nothing is to be ended any more.
+        // While the thread ends, nothing can be interrupted.
         CURRENT.try_with(is).unwrap_or(false)
     }
 
-    /// For engines: whether anybody may end the call under way on this thread.
+    /// For engines: whether the current call on this thread can be interrupted.
     #[must_use]
     pub fn is_heeded() -> bool {
         CURRENT.with_borrow(Option::is_some)
     }
 
-    /// For engines: to be called now and then by what may take long.
+    /// For engines: to be called regularly by anything that may take long.
     ///
     /// # Errors
-    /// `Interrupted`, where the call is to end.
+    /// `Interrupted` if the call is interrupted.
     #[inline]
     pub fn check() -> Result<()> {
         if Self::is_now() { Err(Self::error()) } else { Ok(()) }
     }
 
-    /// For engines: the error of a call that was ended.
+    /// For engines: the error of an interrupted call.
     #[cold]
     #[must_use]
     pub fn error() -> Error {
-        Error::new(ErrorKind::Interrupted, "the call was interrupted, and has done nothing")
+        Error::new(ErrorKind::Interrupted, "the call was interrupted and had no effect")
     }
 
-    /// For engines: runs what must come to its end, such as a rollback.
+    /// For engines: runs work that must not be interrupted, such as a rollback.
     pub fn hold_off<R>(work: impl FnOnce() -> R) -> R {
-        let _within = Within::new(None);
+        let _within = CurrentGuard::new(None);
         work()
     }
 
-    /// For engines that wait for somebody else: says how the call under way on this thread is ended, for as long as the
-    /// answer is kept. `stop` is called once at most, on another thread, or here where it has happened already; while
-    /// it runs the answer can't be dropped.
+    /// For engines that wait for something else: registers a function that interrupts the current call on
+    /// this thread, until the returned value is dropped. `stop` is called at most once, on another thread,
+    /// or immediately if the interrupt was triggered already. Dropping the returned value waits while `stop`
+    /// runs.
     pub fn stop_by(stop: impl FnMut() + Send + 'static) -> Interruptible {
         let Some(current) = CURRENT.with_borrow(Clone::clone) else { return Interruptible(None) };
         let mut stop = Box::new(stop);
@@ -131,7 +135,7 @@ impl Interrupt {
 }
 
 impl Interruptible {
-    /// Whether somebody ended the call: then `stop` was called.
+    /// Whether the call was interrupted: then `stop` was called.
     #[must_use]
     pub fn was_stopped(&self) -> bool {
         self.0.as_ref().is_some_and(Interrupt::is_interrupted)
@@ -158,16 +162,16 @@ impl fmt::Debug for Interrupt {
     }
 }
 
-/// Sets the thread's interrupt, and puts the one before back.
-struct Within(Option<Interrupt>);
+/// Sets the thread's interrupt, and restores the previous one when dropped.
+struct CurrentGuard(Option<Interrupt>);
 
-impl Within {
+impl CurrentGuard {
     fn new(now: Option<Interrupt>) -> Self {
         Self(CURRENT.replace(now))
     }
 }
 
-impl Drop for Within {
+impl Drop for CurrentGuard {
     fn drop(&mut self) {
         drop(CURRENT.replace(self.0.take()));
     }
@@ -179,7 +183,7 @@ mod tests {
     use std::sync::atomic::AtomicU32;
 
     #[test]
-    fn it_holds_inside_and_nowhere_else() {
+    fn interrupt_affects_calls_inside_run_only() {
         let (outer, inner) = (Interrupt::new(), Interrupt::new());
         outer.interrupt();
         assert!(!Interrupt::is_now());
@@ -193,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stops_a_call_is_called_once_and_only_while_it_runs() {
+    fn stop_function_is_called_once_and_only_during_the_call() {
         let (interrupt, stopped) = (Interrupt::new(), Arc::new(AtomicU32::new(0)));
         let stop = || {
             let stopped = Arc::clone(&stopped);

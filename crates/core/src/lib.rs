@@ -1,7 +1,7 @@
-//! The core of Bobak: what a record, a query, a batch and an engine are.
+//! The core of Bobak: values, schemas, records, queries, batches, errors and the engine contract.
 //!
-//! No async runtime. Programs depend on the
-//! facade crate `bobak`, which re-exports what they need; engines depend on this crate.
+//! It has no async runtime, and no I/O except atomic files. Programs depend on the facade crate `bobak`,
+//! which re-exports what they need; engines depend on this crate.
 //!
 //! Reading order: [`Value`] → [`Field`] → [`TableSchema`] → [`Record`] → [`Query`] → [`Batch`] →
 //! [`Engine`] and [`Session`].

@@ -1,4 +1,4 @@
-//! Queries: plain values, typed by the record, and the untyped form that engines run.
+//! Queries: plain values, typed by the record; and the untyped form that engines run.
 
 use crate::{
     Comparison, Condition, Error, ErrorKind, Expr, Filter, Key, Record, Result, TableSchema, Value,
@@ -6,10 +6,10 @@ use crate::{
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Which records, in which order, how many. A plain value: make it once, use it anywhere.
+/// Which records, in which order, and how many. A plain value that can be reused.
 ///
-/// Without an order, and among rows that an order leaves equal, records come by key: the same rows
-/// in the same order on every engine.
+/// Without an order, and among rows that are equal in the order, records are sorted by key: every engine
+/// returns the same rows in the same order.
 #[derive(Debug)]
 pub struct Query<T> {
     condition: Option<Condition>,
@@ -21,33 +21,33 @@ pub struct Query<T> {
     record: PhantomData<fn() -> T>,
 }
 
-/// One step of an order.
+/// A column to sort by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Order {
     /// The column's index.
     pub column: usize,
-    /// Whether the largest come first.
+    /// Whether the largest value comes first.
     pub descending: bool,
 }
 
-/// A query as engines run it: over one table, untyped, every value in its column's stored form.
+/// A query as engines run it: over one table, untyped, with every value in its column's stored form.
 #[derive(Clone, Debug)]
 pub struct Select {
     /// The table.
     pub table: Arc<TableSchema>,
-    /// The result's columns.
+    /// The columns of the result.
     pub columns: Vec<Expr>,
-    /// Which rows; all where there is none.
+    /// Which rows; all if `None`.
     pub condition: Option<Condition>,
-    /// The columns that rows are grouped by. Where there is none and `columns` has an aggregate,
-    /// all rows are one group, even where there is no row.
+    /// The columns to group by. If there are none and `columns` has an aggregate, all rows form one group,
+    /// even if there are no rows.
     pub group: Vec<usize>,
-    /// The order, complete: it ends with the key's columns. Of groups: with the group's columns.
-    /// Where it is empty the rows may come in any order.
+    /// The complete order: it ends with the key's columns, or the group's columns. If empty, the order of
+    /// the rows is unspecified.
     pub order: Vec<Order>,
-    /// The most rows.
+    /// The maximum number of rows.
     pub limit: Option<u64>,
-    /// How many rows are passed over.
+    /// How many rows to skip.
     pub offset: u64,
 }
 
@@ -86,13 +86,13 @@ impl<T> Query<T> {
         }
     }
 
-    /// The records that the filter keeps.
+    /// The records that match the filter.
     #[must_use]
     pub fn filter(filter: Filter<T>) -> Self {
         Self { condition: Some(filter.into_condition()), ..Self::all() }
     }
 
-    /// Keeps only those that this filter keeps too.
+    /// Adds a filter that records must match too.
     #[must_use]
     pub fn and(mut self, filter: Filter<T>) -> Self {
         let filter = filter.into_condition();
@@ -103,37 +103,36 @@ impl<T> Query<T> {
         self
     }
 
-    /// Sorts by a column, after the orders given before.
+    /// Sorts by a column, after the previous ones.
     #[must_use]
     pub fn order_by(mut self, order: Order) -> Self {
         self.order.push(order);
         self
     }
 
-    /// Groups rows that agree in a column, and in those given before: for
-    /// selections with aggregates.
+    /// Groups by a column, in addition to previous ones: for selections with aggregates.
     #[must_use]
     pub fn group_by<V>(mut self, column: crate::Column<T, V>) -> Self {
         self.group.push(column.index());
         self
     }
 
-    /// Forgets the order given before: for counts and sums, where it has no say.
+    /// Removes the order: for counts and sums, which do not depend on it.
     #[must_use]
     pub fn unordered(mut self) -> Self {
         self.order.clear();
         self
     }
 
-    /// At most so many.
+    /// Limits the number of records.
     #[must_use]
     pub const fn limit(mut self, rows: u64) -> Self {
         self.limit = Some(rows);
         self
     }
 
-    /// Passes over the first so many. Engines must step over them: to page through a large table
-    /// use [`after`](Query::after).
+    /// Skips records. Engines must read the skipped records: to page through a large table, use
+    /// [`after`](Query::after).
     #[must_use]
     pub const fn offset(mut self, rows: u64) -> Self {
         self.offset = rows;
@@ -143,9 +142,9 @@ impl<T> Query<T> {
     /// The query as engines run it.
     ///
     /// # Errors
-    /// `Schema` for a column that the table has not, or a selected column that is neither grouped
-    /// by nor aggregated; `Mismatch` for a value not of its column's type; `Unsupported` for
-    /// `after` together with an order or a group.
+    /// `Schema` if the table lacks a column, or a selected column is neither grouped by nor aggregated;
+    /// `Mismatch` for a value of the wrong type; `Unsupported` for `after` together with an order or a
+    /// group.
     pub fn to_select(&self, table: &Arc<TableSchema>, columns: Vec<Expr>) -> Result<Select> {
         let mut condition = match &self.condition {
             Some(condition) => Some(condition.clone().resolve(table)?),
@@ -153,7 +152,7 @@ impl<T> Query<T> {
         };
         if let Some(key) = &self.after {
             if !self.order.is_empty() || !self.group.is_empty() {
-                let message = "paging by key goes with the order by key only";
+                let message = "paging by key requires the order by key";
                 return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
             }
             let after = after_key(table, key)?.resolve(table)?;
@@ -174,7 +173,7 @@ impl<T> Query<T> {
         for step in &order {
             table.column_at(step.column)?;
             if grouped && !self.group.contains(&step.column) {
-                let message = "groups can be ordered by the columns of the group only";
+                let message = "groups can be sorted only by the columns of the group";
                 return Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name()));
             }
         }
@@ -182,7 +181,7 @@ impl<T> Query<T> {
         Ok(Select { table: Arc::clone(table), columns, condition, group, order, limit, offset })
     }
 
-    /// The condition alone, resolved: for counts, updates and deletes.
+    /// The resolved condition alone: for counts, updates and deletes.
     ///
     /// # Errors
     /// As [`to_select`](Query::to_select).
@@ -192,8 +191,7 @@ impl<T> Query<T> {
 }
 
 impl<T: Record> Query<T> {
-    /// The records whose key follows `key`: the next page of a walk by key, however large the
-    /// table is.
+    /// The records whose key follows `key`: the next page, at the same cost however large the table is.
     #[must_use]
     pub fn after(mut self, key: impl Into<T::Key>) -> Self {
         let own = |values: &[Value<'_>]| values.iter().map(|v| v.clone().into_owned()).collect();
@@ -229,10 +227,10 @@ impl Select {
         }
     }
 
-    /// Only the rows whose key follows `key`, besides the condition that is there.
+    /// Adds the condition that the key follows `key`.
     ///
     /// # Errors
-    /// `Mismatch` for a value that is not of its key column's type.
+    /// `Mismatch` for a value of the wrong type.
     pub fn after(mut self, key: &[Value<'static>]) -> Result<Self> {
         let after = after_key(&self.table, key)?.resolve(&self.table)?;
         self.condition = Some(match self.condition {
@@ -242,7 +240,7 @@ impl Select {
         Ok(self)
     }
 
-    /// Whether rows are put together before they are handed out.
+    /// Whether the query aggregates rows.
     #[must_use]
     pub fn is_grouped(&self) -> bool {
         !self.group.is_empty() || self.columns.iter().any(|expr| expr.is_aggregate())
@@ -256,7 +254,7 @@ fn check_columns(table: &TableSchema, columns: &[Expr], group: Option<&Vec<usize
         if let (Expr::Column(index), Some(group)) = (expr, group)
             && !group.contains(index)
         {
-            let message = "selected beside an aggregate, but not grouped by";
+            let message = "selected next to an aggregate, but not grouped by";
             return Err(Error::new(ErrorKind::Schema, message)
                 .in_table(table.name())
                 .in_column(column.name.clone()));
@@ -284,6 +282,6 @@ fn after_key(table: &TableSchema, values: &[Value<'static>]) -> Result<Condition
         });
     }
     condition.ok_or_else(|| {
-        Error::new(ErrorKind::Schema, "a key has one column at least").in_table(table.name())
+        Error::new(ErrorKind::Schema, "a key has at least one column").in_table(table.name())
     })
 }

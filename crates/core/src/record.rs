@@ -1,4 +1,4 @@
-//! What `#[derive(Record)]` and `#[derive(FromRow)]` implement.
+//! The traits that `#[derive(Record)]` and `#[derive(FromRow)]` implement.
 
 use crate::{
     Error, ErrorKind, Field, Result, Row, TableSchema, TableSchemaBuilder, Uuid, Value, ValueRef,
@@ -6,33 +6,33 @@ use crate::{
 };
 use std::sync::{Arc, OnceLock};
 
-/// A plain struct kept as the rows of one table. Made by `#[derive(Record)]`.
+/// A plain struct that is stored as a row of one table. Implemented by `#[derive(Record)]`.
 pub trait Record: Sized + 'static {
-    /// The type of its key: `i64`, [`Uuid`], `String`, or a tuple of such for a composite key.
+    /// The type of its key: `i64`, [`Uuid`], `String`, or a tuple of these for a composite key.
     type Key: Key;
     /// Its fields' values in schema order: an array.
     type Values<'a>: AsRef<[Value<'a>]> + AsMut<[Value<'a>]>;
     /// The table's name.
     const TABLE: &'static str;
-    /// The first key column's name: what foreign keys refer to.
+    /// The name of the first key column, which foreign keys reference.
     const KEY_COLUMN: &'static str;
 
-    /// The table's description.
+    /// The table's schema.
     fn schema() -> &'static Arc<TableSchema>;
 
     /// The record's key.
     fn key(&self) -> Self::Key;
 
-    /// The fields' values in schema order, borrowed where they can be.
+    /// The values of the fields in schema order, borrowed if possible.
     ///
     /// # Errors
-    /// As [`Field::to_value`], naming the column.
+    /// As [`Field::to_value`], with the column.
     fn values(&self) -> Result<Self::Values<'_>>;
 
-    /// Appends the same values as a framed row of the [codec]: what a batch asks for.
+    /// Appends the same values as a framed row of the [codec], for a batch.
     ///
     /// # Errors
-    /// As [`values`](Record::values); a part of the row may then be in `out`.
+    /// As [`values`](Record::values); `out` may then contain a part of the row.
     fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
         codec::encode_slice(out, self.values()?.as_ref())
     }
@@ -40,29 +40,29 @@ pub trait Record: Sized + 'static {
     /// The record from a row with the schema's columns.
     ///
     /// # Errors
-    /// As [`Field::from_value`], naming table and column.
+    /// As [`Field::from_value`], with table and column.
     fn read(row: &dyn Row) -> Result<Self>;
 
     /// Overwrites the record from such a row, reusing its memory.
     ///
     /// # Errors
-    /// As [`read`](Record::read); fields before the wrong one are then overwritten.
+    /// As [`read`](Record::read); fields before the failing one are overwritten.
     fn read_from(&mut self, row: &dyn Row) -> Result<()>;
 }
 
-/// What a query's rows are read into: a struct by `#[derive(FromRow)]` (columns by name), a tuple
-/// (columns by place), or a single value.
+/// The type of a query's rows: a struct with `#[derive(FromRow)]` (columns by name), a tuple (columns by
+/// position), or a single value.
 pub trait FromRow: Sized {
-    /// The columns that it wants by name, in the order that [`from_row`](FromRow::from_row) reads
-    /// them; `None` where it takes them by place.
+    /// The names of the columns in the order in which [`from_row`](FromRow::from_row) reads them; `None` if
+    /// it reads them by position.
     fn columns() -> Option<&'static [&'static str]> {
         None
     }
 
-    /// Reads a row, whose columns are in the order of [`columns`](FromRow::columns).
+    /// Reads a row with the columns of [`columns`](FromRow::columns).
     ///
     /// # Errors
-    /// `Mismatch` or `OutOfRange` where a column is not of the field's type.
+    /// `Mismatch` or `OutOfRange` if a value does not fit its field.
     fn from_row(row: &dyn Row) -> Result<Self>;
 
     /// As [`from_row`](FromRow::from_row), for types that keep the columns' names.
@@ -75,13 +75,13 @@ pub trait FromRow: Sized {
     }
 }
 
-/// A type that a key can have.
+/// A type that can be a key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type that a key can have",
     label = "a key is an `i64`, a `Uuid`, a `String`, or a tuple of up to four fields"
 )]
 pub trait Key: Sized + Clone {
-    /// Lends the key's values, one for each of its columns, to `f`.
+    /// Passes the key's values, one for each of its columns, to `f`.
     fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R;
 
     /// The key from its columns' values.
@@ -132,7 +132,7 @@ macro_rules! tuple_key {
     ($($t:ident $i:tt),+) => {
         impl<$($t: Field + Clone),+> Key for ($($t,)+) {
             fn with_values<R>(&self, f: impl FnOnce(&[Value<'_>]) -> R) -> R {
-                // A part without a stored form (a u64 beyond i64) equals no stored key: NULL.
+                // A part without a stored form (a `u64` beyond `i64`) becomes NULL, which equals no stored key.
                 f(&[$(self.$i.to_value().unwrap_or_default()),+])
             }
 
@@ -146,7 +146,7 @@ tuple_key!(A 0, B 1);
 tuple_key!(A 0, B 1, C 2);
 tuple_key!(A 0, B 1, C 2, D 3);
 
-/// The place where a derived record keeps its schema once it is made.
+/// Holds the schema of a derived record once it is built.
 #[derive(Debug, Default)]
 pub struct SchemaCell(OnceLock<Arc<TableSchema>>);
 
@@ -157,10 +157,10 @@ impl SchemaCell {
         Self(OnceLock::new())
     }
 
-    /// The schema, made at the first call.
+    /// The schema, built at the first call.
     ///
     /// # Panics
-    /// Where the builder's parts do not fit together: the derive has checked that they do.
+    /// If the builder fails: the derive has checked that it does not.
     pub fn get_or_build(&self, builder: impl FnOnce() -> TableSchemaBuilder) -> &Arc<TableSchema> {
         self.0.get_or_init(|| {
             Arc::new(builder().build().expect("the derive checks what the builder checks"))
@@ -168,10 +168,10 @@ impl SchemaCell {
     }
 }
 
-/// Names the column at fault: what derived `values` call.
+/// Adds the column to an error; called by derived `values`.
 ///
 /// # Errors
-/// The error given, with table and column.
+/// The given error, with table and column.
 #[doc(hidden)]
 #[inline]
 pub fn named<'a>(
@@ -238,7 +238,7 @@ tuple_from_row!(A 0, B 1, C 2, D 3, E 4, F 5);
 tuple_from_row!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 tuple_from_row!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-/// Reads a column by its place, naming it where it fails.
+/// Reads a column by position, and adds its position to an error.
 fn read_place<V: Field>(row: &dyn Row, place: usize) -> Result<V> {
     if place >= row.len() {
         return Err(Error::new(

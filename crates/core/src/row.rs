@@ -1,23 +1,23 @@
-//! Rows as engines lend them, and rows in the codec's bytes.
+//! Rows lent by engines, and buffers of encoded rows.
 
 use crate::{Error, Field, Result, TableSchema, ValueRef, codec::EncodedRow};
 use std::sync::Arc;
 
-/// A row lent by an engine: valid inside the call that hands it over.
+/// A row lent by an engine: valid during the call that passes it.
 pub trait Row {
-    /// How many columns it has.
+    /// The number of columns.
     fn len(&self) -> usize;
 
     /// The value of a column, counted from 0; NULL from [`len`](Row::len) on.
     fn get(&self, column: usize) -> ValueRef<'_>;
 
-    /// The name of a column, where the engine knows it: for rows of SQL text.
+    /// The name of a column, if the engine knows it: for rows of SQL queries.
     fn name(&self, column: usize) -> Option<&str> {
         let _ = column;
         None
     }
 
-    /// Whether it has no column.
+    /// Whether it has no columns.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -33,7 +33,7 @@ impl Row for &[crate::Value<'_>] {
     }
 }
 
-/// Reads one field, naming table and column where it fails: what the derive calls.
+/// Reads one field, and adds table and column to an error. Called by the derive.
 ///
 /// # Errors
 /// As [`Field::from_value`].
@@ -46,7 +46,7 @@ pub fn read_field<V: Field>(
     V::from_value(row.get(column)).map_err(|error| name_column(error, column, schema()))
 }
 
-/// Overwrites one field, naming table and column where it fails.
+/// Overwrites one field, and adds table and column to an error. Called by the derive.
 ///
 /// # Errors
 /// As [`Field::read_from`].
@@ -69,7 +69,7 @@ fn name_column(error: Error, column: usize, schema: &TableSchema) -> Error {
     }
 }
 
-/// A run of rows in the codec's bytes: how cursors hand rows over, a part at a time.
+/// A buffer of encoded rows, with a reading position: cursors return their rows in these.
 #[derive(Clone, Debug, Default)]
 pub struct RowBuffer {
     bytes: Vec<u8>,
@@ -79,7 +79,7 @@ pub struct RowBuffer {
 }
 
 impl RowBuffer {
-    /// Takes the rows out, keeping the memory.
+    /// Removes all rows, and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.rows = 0;
@@ -87,46 +87,45 @@ impl RowBuffer {
         self.current = 0;
     }
 
-    /// How many rows it holds, those already handed out included.
+    /// The number of rows, those already read included.
     #[must_use]
     pub const fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many bytes it holds.
+    /// The size in bytes.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether every row was handed out.
+    /// Whether every row was read.
     #[inline]
     #[must_use]
     pub const fn is_drained(&self) -> bool {
         self.next >= self.bytes.len()
     }
 
-    /// Adds a row.
+    /// Appends a row.
     ///
     /// # Errors
-    /// `OutOfRange` where the row is larger than the codec allows; nothing is added then.
+    /// `OutOfRange` if the row is larger than the codec allows; nothing is added then.
     pub fn push(&mut self, row: &dyn Row) -> Result<()> {
         crate::codec::encode(&mut self.bytes, row)?;
         self.rows += 1;
         Ok(())
     }
 
-    /// Adds a row that is encoded already.
+    /// Appends an encoded row.
     pub fn push_encoded(&mut self, row: EncodedRow<'_>) {
         crate::codec::frame(&mut self.bytes, row);
         self.rows += 1;
     }
 
-    /// Adds rows that are encoded already, one after the other, each with its frame, from the wire
-    /// or from a file. Every row is checked.
+    /// Validates and appends encoded rows, each with its frame, from the network or a file.
     ///
     /// # Errors
-    /// `Corrupt` where the bytes are not rows; nothing is added then.
+    /// `Corrupt` if the bytes are not rows; nothing is added then.
     pub fn push_framed(&mut self, bytes: &[u8]) -> Result<()> {
         let (mut rest, mut rows) = (bytes, 0);
         while !rest.is_empty() {
@@ -140,17 +139,16 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// The rows as they are kept, those already handed out included: encoded, one after the
-    /// other, each with its frame.
+    /// The encoded rows, each with its frame, those already read included.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Hands the next row out, `None` after the last.
+    /// Reads the next row; `None` after the last.
     ///
     /// # Errors
-    /// `Corrupt` where the bytes are not rows.
+    /// `Corrupt` if the bytes are not rows.
     pub fn next_row(&mut self) -> Result<Option<EncodedRow<'_>>> {
         match self.bytes.get(self.next..) {
             Some(rest) if !rest.is_empty() => {
@@ -163,14 +161,14 @@ impl RowBuffer {
         }
     }
 
-    /// Where the row is that was handed out last: for [`row_at`](RowBuffer::row_at).
+    /// The position of the row that was read last: for [`row_at`](RowBuffer::row_at).
     #[inline]
     #[must_use]
     pub const fn position(&self) -> usize {
         self.current
     }
 
-    /// The row at a [`position`](RowBuffer::position); one without columns where none begins.
+    /// The row at a [`position`](RowBuffer::position); a row without columns if none starts there.
     #[inline]
     #[must_use]
     pub fn row_at(&self, position: usize) -> EncodedRow<'_> {

@@ -1,31 +1,31 @@
-//! What writes change beside the rows that they name.
+//! What writes change beyond the rows that they name.
 
 use crate::change_log::{Trigger, is_capture_trigger};
 use crate::{OnDelete, Result, Session, Source, TableSchema, ValueRef, Verb};
 
-/// Tables of a database whose rows change with writes to others: by triggers, and by what foreign
-/// keys do. For who keeps rows in memory, and has to know which are old.
+/// The tables in which writes to other tables change rows, by triggers and foreign keys. For caches,
+/// which must know which of their rows are stale.
 ///
-/// What Bobak's own triggers do is left out: they write to the feed alone. Names are looked for
-/// without case, which can only say too much.
+/// Capture triggers are left out: they write only to the change log. Table names are compared without
+/// case, which can only report too many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SideEffects {
-    tables: Vec<(String, When)>,
+    tables: Vec<(String, CausingWrite)>,
 }
 
 /// Which writes to a table may change other rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
+enum CausingWrite {
     Written,
-    /// Rows refer to it that go, or lose a value, when what they refer to is deleted.
+    /// Deletes: rows that reference a deleted row are deleted or lose the reference.
     Deleted,
-    /// As before, when that gets another value.
+    /// Updates: rows that reference a changed value change too.
     Updated,
 }
 
 impl SideEffects {
-    /// Those of the session's [triggers](Session::triggers), and what a statement tells besides, whose
-    /// rows are a name, and one of `written`, `deleted` and `updated`.
+    /// The effects of the session's [triggers](Session::triggers), and those that an SQL query returns: each
+    /// row has a table's name, and `written`, `deleted` or `updated`.
     ///
     /// # Errors
     /// Those of the session.
@@ -40,7 +40,7 @@ impl SideEffects {
         Ok(effects)
     }
 
-    /// Those of triggers, but for the feed's own.
+    /// The effects of triggers, except capture triggers.
     #[must_use]
     pub fn of_triggers(triggers: &[Trigger]) -> Self {
         let mut effects = Self::default();
@@ -49,41 +49,43 @@ impl SideEffects {
         effects
     }
 
-    /// Leaves out what writes to other tables do than those with a name that `keep` takes.
+    /// Keeps only tables whose names `keep` accepts.
     #[must_use]
     pub fn only(mut self, keep: impl Fn(&str) -> bool) -> Self {
         self.tables.retain(|(name, _)| keep(name));
         self
     }
 
-    /// What the references of tables do.
+    /// The effects of foreign keys.
     #[must_use]
     pub fn of_references(tables: &[TableSchema]) -> Self {
         let columns = tables.iter().flat_map(TableSchema::columns);
         let references = columns.filter_map(|column| column.reference.as_ref());
         let acting = references.filter(|reference| reference.on_delete != OnDelete::Restrict);
-        let tables = acting.map(|reference| (reference.table.to_string(), When::Deleted)).collect();
+        let tables =
+            acting.map(|reference| (reference.table.to_string(), CausingWrite::Deleted)).collect();
         Self { tables }
     }
 
-    /// Whether such a write to a table may change rows of others, or others of its own.
+    /// Whether a write to a table may change rows of other tables, or other rows of its own.
     #[must_use]
     pub fn has(&self, table: &str, verb: Verb) -> bool {
-        let hits = |when: When| match when {
-            When::Written => true,
-            When::Deleted => matches!(verb, Verb::Delete | Verb::InsertOrReplace),
-            When::Updated => matches!(verb, Verb::Update | Verb::Upsert),
+        let hits = |when: CausingWrite| match when {
+            CausingWrite::Written => true,
+            CausingWrite::Deleted => matches!(verb, Verb::Delete | Verb::InsertOrReplace),
+            CausingWrite::Updated => matches!(verb, Verb::Update | Verb::Upsert),
         };
-        let here = |(name, when): &(String, When)| hits(*when) && name.eq_ignore_ascii_case(table);
+        let here =
+            |(name, when): &(String, CausingWrite)| hits(*when) && name.eq_ignore_ascii_case(table);
         self.tables.iter().any(here)
     }
 
-    /// Adds a table, and when writes to it change other rows: `written`, `deleted` or `updated`.
+    /// Adds a table, and which writes to it change other rows: `written`, `deleted` or `updated`.
     pub fn add(&mut self, name: &str, what: &str) {
         let when = match what {
-            "deleted" => When::Deleted,
-            "updated" => When::Updated,
-            _ => When::Written,
+            "deleted" => CausingWrite::Deleted,
+            "updated" => CausingWrite::Updated,
+            _ => CausingWrite::Written,
         };
         self.tables.push((name.to_owned(), when));
     }
@@ -94,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_hit_what_they_are_said_to() {
+    fn verbs_have_the_declared_side_effects() {
         let mut effects = SideEffects::default();
         for (name, what) in [("a", "written"), ("b", "deleted"), ("c", "updated")] {
             effects.add(name, what);

@@ -1,9 +1,9 @@
-//! What the engines' URLs have in common: `engine:place?setting=value&…`.
+//! Parsing of engine URLs: `engine:place?setting=value&…`.
 
 use crate::{Error, ErrorKind, Result};
 use std::str::FromStr;
 
-/// Percent-decoding.
+/// Decodes percent-encoding.
 ///
 /// ```
 /// use bobak_core::url::decode;
@@ -29,13 +29,13 @@ pub fn decode(text: &str) -> Result<String> {
         let code = digit().zip(digit()).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
         bytes.push(code.ok_or_else(|| config("a % without two hexadecimal digits"))?);
     }
-    String::from_utf8(bytes).map_err(|_| config("what a % stands for is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| config("the percent-encoded bytes are not UTF-8"))
 }
 
-/// The value of a setting that is one of some words, in any case.
+/// The value of a setting that is one of several words, in upper or lower case.
 ///
 /// # Errors
-/// `Config` for another word, with those that there are.
+/// `Config` for another word; the message lists the words.
 pub fn choice<V: Copy>(name: &str, value: &str, choices: &[(&str, V)]) -> Result<V> {
     let found = choices.iter().find(|(word, _)| word.eq_ignore_ascii_case(value));
     found.map(|(_, choice)| *choice).ok_or_else(|| {
@@ -44,10 +44,10 @@ pub fn choice<V: Copy>(name: &str, value: &str, choices: &[(&str, V)]) -> Result
     })
 }
 
-/// The value of a setting that is a whole number.
+/// The value of a setting that is an integer.
 ///
 /// # Errors
-/// `Config` for anything else, and for a number out of the type's range.
+/// `Config` for anything else, and for a number outside the type's range.
 pub fn number<N: FromStr>(name: &str, value: &str) -> Result<N> {
     value.parse().map_err(|_| config(format!("{name} is a whole number, not '{value}'")))
 }

@@ -1,10 +1,10 @@
-//! The five storage classes that every engine shares.
+//! The five storage classes that all engines share.
 
 use std::borrow::Cow;
 
-/// A value on its way to an engine, or kept: borrowed from a record where it can be.
+/// A value, owned or borrowed from a record.
 ///
-/// Richer types (a date, a UUID, money) are one of these five in a documented form: see
+/// Richer types (a date, a UUID, money) are stored as one of these five, in a documented form: see
 /// [`Type`](crate::Type).
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Value<'a> {
@@ -13,10 +13,10 @@ pub enum Value<'a> {
     Null,
     /// A 64-bit signed integer.
     Int(i64),
-    /// A 64-bit float. Never NaN: engines disagree on it, so it is refused. Engines may drop the
-    /// sign of a zero: SQLite keeps whole floats as integers.
+    /// A 64-bit float. Never NaN: engines disagree about it, so it is rejected. Engines may drop the sign of
+    /// a zero: SQLite stores whole floats as integers.
     Float(f64),
-    /// UTF-8 text; may hold NUL characters.
+    /// UTF-8 text; may contain NUL characters.
     Text(Cow<'a, str>),
     /// Bytes.
     Bytes(Cow<'a, [u8]>),
@@ -39,7 +39,7 @@ pub enum ValueRef<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// Lends the value.
+    /// Borrows the value.
     #[inline]
     #[must_use]
     pub fn as_ref(&self) -> ValueRef<'_> {
@@ -52,7 +52,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The same value, borrowing nothing.
+    /// The same value without borrows.
     #[must_use]
     pub fn into_owned(self) -> Value<'static> {
         match self {
@@ -73,7 +73,7 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> ValueRef<'a> {
-    /// A copy that borrows nothing.
+    /// A copy without borrows.
     #[must_use]
     pub fn to_owned(self) -> Value<'static> {
         Value::from(self).into_owned()
@@ -86,7 +86,7 @@ impl<'a> ValueRef<'a> {
         matches!(self, Self::Null)
     }
 
-    /// The storage class in words, for messages: `null`, `integer`, `float`, `text`, `bytes`.
+    /// The storage class in messages: `null`, `integer`, `float`, `text`, `bytes`.
     #[must_use]
     pub const fn class(self) -> &'static str {
         match self {

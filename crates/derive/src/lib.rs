@@ -25,6 +25,7 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// ```
 /// # mod bobak { pub use bobak_core::*; pub use bobak_derive::*;
+/// #     pub mod types { pub use bobak_core::*; }
 /// #     pub mod __private { pub use bobak_core::*; pub use std::sync::Arc; } }
 /// # fn main() {
 /// # use bobak_core::Value;
@@ -102,6 +103,7 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// ```compile_fail
 /// # mod bobak { pub use bobak_core::*; pub use bobak_derive::*;
+/// #     pub mod types { pub use bobak_core::*; }
 /// #     pub mod __private { pub use bobak_core::*; pub use std::sync::Arc; } }
 /// # fn main() {}
 /// #[derive(bobak::Record)]
@@ -124,6 +126,7 @@ pub fn derive_record(input: TokenStream) -> TokenStream {
 ///
 /// ```
 /// # mod bobak { pub use bobak_core::*; pub use bobak_derive::*;
+/// #     pub mod types { pub use bobak_core::*; }
 /// #     pub mod __private { pub use bobak_core::*; pub use std::sync::Arc; } }
 /// # fn main() -> bobak::Result<()> {
 /// use bobak::{FromRow, Value};
@@ -163,6 +166,7 @@ pub fn derive_from_row(input: TokenStream) -> TokenStream {
 ///
 /// ```
 /// # mod bobak { pub use bobak_core::*; pub use bobak_derive::*;
+/// #     pub mod types { pub use bobak_core::*; }
 /// #     pub mod __private { pub use bobak_core::*; pub use std::sync::Arc; } }
 /// # fn main() -> bobak::Result<()> {
 /// use bobak::{Field, Value};

@@ -1,4 +1,4 @@
-//! The steps that make a [`TableSchema`], and the checks at their end.
+//! Building a [`TableSchema`], and the checks at the end.
 
 use super::fit::Fit;
 use super::table::{Checked, Roles};
@@ -42,29 +42,29 @@ impl TableSchemaBuilder {
         }
     }
 
-    /// Adds a column, after those before.
+    /// Appends a column.
     #[must_use]
     pub fn column(mut self, column: ColumnSchema) -> Self {
         self.columns.push(column);
         self
     }
 
-    /// Names the key's columns. A single `i64` is given by the engine where it is 0, a single UUID
-    /// by Bobak where it is nil; see [`given_key`](Self::given_key).
+    /// Sets the key's columns. For a single `i64`, the engine makes a key if the value is 0; for a single
+    /// UUID, Bobak makes one if it is nil. See [`given_key`](Self::given_key).
     #[must_use]
     pub fn key<N: Into<Cow<'static, str>>>(mut self, columns: impl IntoIterator<Item = N>) -> Self {
         self.key = columns.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Says that the user gives every key: 0 and nil are keys like others.
+    /// Declares that the user sets every key: 0 and nil are ordinary keys.
     #[must_use]
     pub fn given_key(mut self) -> Self {
         self.given = true;
         self
     }
 
-    /// Says that the table has no key of its own, and that this one is the engine's number of each row.
+    /// Declares that the table has no primary key, and that this key is the engine's row number.
     #[must_use]
     pub const fn hidden_key(mut self) -> Self {
         self.hidden = true;
@@ -93,11 +93,11 @@ impl TableSchemaBuilder {
         self
     }
 
-    /// Checks the parts and puts them together.
+    /// Checks and builds the schema.
     ///
     /// # Errors
-    /// `Schema`: no column, too many, two of one name, no key or a key that may be NULL, an index
-    /// over a column that is not there, two columns of one role.
+    /// `Schema`: no columns or too many, duplicate names, no key or a key that may be NULL, an index over a
+    /// missing column, two columns with the same role.
     pub fn build(self) -> Result<TableSchema> {
         let table = self.name.clone();
         self.assemble().map_err(|error| error.in_table(table))
@@ -105,7 +105,7 @@ impl TableSchemaBuilder {
 
     fn assemble(self) -> Result<TableSchema> {
         if self.name.is_empty() || self.name.contains('\0') {
-            return Err(schema_error(format!("'{}' is not a table's name", self.name)));
+            return Err(schema_error(format!("'{}' is not a valid table name", self.name)));
         }
         check_columns(&self.columns)?;
         let place = |name: &Cow<'static, str>| find(&self.columns, name);
@@ -122,9 +122,7 @@ impl TableSchemaBuilder {
         for (name, columns, unique) in &self.indexes {
             let columns = columns.iter().map(place).collect::<Result<Vec<_>>>()?;
             if columns.is_empty() || indexes.iter().any(|index| index.name == *name) {
-                return Err(schema_error(format!(
-                    "index '{name}' has no column, or is there twice"
-                )));
+                return Err(schema_error(format!("index '{name}' has no column, or exists twice")));
             }
             indexes.push(IndexSchema { name: name.clone(), columns, unique: *unique });
         }
@@ -165,11 +163,11 @@ fn check_columns(columns: &[ColumnSchema]) -> Result<()> {
     }
     for (place, column) in columns.iter().enumerate() {
         if column.name.is_empty() || column.name.contains('\0') {
-            return Err(schema_error(format!("'{}' is not a column's name", column.name)));
+            return Err(schema_error(format!("'{}' is not a valid column name", column.name)));
         }
         let before = columns.iter().take(place);
         if before.into_iter().any(|other| other.name.eq_ignore_ascii_case(&column.name)) {
-            return Err(schema_error(format!("column '{}' is there twice", column.name)));
+            return Err(schema_error(format!("column '{}' exists twice", column.name)));
         }
     }
     Ok(())
@@ -182,7 +180,7 @@ fn check_key(columns: &[ColumnSchema], key: &[usize]) -> Result<()> {
     for (at, &place) in key.iter().enumerate() {
         let nullable = columns.get(place).is_some_and(|column| column.nullable);
         if nullable || key.iter().take(at).any(|&other| other == place) {
-            let message = "a key's columns may be neither NULL nor there twice".to_owned();
+            let message = "the columns of a key must not be NULL and must not repeat".to_owned();
             return Err(schema_error(message));
         }
     }
@@ -212,7 +210,7 @@ fn find_roles(columns: &[ColumnSchema]) -> Result<Roles> {
         let wanted = if column.role == Role::Version { Type::I64 } else { Type::Timestamp };
         if role.replace(place).is_some() || column.ty != wanted || column.nullable {
             return Err(schema_error(format!(
-                "column '{}' can't be {:?}: one column of type {} may be, never NULL",
+                "column '{}' cannot be {:?}: that is for one column of type {} that is never NULL",
                 column.name,
                 column.role,
                 wanted.name()

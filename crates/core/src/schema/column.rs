@@ -1,4 +1,4 @@
-//! One column: its type, and the rules that its values keep.
+//! One column: its type and its rules.
 
 use crate::{Error, ErrorKind, Field, Result, Storage, Type, Uuid, Value, ValueRef, types};
 use std::borrow::Cow;
@@ -15,44 +15,43 @@ use std::borrow::Cow;
 pub struct ColumnSchema {
     /// The column's name in the database.
     pub name: Cow<'static, str>,
-    /// What it holds.
+    /// The type of its values.
     pub ty: Type,
-    /// How it is stored: the type's own storage class, or text by [`ColumnSchema::as_text`].
+    /// How values are stored: in the type's own storage class, or as text ([`ColumnSchema::as_text`]).
     pub storage: Storage,
-    /// Whether it may be NULL.
+    /// Whether values may be NULL.
     pub nullable: bool,
-    /// The most characters (Unicode scalar values, not bytes) that a text may have.
+    /// The maximum length of a text in characters (Unicode scalar values, not bytes).
     pub max_chars: Option<u32>,
-    /// Whether no two rows may have the same value. NULLs are never the same.
+    /// Whether values must be unique. NULLs are never equal.
     pub unique: bool,
     /// How texts compare and sort.
     pub collation: Collation,
-    /// What rows get that do not name the column, old rows of an added column included.
+    /// The value for rows that do not set the column, including existing rows when the column is added.
     pub default: Option<Value<'static>>,
-    /// What makes the default where it is no constant, such as `CURRENT_TIMESTAMP`: an expression of
-    /// the engine's, found in a table that others made. A new row with NULL there gets what it gives
-    /// where the column may not be NULL; where it may, NULL is a value, and rows that lack the column
-    /// are written by [`PartialInsert`](crate::PartialInsert). Bobak makes no such columns: tables that
-    /// are made from this schema are without it.
+    /// The expression of a default that is not constant, such as `CURRENT_TIMESTAMP`, found in a table that
+    /// another program created. A new row with NULL in this column gets its value if the column may not be
+    /// NULL. If it may, NULL is an ordinary value, and rows that do not set the column are written with
+    /// [`PartialInsert`](crate::PartialInsert). Tables created from this schema do not have the expression.
     pub default_sql: Option<Cow<'static, str>>,
-    /// A rule in SQL that each row keeps, such as `amount >= 0`.
+    /// A CHECK rule in SQL, such as `amount >= 0`.
     pub check: Option<Cow<'static, str>>,
-    /// The row of another table that the value must name.
+    /// The row of another table that the value must reference.
     pub reference: Option<Reference>,
-    /// Whether Bobak fills it.
+    /// Whether Bobak fills the column.
     pub role: Role,
 }
 
 /// How texts of a column compare and sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Collation {
-    /// By their UTF-8 bytes, which is by Unicode scalar value.
+    /// By their UTF-8 bytes, which is the order of Unicode scalar values.
     #[default]
     Binary,
-    /// As `Binary`, with A–Z taken as a–z.
+    /// As `Binary`, but A–Z equal a–z.
     NoCase,
-    /// As `Binary`, with each character taken as its Unicode lower case (not full folding: `ß` is
-    /// not `ss`).
+    /// As `Binary`, but each character counts as its Unicode lower case (no full case folding: `ß` differs
+    /// from `ss`).
     UnicodeNoCase,
 }
 
@@ -72,8 +71,8 @@ impl Collation {
         }
     }
 
-    /// The text that all equal texts share: two texts are equal under the collation exactly where
-    /// their folded forms are the same.
+    /// The folded form: two texts are equal under the collation if and only if their folded forms are
+    /// identical.
     #[must_use]
     pub fn fold(self, text: &str) -> Cow<'_, str> {
         match self {
@@ -87,18 +86,18 @@ impl Collation {
 /// A foreign key of one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The table referred to.
+    /// The referenced table.
     pub table: Cow<'static, str>,
-    /// Its key column, or a unique one.
+    /// Its key column, or a unique column.
     pub column: Cow<'static, str>,
-    /// What happens to this row when that one is deleted.
+    /// What happens to this row when the referenced row is deleted.
     pub on_delete: OnDelete,
 }
 
-/// What happens to a row when the row that it refers to is deleted.
+/// What happens to a row when the row that it references is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum OnDelete {
-    /// The delete is refused with `Constraint`.
+    /// The delete fails with `Constraint`.
     #[default]
     Restrict,
     /// This row is deleted too.
@@ -107,22 +106,22 @@ pub enum OnDelete {
     SetNull,
 }
 
-/// Whether, and how, Bobak fills a column.
+/// Whether, and with what, Bobak fills a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Role {
     /// The user fills it.
     #[default]
     Plain,
-    /// The time of the insert; later writes leave it.
+    /// The time of the insert; later writes keep it.
     CreatedAt,
     /// The time of the last insert or update.
     ModifiedAt,
-    /// A counter that each update raises by one, and checks first: see `ErrorKind::Conflict`.
+    /// A counter that each update checks and increments: see `ErrorKind::Conflict`.
     Version,
 }
 
 impl ColumnSchema {
-    /// A column for fields of type `V`, with no rule but the type's.
+    /// A column for fields of type `V`, without further rules.
     #[must_use]
     pub fn of<V: Field>(name: impl Into<Cow<'static, str>>) -> Self {
         Self::new(name, V::TYPE).nullable(V::NULLABLE)
@@ -147,21 +146,21 @@ impl ColumnSchema {
         }
     }
 
-    /// Says whether it may be NULL.
+    /// Sets whether values may be NULL.
     #[must_use]
     pub fn nullable(mut self, nullable: bool) -> Self {
         self.nullable = nullable;
         self
     }
 
-    /// Limits a text's length, in characters.
+    /// Sets the maximum length of texts in characters.
     #[must_use]
     pub fn max_chars(mut self, characters: u32) -> Self {
         self.max_chars = Some(characters);
         self
     }
 
-    /// Forbids the same value in two rows.
+    /// Requires unique values.
     #[must_use]
     pub fn unique(mut self) -> Self {
         self.unique = true;
@@ -182,7 +181,7 @@ impl ColumnSchema {
         self
     }
 
-    /// Sets the rule that each row keeps, in SQL.
+    /// Sets the CHECK rule, in SQL.
     #[must_use]
     pub fn check(mut self, expression: impl Into<Cow<'static, str>>) -> Self {
         self.check = Some(expression.into());
@@ -201,14 +200,14 @@ impl ColumnSchema {
         self
     }
 
-    /// Has Bobak fill it.
+    /// Sets what Bobak fills the column with.
     #[must_use]
     pub fn role(mut self, role: Role) -> Self {
         self.role = role;
         self
     }
 
-    /// Keeps dates, times and UUIDs as text, sorted as the values are; no effect on other types.
+    /// Stores dates, times and UUIDs as text that sorts like the values; no effect on other types.
     #[must_use]
     pub fn as_text(mut self) -> Self {
         if self.ty.has_text_form() {
@@ -217,19 +216,19 @@ impl ColumnSchema {
         self
     }
 
-    /// Whether values in the type's own form must be turned into text before they are stored.
+    /// Whether values have to be converted to text before they are stored.
     #[must_use]
     pub fn is_kept_as_text(&self) -> bool {
         self.storage == Storage::Text && self.ty.has_text_form()
     }
 
-    /// What rows that are there get when the column is added to their table: its default; where it
-    /// has none NULL or, where it may not be NULL, the type's nothing: 0, the empty text, no
-    /// bytes, the nil UUID, 1970-01-01, midnight, or JSON's `null`.
+    /// The value of existing rows when the column is added to their table: its default; else NULL; or, if
+    /// the column may not be NULL, the type's zero: 0, the empty text, no bytes, the nil UUID, 1970-01-01,
+    /// midnight, or JSON's `null`.
     #[must_use]
     pub fn added_value(&self) -> Value<'static> {
         if let Some(value) = &self.default {
-            // One that the column does not take is given as it is: the engine refuses it.
+            // The engine rejects a default that does not fit the column.
             return self.accept(value.clone()).unwrap_or_else(|_| value.clone());
         }
         if self.nullable {
@@ -246,14 +245,13 @@ impl ColumnSchema {
         self.accept(nothing.clone()).unwrap_or(nothing)
     }
 
-    /// The value in the column's stored form, where it is one of the column's type: what dynamic
-    /// rows, and the values of conditions, go through.
+    /// Converts a value of the column's type to its stored form. Values of dynamic rows and conditions go
+    /// through this.
     ///
-    /// Integers pass into float columns where they are exact; dates, times and UUIDs pass in
-    /// either form.
+    /// Accepts integers for float columns if they are exact, and dates, times and UUIDs in either form.
     ///
     /// # Errors
-    /// `Mismatch`, `OutOfRange`, `TooLong`, or `Constraint` for NULL where none may be; each names
+    /// `Mismatch`, `OutOfRange`, `TooLong`, or `Constraint` for NULL in a column that may not be NULL; with
     /// the column.
     pub fn accept(&self, value: Value<'_>) -> Result<Value<'static>> {
         self.accept_inner(value).map_err(|error| error.in_column(self.name.clone()))
@@ -274,7 +272,7 @@ impl ColumnSchema {
         match (self.storage, value.as_ref()) {
             (_, ValueRef::Null) => {}
             (_, ValueRef::Float(f)) if f.is_nan() => {
-                return Err(Error::new(ErrorKind::OutOfRange, "NaN can't be stored"));
+                return Err(Error::new(ErrorKind::OutOfRange, "NaN cannot be stored"));
             }
             (Storage::Int, ValueRef::Int(i)) => {
                 if let Some((low, high)) = self.ty.integer_range()
@@ -299,12 +297,12 @@ impl ColumnSchema {
         Ok(value)
     }
 
-    /// Refuses a value that is not in the column's stored form: what engines trust, of values that
-    /// come from outside. NULL passes: the engine has a word about it.
+    /// Checks that a value is in the column's stored form: for values from outside, since engines trust
+    /// what they get. Accepts NULL, which the engine checks.
     ///
     /// # Errors
-    /// `Mismatch` for another storage class, `OutOfRange` for a number that does not fit,
-    /// `TooLong`; each names the column.
+    /// `Mismatch` for another storage class, `OutOfRange` for a number that does not fit, `TooLong`; with
+    /// the column.
     pub fn check_stored(&self, value: ValueRef<'_>) -> Result<()> {
         let fits = match (self.storage, value) {
             (_, ValueRef::Null) => return Ok(()),
@@ -319,7 +317,7 @@ impl ColumnSchema {
         fits.map_err(|error| error.in_column(self.name.clone()))
     }
 
-    /// Whether the column's type holds the integer.
+    /// Whether the integer is in the range of the column's type.
     #[inline]
     pub(crate) fn is_in_range(&self, integer: i64) -> bool {
         self.ty.integer_range().is_none_or(|(low, high)| (low..=high).contains(&integer))
@@ -332,7 +330,7 @@ impl ColumnSchema {
                 Error::new(ErrorKind::OutOfRange, format!("{i} does not fit {}", self.ty.name()))
             }
             (_, ValueRef::Float(f)) if f.is_nan() => {
-                Error::new(ErrorKind::OutOfRange, "NaN can't be stored")
+                Error::new(ErrorKind::OutOfRange, "NaN cannot be stored")
             }
             _ => {
                 let expected = format!("{} ({})", self.ty.name(), self.storage.name());
@@ -341,14 +339,14 @@ impl ColumnSchema {
         }
     }
 
-    /// Refuses a text with too many characters.
+    /// Checks the length of a text.
     ///
     /// # Errors
     /// `TooLong`.
     #[inline]
     pub(crate) fn check_length(&self, text: &str) -> Result<()> {
         match self.max_chars {
-            // A text has no more characters than bytes: most are not counted.
+            // A text has at most as many characters as bytes, so most texts need not be counted.
             Some(max) if text.len() > max as usize => {
                 let count = text.chars().count();
                 if count <= max as usize {
@@ -363,7 +361,7 @@ impl ColumnSchema {
 }
 
 impl Storage {
-    /// The storage class in words: `integer`, `float`, `text`, `bytes`, `any`.
+    /// The storage class in messages: `integer`, `float`, `text`, `bytes`, `any`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,24 +1,23 @@
-//! Rows from outside: whether their bytes are whole and fit their table, in one pass.
+//! Validating rows from outside in one pass: whether their bytes are valid and fit the table.
 //!
-//! This pass only tells the rows that plainly do. Of the others, those with a text of many bytes
-//! that may have few characters for one, [`EncodedRow::check`] and the columns have the last word,
-//! and say what is wrong.
+//! This pass recognizes only rows that are obviously valid. Others, such as a text with many bytes that
+//! may have few characters, go to [`EncodedRow::check`] and the columns' checks, which report the error.
 
 use super::{ColumnSchema, TableSchema};
 use crate::Storage;
 use crate::codec::{BYTES, EncodedRow, FLOAT, INT, NULL, TEXT};
 use crate::{Result, Row};
 
-/// What a column takes.
+/// What a column accepts.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fit {
-    /// Integers from the one to the other.
+    /// Integers in a range.
     Int(i64, i64),
     Float,
-    /// Texts of so many bytes.
+    /// Texts of at most this number of bytes.
     Text(usize),
     Bytes,
-    /// Whatever the column says.
+    /// Decided by the column's checks.
     Other,
 }
 
@@ -38,8 +37,8 @@ impl Fit {
 }
 
 impl TableSchema {
-    /// Reads a row from outside: see [`EncodedRow::check`] and
-    /// [`check_stored`](TableSchema::check_stored), whose errors it gives.
+    /// Validates a row from outside, as [`EncodedRow::check`] and
+    /// [`check_stored`](TableSchema::check_stored) do.
     ///
     /// # Errors
     /// `Corrupt`, `Mismatch`, `TooLong`, `OutOfRange`.
@@ -64,7 +63,7 @@ impl TableSchema {
     }
 }
 
-/// Whether a row's bytes are whole, and each value plainly fits.
+/// Whether a row's bytes are valid and each value obviously fits.
 #[inline]
 fn are_plain<'f>(bytes: &[u8], fits: impl ExactSizeIterator<Item = &'f Fit>) -> bool {
     let columns = fits.len();
@@ -78,7 +77,7 @@ fn are_plain<'f>(bytes: &[u8], fits: impl ExactSizeIterator<Item = &'f Fit>) -> 
         let fits = match (*tag, fit) {
             (INT, Fit::Int(low, high)) => (*low..=*high).contains(&slot.cast_signed()),
             (TEXT, Fit::Text(most)) => {
-                // All texts together are looked at below: so none may begin within a character.
+                // All texts are validated together below, so none may start inside a character.
                 texts &= heap.get(start).is_none_or(|first| first & 0xc0 != 0x80);
                 let fits = start == end && length <= *most;
                 end = start.saturating_add(length);
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quick_way_says_what_the_slow_one_says() {
+    fn fast_validation_agrees_with_full_validation() {
         let table = table();
         let whole = [
             values("abc", "déf", b""),
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_is_not_cut_between_two_texts() {
+    fn character_split_between_two_texts_is_rejected() {
         let mut bytes = values("aé", "bc", b"");
         // "aé" and "bc" become "a\xc3" and "\xa9bc": together they are UTF-8.
         let slots = 2 + 6;

@@ -1,12 +1,12 @@
-//! What a table is: its columns, key and indexes, as data.
+//! Table schemas: columns, key and indexes, as data.
 
 mod builder;
 mod column;
 mod fit;
-mod lacking;
+mod partial_insert;
 mod table;
 
 pub use builder::TableSchemaBuilder;
 pub use column::{Collation, ColumnSchema, OnDelete, Reference, Role};
-pub use lacking::PartialInsert;
+pub use partial_insert::PartialInsert;
 pub use table::{IndexSchema, KeyGeneration, TableSchema};

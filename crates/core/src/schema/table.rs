@@ -1,4 +1,4 @@
-//! A table's whole description, checked once and shared.
+//! The schema of a table, checked once and shared.
 
 use super::fit::Fit;
 use super::{ColumnSchema, Role, TableSchemaBuilder};
@@ -18,21 +18,21 @@ pub struct TableSchema {
     pub(super) generation: KeyGeneration,
     pub(super) indexes: Vec<IndexSchema>,
     pub(super) roles: Roles,
-    /// Columns whose values are looked at before each write.
+    /// The columns whose values are checked before each write.
     pub(super) checked: Vec<Checked>,
     /// See [`is_stored_plainly`](TableSchema::is_stored_plainly).
     pub(super) plain: bool,
-    /// What each column takes.
+    /// What each column accepts.
     pub(super) fits: Vec<Fit>,
     /// See [`has_hidden_key`](TableSchema::has_hidden_key).
     pub(super) hidden_key: bool,
 }
 
-/// A column whose values are looked at before each write.
+/// A column whose values are checked before each write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Checked {
     pub place: usize,
-    /// Texts of so many bytes need no second look: they have no more characters.
+    /// Texts with at most this number of bytes are short enough: they have no more characters.
     pub short: Option<u32>,
 }
 
@@ -42,42 +42,41 @@ pub(crate) struct Roles {
     pub created: Option<usize>,
     pub modified: Option<usize>,
     pub version: Option<usize>,
-    /// Whether a stamp is kept as text.
+    /// Whether a timestamp is stored as text.
     pub text_stamps: bool,
 }
 
-/// Who makes a row's key.
+/// Who makes the keys of new rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyGeneration {
-    /// The engine, for a single `i64`, where the record's key is 0: one more than the largest key
-    /// in the table.
+    /// The engine, for a single `i64` key that is 0 in the record: the largest key of the table plus one.
     Engine,
-    /// Bobak, for a single [`Uuid`](crate::Uuid), where the record's key is nil: version 7, so
-    /// that keys sort by the time they were made.
+    /// Bobak, for a single [`Uuid`](crate::Uuid) key that is nil in the record: version 7, which sorts by
+    /// time.
     Uuid,
     /// The user.
     Given,
 }
 
-/// An index, over one column or several.
+/// An index over one or more columns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IndexSchema {
     /// The index's name in the database.
     pub name: Cow<'static, str>,
-    /// The columns' places in the schema, in index order.
+    /// The columns' indexes in the schema, in index order.
     pub columns: Vec<usize>,
-    /// Whether no two rows may agree in all its columns. Rows with a NULL among them never do.
+    /// Whether rows must be unique in these columns. Rows with a NULL in one of them are never equal.
     pub unique: bool,
 }
 
 impl TableSchema {
-    /// Begins the description of a table.
+    /// Starts building a schema.
     #[must_use]
     pub fn builder(name: impl Into<Cow<'static, str>>) -> TableSchemaBuilder {
         TableSchemaBuilder::new(name.into())
     }
 
-    /// A number that no other schema of this process has: part of the key of statement caches.
+    /// A number that is unique among the schemas of this process: part of the key of statement caches.
     #[inline]
     #[must_use]
     pub const fn id(&self) -> u64 {
@@ -96,26 +95,26 @@ impl TableSchema {
         &self.columns
     }
 
-    /// The places of the key's columns, in key order.
+    /// The indexes of the key's columns, in key order.
     #[must_use]
     pub fn key(&self) -> &[usize] {
         &self.key
     }
 
-    /// Who makes keys.
+    /// Who makes the keys of new rows.
     #[must_use]
     pub const fn key_generation(&self) -> KeyGeneration {
         self.generation
     }
 
-    /// Whether the key is none that the table declares: SQLite's own number of each row, which it may
-    /// give anew.
+    /// Whether the table declares no primary key, and the key is SQLite's row number, which SQLite may
+    /// change.
     #[must_use]
     pub const fn has_hidden_key(&self) -> bool {
         self.hidden_key
     }
 
-    /// The indexes, those of unique columns included; the key's own is not among them.
+    /// The indexes, including those of unique columns, but not the key's own.
     #[must_use]
     pub fn indexes(&self) -> &[IndexSchema] {
         &self.indexes
@@ -127,45 +126,44 @@ impl TableSchema {
         matches!(self.key[..], [column] if self.columns.get(column).is_some_and(|c| c.ty == Type::I64))
     }
 
-    /// The column that holds the time of the insert, where there is one.
+    /// The column with the time of the insert, if any.
     #[must_use]
     pub const fn created_at(&self) -> Option<usize> {
         self.roles.created
     }
 
-    /// The column that holds the time of the last write, where there is one.
+    /// The column with the time of the last write, if any.
     #[must_use]
     pub const fn modified_at(&self) -> Option<usize> {
         self.roles.modified
     }
 
-    /// The version column, where there is one.
+    /// The version column, if any.
     #[must_use]
     pub const fn version(&self) -> Option<usize> {
         self.roles.version
     }
 
-    /// The columns whose values need a look before each write: length limits and text forms.
+    /// The columns whose values are checked or converted before each write: length limits and text forms.
     #[must_use]
     pub(crate) fn checked(&self) -> &[Checked] {
         &self.checked
     }
 
-    /// Whether a record's values are stored as they are, but for a key by the engine and for stamps:
-    /// no key is made, nothing becomes text.
+    /// Whether a record's values are stored as they are, except for keys made by the engine and timestamps:
+    /// no UUID is made, and nothing is converted to text.
     #[inline]
     pub(crate) const fn is_stored_plainly(&self) -> bool {
         self.plain
     }
 
-    /// Whether its stamps, if it has any, are kept in the form of the clock.
+    /// Whether its timestamps, if any, are stored as integers.
     #[inline]
     pub(crate) const fn stamps_are_integers(&self) -> bool {
         !self.roles.text_stamps
     }
 
-    /// The table with each of its columns changed by `change`: another description, with an
-    /// [`id`](TableSchema::id) of its own.
+    /// The schema with each column changed by `change`, and a new [`id`](TableSchema::id).
     ///
     /// # Errors
     /// As [`TableSchemaBuilder::build`].
@@ -192,11 +190,10 @@ impl TableSchema {
         columns.fold(builder, TableSchemaBuilder::column).build()
     }
 
-    /// The place of the column with this name; names are compared without regard to ASCII case, as
-    /// engines do.
+    /// The index of the column with this name. Names are compared without ASCII case, as engines do.
     ///
     /// # Errors
-    /// `Schema` where there is none.
+    /// `Schema` if there is none.
     pub fn column(&self, name: &str) -> Result<usize> {
         self.columns.iter().position(|c| c.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
             Error::new(ErrorKind::Schema, format!("there is no column '{name}'"))
@@ -215,8 +212,8 @@ impl TableSchema {
         })
     }
 
-    /// What a whole-record update or upsert sets: every column but the key, the creation time and
-    /// the version, which the engine raises itself.
+    /// The columns that an update or upsert of a whole record sets: all except the key, the creation time and
+    /// the version, which the engine increments.
     #[must_use]
     pub fn updated_fields(&self) -> FieldSet {
         (0..self.columns.len())
@@ -230,9 +227,8 @@ impl TableSchema {
             .collect()
     }
 
-    /// Refuses a row that does not hold one value for each column, or for each of the key's where
-    /// `key_only` is set, in its column's stored form: for rows that come from outside, whose bytes
-    /// were [checked](EncodedRow::check).
+    /// Checks that a row has one value in stored form for each column, or for each key column if `key_only`
+    /// is set: for rows from outside whose bytes were [checked](EncodedRow::check).
     ///
     /// # Errors
     /// `Mismatch` for a wrong number of values; as [`ColumnSchema::check_stored`].
@@ -249,7 +245,7 @@ impl TableSchema {
                 _ => place,
             };
             let Some(column) = self.columns.get(column) else { continue };
-            // A text is looked at again only where it may be too long.
+            // The characters of a text are counted only if it may be too long.
             let fits = match (column.storage, value) {
                 (_, RawValue::Null) | (Storage::Bytes, RawValue::Bytes(_)) => true,
                 (Storage::Int, RawValue::Int(i)) => column.is_in_range(i),
@@ -266,7 +262,7 @@ impl TableSchema {
         Ok(())
     }
 
-    /// Whether `other` describes the same table: all but the [`id`](TableSchema::id).
+    /// Whether `other` describes the same table: ignores only the [`id`](TableSchema::id).
     #[must_use]
     pub fn same_as(&self, other: &Self) -> bool {
         self.name == other.name
@@ -291,7 +287,7 @@ impl TableSchema {
         })
     }
 
-    /// Whether some column keeps its values as text though its type has another form.
+    /// Whether a column stores values as text although its type has another form.
     #[must_use]
     pub fn has_text_forms(&self) -> bool {
         self.columns.iter().any(|c| c.storage == Storage::Text && c.ty.has_text_form())

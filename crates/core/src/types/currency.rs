@@ -1,14 +1,14 @@
-//! Exact money: four decimals in an integer.
+//! Exact money: an integer with four decimals.
 
 use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef};
 use std::fmt;
 use std::str::FromStr;
 
-/// An amount of money with four decimals, exact on every engine: the amount times 10,000 in an
-/// `i64`, so ±922,337,203,685,477.5807.
+/// An amount of money with four decimals, exact on every engine: stored as the amount times 10,000 in an
+/// `i64`, so up to ±922,337,203,685,477.5807.
 ///
-/// There are no arithmetic operators, since those would panic or wrap: each operation says what
-/// happened at an overflow. Sums in SQL are sums of integers, so they are exact too.
+/// It has no arithmetic operators, because these would panic or wrap: each operation reports an overflow
+/// instead. SQL sums integers, so its sums are exact too.
 ///
 /// ```
 /// use bobak_core::Currency;
@@ -22,16 +22,16 @@ use std::str::FromStr;
 pub struct Currency(i64);
 
 impl Currency {
-    /// How many of the stored integer's steps make one unit: 10,000.
+    /// The stored integer of one unit: 10,000.
     pub const SCALE: i64 = 10_000;
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
     /// The largest amount: 922,337,203,685,477.5807.
     pub const MAX: Self = Self(i64::MAX);
     /// The smallest amount: −922,337,203,685,477.5808.
     pub const MIN: Self = Self(i64::MIN);
 
-    /// The amount whose stored integer is `scaled`: `from_scaled(12_345)` is 1.2345.
+    /// The amount with this stored integer: `from_scaled(12_345)` is 1.2345.
     #[inline]
     #[must_use]
     pub const fn from_scaled(scaled: i64) -> Self {
@@ -53,10 +53,10 @@ impl Currency {
         units.checked_mul(Self::SCALE).map(Self).ok_or_else(overflow)
     }
 
-    /// The nearest amount to a float, a tie going away from zero.
+    /// The amount nearest to a float; ties round away from zero.
     ///
     /// # Errors
-    /// `OutOfRange` where the float is not finite or too large.
+    /// `OutOfRange` if the float is not finite or too large.
     pub fn from_f64(units: f64) -> Result<Self> {
         let scaled = (units * Self::SCALE as f64).round();
         // Both bounds are powers of two, exact as floats; NaN fails the comparison.
@@ -91,7 +91,7 @@ impl Currency {
         self.0.checked_sub(other.0).map(Self).ok_or_else(overflow)
     }
 
-    /// The amount times a whole number.
+    /// The amount times an integer.
     ///
     /// # Errors
     /// `OutOfRange` at an overflow.
@@ -100,14 +100,14 @@ impl Currency {
         self.0.checked_mul(times).map(Self).ok_or_else(overflow)
     }
 
-    /// The amount times `numerator / denominator`, rounded to the nearest, a tie going away from
-    /// zero: 19 % of a price is `price.try_scale(19, 100)`.
+    /// The amount times `numerator / denominator`, rounded to the nearest; ties round away from zero. 19 % of
+    /// a price is `price.try_scale(19, 100)`.
     ///
     /// # Errors
-    /// `OutOfRange` at an overflow of the result, or where the denominator is 0.
+    /// `OutOfRange` if the result overflows or the denominator is 0.
     pub fn try_scale(self, numerator: i64, denominator: i64) -> Result<Self> {
         if denominator == 0 {
-            return Err(Error::new(ErrorKind::OutOfRange, "an amount can't be divided by 0"));
+            return Err(Error::new(ErrorKind::OutOfRange, "an amount cannot be divided by 0"));
         }
         let product = i128::from(self.0) * i128::from(numerator);
         let divisor = i128::from(denominator);
@@ -117,10 +117,10 @@ impl Currency {
         i64::try_from(rounded).map(Self).map_err(|_| overflow())
     }
 
-    /// The sum of many amounts: it overflows only where the whole does, not on the way.
+    /// The sum of many amounts. It overflows only if the result does, not if a partial sum does.
     ///
     /// # Errors
-    /// `OutOfRange` at an overflow of the whole.
+    /// `OutOfRange` at an overflow of the result.
     pub fn try_sum(amounts: impl IntoIterator<Item = Self>) -> Result<Self> {
         let sum: i128 = amounts.into_iter().map(|amount| i128::from(amount.0)).sum();
         i64::try_from(sum).map(Self).map_err(|_| overflow())
@@ -128,7 +128,7 @@ impl Currency {
 }
 
 impl fmt::Display for Currency {
-    /// At least two decimals, four where they are needed: `19.90`, `0.0001`, `-3.00`.
+    /// Two decimals, or four if needed: `19.90`, `0.0001`, `-3.00`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let magnitude = self.0.unsigned_abs();
         let (units, rest) = (magnitude / 10_000, magnitude % 10_000);
@@ -144,8 +144,8 @@ impl fmt::Display for Currency {
 impl FromStr for Currency {
     type Err = Error;
 
-    /// Reads `-12`, `12.3`, `+12.3456`, `.5`. More than four decimals are refused unless zero:
-    /// nothing is rounded unasked.
+    /// Parses `-12`, `12.3`, `+12.3456`, `.5`. Rejects more than four decimals unless the rest is zero, so
+    /// nothing is rounded silently.
     fn from_str(text: &str) -> Result<Self> {
         let bad = || Error::new(ErrorKind::Mismatch, format!("'{text}' is not an amount"));
         let (sign, digits) = match text.as_bytes() {
@@ -163,7 +163,7 @@ impl FromStr for Currency {
         let places = decimals.bytes().chain(std::iter::repeat(b'0')).take(4);
         let mut scaled: i64 = 0;
         for digit in units.bytes().chain(places) {
-            // Towards the sign from the start: the magnitude of MIN does not fit.
+            // Accumulates with the sign, because the magnitude of MIN does not fit.
             scaled = scaled
                 .checked_mul(10)
                 .and_then(|s| s.checked_add(sign * i64::from(digit - b'0')))
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_gives_the_amount_back() {
+    fn parsing_the_text_form_returns_the_amount() {
         for (text, scaled, shown) in [
             ("0", 0, "0.00"),
             ("-0.0001", -1, "-0.0001"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn overflow_is_an_error_and_rounding_is_away_from_zero() {
+    fn overflow_is_an_error_and_ties_round_away_from_zero() {
         let cent = Currency::from_scaled(100);
         assert_eq!(Currency::MAX.try_add(cent).unwrap_err().kind(), ErrorKind::OutOfRange);
         assert!(Currency::MIN.try_mul(-1).is_err());

@@ -3,7 +3,7 @@
 use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef};
 use serde_core::{Serialize, de::DeserializeOwned};
 
-/// A document kept as JSON text: any type that serde can write and read.
+/// A document stored as JSON text: any type that serde can serialize and deserialize.
 ///
 /// ```
 /// use bobak_core::{Field, Json};

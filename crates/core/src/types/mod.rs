@@ -1,4 +1,4 @@
-//! The types that a column can have, and the five storage classes under them.
+//! Column types, and the five storage classes on which they are based.
 
 mod currency;
 mod json;
@@ -14,7 +14,7 @@ pub use jiff::civil::{Date, DateTime, Time};
 
 pub(crate) use self::time::{to_storage, to_text};
 
-/// What a column holds, as the record's field says it.
+/// The type of a column, as declared by the record's field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Type {
@@ -34,7 +34,7 @@ pub enum Type {
     U16,
     /// `u32`.
     U32,
-    /// `u64`, up to `i64::MAX`: a larger value is refused, since engines store 63 bits.
+    /// `u64`, up to `i64::MAX`: larger values are rejected, because engines store signed integers.
     U64,
     /// `f32`.
     F32,
@@ -48,19 +48,19 @@ pub enum Type {
     Uuid,
     /// [`Currency`]: an integer, the amount times 10,000.
     Currency,
-    /// [`Date`]: an integer, days since 1970-01-01; of the years -9999 to 9999.
+    /// [`Date`]: an integer, days since 1970-01-01; from year -9999 to 9999.
     Date,
     /// [`Time`]: an integer, microseconds since midnight.
     Time,
-    /// [`DateTime`], without a zone: an integer, microseconds since 1970-01-01 00:00:00; of the
-    /// years -9999 to 9999.
+    /// [`DateTime`], without a time zone: an integer, microseconds since 1970-01-01 00:00:00; from year -9999
+    /// to 9999.
     DateTime,
     /// [`Timestamp`], an instant: an integer, microseconds since 1970-01-01 00:00:00 UTC; from
     /// -9999-01-02T01:59:59Z to 9999-12-30T22:00:00.999999Z.
     Timestamp,
     /// [`Json`]: text.
     Json,
-    /// A column of an existing SQLite file whose declared type says nothing: any storage class.
+    /// A column of an existing SQLite file without a usable declared type: any storage class.
     Any,
 }
 
@@ -75,7 +75,7 @@ pub enum Storage {
     Text,
     /// [`Value::Bytes`](crate::Value::Bytes).
     Bytes,
-    /// Whatever each row holds.
+    /// Differs from row to row.
     Any,
 }
 
@@ -105,7 +105,7 @@ impl Type {
         Self::Any,
     ];
 
-    /// The storage class that the type has unless the column says `store = "text"`.
+    /// The storage class of the type, unless the column is stored as text.
     #[must_use]
     pub const fn storage(self) -> Storage {
         match self {
@@ -130,7 +130,7 @@ impl Type {
         }
     }
 
-    /// The range of the integers that a column of this type may hold, where it holds integers.
+    /// The range of integers of the type; `None` if it does not store integers.
     #[must_use]
     pub const fn integer_range(self) -> Option<(i64, i64)> {
         Some(match self {
@@ -151,7 +151,7 @@ impl Type {
         })
     }
 
-    /// Whether the type may be kept as text by `store = "text"`: dates, times and UUIDs.
+    /// Whether the type can be stored as text with `store = "text"`: dates, times and UUIDs.
     #[must_use]
     pub const fn has_text_form(self) -> bool {
         matches!(self, Self::Date | Self::Time | Self::DateTime | Self::Timestamp | Self::Uuid)

@@ -1,8 +1,7 @@
-//! Dates, times and instants, by jiff: how each becomes an integer, and its text form.
+//! Dates, times and instants, by jiff: their integer forms and text forms.
 //!
-//! All have a resolution of one microsecond, as the servers' types do; what is finer is cut off. The
-//! range of each is that of its Rust type, whichever way a value comes in: so what could be written can
-//! be read.
+//! All have a resolution of one microsecond, as servers do; finer parts are truncated. Each has the range
+//! of its Rust type in both forms, so every value that can be written can be read.
 
 use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef};
 use jiff::civil::{Date, DateTime, Time};
@@ -14,16 +13,17 @@ const MICROS_PER_DAY: i64 = 86_400_000_000;
 pub(crate) const DATES: (i64, i64) = (-4_371_587, 2_932_896);
 /// 00:00:00 to 23:59:59.999999, in microseconds.
 pub(crate) const TIMES: (i64, i64) = (0, MICROS_PER_DAY - 1);
-/// The first moment of the first of these days to the last of the last, in microseconds.
+/// The range of date-times in microseconds: from the first moment of the first day to the last moment of
+/// the last day.
 pub(crate) const DATE_TIMES: (i64, i64) =
     (DATES.0 * MICROS_PER_DAY, (DATES.1 + 1) * MICROS_PER_DAY - 1);
-/// Those instants that are in these years in every zone: -9999-01-02T01:59:59Z to
+/// The instants that are in these years in every time zone: -9999-01-02T01:59:59Z to
 /// 9999-12-30T22:00:00.999999Z, in microseconds.
 pub(crate) const TIMESTAMPS: (i64, i64) = (-377_705_023_201_000_000, 253_402_207_200_999_999);
-/// The civil epoch: what integers of dates and date-times count from.
+/// The origin of the integers of dates and date-times.
 const EPOCH: Date = jiff::civil::date(1970, 1, 1);
 
-/// How texts begin of the days where instants begin.
+/// The start of texts of the first days with instants.
 const FIRST_DAYS: &str = "-009999-01-0";
 
 impl Field for Timestamp {
@@ -53,7 +53,7 @@ impl Field for DateTime {
 
     #[inline]
     fn to_value(&self) -> Result<Value<'_>> {
-        // Cut towards the past: a time of day is never negative.
+        // Truncates towards the past: a time of day is never negative.
         let time = self.time().duration_since(Time::midnight());
         let seconds = self.date().duration_since(EPOCH).as_secs() + time.as_secs();
         Ok(Value::Int(seconds * 1_000_000 + i64::from(time.subsec_micros())))
@@ -84,7 +84,7 @@ impl Field for Date {
     #[inline]
     fn from_value(value: ValueRef<'_>) -> Result<Self> {
         match value {
-            // A number of seconds, too, has its end: `from_hours` panics there.
+            // The range check comes first: `from_hours` panics beyond it.
             ValueRef::Int(days) => i32::try_from(days)
                 .ok()
                 .map(|days| SignedDuration::from_hours(i64::from(days) * 24))
@@ -120,11 +120,11 @@ impl Field for Time {
     }
 }
 
-/// The text form of a date, time or UUID given in its integer or bytes form: fixed width, so that
-/// text sorts as the values do. Other values pass unchanged.
+/// The text form of a date, time or UUID that is given as an integer or bytes. It has a fixed width, so
+/// texts sort like the values. Other values are returned unchanged.
 ///
 /// # Errors
-/// `Mismatch` or `OutOfRange` where the value is not one of the type.
+/// `Mismatch` or `OutOfRange` if the value is not of the type.
 pub(crate) fn to_text(ty: Type, value: ValueRef<'_>) -> Result<Value<'static>> {
     if value.is_null() {
         return Ok(Value::Null);
@@ -139,10 +139,10 @@ pub(crate) fn to_text(ty: Type, value: ValueRef<'_>) -> Result<Value<'static>> {
     })
 }
 
-/// The integer or bytes form of a date, time or UUID given in either form.
+/// The integer or bytes form of a date, time or UUID that is given in either form.
 ///
 /// # Errors
-/// `Mismatch` or `OutOfRange` where the value is not one of the type.
+/// `Mismatch` or `OutOfRange` if the value is not of the type.
 pub(crate) fn to_storage(ty: Type, value: ValueRef<'_>) -> Result<Value<'static>> {
     if value.is_null() {
         return Ok(Value::Null);
@@ -157,23 +157,23 @@ pub(crate) fn to_storage(ty: Type, value: ValueRef<'_>) -> Result<Value<'static>
     })
 }
 
-/// Cut towards the past: an instant never moves forward.
+/// Truncates towards the past: an instant never moves forward.
 #[inline]
 fn floor_micros(at: Timestamp) -> i64 {
     at.as_microsecond() - i64::from(at.subsec_nanosecond() % 1_000 < 0)
 }
 
-/// What [`Timestamp::from_microsecond`] leaves out: it ends with the last whole second.
+/// The fraction of the last second, which [`Timestamp::from_microsecond`] rejects.
 #[cold]
 fn last_timestamps(micros: i64) -> Result<Timestamp> {
-    // The rest fits: it is below a thousand million.
+    // The rest fits: it is less than 10⁹.
     let nanos = micros.rem_euclid(1_000_000) as i32 * 1_000;
     Timestamp::new(micros.div_euclid(1_000_000), nanos)
         .map_err(|_| out_of_range("a timestamp", micros))
 }
 
-/// Reads the text of an instant by its parts: within the last second before [`Timestamp::MIN`] jiff
-/// gives one that is none, or panics.
+/// Parses the text of an instant by its parts: within the last second before [`Timestamp::MIN`], jiff
+/// returns an invalid instant or panics.
 #[cold]
 fn first_timestamps(text: &str) -> Result<Timestamp> {
     const WHAT: &str = "a timestamp";
@@ -188,7 +188,7 @@ fn first_timestamps(text: &str) -> Result<Timestamp> {
     Timestamp::from_value(ValueRef::Int(micros))
 }
 
-/// The date-times that are no instants in UTC: the first and the last hours of the calendar.
+/// The date-times that are not instants in UTC: the first and the last hours of the calendar.
 #[cold]
 fn outer_date_times(micros: i64) -> Result<DateTime> {
     EPOCH
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_and_texts_give_the_value_back() {
+    fn integer_and_text_forms_return_the_value() {
         round("1900-01-02".parse::<Date>().unwrap(), -25_566);
         round(
             Date::MIN,
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn no_integer_is_too_large_to_be_refused() {
+    fn every_integer_out_of_range_is_rejected() {
         for number in [i64::MIN, -7_777_777_777_777_777, 2_932_897, 7_777_777_777_777_777, i64::MAX]
         {
             let value = ValueRef::Int(number);
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    /// The ends of a range: what they are in Rust, and that nothing beyond them comes in.
+    /// Checks the limits of a range: they are those of the Rust type, and values beyond them are rejected.
     fn ends<T: Field + PartialEq + std::fmt::Debug + Clone>(least: T, most: T, range: (i64, i64)) {
         assert_eq!(T::TYPE.integer_range(), Some(range));
         for value in [least, most] {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_range_is_that_of_the_rust_type() {
+    fn range_is_that_of_the_rust_type() {
         ends(Date::MIN, Date::MAX, DATES);
         ends(Time::MIN, Time::MAX, TIMES);
         ends(DateTime::MIN, DateTime::MAX, DATE_TIMES);
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_have_the_range_of_numbers() {
+    fn texts_and_integers_have_the_same_range() {
         let last = "9999-12-30T22:00:00.999999Z";
         assert_eq!(
             to_storage(Type::Timestamp, ValueRef::Text(last)).unwrap(),
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_time_is_the_instant_in_utc() {
+    fn date_time_equals_the_instant_in_utc() {
         let step = SignedDuration::from_hours(24 * 200) + SignedDuration::new(4_001, 987_654_321);
         let mut at = Offset::UTC.to_datetime(Timestamp::MIN);
         while let Ok(instant) = Offset::UTC.to_timestamp(at) {
@@ -325,13 +325,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_finer_than_a_microsecond_is_cut_towards_the_past() {
+    fn nanoseconds_are_truncated_towards_the_past() {
         let before: Timestamp = "1969-12-31T23:59:59.9999999Z".parse().unwrap();
         assert_eq!(before.to_value().unwrap(), Value::Int(-1));
     }
 
     #[test]
-    fn numbers_beyond_the_calendar_are_refused() {
+    fn integers_beyond_the_calendar_are_rejected() {
         assert_eq!(
             Date::from_value(ValueRef::Int(i64::MAX)).unwrap_err().kind(),
             ErrorKind::OutOfRange

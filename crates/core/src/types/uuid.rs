@@ -1,4 +1,4 @@
-//! UUIDs: 16 bytes, made by Bobak in version 7 where a key is nil.
+//! UUIDs: 16 bytes; Bobak makes keys of version 7.
 
 use crate::{Error, ErrorKind, Field, Result, Type, Value, ValueRef};
 use std::borrow::Cow;
@@ -34,17 +34,17 @@ impl Field for Uuid {
     }
 }
 
-/// A new key: version 7 (RFC 9562), so it sorts after every one that this process made before.
+/// A new key of version 7 (RFC 9562). It sorts after every key that this process made before.
 ///
-/// 48 bits of milliseconds and 12 bits of counter, then 62 bits of SipHash under a key from the
-/// system's randomness.
+/// It has 48 bits of milliseconds and a counter of 12 bits, then 62 bits of SipHash with a key from the
+/// system's random source.
 #[must_use]
 pub(crate) fn new_v7() -> Uuid {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static LAST: AtomicU64 = AtomicU64::new(0);
     let millis = jiff::Timestamp::now().as_millisecond().max(0).cast_unsigned();
-    // The counter runs on into the milliseconds when more than 4,096 are made in one, and when the
-    // clock goes back: order comes before the exact time.
+    // If more than 4,096 keys are made in a millisecond, or the clock goes back, the counter carries into
+    // the milliseconds: the order matters more than the exact time.
     let next = |last: u64| (last + 1).max(millis << 12);
     let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last)));
     let tick = next(last.unwrap_or_else(|last| last));
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_keys_ascend_and_are_of_version_7() {
+    fn new_keys_are_ascending_and_of_version_7() {
         let keys: Vec<_> = (0..10_000).map(|_| new_v7()).collect();
         assert!(keys.is_sorted_by(|a, b| a < b));
         assert!(keys.iter().all(|key| key.get_version_num() == 7));

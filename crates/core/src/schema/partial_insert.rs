@@ -1,17 +1,17 @@
-//! New rows that lack columns whose defaults an expression of the engine's makes.
+//! Inserts without values for columns whose defaults the engine computes.
 
 use super::TableSchema;
 use crate::FieldSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The most descriptions of one table that are kept: programs make few kinds of rows.
+/// The maximum number of schemas kept for one table: programs insert few kinds of rows.
 const MOST: usize = 64;
 
-/// Under which description of a table a new row is written that lacks some of its columns.
+/// Chooses the schema under which to insert a row without values for some columns.
 ///
-/// A row has a value for each column, and NULL is a value where a column may be NULL. So that a
-/// column that is left out gets its [`default_sql`](crate::ColumnSchema::default_sql) there too, such
-/// a row is written under a description in which the column may not be NULL.
+/// A row has a value for each column, and NULL is an ordinary value in a column that may be NULL. So that
+/// the engine computes the [`default_sql`](crate::ColumnSchema::default_sql) of such a column, the row is
+/// inserted under a schema in which the column may not be NULL.
 ///
 /// ```
 /// use bobak_core::{ColumnSchema, FieldSet, PartialInsert, TableSchema};
@@ -28,13 +28,13 @@ const MOST: usize = 64;
 #[derive(Debug)]
 pub struct PartialInsert {
     table: Arc<TableSchema>,
-    /// The columns that may be NULL, and have a default that is made.
+    /// The columns that may be NULL and have a computed default.
     made: FieldSet,
     known: RwLock<Vec<(FieldSet, Arc<TableSchema>)>>,
 }
 
 impl PartialInsert {
-    /// For rows of this table.
+    /// Inserts into this table.
     #[must_use]
     pub fn new(table: Arc<TableSchema>) -> Self {
         let is_made = |place: &usize| {
@@ -45,8 +45,8 @@ impl PartialInsert {
         Self { table, made, known: RwLock::default() }
     }
 
-    /// The description for a row that has these columns; the table's own where it lacks none whose
-    /// default is made.
+    /// The schema for a row with these columns: the table's own, unless a column with a computed default is
+    /// missing.
     #[must_use]
     pub fn table(&self, given: FieldSet) -> Arc<TableSchema> {
         if self.made.is_empty() {
@@ -84,8 +84,7 @@ impl PartialInsert {
             place += 1;
             column.nullable(nullable)
         });
-        // It is built of a description that was right, and a column that may not be NULL is one of
-        // fewer doubts.
+        // Building cannot fail: the schema was valid, and making a column NOT NULL keeps it valid.
         described.map_or_else(|_| Arc::clone(&self.table), Arc::new)
     }
 }
