@@ -41,7 +41,7 @@ const (
 	Unknown       = wire.Unknown       // the connection broke under a write
 	Denied        = wire.Denied        // the server refused the user
 	Full          = wire.Full          // the disk is full
-	ReadOnly      = wire.ReadOnly      // the database may only be read
+	ReadOnly      = wire.ReadOnly      // the database is read-only
 	Corrupt       = wire.Corrupt       // damaged bytes
 	Io            = wire.Io            // the server's operating system refused
 	Config        = wire.Config        // a URL or setting

@@ -86,5 +86,12 @@ impl<T: Record> Table<'_, T> {
 
 fn revision<T: Record>(change: Change) -> Result<Revision<T>> {
     let (before, after) = (change.before_as()?, change.after_as()?);
-    Ok(Revision { id: change.id, kind: change.kind, at: change.at, who: change.actor, before, after })
+    Ok(Revision {
+        id: change.id,
+        kind: change.kind,
+        at: change.at,
+        who: change.actor,
+        before,
+        after,
+    })
 }

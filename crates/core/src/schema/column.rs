@@ -259,7 +259,7 @@ impl ColumnSchema {
 
     fn accept_inner(&self, value: Value<'_>) -> Result<Value<'static>> {
         if value.is_null() && !self.nullable {
-            return Err(Error::new(ErrorKind::Constraint, "NULL where none may be"));
+            return Err(Error::new(ErrorKind::Constraint, "a required value is NULL"));
         }
         let value = if self.ty.has_text_form() {
             match self.storage {

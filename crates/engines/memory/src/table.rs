@@ -198,7 +198,7 @@ impl TableState {
             let value = row.value(place);
             let error = match value {
                 ValueRef::Null if column.nullable => return None,
-                ValueRef::Null => Error::new(ErrorKind::Constraint, "NULL where none may be"),
+                ValueRef::Null => Error::new(ErrorKind::Constraint, "a required value is NULL"),
                 _ if allowed_tags(column) & (1 << tag(value)) != 0 => return None,
                 _ => Error::mismatch(column.storage.name(), value),
             };

@@ -192,7 +192,7 @@ fn sentence(kind: ErrorKind, server: &MySqlError) -> String {
     let message = lower(&server.message);
     match (kind, server.code) {
         (ErrorKind::Duplicate, _) => "a row with this key or unique value is there".to_owned(),
-        (ErrorKind::Constraint, 1048 | 1263) => "NULL where none may be".to_owned(),
+        (ErrorKind::Constraint, 1048 | 1263) => "a required value is NULL".to_owned(),
         (ErrorKind::Full, 167 | 1467) => {
             "the largest key is taken: there is no next one".to_owned()
         }

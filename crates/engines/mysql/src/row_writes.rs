@@ -179,11 +179,11 @@ fn delete(
     Ok(Outcome::Changed(done.affected.min(1)))
 }
 
-/// Refuses NULL where none may be, before an update could go round it: it sets some fields only.
+/// Refuses a required value is NULL, before an update could go round it: it sets some fields only.
 pub(crate) fn refuse_null(table: &TableSchema, row: &dyn Row) -> Result<()> {
     for (place, column) in table.columns().iter().enumerate() {
         if !column.nullable && row.get(place).is_null() {
-            return Err(Error::new(ErrorKind::Constraint, "NULL where none may be")
+            return Err(Error::new(ErrorKind::Constraint, "a required value is NULL")
                 .in_table(table.name())
                 .in_column(column.name.as_ref()));
         }

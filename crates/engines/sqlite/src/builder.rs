@@ -32,33 +32,32 @@ pub struct SqliteBuilder {
 }
 
 impl SqliteBuilder {
-    /// When to wait for the disk. Default [`Synchronous::Full`].
+    /// When commits wait for the disk. Default: [`Synchronous::Full`].
     pub const fn synchronous(mut self, synchronous: Synchronous) -> Self {
         self.settings.synchronous = synchronous;
         self
     }
 
-    /// How to undo or redo. Default [`JournalMode::Wal`]; the file keeps the mode WAL.
+    /// The journal mode. Default: [`JournalMode::Wal`]. A file in WAL mode stays in that mode.
     pub const fn journal_mode(mut self, journal: JournalMode) -> Self {
         self.settings.journal = journal;
         self
     }
 
-    /// Who may use the file. Default [`Locking::Normal`].
+    /// Who may use the file at the same time. Default: [`Locking::Normal`].
     pub const fn locking(mut self, locking: Locking) -> Self {
         self.settings.locking = locking;
         self
     }
 
-    /// The page size in bytes, for a file that is new: a power of two from 512 to 65,536, of an
-    /// encrypted file from 1,024. Default 4,096. Larger pages suit long rows, and cost more at each
-    /// small write.
+    /// The page size of a new file, in bytes: a power of two from 512 (encrypted: 1,024) to
+    /// 65,536. Default: 4,096. Larger pages suit long rows, and make small writes more expensive.
     pub const fn page_size(mut self, bytes: u32) -> Self {
         self.settings.page_size = Some(bytes);
         self
     }
 
-    /// The memory that each connection may use for pages, in bytes. Default about 2 MB.
+    /// The memory that each connection may use to cache pages, in bytes. Default: about 2 MB.
     pub fn cache_bytes(mut self, bytes: u64) -> Self {
         let kibibytes = i64::try_from(bytes.div_ceil(1024)).unwrap_or(i64::MAX);
         self.settings.cache = Some(-kibibytes.max(1));
@@ -71,163 +70,157 @@ impl SqliteBuilder {
         self
     }
 
-    /// How many bytes of the file may be mapped into memory instead of being read. Default 0. Reads
-    /// of a large file get faster; an error of the disk then ends the program instead of the call.
+    /// The number of bytes of the file that may be memory-mapped instead of read. Default: 0.
+    /// Large files read faster, but a disk error then terminates the process.
     pub const fn mmap_bytes(mut self, bytes: u64) -> Self {
         self.settings.mmap = Some(bytes);
         self
     }
 
-    /// The most bytes of a text or blob, and of a stored row: a statement that reads, writes or makes a larger one
-    /// fails with `OutOfRange`. For databases that others send SQL to: by one function it makes as many bytes as it
-    /// likes. Default: SQLite's own limit, a billion.
+    /// The maximum size of a text or blob, and of a stored row, in bytes. A statement that reads,
+    /// writes or creates a larger one fails with `OutOfRange`. For databases that run SQL of
+    /// untrusted clients: a single function call can create values of any size. Default: SQLite's
+    /// own limit, 10⁹.
     pub const fn max_value_bytes(mut self, bytes: u32) -> Self {
         self.settings.max_value = Some(bytes);
         self
     }
 
-    /// The most bytes of rows that are kept in memory for one who has asked for them and not fetched
-    /// them yet: of an open cursor when its session writes, or ends its transaction; and of a statement
-    /// that writes and gives rows back. Beyond it the cursor ends with `OutOfRange`, and the statement fails. Default: 1 GiB.
+    /// The maximum number of bytes of rows that are buffered for a caller who has not fetched
+    /// them: the rest of an open cursor when its session writes or ends its transaction, and the
+    /// rows of a statement that writes. Beyond it the cursor, or the statement, fails with
+    /// `OutOfRange`. Default: 1 GiB.
     pub const fn max_ahead_bytes(mut self, bytes: usize) -> Self {
         self.settings.max_ahead = bytes;
         self
     }
 
-    /// How long a call waits for other writers, in this process and in others, before it gives
-    /// `Busy`. Default 5 s.
+    /// How long a call waits for other writers, in this process and in others, before it fails
+    /// with `Busy`. Default: 5 s.
     pub const fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.settings.busy_timeout = timeout;
         self
     }
 
-    /// The most connections for reading beside the writing one; each is opened when it is first
-    /// needed. Default: the number of cores, from 2 to 8. No effect with [`Locking::Exclusive`] and
-    /// in memory.
+    /// The maximum number of reading connections next to the writing one; each is opened when it
+    /// is first needed. Default: the number of cores, from 2 to 8. No effect with
+    /// [`Locking::Exclusive`] and in memory.
     pub fn readers(mut self, readers: usize) -> Self {
         self.settings.readers = readers.max(1);
         self
     }
 
-    /// Opens the file for reading only: every write gives `ReadOnly`. Default no.
+    /// Opens the file read-only: every write fails with `ReadOnly`. Default: no.
     pub const fn read_only(mut self, read_only: bool) -> Self {
         self.settings.read_only = read_only;
         self
     }
 
-    /// With [`read_only`](Self::read_only): where a program was killed that wrote to the file, what it
-    /// left is undone first, for which the file is opened for writing once. Without, such a file gives
-    /// `ReadOnly`. Default no.
+    /// With [`read_only`](Self::read_only): if a program was killed while it wrote to the file,
+    /// rolls back what it left, for which the file is opened for writing once. Otherwise such a
+    /// file fails with `ReadOnly`. Default: no.
     pub const fn recover(mut self, recover: bool) -> Self {
         self.settings.recover = recover;
         self
     }
 
-    /// Whether a missing file is made. Default yes.
+    /// Whether a missing file is created. Default: yes.
     pub const fn create(mut self, create: bool) -> Self {
         self.settings.create = create;
         self
     }
 
-    /// The VFS by which SQLite reaches the file, by its name: on Unix `unix-none` locks nothing,
-    /// `unix-dotfile` locks by a file beside it, for folders that other machines mount. Default the
-    /// system's own.
+    /// The name of the VFS by which SQLite accesses the file. On Unix, `unix-none` does not lock;
+    /// `unix-dotfile` locks by a file next to the database, for network file systems. Default:
+    /// the system's own.
     pub fn vfs(mut self, name: impl Into<String>) -> Self {
         self.settings.vfs = Some(name.into());
         self
     }
 
-    /// Opens an encrypted file, or makes one, by SQLCipher: AES-256 in CBC mode, each page with an
-    /// HMAC-SHA512. The log and the journal are encrypted too. Each connection then keeps 16 MB of
-    /// decrypted pages, less where there are more than seven readers, unless [`cache_bytes`](Self::cache_bytes) says otherwise: a page that is not
-    /// there costs about ten times what it costs in a plain file.
-    ///
-    /// A wrong key gives `Denied` when the file is opened.
+    /// Opens or creates an encrypted file, by SQLCipher: AES-256 in CBC mode, each page with an
+    /// HMAC-SHA512. The log and the journal are encrypted too. Each connection then caches 16 MB
+    /// of decrypted pages (less with more than seven readers), unless
+    /// [`cache_bytes`](Self::cache_bytes) is set: reading a page that is not cached costs about
+    /// ten times as much as in an unencrypted file.
+    /// | Opening fails with `Denied` for a wrong key.
     #[cfg(feature = "encryption")]
     pub fn key(mut self, key: Key) -> Self {
         self.settings.key = Some(key);
         self
     }
 
-    /// Whether a key was given.
+    /// Whether a key is set.
     #[must_use]
     pub fn has_key(&self) -> bool {
         self.settings.has_key()
     }
 
-    /// Gives a file that nobody has open another key: encrypts a plain one, for which the builder has
-    /// no [`key`](Self::key), and makes an encrypted one plain where `new` is `None`.
-    ///
-    /// The file is written anew beside its place, checked, and put there by a rename: at every moment
-    /// it opens with the old key or with the new one. What was in its blocks on the disk before is not
-    /// overwritten. A table's hidden row numbers may be others afterwards, as after `VACUUM`.
-    ///
-    /// # Errors
-    /// `Denied` where the builder's key is wrong; `Busy` where somebody has it open; `Corrupt`,
+    /// Changes the key of a file that is not open: encrypts an unencrypted file, for which the
+    /// builder has no [`key`](Self::key), and decrypts an encrypted one if `new` is `None`.
+    /// | Writes a complete new file, verifies it, and renames it into place: at every moment the
+    /// file opens with the old or the new key. The old blocks on the disk are not overwritten.
+    /// The rowids of a table without an integer key may change, as by `VACUUM`.
+    /// | # Errors
+    /// `Denied` if the builder's key is wrong; `Busy` if the file is open elsewhere; `Corrupt`,
     /// `Full`, `ReadOnly`, `Io`.
     #[cfg(feature = "encryption")]
     pub fn change_key(self, path: impl AsRef<Path>, new: Option<&Key>) -> Result<()> {
         crate::backup::change_key(path.as_ref(), &self.settings, new)
     }
 
-    /// Adds a function that SQL may call. One of SQLite's own with the same name and number of
-    /// arguments gives way to it.
+    /// Adds a function that SQL can call. It replaces a function of SQLite with the same name and
+    /// number of arguments.
     pub fn function(mut self, function: Function) -> Self {
         self.settings.functions.push(function);
         self
     }
 
     /// Opens a file.
-    ///
-    /// # Errors
-    /// `Corrupt` where it is not a database or is damaged, with nothing changed in it; `ReadOnly`
-    /// where it can't be written and [`read_only`](Self::read_only) was not asked for; `Io` where
-    /// it, or its folder, is missing; `Busy` where another process holds it; `Config` for a page
-    /// size that is none, and for a VFS that SQLite does not have; `Denied` for a wrong key.
+    /// | # Errors
+    /// `Corrupt` if it is not a database or is damaged; the file is not changed. `ReadOnly` if it
+    /// cannot be written, without [`read_only`](Self::read_only); `Io` if it or its directory is
+    /// missing; `Busy` if another process locks it; `Config` for an invalid page size or an
+    /// unknown VFS; `Denied` for a wrong key.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Sqlite> {
         with_page_size(settings_for_file(&self.settings, path.as_ref())?, Sqlite::with)
     }
 
-    /// Opens a new database in memory, gone when it is closed. Journal, locking and sync settings
-    /// have no effect.
-    ///
-    /// # Errors
-    /// `Config` for a page size that is none, and where a key was given: memory is not encrypted.
+    /// Opens a new database in memory, which ends when it is closed. Journal, locking and sync
+    /// settings have no effect.
+    /// | # Errors
+    /// `Config` for an invalid page size, and if a key is set: databases in memory are not
+    /// encrypted.
     pub fn open_memory(mut self) -> Result<Sqlite> {
         if self.has_key() {
-            let message = "a database in memory can't be encrypted: leave the key out";
+            let message = "a database in memory cannot be encrypted: omit the key";
             return Err(Error::new(ErrorKind::Config, message));
         }
         self.settings.path = None;
         Sqlite::with(self.settings)
     }
 
-    /// Reads a file wholly, which nobody may have open: whether it is a sound database, and how many
-    /// rows its tables have. For backups.
-    ///
-    /// # Errors
-    /// `Corrupt` where it is not a database or is damaged; `Io` where it can't be read.
+    /// Reads a whole file that is not open: whether it is a sound database, and the numbers of
+    /// rows of its tables. For backups.
+    /// | # Errors
+    /// `Corrupt` if it is not a database or is damaged; `Io` if it cannot be read.
     pub fn check_file(self, path: impl AsRef<Path>) -> Result<BackupContent> {
         crate::backup::check_file(path.as_ref(), &self.settings, false)
     }
 
-    /// Puts a new file in the place of a database that nobody has open; of the settings only those
-    /// count that are needed to open the old one.
-    ///
-    /// At every moment there is the old database or the new one, whole. What SQLite kept beside the
-    /// old one goes with it.
-    ///
-    /// # Errors
-    /// `Conflict` where there is one, or a log of one, and it is not to be overwritten; `Busy` where
-    /// somebody has it open; `ReadOnly`, `Io`.
+    /// Replaces a database that is not open with a new file. Uses only the settings that are
+    /// needed to open the old one.
+    /// | At every moment the complete old or new database is in place. The old one's logs are
+    /// deleted with it.
+    /// | # Errors
+    /// `Conflict` if a database, or a log of one, exists and is not to be overwritten; `Busy` if
+    /// it is open elsewhere; `ReadOnly`, `Io`.
     pub fn replace(self, new: AtomicFile, overwrite: bool) -> Result<()> {
         crate::backup::replace(new, &self.settings, overwrite, false)
     }
 
-    /// Puts a backup in the place of an older one, which is not read: what somebody has written to it
-    /// since goes with it.
-    ///
-    /// # Errors
+    /// Replaces an older backup, without reading it: anything written to it since is lost.
+    /// | # Errors
     /// As [`replace`](Self::replace).
     pub fn replace_backup(self, new: AtomicFile, overwrite: bool) -> Result<()> {
         crate::backup::replace(new, &self.settings, overwrite, true)

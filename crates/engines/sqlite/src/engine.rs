@@ -1,4 +1,4 @@
-//! The engine: its connections, and the contract's calls that need no session.
+//! The SQLite engine: the operations of the engine contract.
 
 use crate::builder::SqliteBuilder;
 use crate::extension::{ExtendedConnection, Extension};
@@ -37,14 +37,13 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// Settings to open a database with; all have defaults.
+    /// Returns the builder of a database's settings.
     pub fn builder() -> SqliteBuilder {
         SqliteBuilder::default()
     }
 
-    /// Opens a file with the default settings, which are durable; makes it where it is missing.
-    ///
-    /// # Errors
+    /// Opens a file with the default settings, which are durable; creates it if it is missing.
+    /// | # Errors
     /// As [`SqliteBuilder::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::builder().open(path)
@@ -139,7 +138,7 @@ impl Engine for Sqlite {
     fn estimate(&self, table: &TableSchema) -> Estimate {
         let call = if self.inner.settings().path.is_some() { 12 } else { 8 };
         let rows = self.inner.try_read().and_then(|mut pooled| {
-            // The largest rowid: exact where no row was deleted, and found at once.
+            // The largest rowid: exact if no row was deleted, and found at once.
             let name = bobak_sql::quote(bobak_sql::Dialect::Sqlite, table.name());
             pooled.first_integer(&format!("SELECT max(rowid) FROM main.{name}")).ok()
         });
@@ -158,15 +157,15 @@ impl Engine for Sqlite {
         let mut pooled = self.inner.write()?;
         pooled.buffer_cursors();
         let _writing = self.inner.begin_commit()?;
-        // Where journals are removed, the removal of the last one need not be durable yet.
+        // In journal modes that delete the journal, the last deletion may not be durable yet.
         if matches!(settings.synchronous, Synchronous::Normal | Synchronous::Off)
             || settings.journal != JournalMode::Wal
         {
             pooled.sync()?;
         }
         if settings.journal == JournalMode::Wal {
-            // What is committed is durable already: it goes from the log to the file as far as
-            // readers of the log allow.
+            // Everything committed is durable; move it from the log to the file as far as readers
+            // allow.
             pooled.first_integer("PRAGMA wal_checkpoint(PASSIVE)")?;
         }
         Ok(())

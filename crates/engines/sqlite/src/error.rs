@@ -1,11 +1,11 @@
-//! SQLite's result codes and texts, as Bobak's errors.
+//! Translates SQLite's result codes and messages to Bobak's errors.
 
 use crate::ffi::{Failure, codes};
 use bobak_core::{Error, ErrorKind, TableSchema};
 use std::fmt;
 
-/// What SQLite itself said: the [`source`](std::error::Error::source) of the errors that come from
-/// it.
+/// An error as SQLite reported it: the [`source`](std::error::Error::source) of translated
+/// errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqliteError {
     code: i32,
@@ -19,7 +19,7 @@ impl SqliteError {
         self.code
     }
 
-    /// SQLite's own text.
+    /// SQLite's own message.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
@@ -40,12 +40,12 @@ impl fmt::Display for SqliteError {
 
 impl std::error::Error for SqliteError {}
 
-/// The error of a failed statement; `table` is the one that it was about, where that is known.
+/// Translates the failure of a statement; `table` is the table it was about, if known.
 #[cold]
 pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error {
     let Failure { code, message, offset, cause, system, ends_commit } = failure;
     if let Some(cause) = cause {
-        // The error of another engine's table: as that engine gave it.
+        // The error of a virtual table or function, which SQLite only passes on.
         return cause;
     }
     let error = match code & 0xff {
@@ -57,7 +57,8 @@ pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error 
             Error::new(ErrorKind::Unknown, format!("{what} (code {code})"))
         }
         codes::SQLITE_IOERR | codes::SQLITE_CANTOPEN if system.is_some_and(is_full) => {
-            // SQLite's own word for it is of the database and its journal alone, not of the log's index.
+            // SQLite reports a full disk for the database and the journal only, not for the log's
+            // index.
             Error::new(ErrorKind::Full, format!("the disk is full (code {code})"))
         }
         primary => by_code(primary, code, &message),
@@ -69,7 +70,7 @@ pub(crate) fn translate(failure: Failure, table: Option<&TableSchema>) -> Error 
     error.with_code(code).with_source(SqliteError { code, message })
 }
 
-/// Whether a wrong row is to blame, and not the statement or the database.
+/// Whether the error is about the row, not about the statement or the database.
 pub(crate) fn is_row_error(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -84,7 +85,7 @@ pub(crate) fn is_row_error(kind: ErrorKind) -> bool {
     )
 }
 
-/// A call in the wrong state.
+/// The error for a call in the wrong state.
 #[cold]
 pub(crate) fn misuse(message: &str) -> Error {
     Error::new(ErrorKind::Misuse, message)
@@ -102,14 +103,14 @@ fn constraint(code: i32, message: &str) -> Error {
             name_columns(Error::new(ErrorKind::Duplicate, what), subject)
         }
         codes::SQLITE_CONSTRAINT_NOTNULL => {
-            let error = Error::new(ErrorKind::Constraint, "NULL where none may be");
+            let error = Error::new(ErrorKind::Constraint, "a required value is NULL");
             name_columns(error, subject)
         }
         codes::SQLITE_CONSTRAINT_CHECK => {
-            Error::new(ErrorKind::Constraint, format!("the check '{subject}' refuses the row"))
+            Error::new(ErrorKind::Constraint, format!("the check '{subject}' rejects the row"))
         }
         codes::SQLITE_CONSTRAINT_FOREIGNKEY => {
-            let what = "a foreign key would name a row that is not there";
+            let what = "a foreign key references a row that does not exist";
             Error::new(ErrorKind::Constraint, what)
         }
         codes::SQLITE_CONSTRAINT_DATATYPE => Error::new(ErrorKind::Mismatch, lower(message)),
@@ -117,13 +118,13 @@ fn constraint(code: i32, message: &str) -> Error {
     }
 }
 
-/// Takes table and columns from `table.column, table.column`.
+/// Parses table and columns from `table.column, table.column`.
 fn name_columns(error: Error, subject: &str) -> Error {
     let mut columns = Vec::new();
     let mut table = None;
     for part in subject.split(", ") {
         let Some((before, column)) = part.split_once('.') else {
-            // An index over expressions: `index 'name'`.
+            // An index on expressions: `index 'name'`.
             return error;
         };
         table = Some(before);
@@ -135,13 +136,13 @@ fn name_columns(error: Error, subject: &str) -> Error {
     }
 }
 
-/// The error of one who waited for a writer to end.
+/// The error after waiting too long for another writer.
 #[cold]
 pub(crate) fn kept_waiting() -> Error {
-    Error::new(ErrorKind::Busy, "another session wrote for the whole busy time-out")
+    Error::new(ErrorKind::Busy, "another session held the write lock for the whole busy timeout")
 }
 
-/// Whether the system's number says that there is no room.
+/// Whether the operating system's error number means a full disk.
 fn is_full(system: i32) -> bool {
     Error::io("write", std::io::Error::from_raw_os_error(system)).kind() == ErrorKind::Full
 }
@@ -149,7 +150,7 @@ fn is_full(system: i32) -> bool {
 fn by_code(primary: i32, code: i32, message: &str) -> Error {
     let (kind, what) = match primary {
         codes::SQLITE_BUSY | codes::SQLITE_LOCKED | codes::SQLITE_PROTOCOL => {
-            let what = "another connection held the database for the whole busy time-out";
+            let what = "another connection held the database for the whole busy timeout";
             (ErrorKind::Busy, what.to_owned())
         }
         codes::SQLITE_FULL => {
@@ -160,7 +161,7 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
             (ErrorKind::Io, what.to_owned())
         }
         codes::SQLITE_READONLY | codes::SQLITE_PERM => {
-            (ErrorKind::ReadOnly, "the database may only be read".to_owned())
+            (ErrorKind::ReadOnly, "the database is read-only".to_owned())
         }
         codes::SQLITE_NOTADB => {
             let what = "the file is not an SQLite database, or it is encrypted: give its key then";
@@ -171,7 +172,7 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
         }
         codes::SQLITE_TOOBIG => (
             ErrorKind::OutOfRange,
-            "a value or row is larger than the database may keep (setting `max_value`)".to_owned(),
+            "a value or row exceeds the maximum size (setting `max_value`)".to_owned(),
         ),
         codes::SQLITE_MISMATCH => {
             (ErrorKind::Mismatch, "a value is not of its column's type".to_owned())
@@ -181,7 +182,7 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
             (ErrorKind::Io, format!("{} (code {code})", lower(message)))
         }
         codes::SQLITE_AUTH => {
-            let what = "the schema of another engine's tables is changed by calls, not by SQL";
+            let what = "the schema of an attached engine cannot be changed by SQL: use its API";
             (ErrorKind::Unsupported, what.to_owned())
         }
         codes::SQLITE_SCHEMA => (ErrorKind::Schema, lower(message)),
@@ -191,7 +192,7 @@ fn by_code(primary: i32, code: i32, message: &str) -> Error {
     Error::new(kind, what)
 }
 
-/// Errors that SQLite tells apart by their text only.
+/// Translates errors that SQLite distinguishes by their message only.
 fn from_text(message: &str, offset: Option<usize>) -> Error {
     let after = |start: &str| message.strip_prefix(start).map(str::to_owned);
     if let Some(table) = after("no such table: ") {
@@ -200,7 +201,7 @@ fn from_text(message: &str, offset: Option<usize>) -> Error {
     }
     if let Some(column) = after("no such column: ") {
         let error = Error::new(ErrorKind::Schema, "there is no such column");
-        // Of a name in double quotes SQLite asks whether it is meant as a text.
+        // For a name in double quotes, SQLite asks whether it is meant as a string.
         return error.in_column(match column.split_once(" - should this be") {
             Some((quoted, _)) => quoted.trim_matches('"').replace("\"\"", "\""),
             None => column,
@@ -233,8 +234,8 @@ fn from_text(message: &str, offset: Option<usize>) -> Error {
     } else if says(&["malformed JSON"]) {
         ErrorKind::Mismatch
     } else {
-        // Whatever is wrong with a statement and has no code of its own: columns of a UNION that do not fit, an
-        // unknown function.
+        // All statement errors without a code of their own: unequal numbers of columns in a
+        // UNION, an unknown function, and others.
         ErrorKind::Syntax
     };
     let place = match offset {
@@ -244,7 +245,7 @@ fn from_text(message: &str, offset: Option<usize>) -> Error {
     Error::new(kind, format!("{}{place}", lower(message)))
 }
 
-/// SQLite begins some of its texts with a capital.
+/// Starts with a lower-case letter, unlike some of SQLite's messages.
 fn lower(message: &str) -> String {
     let mut characters = message.chars();
     match (characters.next(), characters.next()) {

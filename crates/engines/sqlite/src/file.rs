@@ -1,8 +1,7 @@
-//! The bytes of a file that may be a database.
-//!
-//! The system drops all of a process's locks on a file when it closes any handle of it. SQLite knows that, and keeps
-//! the handle where it has locks by another one: so a file that this process may have open as a database is read by
-//! SQLite's handles alone.
+//! Reads the bytes of a file that may be an open database.
+//! | POSIX drops all of a process's locks on a file when the process closes any handle of it.
+//! SQLite takes that into account for its own handles. So a file that this process may have open
+//! as a database is read through SQLite.
 
 use crate::ffi::{Connection, Failure, OpenFlags};
 use crate::open::file_name;
@@ -32,14 +31,14 @@ pub struct SqliteFile {
 
 impl SqliteFile {
     /// Opens a file for reading.
-    ///
-    /// # Errors
-    /// Those of the system's; `InvalidInput` where it is no file, or has a name that SQLite does not take.
+    /// | # Errors
+    /// I/O errors; `InvalidInput` if it is not a regular file, or SQLite does not accept its
+    /// name.
     pub fn open(path: &Path) -> io::Result<Self> {
         let wrong = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
         match fs::metadata(path)? {
             there if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            // Who opens a pipe waits for its other end.
+            // Opening a pipe would wait for its other end.
             there if !there.is_file() => return Err(wrong("it is no regular file")),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Functions of SQL that are written in Rust.
+//! SQL functions written in Rust.
 
 use crate::error::translate;
 use crate::ffi::{
@@ -47,22 +47,20 @@ enum Kind {
     Table(Arc<Rows>),
 }
 
-/// Gathers the values of a group: what [`Function::aggregate`] makes, one for each group.
+/// The state of an aggregate function; [`Function::aggregate`] creates one for each group.
 pub trait Aggregate: Send + 'static {
-    /// Takes the arguments of a row.
-    ///
-    /// # Errors
-    /// Any: the statement ends with it.
+    /// Adds the arguments of a row.
+    /// | # Errors
+    /// Any: the statement fails with it.
     fn step(&mut self, arguments: &[ValueRef<'_>]) -> Result<()>;
 
-    /// Gives the result, also of a group without rows.
-    ///
-    /// # Errors
-    /// Any: the statement ends with it.
+    /// Returns the result, also for a group without rows.
+    /// | # Errors
+    /// Any: the statement fails with it.
     fn finish(self) -> Result<Value<'static>>;
 }
 
-/// The rows that a table function gives.
+/// The rows of a table function.
 pub type FunctionRows = Box<dyn Iterator<Item = Result<Vec<Value<'static>>>> + Send>;
 
 type Give = dyn Fn(&[ValueRef<'_>]) -> Result<FunctionRows> + Send + Sync;
@@ -74,7 +72,7 @@ struct Rows {
 }
 
 impl Function {
-    /// A function of each row's values, of so many arguments; `None`: of any number.
+    /// A function of each row's values, with this number of arguments; `None` for any number.
     pub fn scalar(
         name: impl Into<String>,
         arguments: Option<usize>,
@@ -83,7 +81,7 @@ impl Function {
         Self { name: name.into(), arguments, kind: Kind::Scalar(Arc::new(function)) }
     }
 
-    /// A function over the rows of a group, each of which gets an aggregate of its own from `make`.
+    /// A function of the rows of a group. `make` creates the state for each group.
     pub fn aggregate<A: Aggregate>(
         name: impl Into<String>,
         arguments: Option<usize>,
@@ -93,8 +91,8 @@ impl Function {
         Self { name: name.into(), arguments, kind: Kind::Aggregate(make) }
     }
 
-    /// A function that gives rows with these columns: `FROM name(…)`. Arguments that are left out
-    /// are NULL.
+    /// A function that returns rows with these columns: `FROM name(…)`. Omitted arguments are
+    /// NULL.
     pub fn table<P: Into<String>, C: Into<String>>(
         name: impl Into<String>,
         parameters: impl IntoIterator<Item = P>,
@@ -109,13 +107,13 @@ impl Function {
         Self { name: name.into(), arguments: None, kind: Kind::Table(Arc::new(rows)) }
     }
 
-    /// Its name in SQL.
+    /// The name in SQL.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Makes it known on a connection.
+    /// Registers the function on a connection.
     pub(crate) fn register(&self, db: &mut Connection) -> Result<()> {
         let count = self.arguments.map_or(-1, |count| i32::try_from(count).unwrap_or(i32::MAX));
         let registered = match &self.kind {
@@ -145,7 +143,7 @@ impl<A: Aggregate> Gather for Gathered<A> {
     }
 }
 
-/// A table function as a virtual table: its parameters are hidden columns.
+/// A table function as a virtual table; its parameters are hidden columns.
 struct TableFunction(Arc<Rows>);
 
 struct FunctionTable(Arc<Rows>);

@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// How many bytes a key has.
+/// The length of a key, in bytes.
 pub(crate) const KEY_BYTES: usize = 32;
-/// How many bytes of salt stand at the beginning of an encrypted file.
+/// The length of the salt at the start of an encrypted file, in bytes.
 pub(crate) const SALT_BYTES: usize = 16;
-/// More than any file of a key or password has.
+/// Longer than any file with a key or password, in bytes.
 const LONGEST_FILE: u64 = 4_096;
 
 /// The key of an encrypted file: 32 bytes, or a password. Its memory is cleared when the last clone is
@@ -49,9 +49,8 @@ impl Key {
         Self::copied(&Zeroizing::new(key))
     }
 
-    /// A password: any text.
-    ///
-    /// # Errors
+    /// A password.
+    /// | # Errors
     /// `Config` for an empty one.
     pub fn password(password: impl Into<String>) -> Result<Self> {
         let password = Zeroizing::new(password.into());
@@ -61,10 +60,10 @@ impl Key {
         Ok(Self(Secret::Password(Arc::new(password))))
     }
 
-    /// The key that a file holds: 32 bytes, or 64 hexadecimal digits with white space around.
-    ///
-    /// # Errors
-    /// `Config` for a file with anything else; `Io`.
+    /// Reads a key from a file with 32 bytes, or with 64 hexadecimal digits and optional white
+    /// space around them.
+    /// | # Errors
+    /// `Config` for any other content; `Io`.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let content = read_secret(path)?;
@@ -80,10 +79,9 @@ impl Key {
         })
     }
 
-    /// The password that a file holds in its first line.
-    ///
-    /// # Errors
-    /// `Config` for an empty one, and for one that is no UTF-8; `Io`.
+    /// Reads a password from the first line of a file.
+    /// | # Errors
+    /// `Config` for an empty one, and for one that is not UTF-8; `Io`.
     pub fn from_password_file(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let content = read_secret(path)?;
@@ -96,7 +94,7 @@ impl Key {
         Self::password(text)
     }
 
-    /// The key is written where it stays: what is moved leaves its bytes behind.
+    /// Writes the key where it stays: moving it would leave copies behind.
     fn copied(bytes: &[u8; KEY_BYTES]) -> Self {
         let mut key = Arc::new(Zeroizing::new([0; KEY_BYTES]));
         if let Some(key) = Arc::get_mut(&mut key) {
@@ -105,12 +103,12 @@ impl Key {
         Self(Secret::Bytes(key))
     }
 
-    /// What SQLCipher takes, `x'…'`; where it was made for a file, with its salt.
+    /// The key in SQLCipher's notation, `x'…'`; for a derived key, with its salt.
     pub(crate) fn literal(&self) -> Zeroizing<String> {
         let (key, salt): (&[u8], &[u8]) = match &self.0 {
             Secret::Bytes(key) => (&key[..], &[]),
             Secret::OfFile(key, salt) => (&key[..], salt),
-            // A password is never used before its key is made.
+            // A password is replaced by its derived key before use.
             Secret::Password(_) => (&[], &[]),
         };
         let mut text = Zeroizing::new(String::with_capacity(2 * (KEY_BYTES + SALT_BYTES) + 3));
@@ -133,7 +131,7 @@ impl fmt::Debug for Key {
 fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     let doing = |error| Error::io(&format!("read {}", path.display()), error);
     let length = fs::metadata(path).map_err(doing)?.len().min(LONGEST_FILE);
-    // Made once: a buffer that grows would leave copies behind.
+    // Allocated once: a growing buffer would leave copies behind.
     let room = usize::try_from(length).unwrap_or(0).max(KEY_BYTES * 4) + 1;
     let mut content = Zeroizing::new(Vec::with_capacity(room));
     let file = File::open(path).map_err(doing)?;

@@ -1,9 +1,10 @@
 //! The SQLite engine of Bobak.
-//!
-//! Reading order: settings → opening → the gate and the pool → connections and their statements →
-//! sessions → one row written, batches, queries, cursors → the schema of existing files → the host,
-//! where other engines' tables join. `ffi` is the only module with `unsafe`; [`raw`] hands out its
-//! connections and statements.
+//! | Reading order: [`SqliteBuilder`] → `open` → `pool` (the writer lock, the readers) →
+//! `connection` → `session` (transactions, batches, cursors, group commit) → `schema` → `backup`.
+//! `ffi` is the only module with unsafe code.
+//! | Low-level interfaces for other crates: [`raw`] (connections and statements without an
+//! engine), [`extension`] and [`virtual_table`] (tables that other code provides), [`vfs`]
+//! (custom files).
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -23,21 +23,21 @@ use std::iter::repeat_n;
 use std::time::Duration;
 
 pub use crate::ffi::{Kind, StatementId, version};
-/// A value that is bound or read; texts are bytes, in UTF-8 by agreement only.
+/// A value that is bound or read. Texts are bytes, usually UTF-8.
 pub use bobak_core::codec::RawValue as Value;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Only for reading.
+    /// Read-only.
     Read,
     /// For reading and writing.
     Write,
-    /// As `Write`, and made where it is missing.
+    /// As `Write`; creates a missing file.
     Create,
 }
 
-/// An open connection. It may be sent to another thread; one uses it at a time.
+/// An open connection. It can be sent to other threads; one uses it at a time.
 #[derive(Debug)]
 pub struct Connection {
     db: ffi::Connection,
@@ -48,18 +48,17 @@ pub struct Connection {
 #[derive(Debug)]
 pub struct Rows<'a>(ffi::Rows<'a>);
 
-/// The row that a statement stands on.
+/// The current row of a statement.
 #[derive(Debug)]
 pub struct Row<'a>(ffi::RowRef<'a>);
 
 impl Connection {
-    /// How many statements [`prepare_cached`](Self::prepare_cached) keeps.
+    /// The capacity of the cache of [`prepare_cached`](Self::prepare_cached).
     pub const CACHED: usize = 128;
 
-    /// Opens a database by the name as SQLite takes it, `:memory:` and URIs included.
-    ///
-    /// # Errors
-    /// What SQLite says, such as code 14 where the file cannot be opened.
+    /// Opens a database by its name in SQLite, including `:memory:` and URIs.
+    /// | # Errors
+    /// Those of SQLite, such as code 14 if the file cannot be opened.
     pub fn open(name: &CStr, access: Access) -> Result<Self, SqliteError> {
         let flags =
             OpenFlags { read_only: access == Access::Read, create: access == Access::Create };
@@ -67,51 +66,49 @@ impl Connection {
         Ok(Self { db, texts: StatementCache::new(Self::CACHED) })
     }
 
-    /// Waits so long where another connection holds a lock, before a call fails with code 5. None
-    /// by default.
+    /// How long a call waits for locks of other connections before it fails with code 5. Default:
+    /// it does not wait.
     pub fn set_busy_timeout(&mut self, timeout: Duration) {
         self.db.set_busy_timeout(timeout);
     }
 
-    /// Whether foreign keys are enforced. They are by default, unless SQLite was compiled otherwise.
+    /// Whether foreign keys are enforced. Default: yes, unless SQLite was compiled otherwise.
     pub fn set_foreign_keys(&mut self, on: bool) {
         self.db.set_foreign_keys(on);
     }
 
-    /// Ends statements that run where `is_over` says so: it is asked every some milliseconds.
+    /// Interrupts running statements when `is_over` returns `true`; it is called every few
+    /// milliseconds.
     pub fn end_where(&mut self, is_over: fn() -> bool) {
         self.db.end_where(is_over);
     }
 
-    /// The largest number of parameters that a statement may have.
+    /// The maximum number of parameters of a statement.
     #[must_use]
     pub fn max_parameters(&self) -> usize {
         self.db.max_parameters()
     }
 
-    /// The largest number of bytes that a value may have.
+    /// The maximum size of a value, in bytes.
     #[must_use]
     pub fn max_length(&self) -> usize {
         self.db.max_length()
     }
 
-    /// Prepares the first statement of the text; what follows it is not looked at. `None` where
-    /// there is only white space and comments.
-    ///
-    /// # Errors
-    /// What SQLite says of the text.
+    /// Prepares the first statement of a text; the rest is ignored. `None` if the text contains
+    /// only white space and comments.
+    /// | # Errors
+    /// Those of SQLite.
     pub fn prepare(&mut self, sql: impl AsRef<[u8]>) -> Result<Option<StatementId>, SqliteError> {
         Ok(self.db.prepare(sql)?.0)
     }
 
-    /// As [`prepare`](Self::prepare), with the statement of the same text used before, if it is
-    /// among the last [`CACHED`](Self::CACHED). Do not [`finalize`](Self::finalize) it.
-    ///
-    /// Not for statements that act while they are prepared, as some PRAGMAs do. A changed schema
-    /// does no harm: SQLite prepares the statement anew when it is run.
-    ///
-    /// # Errors
-    /// What SQLite says of the text.
+    /// As [`prepare`](Self::prepare), but reuses the statement of the same text if it is among
+    /// the last [`CACHED`](Self::CACHED). Do not [`finalize`](Self::finalize) it.
+    /// | Not for statements that act while they are prepared, as some PRAGMAs do. Schema changes
+    /// do no harm: SQLite prepares the statement again when it runs.
+    /// | # Errors
+    /// Those of SQLite.
     pub fn prepare_cached(
         &mut self,
         sql: impl AsRef<[u8]>,
@@ -136,16 +133,15 @@ impl Connection {
         }
     }
 
-    /// Frees a statement; nothing where it is freed already.
+    /// Frees a statement; does nothing if it is already freed.
     pub fn finalize(&mut self, statement: StatementId) {
         self.db.finalize(statement);
     }
 
-    /// Runs a statement to its end and resets it. Rows are passed over; parameters that get no
-    /// value are NULL.
-    ///
-    /// # Errors
-    /// What SQLite says; code 25 where there are more values than parameters.
+    /// Runs a statement to its end and resets it. Discards its rows; parameters without a value
+    /// are NULL.
+    /// | # Errors
+    /// Those of SQLite; code 25 for more values than parameters.
     #[inline]
     pub fn execute<'v>(
         &mut self,
@@ -185,9 +181,8 @@ impl Connection {
 
 impl Rows<'_> {
     /// The next row; `None` at the end.
-    ///
-    /// # Errors
-    /// What SQLite says.
+    /// | # Errors
+    /// Those of SQLite.
     #[inline]
     #[allow(clippy::should_implement_trait, reason = "the row borrows what gave it")]
     pub fn next(&mut self) -> Result<Option<Row<'_>>, SqliteError> {
@@ -196,11 +191,10 @@ impl Rows<'_> {
 }
 
 impl Row<'_> {
-    /// Gives `each` the first columns' values, one for each of the kinds, converted as SQLite
-    /// converts; NULL for a column that the row has not.
-    ///
-    /// # Errors
-    /// Code 7 where there is no memory for a conversion.
+    /// Calls `each` with the values of the first columns, one for each kind, converted by SQLite;
+    /// NULL for missing columns.
+    /// | # Errors
+    /// Code 7 if there is no memory for a conversion.
     #[inline]
     pub fn read<'r>(
         &'r mut self,

@@ -1,4 +1,4 @@
-//! How a database is opened: typed settings, each with its default and its price.
+//! The settings that a database is opened with.
 
 use crate::functions::Function;
 #[cfg(feature = "encryption")]
@@ -11,63 +11,64 @@ use std::time::Duration;
 /// When SQLite waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Synchronous {
-    /// As `Full`, and with [`JournalMode::Delete`] also until the journal is known to be removed:
-    /// one sync more. An `Ok` is on the disk in every mode that has a journal there.
+    /// As `Full`; with [`JournalMode::Delete`] a commit also waits until the removal of the
+    /// journal is durable, which is one more sync. In every mode with a journal on disk, `Ok`
+    /// means durable.
     Extra,
-    /// At each commit: an `Ok` is on the disk. The default. With [`JournalMode::Delete`] alone a
-    /// power cut right after the last commit may undo that one: the removal of its journal is not
-    /// waited for.
+    /// At each commit: `Ok` means durable. The default. Exception: with [`JournalMode::Delete`] a
+    /// power cut may undo the last commit, since the removal of its journal is not synced.
     #[default]
     Full,
-    /// At checkpoints only (in the rollback modes: less often within a commit). A power cut may
-    /// undo the last commits; with [`JournalMode::Wal`] it damages nothing, with the rollback modes
-    /// it might on old file systems.
+    /// At checkpoints only (with a rollback journal: fewer syncs per commit). A power cut may
+    /// undo the last commits. With [`JournalMode::Wal`] it damages nothing; with a rollback
+    /// journal it may, on old file systems.
     Normal,
     /// Never. A crash of the program loses nothing, but a power cut may damage the whole file.
     Off,
 }
 
-/// How SQLite keeps what it needs to undo, or redo, a transaction.
+/// How SQLite undoes or repeats a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum JournalMode {
-    /// A log beside the file (`-wal`, `-shm`): readers and the writer do not disturb each other,
-    /// one sync a commit. Not for files on a network. The default.
+    /// A write-ahead log next to the file (`-wal`, `-shm`): readers and the writer do not block
+    /// each other, and a commit is one sync. Not for network file systems. The default.
     #[default]
     Wal,
-    /// A rollback journal, deleted at each commit: about three syncs a commit, and readers wait for
-    /// the writer's commit, and it for them.
+    /// A rollback journal, deleted at each commit: about three syncs per commit, and readers and
+    /// commits block each other.
     Delete,
-    /// As `Delete`; the journal is cut to nothing instead, which is quicker on many file systems.
+    /// As `Delete`, but the journal is truncated, which is faster on many file systems.
     Truncate,
-    /// As `Delete`; the journal's head is overwritten instead.
+    /// As `Delete`, but the journal's header is overwritten.
     Persist,
-    /// The journal is in memory: a crash of the program in the middle of a commit damages the file.
+    /// The journal is in memory: a crash of the program during a commit damages the file.
     Memory,
-    /// No journal: nothing can be undone. A statement that fails half-way, and a rollback, leave the
-    /// file in any state. Only for files that can be made again.
+    /// No journal: nothing can be undone. A failing statement and a rollback leave the file in an
+    /// undefined state. Only for files that can be created again.
     Off,
 }
 
-/// Whether others may use the file at the same time.
+/// Whether others can use the file at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Locking {
-    /// Other processes, and the pool of readers, use the file too. The default.
+    /// Other processes, and the pool of readers, can use the file. The default.
     #[default]
     Normal,
-    /// This connection alone, until it is closed: nothing is locked and unlocked for each
-    /// operation, which makes small ones several times faster. There are no readers beside it.
+    /// Only this connection can use the file until it is closed. It does not lock and unlock for
+    /// each operation, which makes small operations several times faster. There are no separate
+    /// readers.
     Exclusive,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// `None`: a database in memory.
+    /// `None` for a database in memory.
     pub path: Option<PathBuf>,
     pub synchronous: Synchronous,
     pub journal: JournalMode,
     pub locking: Locking,
     pub page_size: Option<u32>,
-    /// As SQLite's pragma has it: pages, or negative KiB.
+    /// In the notation of SQLite's pragma: pages, or negative KiB.
     pub cache: Option<i64>,
     pub mmap: Option<u64>,
     pub max_value: Option<u32>,
@@ -75,21 +76,19 @@ pub(crate) struct Settings {
     pub busy_timeout: Duration,
     pub readers: usize,
     pub read_only: bool,
-    /// Whether what killed programs left is undone before the file is only read.
+    /// Whether what a killed program left is rolled back before the file is opened read-only.
     pub recover: bool,
     pub create: bool,
-    /// Whether each connection is a database in memory of its own, with nothing in it but virtual
-    /// tables.
+    /// Whether each connection is a separate database in memory, with nothing but virtual tables.
     pub isolated: bool,
     pub vfs: Option<String>,
     #[cfg(feature = "encryption")]
     pub key: Option<Key>,
-    /// Functions that SQL may call.
+    /// Functions that SQL can call.
     pub functions: Vec<Function>,
 }
 
-/// How much of an encrypted file each connection keeps, and all of them together, unless they are
-/// told: in KiB.
+/// The default cache of an encrypted file, per connection and for all of them together, in KiB.
 #[cfg(feature = "encryption")]
 const ENCRYPTED_CACHE: (i64, i64) = (16_384, 131_072);
 
@@ -121,7 +120,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The settings for a file of which nothing is read.
+    /// The settings for a file whose pages are not read.
     pub(crate) fn without_key(&self, path: &Path) -> Self {
         Self {
             path: Some(path.to_owned()),
@@ -138,7 +137,7 @@ impl Settings {
         false
     }
 
-    /// Whether the journal stays when a commit ends, its head overwritten.
+    /// Whether the journal remains after a commit, with its header overwritten.
     pub(crate) const fn keeps_journal(&self) -> bool {
         match self.journal {
             JournalMode::Persist => true,
@@ -149,14 +148,14 @@ impl Settings {
         }
     }
 
-    /// The pages that each connection keeps, as SQLite's pragma has it.
+    /// The cache of each connection, in the notation of SQLite's pragma.
     pub(crate) fn cache_size(&self) -> Option<i64> {
         #[cfg(feature = "encryption")]
         return self.cache.or_else(|| {
             let (each, all) = ENCRYPTED_CACHE;
             let readers = if self.is_single() { 0 } else { self.readers };
             let share = all / i64::try_from(readers + 1).unwrap_or(all);
-            // As much as a plain file's, at least.
+            // At least as much as for an unencrypted file.
             self.key.is_some().then(|| -share.clamp(2_000, each))
         });
         #[cfg(not(feature = "encryption"))]
@@ -168,7 +167,7 @@ impl Settings {
         (self.path.is_none() && !self.isolated) || self.locking == Locking::Exclusive
     }
 
-    /// Whether each commit waits for the disk, and what fails in it can be undone.
+    /// Whether each commit waits for the disk, and a failing transaction can be undone.
     pub(crate) fn commits_wait(&self) -> bool {
         let synced = match self.synchronous {
             Synchronous::Extra | Synchronous::Full => true,
@@ -182,7 +181,7 @@ impl Settings {
 macro_rules! words {
     ($type:ident, $what:literal, $($word:literal => $variant:ident),+) => {
         impl $type {
-            /// Its word in SQLite's pragmas and in URLs, in lower case.
+            /// Its name in SQLite's pragmas and in URLs, in lower case.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -194,10 +193,9 @@ macro_rules! words {
         impl FromStr for $type {
             type Err = Error;
 
-            /// Takes the word in any case.
-            ///
-            /// # Errors
-            /// `Config` for another word.
+            /// Parses the name, in any case.
+            /// | # Errors
+            /// `Config` for another name.
             fn from_str(word: &str) -> Result<Self> {
                 $(if word.eq_ignore_ascii_case($word) {
                     return Ok(Self::$variant);

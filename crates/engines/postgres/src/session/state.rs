@@ -82,7 +82,7 @@ impl<'e> SessionState<'e> {
             pooled.simple("ROLLBACK", |_| {})?;
             drop(pooled);
             done?;
-            let message = "transactions are begun and ended by calls, not by SQL";
+            let message = "begin and end transactions by API calls, not by SQL";
             return Err(Error::new(ErrorKind::Misuse, message));
         }
         done

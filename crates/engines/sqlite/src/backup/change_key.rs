@@ -1,6 +1,6 @@
-//! Another key for a file: the whole of it is written anew beside it and put in its place. So the
-//! file opens at every moment with the old key or with the new one, whatever happens; SQLCipher's
-//! own way, in place, has a moment when its journal has both.
+//! Changes the key of a file: writes a complete new file and moves it into place. So the file
+//! opens with the old or the new key at every moment. SQLCipher's own in-place rekeying has a
+//! moment at which the journal contains pages of both keys.
 
 use super::check::{check_file, count_rows};
 use super::exclusive::acquire_exclusive;
@@ -16,11 +16,10 @@ use crate::settings::Settings;
 use bobak_core::{AtomicFile, Error, ErrorKind, Result, TableSchema, Value, change_log};
 use std::path::Path;
 
-/// Gives a file another key; none makes it plain.
-///
-/// # Errors
-/// `Denied` for a wrong key; `Busy` where somebody has it open; `Unsupported` where its tables use what
-/// only another program has; `Full`, `Io`.
+/// Changes the key of a file; without a new key it becomes unencrypted.
+/// | # Errors
+/// `Denied` for a wrong key; `Busy` if the file is open elsewhere; `Unsupported` if its tables
+/// need functions or collations of another program; `Full`, `Io`.
 pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) -> Result<()> {
     let file = |error| Error::io(&format!("open {}", path.display()), error);
     let path = path.canonicalize().map_err(file)?;
@@ -28,7 +27,7 @@ pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) ->
         open::with_page_size(open::settings_for_file(settings, &path)?, |settings| {
             acquire_exclusive(&settings).map(|holder| (settings, holder))
         })?;
-    // Checks of the program's own are made when the rows are written.
+    // Writing the rows evaluates CHECK constraints that call the program's functions.
     let mut holder = Connection::boxed(holder, true);
     settings.functions.iter().try_for_each(|function| function.register(&mut holder.db))?;
     refuse_foreign(&mut holder, &path, settings)?;
@@ -38,7 +37,7 @@ pub(crate) fn change_key(path: &Path, settings: &Settings, new: Option<&Key>) ->
     put_over(aside, holder.db)
 }
 
-/// Writes the whole database to the new file, with the new key, and checks it there.
+/// Writes the whole database to the new file, with the new key, and verifies it.
 fn write_anew(
     holder: &mut Connection,
     old: &Settings,
@@ -63,13 +62,13 @@ fn write_anew(
     Ok(())
 }
 
-/// Whether the database is one with a log, which its first page says.
+/// Whether the first page says that the database has a write-ahead log.
 fn has_log(holder: &mut Connection) -> Result<bool> {
     let mode = holder.all_rows("PRAGMA main.journal_mode", &[])?;
     Ok(mode.first().and_then(|row| row.first()) == Some(&Value::from("wal")))
 }
 
-/// Makes the new file one with a log, which is empty, and gone when this returns.
+/// Gives the new file a write-ahead log, which is empty and deleted on return.
 fn keep_log(settings: &Settings) -> Result<()> {
     let flags = OpenFlags { read_only: false, create: false };
     let mut file = open::connect(settings, flags)?;
@@ -78,7 +77,8 @@ fn keep_log(settings: &Settings) -> Result<()> {
     set.map_err(|failure| open::name_file(translate(failure, None), settings))
 }
 
-/// Refuses a database with tables that can't be made anew: they are made, empty, in memory.
+/// Rejects a database with tables that cannot be created again. Tests that by creating them in
+/// memory, empty.
 fn refuse_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> Result<()> {
     let rows = holder.all_rows(
         "SELECT tbl_name, sql FROM main.sqlite_schema WHERE type IN ('table', 'index') \
@@ -92,7 +92,7 @@ fn refuse_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> 
     settings.functions.iter().try_for_each(|function| function.register(&mut memory.db))?;
     for row in rows {
         let [Value::Text(table), Value::Text(sql)] = &row[..] else { continue };
-        // What else is wrong shows when the file is written.
+        // Writing the file reports other errors.
         let Err(error) = memory.run_owned(sql) else { continue };
         let Some(needs) = missing(&error) else { continue };
         let message = format!(
@@ -105,8 +105,8 @@ fn refuse_foreign(holder: &mut Connection, path: &Path, settings: &Settings) -> 
     Ok(())
 }
 
-/// Refuses a file whose feed would name other rows: an earlier version tracked tables without a key of
-/// their own, and their rows may have other numbers in the new file.
+/// Rejects a file whose change log would refer to other rows: earlier versions tracked tables
+/// without a key, whose rowids may change in the new file.
 fn must_not_track_hidden_keys(holder: &mut Connection) -> Result<()> {
     let tables = crate::schema::tables::read_with_logs(holder)?;
     let log = |table: &TableSchema| format!("{}{}", change_log::LOG_PREFIX, table.name());
@@ -119,19 +119,19 @@ fn must_not_track_hidden_keys(holder: &mut Connection) -> Result<()> {
     }
 }
 
-/// The error, with the file that is written: what is beside it means nothing to anybody.
+/// Adds the final file's path to an error: the temporary file's name means nothing to the caller.
 fn name_place(error: Error, path: &Path) -> Error {
     let message = format!("could not write {} anew: {}", path.display(), error.message());
     Error::new(error.kind(), message).with_source(error)
 }
 
-/// Writes the whole database to a new file; gives its page size.
+/// Writes the whole database to a new file. Returns its page size.
 fn copy(holder: &mut Connection, aside: &AtomicFile, new: Option<&Key>) -> Result<u32> {
     let target = aside.path().to_str().ok_or_else(|| misuse("the path must be UTF-8"))?;
     make(aside.path(), Some(aside.target()))
         .map_err(|error| Error::io(&format!("write {}", aside.target().display()), error))?;
-    // That of a plain file. Its own is not given here: what a statement is given is not cleared from
-    // memory.
+    // The empty key of an unencrypted file. The real key is not passed here: SQLite does not
+    // clear the parameters of statements from memory.
     holder.run_text("ATTACH DATABASE ? AS bobak_new KEY ''", &[target.into()])?;
     let copied = fill(holder, new);
     let detached = holder.run_owned("DETACH DATABASE bobak_new");
@@ -147,10 +147,10 @@ fn fill(holder: &mut Connection, new: Option<&Key>) -> Result<u32> {
         holder.db.set_key(c"bobak_new", &key.literal()).map_err(failed)?;
     }
     holder.run_owned(&format!("PRAGMA bobak_new.page_size = {size}"))?;
-    // Nothing of it is worth a journal: it is whole, or thrown away.
+    // No journal: the file is either complete or deleted.
     holder.db.exec("PRAGMA bobak_new.journal_mode = off").map_err(failed)?;
     holder.db.exec("PRAGMA bobak_new.synchronous = full").map_err(failed)?;
-    // Before there is a table, or never.
+    // Must be set before the first table is created.
     let vacuum = holder.first_integer("PRAGMA main.auto_vacuum")?;
     holder.run_owned(&format!("PRAGMA bobak_new.auto_vacuum = {vacuum}"))?;
     holder.db.exec("SELECT sqlcipher_export('bobak_new')").map_err(failed)?;

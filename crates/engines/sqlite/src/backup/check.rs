@@ -1,4 +1,4 @@
-//! Whether a file is a sound database, and what is in it.
+//! Verifies that a file is a sound database, and counts its rows.
 
 use super::pace::STEP;
 use super::unknown_functions::{check_in_part, missing};
@@ -10,14 +10,13 @@ use bobak_core::{BackupContent, Error, ErrorKind, Result, Value};
 use bobak_sql::{Dialect, quote};
 use std::path::Path;
 
-/// Tables with the numbers of their rows.
+/// Tables with their numbers of rows.
 pub(super) type Counts = Vec<(String, u64)>;
 
-/// Reads a file wholly: every page, every index against its table, every row counted. With pauses
-/// it works for a step at a time, as a backup does.
-///
-/// # Errors
-/// `Corrupt` where it is not a database or is damaged; `Io`.
+/// Reads a whole file: every page, every index against its table, every row. With `pauses` it
+/// works in steps, as a backup does.
+/// | # Errors
+/// `Corrupt` if it is not a database or is damaged; `Io`.
 pub(crate) fn check_file(file: &Path, settings: &Settings, pauses: bool) -> Result<BackupContent> {
     open::with_page_size(open::settings_for_file(settings, file)?, |settings| {
         check(&settings, pauses).map_err(|error| open::name_file(error, &settings))
@@ -53,7 +52,7 @@ pub(super) fn texts(connection: &mut Connection, sql: &str) -> Result<Vec<String
         .collect())
 }
 
-/// An error for what one of SQLite's checks has found, which may be that the disk has failed.
+/// The error for the findings of SQLite's checks, which may include a failing disk.
 pub(super) fn judge(found: &[String]) -> Result<()> {
     let Some(text) = found.first().filter(|text| *text != "ok") else { return Ok(()) };
     let text = text.trim_start_matches("*** in database main ***").trim().replace('\n', "; ");
@@ -63,7 +62,7 @@ pub(super) fn judge(found: &[String]) -> Result<()> {
     Err(Error::new(ErrorKind::Corrupt, format!("the database is damaged: {text}")))
 }
 
-/// The tables of the main database, without virtual ones and SQLite's own, by name.
+/// The tables of the main database, without virtual tables and SQLite's own, sorted.
 pub(super) fn names(connection: &mut Connection) -> Result<Vec<String>> {
     texts(
         connection,
@@ -72,7 +71,7 @@ pub(super) fn names(connection: &mut Connection) -> Result<Vec<String>> {
     )
 }
 
-/// The [tables](names) with the numbers of their rows.
+/// The [tables](names) with their numbers of rows.
 pub(crate) fn count_rows(connection: &mut Connection) -> Result<Counts> {
     let names = names(connection)?;
     let mut counts = Vec::with_capacity(names.len());

@@ -1,4 +1,4 @@
-//! Taking a database from everybody else, with all that was committed to it in its file.
+//! Exclusive access to a database, with everything committed moved into its file.
 
 use super::open_handles;
 use super::replace::logs;
@@ -12,22 +12,21 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// For who has a file open for a moment only: a process that is just being started has all of its
-/// parent's.
+/// How long to wait for handles that are closed soon: a process that is just starting inherits
+/// all handles of its parent.
 const MAX_WAIT: Duration = Duration::from_millis(500);
 
-/// A database that nobody else has, and whose file needs no other beside it.
+/// A database that nobody else has open, and that needs no log or journal.
 pub(super) enum ExclusiveDatabase {
-    /// It was read: its key is known.
+    /// It was read with its key.
     Read(ffi::Connection),
-    /// What is in it is not read, or can't be: it is damaged, or encrypted with another key.
+    /// Its pages were not read, or cannot be: it is damaged, or encrypted with another key.
     Unread(#[allow(dead_code, reason = "it is kept for its lock")] ffi::LockedFile),
 }
 
-/// Takes a database from everybody else.
-///
-/// # Errors
-/// `Busy` where somebody has it open; `Full`, `ReadOnly`, `Io`.
+/// Acquires exclusive access to a database.
+/// | # Errors
+/// `Busy` if it is open elsewhere; `Full`, `ReadOnly`, `Io`.
 pub(super) fn take(place: &Path, settings: &Settings) -> Result<ExclusiveDatabase> {
     match open::with_page_size(open::settings_for_file(settings, place)?, |settings| {
         acquire_exclusive(&settings)
@@ -39,16 +38,15 @@ pub(super) fn take(place: &Path, settings: &Settings) -> Result<ExclusiveDatabas
     }
 }
 
-/// Takes a database from everybody else until it is closed, and moves its log to its file.
-///
-/// # Errors
-/// `Busy` where somebody has it open; `Corrupt` where it is no database, `Denied` for a wrong key.
+/// Acquires exclusive access until the connection is closed, and checkpoints the log.
+/// | # Errors
+/// `Busy` if it is open elsewhere; `Corrupt` if it is not a database; `Denied` for a wrong key.
 pub(crate) fn acquire_exclusive(settings: &Settings) -> Result<ffi::Connection> {
     let flags = OpenFlags { read_only: false, create: false };
     let taken = || -> Result<ffi::Connection> {
         let mut old = open::connect(settings, flags)?;
         open::read_schema(&mut old, settings)?;
-        // The lock stays when the transaction has ended.
+        // The lock remains after the transaction has ended.
         for step in ["PRAGMA locking_mode = exclusive", "BEGIN EXCLUSIVE", "COMMIT"] {
             old.exec(step).map_err(|failure| translate(failure, None))?;
         }
@@ -62,9 +60,8 @@ pub(crate) fn acquire_exclusive(settings: &Settings) -> Result<ffi::Connection> 
     })
 }
 
-/// Takes a file from everybody else without looking at what is in its pages.
-///
-/// # Errors
+/// Acquires exclusive access without reading the pages.
+/// | # Errors
 /// As [`take`].
 pub(super) fn acquire_unread(place: &Path, settings: &Settings) -> Result<ExclusiveDatabase> {
     let settings = settings.without_key(place);
@@ -80,33 +77,33 @@ pub(super) fn acquire_unread(place: &Path, settings: &Settings) -> Result<Exclus
         }
         let file = open::connect(&settings, flags)?;
         let locked = ffi::LockedFile::lock(file).map_err(named)?;
-        // Another may have been here before the lock was.
+        // Another process may have written before the lock was acquired.
         let is_whole = || recovered == LogRecovery::Useless || hot_logs(place).next().is_none();
         Ok(locked.filter(|_| is_whole()).map(ExclusiveDatabase::Unread))
     })
 }
 
-/// What became of what was beside a file.
+/// The outcome of recovering a file's logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LogRecovery {
     Done,
-    /// Nothing in it can be read, by nobody.
+    /// Nothing in them can be read.
     Useless,
-    /// Others are in the way.
+    /// Another process uses them.
     NotYet,
 }
 
-/// Has SQLite play back what a killed process has left beside a file, which takes no key: pages are
-/// moved as they are.
+/// Lets SQLite play back the logs of a killed process. That needs no key: pages are moved as they
+/// are.
 fn recover_logs(place: &Path, settings: &Settings) -> Result<LogRecovery> {
     let flags = OpenFlags { read_only: false, create: false };
     let mut file = open::connect(settings, flags)?;
     if let Some(size) = page_size_of_log(place) {
-        // Of a file that it can't read it would not find out.
+        // SQLite cannot detect the page size of a file that it cannot read.
         let _ = file.exec(&format!("PRAGMA page_size = {size}"));
     }
     let moved = match file.exec("SELECT count(*) FROM sqlite_schema") {
-        // What it says of the pages is of no interest: by now it knows what is beside them.
+        // Errors about pages do not matter: SQLite knows the logs by now.
         Err(failure) if !is_of_pages(&failure) => Err(failure),
         _ => file.checkpoint_truncate(),
     };
@@ -122,17 +119,17 @@ fn is_of_pages(failure: &ffi::Failure) -> bool {
     matches!(failure.code & 0xff, codes::SQLITE_NOTADB | codes::SQLITE_CORRUPT)
 }
 
-/// The files beside a database without which it is not whole, as far as their beginnings tell.
+/// The logs and journals that belong to a database's state, judging by their first bytes.
 fn hot_logs(place: &Path) -> impl Iterator<Item = PathBuf> {
     let is_hot = |path: &PathBuf| {
         let mut first = [0];
-        // A journal that has done its duty may begin with zeros.
+        // A journal that is no longer needed may start with zeros.
         File::open(path).and_then(|mut log| log.read_exact(&mut first)).is_ok() && first[0] != 0
     };
     logs(place).into_iter().take(2).filter(is_hot)
 }
 
-/// The page size that a log says to have.
+/// The page size in a log's header.
 fn page_size_of_log(place: &Path) -> Option<u32> {
     let [log, ..] = logs(place);
     let mut head = [0; 12];
@@ -141,13 +138,14 @@ fn page_size_of_log(place: &Path) -> Option<u32> {
     (size.is_power_of_two() && (512..=65_536).contains(&size)).then_some(size)
 }
 
-/// Takes a file from everybody else by `take`, which gives `None` where others are in the way, and sees
-/// that nobody else has it open.
+/// Acquires a file by `take`, which returns `None` while others use it, and verifies that nobody
+/// else has it open.
 fn acquire_alone<R>(settings: &Settings, take: impl Fn() -> Result<Option<R>>) -> Result<R> {
     let file = settings.path.as_deref().unwrap_or(Path::new(""));
     let deadline = Instant::now() + settings.busy_timeout.min(MAX_WAIT);
     loop {
-        // Before, since taking it changes it; and since then, but for the handle of what was taken.
+        // Checked before, since taking the file changes it; and afterwards, not counting its own
+        // handle.
         if !open_handles::is_open_elsewhere(file, 0)
             && let Some(taken) = take()?
             && !open_handles::is_open_elsewhere(file, 1)

@@ -1,11 +1,11 @@
-//! Backups of a running database: SQLite's own, page by page, in steps of a few milliseconds.
-//!
-//! With a log the pages come from a connection of the backup's own, in one read transaction: what
-//! others write meanwhile goes to the log and disturbs nothing. Without one a read transaction would
-//! keep writers from their commits; the pages then come from the writing connection itself, which
-//! others use between two steps and which passes on what they write to pages that are copied
-//! already. Only what other processes write makes such a backup begin again, and after some times
-//! it keeps them waiting.
+//! Backups of a running database, by SQLite's online backup: page by page, in steps of a few
+//! milliseconds.
+//! | With a write-ahead log, the pages come from a connection of the backup's own in one read
+//! transaction; writes of others go to the log and do not disturb it. Without one, a read
+//! transaction would block commits. Then the pages come from the writing connection itself:
+//! others use it between two steps, and it also applies their writes to pages that are already
+//! copied. Only writes of other processes restart such a backup; after several restarts it blocks
+//! them until it is done.
 
 #[cfg(feature = "encryption")]
 mod change_key;
@@ -36,14 +36,15 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// So often the backup may begin again since others wrote.
+/// How often writes of other processes may restart a backup.
 const RESTARTS: u32 = 3;
 
-/// What is written in one go is synced after so many bytes. A file system that is told to sync
-/// a lot at once makes everybody's commits wait.
+/// The number of bytes between two syncs of the target. Syncing a lot at once delays everybody's
+/// commits.
 const SYNC_EACH: u64 = 1 << 20;
 
-/// Up to this size of the database its rows are counted while writers wait, where that must be.
+/// The maximum size of a database, in bytes, whose rows are counted while writers wait, if that
+/// is necessary.
 const COUNTED_IN_STEP: u64 = 8 << 20;
 
 impl Database {
@@ -57,7 +58,7 @@ impl Database {
         let settings = self.settings();
         refuse_own(place, settings)?;
         let source = BackupSource::open(self)?;
-        // What it is called until it is whole means nothing to anybody.
+        // The temporary file's name means nothing to the caller.
         let (inner, outer) = (file.display().to_string(), place.display().to_string());
         let named = |error: Error| error.renaming(&inner, &outer);
         let target = open_target(file, settings).map_err(named)?;
@@ -77,8 +78,8 @@ impl Database {
     }
 }
 
-/// The error of a copy, with the backup that it was for. Where the disk failed at the end of a commit that was
-/// the backup's: nobody has to ask himself whether it stands.
+/// Adds the backup's path to an error. A failed sync of the target is an I/O error: unlike for a
+/// commit of the database, its outcome does not matter.
 fn in_copy(error: Error, place: &Path) -> Error {
     let place = place.display();
     let Some(code) = error.code() else { return error };
@@ -98,7 +99,7 @@ fn in_copy(error: Error, place: &Path) -> Error {
     Error::new(kind, message).with_code(code).with_source(error)
 }
 
-/// Refuses to put a backup where the database itself is.
+/// Rejects a backup to the database's own file.
 fn refuse_own(place: &Path, settings: &Settings) -> Result<()> {
     let Some(own) = &settings.path else { return Ok(()) };
     let (own, place) = (full_path(own), full_path(place));
@@ -109,7 +110,7 @@ fn refuse_own(place: &Path, settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// The path of a file that need not be there.
+/// The absolute path of a file that need not exist.
 fn full_path(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = || folder.unwrap_or(Path::new(".")).canonicalize().ok();
@@ -117,7 +118,7 @@ fn full_path(path: &Path) -> PathBuf {
     path.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| path.to_owned())
 }
 
-/// The new file. Nothing of it is worth a journal: it is whole, or thrown away.
+/// Opens the target. It has no journal: it is either complete or deleted.
 fn open_target(file: &Path, settings: &Settings) -> Result<ffi::Connection> {
     let own = settings.path.as_deref();
     let settings = Settings { path: Some(file.to_owned()), ..settings.clone() };
@@ -133,7 +134,7 @@ fn open_target(file: &Path, settings: &Settings) -> Result<ffi::Connection> {
     Ok(target)
 }
 
-/// An empty file, to be read by nobody who could not read the database.
+/// Creates an empty file with the permissions of the database's file.
 pub(crate) fn make(file: &Path, database: Option<&Path>) -> std::io::Result<()> {
     let made = File::create(file)?;
     #[cfg(unix)]
@@ -146,7 +147,7 @@ pub(crate) fn make(file: &Path, database: Option<&Path>) -> std::io::Result<()> 
     Ok(())
 }
 
-/// A backup under way. However it ends, its source is let go.
+/// A running backup. Dropping it releases its source.
 struct RunningBackup<'e> {
     source: BackupSource<'e>,
     backup: Option<Backup>,
@@ -167,7 +168,7 @@ impl<'e> RunningBackup<'e> {
         Ok(Self { source, backup: Some(backup), patience })
     }
 
-    /// Copies all; gives the numbers of rows at that moment, where they could be had, and the size.
+    /// Copies everything. Returns the numbers of rows at that moment, if available, and the size.
     fn run(
         mut self,
         mut pace: Pace,
@@ -184,7 +185,7 @@ impl<'e> RunningBackup<'e> {
             let begun = Instant::now();
             let counting = counts.is_none();
             let state = self.step(pace.pages(), |connection, state| {
-                // Nobody writes before this is over: the numbers are those of the backup.
+                // Nobody can write during this step, so the numbers are those of the backup.
                 if state.done && counting && state.pages * page_size <= COUNTED_IN_STEP {
                     counts = counted(connection)?;
                 }
@@ -210,7 +211,7 @@ impl<'e> RunningBackup<'e> {
                 *unsynced += u64::from(pace.pages()) * page_size;
                 if *unsynced >= SYNC_EACH {
                     *unsynced = 0;
-                    // Only to spread the work: SQLite syncs the whole at the end.
+                    // Only spreads the work: SQLite syncs the whole file at the end.
                     let _ = file.sync_data();
                 }
             }
@@ -219,7 +220,7 @@ impl<'e> RunningBackup<'e> {
         }
     }
 
-    /// One step, and with it, before others get on, what `then` does.
+    /// Runs one step, and `then` before others can use the source.
     fn step(
         &mut self,
         pages: u32,
@@ -249,13 +250,13 @@ impl<'e> RunningBackup<'e> {
         }
     }
 
-    /// Ends it, and makes the file one that needs no other beside it.
+    /// Ends the backup, and makes its file independent of a log.
     fn finish(mut self) -> Result<()> {
         let Some(backup) = self.backup.take() else { return Ok(()) };
         let ended = |failure| translate(failure, None);
         let mut target =
             self.source.with(|connection| backup.finish(&mut connection.db).map_err(ended))?;
-        // The first page says that there is a log, as the source's does.
+        // The copied first page says that there is a log, as in the source.
         target.exec("PRAGMA journal_mode = delete").map_err(ended)
     }
 }
@@ -263,7 +264,7 @@ impl<'e> RunningBackup<'e> {
 impl Drop for RunningBackup<'_> {
     fn drop(&mut self) {
         if let Some(backup) = self.backup.take() {
-            // Where the source is not to be had, both stay in memory: see `ffi::Backup`.
+            // If the source is not available, both remain in memory: see `ffi::Backup`.
             let _ = self.source.with(|connection| {
                 backup.finish(&mut connection.db).map(drop).map_err(|f| translate(f, None))
             });
@@ -271,7 +272,7 @@ impl Drop for RunningBackup<'_> {
     }
 }
 
-/// The numbers of rows; `None` where SQLite can't count them without a collation of another program's.
+/// The numbers of rows; `None` if counting needs a collation of another program.
 fn counted(connection: &mut crate::connection::Connection) -> Result<Option<Counts>> {
     match count_rows(connection) {
         Err(error) if unknown_functions::missing(&error).is_some() => Ok(None),

@@ -1,12 +1,12 @@
-//! Who has a database open.
-//!
-//! SQLite's locks tell of everybody who reads or writes, and of everybody at all where the database has a
-//! log. Who has one without a log open, and does nothing, holds no lock: of those the system knows.
+//! Finds out whether a database's file is open elsewhere.
+//! | SQLite's locks show everybody who reads or writes, and every connection to a database with a
+//! write-ahead log. An idle connection to a database without one holds no lock; the operating
+//! system knows its handle.
 
 use std::path::Path;
 
-/// Whether a file is open more often than this process's `own` handles of it, as far as that can be
-/// seen: on Linux, of processes whose handles this one may look at.
+/// Whether a file has more open handles than this process's `own`. Works on Linux only, and sees
+/// the processes whose handles this one may inspect.
 #[cfg(target_os = "linux")]
 pub(super) fn is_open_elsewhere(file: &Path, own: usize) -> bool {
     handles(file).is_some_and(|handles| handles > own)
@@ -17,7 +17,7 @@ pub(super) fn is_open_elsewhere(_: &Path, _: usize) -> bool {
     false
 }
 
-/// How many open handles of a file there are.
+/// The number of open handles of a file.
 #[cfg(target_os = "linux")]
 fn handles(file: &Path) -> Option<usize> {
     use std::fs;
@@ -25,7 +25,7 @@ fn handles(file: &Path) -> Option<usize> {
     let (name, wanted) = (file.file_name()?, fs::metadata(file).ok()?);
     let may_have_other_names = wanted.nlink() > 1;
     let is_it = |handle: &Path| {
-        // The name first: who asks about a file on a disk that does not answer waits for it.
+        // Compare names first: querying a file on an unresponsive disk blocks.
         fs::read_link(handle)
             .is_ok_and(|target| may_have_other_names || target.file_name() == Some(name))
             && fs::metadata(handle)

@@ -1,16 +1,16 @@
-//! How much a step of a backup does, and how long it rests after.
+//! The number of pages per step of a backup, and the pauses between.
 
 use std::time::Duration;
 
-/// A step is to take so long: who waits for its end waits no longer.
+/// The target duration of a step: the longest time that others wait for it.
 pub(super) const STEP: Duration = Duration::from_millis(4);
 
-/// The pages of the first step, and the fewest and the most of any.
+/// The pages of the first step, and the limits of all.
 const FIRST: u32 = 32;
 const FEWEST: u32 = 4;
 const MOST: u32 = 1 << 14;
 
-/// The pace of a backup: it fits the pages of a step to the time that they take.
+/// Adapts the number of pages to the duration of the steps.
 #[derive(Debug)]
 pub(super) struct Pace {
     pages: u32,
@@ -26,13 +26,13 @@ impl Pace {
         self.pages
     }
 
-    /// From now on all that is left in one step.
+    /// Copies everything that is left in one step.
     pub(super) fn hurry(&mut self) {
         self.pages = u32::MAX;
         self.pauses = false;
     }
 
-    /// Rests after a step that took so long: twice as long as it worked.
+    /// Pauses after a step, for twice its duration.
     pub(super) fn rest(&mut self, took: Duration) {
         if self.pages == u32::MAX {
             return;

@@ -1,4 +1,4 @@
-//! A new file in the place of a database that nobody has open.
+//! Replaces a database that nobody has open with a new file.
 
 use super::exclusive::{ExclusiveDatabase, acquire_unread, take};
 use crate::ffi;
@@ -10,16 +10,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What SQLite keeps beside a file. It would take it for the new one's.
+/// The endings of SQLite's files for a database. SQLite would use old ones with the new file.
 const BESIDE: [&str; 3] = ["-wal", "-journal", "-shm"];
 
-/// Puts a new file in its place, where a database may be that is closed then.
-///
-/// What the old one has beside it is first written into it, so that at every moment there is the old
-/// database or the new one, whole. With `unread` nobody looks at what is in its pages.
-///
-/// # Errors
-/// `Conflict` where there is one and it is not to be overwritten; `Busy` where somebody has it open;
+/// Moves a new file into place, where a closed database may exist.
+/// | First moves the old database's log into its file, so that at every moment the place contains
+/// the complete old or new database. With `unread` the old pages are not interpreted.
+/// | # Errors
+/// `Conflict` if a file exists and is not to be overwritten; `Busy` if it is open elsewhere;
 /// `Full`, `ReadOnly`, `Io`.
 pub(crate) fn replace(
     new: AtomicFile,
@@ -46,14 +44,15 @@ pub(crate) fn replace(
     }
 }
 
-/// Puts a new file in the place of a database that was [taken over](super::exclusive::acquire_exclusive).
+/// Moves a new file over a database that was [acquired
+/// exclusively](super::exclusive::acquire_exclusive).
 pub(crate) fn put_over(new: AtomicFile, mut old: ffi::Connection) -> Result<()> {
     old.keep_wal_on_close();
     clear(new.target())?;
     put(new, old)
 }
 
-/// Puts a new file in its place, which nobody else has until then.
+/// Moves a new file into place, which is locked until then.
 fn put<L>(new: AtomicFile, lock: L) -> Result<()> {
     let doing = format!("write {}", new.target().display());
     let put = new.commit().map_err(|error| Error::io(&doing, error));
@@ -61,8 +60,8 @@ fn put<L>(new: AtomicFile, lock: L) -> Result<()> {
     put
 }
 
-/// Removes what is beside a database that was taken from everybody, and is empty. It must be gone for
-/// good before another file is there.
+/// Deletes the empty logs of an exclusively acquired database. They must be gone durably before
+/// another file takes its place.
 fn clear(place: &Path) -> Result<()> {
     let doing = |error| Error::io(&format!("write {}", place.display()), error);
     for log in logs(place) {
@@ -74,8 +73,8 @@ fn clear(place: &Path) -> Result<()> {
     sync_folder(place).map_err(doing)
 }
 
-/// Puts a new file where no database is, but perhaps what one that is gone has left: that is kept until
-/// the new one is there.
+/// Moves a new file to a place without a database, which may have logs of a deleted one: these
+/// are kept until the new file is there.
 fn put_beside_logs(new: AtomicFile, logs: &[PathBuf]) -> Result<()> {
     let place = new.target().to_owned();
     let doing = |error| Error::io(&format!("write {}", place.display()), error);
@@ -89,7 +88,7 @@ fn put_beside_logs(new: AtomicFile, logs: &[PathBuf]) -> Result<()> {
         if kept.is_empty() { Ok(()) } else { sync_folder(&place) }
     };
     let put = put_away().map_err(doing).and_then(|()| put(new, ()));
-    // It may be there though it failed.
+    // The file may be in place although the call failed.
     let is_there = place.exists();
     for (log, away) in kept {
         let _ = if is_there { fs::remove_file(away) } else { rename(&away, log) };
@@ -97,7 +96,7 @@ fn put_beside_logs(new: AtomicFile, logs: &[PathBuf]) -> Result<()> {
     put
 }
 
-/// The files that SQLite may keep beside one.
+/// The files that SQLite may create for a database.
 pub(super) fn logs(place: &Path) -> [PathBuf; 3] {
     BESIDE.map(|ending| beside(place, ending))
 }

@@ -1,4 +1,4 @@
-//! Where a backup's pages come from.
+//! The connection that a backup copies from.
 
 use super::wal_extension::WalExtension;
 use crate::connection::Connection;
@@ -7,21 +7,21 @@ use crate::session::checkpoints::CheckpointHold;
 use crate::session::database::Database;
 use bobak_core::{Result, Value};
 
-/// At its end a backup moves the log's pages to the file this many times at most: others write
-/// meanwhile, and what is left then is theirs to move.
+/// How often a backup checkpoints the log at its end: others write meanwhile, and the rest is
+/// theirs.
 const MOVES: u32 = 4;
-/// So many pages are left to them without another look.
+/// The number of remaining pages at which it stops.
 const FEW: i64 = 250;
 
 /// The connection that the pages come from.
 pub(super) enum BackupSource<'e> {
     /// One of its own, in a read transaction.
     Snapshot(Snapshot<'e>),
-    /// The writing one, for a step at a time.
+    /// The writing connection, for one step at a time.
     Shared(&'e Database),
 }
 
-/// A read transaction, which keeps the log from being used anew.
+/// A read transaction, which prevents that the log starts over.
 pub(super) struct Snapshot<'e> {
     connection: Box<Connection>,
     inner: &'e Database,
@@ -30,19 +30,19 @@ pub(super) struct Snapshot<'e> {
 }
 
 impl<'e> BackupSource<'e> {
-    /// With a log its own, else the writing one.
+    /// Opens a snapshot if there is a write-ahead log; else uses the writing connection.
     pub(super) fn open(inner: &'e Database) -> Result<Self> {
         if inner.is_single() {
             return Ok(Self::Shared(inner));
         }
         let mut connection = inner.new_reader()?;
-        // The file's own mode: where it is only read the settings do not change it.
+        // The file's actual mode: the settings do not change that of a read-only file.
         let mode = connection.all_rows("PRAGMA journal_mode", &[])?;
         if mode.first().and_then(|row| row.first()) != Some(&Value::from("wal")) {
             return Ok(Self::Shared(inner));
         }
         let page_size = connection.first_integer("PRAGMA page_size")?;
-        // What others' collations order is only counted here.
+        // Counting rows does not depend on the order of unknown collations.
         connection.db.stub_collations().map_err(|failure| translate(failure, None))?;
         connection.run("BEGIN")?;
         // The transaction begins with the first read.
@@ -55,10 +55,9 @@ impl<'e> BackupSource<'e> {
         matches!(self, Self::Snapshot(_))
     }
 
-    /// Lends the connection.
-    ///
-    /// # Errors
-    /// Those of `work`; `Busy` where others kept it for the whole busy time-out.
+    /// Runs `work` with the connection.
+    /// | # Errors
+    /// Those of `work`; `Busy` if others held it for the whole busy timeout.
     pub(super) fn with<R>(&mut self, work: impl FnOnce(&mut Connection) -> Result<R>) -> Result<R> {
         match self {
             Self::Snapshot(snapshot) => work(&mut snapshot.connection),
@@ -66,21 +65,22 @@ impl<'e> BackupSource<'e> {
         }
     }
 
-    /// To be called between two steps: sees that the log has room for what others write.
+    /// Called between two steps: ensures that the log has room for others' writes.
     pub(super) fn make_room(&mut self) {
         if let Self::Snapshot(Snapshot { inner, extension, .. }) = self
             && let Some(made) = extension.as_mut().map(|extension| extension.make(inner))
             && made.is_err()
         {
-            // It is only for speed: on a disk that is full, say, the log grows by itself.
+            // It is only an optimization: otherwise, for example on a full disk, the log grows by
+            // itself.
             *extension = None;
         }
     }
 }
 
 impl Drop for Snapshot<'_> {
-    /// Ends the transaction, and moves what gathered in the log to the file: else the next writer
-    /// would have to. The backup is over: that others keep the log, say, is no failure of it.
+    /// Ends the transaction, and checkpoints the pages that accumulated: otherwise the next
+    /// writer would have to. Failures are ignored: the backup is complete.
     fn drop(&mut self) {
         let _ = self.connection.run("COMMIT");
         for _ in 0..MOVES {
@@ -92,7 +92,7 @@ impl Drop for Snapshot<'_> {
     }
 }
 
-/// Moves the log's pages to the file, as far as others allow; gives how many are left.
+/// Checkpoints the log as far as others allow. Returns the number of remaining pages.
 fn move_log(connection: &mut Connection) -> Result<i64> {
     let told = connection.all_rows("PRAGMA wal_checkpoint(PASSIVE)", &[])?;
     match told.first().map(Vec::as_slice) {

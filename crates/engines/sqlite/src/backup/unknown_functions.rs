@@ -1,10 +1,9 @@
-//! Databases whose tables use collations or functions that only another program has.
-//!
-//! Their pages are copied as any others. SQLite refuses to begin a check of such a table, since it
-//! would look rows up in its indexes; and counting the rows takes an index's order, though no order
-//! is looked at. With stand-ins `quick_check` runs, which compares numbers of entries and not their
-//! content; and what has to do with other tables is checked as ever. (CHECK constraints are not looked
-//! at in any table: SQLite knows of none where it only reads.)
+//! Databases whose tables use collations or functions of another program.
+//! | Their pages can be copied, but SQLite refuses to check such a table, since it would search
+//! its indexes, and to count its rows, since it would use an index's order. With stub collations
+//! and functions, `quick_check` runs: it compares the numbers of entries and not their content.
+//! Other tables are checked completely. (CHECK constraints are not checked in any table: a
+//! read-only connection does not load them.)
 
 use super::check::{judge, names, texts};
 use crate::connection::Connection;
@@ -12,10 +11,10 @@ use crate::error::{SqliteError, translate};
 use bobak_core::{Error, MissingExtension, Result, UnverifiedTable};
 use bobak_sql::{Dialect, quote};
 
-/// What is found is told up to so many times; what is wrong with pages comes first.
+/// The maximum number of findings; those about pages come first.
 const TOLD: u32 = 100;
 
-/// What a statement failed for the lack of.
+/// The function or collation that a statement lacks.
 pub(crate) fn missing(error: &Error) -> Option<MissingExtension> {
     let source = std::error::Error::source(error)?.downcast_ref::<SqliteError>()?;
     let after = |start| source.message().strip_prefix(start).map(str::to_owned);
@@ -26,11 +25,10 @@ pub(crate) fn missing(error: &Error) -> Option<MissingExtension> {
     after("no such collation sequence: ").map(MissingExtension::Collation).or_else(function)
 }
 
-/// Checks a database as far as that can be done without what others have; gives the tables of which
-/// something is left open. The connection is of no use for anything but counting afterwards.
-///
-/// # Errors
-/// `Corrupt` where something is wrong; `Io`.
+/// Checks a database as far as possible. Returns the tables that could not be checked completely.
+/// The connection can be used only for counting afterwards.
+/// | # Errors
+/// `Corrupt` for a damaged database; `Io`.
 pub(super) fn check_in_part(connection: &mut Connection) -> Result<Vec<UnverifiedTable>> {
     let mut unverified = Vec::new();
     for table in names(connection)? {
@@ -50,7 +48,7 @@ pub(super) fn check_in_part(connection: &mut Connection) -> Result<Vec<Unverifie
     Ok(unverified)
 }
 
-/// Runs a pragma with stand-ins for all functions that it asks for.
+/// Runs a pragma with stubs for all functions that it needs.
 fn with_functions(connection: &mut Connection, text: &str) -> Result<Vec<String>> {
     let mut known = Vec::new();
     loop {
@@ -69,7 +67,7 @@ fn with_functions(connection: &mut Connection, text: &str) -> Result<Vec<String>
     }
 }
 
-/// Whether it is found that a value, which may be what a stand-in gave, can't be one of its column.
+/// Whether a finding is about a value, which a stub may have computed.
 fn is_of_value(finding: &str, table: &str) -> bool {
     finding.starts_with(&format!("NULL value in {table}."))
 }

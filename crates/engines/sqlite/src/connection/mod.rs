@@ -1,4 +1,4 @@
-//! A connection with what belongs to it: prepared statements and open cursors.
+//! A connection with its prepared statements, open cursors, and what it knows about tables.
 
 pub(crate) mod pinned_read;
 pub(crate) mod shared_cursor;
@@ -21,25 +21,25 @@ use shared_cursor::SharedCursor;
 use std::sync::Arc;
 use table_info_cache::TableInfoCache;
 
-/// How many statements of tables a connection keeps.
+/// The number of table statements that a connection caches.
 const TABLE_STATEMENTS: usize = 256;
-/// How many statements of queries and of the user's SQL a connection keeps.
+/// The number of SQL texts that a connection caches the statements of.
 const TEXT_STATEMENTS: usize = 128;
 
-/// A connection: used by one session at a time.
+/// A connection. One session uses it at a time.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) db: ffi::Connection,
-    /// Whether a failed statement is undone: not without a journal.
+    /// Whether SQLite undoes a failed statement: not without a journal.
     pub(crate) atomic: bool,
-    /// Whether it refuses statements that write.
+    /// Whether it rejects statements that write.
     pub(crate) query_only: bool,
-    /// How many parameters a statement may have.
+    /// The maximum number of parameters of a statement.
     pub(crate) max_parameters: usize,
-    /// The most bytes of rows that are kept for one who does not fetch them.
+    /// The maximum number of bytes of rows that are buffered for a cursor.
     pub(crate) max_ahead: usize,
     tables: StatementCache<TableStatementKey>,
-    /// The table statement used last: in a loop the next is the same.
+    /// The last table statement: loops use the same one again and again.
     last: Option<(TableStatementKey, StatementId)>,
     texts: StatementCache<Box<str>>,
     pub(crate) table_infos: TableInfoCache,
@@ -71,7 +71,7 @@ impl Connection {
         })
     }
 
-    /// The statement for `key`, prepared from `text` where it is not kept yet.
+    /// The statement for `key`, prepared from `text` if it is not cached.
     #[inline]
     pub(crate) fn table_statement(
         &mut self,
@@ -100,7 +100,7 @@ impl Connection {
         Ok(id)
     }
 
-    /// The statement of a text that is one statement.
+    /// The statement of a text, which must be exactly one statement.
     pub(crate) fn text_statement(&mut self, sql: &str) -> Result<StatementId> {
         if let Some(id) = self.texts.get(sql) {
             return Ok(id);
@@ -110,8 +110,8 @@ impl Connection {
         Ok(id)
     }
 
-    /// Asks a authorizer about all that a text does. It is prepared anew for that, unless what was said
-    /// of it lasts: what it does may have changed with the schema.
+    /// Submits all actions of a text to the authorizer. The text is prepared again for that,
+    /// since a changed schema may change what it does, unless the authorizer's decisions last.
     pub(crate) fn check_text(
         &mut self,
         sql: &str,
@@ -128,15 +128,15 @@ impl Connection {
             }
         };
         let actions = self.db.actions(id);
-        // Of a VACUUM SQLite tells nothing before it runs, of all else that writes it does.
+        // SQLite reports the actions of every statement that writes, except for VACUUM.
         if actions.is_empty() && !self.db.is_read_only_statement(id) {
             return authorizer.check(SqlAction::Vacuum { into: bobak_sql::has_word(sql, "into") });
         }
         actions.iter().try_for_each(|action| authorizer.check(as_asked(action)))
     }
 
-    /// As [`text_statement`](Self::text_statement), where a authorizer is asked about what takes effect
-    /// while it is prepared.
+    /// As [`text_statement`](Self::text_statement); the authorizer also decides about pragmas,
+    /// which take effect while they are prepared.
     fn authorized_statement(
         &mut self,
         sql: &str,
@@ -150,8 +150,8 @@ impl Connection {
         }
     }
 
-    /// As [`text_statement`](Self::text_statement), for one who keeps it running: nobody else gets
-    /// it until it is given back by [`keep_text`](Self::keep_text).
+    /// As [`text_statement`](Self::text_statement), for exclusive use until
+    /// [`keep_text`](Self::keep_text).
     pub(crate) fn take_text_statement(&mut self, sql: &str) -> Result<StatementId> {
         match self.texts.take(sql) {
             Some(id) => Ok(id),
@@ -165,16 +165,16 @@ impl Connection {
         }
     }
 
-    /// Runs a text of the engine's own.
+    /// Runs a constant text of the engine.
     pub(crate) fn run(&mut self, sql: &'static str) -> Result<()> {
         let id = self.text_statement(sql)?;
-        // What begins and ends transactions is not to be ended itself.
+        // Statements that begin and end transactions must not be interrupted.
         Interrupt::hold_off(|| self.db.execute(id, std::iter::empty::<ValueRef<'_>>()))
             .map_err(|failure| translate(failure, None))
     }
 
-    /// Runs `work` in a transaction of its own, or `inside` the open one behind a mark: an error, of
-    /// the commit too, undoes all of it.
+    /// Runs `work` in a transaction, or in a savepoint if one is open (`inside`). Any error, also
+    /// of the commit, undoes all of it.
     pub(crate) fn atomically(
         &mut self,
         inside: bool,
@@ -188,26 +188,26 @@ impl Connection {
         };
         self.run(begin)?;
         let result = work(self).and_then(|()| self.run(end));
-        // SQLite may have rolled all of it back by itself: a full disk, say.
+        // SQLite may have rolled back by itself, for example because of a full disk.
         if result.is_err() && !self.db.is_autocommit() {
             undo.iter().try_for_each(|sql| self.run(sql))?;
         }
         result
     }
 
-    /// Refuses statements that write from now on, or no more.
+    /// Sets whether the connection rejects statements that write.
     pub(crate) fn set_query_only(&mut self, only: bool) -> Result<()> {
         self.run(if only { "PRAGMA query_only = on" } else { "PRAGMA query_only = off" })?;
         self.query_only = only;
         Ok(())
     }
 
-    /// Runs a text of the engine's own that is not wanted again.
+    /// Runs a text of the engine that is not cached.
     pub(crate) fn run_owned(&mut self, sql: &str) -> Result<()> {
         self.db.exec(sql).map_err(|failure| translate(failure, None))
     }
 
-    /// The integer in the first row and column; 0 where there is none.
+    /// The integer in the first column of the first row; 0 if there is none.
     pub(crate) fn first_integer(&mut self, sql: &str) -> Result<i64> {
         let id = self.text_statement(sql)?;
         let failed = |failure| translate(failure, None);
@@ -215,13 +215,13 @@ impl Connection {
         let row = rows.next().map_err(failed)?;
         Ok(match row.as_ref().map(|row| row.get(0)) {
             Some(ValueRef::Int(integer)) => integer,
-            // SQLCipher answers some pragmas so.
+            // SQLCipher returns the values of some pragmas as text.
             Some(ValueRef::Text(text)) => text.parse().unwrap_or(0),
             _ => 0,
         })
     }
 
-    /// All rows of a query, copied.
+    /// Returns all rows of a query, copied.
     pub(crate) fn all_rows(
         &mut self,
         sql: &str,
@@ -238,7 +238,7 @@ impl Connection {
         Ok(all)
     }
 
-    /// Hands out rows until `row` says `false`.
+    /// Calls `row` with the rows of a query until it returns `false`.
     pub(crate) fn each_row(
         &mut self,
         sql: &str,
@@ -259,7 +259,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Runs a statement with its values, passing over its rows; gives the number of rows changed.
+    /// Runs a statement, discarding its rows. Returns the number of rows changed.
     pub(crate) fn run_text(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64> {
         let id = self.text_statement(sql)?;
         self.check_parameters(id, values.len())?;
@@ -268,14 +268,14 @@ impl Connection {
         self.db
             .execute(id, values.iter().map(Value::as_ref))
             .map_err(|failure| translate(failure, None))?;
-        // SQLite keeps the number of the statement before where this one changes no rows.
+        // SQLite keeps the previous statement's number if this one changes no rows.
         if read_only || self.db.total_changes() == before {
             return Ok(0);
         }
         Ok(self.db.changes())
     }
 
-    /// Refuses a wrong number of values.
+    /// Rejects a wrong number of values.
     pub(crate) fn check_parameters(&self, id: StatementId, given: usize) -> Result<()> {
         let wanted = self.db.parameters(id);
         if wanted == given {
@@ -284,14 +284,13 @@ impl Connection {
         Err(Error::wrong_number(ErrorKind::Mismatch, given, wanted, "parameter"))
     }
 
-    /// Notes a cursor whose statement runs on this connection.
+    /// Adds a cursor whose statement runs on this connection.
     pub(crate) fn add_cursor(&mut self, cursor: Arc<SharedCursor>) {
         self.cursors.push(cursor);
     }
 
-    /// Reads open cursors to their ends, into memory, so that what follows can neither change
-    /// their rows nor be kept waiting by them. To be called before each write and each step of a
-    /// transaction.
+    /// Reads open cursors to their ends, into memory. Called before each write and each
+    /// transaction step: these would change the cursors' rows, or be blocked by them.
     #[inline]
     pub(crate) fn buffer_cursors(&mut self) {
         if !self.cursors.is_empty() {
@@ -302,7 +301,7 @@ impl Connection {
     #[cold]
     fn buffer_all(&mut self) {
         for cursor in std::mem::take(&mut self.cursors) {
-            // One that nobody else has any more was dropped without being closed.
+            // Without another owner, the cursor was dropped without being closed.
             if Arc::strong_count(&cursor) > 1 {
                 cursor.buffer(self);
             } else {
@@ -311,15 +310,16 @@ impl Connection {
         }
     }
 
-    /// Ends a transaction that nobody will end.
+    /// Rolls back a transaction that was abandoned.
     #[cold]
     pub(crate) fn abandon(&mut self) {
         self.buffer_cursors();
-        // It fails only where SQLite has rolled back by itself.
+        // Fails only if SQLite has rolled back by itself.
         let _ = self.db.exec("ROLLBACK");
     }
 
-    /// Writes a number of the file's head anew in a fully synced commit: that syncs all of the file.
+    /// Rewrites a number in the file's header in a fully synced commit, which syncs the whole
+    /// file.
     pub(crate) fn sync(&mut self) -> Result<()> {
         let usual = self.first_integer("PRAGMA synchronous")?;
         let version = self.first_integer("PRAGMA user_version")?;
@@ -329,15 +329,14 @@ impl Connection {
         written
     }
 
-    /// To be called outside of a transaction where a write failed. It may have been the last of a
-    /// commit to the log, with all of its bytes in place: that commit is undone for all who read, and
-    /// yet a power cut would bring it back, until another one stands in its place.
+    /// Called outside a transaction after a write to a file failed. The write may have been the
+    /// last one of a commit to the log, with all of its bytes stored. Readers ignore that commit,
+    /// but a power cut would bring it back. Another commit overwrites it.
     #[cold]
     pub(crate) fn recover_wal(&mut self) {
         let mode = self.all_rows("PRAGMA journal_mode", &[]);
         if mode.is_ok_and(|rows| rows.iter().flatten().any(|mode| *mode == Value::from("wal"))) {
-            // A disk that goes on failing is tried again when the connection is given back the next
-            // time.
+            // If the disk keeps failing, the next return of the connection tries again.
             let _ = self.sync();
         }
     }
@@ -361,7 +360,8 @@ impl Connection {
         }
     }
 
-    /// The first statement of the text that is one, passing over empty ones; and the bytes read.
+    /// Prepares the first statement of a text, skipping empty ones. Returns the number of bytes
+    /// read.
     fn prepare_first(&mut self, sql: &str) -> Result<(Option<StatementId>, usize), Failure> {
         let mut used = 0;
         loop {
@@ -379,7 +379,7 @@ impl Connection {
 }
 
 impl Connection {
-    /// To be called before a lone operation.
+    /// Called before a single operation outside transactions.
     #[inline]
     pub(crate) fn pin_read(&mut self) {
         if self.pinned_read.allowed && self.pinned_read.statement.is_none() {
@@ -387,7 +387,7 @@ impl Connection {
         }
     }
 
-    /// To be called before anything else.
+    /// Called before any other operation.
     #[inline]
     pub(crate) fn unpin_read(&mut self) {
         if let Some(id) = self.pinned_read.statement.take() {
@@ -403,7 +403,7 @@ impl Connection {
             return;
         }
         self.pinned_read.lone = 0;
-        // Where it fails the operation does too, or does not need it.
+        // If it fails, the operation fails too, or does not need it.
         if let Ok(id) = self.text_statement(PINNING_QUERY)
             && self.db.begin(id, std::iter::empty::<ValueRef<'_>>()).is_ok()
             && matches!(self.db.step(id), Ok(Some(_)))
@@ -413,10 +413,10 @@ impl Connection {
     }
 }
 
-/// An action as a authorizer is asked about it. What concerns other databases than the engine's own has
-/// no names that a authorizer knows.
+/// A statement's action as the authorizer knows it. Tables of other databases than `main` have no
+/// names there.
 fn as_asked(action: &StatementAction) -> SqlAction<'_> {
-    // SQLite names no database for a table of which no column is read.
+    // SQLite reports no database for a table of which no column is read.
     let is_own = |database: &str| matches!(database, "main" | "");
     match action {
         StatementAction::Read { database, table } if is_own(database) => SqlAction::Read(table),
@@ -441,7 +441,7 @@ fn no_statement() -> Error {
     Error::new(ErrorKind::Syntax, "the SQL has no statement")
 }
 
-/// Whether a failed `COMMIT` or `ROLLBACK` only says that there is no transaction any more.
+/// Whether a failed `COMMIT` or `ROLLBACK` only means that no transaction is open.
 pub(crate) fn is_no_transaction(failure: &Failure) -> bool {
     failure.code & 0xff == codes::SQLITE_ERROR && failure.message.contains("no transaction")
 }

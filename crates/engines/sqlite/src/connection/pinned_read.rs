@@ -1,20 +1,20 @@
-//! A read transaction kept open between lone operations.
-//!
-//! Where one connection is all that there is, and no log needs to be read anew, nobody else can
-//! write: so the read transaction that SQLite begins and ends round every statement may as well
-//! stay open from one to the next, which is a tenth of what a lookup by key costs. A statement that
-//! stands on a row keeps it open. Whatever is not a lone operation has it reset first: some
-//! statements (those that drop a table, or change a setting) are refused while another stands.
+//! A read transaction that is kept open between single operations.
+//! | If one connection is the only one and there is no write-ahead log to check for changes,
+//! nobody else can write. So the read transaction that SQLite begins and ends around every
+//! statement can stay open from one operation to the next, which saves a tenth of a lookup by
+//! key. A statement that is positioned on a row keeps it open. All other operations reset that
+//! statement first: SQLite rejects some statements, such as `DROP TABLE`, while another is
+//! running.
 
 use crate::ffi::StatementId;
 
-/// After so many lone operations in a row it pays to begin.
+/// The number of consecutive single operations after which pinning pays off.
 pub(super) const PIN_AFTER: u8 = 8;
 
-/// A row whatever tables there are, read in a read transaction.
+/// A query with one row whatever tables exist, which reads the database.
 pub(super) const PINNING_QUERY: &str = "SELECT 1 FROM (SELECT 1) LEFT JOIN sqlite_schema";
 
-/// What a connection knows of its kept transaction.
+/// The state of a connection's pinned read transaction.
 #[derive(Debug, Default)]
 pub(crate) struct PinnedRead {
     pub(super) allowed: bool,
@@ -23,7 +23,7 @@ pub(crate) struct PinnedRead {
 }
 
 impl PinnedRead {
-    /// Allowed for the only connection of a database that keeps no log.
+    /// `allowed` only for the single connection of a database without a write-ahead log.
     pub(crate) fn new(allowed: bool) -> Self {
         Self { allowed, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Queries that run on a connection together with other work.
+//! Queries on a connection that also runs other statements.
 
 use super::Connection;
 use crate::error::translate;
@@ -7,11 +7,11 @@ use bobak_core::{Error, ErrorKind, Result, RowBuffer, Value};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// About how many bytes a part has.
+/// The approximate size of a part, in bytes.
 const PART_BYTES: usize = 64 * 1024;
 
-/// A statement on a shared connection: known to its session, and to its connection, which spills
-/// it. Its lock is never held while a connection is waited for.
+/// A running query, known to its session and to its connection, which buffers it if needed. Its
+/// lock is never held while waiting for a connection.
 #[derive(Debug)]
 pub(crate) struct SharedCursor {
     text: Box<str>,
@@ -21,7 +21,7 @@ pub(crate) struct SharedCursor {
 #[derive(Debug)]
 enum SharedCursorState {
     Running(StatementId),
-    /// Read to its end, or to an error, which the last fetch gives.
+    /// Read to its end, or to an error, which the last fetch returns.
     Buffered(VecDeque<RowBuffer>, Option<Error>),
     Closed,
 }
@@ -50,7 +50,7 @@ impl SharedCursor {
         more.map(|_| ())
     }
 
-    /// Reads all that is left into memory.
+    /// Reads all remaining rows into memory.
     pub(crate) fn buffer(&self, connection: &mut Connection) {
         let mut state = self.lock();
         if let SharedCursorState::Running(statement) = *state {
@@ -61,7 +61,7 @@ impl SharedCursor {
         }
     }
 
-    /// Gives the statement back.
+    /// Ends the query.
     pub(crate) fn close(&self, connection: &mut Connection) {
         let mut state = self.lock();
         if let SharedCursorState::Running(statement) = *state {
@@ -70,7 +70,7 @@ impl SharedCursor {
         *state = SharedCursorState::Closed;
     }
 
-    /// A part that was spilled; `None` while the statement is running.
+    /// A buffered part; `None` while the statement is running.
     pub(crate) fn take_part(&self, rows: &mut RowBuffer) -> Option<Result<()>> {
         match &mut *self.lock() {
             SharedCursorState::Running(_) => None,
@@ -90,7 +90,7 @@ impl SharedCursor {
     }
 }
 
-/// Takes the statement, and begins it with copies of the values; gives its columns' names.
+/// Begins a query with copies of the values. Returns its statement and its column names.
 pub(crate) fn begin(
     connection: &mut Connection,
     text: &str,
@@ -115,7 +115,7 @@ pub(crate) fn end(connection: &mut Connection, text: &str, statement: StatementI
     connection.keep_text(text, statement);
 }
 
-/// Steps until `rows` is about a part; `false` where the rows have ended.
+/// Reads rows until `rows` is about the size of a part; `false` at the end.
 pub(crate) fn fill(
     connection: &mut Connection,
     statement: StatementId,

@@ -1,4 +1,4 @@
-//! Prepared statements kept for the next time, a bounded number of them.
+//! A cache of prepared statements with a fixed capacity.
 
 use crate::ffi::StatementId;
 use bobak_core::{FieldSet, WordHasher};
@@ -6,22 +6,22 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash};
 
-/// What tells one table statement from another: all that its text depends on.
+/// The key of a table statement: everything that its text depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TableStatementKey {
-    /// The schema's id, so that statements of tables of one name are never mixed up.
+    /// The schema's id, which distinguishes tables of the same name.
     pub schema: u64,
     /// What the statement does.
     pub kind: StatementKind,
-    /// How many rows it inserts.
+    /// The number of rows that it inserts.
     pub rows: u32,
-    /// Whether the key's column is left out.
+    /// Whether it omits the key column.
     pub without_key: bool,
-    /// The columns that it sets.
+    /// The columns that it assigns.
     pub fields: FieldSet,
 }
 
-/// What a table statement does.
+/// The kinds of table statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum StatementKind {
     Insert,
@@ -35,7 +35,7 @@ pub(crate) enum StatementKind {
     LastKey,
 }
 
-/// Statements by key; the ones used longest ago go first.
+/// Statements by key. The least recently used one is evicted first.
 #[derive(Debug)]
 pub(crate) struct StatementCache<K> {
     entries: HashMap<K, Entry, BuildHasherDefault<WordHasher>>,
@@ -65,7 +65,7 @@ impl<K: Hash + Eq + Clone> StatementCache<K> {
         Some(entry.statement)
     }
 
-    /// Takes a statement out, for one who keeps it running.
+    /// Removes a statement from the cache, for a user who keeps it running.
     pub(crate) fn take<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<StatementId>
     where
         K: Borrow<Q>,
@@ -73,12 +73,12 @@ impl<K: Hash + Eq + Clone> StatementCache<K> {
         self.entries.remove(key).map(|entry| entry.statement)
     }
 
-    /// Takes all statements out.
+    /// Removes all statements.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = StatementId> {
         self.entries.drain().map(|(_, entry)| entry.statement)
     }
 
-    /// Keeps a statement; gives the one that must go for it, which the caller finalizes.
+    /// Adds a statement. Returns the evicted one, which the caller finalizes.
     #[must_use]
     pub(crate) fn insert(&mut self, key: K, statement: StatementId) -> Option<StatementId> {
         self.clock += 1;

@@ -4,30 +4,30 @@ use bobak_core::WordHasher;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-/// How many tables are remembered.
+/// The capacity of the cache.
 pub(crate) const MOST: usize = 256;
 
-/// TableInfo about a table.
+/// Properties of a table that decide how it is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableInfo {
-    /// Whether its rows have rowids: those of Bobak's own tables have.
+    /// Whether it has rowids, as tables created by Bobak do.
     pub rowids: bool,
-    /// Whether a foreign key of it refers to itself.
+    /// Whether one of its foreign keys references the table itself.
     pub refers_to_itself: bool,
-    /// Whether inserts set something off, but for what writes them down.
+    /// Whether inserts fire triggers, other than those of change capture.
     pub has_triggers: bool,
-    /// Whether its keys are made by AUTOINCREMENT, and so not always one more than the largest.
+    /// Whether AUTOINCREMENT generates its keys, so that a key need not be the largest plus one.
     pub counts_keys: bool,
-    /// Whether a constraint of it says by itself what to do with a row in its way (ON CONFLICT).
+    /// Whether a constraint has an ON CONFLICT clause.
     pub resolves_conflicts: bool,
-    /// Whether it has foreign keys, or others have some that refer to it.
+    /// Whether it has foreign keys, or other tables reference it.
     pub foreign_keys: bool,
 }
 
-/// The table_info of the tables asked for so far, by their schemas' ids.
+/// The properties of the tables used so far, by schema id.
 #[derive(Debug, Default)]
 pub(crate) struct TableInfoCache {
     pub known: HashMap<u64, TableInfo, BuildHasherDefault<WordHasher>>,
-    /// SQLite's counts of changes of the schema, and of what is temporary.
+    /// SQLite's version numbers of the main and the temporary schema.
     pub versions: (i64, i64),
 }

@@ -1,34 +1,27 @@
-//! SQL text that begins or ends transactions.
+//! Recognizes SQL text that begins or ends transactions.
 
 use crate::error::misuse;
 use bobak_core::Result;
+use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
 
-/// Refuses SQL that begins or ends transactions: the engine would not know of it.
+/// Rejects SQL that begins or ends transactions: the session would not know of it.
+/// | # Errors
+/// `Misuse`.
 pub(crate) fn refuse_transaction_steps(sql: &str) -> Result<()> {
     const STEPS: [&str; 6] = ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"];
     let word = first_word(sql);
     if STEPS.iter().any(|step| word.eq_ignore_ascii_case(step)) {
-        let message = "transactions are begun and ended by calls, not by SQL";
+        let message = "begin and end transactions by API calls, not by SQL";
         return Err(misuse(message));
     }
     Ok(())
 }
 
-/// The first word of an SQL text, past white space, semicolons and comments.
+/// The first word of an SQL text, after white space, semicolons and comments.
 fn first_word(sql: &str) -> &str {
-    let mut rest = sql;
-    loop {
-        // As SQLite does: a vertical tab is a blank, and so is a byte order mark.
-        rest = rest.trim_start_matches(|c| matches!(c, '\t'..='\r' | ' ' | ';' | '\u{feff}'));
-        rest = if let Some(comment) = rest.strip_prefix("--") {
-            comment.split_once('\n').map_or("", |(_, after)| after)
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            comment.split_once("*/").map_or("", |(_, after)| after)
-        } else {
-            let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-            return rest.get(..end).unwrap_or_default();
-        };
-    }
+    let mut tokens = SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant();
+    let first = tokens.find(|token| !token.is_operator(";"));
+    first.filter(|token| token.kind == SqlTokenKind::Word).map_or("", |token| token.text)
 }
 
 #[cfg(test)]
@@ -36,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_word_is_found_behind_comments() {
+    fn first_word_is_found_after_comments() {
         assert_eq!(first_word(" ;-- x\n/* BEGIN */ commit;"), "commit");
         assert_eq!(first_word("/* open"), "");
         assert!(refuse_transaction_steps("SELECT 1").is_ok());

@@ -48,6 +48,7 @@ mod stub_collation;
 mod sum;
 mod values;
 mod vfs;
+mod vfs_callbacks;
 mod virtual_table;
 mod wal;
 
@@ -66,8 +67,8 @@ pub use session_slot::{BorrowedSession, OwnedSession};
 pub(crate) use statement::Rows;
 pub use statement::StatementId;
 pub use values::{Arguments, Output};
-pub(crate) use vfs::VfsRegistration;
 pub use vfs::{ResultCode, SharedRegion, Vfs, VfsFile, vfs_codes};
+pub(crate) use vfs_callbacks::VfsRegistration;
 pub use virtual_table::{
     Module, OnConflict, RowChange, UpdateOutcome, VirtualCursor, VirtualTable,
 };

@@ -1,4 +1,4 @@
-//! Keys made from passwords, by the salt of an encrypted file.
+//! Keys derived from passwords, with the salt of an encrypted file.
 
 use super::{connect, name_file};
 use crate::error::translate;
@@ -11,13 +11,13 @@ use std::fmt;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// What a file begins with that is not encrypted.
+/// The first bytes of an unencrypted file.
 const PLAIN: &[u8; SALT_BYTES] = b"SQLite format 3\0";
 
-/// The key for the file that the settings name, or for a new one there.
-///
-/// # Errors
-/// `Io`; `Engine` where the system gives no random numbers.
+/// The key for the settings' file: a password becomes a key by the file's salt, or by a new one
+/// if there is no file.
+/// | # Errors
+/// `Io`; `Engine` if the system provides no random numbers.
 pub(crate) fn key_for_file(key: &Key, settings: &Settings) -> Result<Key> {
     let Secret::Password(password) = &key.0 else {
         return Ok(key.clone());
@@ -39,7 +39,7 @@ pub(crate) fn key_for_file(key: &Key, settings: &Settings) -> Result<Key> {
     Ok(Key(Secret::OfFile(derived, salt)))
 }
 
-/// The error of a file that can't be read with the key that was given.
+/// The error for a file that the given key cannot decrypt.
 pub(crate) fn wrong_key(settings: &Settings) -> Error {
     let message = match beginning(settings) {
         Ok(Some(first)) if first == *PLAIN => {
@@ -50,7 +50,7 @@ pub(crate) fn wrong_key(settings: &Settings) -> Error {
     Error::new(ErrorKind::Denied, message)
 }
 
-/// The first bytes of a file: of an encrypted one its salt. `None` where there is none yet.
+/// The first bytes of a file, which are the salt of an encrypted one; `None` for a new file.
 fn beginning(settings: &Settings) -> Result<Option<[u8; SALT_BYTES]>> {
     let settings = Settings { key: None, ..settings.clone() };
     let flags = OpenFlags { read_only: true, create: false };

@@ -1,9 +1,9 @@
-//! Which file has a name.
+//! The identity of files, and names of related files.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A file as the system knows it, whatever its name: its device and its number there.
+/// A file's identity, whatever its name: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileId {
     device: u64,
@@ -11,8 +11,8 @@ pub(crate) struct FileId {
 }
 
 impl FileId {
-    /// The file with this name now; `None` where there is none, or the system has no such numbers. It is
-    /// not opened: closing it would drop the locks of a database that is open.
+    /// The file with this name now; `None` if there is none, or the system has no such identity.
+    /// The file is not opened: closing it would drop this process's locks on an open database.
     #[cfg(unix)]
     pub(crate) fn of(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
@@ -26,7 +26,7 @@ impl FileId {
     }
 }
 
-/// The path with something at its end.
+/// Appends an ending to a path.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path.as_os_str());
     name.push(ending);

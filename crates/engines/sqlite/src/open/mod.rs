@@ -1,4 +1,4 @@
-//! Opening of connections: the checks, then the settings.
+//! Opening connections: validation, then settings.
 
 #[cfg(feature = "encryption")]
 mod derived_key;
@@ -21,7 +21,7 @@ use std::ffi::CString;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Opens the connection that writes, or the single one.
+/// Opens the writing connection, or the only one.
 pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
     check(settings)?;
     let flags = OpenFlags { read_only: settings.read_only, create: settings.create };
@@ -35,7 +35,7 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
             .map_err(|failure| named(translate(failure, None)))
             .and_then(|()| finish(db, true, settings));
     }
-    // Before anything is set: a file that is no database stays as it is.
+    // Before any setting: a file that is not a database remains unchanged.
     read_schema(&mut db, settings).map_err(why_unreadable).map_err(named)?;
     if db.is_read_only() && !settings.read_only {
         let message = "it can't be written: open it to be read only (mode=ro in a URL)";
@@ -50,7 +50,7 @@ pub(crate) fn writer(settings: &Settings) -> Result<Box<Connection>> {
     finish(db, atomic, settings)
 }
 
-/// Undoes what a killed program left, where something stands in the way of reading only.
+/// Rolls back what a killed process left, if that prevents read-only access.
 fn recover(settings: &Settings) -> Result<()> {
     let look = |read_only: bool| {
         let mut db = connect(settings, OpenFlags { read_only, create: false })?;
@@ -58,16 +58,16 @@ fn recover(settings: &Settings) -> Result<()> {
     };
     match look(true) {
         Err(error) if unreadable(&error).is_some() => {
-            // Where it can't be written either, reading says why.
+            // If it cannot be written either, the next read reports why.
             let _ = look(false);
             Ok(())
         }
-        // Of other errors the opening tells.
+        // Opening reports other errors.
         _ => Ok(()),
     }
 }
 
-/// Why a file that can't be written can't be read either.
+/// Why a file that cannot be written cannot be read either.
 fn unreadable(error: &Error) -> Option<&'static str> {
     match error.code()? {
         codes::SQLITE_READONLY_RECOVERY | codes::SQLITE_READONLY_ROLLBACK => Some(
@@ -91,13 +91,12 @@ fn why_unreadable(error: Error) -> Error {
     }
 }
 
-/// Opens one of the connections that read. They may write to the file, but not by a statement: a
-/// process that was killed leaves a journal that the next reader has to roll back.
-///
-/// # Errors
-/// What opening gives; `Conflict` where another file than `file` has the name.
+/// Opens a reading connection. It can write to the file, but not by a statement: a killed process
+/// may leave a journal that the next reader must roll back.
+/// | # Errors
+/// Those of opening; `Conflict` if the name belongs to another file than `file`.
 pub(crate) fn reader(settings: &Settings, file: Option<FileId>) -> Result<Box<Connection>> {
-    // SQLite opens it by its name: before and after, that is to be the file of the other connections.
+    // SQLite opens files by name. The name must belong to the same file before and after.
     must_be_in_place(settings, file)?;
     let connection = new_reader(settings)?;
     must_be_in_place(settings, file)?;
@@ -132,7 +131,7 @@ fn must_be_in_place(settings: &Settings, file: Option<FileId>) -> Result<()> {
     Err(Error::new(ErrorKind::Conflict, message))
 }
 
-/// The connection, with the functions that it is to know.
+/// A connection with the registered functions.
 pub(crate) fn finish(
     db: ffi::Connection,
     atomic: bool,
@@ -144,7 +143,7 @@ pub(crate) fn finish(
     Ok(connection)
 }
 
-/// Refuses settings that SQLite would pass over in silence.
+/// Rejects settings that SQLite would silently ignore.
 fn check(settings: &Settings) -> Result<()> {
     match settings.page_size {
         Some(size) if !(size.is_power_of_two() && (512..=65_536).contains(&size)) => {
@@ -160,7 +159,7 @@ fn check(settings: &Settings) -> Result<()> {
     }
 }
 
-/// A connection with nothing set but what belongs to every one.
+/// A connection with the settings that all connections share.
 pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Connection> {
     let name = file_name(settings.path.as_deref())?;
     let config = |message: String| Error::new(ErrorKind::Config, message);
@@ -174,13 +173,14 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
     })?;
     #[cfg(feature = "encryption")]
     if let Some(key) = &settings.key {
-        // First of all.
+        // The key must come first.
         db.set_key(c"main", &key.literal()).map_err(|failure| translate(failure, None))?;
         if let Some(size) = settings.page_size {
             let told = db.exec(&format!("PRAGMA cipher_page_size = {size}"));
             told.map_err(|failure| translate(failure, None))?;
         }
-        // It would tell standard error of every wrong key; the caller gets an error.
+        // Otherwise SQLCipher logs every wrong key to standard error; the caller gets an error
+        // anyway.
         db.exec("PRAGMA cipher_log_level = NONE").map_err(|failure| translate(failure, None))?;
     }
     db.set_busy_timeout(settings.busy_timeout);
@@ -191,8 +191,8 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
     Ok(db)
 }
 
-/// The name as SQLite takes it. It gives a meaning to `:memory:`, to the empty name and to `file:`:
-/// here a path is a path.
+/// The name for SQLite, which interprets `:memory:`, the empty name and `file:`. Here a path is
+/// always a path.
 pub(crate) fn file_name(path: Option<&Path>) -> Result<CString> {
     let Some(path) = path else {
         return Ok(c":memory:".to_owned());
@@ -207,13 +207,13 @@ pub(crate) fn file_name(path: Option<&Path>) -> Result<CString> {
     CString::new(text).map_err(|_| config("the path of the database has a NUL"))
 }
 
-/// SQLite says only that it could not open the file: what the matter is, the system has said to it. The file is not
-/// tried here: where this process has it open already, closing it would drop the locks of all who have.
+/// SQLite only reports that it could not open the file; the operating system knows why. The file
+/// is not opened here to find out: if this process has it open, closing it would drop its locks.
 fn open_error(failure: Failure, settings: &Settings) -> Error {
     let Some(path) = &settings.path else {
         return translate(failure, None);
     };
-    // What another VFS opens need not be a file of the system's.
+    // Another VFS may not use files of the operating system.
     if failure.code & 0xff != codes::SQLITE_CANTOPEN || settings.vfs.is_some() {
         return name_file(translate(failure, None), settings);
     }
@@ -230,7 +230,7 @@ fn open_error(failure: Failure, settings: &Settings) -> Error {
     }
 }
 
-/// The error, with the file in its sentence.
+/// Adds the file's path to an error.
 pub(crate) fn name_file(error: Error, settings: &Settings) -> Error {
     let Some(path) = &settings.path else {
         return error;
@@ -244,7 +244,7 @@ pub(crate) fn name_file(error: Error, settings: &Settings) -> Error {
     }
 }
 
-/// Reads the file's head and its schema: fails where either is damaged, and where the key is wrong.
+/// Reads the file's header and schema. Fails if one is damaged or the key is wrong.
 pub(crate) fn read_schema(db: &mut ffi::Connection, settings: &Settings) -> Result<()> {
     let read = db.exec("SELECT count(*) FROM sqlite_schema");
     read.map_err(|failure| {
@@ -257,7 +257,7 @@ pub(crate) fn read_schema(db: &mut ffi::Connection, settings: &Settings) -> Resu
     })
 }
 
-/// Where tables are tracked, rows that go since others replace them are to set off what deletes do.
+/// If tables are tracked, rows deleted by REPLACE must fire delete triggers.
 fn write_replaced_down(db: &mut ffi::Connection) -> Result<(), Failure> {
     let sql = "SELECT name FROM sqlite_schema WHERE name = 'bobak_feed'";
     match first_text(db, sql)?.is_empty() {
@@ -267,7 +267,7 @@ fn write_replaced_down(db: &mut ffi::Connection) -> Result<(), Failure> {
 }
 
 fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
-    // SQLCipher was told before it read anything.
+    // SQLCipher got it before the first read.
     if let Some(size) = settings.page_size.filter(|_| !settings.has_key()) {
         db.exec(&format!("PRAGMA page_size = {size}"))?;
     }
@@ -289,8 +289,8 @@ fn apply(db: &mut ffi::Connection, settings: &Settings) -> Result<(), Failure> {
     db.exec("PRAGMA foreign_keys = on")
 }
 
-/// SQLite does not wait where another connection stands in the way of a change of mode, and answers
-/// with the old mode where it could not change it.
+/// Sets the journal mode. SQLite does not wait for other connections, and returns the old mode if
+/// it could not change it.
 fn set_journal(db: &mut ffi::Connection, settings: &Settings) -> Result<()> {
     let wanted = settings.journal.as_str();
     let sql = format!("PRAGMA journal_mode = {wanted}");
@@ -325,9 +325,8 @@ fn first_text(db: &mut ffi::Connection, sql: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The settings for one file: of an encrypted one with the key that its password makes there.
-///
-/// # Errors
+/// The settings for one file. The key of an encrypted file is derived from its password.
+/// | # Errors
 /// `Io` if the salt in the file cannot be read.
 pub(crate) fn settings_for_file(settings: &Settings, path: &Path) -> Result<Settings> {
     let settings = Settings { path: Some(path.to_owned()), ..settings.clone() };
@@ -339,7 +338,7 @@ pub(crate) fn settings_for_file(settings: &Settings, path: &Path) -> Result<Sett
     Ok(settings)
 }
 
-/// Runs `work` with the file's page size: SQLite finds it by itself.
+/// Runs `work` with the file's page size, which SQLite detects by itself.
 #[cfg(not(feature = "encryption"))]
 pub(crate) fn with_page_size<R>(
     settings: Settings,

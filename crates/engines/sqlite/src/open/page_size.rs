@@ -1,5 +1,5 @@
-//! The page size of an encrypted file. SQLCipher has to be told before it reads the first page, where
-//! SQLite would find it, and says of a wrong one what it says of a wrong key.
+//! Detects the page size of encrypted files. SQLCipher must know it before it reads the first
+//! page, and reports a wrong size like a wrong key.
 
 use crate::open::file_id::beside;
 use crate::settings::Settings;
@@ -8,24 +8,23 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-/// That of a new file of which nothing else is said.
+/// The default page size of a new file.
 const USUAL: u32 = 4_096;
-/// Those that encrypted files may have, the likeliest first. In 512 bytes there is no room for what
-/// SQLCipher adds to a page.
+/// The page sizes of encrypted files, the most likely first. SQLCipher's data does not fit in 512
+/// bytes.
 const SIZES: [u32; 7] = [USUAL, 8_192, 16_384, 32_768, 65_536, 2_048, 1_024];
 /// The smallest of them.
 pub(crate) const SMALLEST: u32 = 1_024;
 
-/// What a rollback journal begins with that is to be played back; its page size stands at byte 24.
+/// The first bytes of a rollback journal to be played back; its page size is at offset 24.
 const JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
-/// What a log begins with, but for the last bit; its page size stands at byte 8.
+/// The first bytes of a write-ahead log, except for the last bit; its page size is at offset 8.
 const LOG: [u8; 4] = [0x37, 0x7f, 0x06, 0x82];
 
-/// Does `work` with the page size that the file has; where it is new, or not encrypted, with that of
-/// the settings.
-///
-/// # Errors
-/// Those of `work`: `Denied` where no page size makes the file readable.
+/// Runs `work` with the file's page size; for a new or unencrypted file, with that of the
+/// settings.
+/// | # Errors
+/// Those of `work`: `Denied` if no page size makes the file readable.
 pub(crate) fn with_page_size<R>(
     settings: Settings,
     mut work: impl FnMut(Settings) -> Result<R>,
@@ -36,8 +35,8 @@ pub(crate) fn with_page_size<R>(
     let mut with = |size| work(Settings { page_size: Some(size), ..settings.clone() });
     let wanted = settings.page_size.unwrap_or(USUAL);
     let Some(path) = settings.path.as_deref() else { return with(wanted) };
-    // No other is tried then: SQLCipher would read journals with pages of another size beyond the end
-    // of its memory.
+    // No other size is tried: SQLCipher would read out of bounds in journals with another page
+    // size.
     if let Some(size) = size_beside(path) {
         return with(size);
     }
@@ -51,7 +50,7 @@ pub(crate) fn with_page_size<R>(
     others.map(with).find(|result| !is_denied(result)).unwrap_or(first)
 }
 
-/// The page size that a log or a journal beside the file names; neither is encrypted in its head.
+/// The page size in the header of the file's log or journal; neither header is encrypted.
 fn size_beside(path: &Path) -> Option<u32> {
     let number = |head: &[u8], place: usize| {
         let bytes = head.get(place..place + 4)?;
@@ -67,7 +66,7 @@ fn size_beside(path: &Path) -> Option<u32> {
     size.filter(|size| SIZES.contains(size))
 }
 
-/// The first bytes of a file that SQLite keeps no locks on.
+/// The first bytes of a file that SQLite does not lock.
 fn head(path: &Path) -> Option<[u8; 28]> {
     let mut head = [0; 28];
     File::open(path).and_then(|mut file| file.read_exact(&mut head)).ok()?;

@@ -1,13 +1,14 @@
-//! Readers beside the writer where the journal is a rollback journal: a statement that stands on a
-//! row keeps every commit waiting there, and is made to let go.
-//!
-//! A cursor's statement is known to the pool, and is read to its end into memory before a write:
-//! its rows stay those of its opening, and as long as nobody writes no more than a part is in
-//! memory. A callback that rows are handed out to can't be hurried: other threads' commits wait for
-//! it, and its own thread's, which could never succeed, are refused. They wait here and not at
-//! SQLite's lock, which would keep out what the callback itself reads: both would wait in vain.
-//!
-//! The lock of the list is never held while another is taken; a cursor's is while it is read.
+//! Readers that run next to the writer of a database with a rollback journal.
+//! | With a rollback journal, a read statement that is positioned on a row blocks every commit.
+//! So the pool knows the statement of each open cursor, and a writer first reads them all to
+//! their ends, into memory. A cursor's rows remain those of its opening; as long as nobody
+//! writes, only one part of them is in memory.
+//! | A callback that receives rows cannot be interrupted. Commits of other threads wait for it; a
+//! commit of its own thread could never succeed and is rejected. They wait here instead of for
+//! SQLite's lock: SQLite would block new readers, and so a query inside the callback, and both
+//! would wait for each other.
+//! | The lock of the list is never held while another lock is taken; a cursor's lock is held
+//! while the cursor is read.
 
 use super::connections::{DetachedConnection, Pool, PooledConnection, lock, thread_number};
 use crate::connection::shared_cursor::SharedCursor;
@@ -16,43 +17,45 @@ use bobak_core::{Error, ErrorKind, Result, RowBuffer};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What stands on rows, over a pool's connections.
+/// The active cursors and running callbacks of a pool's connections.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveCursors {
     state: Mutex<CursorsState>,
-    /// A query or a commit has ended.
+    /// Notified when a callback or a commit has ended.
     ended: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct CursorsState {
-    /// None while there are writes.
+    /// Empty while there are writes.
     cursors: Vec<Arc<ActiveCursor>>,
-    /// How many writes are running: one, or for a moment a second that follows it.
+    /// The number of writes: one, or for a moment a second that follows it.
     writes: usize,
-    /// How many of them commit: no query begins meanwhile but inside of others.
+    /// The number of writes that commit. Meanwhile no query begins, except inside another query.
     commits: usize,
-    /// The threads that rows are being handed out on, once for each query.
+    /// The threads that run a callback, once for each query.
     in_callback: Vec<u64>,
 }
 
-/// A cursor's statement on a reading connection of its own, until that is needed back.
+/// A cursor whose statement has a reading connection of its own, until a writer needs the cursor
+/// to finish.
 #[derive(Debug)]
 pub(crate) struct ActiveCursor {
     rows: SharedCursor,
-    /// The connection, while the statement is running. Its lock is held for no longer than a part,
-    /// or all that is left, takes to read.
+    /// The connection, while the statement is running. The lock is held while a part, or all
+    /// remaining rows, are read.
     detached: Mutex<Option<DetachedConnection>>,
 }
 
-/// The time of a write: cursors that stand were read to their ends, and new ones are at once.
+/// Marks the duration of a write: active cursors have been read to their ends, and new ones are
+/// read at once.
 #[derive(Debug)]
 pub(crate) struct WriteGuard<'e> {
     pool: &'e Pool,
     commits: bool,
 }
 
-/// The time in which a query's rows are handed out.
+/// Marks the duration of a callback that receives a query's rows.
 #[derive(Debug)]
 pub(crate) struct CallbackGuard<'e> {
     active_cursors: &'e ActiveCursors,
@@ -60,15 +63,14 @@ pub(crate) struct CallbackGuard<'e> {
 }
 
 impl ActiveCursors {
-    /// Refuses a write on a thread that stands in the midst of a query.
-    ///
-    /// # Errors
+    /// Rejects a write on a thread that is inside a query's callback.
+    /// | # Errors
     /// `Busy`.
     pub(crate) fn refuse_inside_query(&self) -> Result<()> {
         lock(&self.state).refuse_inside_query(thread_number())
     }
 
-    /// Whether the cursor may stand: not while somebody writes.
+    /// Adds a cursor; `false` during a write.
     fn add(&self, cursor: &Arc<ActiveCursor>) -> bool {
         let mut state = lock(&self.state);
         let may_stand = state.writes == 0;
@@ -98,8 +100,7 @@ impl CursorsState {
 }
 
 impl ActiveCursor {
-    /// Lets a running statement stand until the next write; while there is one it is read to its
-    /// end at once.
+    /// Starts a cursor with a running statement. During a write it is read to its end at once.
     pub(crate) fn start(
         pool: &Pool,
         pooled: PooledConnection<'_>,
@@ -112,7 +113,7 @@ impl ActiveCursor {
         cursor
     }
 
-    /// The next part; none where there are no more rows.
+    /// Fetches the next part; no rows at the end.
     pub(crate) fn fetch(&self, pool: &Pool, rows: &mut RowBuffer) -> Result<()> {
         let mut detached = lock(&self.detached);
         let Some(mut pooled) = detached.take().map(|detached| pool.attach(detached)) else {
@@ -129,7 +130,7 @@ impl ActiveCursor {
         result
     }
 
-    /// Ends the statement and gives the connection back.
+    /// Ends the statement and returns the connection.
     pub(crate) fn close(&self, pool: &Pool) {
         let detached = lock(&self.detached).take();
         if let Some(mut pooled) = detached.map(|detached| pool.attach(detached)) {
@@ -139,9 +140,9 @@ impl ActiveCursor {
         }
     }
 
-    /// Reads all that is left into memory, and gives the connection back.
+    /// Reads the remaining rows into memory and returns the connection.
     fn buffer(&self, pool: &Pool) {
-        // Locked until it is done: a fetch that comes meanwhile finds all of the rows.
+        // Keep the lock until all rows are read: a concurrent fetch then finds all of them.
         let mut detached = lock(&self.detached);
         if let Some(mut pooled) = detached.take().map(|detached| pool.attach(detached)) {
             self.rows.buffer(&mut pooled);
@@ -150,7 +151,7 @@ impl ActiveCursor {
 }
 
 impl<'e> WriteGuard<'e> {
-    /// Makes every cursor let go. To be called by who has the connection that writes.
+    /// Reads every active cursor to its end. The caller has the writing connection.
     pub(crate) fn begin(pool: &'e Pool) -> Self {
         let cursors = {
             let mut state = lock(&pool.active_cursors.state);
@@ -163,10 +164,9 @@ impl<'e> WriteGuard<'e> {
         Self { pool, commits: false }
     }
 
-    /// Waits for the queries of other threads, and keeps new ones out.
-    ///
-    /// # Errors
-    /// `Busy`: at once inside a query of this very thread, else after the busy time-out.
+    /// Waits for the callbacks of other threads, and blocks new ones.
+    /// | # Errors
+    /// `Busy`: at once inside a callback of this thread, else after the busy timeout.
     pub(crate) fn before_commit(&mut self) -> Result<()> {
         let mut state = lock(&self.pool.active_cursors.state);
         state.refuse_inside_query(thread_number())?;
@@ -176,7 +176,7 @@ impl<'e> WriteGuard<'e> {
         }
         wait_while(self.pool, state, |state| !state.in_callback.is_empty()).map(drop).ok_or_else(
             || {
-                let message = "a query handed out its rows for the whole busy time-out";
+                let message = "a query was returning rows for the whole busy timeout";
                 Error::new(ErrorKind::Busy, message)
             },
         )
@@ -197,10 +197,10 @@ impl Drop for WriteGuard<'_> {
 }
 
 impl<'e> CallbackGuard<'e> {
-    /// Waits for a commit, but not inside another query of this thread, which that waits for.
-    ///
-    /// # Errors
-    /// `Busy` after the busy time-out.
+    /// Waits for running commits, unless inside a callback of this thread, which a commit waits
+    /// for.
+    /// | # Errors
+    /// `Busy` after the busy timeout.
     pub(crate) fn begin(pool: &'e Pool) -> Result<Self> {
         let (active_cursors, thread) = (&pool.active_cursors, thread_number());
         let state = lock(&active_cursors.state);
@@ -228,7 +228,7 @@ impl Drop for CallbackGuard<'_> {
     }
 }
 
-/// `None` after the busy time-out.
+/// Returns `None` after the busy timeout.
 fn wait_while<'e>(
     pool: &'e Pool,
     mut state: MutexGuard<'e, CursorsState>,

@@ -1,9 +1,7 @@
-//! Who has a connection: the gate before the writing one, the pool of the reading ones, and the
-//! leases that both give.
-//!
-//! A connection is moved out of its home to whoever uses it and moved back at the end, so no lock
-//! is held meanwhile, and what runs inside (a caller's closure, say) may come here again: it is
-//! answered with an error, never with a deadlock.
+//! The database's connections: the lock on the writing one, and the pool of reading ones.
+//! | Whoever uses a connection takes it out of its place and puts it back afterwards. No lock is
+//! held meanwhile, so code that runs in between (a caller's closure, for example) may request a
+//! connection again: it gets an error instead of a deadlock.
 
 use super::active_cursors::ActiveCursors;
 use crate::connection::Connection;
@@ -19,16 +17,15 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// After so long a wait nobody may come before the waiting any more.
+/// A waiter is starving after this time: newcomers then no longer overtake it.
 const STARVATION_THRESHOLD: Duration = Duration::from_millis(10);
 
-/// The way to the connection that writes: one at a time.
-///
-/// Nobody who finds it free takes a lock; those who wait do so on `freed`.
+/// The lock on the writing connection.
+/// | Acquiring it without contention takes no mutex; waiters wait on `freed`.
 #[derive(Debug)]
 pub(crate) struct WriterLock {
     connection: AtomicBox<Connection>,
-    /// The thread that has it; 0 where nobody has.
+    /// The number of the thread that holds the connection; 0 if none does.
     owner: AtomicU64,
     waiting: AtomicUsize,
     starving: AtomicUsize,
@@ -37,15 +34,15 @@ pub(crate) struct WriterLock {
     timeout: Duration,
 }
 
-/// The connections that read, opened as they are needed.
+/// The reading connections, opened on demand.
 #[derive(Debug)]
 pub(crate) struct Pool {
     state: Mutex<PoolState>,
     freed: Condvar,
     settings: Settings,
-    /// The database's file, as it was when it was opened.
+    /// The identity of the database's file when it was opened.
     file: Option<FileId>,
-    /// What stands on rows: kept where that keeps commits waiting, else empty.
+    /// The cursors that would block commits; empty if readers do not block the writer.
     pub(crate) active_cursors: ActiveCursors,
 }
 
@@ -53,19 +50,19 @@ pub(crate) struct Pool {
 #[expect(clippy::vec_box, reason = "moved at each use: a pointer instead of the whole")]
 struct PoolState {
     idle: Vec<Box<Connection>>,
-    /// The threads that have one.
+    /// The threads that hold one.
     owners: Vec<u64>,
     waiting: usize,
 }
 
-/// A connection on loan; dropping it gives it back, with nothing left open.
+/// A borrowed connection. Dropping it rolls back an open transaction and returns the connection.
 #[derive(Debug)]
 pub(crate) struct PooledConnection<'e> {
     connection: Option<Box<Connection>>,
     home: Home<'e>,
 }
 
-/// A reading connection on loan that is kept beyond one call.
+/// A borrowed reading connection without a reference to its pool.
 #[derive(Debug)]
 pub(crate) struct DetachedConnection {
     connection: Box<Connection>,
@@ -92,9 +89,8 @@ impl WriterLock {
     }
 
     /// Waits for the connection.
-    ///
-    /// # Errors
-    /// `Busy`: at once where this very thread has it, else after the busy time-out.
+    /// | # Errors
+    /// `Busy`: at once if this thread holds it, else after the busy timeout.
     #[inline]
     pub(crate) fn acquire(&self) -> Result<PooledConnection<'_>> {
         match self.try_acquire() {
@@ -103,12 +99,12 @@ impl WriterLock {
         }
     }
 
-    /// As [`acquire`](Self::acquire), until a moment of the caller's choice.
+    /// As [`acquire`](Self::acquire), with a deadline.
     pub(crate) fn acquire_until(&self, deadline: Instant) -> Result<PooledConnection<'_>> {
         self.try_acquire().map_or_else(|| self.wait(deadline), Ok)
     }
 
-    /// The connection, where it is free and nobody has waited too long for it.
+    /// Returns the connection if it is free and no waiter is starving.
     #[inline]
     pub(crate) fn try_acquire(&self) -> Option<PooledConnection<'_>> {
         match self.starving.load(Ordering::Relaxed) {
@@ -117,13 +113,12 @@ impl WriterLock {
         }
     }
 
-    /// Refuses a thread that would wait for itself.
-    ///
-    /// # Errors
-    /// `Busy` where this very thread has the connection.
+    /// Rejects a thread that would wait for itself.
+    /// | # Errors
+    /// `Busy` if this thread holds the connection.
     pub(crate) fn refuse_owner(&self) -> Result<()> {
         if self.owner.load(Ordering::Relaxed) == thread_number() {
-            let message = "this thread has a transaction, or a query, open: work through that one";
+            let message = "this thread has an open transaction or query: use its session";
             return Err(Error::new(ErrorKind::Busy, message));
         }
         Ok(())
@@ -142,11 +137,11 @@ impl WriterLock {
         let timeout = deadline.saturating_duration_since(start);
         let (mut starving, mut slept) = (false, false);
         let mut guard = lock(&self.lock);
-        // Before the connection is looked for: who gives it back looks at this number afterwards,
-        // so one of the two sees the other.
+        // Incremented before the connection is checked; a returning thread checks it after
+        // putting the connection back. So one of the two sees the other.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let connection = loop {
-            // Who comes new leaves it to those who have waited too long, and looks again soon.
+            // Newcomers yield to starving waiters, then retry.
             if (slept || self.starving.load(Ordering::Relaxed) == 0)
                 && let Some(connection) = self.connection.take()
             {
@@ -182,7 +177,7 @@ impl WriterLock {
 
     #[cold]
     fn wake(&self) {
-        // With the lock: whoever counts as waiting is asleep then, or has yet to look.
+        // With the mutex held, every counted waiter is either asleep or has yet to check.
         let _guard = lock(&self.lock);
         self.freed.notify_one();
     }
@@ -199,11 +194,10 @@ impl Pool {
         }
     }
 
-    /// A connection for reading: an idle one, a new one, or else the next that is given back. A
-    /// thread that has one already does not wait for itself: it gets one beyond the limit.
-    ///
-    /// # Errors
-    /// `Busy` after the busy time-out; what opening gives.
+    /// Returns a reading connection: an idle one, a new one, or the next that is returned. A
+    /// thread that holds one already does not wait for itself: it gets one beyond the limit.
+    /// | # Errors
+    /// `Busy` after the busy timeout; those of opening.
     pub(crate) fn acquire(&self) -> Result<PooledConnection<'_>> {
         let me = thread_number();
         let mut state = lock(&self.state);
@@ -227,7 +221,7 @@ impl Pool {
             let waited = start.get_or_insert_with(Instant::now).elapsed();
             let left = self.settings.busy_timeout.saturating_sub(waited);
             if left.is_zero() {
-                let message = "all connections for reading were taken for the whole busy time-out";
+                let message = "all reading connections were in use for the whole busy timeout";
                 return Err(Error::new(ErrorKind::Busy, message));
             }
             state.waiting += 1;
@@ -240,7 +234,7 @@ impl Pool {
         self.settings.busy_timeout
     }
 
-    /// The loan goes on.
+    /// Attaches a detached connection to its pool again.
     pub(crate) fn attach(&self, detached: DetachedConnection) -> PooledConnection<'_> {
         self.pooled(detached.connection, detached.owner)
     }
@@ -271,8 +265,8 @@ impl Pool {
 }
 
 impl PooledConnection<'_> {
-    /// The loan without its pool, to be taken up again by [`Pool::attach`]; `None` for the
-    /// connection that writes, which goes back.
+    /// Detaches the connection from its pool, until [`Pool::attach`]. `None` for the writing
+    /// connection, which is returned.
     pub(crate) fn detach(mut self) -> Option<DetachedConnection> {
         match self.home {
             Home::WriterLock(_) => None,
@@ -321,7 +315,7 @@ impl Drop for PooledConnection<'_> {
     }
 }
 
-/// A number of this thread that no other ever has; 0 where the thread is about to end.
+/// The unique number of this thread; `u64::MAX` while the thread is ending.
 #[inline]
 pub(crate) fn thread_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -337,7 +331,7 @@ pub(crate) fn thread_number() -> u64 {
     number.unwrap_or(u64::MAX)
 }
 
-/// What is behind the lock stays whole if a thread panics: it is changed in single steps.
+/// Locks a mutex. Its data is changed in single steps, so it is valid even after a panic.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

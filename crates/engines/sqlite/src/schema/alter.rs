@@ -1,10 +1,10 @@
-//! Changes of the schema.
+//! Schema changes.
 
 use crate::connection::Connection;
 use bobak_core::{Result, SchemaChange, TableSchema, change_log};
 use bobak_sql::{Dialect, add_column, add_index, create_table, note_gap, untrack};
 
-/// Makes the changes in the open transaction. After an error the caller undoes what was done.
+/// Applies the changes in the open transaction. After an error the caller undoes them.
 pub(crate) fn apply(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
     changes.iter().try_for_each(|change| one(connection, change))
 }
@@ -32,7 +32,7 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
                 run(connection, &table, &note_gap(Dialect::Sqlite, &table))?;
             }
             track(connection, &table, log.as_ref(), *history)?;
-            // Else a row that goes since another replaces it sets off nothing.
+            // So that rows deleted by REPLACE fire the triggers of change capture.
             connection.run_owned("PRAGMA recursive_triggers = on")
         }
         SchemaChange::Untrack(table) => match stored(connection, table)? {
@@ -55,7 +55,7 @@ fn track(
     run(connection, table, &bobak_sql::track(Dialect::Sqlite, table, log, history)?)
 }
 
-/// The table as it is in the file, and its log where it is tracked.
+/// The table as it is in the file, and its change log if it is tracked.
 fn stored(
     connection: &mut Connection,
     table: &TableSchema,

@@ -1,18 +1,18 @@
-//! The columns of a table, each with its rules.
+//! The columns of a table, with their constraints.
 
 use super::text::{checks, is_constant};
 use crate::connection::Connection;
 use bobak_core::{Collation, ColumnSchema, OnDelete, Reference, Result, Value};
 use bobak_sql::{Dialect, parse_declared};
 
-/// A column, and its place in the key, counted from 1; 0 where it is not in it.
+/// A column, and its position in the key, counted from 1; 0 if it is not part of the key.
 #[derive(Debug)]
 pub(super) struct Column {
     pub schema: ColumnSchema,
     pub key_place: i64,
 }
 
-/// The table's columns, without generated ones; `sql` is the statement that made the table.
+/// The table's columns, without generated ones. `sql` is the table's CREATE statement.
 pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Result<Vec<Column>> {
     let rows = connection.all_rows(
         "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_xinfo(?) \
@@ -55,7 +55,7 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
     Ok(columns)
 }
 
-/// The text in a cell of a pragma; empty for anything else.
+/// The text in a pragma's cell; empty for any other value.
 pub(super) fn text(cell: Option<Value<'static>>) -> String {
     match cell {
         Some(Value::Text(text)) => text.into_owned(),
@@ -63,7 +63,7 @@ pub(super) fn text(cell: Option<Value<'static>>) -> String {
     }
 }
 
-/// Whether a cell of a pragma is not 0.
+/// Whether a pragma's cell is not 0.
 pub(super) fn flag(cell: Option<Value<'static>>) -> bool {
     matches!(cell, Some(Value::Int(number)) if number != 0)
 }
@@ -76,15 +76,15 @@ fn collation(name: &str) -> Collation {
     }
 }
 
-/// Whether a default is an expression that SQLite takes in a statement, too: not so a name in double
-/// quotes, which it took for a text when the table was made.
+/// Whether a default is an expression that SQLite also accepts in a statement. A name in double
+/// quotes is not: when the table was created, SQLite took it for a text.
 fn makes_default(connection: &mut Connection, default: &str) -> bool {
     !default.is_empty()
         && !is_constant(default)
         && connection.all_rows(&format!("SELECT {default}"), &[]).is_ok()
 }
 
-/// The default's value, where its text is a constant of the column's type: SQLite computes it.
+/// The value of a constant default, evaluated by SQLite.
 fn read_default(
     connection: &mut Connection,
     column: &ColumnSchema,
@@ -101,7 +101,7 @@ fn read_default(
     Ok(column.accept(value).ok())
 }
 
-/// The foreign keys of one column, by that column's name.
+/// The single-column foreign keys, by the column's name.
 fn references(connection: &mut Connection, table: &str) -> Result<Vec<(String, Reference)>> {
     let rows = connection.all_rows(
         "SELECT f.\"from\", f.\"table\", \

@@ -9,15 +9,15 @@ use bobak_core::{Result, Value};
 pub(super) struct Index {
     pub name: String,
     pub unique: bool,
-    /// What made it: `c` a CREATE INDEX, `u` a UNIQUE rule, `pk` the key.
+    /// What created it: `c` CREATE INDEX, `u` a UNIQUE constraint, `pk` the primary key.
     pub origin: String,
     /// Its columns' names, in index order.
     pub columns: Vec<String>,
 }
 
 impl Index {
-    /// Whether it is there for a column's `unique`: by the name that Bobak gives such an index, or
-    /// as a UNIQUE rule of a single column.
+    /// Whether it implements a column's `unique`: an index with the name that Bobak chooses, or a
+    /// UNIQUE constraint on one column.
     pub(super) fn is_column_rule(&self, table: &str) -> bool {
         match &self.columns[..] {
             [column] if self.unique => {
@@ -28,8 +28,7 @@ impl Index {
     }
 }
 
-/// The table's indexes, in the order in which they were made; without partial ones and those over
-/// expressions.
+/// The table's indexes, oldest first, without partial indexes and those on expressions.
 pub(super) fn read(connection: &mut Connection, table: &str) -> Result<Vec<Index>> {
     let name = Value::from(table);
     let list = connection.all_rows(
@@ -43,7 +42,7 @@ pub(super) fn read(connection: &mut Connection, table: &str) -> Result<Vec<Index
         let mut row = row.into_iter();
         let name = text(row.next());
         let (unique, origin) = (flag(row.next()), text(row.next()));
-        // The number of an expression is -2, that of the rowid -1: neither has a name.
+        // Expressions have number -2 and rowids -1: neither has a name.
         let columns = connection.all_rows(
             "SELECT name FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno",
             &[Value::from(name.as_str())],

@@ -1,4 +1,4 @@
-//! The schema of a file: read, altered, and what decides how tables are written.
+//! The schema of a file: reading and altering it, and what decides how tables are written.
 
 pub(crate) mod alter;
 mod column;

@@ -1,4 +1,4 @@
-//! What decides how a table is written, and only the database knows: asked once for each schema.
+//! Properties that decide how a table is written, read once for each schema.
 
 use crate::connection::Connection;
 use crate::connection::table_info_cache::{MOST, TableInfo};
@@ -6,7 +6,7 @@ use bobak_core::change_log::is_capture_trigger;
 use bobak_core::{Result, TableSchema, Value};
 
 impl Connection {
-    /// The table_info about a table, as they were when they were asked for first.
+    /// The properties of a table, as they were when they were first read.
     pub(crate) fn table_info(&mut self, table: &TableSchema) -> Result<TableInfo> {
         if let Some(&table_info) = self.table_infos.known.get(&table.id()) {
             return Ok(table_info);
@@ -19,7 +19,7 @@ impl Connection {
         Ok(table_info)
     }
 
-    /// As [`table_info`](Self::table_info), as they are now: for what pays for looking.
+    /// As [`table_info`](Self::table_info), up to date: for operations that are worth the check.
     pub(crate) fn fresh_table_info(&mut self, table: &TableSchema) -> Result<TableInfo> {
         let versions = (
             self.first_integer("PRAGMA main.schema_version")?,

@@ -1,8 +1,8 @@
-//! The schema of a file, whoever made it, as [`TableSchema`]s: the inverse of `create_table`.
-//!
-//! Left out, since a schema has no place for them: checks, unique rules and foreign keys over several columns where they are not indexes;
-//! partial indexes and those over expressions; collations that Bobak has not; defaults that are not
-//! constants, in columns that may be NULL; generated columns. All of them stay in force in the database.
+//! Reads the schema of any file as [`TableSchema`]s: the inverse of `create_table`.
+//! | Omitted, since a schema cannot express them: checks, unique constraints and foreign keys
+//! over several columns that are not indexes; partial indexes and those on expressions; unknown
+//! collations; non-constant defaults of nullable columns; generated columns. They remain in force
+//! in the database.
 
 use super::column::{self, Column};
 use super::index;
@@ -11,19 +11,18 @@ use bobak_core::change_log::Trigger;
 use bobak_core::{ColumnSchema, ErrorKind, Result, SideEffects, TableSchema, Type, Value};
 use bobak_sql::{Dialect, list_triggers};
 
-/// The tables of the main database, but for virtual tables and their shadows, and views.
-///
-/// A table without a key gets its `rowid` as one, as its first column. A table that cannot be
-/// described, with more columns than Bobak allows, say, is left out.
+/// The tables of the main database, without views, virtual tables and their shadow tables.
+/// | A table without a key gets its `rowid` as key, in the first column. Omits tables that a
+/// schema cannot describe, for example because of too many columns.
 pub(crate) fn read(connection: &mut Connection) -> Result<Vec<TableSchema>> {
     let mut tables = read_with_logs(connection)?;
     tables.retain(|table| !bobak_core::change_log::is_change_log_table(table.name()));
     Ok(tables)
 }
 
-/// As [`read`], with the tables of the change feed.
+/// As [`read`], including the tables of change capture.
 pub(crate) fn read_with_logs(connection: &mut Connection) -> Result<Vec<TableSchema>> {
-    // One state of the schema for all of it.
+    // Reads one state of the schema.
     connection.run("SAVEPOINT bobak_tables")?;
     let tables = read_all(connection);
     connection.run("RELEASE bobak_tables")?;
@@ -40,7 +39,7 @@ pub(crate) fn triggers(connection: &mut Connection) -> Result<Vec<Trigger>> {
     Ok(rows.into_iter().map(trigger).collect())
 }
 
-/// What writes set off, in the main database.
+/// The side effects of writes in the main database.
 pub(crate) fn side_effects(connection: &mut Connection) -> Result<SideEffects> {
     let mut effects = SideEffects::of_triggers(&triggers(connection)?);
     for row in connection.all_rows(bobak_sql::side_effects(Dialect::Sqlite), &[])? {
@@ -108,7 +107,7 @@ fn read_table(
     if sql.contains(bobak_sql::GIVEN_KEY) {
         builder = builder.given_key();
     } else if !is_rowid && columns.iter().any(|c| c.key_place > 0 && c.schema.ty == Type::I64) {
-        // SQLite makes the keys of its rowids only.
+        // SQLite generates keys for rowids only.
         builder = builder.given_key();
     }
     for column in &columns {
@@ -125,7 +124,7 @@ fn read_table(
     builder.build().map(Some)
 }
 
-/// A name under which the rowid can be reached: one that is not a column's.
+/// A name for the rowid that no column has.
 fn rowid_name(columns: &[Column]) -> Option<&'static str> {
     let taken = |name: &str| columns.iter().any(|c| c.schema.name.eq_ignore_ascii_case(name));
     ["rowid", "_rowid_", "oid"].into_iter().find(|name| !taken(name))

@@ -1,8 +1,8 @@
-//! Batches: runs of inserts go many rows at a time, all else row by row.
-//!
-//! The way row by row is the meaning. The fast way gives exactly the same; where rows were refused
-//! or ignored, those that are not in go again row by row, which tells what became of each. Tables on
-//! which it could differ in other ways go row by row from the start.
+//! Batches. Runs of inserts use statements with many rows; everything else runs row by row.
+//! | Row by row is the reference; the fast path has exactly the same results. After a statement
+//! with many rows has failed or skipped rows, those that are not stored yet run again row by row,
+//! which determines each row's outcome. Tables for which the results could differ otherwise run
+//! row by row from the start.
 
 use crate::connection::Connection;
 use crate::error::{is_row_error, translate};
@@ -15,45 +15,45 @@ use bobak_core::{
     TableSchema, Verb,
 };
 
-/// The most rows of one statement: more gain nothing that could be measured, and cost more to
-/// prepare.
+/// The maximum number of rows of a statement: more rows are no faster, and cost more to prepare.
 const MOST: usize = 128;
-/// Below so many rows a statement for each is quicker.
+/// With fewer rows than this, one statement per row is faster.
 const FEWEST: usize = 32;
-/// After so many rows it is looked whether the batch is to end: a short statement has no look of its own.
+/// The number of rows between checks for interrupts: a short statement does not check by itself.
 const LOOK: u64 = 64;
 
-/// A batch on its way into an open transaction.
+/// Applies a batch in an open transaction.
 struct Sender<'c> {
     connection: &'c mut Connection,
     on_error: OnError,
     each: &'c mut dyn FnMut(Result<Outcome>),
 }
 
-/// A run of inserts: rows wait here until they are enough for a statement.
+/// A run of inserts, collecting rows for a statement.
 struct Inserts<'s, 'c, 'b> {
     sender: &'s mut Sender<'c>,
     table: &'b TableSchema,
     verb: Verb,
     fields: FieldSet,
     waiting: Vec<EncodedRow<'b>>,
-    /// The number of the first waiting row.
+    /// The number of the first collected row.
     first: u64,
-    /// Whether the waiting rows are those whose keys the engine makes, or those that have one.
+    /// Whether the collected rows omit their keys; a statement has only rows of one sort.
     without_key: bool,
-    /// Whether a statement that fails may leave the rows in that came before the wrong one: those
-    /// are counted by the keys made, and SQLite needs no journal to undo them.
+    /// Whether a failing statement may keep the rows before the failing one: they are counted by
+    /// their generated keys, and SQLite needs no statement journal.
     keeps_first: bool,
-    /// The most rows of one statement.
+    /// The maximum number of rows of a statement.
     most: usize,
-    /// The largest key, where this run has just made it.
+    /// The largest key, if this run has just generated it.
     last_key: Option<i64>,
-    /// How many rows go one by one since a statement had to be repeated so; doubled each time.
+    /// The number of rows to insert one by one after a statement had to be repeated; doubled each
+    /// time.
     slow: u64,
     penalty: u64,
 }
 
-/// Sends a batch into the open transaction. After an error the caller undoes what was done.
+/// Applies a batch in the open transaction. After an error the caller undoes it.
 pub(crate) fn send(
     connection: &mut Connection,
     batch: &Batch,
@@ -80,21 +80,21 @@ impl Sender<'_> {
         Ok(())
     }
 
-    /// Whether many rows of the run in one statement can be the same as a statement for each.
+    /// Whether one statement for many rows has the same effect as a statement for each row.
     fn may_join(&mut self, run: &Run<'_>) -> Result<bool> {
         let inserts = match run.verb {
             Verb::Insert | Verb::InsertOrIgnore | Verb::InsertOrReplace => true,
-            // One that finds its row there is told apart row by row; one without a key finds none.
+            // An upsert without a key finds no existing row; others need their outcome row by
+            // row.
             Verb::Upsert => run.may_make_keys(),
             Verb::Update | Verb::Delete => false,
         };
         if !inserts || !self.connection.atomic {
             return Ok(false);
         }
-        // A trigger may leave rows out, or insert some of its own; AUTOINCREMENT takes no key again.
-        // A constraint with an ON CONFLICT of its own may leave rows out as well. Foreign keys are
-        // looked at when a statement ends: a row may then refer to one that came after it, or a
-        // wrong one may be replaced already.
+        // Triggers can skip rows or insert others; AUTOINCREMENT does not reuse keys; ON CONFLICT
+        // clauses can skip rows. SQLite checks foreign keys at the end of a statement: by then a
+        // row may reference a later one, or a wrong row may have been replaced.
         let table_info = self.connection.fresh_table_info(run.table)?;
         Ok(match run.verb {
             _ if table_info.has_triggers
@@ -108,7 +108,7 @@ impl Sender<'_> {
         })
     }
 
-    /// One row, by a statement of its own.
+    /// Writes one row by its own statement.
     #[inline]
     fn one(
         &mut self,
@@ -161,7 +161,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             if self.waiting.len() == self.most || without_key != self.without_key {
                 self.flush()?;
                 if without_key != self.without_key {
-                    // Given keys may be larger than those made.
+                    // Keys given by the caller can be larger than generated ones.
                     self.last_key = None;
                     self.without_key = without_key;
                 }
@@ -171,7 +171,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         self.flush()
     }
 
-    /// Sends the waiting rows: by statements of halving sizes, the rest one by one.
+    /// Inserts the collected rows by statements of halving sizes, the rest one by one.
     fn flush(&mut self) -> Result<()> {
         Interrupt::check()?;
         let waiting = std::mem::take(&mut self.waiting);
@@ -189,13 +189,13 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         Ok(())
     }
 
-    /// How many of `left` rows the next statement takes; 0 where they go one by one.
+    /// The number of rows for the next statement; 0 to insert them one by one.
     fn statement_size(&self, left: usize) -> usize {
         let fast = self.slow == 0 && (self.without_key || self.verb != Verb::Upsert);
         if !fast || left < FEWEST || self.most < FEWEST {
             return 0;
         }
-        // Few sizes, so that each statement is soon in the cache.
+        // Use few sizes, so that the statements are soon cached.
         if left >= self.most { self.most } else { 1 << left.ilog2() }
     }
 
@@ -212,8 +212,8 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         Ok(())
     }
 
-    /// All rows by one statement. Tells how many of them it did as row by row would: where these
-    /// are not all, the others have not been done.
+    /// Inserts all rows by one statement. Returns the number of rows that are done; the others
+    /// are not stored.
     fn many(&mut self, rows: &[EncodedRow<'b>]) -> Result<usize> {
         let columns = self.table.columns().len();
         if rows.iter().any(|row| row.len() != columns) {
@@ -229,14 +229,15 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
             None => last_key(self.sender.connection, self.table)?,
         };
         let Some(last) = before.checked_add(rows.len() as i64) else {
-            // Where the largest key is taken SQLite makes random ones.
+            // If the largest key is taken, SQLite generates random ones.
             return Ok(0);
         };
         match self.insert_marked(rows) {
             Ok(true) => {}
             Ok(false) => return Ok(self.go_slowly()),
             Err(error) if self.sender.connection.db.is_autocommit() => {
-                // SQLite has rolled the whole transaction back by itself: a full disk, say.
+                // SQLite has rolled back the transaction by itself, for example because of a full
+                // disk.
                 return Err(error);
             }
             Err(error) if is_row_error(error.kind()) => {
@@ -255,7 +256,7 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         Ok(rows.len())
     }
 
-    /// How many of the rows are in after a statement failed.
+    /// The number of rows stored by a failed statement.
     fn those_before(&mut self, rows: usize, before: i64) -> Result<usize> {
         if !(self.keeps_first && self.without_key) {
             return Ok(0);
@@ -267,16 +268,16 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         Ok(done)
     }
 
-    /// Rows go one by one for a while; each time for longer.
+    /// Switches to one by one for a while, longer each time.
     fn go_slowly(&mut self) -> usize {
         self.slow = self.penalty;
         self.penalty = self.penalty.saturating_mul(2);
         0
     }
 
-    /// Runs the statement; `false` where it left rows out, and was undone.
+    /// Runs the statement; `false` if it skipped rows, and was undone.
     fn insert_marked(&mut self, rows: &[EncodedRow<'b>]) -> Result<bool> {
-        // Others do all of it, or fail, which SQLite undoes.
+        // SQLite undoes other statements if they fail.
         if self.verb != Verb::InsertOrIgnore {
             return self.insert(rows);
         }
@@ -292,12 +293,12 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
         done
     }
 
-    /// Runs the statement; tells whether it inserted all rows.
+    /// Runs the statement. Returns whether it inserted all rows.
     fn insert(&mut self, rows: &[EncodedRow<'b>]) -> Result<bool> {
         let table = self.table;
         let count = rows.len();
         let verb = match self.verb {
-            // Without a key it finds no row to update.
+            // Without a key there is no row to update.
             Verb::Upsert => Verb::Insert,
             verb => verb,
         };
@@ -334,10 +335,10 @@ impl<'s, 'c, 'b> Inserts<'s, 'c, 'b> {
     }
 }
 
-/// Keys that do not follow each other, though nothing on the table could be the cause. The batch
-/// is undone.
+/// The error for keys that are not consecutive, although the table has nothing that explains it.
+/// The caller undoes the batch.
 #[cold]
 fn strange_keys(table: &TableSchema) -> Error {
-    let message = "the keys that were made do not follow each other: insert the rows one by one";
+    let message = "the generated keys are not consecutive: insert the rows one by one";
     Error::new(ErrorKind::Engine, message).in_table(table.name().to_owned())
 }

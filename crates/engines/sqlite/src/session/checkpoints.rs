@@ -1,33 +1,29 @@
-//! The log of a file (`-wal`) while a backup reads a snapshot of it.
-//!
-//! Each commit that finds a thousand pages in the log moves them to the file. Past a snapshot that
-//! can't be done: they linger, and the first commit after the backup would move them all, which
-//! keeps that one writer waiting for half a second. So commits leave them to the backup.
-//!
-//! Nor can the log be used anew meanwhile: it grows, and file systems note new blocks when they are
-//! synced, which makes a synced commit two to five times as slow as one over old blocks. So the
-//! backup makes the log longer ahead, for many commits at once.
+//! Checkpoints of the write-ahead log (`-wal`), which a backup suspends.
+//! | By default, a commit that leaves a thousand pages or more in the log checkpoints it: copies
+//! them to the database file. It cannot copy pages that are newer than a backup's snapshot. They
+//! would accumulate, and the first commit after the backup would copy them all and take half a
+//! second. So commits do not checkpoint during a backup; the backup does it at its end.
 
 use crate::ffi::WalHook;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// A log of so many pages is moved to the file, as SQLite itself has it.
+/// The number of pages in the log that triggers a checkpoint, as in SQLite itself.
 const CHECKPOINT_PAGES: u32 = 1_000;
 
-/// The head of a log, and of each page in it, in bytes.
+/// The sizes of the log's header and of a page header in it, in bytes.
 const HEAD: u64 = 32;
 const PAGE_HEAD: u64 = 24;
 
-/// What the connection that writes tells of its log, and is told.
+/// Decides when commits checkpoint the log. Shared with the writing connection.
 #[derive(Debug, Default)]
 pub(crate) struct CheckpointPolicy {
     pages: AtomicU32,
-    /// How many backups move it themselves.
+    /// The number of holds.
     held: AtomicUsize,
 }
 
-/// While it is there, commits leave the log's pages where they are.
+/// Suspends checkpoints by commits until it is dropped.
 #[derive(Debug)]
 pub(crate) struct CheckpointHold(Arc<CheckpointPolicy>);
 
@@ -37,7 +33,7 @@ impl CheckpointPolicy {
         CheckpointHold(Arc::clone(self))
     }
 
-    /// The bytes that its pages take.
+    /// The size of the log's pages, in bytes.
     pub(crate) fn used(&self, page_size: u64) -> u64 {
         HEAD + u64::from(self.pages.load(Ordering::Relaxed)) * (PAGE_HEAD + page_size)
     }

@@ -1,19 +1,17 @@
-//! Work that threads bring is put together, and done by one of them for all: the queue of group
-//! commit, without the commit.
-//!
-//! Who comes first leads: it takes what waits in the order in which it came, does it, and hands
-//! each his result. Who comes meanwhile waits; the first of those leads next. So no thread is
-//! needed besides those that have work, each leads once for itself, and nobody is passed over.
-//!
-//! Nothing here but locks and work of any kind `T`: the tests run this very file under a scheduler
-//! that tries the orders in which threads can meet.
+//! The queue of group commit, independent of what is committed.
+//! | The first thread to arrive leads: it takes the waiting work in order of arrival, does it,
+//! and hands out the results. Threads that arrive meanwhile wait; the first of them leads next.
+//! So no extra thread is needed, each thread leads at most once for its own work, and nobody is
+//! overtaken.
+//! | This file uses only locks and work of any type `T`: the tests compile it with the locks of a
+//! scheduler that tries many interleavings.
 
 use super::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::time::Instant;
 
-/// Threads with work, in queue.
+/// A queue of threads with work.
 #[derive(Debug)]
 pub(crate) struct CommitQueue<T> {
     queue: Mutex<QueueState<T>>,
@@ -22,11 +20,11 @@ pub(crate) struct CommitQueue<T> {
 #[derive(Debug)]
 struct QueueState<T> {
     waiting: VecDeque<Arc<QueueEntry<T>>>,
-    /// Whether somebody leads, or has been told to.
+    /// Whether a thread leads, or was told to.
     led: bool,
 }
 
-/// Where one waits.
+/// The work of one thread.
 #[derive(Debug)]
 struct QueueEntry<T> {
     state: Mutex<EntryState<T>>,
@@ -35,30 +33,30 @@ struct QueueEntry<T> {
 
 #[derive(Debug)]
 enum EntryState<T> {
-    /// In queue, with its work.
+    /// In the queue.
     Waiting(T),
-    /// In queue, to lead now.
+    /// In the queue; its thread is to lead.
     Leads(T),
-    /// Its work has been taken, and is being done.
+    /// A leader is working on it.
     ExclusiveDatabase,
-    /// Done, or given up by a leader that panicked (`None`), and to be fetched.
+    /// Done, or abandoned by a leader that panicked (`None`).
     Done(Option<T>),
 }
 
-/// What became of work that was brought.
+/// The result of submitting work.
 #[derive(Debug)]
 pub(crate) enum QueueResult<'g, T> {
-    /// It was done by another thread.
+    /// Another thread has done it.
     Done(T),
-    /// This thread leads: its own work is in queue, the first.
+    /// This thread leads; its own work is the first in the queue.
     Leads(Leader<'g, T>),
-    /// Nobody began with it in time: here it is again.
+    /// Nobody started it before the deadline.
     TimedOut,
-    /// The thread that had taken it panicked: what it did was undone.
+    /// The leader panicked; its work was undone.
     Abandoned,
 }
 
-/// The one who works for all. Where it is dropped early, the next one leads.
+/// The thread that works for all. If it is dropped early, the next one leads.
 #[derive(Debug)]
 pub(crate) struct Leader<'g, T> {
     group: &'g CommitQueue<T>,
@@ -71,13 +69,13 @@ impl<T> CommitQueue<T> {
         Self { queue: Mutex::new(QueueState { waiting: VecDeque::new(), led: false }) }
     }
 
-    /// How many are in queue.
+    /// The number of entries in the queue.
     pub(crate) fn waiting(&self) -> usize {
         lock(&self.queue).waiting.len()
     }
 
-    /// Brings work, and waits until it is done, or is to be done by this thread; until `deadline`
-    /// where nobody has begun with it by then.
+    /// Submits work, and waits until it is done or this thread is to lead. Gives up at `deadline`
+    /// if nobody has started it by then.
     pub(crate) fn join(&self, work: T, deadline: Instant) -> QueueResult<'_, T> {
         let mut queue = lock(&self.queue);
         let leads = !queue.led;
@@ -114,7 +112,7 @@ impl<T> CommitQueue<T> {
                         if self.leave(&entry) {
                             return QueueResult::TimedOut;
                         }
-                        // Somebody was quicker: it leads, or is being served.
+                        // Another thread was faster: the entry leads, or its work is being done.
                         state = lock(&entry.state);
                         continue;
                     }
@@ -125,7 +123,7 @@ impl<T> CommitQueue<T> {
         }
     }
 
-    /// Takes a entry out of the queue, unless it was taken or told to lead.
+    /// Removes an entry from the queue, unless it was taken or is to lead.
     fn leave(&self, entry: &Arc<QueueEntry<T>>) -> bool {
         let mut queue = lock(&self.queue);
         if !matches!(*lock(&entry.state), EntryState::Waiting(_)) {
@@ -135,7 +133,7 @@ impl<T> CommitQueue<T> {
         true
     }
 
-    /// Tells the first in queue to lead; nobody where there is none.
+    /// Tells the first entry in the queue to lead, if there is one.
     fn hand_over(&self) {
         let mut queue = lock(&self.queue);
         queue.led = false;
@@ -154,8 +152,7 @@ impl<T> CommitQueue<T> {
 }
 
 impl<T> Leader<'_, T> {
-    /// Takes work from the queue, its own first: as much as `fits`, which gets what was taken
-    /// before, and all of its own.
+    /// Takes work from the queue, the leader's own first, as long as `fits` returns `true`.
     pub(crate) fn take(&mut self, mut fits: impl FnMut(&T) -> bool) -> Vec<T> {
         let mut queue = lock(&self.group.queue);
         let mut works = Vec::new();
@@ -178,7 +175,7 @@ impl<T> Leader<'_, T> {
         works
     }
 
-    /// Hands out what was taken, done and in the same order; gives its own.
+    /// Hands out the finished work, in the order in which it was taken. Returns the leader's own.
     pub(crate) fn finish(mut self, works: Vec<T>) -> Option<T> {
         let mut own = None;
         for (entry, work) in std::mem::take(&mut self.taken).into_iter().zip(works) {
@@ -194,11 +191,11 @@ impl<T> Leader<'_, T> {
 
 impl<T> Drop for Leader<'_, T> {
     fn drop(&mut self) {
-        // Left over by a panic.
+        // Work that a panic left over.
         for entry in self.taken.drain(..) {
             entry.done(None);
         }
-        // Its own work, where it gave up before it took any.
+        // The leader's own work, if it gave up before taking any.
         let mut queue = lock(&self.group.queue);
         queue.waiting.retain(|entry| !Arc::ptr_eq(entry, &self.own));
         drop(queue);
@@ -213,7 +210,7 @@ impl<T> QueueEntry<T> {
     }
 }
 
-/// What is behind the locks stays whole where a thread panics: it is changed in single steps.
+/// Locks a mutex. Its data is changed in single steps, so it is valid even after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

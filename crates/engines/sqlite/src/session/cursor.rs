@@ -1,11 +1,10 @@
-//! Cursors: queries whose rows are fetched a part at a time.
-//!
-//! Outside a transaction, on a file with readers, a cursor has a reading connection to itself until
-//! its rows are read: SQLite keeps it at the state of its first step. With a rollback journal it
-//! has it until the next write (see [`active`](crate::pool::active_cursors)). On the writing (or single)
-//! connection its statement stays open beside other work; before the first write it is read to its
-//! end into memory ("spilled"), since SQLite does not say what an open statement sees of a write,
-//! and a rollback ends it.
+//! Cursors: queries whose rows are fetched in parts.
+//! | Outside transactions, a cursor of a file has a reading connection to itself until its rows
+//! are read: SQLite keeps the state of its first step. With a rollback journal it has the
+//! connection until the next write (see [`active_cursors`](crate::pool)). On the writing (or
+//! only) connection, its statement runs next to other statements; before the first write its
+//! remaining rows are read into memory, since SQLite does not define what a running statement
+//! sees of a write, and a rollback aborts it.
 
 use crate::connection::Connection;
 use crate::connection::shared_cursor::{SharedCursor, begin, end, fill, fill_all};
@@ -17,28 +16,28 @@ use bobak_core::{Error, Result, RowBuffer, Value};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A session's cursor.
+/// A session's open cursor.
 #[derive(Debug)]
 pub(crate) struct OpenCursor<'e> {
-    /// What was read ahead.
+    /// Parts that were read ahead.
     ready: VecDeque<RowBuffer>,
     rest: Rest<'e>,
 }
 
-/// Where the rows that were not read yet come from.
+/// Where the remaining rows come from.
 #[derive(Debug)]
 enum Rest<'e> {
     /// There are none.
     Nothing,
-    /// A reader of its own.
+    /// A reading connection of its own.
     Own(OwnReader<'e>),
-    /// A reader of its own until somebody writes.
+    /// A reading connection of its own, until somebody writes.
     ActiveCursor(Arc<ActiveCursor>, &'e Pool),
-    /// A statement on the connection that all share.
+    /// A statement on a shared connection.
     Shared(Arc<SharedCursor>),
 }
 
-/// A reading connection on which nothing but this statement runs.
+/// A reading connection that runs this statement only.
 #[derive(Debug)]
 struct OwnReader<'e> {
     pooled: PooledConnection<'e>,
@@ -46,17 +45,17 @@ struct OwnReader<'e> {
     text: Box<str>,
 }
 
-/// What a fetch needs besides the cursor.
+/// What a fetch needs in addition to the cursor.
 pub(crate) enum Fetched {
-    /// Nothing: the rows are there, none where there are no more.
+    /// Nothing: the rows are there; none at the end.
     Done,
-    /// The shared connection, to step this on.
+    /// The shared connection, to continue this query.
     NeedsConnection(Arc<SharedCursor>),
 }
 
 impl<'e> OpenCursor<'e> {
-    /// Starts the query on a reader of its own, and reads the first part: from that step on the
-    /// rows are those of this moment.
+    /// Starts the query on a reading connection of its own, and reads the first part, which fixes
+    /// the state that the cursor sees.
     pub(crate) fn on_reader(
         mut pooled: PooledConnection<'e>,
         text: &str,
@@ -72,7 +71,7 @@ impl<'e> OpenCursor<'e> {
         Ok((Self { ready, rest }, names))
     }
 
-    /// As [`on_reader`](Self::on_reader), where a reader keeps the writer from its commit.
+    /// As [`on_reader`](Self::on_reader), if readers block commits.
     pub(crate) fn on_standing_reader(
         mut pooled: PooledConnection<'e>,
         pool: &'e Pool,
@@ -95,7 +94,7 @@ impl<'e> OpenCursor<'e> {
         Ok((Self { ready, rest }, names))
     }
 
-    /// Starts the query on a connection that others use too.
+    /// Starts the query on a connection that also runs other statements.
     pub(crate) fn on_shared(
         connection: &mut Connection,
         text: &str,
@@ -119,7 +118,7 @@ impl<'e> OpenCursor<'e> {
         Ok((Self { ready, rest }, names))
     }
 
-    /// Runs a statement that writes to its end, and keeps its rows.
+    /// Runs a statement that writes, and keeps its rows.
     pub(crate) fn of_write(
         connection: &mut Connection,
         text: &str,
@@ -134,7 +133,7 @@ impl<'e> OpenCursor<'e> {
         Ok((Self { ready, rest }, names))
     }
 
-    /// The next rows into `rows`, as far as that goes without the shared connection.
+    /// Fetches the next rows, as far as possible without the shared connection.
     pub(crate) fn fetch(&mut self, rows: &mut RowBuffer) -> Result<Fetched> {
         if let Some(part) = self.ready.pop_front() {
             *rows = part;
@@ -155,7 +154,7 @@ impl<'e> OpenCursor<'e> {
         more.map(|_| Fetched::Done)
     }
 
-    /// The statement on the shared connection, where there is one, to be closed there.
+    /// The query on the shared connection, if there is one, to be closed there.
     pub(crate) fn into_shared(self) -> Option<Arc<SharedCursor>> {
         match &self.rest {
             Rest::Shared(shared) => Some(Arc::clone(shared)),

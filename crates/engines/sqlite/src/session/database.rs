@@ -16,19 +16,19 @@ use std::time::{Duration, Instant};
 /// An open database.
 #[derive(Debug)]
 pub(crate) struct Database {
-    // Dropped in this order: the connection that can write is closed last, and checkpoints the log.
+    // Dropped in this order: closing the writing connection last checkpoints the log.
     readers: Option<Pool>,
     writer: WriterLock,
     settings: Settings,
-    /// Whether a reader that stands on a row keeps the writer from its commit.
+    /// Whether active readers block commits: those of a rollback journal do.
     readers_block: bool,
-    /// What another crate adds to its connections.
+    /// What another crate adds to the connections.
     extension: OnceLock<Arc<dyn Extension>>,
-    /// Where a commit waits for the disk.
+    /// Present if commits wait for the disk.
     commits: Option<GroupCommit>,
-    /// What is known of the log of a file that others read.
+    /// When commits checkpoint the log.
     log: Arc<CheckpointPolicy>,
-    /// Which file it has open, where the system tells.
+    /// The identity of the file, if the system has one.
     file: Option<FileId>,
 }
 
@@ -72,7 +72,7 @@ impl Database {
         Ok(pooled)
     }
 
-    /// As [`write`](Self::write), until a moment of the caller's choice.
+    /// As [`write`](Self::write), with a deadline.
     pub(crate) fn write_until(&self, deadline: Instant) -> Result<PooledConnection<'_>> {
         let mut pooled = self.writer.acquire_until(deadline)?;
         pooled.unpin_read();
@@ -87,7 +87,7 @@ impl Database {
         self.settings.busy_timeout
     }
 
-    /// Writes one row, which is committed then; with others, where there are some.
+    /// Writes and commits one row, together with those of other threads if there are some.
     pub(crate) fn write_one(&self, write: &Write<'_>) -> Result<Outcome> {
         self.refuse_inside_query()?;
         let mut pooled = match self.alone() {
@@ -103,7 +103,8 @@ impl Database {
         write::write_row(&mut pooled, write.table, write.verb, write.fields, write.values)
     }
 
-    /// Writes a batch with others, where it is small and there are some; else nothing is done.
+    /// Writes a small batch together with those of other threads. Does nothing if the batch is
+    /// large, or no other thread writes.
     pub(crate) fn share_batch(
         &self,
         batch: &Batch,
@@ -118,7 +119,7 @@ impl Database {
         Some(refused.and_then(|()| commits.batch(self, batch, on_error, each)))
     }
 
-    /// The writing connection for one who is to write alone; else those to commit with.
+    /// The writing connection for a thread that writes alone; else the group to commit with.
     #[inline]
     fn alone(&self) -> Result<Result<PooledConnection<'_>>, &GroupCommit> {
         match &self.commits {
@@ -136,7 +137,7 @@ impl Database {
         }
     }
 
-    /// A connection for reading, where one can be had without waiting.
+    /// A connection for reading, if one is available without waiting.
     pub(crate) fn try_read(&self) -> Option<PooledConnection<'_>> {
         match &self.readers {
             Some(readers) => readers.acquire().ok(),
@@ -144,14 +145,14 @@ impl Database {
         }
     }
 
-    /// To be called before a write, by who has the connection for it; until the answer is dropped
-    /// no cursor stands in the way.
+    /// Called before a write, with the writing connection. Until the guard is dropped no active
+    /// cursor blocks the write.
     #[inline]
     pub(crate) fn begin_writing(&self) -> Option<WriteGuard<'_>> {
         self.blocking_readers().map(WriteGuard::begin)
     }
 
-    /// As [`begin_writing`](Self::begin_writing), where the write commits.
+    /// As [`begin_writing`](Self::begin_writing), for a write that commits.
     #[inline]
     pub(crate) fn begin_commit(&self) -> Result<Option<WriteGuard<'_>>> {
         let mut writing = self.begin_writing();
@@ -159,19 +160,19 @@ impl Database {
         Ok(writing)
     }
 
-    /// To be called before the rows of a reading connection are handed to a callback.
+    /// Called before a callback receives the rows of a reading connection.
     #[inline]
     pub(crate) fn begin_callback(&self) -> Result<Option<CallbackGuard<'_>>> {
         self.blocking_readers().map(CallbackGuard::begin).transpose()
     }
 
-    /// Refuses a write whose commit would wait for its own thread.
+    /// Rejects a write whose commit would wait for its own thread.
     #[inline]
     fn refuse_inside_query(&self) -> Result<()> {
         self.blocking_readers().map_or(Ok(()), |pool| pool.active_cursors.refuse_inside_query())
     }
 
-    /// The readers, where they keep the writer from its commit.
+    /// The readers, if they block commits.
     #[inline]
     pub(crate) fn blocking_readers(&self) -> Option<&Pool> {
         if self.readers_block { self.readers.as_ref() } else { None }
@@ -185,13 +186,13 @@ impl Database {
         self.extension.set(extension)
     }
 
-    /// What another crate adds to its connections.
+    /// What another crate adds to the connections.
     #[inline]
     pub(crate) fn extension(&self) -> Option<&Arc<dyn Extension>> {
         self.extension.get()
     }
 
-    /// Whether its connections hold nothing but an extension's tables.
+    /// Whether the connections contain an extension's tables only.
     pub(crate) fn is_isolated(&self) -> bool {
         self.settings.isolated
     }
@@ -208,7 +209,7 @@ impl Database {
         }
     }
 
-    /// Another connection for reading, besides those of the pool.
+    /// Opens a reading connection outside the pool.
     pub(crate) fn new_reader(&self) -> Result<Box<Connection>> {
         open::reader(&self.settings, self.file)
     }
@@ -217,7 +218,7 @@ impl Database {
         &self.log
     }
 
-    /// Whether there is but one connection.
+    /// Whether there is only one connection.
     pub(crate) fn is_single(&self) -> bool {
         self.readers.is_none()
     }

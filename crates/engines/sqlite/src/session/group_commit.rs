@@ -1,11 +1,10 @@
-//! CommitQueue commit: small writes of several threads in one transaction, with one sync for all.
-//!
-//! A thread that finds the writing connection free, and nobody waiting, writes by itself, as though
-//! all this were not there. Others get in line ([`CommitQueue`]): the first of them takes what waits,
-//! writes it in one transaction, commits, and only then is each told its own result. What one of
-//! them does wrong is undone for it alone; where the transaction as a whole can't be, or can't be
-//! committed, each is done again in a transaction of its own, so that only who is at fault fails. But
-//! where nobody knows whether it is committed, nothing is done again: all are told so.
+//! Group commit: small writes of several threads share a transaction, and so a sync.
+//! | A thread that finds the writing connection free, and no other thread waiting, writes alone,
+//! without any of this. Other threads queue up ([`CommitQueue`]). The first one takes the queued
+//! writes, runs them in one transaction, commits, and then hands out the results. A failing write
+//! is undone alone. If the whole transaction fails, or its commit does, each write runs again in
+//! a transaction of its own, so that only the failing one reports an error. If it is unknown
+//! whether the transaction was committed, nothing runs again and every thread gets `Unknown`.
 
 use crate::connection::Connection;
 use crate::error::{kept_waiting, misuse};
@@ -18,31 +17,31 @@ use bobak_core::{Batch, Error, ErrorKind, OnError, Outcome, Result, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The most bytes of rows in one transaction, but for those of the first in line.
+/// The maximum number of bytes of rows in one transaction, except for the first write.
 const MOST_BYTES: usize = 4 << 20;
-/// Batches of more bytes do not get in line: they wait for the connection, and have it alone.
+/// Larger batches, in bytes, do not queue: they wait for the connection and commit alone.
 const SMALL_BATCH: usize = 64 << 10;
-/// The most time that one who leads waits for those who were there last time.
+/// The longest time that a leader waits for threads of the previous transaction.
 const MAX_LINGER: Duration = Duration::from_millis(2);
 
-/// Those who commit together.
+/// The threads that commit together.
 #[derive(Debug)]
 pub(crate) struct GroupCommit {
     group: CommitQueue<QueuedWrites>,
-    /// How many threads are in line, lead, or are being served.
+    /// The number of threads that wait, lead, or are being served.
     members: AtomicUsize,
-    /// How many others may be expected to come, as far as the last transaction showed.
+    /// The number of other threads that the last transaction suggests to wait for.
     expected: AtomicUsize,
-    /// How long the last transaction took, in nanoseconds.
+    /// The duration of the last transaction, in nanoseconds.
     took: AtomicU64,
 }
 
-/// What a thread mode written.
+/// The writes of one thread.
 #[derive(Debug)]
 struct QueuedWrites {
     batch: Batch,
     on_error: OnError,
-    /// Whether it is one write, not a batch: its error has no row number.
+    /// Whether it is one row, not a batch: its error has no row number.
     lone: bool,
     rows: Vec<Result<Outcome>>,
     whole: Result<()>,
@@ -58,7 +57,7 @@ impl GroupCommit {
         }
     }
 
-    /// Whether there is nobody to commit with.
+    /// Whether no other thread writes.
     #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
         self.expected.load(Ordering::Relaxed) == 0 && self.members.load(Ordering::Relaxed) == 0
@@ -69,7 +68,7 @@ impl GroupCommit {
         batch.bytes() <= SMALL_BATCH
     }
 
-    /// Writes one row together with others.
+    /// Writes one row together with other threads.
     pub(crate) fn write(&self, inner: &Database, write: &Write<'_>) -> Result<Outcome> {
         let mut batch = Batch::new();
         batch.push(write).map_err(|error| error.in_table(write.table.name()))?;
@@ -78,7 +77,7 @@ impl GroupCommit {
         job.rows.pop().unwrap_or_else(|| Err(misuse("a write has one outcome")))
     }
 
-    /// Writes a small batch together with others.
+    /// Writes a small batch together with other threads.
     pub(crate) fn batch(
         &self,
         inner: &Database,
@@ -99,7 +98,8 @@ impl GroupCommit {
             QueueResult::Leads(leader) => self.lead(inner, leader, deadline),
             QueueResult::TimedOut => Err(kept_waiting()),
             QueueResult::Abandoned => {
-                let message = "the thread that wrote for several panicked: nothing was written";
+                let message =
+                    "the thread that wrote for several threads panicked: nothing was written";
                 Err(Error::new(ErrorKind::Engine, message))
             }
         }
@@ -126,14 +126,14 @@ impl GroupCommit {
         self.took.store(took, Ordering::Relaxed);
         let expected = (jobs.len() - 1).max(self.group.waiting());
         self.expected.store(expected, Ordering::Relaxed);
-        // Before the others are told, so that who comes next finds the connection free.
+        // Before the results are handed out, so that the next thread finds the connection free.
         drop(writing);
         drop(pooled);
         leader.finish(jobs).ok_or_else(|| misuse("who leads is served first"))
     }
 
-    /// Waits a little for those who were there last time: they were told their results a moment
-    /// ago, and most have more to write. It costs them, too, less than a sync of their own.
+    /// Waits briefly for the threads of the previous transaction: they have just received their
+    /// results, and most have more to write. Waiting costs less than another sync.
     fn linger(&self) {
         let expected = self.expected.load(Ordering::Relaxed) + 1;
         if expected == 1 {
@@ -147,7 +147,7 @@ impl GroupCommit {
     }
 }
 
-/// One of those in line, until it is dropped: by a panic too.
+/// Counts a thread until it is dropped, also by a panic.
 struct Member<'c>(&'c AtomicUsize);
 
 impl<'c> Member<'c> {
@@ -168,7 +168,7 @@ impl QueuedWrites {
         Self { batch, on_error, lone, rows: Vec::new(), whole: Ok(()) }
     }
 
-    /// Does the work inside an open transaction; what goes wrong is undone.
+    /// Runs the writes inside an open transaction; an error undoes them.
     fn run_inside(&mut self, connection: &mut Connection) {
         self.whole = if self.lone {
             self.run_lone(connection)
@@ -177,7 +177,7 @@ impl QueuedWrites {
         };
     }
 
-    /// By itself, in a transaction of its own.
+    /// Runs the writes in a transaction of their own.
     fn run_alone(&mut self, connection: &mut Connection, writing: &mut Option<WriteGuard<'_>>) {
         self.rows.clear();
         self.whole = if self.lone {
@@ -189,7 +189,7 @@ impl QueuedWrites {
         };
     }
 
-    /// One row is one statement, which is done wholly or not at all.
+    /// One row is one statement, which SQLite executes wholly or not at all.
     fn run_lone(&mut self, connection: &mut Connection) -> Result<()> {
         for run in self.batch.runs() {
             for row in run.iter() {
@@ -222,7 +222,7 @@ fn write_all(
         for job in jobs.iter_mut() {
             job.run_inside(connection);
             if connection.db.is_autocommit() {
-                // SQLite has rolled all of it back: a full disk, say.
+                // SQLite has rolled back the transaction, for example because of a full disk.
                 return Err(Error::new(ErrorKind::Engine, "the transaction was lost"));
             }
         }
@@ -234,7 +234,8 @@ fn write_all(
         Err(error) if error.kind() == ErrorKind::Busy => {
             jobs.iter_mut().for_each(|job| job.fail(&error));
         }
-        // The commit may stand: who has done something wrong knows that it is undone, nobody else does.
+        // The commit may have succeeded. A failed write is known to be undone; the others are
+        // unknown.
         Err(error) if error.kind() == ErrorKind::Unknown => {
             let hoped = jobs.iter_mut().filter(|job| job.whole.is_ok());
             hoped.for_each(|job| job.fail(&error));

@@ -1,4 +1,4 @@
-//! Sessions: which connection an operation runs on, and the steps of transactions.
+//! Sessions: which connection an operation runs on, and transactions.
 
 pub(crate) mod batch;
 pub(crate) mod checkpoints;
@@ -8,71 +8,54 @@ pub(crate) mod database;
 mod group_commit;
 pub(crate) mod query;
 mod replay;
+mod session_connection;
 mod sync;
+mod transaction;
 pub(crate) mod write;
 
+use crate::connection::Connection;
 use crate::connection::refuse_transaction_steps;
-use crate::connection::{Connection, is_no_transaction};
-use crate::error::{misuse, translate};
+use crate::error::misuse;
 use crate::pool::PooledConnection;
-use crate::pool::{CallbackGuard, WriteGuard};
 use crate::schema::{alter, tables};
 use crate::session::database::Database;
 use bobak_core::{
     Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result,
     Row, RowBuffer, SchemaChange, Session, SideEffects, Source, SqlAuthorizer, TableSchema,
-    TransactionControl, Value, ValueRef, Write,
+    TransactionControl, Value, Write,
 };
 use bobak_sql::Dialect;
 use cursor::{Fetched, OpenCursor, not_open};
+use session_connection::{AccessMode, SessionConnection};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// A session. It has no connection but in a transaction: each operation borrows one.
+/// A session. Outside transactions it has no connection: each operation borrows one.
 pub(crate) struct SqliteSession<'e> {
     engine: &'e Database,
-    /// A few at a time: found by looking through them. Before the transaction, so that they are
-    /// dropped first: its rollback would read to its end what somebody may fetch still.
+    /// Only a few at a time, so they are searched. Declared before the state to be dropped first:
+    /// a rollback would buffer rows that nobody can fetch any more.
     cursors: RefCell<Vec<(u64, OpenCursor<'e>)>>,
     state: Cell<SessionState<'e>>,
     next_cursor: Cell<u64>,
     /// See [`Session::in_transaction`].
     in_transaction: Cell<bool>,
-    /// Whom to ask about SQL text.
+    /// Decides which SQL text may run.
     authorizer: RefCell<Option<Arc<dyn SqlAuthorizer>>>,
 }
 
-/// Where the session stands. ExclusiveDatabase out of its cell by each operation, which leaves `Lent` there.
+/// The state of a session. An operation replaces it with `Lent` while it runs.
 #[derive(Debug)]
 enum SessionState<'e> {
     /// No transaction.
     Idle,
     /// In a transaction, on the writing connection.
     Open(PooledConnection<'e>),
-    /// SQLite ended the transaction by itself, after an error. Only a rollback, or a commit, which
-    /// then fails, leads out: nothing may be written as though it were part of it.
+    /// SQLite has ended the transaction after an error. Only `Rollback`, or `Commit`, which
+    /// fails, leaves this state: no later write may be committed by itself by mistake.
     Lost,
-    /// An operation is running, further up in the stack.
+    /// An operation is running, further up the stack.
     Lent,
-}
-
-/// A connection in use by one operation; afterwards the session is as before.
-struct SessionConnection<'s, 'e> {
-    session: &'s SqliteSession<'e>,
-    pooled: Option<PooledConnection<'e>>,
-    in_transaction: bool,
-    /// Keeps cursors out of the way of a write, where they would be in it.
-    writing: Option<WriteGuard<'e>>,
-}
-
-/// What an operation mode of its connection.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AccessMode {
-    Read,
-    /// One statement, which commits where there is no transaction.
-    Write,
-    /// Statements that are committed by one of their own.
-    Transaction,
 }
 
 impl<'e> SqliteSession<'e> {
@@ -87,7 +70,7 @@ impl<'e> SqliteSession<'e> {
         }
     }
 
-    /// The connection for an operation: the transaction's, else one for this operation alone.
+    /// The connection for an operation: the transaction's, or one for this operation.
     #[inline]
     fn connection(&self, mode: AccessMode) -> Result<SessionConnection<'_, 'e>> {
         Interrupt::check()?;
@@ -98,8 +81,8 @@ impl<'e> SqliteSession<'e> {
         Ok(using)
     }
 
-    /// The connection for an operation that runs SQL text: the extension has prepared it,
-    /// and the authorizer has accepted the text.
+    /// The connection for an operation that runs SQL text: the extension has prepared it, and the
+    /// authorizer has accepted the text.
     fn text_connection(&self, mode: AccessMode, sql: &str) -> Result<SessionConnection<'_, 'e>> {
         Interrupt::check()?;
         let mut using = self.any_connection(mode)?;
@@ -139,7 +122,7 @@ impl<'e> SqliteSession<'e> {
         Ok(using)
     }
 
-    /// Runs an operation that is the engine's own matter, unless a transaction is open.
+    /// Runs an operation of the database itself, unless a transaction is open.
     fn outside<R>(&self, run: impl FnOnce() -> Option<R>) -> Option<R> {
         match self.state.replace(SessionState::Lent) {
             SessionState::Idle => {
@@ -170,90 +153,13 @@ impl<'e> SqliteSession<'e> {
         misuse(message)
     }
 
-    fn begin_on(
-        &self,
-        pooled: impl FnOnce() -> Result<PooledConnection<'e>>,
-        begin: &[&'static str],
-    ) -> Result<()> {
-        match self.state.replace(SessionState::Lent) {
-            SessionState::Idle => {}
-            SessionState::Open(pooled) => {
-                self.state.set(SessionState::Open(pooled));
-                return Err(misuse("a transaction is open already"));
-            }
-            other => return Err(self.refuse(other)),
-        }
-        let mut using =
-            SessionConnection { session: self, pooled: None, in_transaction: false, writing: None };
-        let pooled = using.pooled.insert(pooled()?);
-        pooled.buffer_cursors();
-        if let Some(extension) = self.engine.extension() {
-            pooled.begin_extension(extension)?;
-        }
-        begin.iter().try_for_each(|sql| pooled.run(sql))?;
-        using.in_transaction = true;
-        self.in_transaction.set(true);
-        Ok(())
-    }
-
-    /// GroupCommit or rolls back; either way the transaction is over.
-    fn end(&self, sql: &'static str) -> Result<()> {
-        let state = self.state.replace(SessionState::Idle);
-        if let SessionState::Lent = state {
-            return Err(self.refuse(state));
-        }
-        self.in_transaction.set(false);
-        let mut pooled = match state {
-            SessionState::Open(pooled) => pooled,
-            SessionState::Lost if sql == "ROLLBACK" => return Ok(()),
-            SessionState::Lost => {
-                return Err(misuse("the transaction was rolled back by an error before"));
-            }
-            _ => return Err(misuse("no transaction is open")),
-        };
-        pooled.buffer_cursors();
-        // What a failed commit leaves open, the pooled rolls back when it is dropped.
-        let _writing = match sql {
-            "ROLLBACK" => None,
-            _ => self.engine.begin_commit()?,
-        };
-        if sql == "COMMIT" && pooled.replay.is_some() {
-            pooled.restore_triggers()?;
-        }
-        let id = pooled.text_statement(sql)?;
-        match Interrupt::hold_off(|| pooled.db.execute(id, std::iter::empty::<ValueRef<'_>>())) {
-            Err(failure) if sql == "ROLLBACK" && is_no_transaction(&failure) => Ok(()),
-            result => result.map_err(|failure| translate(failure, None)),
-        }
-    }
-
-    fn mark(&self, word: &str, name: &str) -> Result<()> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if name.is_empty() || !name.chars().all(plain) {
-            let message = format!("'{name}' is no savepoint's name: letters, digits and _ are");
-            return Err(misuse(&message));
-        }
-        match self.state.replace(SessionState::Lent) {
-            SessionState::Open(pooled) => self.state.set(SessionState::Open(pooled)),
-            SessionState::Idle => {
-                self.state.set(SessionState::Idle);
-                return Err(misuse("no transaction is open"));
-            }
-            other => return Err(self.refuse(other)),
-        }
-        let mut using = self.any_connection(AccessMode::Write)?;
-        // The prefix keeps the user's names apart from the engine's own.
-        using.get().run_text(&format!("{word} user_{name}"), &[])?;
-        Ok(())
-    }
-
-    /// Runs `work` in a transaction, or inside the open one behind a mark: an error undoes all of
+    /// Runs `work` in a transaction, or in a savepoint of the open one. An error undoes all of
     /// it.
     fn atomically(&self, work: impl FnOnce(&mut Connection) -> Result<()>) -> Result<()> {
         self.connection(AccessMode::Transaction)?.atomically(work)
     }
 
-    /// As [`atomically`](Self::atomically), for a statement that writes.
+    /// As [`atomically`](Self::atomically), for an SQL text that writes.
     fn text_atomically(
         &self,
         sql: &str,
@@ -266,7 +172,7 @@ impl<'e> SqliteSession<'e> {
         using.atomically(work)
     }
 
-    /// Whether the SQL only reads: found out on the connection that would run it.
+    /// Whether an SQL text only reads, on the connection that would run it.
     fn reads_only(using: &mut SessionConnection<'_, 'e>, sql: &str) -> Result<bool> {
         let connection = using.get();
         let id = connection.text_statement(sql)?;
@@ -335,7 +241,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn side_effects(&self) -> Result<SideEffects> {
-        // Not as SQL of the session, about which a authorizer is asked.
+        // Not by the session's SQL, which the authorizer would check.
         tables::side_effects(self.connection(AccessMode::Read)?.get())
     }
 
@@ -491,7 +397,7 @@ impl Session for SqliteSession<'_> {
         let closed = place.map(|place| cursors.swap_remove(place).1);
         drop(cursors);
         let shared = closed.and_then(OpenCursor::into_shared);
-        // Without a connection at hand it is closed by whoever has it next.
+        // Without a connection at hand, the next user of the connection closes it.
         if let Some(shared) = shared {
             let mut state = self.state.replace(SessionState::Lent);
             if let SessionState::Open(pooled) = &mut state {
@@ -518,7 +424,7 @@ impl Session for SqliteSession<'_> {
                            no log, or but one connection";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        // SQLite looks at the database only when something is read.
+        // SQLite starts the transaction with the first read.
         let begin = &["BEGIN", "SELECT 1 FROM sqlite_schema LIMIT 1"];
         self.begin_on(|| self.engine.read(), begin)
     }
@@ -542,59 +448,5 @@ impl Session for SqliteSession<'_> {
     fn set_authorizer(&self, authorizer: Arc<dyn SqlAuthorizer>) -> Result<()> {
         *self.authorizer.borrow_mut() = Some(authorizer);
         Ok(())
-    }
-}
-
-impl<'e> SessionConnection<'_, 'e> {
-    /// Runs `work` in a transaction, or inside the open one behind a mark: an error undoes all of
-    /// it.
-    fn atomically(mut self, work: impl FnOnce(&mut Connection) -> Result<()>) -> Result<()> {
-        let (inside, mut writing) = (self.in_transaction, self.writing.take());
-        self.get().atomically(inside, |connection| {
-            work(connection)?;
-            match &mut writing {
-                Some(writing) if !inside => writing.before_commit(),
-                _ => Ok(()),
-            }
-        })
-    }
-
-    /// Tells the extension that the open transaction writes to the database's own tables.
-    fn before_engine_write(&self) -> Result<()> {
-        match self.pooled.as_ref().and_then(|pooled| pooled.extension.as_ref()) {
-            Some(extension) => extension.before_engine_write(),
-            None => Ok(()),
-        }
-    }
-
-    #[inline]
-    fn get(&mut self) -> &mut PooledConnection<'e> {
-        self.pooled.as_mut().expect("a connection in use has its pooled")
-    }
-
-    #[inline]
-    fn begin_callback(&self) -> Result<Option<CallbackGuard<'e>>> {
-        if self.in_transaction { Ok(None) } else { self.session.engine.begin_callback() }
-    }
-
-    /// To be called before a statement that commits, unless a transaction is open.
-    #[inline]
-    fn before_commit(&mut self) -> Result<()> {
-        match &mut self.writing {
-            Some(writing) if !self.in_transaction => writing.before_commit(),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Drop for SessionConnection<'_, '_> {
-    #[inline]
-    fn drop(&mut self) {
-        let state = match self.pooled.take() {
-            Some(pooled) if self.in_transaction && pooled.db.is_autocommit() => SessionState::Lost,
-            Some(pooled) if self.in_transaction => SessionState::Open(pooled),
-            _ => SessionState::Idle,
-        };
-        self.session.state.set(state);
     }
 }

@@ -1,4 +1,4 @@
-//! Reading: a row by its key, rows of a query one by one, SQL of the user's.
+//! Reading: a row by its key, and queries as SQL.
 
 use crate::connection::Connection;
 use crate::error::translate;
@@ -17,7 +17,7 @@ pub(crate) fn statement<'a>(source: &'a Source<'a>) -> Statement<'a> {
     }
 }
 
-/// The table that a source reads, where it is one.
+/// The table that a source reads, if it is a query of one.
 pub(crate) fn table_of<'a>(source: &'a Source<'a>) -> Option<&'a TableSchema> {
     match source {
         Source::Select(Select { table, .. }) => Some(table),
@@ -25,7 +25,7 @@ pub(crate) fn table_of<'a>(source: &'a Source<'a>) -> Option<&'a TableSchema> {
     }
 }
 
-/// Hands out the row with this key.
+/// Calls `row` with the row that has this key.
 #[inline]
 pub(crate) fn get(
     connection: &mut Connection,

@@ -1,3 +1,3 @@
-//! The locks that [`group`](crate::session::commit_queue) stands on: the tests put those of a scheduler here.
+//! The locks that `commit_queue` uses. The tests replace them with those of a scheduler.
 
 pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};

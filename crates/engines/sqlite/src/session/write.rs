@@ -1,4 +1,4 @@
-//! One row written: the statement for its verb, and what became of the row.
+//! Writing one row: the statement for its verb, and the row's outcome.
 
 use crate::connection::Connection;
 use crate::connection::statement_cache::{StatementKind, TableStatementKey};
@@ -11,18 +11,18 @@ use bobak_core::{
 };
 use bobak_sql::{Dialect, quote};
 
-/// A row's values by place, lent for `'v`: from a record, or from a batch's bytes.
+/// A row's values by column position, from a record or from a batch's bytes.
 pub(crate) trait Values<'v>: Copy {
-    /// The value at this place; NULL beyond the last.
+    /// The value at this position; NULL past the end.
     fn value(self, place: usize) -> ValueRef<'v>;
 
-    /// Whether the value at this place is NULL.
+    /// Whether the value at this position is NULL.
     #[inline]
     fn is_null(self, place: usize) -> bool {
         self.value(place).is_null()
     }
 
-    /// How many.
+    /// The number of values.
     fn count(self) -> usize;
 }
 
@@ -55,8 +55,8 @@ impl<'v> Values<'v> for EncodedRow<'v> {
     }
 }
 
-/// Writes one row. All that it does is one statement, so it needs no transaction of its own, but
-/// for finding out why an update found no row, which is right at that moment.
+/// Writes one row. It is a single statement and needs no transaction, except to find out why an
+/// update found no row: that is checked at that moment.
 pub(crate) fn write_row<'v>(
     connection: &mut Connection,
     table: &TableSchema,
@@ -74,7 +74,7 @@ pub(crate) fn write_row<'v>(
     }
 }
 
-/// The statement that inserts so many rows.
+/// The statement that inserts this number of rows.
 pub(crate) fn insert_statement(
     connection: &mut Connection,
     table: &TableSchema,
@@ -96,8 +96,8 @@ pub(crate) fn insert_statement(
     })
 }
 
-/// The statement that inserts so many rows, whose keys the engine makes, and leaves those in that
-/// come before a wrong one.
+/// The statement that inserts this number of rows with generated keys. If a row fails, those
+/// before it remain.
 pub(crate) fn insert_or_fail_statement(
     connection: &mut Connection,
     table: &TableSchema,
@@ -112,14 +112,14 @@ pub(crate) fn insert_or_fail_statement(
     })
 }
 
-/// Whether the engine is to make this row's key.
+/// Whether the engine generates this row's key.
 #[inline]
 pub(crate) fn needs_key<'v>(table: &TableSchema, values: impl Values<'v>) -> bool {
     table.key_generation() == KeyGeneration::Engine
         && table.key().first().is_some_and(|&place| values.is_null(place))
 }
 
-/// Refuses a row that has not a value for each column: the statement would get too few.
+/// Rejects a row whose number of values is not that of the columns.
 #[inline]
 pub(crate) fn check_count<'v>(table: &TableSchema, values: impl Values<'v>) -> Result<()> {
     if values.count() == table.columns().len() {
@@ -145,7 +145,7 @@ fn insert<'v>(
     if verb == Verb::InsertOrReplace
         && let Some(column) = null_for_default(table, values)
     {
-        let error = Error::new(ErrorKind::Constraint, "NULL where none may be");
+        let error = Error::new(ErrorKind::Constraint, "a required value is NULL");
         return Err(error.in_table(table.name().to_owned()).in_column(column.name.clone()));
     }
     let needs_key = needs_key(table, values);
@@ -163,8 +163,8 @@ fn insert<'v>(
     Ok(inserted(connection, needs_key))
 }
 
-/// A row that SQLite was told to leave out is not there: that is no success. Writes to a view are done by its
-/// triggers, and are not counted.
+/// A trigger or a constraint skipped the row: an error, since the row is not stored. Writes to a
+/// view run triggers and are not counted.
 #[cold]
 fn refuse_left_out(connection: &mut Connection, table: &TableSchema) -> Result<()> {
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'view' AND lower(name) = lower(?1)";
@@ -172,14 +172,14 @@ fn refuse_left_out(connection: &mut Connection, table: &TableSchema) -> Result<(
     if rows.first().and_then(|row| row.first()) == Some(&Value::Int(1)) {
         return Ok(());
     }
-    let message = "a trigger, or a constraint with ON CONFLICT IGNORE, left the row out";
+    let message = "a trigger, or a constraint with ON CONFLICT IGNORE, skipped the row";
     Err(Error::new(ErrorKind::Constraint, message).in_table(table.name().to_owned()))
 }
 
-/// Keys made beyond this are looked at: counting up takes centuries to get there.
+/// Generated keys above this are checked: counting up to here takes centuries.
 const LARGE_KEY: i64 = 1 << 40;
 
-/// SQLite makes random keys once the largest is taken. Undoes such an insert.
+/// Undoes an insert with a random key: SQLite generates them once the largest key is taken.
 #[cold]
 fn refuse_random_key(connection: &mut Connection, table: &TableSchema) -> Result<()> {
     let made = connection.db.last_insert_rowid();
@@ -191,7 +191,7 @@ fn refuse_random_key(connection: &mut Connection, table: &TableSchema) -> Result
     Err(Error::new(ErrorKind::Full, message).in_table(table.name().to_owned()))
 }
 
-/// The column for whose NULL SQLite's REPLACE would store the default.
+/// The column that has a NULL for which SQLite's REPLACE would store the default.
 #[inline]
 pub(crate) fn null_for_default<'v>(
     table: &TableSchema,
@@ -208,7 +208,7 @@ fn inserted(connection: &Connection, generated_key: bool) -> Outcome {
     Outcome::Inserted(generated_key.then(|| GeneratedKey::Int(connection.db.last_insert_rowid())))
 }
 
-/// Runs an insert statement of one row, whose key's column is left out where the engine makes it.
+/// Runs an insert statement of one row. Omits the key if the engine generates it.
 #[inline]
 fn run_insert<'v>(
     connection: &mut Connection,
@@ -228,7 +228,8 @@ fn run_insert<'v>(
         .map_err(|failure| translate(failure, Some(table)))
 }
 
-/// An insert sets SQLite's last rowid and an update does not: that tells which of the two it was.
+/// Inserts or updates. An insert changes SQLite's last rowid and an update does not, which
+/// distinguishes the two.
 fn upsert<'v>(
     connection: &mut Connection,
     table: &TableSchema,
@@ -250,12 +251,12 @@ fn upsert<'v>(
         return Ok(if there { Outcome::Changed(1) } else { Outcome::Inserted(None) });
     }
     let mark = match table.key() {
-        // Never the rowid that an insert of this row would have.
+        // Never the rowid that inserting this row would set.
         [place] if table.has_integer_key() => match values.value(*place) {
             ValueRef::Int(key) => !key,
             _ => i64::MIN,
         },
-        // SQLite never makes this one.
+        // A rowid that SQLite never generates.
         _ => i64::MIN,
     };
     let before = connection.db.last_insert_rowid();
@@ -263,7 +264,7 @@ fn upsert<'v>(
     let run = run_insert(connection, table, id, values, false);
     let is_inserted = connection.db.last_insert_rowid() != mark;
     if !is_inserted {
-        // SQL may ask for it.
+        // SQL can query it.
         connection.db.set_last_insert_rowid(before);
     }
     run?;
@@ -336,7 +337,7 @@ pub(crate) fn get_statement(
     connection.table_statement(key, table, || bobak_sql::get(Dialect::Sqlite, table))
 }
 
-/// The key of a statement that depends on its table alone.
+/// The key of a statement that depends on its table only.
 #[inline]
 pub(crate) fn plain_key(table: &TableSchema, kind: StatementKind) -> TableStatementKey {
     TableStatementKey {
@@ -359,7 +360,7 @@ fn key_exists<'v>(
     found.map_err(|failure| translate(failure, Some(table)))
 }
 
-/// The largest key; 0 where there is no row, so that the next is one more either way.
+/// The largest key; 0 for an empty table, so that the next key is one more in both cases.
 pub(crate) fn last_key(connection: &mut Connection, table: &TableSchema) -> Result<i64> {
     let place = table.key().first().copied().unwrap_or_default();
     let name = table.columns().get(place).map_or("", |column| &column.name);

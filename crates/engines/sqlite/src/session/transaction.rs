@@ -1,0 +1,87 @@
+//! The steps of a session's transaction.
+
+use super::session_connection::{AccessMode, SessionConnection};
+use super::{SessionState, SqliteSession};
+use crate::connection::is_no_transaction;
+use crate::error::{misuse, translate};
+use crate::pool::PooledConnection;
+use bobak_core::{Interrupt, Result, ValueRef};
+
+impl<'e> SqliteSession<'e> {
+    pub(super) fn begin_on(
+        &self,
+        pooled: impl FnOnce() -> Result<PooledConnection<'e>>,
+        begin: &[&'static str],
+    ) -> Result<()> {
+        match self.state.replace(SessionState::Lent) {
+            SessionState::Idle => {}
+            SessionState::Open(pooled) => {
+                self.state.set(SessionState::Open(pooled));
+                return Err(misuse("a transaction is open already"));
+            }
+            other => return Err(self.refuse(other)),
+        }
+        let mut using =
+            SessionConnection { session: self, pooled: None, in_transaction: false, writing: None };
+        let pooled = using.pooled.insert(pooled()?);
+        pooled.buffer_cursors();
+        if let Some(extension) = self.engine.extension() {
+            pooled.begin_extension(extension)?;
+        }
+        begin.iter().try_for_each(|sql| pooled.run(sql))?;
+        using.in_transaction = true;
+        self.in_transaction.set(true);
+        Ok(())
+    }
+
+    /// Commits or rolls back. Either way the transaction has ended.
+    pub(super) fn end(&self, sql: &'static str) -> Result<()> {
+        let state = self.state.replace(SessionState::Idle);
+        if let SessionState::Lent = state {
+            return Err(self.refuse(state));
+        }
+        self.in_transaction.set(false);
+        let mut pooled = match state {
+            SessionState::Open(pooled) => pooled,
+            SessionState::Lost if sql == "ROLLBACK" => return Ok(()),
+            SessionState::Lost => {
+                return Err(misuse("the transaction was rolled back by an error before"));
+            }
+            _ => return Err(misuse("no transaction is open")),
+        };
+        pooled.buffer_cursors();
+        // If the commit fails, dropping the connection rolls back.
+        let _writing = match sql {
+            "ROLLBACK" => None,
+            _ => self.engine.begin_commit()?,
+        };
+        if sql == "COMMIT" && pooled.replay.is_some() {
+            pooled.restore_triggers()?;
+        }
+        let id = pooled.text_statement(sql)?;
+        match Interrupt::hold_off(|| pooled.db.execute(id, std::iter::empty::<ValueRef<'_>>())) {
+            Err(failure) if sql == "ROLLBACK" && is_no_transaction(&failure) => Ok(()),
+            result => result.map_err(|failure| translate(failure, None)),
+        }
+    }
+
+    pub(super) fn mark(&self, word: &str, name: &str) -> Result<()> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(plain) {
+            let message = format!("'{name}' is no savepoint's name: letters, digits and _ are");
+            return Err(misuse(&message));
+        }
+        match self.state.replace(SessionState::Lent) {
+            SessionState::Open(pooled) => self.state.set(SessionState::Open(pooled)),
+            SessionState::Idle => {
+                self.state.set(SessionState::Idle);
+                return Err(misuse("no transaction is open"));
+            }
+            other => return Err(self.refuse(other)),
+        }
+        let mut using = self.any_connection(AccessMode::Write)?;
+        // The prefix separates the user's names from the engine's.
+        using.get().run_text(&format!("{word} user_{name}"), &[])?;
+        Ok(())
+    }
+}
