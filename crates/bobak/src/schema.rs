@@ -1,5 +1,6 @@
 //! Descriptions of tables, and the differences between a record's table and the one in a database.
 
+use bobak_core::check::CheckExpression;
 pub use bobak_core::{
     Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, Reference, Role, Storage,
     TableSchema, TableSchemaBuilder, Type,
@@ -97,7 +98,7 @@ pub fn diff(model: &TableSchema, stored: Option<&TableSchema>) -> Vec<Difference
     for column in model.columns() {
         match find(stored, &column.name) {
             None => found.push(Difference::MissingColumn(table.clone(), column.name.to_string())),
-            Some(other) => compare_columns(&table, column, other, &mut found),
+            Some(other) => compare_columns((model, column), (stored, other), &mut found),
         }
     }
     for column in stored.columns() {
@@ -114,12 +115,11 @@ pub fn diff(model: &TableSchema, stored: Option<&TableSchema>) -> Vec<Difference
 }
 
 fn compare_columns(
-    table: &str,
-    model: &ColumnSchema,
-    stored: &ColumnSchema,
+    (model_table, model): (&TableSchema, &ColumnSchema),
+    (stored_table, stored): (&TableSchema, &ColumnSchema),
     found: &mut Vec<Difference>,
 ) {
-    let place = || (table.to_owned(), model.name.to_string());
+    let place = || (model_table.name().to_owned(), model.name.to_string());
     let (table, column) = place();
     if model.ty != stored.ty || model.storage != stored.storage {
         found.push(Difference::ColumnType(table, column, model.ty, stored.ty));
@@ -145,8 +145,10 @@ fn compare_columns(
     if !added {
         rule("default", default(model), default(stored));
     }
-    let check = |column: &ColumnSchema| shown(column.check.as_ref().map(ToString::to_string));
-    rule("check", check(model), check(stored));
+    let check = |table: &TableSchema, column: &ColumnSchema| {
+        shown(column.check.as_deref().map(|text| canonical_check(table, text)))
+    };
+    rule("check", check(model_table, model), check(stored_table, stored));
     let reference = |column: &ColumnSchema| {
         shown(
             column
@@ -156,6 +158,12 @@ fn compare_columns(
         )
     };
     rule("foreign key", reference(model), reference(stored));
+}
+
+/// The constraint's text in its canonical spelling: engines give it back in different ones.
+fn canonical_check(table: &TableSchema, text: &str) -> String {
+    let parsed = CheckExpression::parse(text, table);
+    parsed.map_or_else(|_| text.to_owned(), |check| check.to_text(table))
 }
 
 fn compare_indexes(

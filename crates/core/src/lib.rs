@@ -11,6 +11,7 @@ mod atomic_file;
 mod backup;
 mod batch;
 pub mod change_log;
+pub mod check;
 pub mod codec;
 mod column;
 mod condition;

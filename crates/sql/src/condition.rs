@@ -69,7 +69,7 @@ pub(crate) fn push_condition<'a>(
     }
 }
 
-const fn operator(comparison: Comparison) -> &'static str {
+pub(crate) const fn operator(comparison: Comparison) -> &'static str {
     match comparison {
         Comparison::Equal => " = ",
         Comparison::NotEqual => " <> ",

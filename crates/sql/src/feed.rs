@@ -37,11 +37,13 @@ pub fn track(
                 column.is_some_and(|column| log.column(&column.name).is_err())
             };
             let places = (0..wanted.columns().len()).filter(missing);
-            texts.extend(places.flat_map(|place| add_column(dialect, &wanted, place)));
+            for position in places {
+                texts.extend(add_column(dialect, &wanted, position)?);
+            }
         }
         None => {
-            texts.extend(shared(dialect));
-            texts.extend(create_table(dialect, &wanted));
+            texts.extend(shared(dialect)?);
+            texts.extend(create_table(dialect, &wanted)?);
             let name = ValueRef::Text(table.name());
             let mut note = Writer::new(dialect);
             note.raw("INSERT INTO ")
@@ -145,11 +147,10 @@ fn refuse_unseen(dialect: Dialect, table: &TableSchema) -> Result<()> {
 }
 
 /// The tables that all logs share, where they are missing.
-fn shared(dialect: Dialect) -> Vec<String> {
+fn shared(dialect: Dialect) -> Result<Vec<String>> {
     let mut texts = Vec::new();
     for table in [counter_schema(), tracked_schema()] {
-        let made = create_table(dialect, table);
-        let made = made.into_iter();
+        let made = create_table(dialect, table)?.into_iter();
         texts.extend(
             made.map(|text| text.replacen("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ", 1)),
         );
@@ -164,7 +165,7 @@ fn shared(dialect: Dialect) -> Vec<String> {
         texts.push("CREATE SEQUENCE IF NOT EXISTS bobak_feed_seq".to_owned());
         texts.push("CREATE SEQUENCE IF NOT EXISTS bobak_feed_at".to_owned());
     }
-    texts
+    Ok(texts)
 }
 
 /// The verbs of triggers, with their numbers in a log.

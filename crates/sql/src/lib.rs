@@ -14,6 +14,7 @@
 
 mod bulk;
 mod change;
+mod check;
 mod classifier;
 mod columns;
 mod comment;

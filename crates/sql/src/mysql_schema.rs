@@ -8,13 +8,16 @@
 //! as fits: a longer value is refused with `TooLong`. Of an index that is not unique it is only the
 //! beginning that is in it.
 
+use crate::check::push_check;
 use crate::comment::comment;
 use crate::declared_type;
 use crate::dialect::Dialect;
 use crate::mysql::{FOLDED, folded, is_folded};
 use crate::schema::on_delete;
 use crate::writer::Writer;
-use bobak_core::{ColumnSchema, IndexSchema, KeyGeneration, Storage, TableSchema, Type, ValueRef};
+use bobak_core::{
+    ColumnSchema, IndexSchema, KeyGeneration, Result, Storage, TableSchema, Type, ValueRef,
+};
 
 /// The unique index over a key's folded texts, where it has some.
 pub const FOLDED_KEY: &str = "bobak_folded_key";
@@ -24,7 +27,7 @@ const INDEX_BYTES: u32 = 3_000;
 /// The longest text, in characters, that is a VARCHAR only for its place in an index.
 const INDEX_CHARS: u32 = 700;
 
-pub(crate) fn create_table(dialect: Dialect, table: &TableSchema) -> String {
+pub(crate) fn create_table(dialect: Dialect, table: &TableSchema) -> Result<String> {
     let mut writer = Writer::new(dialect);
     writer.raw("CREATE TABLE ").name(table.name()).raw(" (");
     for place in 0..table.columns().len() {
@@ -53,21 +56,21 @@ pub(crate) fn create_table(dialect: Dialect, table: &TableSchema) -> String {
     }
     writer.raw(") ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4");
     writer.raw(dialect.collate(bobak_core::Collation::Binary));
-    writer.into_text()
+    writer.into_result()
 }
 
-pub(crate) fn add_column(dialect: Dialect, table: &TableSchema, place: usize) -> String {
+pub(crate) fn add_column(dialect: Dialect, table: &TableSchema, place: usize) -> Result<String> {
     let mut writer = Writer::new(dialect);
     writer.raw("ALTER TABLE ").name(table.name()).raw(" ADD COLUMN (");
     define(&mut writer, table, place, true);
     writer.raw(")");
     push_reference(&mut writer, table, place, ", ADD ");
-    writer.into_text()
+    writer.into_result()
 }
 
-pub(crate) fn add_index(dialect: Dialect, table: &TableSchema, number: usize) -> String {
+pub(crate) fn add_index(dialect: Dialect, table: &TableSchema, number: usize) -> Result<String> {
     let Some(index) = table.indexes().get(number) else {
-        return String::new();
+        return Ok(String::new());
     };
     let mut writer = Writer::new(dialect);
     writer.raw("ALTER TABLE ").name(table.name());
@@ -82,7 +85,7 @@ pub(crate) fn add_index(dialect: Dialect, table: &TableSchema, number: usize) ->
     }
     writer.raw(" ADD ");
     push_index(&mut writer, table, index, number);
-    writer.into_text()
+    writer.into_result()
 }
 
 /// The column's definition, and that of its folded text.
@@ -114,9 +117,7 @@ fn define_parts(
     }
     let given = table.key().contains(&place) && table.key_generation() == KeyGeneration::Given;
     writer.raw(" COMMENT ").literal(ValueRef::Text(&comment(column, given)));
-    if let Some(check) = &column.check {
-        writer.raw(" CHECK (").raw(check).raw(")");
-    }
+    push_check(writer, table, column);
     if is_folded(dialect, column) {
         let own = crate::quote(dialect, &column.name);
         writer.raw(between).name(&format!("{FOLDED}{}", column.name)).raw(" ").raw(&ty);

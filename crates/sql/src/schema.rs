@@ -1,16 +1,21 @@
 //! Statements that make tables, columns and indexes.
 
 use crate::Dialect;
+use crate::check::push_check;
 use crate::declared_type;
 use crate::mysql_schema;
 use crate::writer::Writer;
-use bobak_core::{ColumnSchema, KeyGeneration, OnDelete, Storage, TableSchema, Type, ValueRef};
+use bobak_core::{
+    ColumnSchema, KeyGeneration, OnDelete, Result, Storage, TableSchema, Type, ValueRef,
+};
 
 /// Creates the table, then its indexes.
-#[must_use]
-pub fn create_table(dialect: Dialect, table: &TableSchema) -> Vec<String> {
+///
+/// # Errors
+/// `Unsupported` for a CHECK that can't be rendered; `Schema` if it names an unknown column.
+pub fn create_table(dialect: Dialect, table: &TableSchema) -> Result<Vec<String>> {
     if dialect.is_mysql() {
-        return vec![mysql_schema::create_table(dialect, table)];
+        return Ok(vec![mysql_schema::create_table(dialect, table)?]);
     }
     let mut writer = Writer::new(dialect);
     writer.raw("CREATE TABLE ").name(table.name()).raw(" (");
@@ -25,7 +30,7 @@ pub fn create_table(dialect: Dialect, table: &TableSchema) -> Vec<String> {
     writer.list(", ", 0..table.columns().len(), |writer, place| {
         if let Some(column) = table.columns().get(place) {
             let is_key = integer_key && table.key().contains(&place);
-            define(writer, column, is_key.then_some(primary_key), column.default.is_some());
+            define(writer, table, column, is_key.then_some(primary_key), column.default.is_some());
         }
     });
     let key_is_index = dialect == Dialect::Postgres
@@ -43,7 +48,7 @@ pub fn create_table(dialect: Dialect, table: &TableSchema) -> Vec<String> {
         writer.raw(")");
     }
     writer.raw(")");
-    let mut statements = vec![writer.into_text()];
+    let mut statements = vec![writer.into_result()?];
     if key_is_index {
         statements.extend(key_index(dialect, table));
     }
@@ -53,10 +58,10 @@ pub fn create_table(dialect: Dialect, table: &TableSchema) -> Vec<String> {
         }
     }
     for index in 0..table.indexes().len() {
-        statements.push(add_index(dialect, table, index));
+        statements.push(add_index(dialect, table, index)?);
         statements.extend(index_remark(dialect, table, index));
     }
-    statements
+    Ok(statements)
 }
 
 /// A key over what is compared, not what is kept, is no PRIMARY KEY there, but a unique index that
@@ -113,22 +118,24 @@ fn is_given_though_makable(table: &TableSchema) -> bool {
 /// A NOT NULL column without a default gets 0, the empty text or no bytes as its default, since old
 /// rows need a value. The index of a unique column is one of the table's indexes: see
 /// [`add_index`].
-#[must_use]
-pub fn add_column(dialect: Dialect, table: &TableSchema, column: usize) -> Vec<String> {
+///
+/// # Errors
+/// As [`create_table`].
+pub fn add_column(dialect: Dialect, table: &TableSchema, column: usize) -> Result<Vec<String>> {
     if dialect.is_mysql() {
-        return vec![mysql_schema::add_column(dialect, table, column)];
+        return Ok(vec![mysql_schema::add_column(dialect, table, column)?]);
     }
     let remark = match dialect {
         Dialect::Postgres => comment(dialect, table, column),
         Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => None,
     };
     let Some(column) = table.columns().get(column) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let mut writer = Writer::new(dialect);
     writer.raw("ALTER TABLE ").name(table.name()).raw(" ADD COLUMN ");
-    define(&mut writer, column, None, column.default.is_some() || !column.nullable);
-    let mut statements = vec![writer.into_text()];
+    define(&mut writer, table, column, None, column.default.is_some() || !column.nullable);
+    let mut statements = vec![writer.into_result()?];
     if dialect == Dialect::Postgres && column.default.is_none() && !column.nullable {
         // For old rows only: a foreign insert that leaves the column out should fail.
         let mut writer = Writer::new(dialect);
@@ -137,17 +144,19 @@ pub fn add_column(dialect: Dialect, table: &TableSchema, column: usize) -> Vec<S
         statements.push(writer.into_text());
     }
     statements.extend(remark);
-    statements
+    Ok(statements)
 }
 
 /// Creates the index at this place; the empty text where there is none.
-#[must_use]
-pub fn add_index(dialect: Dialect, table: &TableSchema, index: usize) -> String {
+///
+/// # Errors
+/// As [`create_table`]: on MariaDB and MySQL a unique index can redefine a column.
+pub fn add_index(dialect: Dialect, table: &TableSchema, index: usize) -> Result<String> {
     if dialect.is_mysql() {
         return mysql_schema::add_index(dialect, table, index);
     }
     let Some(index) = table.indexes().get(index) else {
-        return String::new();
+        return Ok(String::new());
     };
     let mut writer = Writer::new(dialect);
     let unique = if index.unique { "UNIQUE " } else { "" };
@@ -168,7 +177,7 @@ pub fn add_index(dialect: Dialect, table: &TableSchema, index: usize) -> String 
         }),
     }
     writer.raw(")");
-    writer.into_text()
+    writer.into_result()
 }
 
 /// The statement that says which columns an index is over, where its text does not; `None` where
@@ -191,6 +200,7 @@ pub fn index_remark(dialect: Dialect, table: &TableSchema, index: usize) -> Opti
 /// `"name" TYPE` and the column's rules.
 fn define(
     writer: &mut Writer<'_>,
+    table: &TableSchema,
     column: &ColumnSchema,
     primary_key: Option<&str>,
     default: bool,
@@ -217,9 +227,7 @@ fn define(
     if default {
         define_default(writer, column);
     }
-    if let Some(check) = &column.check {
-        writer.raw(" CHECK (").raw(check).raw(")");
-    }
+    push_check(writer, table, column);
     if let Some(reference) = &column.reference {
         writer.raw(" REFERENCES ").name(&reference.table).raw("(");
         writer.name(&reference.column).raw(")");

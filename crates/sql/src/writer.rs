@@ -3,7 +3,7 @@
 use crate::Dialect;
 use crate::dialect::push_quoted;
 use crate::literal::{push_literal, push_literal_of};
-use bobak_core::{ColumnSchema, TableSchema, Value, ValueRef};
+use bobak_core::{ColumnSchema, Error, Result, TableSchema, Value, ValueRef};
 
 /// A statement and its parameters, in the order of its `?`s.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,11 +20,18 @@ pub(crate) struct Writer<'a> {
     text: String,
     parameters: Vec<Value<'a>>,
     placeholders: usize,
+    error: Option<Error>,
 }
 
 impl<'a> Writer<'a> {
     pub fn new(dialect: Dialect) -> Self {
-        Self { dialect, text: String::with_capacity(128), parameters: Vec::new(), placeholders: 0 }
+        Self {
+            dialect,
+            text: String::with_capacity(128),
+            parameters: Vec::new(),
+            placeholders: 0,
+            error: None,
+        }
     }
 
     pub fn raw(&mut self, text: &str) -> &mut Self {
@@ -157,6 +164,16 @@ impl<'a> Writer<'a> {
             }
             write(self, item);
         }
+    }
+
+    /// Notes that the statement can't be written; the first error counts.
+    pub fn fail(&mut self, error: Error) {
+        self.error.get_or_insert(error);
+    }
+
+    /// The text, or the error of [`fail`](Self::fail).
+    pub fn into_result(self) -> Result<String> {
+        self.error.map_or(Ok(self.text), Err)
     }
 
     pub fn into_text(self) -> String {

@@ -105,7 +105,7 @@ fn long_lists_of_conditions_and_values_are_taken() {
 #[test]
 fn texts_go_on_after_a_nul() {
     let (sqlite, table) = (Sqlite::new(), table());
-    sqlite.execute(&create_table(Dialect::Sqlite, &table)[0]).unwrap();
+    sqlite.execute(&create_table(Dialect::Sqlite, &table).unwrap()[0]).unwrap();
     let text = insert(Dialect::Sqlite, &table, Verb::Insert, FieldSet::EMPTY, 1, false);
     let texts = ["", "\0", "a", "a\0", "a\0b", "a\0c", "A\0B", "b"];
     let mut rows = Vec::new();

@@ -101,7 +101,7 @@ fn edges(ty: Type, storage: Storage) -> Vec<Value<'static>> {
 #[test]
 fn no_value_is_converted() {
     let (sqlite, table) = (Sqlite::new(), tables::everything());
-    for text in create_table(Dialect::Sqlite, &table) {
+    for text in create_table(Dialect::Sqlite, &table).unwrap() {
         sqlite.execute(&text).unwrap();
     }
     let text = insert(Dialect::Sqlite, &table, Verb::Insert, FieldSet::EMPTY, 1, false);
@@ -140,14 +140,14 @@ fn defaults_are_exact() {
     let expected: Vec<_> = values.into_iter().map(|(_, value)| value).collect();
     // Created with them, then added one by one to a table that has a row.
     let sqlite = Sqlite::new();
-    sqlite.execute(&create_table(Dialect::Sqlite, &table)[0]).unwrap();
+    sqlite.execute(&create_table(Dialect::Sqlite, &table).unwrap()[0]).unwrap();
     sqlite.execute("INSERT INTO t (id) VALUES (1)").unwrap();
     assert_eq!(sqlite.execute("SELECT * FROM t").unwrap()[0][1..], expected);
     let sqlite = Sqlite::new();
     sqlite.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)").unwrap();
     sqlite.execute("INSERT INTO t (id) VALUES (1)").unwrap();
     for place in 1..table.columns().len() {
-        for text in bobak_sql::add_column(Dialect::Sqlite, &table, place) {
+        for text in bobak_sql::add_column(Dialect::Sqlite, &table, place).unwrap() {
             sqlite.execute(&text).unwrap();
         }
     }
@@ -170,11 +170,11 @@ fn an_added_column_fills_old_rows() {
         .build()
         .unwrap();
     for place in 1..6 {
-        for text in bobak_sql::add_column(Dialect::Sqlite, &table, place) {
+        for text in bobak_sql::add_column(Dialect::Sqlite, &table, place).unwrap() {
             sqlite.execute(&text).unwrap();
         }
     }
-    sqlite.execute(&bobak_sql::add_index(Dialect::Sqlite, &table, 0)).unwrap();
+    sqlite.execute(&bobak_sql::add_index(Dialect::Sqlite, &table, 0).unwrap()).unwrap();
     let row = vec![
         Value::Int(1),
         Value::Int(0),

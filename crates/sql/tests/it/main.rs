@@ -7,6 +7,7 @@ mod random; // random rows and conditions
 mod tables; // the tables that the tests are about
 mod types; // docs/types.md, made from the code
 
+mod checks; // CHECK constraints, injected SQL
 mod conditions; // random conditions: SQLite's rows against `Condition::evaluate`
 mod declared; // declared types there and back; what affinity makes of values
 mod golden; // every kind of text, all dialects side by side

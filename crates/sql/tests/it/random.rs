@@ -116,7 +116,7 @@ pub fn condition(random: &mut Random, depth: usize) -> Condition {
 
 pub fn filled(random: &mut Random) -> (Sqlite, Arc<TableSchema>, Vec<Vec<Value<'static>>>) {
     let (sqlite, table) = (Sqlite::new(), table());
-    for text in create_table(Dialect::Sqlite, &table) {
+    for text in create_table(Dialect::Sqlite, &table).unwrap() {
         sqlite.execute(&text).unwrap();
     }
     let text = insert(Dialect::Sqlite, &table, Verb::Insert, FieldSet::EMPTY, 1, false);

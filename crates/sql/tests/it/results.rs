@@ -13,7 +13,7 @@ const SQLITE: Dialect = Dialect::Sqlite;
 
 fn create(table: &TableSchema) -> Sqlite {
     let sqlite = Sqlite::new();
-    for text in create_table(SQLITE, table) {
+    for text in create_table(SQLITE, table).unwrap() {
         sqlite.execute(&text).unwrap();
     }
     sqlite
@@ -52,7 +52,7 @@ fn or_ignore_ignores_duplicates_only() {
     let check = sqlite.run(&text, &row![9, "new", -1, 1, 1]).unwrap_err();
     assert!(check.contains("CHECK"), "{check}");
     let visits = tables::visit();
-    for text in create_table(SQLITE, &visits) {
+    for text in create_table(SQLITE, &visits).unwrap() {
         sqlite.execute(&text).unwrap();
     }
     let text = insert(SQLITE, &visits, Verb::InsertOrIgnore, FieldSet::EMPTY, 1, false);

@@ -86,6 +86,10 @@ suite! { $
         a_unique_index_over_duplicates_is_refused,
         open_sessions_see_changes,
     }
+    checks {
+        a_constraint_means_the_same_on_every_engine,
+        a_constraint_runs_no_other_sql,
+    }
     keys {
         the_engine_gives_one_more_than_the_largest,
         the_engine_gives_keys_that_no_row_has,

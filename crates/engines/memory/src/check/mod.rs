@@ -1,88 +1,34 @@
-//! CHECK rules without SQL: the part of SQL's expressions that rules are made of.
-//!
-//! A rule is read once, when its table is made, and then decided for each row. What is not known
-//! here is refused then, with `Unsupported`, so that no rule is ever left out in silence:
-//!
-//! * columns, numbers, `'texts'`, `x'bytes'`, `NULL`, `TRUE`, `FALSE`;
-//! * `AND`, `OR`, `NOT`, `= == <> != < <= > >=`, `IS [NOT]`, `[NOT] BETWEEN`, `[NOT] IN (…)`,
-//!   `[NOT] LIKE`, `ISNULL`, `NOTNULL`;
-//! * `+ - * / %` and `||`;
-//! * `length`, `abs`, `lower`, `upper`, `trim`, `coalesce`, `ifnull`, `nullif`.
-//!
-//! Each means what it means in SQLite, but that numbers and texts can't be mixed: SQLite would
-//! turn one into the other by the rules of column affinity.
+//! CHECK constraints in memory: evaluates the tree that [`bobak_core::check`] parses.
 
 mod eval;
-mod lexer;
-mod parser;
 
-use bobak_core::{Error, Result, TableSchema, Value, codec::EncodedRow};
+use bobak_core::check::CheckExpression;
+use bobak_core::{Result, TableSchema, codec::EncodedRow};
 
-/// A rule that each row of a table keeps.
+/// A constraint that each row of a table satisfies.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
     text: String,
-    rule: Node,
-}
-
-/// An expression.
-#[derive(Clone, Debug)]
-enum Node {
-    Column(usize),
-    Literal(Value<'static>),
-    And(Box<Node>, Box<Node>),
-    Or(Box<Node>, Box<Node>),
-    Not(Box<Node>),
-    IsNull(Box<Node>),
-    /// `IS`: as equal, but NULL is NULL.
-    Is(Box<Node>, Box<Node>),
-    Compare(bobak_core::Comparison, Box<Node>, Box<Node>),
-    In(Box<Node>, Vec<Node>),
-    Like(Box<Node>, Box<Node>),
-    Arithmetic(Arithmetic, Box<Node>, Box<Node>),
-    Concat(Box<Node>, Box<Node>),
-    Call(Function, Vec<Node>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Arithmetic {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Function {
-    Length,
-    Abs,
-    Lower,
-    Upper,
-    Trim,
-    Coalesce,
-    NullIf,
+    expression: CheckExpression,
 }
 
 impl Check {
-    /// Reads a rule.
+    /// Parses a constraint.
     ///
     /// # Errors
-    /// `Unsupported` for what is not known here; `Schema` for a column that the table has not.
+    /// As [`CheckExpression::parse`].
     pub fn parse(text: &str, table: &TableSchema) -> Result<Self> {
-        let rule = parser::parse(text, table).map_err(|problem| {
-            let (kind, message) = problem;
-            Error::new(kind, format!("{message} in the rule '{text}'")).in_table(table.name())
-        })?;
-        Ok(Self { text: text.to_owned(), rule })
+        let expression = CheckExpression::parse(text, table)?;
+        Ok(Self { text: text.to_owned(), expression })
     }
 
-    /// Whether the row keeps the rule. As in SQL, NULL is no breach.
+    /// Whether the row satisfies the constraint. As in SQL, NULL is no violation.
     pub fn holds(&self, table: &TableSchema, row: EncodedRow<'_>) -> bool {
-        eval::truth(&self.rule.eval(table, row)) != Some(false)
+        let value = eval::evaluate(self.expression.root(), table, row);
+        eval::truth(&value) != Some(false)
     }
 
-    /// The rule's text.
+    /// The constraint's text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -91,7 +37,7 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bobak_core::{Collation, ColumnSchema, ErrorKind, Type, codec};
+    use bobak_core::{Collation, ColumnSchema, ErrorKind, Type, Value, codec};
 
     fn table() -> TableSchema {
         TableSchema::builder("t")

@@ -18,9 +18,12 @@ use bobak_sql::{Dialect, FOLDED, add_column, add_index, create_table, folded, qu
 pub(crate) fn run(connection: &mut Connection, changes: &[SchemaChange]) -> Result<()> {
     check_columns(connection, changes)?;
     check_steps(connection, changes)?;
+    // Written before the first one runs: each step commits by itself.
+    let steps = changes.iter().map(|change| Step::of(connection.flavour.dialect, change));
+    let steps = steps.collect::<Result<Vec<_>>>()?;
     let mut made = Vec::new();
-    for change in changes {
-        let Some(step) = Step::of(connection.flavour.dialect, change) else { continue };
+    for (change, step) in changes.iter().zip(steps) {
+        let Some(step) = step else { continue };
         for text in &step.sql_texts {
             if let Err(error) = connection.run(Some(step.table), text, Vec::new()) {
                 return Err(take_back(connection, &made, error));
@@ -46,17 +49,17 @@ struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    fn of(dialect: Dialect, change: &'a SchemaChange) -> Option<Self> {
+    fn of(dialect: Dialect, change: &'a SchemaChange) -> Result<Option<Self>> {
         let alter =
             |table: &TableSchema| format!("ALTER TABLE {} DROP ", quote(dialect, table.name()));
-        Some(match change {
+        Ok(Some(match change {
             SchemaChange::CreateTable(table) => Self {
                 table,
-                sql_texts: create_table(dialect, table),
+                sql_texts: create_table(dialect, table)?,
                 undo: format!("DROP TABLE {}", quote(dialect, table.name())),
             },
             SchemaChange::AddColumn { table, column } => {
-                let schema = table.columns().get(*column)?;
+                let Some(schema) = table.columns().get(*column) else { return Ok(None) };
                 let mut undo = format!("{}COLUMN {}", alter(table), quote(dialect, &schema.name));
                 if schema.collation != Collation::Binary {
                     let name = quote(dialect, &format!("{FOLDED}{}", schema.name));
@@ -66,19 +69,19 @@ impl<'a> Step<'a> {
                         quote(dialect, &schema.name)
                     );
                 }
-                Self { table, sql_texts: add_column(dialect, table, *column), undo }
+                Self { table, sql_texts: add_column(dialect, table, *column)?, undo }
             }
             SchemaChange::AddIndex { table, index } => {
-                let name = &table.indexes().get(*index)?.name;
-                let undo = format!("{}INDEX {}", alter(table), quote(dialect, name));
-                Self { table, sql_texts: vec![add_index(dialect, table, *index)], undo }
+                let Some(schema) = table.indexes().get(*index) else { return Ok(None) };
+                let undo = format!("{}INDEX {}", alter(table), quote(dialect, &schema.name));
+                Self { table, sql_texts: vec![add_index(dialect, table, *index)?], undo }
             }
             // What these do depends on what is there: see `log_statements`.
             SchemaChange::Track { table, .. } | SchemaChange::Untrack(table) => {
                 Self { table, sql_texts: Vec::new(), undo: "DO 0".to_owned() }
             }
-            _ => return None,
-        })
+            _ => return Ok(None),
+        }))
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn run(
     connection.simple(begin, |_| {})?;
     let done = changes.iter().try_for_each(|change| {
         let table = table_of(change)?;
-        let statements = statements(change);
+        let statements = statements(change)?;
         run_all(connection, statements).map_err(|error| locate(error, table))?;
         let statements = log_statements(state, connection, change)?;
         run_all(connection, statements).map_err(|error| locate(error, table))
@@ -63,17 +63,17 @@ fn table_of(change: &SchemaChange) -> Result<&TableSchema> {
     }
 }
 
-fn statements(change: &SchemaChange) -> Vec<String> {
-    match change {
-        SchemaChange::CreateTable(table) => bobak_sql::create_table(SQL, table),
-        SchemaChange::AddColumn { table, column } => bobak_sql::add_column(SQL, table, *column),
+fn statements(change: &SchemaChange) -> Result<Vec<String>> {
+    Ok(match change {
+        SchemaChange::CreateTable(table) => bobak_sql::create_table(SQL, table)?,
+        SchemaChange::AddColumn { table, column } => bobak_sql::add_column(SQL, table, *column)?,
         SchemaChange::AddIndex { table, index } => {
-            let mut all = vec![bobak_sql::add_index(SQL, table, *index)];
+            let mut all = vec![bobak_sql::add_index(SQL, table, *index)?];
             all.extend(bobak_sql::index_remark(SQL, table, *index));
             all
         }
         _ => Vec::new(),
-    }
+    })
 }
 
 fn run_all(connection: &mut Connection, statements: Vec<String>) -> Result<()> {

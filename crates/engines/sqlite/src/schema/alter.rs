@@ -12,10 +12,10 @@ pub(crate) fn apply(connection: &mut Connection, changes: &[SchemaChange]) -> Re
 fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
     match change {
         SchemaChange::CreateTable(table) => {
-            run(connection, table, &create_table(Dialect::Sqlite, table))
+            run(connection, table, &create_table(Dialect::Sqlite, table)?)
         }
         SchemaChange::AddColumn { table, column } => {
-            run(connection, table, &add_column(Dialect::Sqlite, table, *column))?;
+            run(connection, table, &add_column(Dialect::Sqlite, table, *column)?)?;
             let (table, log) = stored(connection, table)?;
             match log {
                 Some(log) => track(connection, &table, Some(&log), false),
@@ -23,7 +23,7 @@ fn one(connection: &mut Connection, change: &SchemaChange) -> Result<()> {
             }
         }
         SchemaChange::AddIndex { table, index } => {
-            run(connection, table, &[add_index(Dialect::Sqlite, table, *index)])
+            run(connection, table, &[add_index(Dialect::Sqlite, table, *index)?])
         }
         SchemaChange::Track { table, history } => {
             let (table, log) = stored(connection, table)?;

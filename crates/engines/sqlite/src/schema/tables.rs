@@ -121,7 +121,7 @@ fn read_table(
             builder.index(name, columns)
         };
     }
-    builder.build().map(Some)
+    builder.build().map(|table| Some(table.with_record_checks()))
 }
 
 /// A name for the rowid that no column has.

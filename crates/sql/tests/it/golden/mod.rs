@@ -27,7 +27,7 @@ impl Texts {
         self.check(&write);
         let sqlite = Sqlite::new();
         for table in [person(), visit(), only_key(), everything()] {
-            for text in create_table(Dialect::Sqlite, &table) {
+            for text in create_table(Dialect::Sqlite, &table).unwrap() {
                 sqlite.execute(&text).unwrap();
             }
         }

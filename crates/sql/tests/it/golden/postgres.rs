@@ -43,7 +43,7 @@ fn tables_and_queries() {
     let sums =
         Select { columns: vec![Expr::Sum(2), Expr::Avg(2)], order: vec![], ..Select::all(&table) };
     let texts = [
-        bobak_sql::create_table(SQL, &visit()).join("; "),
+        bobak_sql::create_table(SQL, &visit()).unwrap().join("; "),
         bobak_sql::select(SQL, &rows).text,
         bobak_sql::select(SQL, &sums).text,
     ];

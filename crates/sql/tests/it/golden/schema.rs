@@ -25,7 +25,7 @@ fn tables_with_their_indexes() {
             "CREATE INDEX \"person_age_pay\" ON \"person\" (\"age\", \"pay\")",
         ],
     }
-    .check(|dialect| create_table(dialect, &person()));
+    .check(|dialect| create_table(dialect, &person()).unwrap());
     Texts {
         sqlite: &[concat!(
             "CREATE TABLE \"the \"\"visit\"\"\" (\"on\" DATE_TEXT NOT NULL, ",
@@ -35,7 +35,7 @@ fn tables_with_their_indexes() {
             "PRIMARY KEY (\"person\", \"on\"))",
         )],
     }
-    .check(|dialect| create_table(dialect, &visit()));
+    .check(|dialect| create_table(dialect, &visit()).unwrap());
     Texts {
         sqlite: &[concat!(
             "CREATE TABLE \"everything\" (\"key\" UUID NOT NULL, \"bool\" BOOLEAN, ",
@@ -49,7 +49,7 @@ fn tables_with_their_indexes() {
             "PRIMARY KEY (\"key\"))",
         )],
     }
-    .check(|dialect| create_table(dialect, &everything()));
+    .check(|dialect| create_table(dialect, &everything()).unwrap());
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn columns_and_indexes_added() {
             "ALTER TABLE \"person\" ADD COLUMN \"version\" INTEGER_VERSION NOT NULL DEFAULT 0",
         ],
     }
-    .check(|dialect| (1..6).flat_map(|place| add_column(dialect, &person(), place)).collect());
+    .check(|dialect| (1..6).flat_map(|place| add_column(dialect, &person(), place).unwrap()).collect());
     Texts { sqlite: &["CREATE INDEX \"person_age_pay\" ON \"person\" (\"age\", \"pay\")"] }
-        .check(|dialect| vec![add_index(dialect, &person(), 1)]);
+        .check(|dialect| vec![add_index(dialect, &person(), 1).unwrap()]);
 }

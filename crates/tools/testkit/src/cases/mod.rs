@@ -6,6 +6,7 @@
 
 pub mod batches;
 pub mod changes;
+pub mod checks;
 pub mod conditions;
 pub mod cursors;
 pub mod errors;

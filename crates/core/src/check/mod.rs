@@ -1,0 +1,188 @@
+//! CHECK constraints: parses their text into an expression tree.
+//!
+//! A constraint comes from a record, a client or an existing table. Its text never becomes part of a
+//! statement: each engine evaluates the tree, or renders it as SQL of its own dialect. SQL injection
+//! through a CHECK is therefore impossible, and a constraint means the same on every engine.
+//!
+//! # Grammar
+//!
+//! * columns, in `"quotes"` if the name is not a plain word; numbers, `'text'`, `x'00ff'`, `NULL`,
+//!   `TRUE`, `FALSE`;
+//! * `AND`, `OR`, `NOT`, `= == <> != < <= > >=`, `IS [NOT]`, `[NOT] BETWEEN`, `[NOT] IN (…)`,
+//!   `[NOT] LIKE`, `ISNULL`, `NOTNULL`;
+//! * `+ - * / %` and `||`;
+//! * `length`, `abs`, `lower`, `upper`, `trim`, `coalesce`, `ifnull`, `nullif`.
+//!
+//! Each means what it means in SQLite, except that numbers and text can't be mixed: SQLite would
+//! convert one to the other by the rules of column affinity. Everything else is rejected with
+//! `Unsupported` when the table is created.
+//!
+//! # Values
+//!
+//! Literals are the record's own values: `price >= 1.50` is an amount of money, `day >= '2026-01-31'`
+//! is a date. The parser converts them to stored values, with which all engines compute. Money can be
+//! added, subtracted, and multiplied by a number; dates and times can be compared.
+
+mod parser;
+mod print;
+#[cfg(test)]
+mod tests;
+mod typing;
+
+use crate::{Comparison, Error, Result, TableSchema, Type, Value};
+use parser::Form;
+pub use typing::ExpressionType;
+
+/// A CHECK constraint, parsed for one table.
+///
+/// ```
+/// use bobak_core::check::CheckExpression;
+/// use bobak_core::{ColumnSchema, Currency, TableSchema};
+/// let table = TableSchema::builder("product")
+///     .column(ColumnSchema::of::<i64>("id"))
+///     .column(ColumnSchema::of::<Currency>("price"))
+///     .key(["id"])
+///     .build()?;
+/// let check = CheckExpression::parse("price >= 1.5 and id<100", &table)?;
+/// assert_eq!(check.to_text(&table), "price >= 1.50 AND id < 100");
+/// assert!(CheckExpression::parse("1=1); drop table product; --", &table).is_err());
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckExpression {
+    root: CheckNode,
+}
+
+/// A node of an expression tree. Columns are positions in the table; literals are in stored form.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CheckNode {
+    /// A column.
+    Column(usize),
+    /// A stored value, and the type that it is a value of, if it is more than a plain number, text or
+    /// bytes.
+    Literal(Value<'static>, Option<Type>),
+    /// Both are true.
+    And(Box<Self>, Box<Self>),
+    /// One is true.
+    Or(Box<Self>, Box<Self>),
+    /// It is false.
+    Not(Box<Self>),
+    /// It is NULL.
+    IsNull(Box<Self>),
+    /// `IS`: they are equal, or both are NULL.
+    Is(Box<Self>, Box<Self>),
+    /// A comparison; NULL if a side is NULL.
+    Compare(Comparison, Box<Self>, Box<Self>),
+    /// It equals one of the values.
+    In(Box<Self>, Vec<Self>),
+    /// The text matches the pattern, with ASCII letters in either case and without an escape.
+    Like(Box<Self>, Box<Self>),
+    /// An arithmetic operation.
+    Arithmetic(Arithmetic, Box<Self>, Box<Self>),
+    /// Two texts joined.
+    Concat(Box<Self>, Box<Self>),
+    /// A function call.
+    Call(CheckFunction, Vec<Self>),
+}
+
+/// An arithmetic operation. Integers are divided as in SQLite: towards zero, and by zero gives NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `%`, of whole numbers.
+    Remainder,
+}
+
+/// A function that constraints can call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckFunction {
+    /// The characters of a text before the first NUL, or the number of bytes.
+    Length,
+    /// The absolute value of a number.
+    Abs,
+    /// A text with ASCII letters in lower case.
+    Lower,
+    /// A text with ASCII letters in upper case.
+    Upper,
+    /// A text without the spaces at both ends.
+    Trim,
+    /// The first argument that is not NULL.
+    Coalesce,
+    /// NULL if both arguments are equal, else the first.
+    NullIf,
+}
+
+impl CheckExpression {
+    /// Parses the text of a constraint, whose literals are the record's own values.
+    ///
+    /// # Errors
+    /// `Unsupported` for what the grammar does not have; `Schema` for an unknown column.
+    pub fn parse(text: &str, table: &TableSchema) -> Result<Self> {
+        Self::parse_form(text, table, Form::Record)
+    }
+
+    /// Parses the text of a constraint in an SQLite file, whose literals are stored values: money is an
+    /// integer of ten-thousandths there, a date a number of days.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_stored(text: &str, table: &TableSchema) -> Result<Self> {
+        Self::parse_form(text, table, Form::Stored)
+    }
+
+    fn parse_form(text: &str, table: &TableSchema, form: Form) -> Result<Self> {
+        parser::parse(text, table, form).map(|root| Self { root }).map_err(|(kind, message)| {
+            Error::new(kind, format!("{message} in the CHECK '{text}'")).in_table(table.name())
+        })
+    }
+
+    /// The tree. It is a condition: true and NULL satisfy the constraint, false does not.
+    #[must_use]
+    pub const fn root(&self) -> &CheckNode {
+        &self.root
+    }
+
+    /// The constraint's text in a canonical spelling, with the record's own values. Two constraints with
+    /// the same text have the same meaning.
+    #[must_use]
+    pub fn to_text(&self, table: &TableSchema) -> String {
+        print::to_text(&self.root, table)
+    }
+}
+
+impl Arithmetic {
+    /// The operator, as all dialects write it.
+    #[must_use]
+    pub const fn operator(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+        }
+    }
+}
+
+impl CheckFunction {
+    /// The name, as SQLite writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Abs => "abs",
+            Self::Lower => "lower",
+            Self::Upper => "upper",
+            Self::Trim => "trim",
+            Self::Coalesce => "coalesce",
+            Self::NullIf => "nullif",
+        }
+    }
+}
