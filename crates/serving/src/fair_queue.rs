@@ -15,7 +15,7 @@ pub struct FairQueue<W> {
     is_waiting: fn(&W) -> bool,
 }
 
-/// Those who wait for the same scope, first come first.
+/// The waiters for one scope, in arrival order.
 type Waiters<W> = VecDeque<(Principal, W)>;
 
 impl<W> FairQueue<W> {
@@ -154,7 +154,7 @@ mod tests {
         (0..3).for_each(|_| assert!(enter(&mut queue, &bob, 1)));
         assert!(enter(&mut queue, &eve, 1));
         assert!(!enter(&mut queue, &ada, 2) && !enter(&mut queue, &eve, 3));
-        // Ada is first in the queue, and has used up her own quota.
+        // Ada is first in the queue, and has used up the quota of that name.
         assert_eq!(release(&mut queue, &bob), [3]);
         assert_eq!(release(&mut queue, &ada), [2]);
         assert!(queue.try_acquire(&Principal::operator()).is_ok(), "the operator never waits");

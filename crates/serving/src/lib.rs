@@ -6,7 +6,7 @@
 //!   Authentication itself, with wrong passwords and expired tokens, is
 //!   [`Access::authenticate`](bobak_permissions::Access::authenticate).
 //! * [`Quotas`] divide what is scarce (workers, connections, memory) between [`Principal`]s, so that
-//!   no client and no address takes all of it. [`FairQueue`] holds those who wait for their quota;
+//!   no client and no address takes all of it. [`FairQueue`] queues the waiters for a quota;
 //!   [`ConnectionLimiter`] is the quota of connections.
 //! * [`AuditLog`] records which clients were rejected or disconnected, and why.
 //!

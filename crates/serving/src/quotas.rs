@@ -39,7 +39,7 @@ pub struct QuotaLimits {
     pub address: usize,
 }
 
-/// How many units of a resource are in use, and by whom.
+/// How many units of a resource are in use, in total and by each scope.
 #[derive(Debug)]
 pub struct Quotas {
     limits: QuotaLimits,

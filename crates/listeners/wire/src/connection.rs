@@ -30,7 +30,7 @@ pub(crate) struct Connection {
     written: usize,
     spin: AdaptiveSpin,
     pub handles: Handles,
-    /// The hello of a client whose password is to be checked.
+    /// The hello of a client whose password must be checked.
     pub pending_hello: Option<HelloRequest>,
     /// The client, once it is authenticated.
     pub client: Option<AuthenticatedClient>,

@@ -1,7 +1,7 @@
 //! The handshake: the client's hello, authentication, and the server's welcome.
 
 use crate::connection::{AuthenticatedClient, Connection, Disconnect, HelloRequest};
-use crate::state::Shared;
+use crate::state::WireServerState;
 use bobak_core::{Error, ErrorKind, Result};
 use bobak_wire::{
     Credentials, ForeignProtocol, FrameHeader, Hello, Request, VERSION, Welcome, encode_response,
@@ -28,7 +28,7 @@ pub(crate) enum HandshakeStatus {
 /// Performs the handshake, unless it is done.
 pub(crate) fn handshake(
     connection: &mut Connection,
-    shared: &Shared,
+    shared: &WireServerState,
 ) -> Result<HandshakeStatus, Disconnect> {
     if connection.client.is_some() {
         return Ok(HandshakeStatus::AlreadyDone);
@@ -82,7 +82,7 @@ fn explain_foreign_protocol(connection: &Connection, error: Error) -> Error {
 /// error is sent.
 pub(crate) fn authenticate(
     connection: &mut Connection,
-    shared: &Shared,
+    shared: &WireServerState,
     (id, hello): &HelloRequest,
     on_failure: impl FnOnce(),
 ) -> Result<(), Disconnect> {
@@ -97,7 +97,7 @@ pub(crate) fn authenticate(
 /// Sends a client the error of its failed handshake, and logs it.
 pub(crate) fn reject(
     connection: &mut Connection,
-    shared: &Shared,
+    shared: &WireServerState,
     id: u32,
     error: &Error,
 ) -> Disconnect {
@@ -117,7 +117,12 @@ fn decode(connection: &Connection, header: FrameHeader) -> Result<Box<Hello>> {
     Ok(hello)
 }
 
-fn welcome(connection: &mut Connection, shared: &Shared, id: u32, hello: &Hello) -> Result<()> {
+fn welcome(
+    connection: &mut Connection,
+    shared: &WireServerState,
+    id: u32,
+    hello: &Hello,
+) -> Result<()> {
     let trusted = connection.transport.is_trusted();
     let caller = shared.access.authenticate(&hello.credentials, trusted)?;
     let database = Arc::clone(shared.databases.find(&hello.database, &caller)?);

@@ -1,7 +1,7 @@
 //! The poller: one thread that accepts connections and waits for requests on all idle ones.
 
 use crate::connection::Connection;
-use crate::state::Shared;
+use crate::state::WireServerState;
 use crate::transport::Transport;
 use bobak_core::{Error, ErrorKind};
 use bobak_serving::Listener;
@@ -33,7 +33,7 @@ pub(crate) struct Poller {
     unauthenticated: usize,
     next_token: usize,
     returned: Receiver<Connection>,
-    shared: Arc<Shared>,
+    shared: Arc<WireServerState>,
     last_check: Instant,
     /// Whether accepting failed and must be tried again.
     retry_accept: bool,
@@ -53,7 +53,7 @@ impl Poller {
         poll: Poll,
         listeners: Vec<Listener>,
         returned: Receiver<Connection>,
-        shared: Arc<Shared>,
+        shared: Arc<WireServerState>,
     ) -> io::Result<Self> {
         for (index, listener) in listeners.iter().enumerate() {
             let mut source = SourceFd(&listener.as_raw_fd());

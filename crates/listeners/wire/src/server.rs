@@ -5,7 +5,7 @@ use crate::pipes::serve_pipes;
 use crate::poller::Poller;
 use crate::request_monitor::RequestMonitor;
 use crate::settings::Settings;
-use crate::state::{PasswordQueue, PollerHandle, Shared, Shutdown, WorkerPool};
+use crate::state::{PasswordQueue, PollerHandle, RequestWorkers, Shutdown, WireServerState};
 use crate::workers::start_worker;
 use bobak_core::{Error, Result};
 use bobak_serving::{
@@ -23,7 +23,7 @@ const INTERRUPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A server. It stops when it is dropped.
 pub struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<WireServerState>,
     addresses: Vec<SocketAddr>,
     poller: Mutex<Option<JoinHandle<()>>>,
     is_flushed: AtomicBool,
@@ -105,10 +105,10 @@ impl ProtocolServer for Server {
         let io = |error| Error::io("start the server", error);
         let addresses = listeners.iter().filter_map(Listener::address).collect();
         let shutdown = Arc::new(Shutdown::default());
-        let shared = Arc::new_cyclic(|shared| Shared {
+        let shared = Arc::new_cyclic(|shared| WireServerState {
             databases: Databases::new(databases),
             access,
-            workers: WorkerPool::new(&settings, Arc::clone(&shutdown), start_worker(shared)),
+            workers: RequestWorkers::new(&settings, Arc::clone(&shutdown), start_worker(shared)),
             passwords: PasswordQueue::new(settings.max_failed_logins),
             poller: OnceLock::new(),
             connections: ConnectionLimiter::new(settings.max_connections, settings.client_quota),

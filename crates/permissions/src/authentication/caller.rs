@@ -66,7 +66,7 @@ impl Caller {
         }
     }
 
-    /// Whether it is the operator, to whom the access file does not apply.
+    /// Whether it is the operator. The access file does not apply to the operator.
     #[must_use]
     pub fn is_operator(&self) -> bool {
         matches!(*self.0, Identity::Operator)

@@ -27,7 +27,7 @@ const RESERVED: [&str; 7] = ["or", "not", "case", "distinct", "exists", "null", 
 
 /// What precedes a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Preceding {
+enum PrecedingToken {
     /// Something that a table's name follows.
     TablePosition,
     /// A table's name.
@@ -41,7 +41,7 @@ pub(crate) fn table_references(sql: &str) -> Vec<String> {
     let (mut names, mut seen) = (Vec::new(), HashSet::new());
     // For each open bracket: whether a table follows a comma in it.
     let mut lists = vec![false];
-    let mut preceding = Preceding::Other;
+    let mut preceding = PrecedingToken::Other;
     for token in tokens(sql) {
         let in_list = lists.last().copied().unwrap_or_default();
         preceding = match (name(&token), token.text) {
@@ -51,34 +51,34 @@ pub(crate) fn table_references(sql: &str) -> Vec<String> {
                 {
                     *list = true;
                 }
-                Preceding::TablePosition
+                PrecedingToken::TablePosition
             }
             (Some(_), _) if is_any(&token, &AFTER_TABLES) => {
                 if let Some(list) = lists.last_mut() {
                     *list = false;
                 }
-                Preceding::Other
+                PrecedingToken::Other
             }
-            (Some(_), _) if is_any(&token, &RESERVED) => Preceding::Other,
-            (Some(name), _) if preceding == Preceding::TablePosition => {
+            (Some(_), _) if is_any(&token, &RESERVED) => PrecedingToken::Other,
+            (Some(name), _) if preceding == PrecedingToken::TablePosition => {
                 if seen.insert(name.to_ascii_lowercase()) {
                     names.push(name);
                 }
-                Preceding::Table
+                PrecedingToken::Table
             }
-            (None, ".") if preceding == Preceding::Table => Preceding::TablePosition,
-            (None, ",") if in_list => Preceding::TablePosition,
+            (None, ".") if preceding == PrecedingToken::Table => PrecedingToken::TablePosition,
+            (None, ",") if in_list => PrecedingToken::TablePosition,
             (None, "(") => {
                 // Otherwise a list of columns or arguments, which follows a name.
-                let is_tables = in_list && preceding == Preceding::TablePosition;
+                let is_tables = in_list && preceding == PrecedingToken::TablePosition;
                 lists.push(is_tables);
-                if is_tables { Preceding::TablePosition } else { Preceding::Other }
+                if is_tables { PrecedingToken::TablePosition } else { PrecedingToken::Other }
             }
             (None, ")") => {
                 lists.pop();
-                Preceding::Other
+                PrecedingToken::Other
             }
-            _ => Preceding::Other,
+            _ => PrecedingToken::Other,
         };
     }
     names

@@ -92,13 +92,13 @@ impl AccessFile {
     /// `Io`, `ReadOnly`.
     pub fn write(&self, path: &Path) -> Result<()> {
         let failed = |error| Error::io(&format!("write {}", path.display()), error);
-        let aside = AtomicFile::create_numbered(path)?;
-        let mut file = OpenOptions::new().write(true).open(aside.path()).map_err(failed)?;
+        let replacement = AtomicFile::create_numbered(path)?;
+        let mut file = OpenOptions::new().write(true).open(replacement.path()).map_err(failed)?;
         #[cfg(unix)]
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))
             .map_err(failed)?;
         file.write_all(self.to_string().as_bytes()).map_err(failed)?;
-        aside.commit().map_err(failed)
+        replacement.commit().map_err(failed)
     }
 
     fn of(lines: Vec<String>) -> Result<Self> {

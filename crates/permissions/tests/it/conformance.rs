@@ -1,5 +1,5 @@
-//! A caller with all rights notices nothing: neither where they come in one grant, nor where a rule
-//! that every row keeps has to be looked at for each.
+//! The conformance suite passes for a caller with all permissions: from one grant, and with row rules
+//! that all rows satisfy.
 
 use bobak_core::{Engine, Result};
 use bobak_memory::Memory;
@@ -10,7 +10,7 @@ use bobak_wire::Credentials;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The engine as somebody with these grants gets it.
+/// The engine of a caller with these grants.
 fn behind(engine: Box<dyn Engine>, grants: &str) -> Box<dyn Engine> {
     let (token, hash) = new_token().unwrap();
     let text = format!("role tester\n{grants}\ntoken test {hash} roles tester");
@@ -30,7 +30,7 @@ mod whole {
     bobak_testkit::conformance!(fresh);
 }
 
-/// Every row of these is looked at, before and after it is written.
+/// Row rules on all tables, which every row satisfies.
 const RULED: &str = "
     read, insert, update on person, document, device where id is null or id is not null
     read, insert, update on tag where name is not null
@@ -39,14 +39,13 @@ const RULED: &str = "
     delete, sql, schema on *
 ";
 
-/// What is otherwise under a rule: a value that breaks it is told of before one that the table does
-/// not take, SQL may not name such a table, a table that nobody granted anything on is not there,
-/// and the log of changes belongs to who may do everything.
+/// Cases that differ under row rules: rules are checked before constraints, SQL may not use the tables,
+/// tables without a grant look missing, and change logs need all permissions.
 const OTHERWISE: [&str; 4] =
     ["rules::not_null_is_kept", "schema::names_may_be_strange", "sql::", "feed::"];
 
 #[test]
-fn rules_that_every_row_keeps() {
+fn suite_passes_under_rules_that_all_rows_satisfy() {
     let fresh = || {
         let engine = Sqlite::builder().busy_timeout(Duration::from_millis(100)).open_memory()?;
         Fixture::volatile(engine).wrapped(|engine| behind(engine, RULED))

@@ -1,12 +1,12 @@
-//! What callers may do, on real engines.
+//! Permissions on real engines.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests: what fails says where")]
 
-mod accounts;
-mod conformance; // the suite that every engine passes, through a caller with all rights
-mod leads;
-mod names; // whose name is beside a change, on each way in
-mod refusals; // each verb, each way in, without the right to it; hidden tables
-mod rules; // rows that a rule keeps from the caller, on each way in
-mod sql; // beyond the grant
-mod world;
+mod actors; // the recorded actor of changes
+mod authentication; // tokens, passwords, and changes of the access file
+mod conformance; // the suite that every engine passes, for a caller with all permissions
+mod foreign_keys; // references to hidden rows
+mod permissions; // every kind of call, with and without its permission; hidden tables
+mod row_rules; // rows that a rule hides, for every kind of call
+mod shop; // the database that the tests use
+mod sql; // SQL within and beyond the permissions

@@ -1,6 +1,6 @@
-//! SQL, as far as it is granted.
+//! SQL of callers, within and beyond their permissions.
 
-use crate::world::{Shop, ada, order, refused, shown, text};
+use crate::shop::{Shop, ada, assert_fails, order, shown, text};
 use bobak_core::{Engine, ErrorKind, OnError, Select, Source, TransactionControl, Verb};
 use bobak_memory::Memory;
 use bobak_permissions::{Caller, read_only_policy};
@@ -13,7 +13,7 @@ fn shop() -> Shop {
 }
 
 #[test]
-fn the_rights_on_a_table_hold_in_sql() {
+fn table_permissions_apply_in_sql() {
     let shop = shop();
     let reader = shop.with("read, sql on orders");
     assert_eq!(reader.sql("SELECT id FROM orders ORDER BY id").unwrap(), [1, 2, 3]);
@@ -29,37 +29,37 @@ fn the_rights_on_a_table_hold_in_sql() {
         "INSERT INTO orders (owner, total) VALUES ('x', 1) RETURNING id",
         "WITH x AS (SELECT 1) DELETE FROM orders WHERE id IN (1, 2)",
     ] {
-        refused(reader.execute(sql), ErrorKind::Denied);
-        refused(reader.sql(sql), ErrorKind::Denied);
+        assert_fails(reader.execute(sql), ErrorKind::Denied);
+        assert_fails(reader.sql(sql), ErrorKind::Denied);
     }
-    // Where a foreign key leads must be readable, too: SQLite looks there.
+    // The referenced table must be readable, too: SQLite reads it.
     let insert = "INSERT INTO orders (owner, total) VALUES ('x', 1)";
-    refused(shop.with("read, write, sql on orders").execute(insert), ErrorKind::Denied);
+    assert_fails(shop.with("read, write, sql on orders").execute(insert), ErrorKind::Denied);
     let writer = shop.with("read, insert, sql on orders\nupdate on orders\nread, sql on secret");
     writer.execute(insert).unwrap();
     writer.execute("UPDATE orders SET total = total + 1 WHERE id = 4").unwrap();
-    refused(writer.execute("DELETE FROM orders"), ErrorKind::Denied);
-    // Statements are kept: what another caller may do says nothing of this one.
+    assert_fails(writer.execute("DELETE FROM orders"), ErrorKind::Denied);
+    // Prepared statements are shared: each caller is checked.
     let operator = shop.by(&Caller::operator());
     operator.execute("DELETE FROM orders WHERE id = 4").unwrap();
-    refused(writer.execute("DELETE FROM orders WHERE id = 4"), ErrorKind::Denied);
-    refused(shop.with("read on orders").sql("SELECT id FROM orders"), ErrorKind::Denied);
-    refused(shop.with("read on orders").sql("SELECT 1"), ErrorKind::Denied);
+    assert_fails(writer.execute("DELETE FROM orders WHERE id = 4"), ErrorKind::Denied);
+    assert_fails(shop.with("read on orders").sql("SELECT id FROM orders"), ErrorKind::Denied);
+    assert_fails(shop.with("read on orders").sql("SELECT 1"), ErrorKind::Denied);
     assert!(!shop.with("read on orders").engine.capabilities().sql);
 }
 
 #[test]
-fn a_text_of_a_caller_has_a_longest() {
+fn sql_length_is_limited() {
     let shop = shop();
     let sql = |length: usize| format!("SELECT id FROM orders -- {}", "x".repeat(length));
     let reader = shop.with("read, sql on orders");
-    refused(reader.sql(&sql(1 << 20)), ErrorKind::TooLong);
+    assert_fails(reader.sql(&sql(1 << 20)), ErrorKind::TooLong);
     assert_eq!(reader.sql(&sql(200_000)).unwrap(), [1, 2, 3]);
     assert_eq!(shop.by(&Caller::operator()).sql(&sql(1 << 20)).unwrap(), [1, 2, 3]);
 }
 
 #[test]
-fn what_replaces_rows_takes_the_right_to_delete_them() {
+fn replacing_rows_needs_delete_permission() {
     let shop = shop();
     let most = "read, insert, update, sql on orders\nread, sql on secret";
     let (writer, all) = (shop.with(most), shop.with(&format!("{most}\ndelete on orders")));
@@ -69,20 +69,20 @@ fn what_replaces_rows_takes_the_right_to_delete_them() {
         "insert or /* really */ replace into orders (id, owner, total) values (1, 'x', 1)",
         "UPDATE OR REPLACE orders SET id = 2 WHERE id = 1",
     ] {
-        refused(writer.execute(sql), ErrorKind::Denied);
-        refused(writer.sql(sql), ErrorKind::Denied);
+        assert_fails(writer.execute(sql), ErrorKind::Denied);
+        assert_fails(writer.sql(sql), ErrorKind::Denied);
     }
     writer.execute("UPDATE orders SET owner = replace(owner, 'ada', 'eve')").unwrap();
     assert_eq!(writer.sql("SELECT id FROM orders WHERE owner <> 'bob'").unwrap(), [1, 3]);
     all.execute("REPLACE INTO orders (id, owner, total) VALUES (1, 'x', 1)").unwrap();
-    refused(
+    assert_fails(
         writer.execute("REPLACE INTO orders (id, owner, total) VALUES (2, 'x', 1)"),
         ErrorKind::Denied,
     );
 }
 
 #[test]
-fn triggers_tell_nothing_of_tables_without_rights() {
+fn trigger_errors_do_not_reveal_hidden_tables() {
     let shop = shop();
     let operator = shop.by(&Caller::operator());
     for sql in [
@@ -106,17 +106,17 @@ fn triggers_tell_nothing_of_tables_without_rights() {
             assert_eq!(error.column(), None);
             assert!(error.message().contains("a trigger of the table"), "{error}");
         }
-        // To who may know it, all is told.
-        let told = operator.insert_order(id, owner, total).unwrap_err();
-        assert!(!told.message().contains("a trigger of the table"), "{told}");
+        // A caller that can see the table gets the original error.
+        let original = operator.insert_order(id, owner, total).unwrap_err();
+        assert!(!original.message().contains("a trigger of the table"), "{original}");
     }
-    // What is wrong with the row itself is told.
+    // Errors about the row itself are not redacted.
     let own = writer.insert_order(10, "ada", 20).unwrap_err();
     assert_eq!((own.kind(), own.table()), (ErrorKind::Duplicate, Some("orders")));
 }
 
 #[test]
-fn only_rows_are_read_and_written() {
+fn restricted_sql_reads_and_writes_rows_only() {
     let shop = shop();
     let caller = shop.with("read, write, sql on *\nschema on orders");
     for sql in [
@@ -133,8 +133,8 @@ fn only_rows_are_read_and_written() {
         "/* SELECT */ REINDEX",
         "",
     ] {
-        refused(caller.execute(sql), ErrorKind::Denied);
-        refused(caller.sql(sql), ErrorKind::Denied);
+        assert_fails(caller.execute(sql), ErrorKind::Denied);
+        assert_fails(caller.sql(sql), ErrorKind::Denied);
     }
     for sql in [
         "SELECT rootpage FROM sqlite_schema",
@@ -150,7 +150,7 @@ fn only_rows_are_read_and_written() {
 }
 
 #[test]
-fn what_others_did_on_the_connection_is_not_told() {
+fn sql_does_not_reveal_other_clients_statements() {
     let shop = shop();
     let operator = shop.by(&Caller::operator());
     operator.insert(&shop.secret, vec![700_000.into(), text("bob")]).unwrap();
@@ -163,8 +163,8 @@ fn what_others_did_on_the_connection_is_not_told() {
             format!("INSERT INTO kept (t) VALUES (1) RETURNING {function}"),
             format!("UPDATE kept SET t = 1 WHERE {function} > 0"),
         ] {
-            refused(caller.sql(&sql), ErrorKind::Denied);
-            refused(caller.execute(&sql), ErrorKind::Denied);
+            assert_fails(caller.sql(&sql), ErrorKind::Denied);
+            assert_fails(caller.execute(&sql), ErrorKind::Denied);
         }
         assert!(operator.sql(&format!("SELECT {function}")).is_ok());
         assert!(shop.with("all on *").sql(&format!("SELECT {function}")).is_ok());
@@ -174,7 +174,7 @@ fn what_others_did_on_the_connection_is_not_told() {
 }
 
 #[test]
-fn a_hidden_table_does_not_show() {
+fn hidden_table_looks_missing_in_sql() {
     let shop = shop();
     let operator = shop.by(&Caller::operator());
     operator.execute("CREATE VIEW seen AS SELECT id FROM secret").unwrap();
@@ -211,25 +211,25 @@ fn a_hidden_table_does_not_show() {
         assert_eq!((shows.replace("secret", "nowhere"), code), (nothing, other), "{sql}");
     }
     assert_eq!(caller.sql("SELECT max(id) FROM own").unwrap(), [3]);
-    refused(caller.sql("SELECT id FROM seen"), ErrorKind::Denied);
-    // A wrong statement about one's own tables is told as it is.
+    assert_fails(caller.sql("SELECT id FROM seen"), ErrorKind::Denied);
+    // Errors about visible tables are not changed.
     let error = caller.sql("SELECT nosuch FROM orders").unwrap_err();
     assert_eq!((error.kind(), error.column()), (ErrorKind::Schema, Some("nosuch")));
 }
 
 #[test]
-fn rules_and_sql_exclude_each_other() {
+fn sql_is_denied_on_tables_with_row_rules() {
     let shop = shop();
     let caller = shop.with("read, write on orders where owner = :user\nsql on *\nread on secret");
-    refused(caller.sql("SELECT id FROM orders"), ErrorKind::Denied);
-    refused(caller.execute("DELETE FROM orders"), ErrorKind::Denied);
+    assert_fails(caller.sql("SELECT id FROM orders"), ErrorKind::Denied);
+    assert_fails(caller.execute("DELETE FROM orders"), ErrorKind::Denied);
     assert_eq!(caller.sql("SELECT id FROM secret").unwrap(), [1]);
     let mixed = shop.with("read, sql on orders\nupdate on orders where owner = :user");
-    refused(mixed.sql("SELECT id FROM orders"), ErrorKind::Denied);
+    assert_fails(mixed.sql("SELECT id FROM orders"), ErrorKind::Denied);
 }
 
 #[test]
-fn an_engine_that_cannot_tell_runs_sql_for_nobody_but_who_may_do_everything() {
+fn engine_without_authorizer_runs_sql_with_all_permissions_only() {
     let shop = Shop::new(Arc::new(Memory::new()));
     for grants in ["read, sql on *", "all on *"] {
         let error = shop.with(grants).sql("SELECT 1").unwrap_err();
@@ -242,7 +242,7 @@ fn an_engine_that_cannot_tell_runs_sql_for_nobody_but_who_may_do_everything() {
 }
 
 #[test]
-fn triggers_of_the_log_of_changes_run() {
+fn change_capture_triggers_run() {
     let shop = shop();
     let operator = shop.by(&Caller::operator());
     let log = ["bobak_log_orders", "bobak_feed"];
@@ -256,22 +256,22 @@ fn triggers_of_the_log_of_changes_run() {
     caller.execute("INSERT INTO orders (owner, total) VALUES ('ada', 1)").unwrap();
     caller.insert(&shop.orders, order(9, "ada", 1)).unwrap();
     for table in log {
-        refused(caller.sql(&format!("SELECT id FROM {table}")), ErrorKind::Schema);
-        refused(caller.execute(&format!("DELETE FROM {table}")), ErrorKind::Schema);
+        assert_fails(caller.sql(&format!("SELECT id FROM {table}")), ErrorKind::Schema);
+        assert_fails(caller.execute(&format!("DELETE FROM {table}")), ErrorKind::Schema);
     }
-    // What SQLite takes for a comment, a blank or a parameter hides no name.
+    // Comments, blanks and parameters of SQLite hide no name.
     for sql in [
         "SELECT id /*/ ' */ FROM bobak_log_orders -- '",
         "SELECT id \u{feff}FROM\u{b}bobak_log_orders",
         "SELECT id, $x(') FROM bobak_log_orders -- '",
     ] {
-        refused(caller.sql(sql), ErrorKind::Schema);
+        assert_fails(caller.sql(sql), ErrorKind::Schema);
     }
     assert_eq!(operator.sql("SELECT count(*) FROM bobak_log_orders").unwrap(), [2]);
 }
 
-/// What no SQL may do through a door.
-const BEYOND: [&str; 18] = [
+/// Statements that no client may run.
+const FORBIDDEN: [&str; 18] = [
     "ATTACH 'other.db' AS other",
     "ATTACH '/etc/passwd' AS other",
     "ATTACH ':memory:' AS other",
@@ -292,7 +292,7 @@ const BEYOND: [&str; 18] = [
     "PRAGMA busy_timeout = 0",
 ];
 
-/// What only who may do everything may do.
+/// Statements that need all permissions.
 const HARMLESS: [&str; 14] = [
     "PRAGMA user_version = 7",
     "PRAGMA application_id = 7",
@@ -319,15 +319,15 @@ const QUESTIONS: [(&str, i64); 5] = [
 ];
 
 #[test]
-fn nobody_leaves_a_connection_or_reaches_a_file_through_a_door() {
+fn no_client_can_change_a_connection_or_access_files() {
     let folder = tempfile::tempdir().unwrap();
     let shop = Shop::new(Arc::new(Sqlite::builder().open(folder.path().join("shop.db")).unwrap()));
     for all in [shop.by(&Caller::operator()), shop.with("all on *")] {
-        for sql in BEYOND {
-            refused(all.execute(sql), ErrorKind::Denied);
-            refused(all.sql(sql), ErrorKind::Denied);
-            // What was said of a text once is said again.
-            refused(all.execute(sql), ErrorKind::Denied);
+        for sql in FORBIDDEN {
+            assert_fails(all.execute(sql), ErrorKind::Denied);
+            assert_fails(all.sql(sql), ErrorKind::Denied);
+            // Cached statements are rejected as well.
+            assert_fails(all.execute(sql), ErrorKind::Denied);
         }
         for sql in HARMLESS {
             all.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
@@ -339,14 +339,14 @@ fn nobody_leaves_a_connection_or_reaches_a_file_through_a_door() {
         assert_eq!(all.text("PRAGMA integrity_check").unwrap(), ["Text(\"ok\")"]);
         assert_eq!(all.ids(&shop.orders).unwrap(), [1, 2, 3]);
         let sql = "INSERT INTO orders (owner, total, kept) VALUES ('x', 1, 99)";
-        refused(all.execute(sql), ErrorKind::Constraint);
+        assert_fails(all.execute(sql), ErrorKind::Constraint);
     }
     let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name());
     assert!(files.into_iter().all(|name| name.to_string_lossy().starts_with("shop.db")));
 }
 
 #[test]
-fn a_session_may_be_made_to_read_only() {
+fn read_only_policy_rejects_writes() {
     let shop = shop();
     for caller in [Caller::operator(), ada("all on *"), ada("read, write, sql on *")] {
         let whole = shop.by(&caller).execute("ANALYZE").is_ok();
@@ -371,16 +371,16 @@ fn a_session_may_be_made_to_read_only() {
             "PRAGMA optimize",
             "VACUUM",
         ];
-        for sql in BEYOND.into_iter().chain(writes) {
-            refused(session.execute(sql, &[]), ErrorKind::Denied);
-            refused(query(sql), ErrorKind::Denied);
+        for sql in FORBIDDEN.into_iter().chain(writes) {
+            assert_fails(session.execute(sql, &[]), ErrorKind::Denied);
+            assert_fails(query(sql), ErrorKind::Denied);
         }
     }
     assert_eq!(shop.by(&Caller::operator()).ids(&shop.orders).unwrap(), [1, 2, 3]);
 }
 
 #[test]
-fn who_may_write_nothing_keeps_nobody_waiting() {
+fn read_only_transactions_block_no_writer() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| {
         Sqlite::builder().busy_timeout(Duration::from_millis(100)).open(folder.path().join(name))
@@ -396,27 +396,27 @@ fn who_may_write_nothing_keeps_nobody_waiting() {
         session.query(&Source::Select(&select), &mut |_| Ok((rows += 1, true).1)).unwrap();
         rows
     };
-    // Its state is that of its beginning; others write meanwhile.
+    // It reads the state at its start while others write.
     operator.insert_order(4, "ada", 40).unwrap();
     assert_eq!(count(), 3);
-    refused(session.control(TransactionControl::Begin), ErrorKind::Misuse);
+    assert_fails(session.control(TransactionControl::Begin), ErrorKind::Misuse);
     session.control(TransactionControl::Savepoint("a")).unwrap();
     session.control(TransactionControl::RollbackTo("a")).unwrap();
     session.control(TransactionControl::Commit).unwrap();
     assert_eq!(count(), 4);
-    refused(session.control(TransactionControl::Rollback), ErrorKind::Misuse);
+    assert_fails(session.control(TransactionControl::Rollback), ErrorKind::Misuse);
     session.control(TransactionControl::Begin).unwrap();
     assert_eq!(count(), 4);
     session.control(TransactionControl::Rollback).unwrap();
     drop(session);
-    // Where a reader stands in a writer's way it has no transaction.
+    // If a reader would block writers, it gets no transaction.
     let journal = Sqlite::builder().journal_mode(bobak_sqlite::JournalMode::Truncate);
     let journal = journal.open(folder.path().join("journal.db")).unwrap();
     let alone = Sqlite::builder().open_memory().unwrap();
     for engine in [Arc::new(Memory::new()) as Arc<dyn Engine>, Arc::new(journal), Arc::new(alone)] {
         let shop = Shop::new(engine);
         let session = shop.with("read, sql on *");
-        refused(
+        assert_fails(
             session.engine.session().unwrap().control(TransactionControl::Begin),
             ErrorKind::Denied,
         );
@@ -426,9 +426,9 @@ fn who_may_write_nothing_keeps_nobody_waiting() {
     }
 }
 
-/// What writes set off is told of tables that the caller sees, whatever SQL was asked about before.
+/// Side effects and triggers are reported for visible tables only, whatever SQL ran before.
 #[test]
-fn side_effects_and_triggers_of_visible_tables_are_told() {
+fn side_effects_are_limited_to_visible_tables() {
     let shop = shop();
     let operator = shop.by(&Caller::operator());
     for table in ["orders", "secret"] {
@@ -438,8 +438,8 @@ fn side_effects_and_triggers_of_visible_tables_are_told() {
         );
         operator.execute(&text).unwrap();
     }
-    let told = |rights: &str| {
-        let caller = shop.with(rights);
+    let visible = |grants: &str| {
+        let caller = shop.with(grants);
         let session = caller.engine.session().unwrap();
         if caller.engine.capabilities().sql {
             let source = Source::Sql { text: "SELECT 1", parameters: &[] };
@@ -448,12 +448,12 @@ fn side_effects_and_triggers_of_visible_tables_are_told() {
         let (triggers, effects) = (session.triggers().unwrap(), session.side_effects().unwrap());
         ["orders", "secret"].map(|table| {
             let has = triggers.as_ref().unwrap().iter().any(|trigger| trigger.table == table);
-            assert_eq!(has, effects.has(table, Verb::Insert), "{table} with {rights}");
+            assert_eq!(has, effects.has(table, Verb::Insert), "{table} with {grants}");
             has
         })
     };
-    assert_eq!(told("read on orders"), [true, false]);
-    assert_eq!(told("read, sql on orders"), [true, false]);
-    assert_eq!(told("insert on secret"), [false, true]);
-    assert_eq!(told("read on *"), [true, true]);
+    assert_eq!(visible("read on orders"), [true, false]);
+    assert_eq!(visible("read, sql on orders"), [true, false]);
+    assert_eq!(visible("insert on secret"), [false, true]);
+    assert_eq!(visible("read on *"), [true, true]);
 }

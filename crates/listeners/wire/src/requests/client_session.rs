@@ -1,7 +1,7 @@
 //! The session of a client: decodes requests, runs them and encodes the responses.
 
 use crate::connection::{AuthenticatedClient, Connection, Disconnect};
-use crate::state::Shared;
+use crate::state::WireServerState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Batch, BulkChange, Cursor, Error, ErrorKind, OnError, Outcome, Result, RowBuffer, Session,
@@ -18,7 +18,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The session of a client, while a worker serves it.
 pub(crate) struct ClientSession<'s> {
-    pub shared: &'s Shared,
+    pub shared: &'s WireServerState,
     pub client: &'s AuthenticatedClient,
     pub session: &'s dyn Session,
     /// Whether the client has begun a transaction and not ended it. The engine may have ended it; the

@@ -4,7 +4,7 @@ use super::client_session::ClientSession;
 use crate::connection::{Connection, Disconnect, WRITE_THRESHOLD};
 use crate::handshake::{HandshakeStatus, handshake};
 use crate::request_monitor::cancelled;
-use crate::state::Shared;
+use crate::state::WireServerState;
 use bobak_core::{Batch, Result, RowBuffer};
 use bobak_wire::{OutcomeWriter, encode_response};
 
@@ -15,14 +15,14 @@ pub(crate) enum ServeOutcome {
     Idle,
     /// The client has just been authenticated, so the quota of its name applies from here on.
     Authenticated,
-    /// The client's password is to be checked.
+    /// The client's password must be checked.
     PasswordPending,
     /// The connection has ended.
     Disconnected(Disconnect),
 }
 
 /// Serves a connection as long as it has requests.
-pub(crate) fn serve(connection: &mut Connection, shared: &Shared) -> ServeOutcome {
+pub(crate) fn serve(connection: &mut Connection, shared: &WireServerState) -> ServeOutcome {
     let ended = match handshake(connection, shared) {
         Ok(HandshakeStatus::AlreadyDone) => serve_client(connection, shared),
         Ok(HandshakeStatus::Done) => return ServeOutcome::Authenticated,
@@ -42,7 +42,7 @@ pub(crate) fn serve(connection: &mut Connection, shared: &Shared) -> ServeOutcom
 
 /// Serves until the connection is idle. The session ends with it, and an open transaction is rolled
 /// back with the session.
-fn serve_client(connection: &mut Connection, shared: &Shared) -> Result<(), Disconnect> {
+fn serve_client(connection: &mut Connection, shared: &WireServerState) -> Result<(), Disconnect> {
     let Some(client) = connection.client.clone() else { return Ok(()) };
     let session = client.engine.session()?;
     let mut client_session = ClientSession {

@@ -25,10 +25,11 @@ impl ClientSession<'_> {
         connection: &mut Connection,
         id: u32,
         (window, columns): (u32, bool),
-        asked: &OwnedSource,
+        source: &OwnedSource,
     ) -> Result<(), Disconnect> {
         let session = self.session;
-        let mut cursor = match self.monitored(connection, id, || session.open(&asked.as_source())) {
+        let mut cursor = match self.monitored(connection, id, || session.open(&source.as_source()))
+        {
             Ok(cursor) => cursor,
             Err(error) => {
                 self.send_error(connection, id, &error);
@@ -36,7 +37,7 @@ impl ClientSession<'_> {
             }
         };
         if columns {
-            let named = (asked, cursor.columns.as_slice());
+            let named = (source, cursor.columns.as_slice());
             encode_response::columns(&mut connection.output, id, true, 0, named)?;
         }
         let sent = self.send_rows(connection, id, window, &mut cursor);

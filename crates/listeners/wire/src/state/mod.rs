@@ -2,12 +2,12 @@
 
 mod password_queue;
 mod poller_handle;
-mod shared;
+mod request_workers;
+mod server_state;
 mod shutdown;
-mod worker_pool;
 
 pub(crate) use password_queue::PasswordQueue;
 pub(crate) use poller_handle::PollerHandle;
-pub(crate) use shared::Shared;
+pub(crate) use request_workers::RequestWorkers;
+pub(crate) use server_state::WireServerState;
 pub(crate) use shutdown::Shutdown;
-pub(crate) use worker_pool::WorkerPool;

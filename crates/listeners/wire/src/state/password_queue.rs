@@ -1,4 +1,4 @@
-//! The connections whose password is to be checked.
+//! The connections whose password must be checked.
 
 use super::shutdown::Shutdown;
 use crate::connection::{Connection, HelloRequest};
@@ -48,7 +48,7 @@ impl PasswordQueue {
         }
     }
 
-    /// The next login; `None` if the thread is to end.
+    /// The next login; `None` if the thread must end.
     pub fn pop(&self, shutdown: &Shutdown) -> Option<PendingLogin> {
         let mut state = self.lock();
         loop {

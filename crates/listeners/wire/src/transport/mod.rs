@@ -186,7 +186,7 @@ impl Transport {
         }
     }
 
-    /// Writes what waits inside; `WouldBlock` where that does not go now.
+    /// Writes buffered data; `WouldBlock` if that is not possible now.
     pub fn flush(&mut self) -> io::Result<()> {
         match self {
             #[cfg(feature = "tls")]

@@ -24,7 +24,7 @@ pub(crate) type SharedPeekBuffer<S> = Arc<Mutex<PeekBuffer<S>>>;
 
 /// What has arrived and was not read yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Peeked<'b> {
+pub(crate) struct PeekedBytes<'b> {
     pub bytes: &'b [u8],
     /// Whether nothing follows.
     pub ended: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Peeked<'b> {
 /// A stream that can be peeked at.
 pub(crate) trait Peek: Send {
     /// What has arrived and was not read yet, up to [`MAX_PEEK`] bytes. Does not block.
-    fn peek(&mut self) -> Peeked<'_>;
+    fn peek(&mut self) -> PeekedBytes<'_>;
 }
 
 impl<S> PeekBuffer<S> {
@@ -74,7 +74,7 @@ impl<S: Read> Read for PeekBuffer<S> {
 }
 
 impl<S: Read + Send> Peek for PeekBuffer<S> {
-    fn peek(&mut self) -> Peeked<'_> {
+    fn peek(&mut self) -> PeekedBytes<'_> {
         self.bytes.drain(..std::mem::take(&mut self.taken));
         while self.end.is_none() && self.bytes.len() < MAX_PEEK {
             let start = self.bytes.len();
@@ -89,7 +89,7 @@ impl<S: Read + Send> Peek for PeekBuffer<S> {
                 Err(error) => self.end = Some(Err(error)),
             }
         }
-        Peeked { bytes: self.rest(), ended: self.end.is_some() }
+        PeekedBytes { bytes: self.rest(), ended: self.end.is_some() }
     }
 }
 
@@ -124,11 +124,11 @@ mod tests {
         let mut buffer = lock(&buffer);
         let mut room = [0; 3];
         assert_eq!((buffer.read(&mut room[..1]).unwrap(), room[0]), (1, b'a'));
-        assert_eq!(buffer.peek(), Peeked { bytes: b"bcd", ended: false });
+        assert_eq!(buffer.peek(), PeekedBytes { bytes: b"bcd", ended: false });
         assert!(buffer.is_readable());
         assert_eq!((buffer.read(&mut room[..2]).unwrap(), &room[..2]), (2, &b"bc"[..]));
         buffer.source().0.extend([b"e".to_vec(), Vec::new()]);
-        assert_eq!(buffer.peek(), Peeked { bytes: b"de", ended: true });
+        assert_eq!(buffer.peek(), PeekedBytes { bytes: b"de", ended: true });
         assert_eq!((buffer.read(&mut room).unwrap(), &room[..2]), (2, &b"de"[..]));
         assert_eq!(buffer.read(&mut room).unwrap(), 0, "its end");
         assert!(!buffer.is_readable());

@@ -2,12 +2,12 @@
 
 use super::password_check::queue_password_check;
 use crate::requests::{ServeOutcome, serve};
-use crate::state::Shared;
+use crate::state::WireServerState;
 use std::sync::{Arc, Weak};
 
 /// A function that starts a worker thread, and returns whether it could. The pool holds it, and
 /// belongs to the server's state: hence the weak reference.
-pub(crate) fn start_worker(shared: &Weak<Shared>) -> Box<dyn Fn() -> bool + Send + Sync> {
+pub(crate) fn start_worker(shared: &Weak<WireServerState>) -> Box<dyn Fn() -> bool + Send + Sync> {
     let shared = Weak::clone(shared);
     Box::new(move || {
         let Some(shared) = shared.upgrade() else { return false };
@@ -16,7 +16,7 @@ pub(crate) fn start_worker(shared: &Weak<Shared>) -> Box<dyn Fn() -> bool + Send
     })
 }
 
-fn work(shared: &Arc<Shared>) {
+fn work(shared: &Arc<WireServerState>) {
     let _counted = shared.workers.count_worker();
     while let Some(mut connection) = shared.workers.next() {
         let quota = shared.workers.quota_of(&connection);

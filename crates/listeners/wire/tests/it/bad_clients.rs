@@ -1,7 +1,7 @@
-//! Clients that do not behave: they are refused, and harm nobody else.
+//! Misbehaving clients: they are rejected, and do not affect others.
 
-use crate::doors::{TOKEN, memory, serving, tcp_server};
 use crate::raw::Raw;
+use crate::transports::{TOKEN, memory, serving, tcp_server};
 use bobak_core::{Engine, ErrorKind, FieldSet, Select, TransactionControl, Value, Verb};
 use bobak_remote::Remote;
 use bobak_server::{Server, Settings};
@@ -23,32 +23,32 @@ fn works(address: &str) {
 }
 
 #[test]
-fn garbage_is_told_that_it_is() {
+fn garbage_gets_a_protocol_error() {
     let (_server, address) = server(Settings::default());
     for bytes in [&b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"[..], &[0xff; 100], &[0; 12]] {
         let mut raw = Raw::connect(&address);
         raw.stream.write_all(bytes).unwrap();
-        let (id, answer) = raw.answer();
-        assert_eq!((id, answer.unwrap_err().kind()), (0, ErrorKind::Corrupt));
+        let (id, response) = raw.response();
+        assert_eq!((id, response.unwrap_err().kind()), (0, ErrorKind::Corrupt));
         assert!(raw.frame().is_none());
     }
     works(&address);
 }
 
 #[test]
-fn a_frame_that_is_too_large_is_refused_by_its_head() {
+fn oversized_frame_is_rejected_by_its_header() {
     let mut settings = Settings::default();
     settings.limits.frame = 100_000;
     settings.limits.row = 50_000;
     let (_server, address) = server(settings);
     let head =
         |length| FrameHeader { length, kind: FrameKind::Prepare, more: false, id: 2 }.encode();
-    let mut stranger = Raw::connect(&address);
-    stranger.stream.write_all(&head(65_537)).unwrap();
-    assert_eq!(stranger.answer().1.unwrap_err().kind(), ErrorKind::OutOfRange);
+    let mut unauthenticated = Raw::connect(&address);
+    unauthenticated.stream.write_all(&head(65_537)).unwrap();
+    assert_eq!(unauthenticated.response().1.unwrap_err().kind(), ErrorKind::OutOfRange);
     let mut known = Raw::known(&address);
     known.stream.write_all(&head(100_001)).unwrap();
-    assert_eq!(known.answer().1.unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(known.response().1.unwrap_err().kind(), ErrorKind::OutOfRange);
     assert!(known.frame().is_none());
     let remote = remote(&address);
     let tag = tables::of_type(bobak_core::Type::Text).unwrap();
@@ -65,7 +65,7 @@ fn a_frame_that_is_too_large_is_refused_by_its_head() {
 }
 
 #[test]
-fn half_a_frame_holds_nobody_up() {
+fn incomplete_frame_blocks_no_other_client() {
     let settings = Settings { max_workers: 1, ..Settings::default() };
     let (_server, address) = server(settings);
     let mut ping = Vec::new();
@@ -77,24 +77,24 @@ fn half_a_frame_holds_nobody_up() {
     works(&address);
     for raw in &mut slow {
         raw.stream.write_all(&ping[5..]).unwrap();
-        assert!(matches!(raw.answer(), (9, Ok(()))));
+        assert!(matches!(raw.response(), (9, Ok(()))));
     }
 }
 
 #[test]
-fn strangers_come_no_further_than_the_door() {
+fn unauthenticated_clients_are_rejected() {
     let settings =
         Settings { handshake_timeout: Duration::from_millis(300), ..Settings::default() };
     let (_server, address) = server(settings);
     let mut first = Raw::connect(&address);
     first.put(|out| encode_request::tables(out, 3));
-    let (id, answer) = first.answer();
-    assert_eq!((id, answer.unwrap_err().kind()), (3, ErrorKind::Misuse));
+    let (id, response) = first.response();
+    assert_eq!((id, response.unwrap_err().kind()), (3, ErrorKind::Misuse));
     assert!(first.frame().is_none());
     let refused = |hello: Hello| {
         let mut raw = Raw::connect(&address);
         raw.put(|out| hello.encode(out, 1).unwrap());
-        let error = raw.answer().1.unwrap_err();
+        let error = raw.response().1.unwrap_err();
         assert!(raw.frame().is_none());
         error.kind()
     };
@@ -107,17 +107,17 @@ fn strangers_come_no_further_than_the_door() {
     assert_eq!(refused(Hello::new("", "raw", Credentials::None)), ErrorKind::Denied);
     let newer = Hello { lowest: 2, highest: 9, ..hello("", TOKEN) };
     assert_eq!(refused(newer), ErrorKind::Unsupported);
-    // Who says nothing at all is not waited for.
+    // The server does not wait for a silent client.
     assert!(Raw::connect(&address).frame().is_none());
     let mut twice = Raw::known(&address);
     twice.put(|out| hello("", TOKEN).encode(out, 2).unwrap());
-    assert_eq!(twice.answer().1.unwrap_err().kind(), ErrorKind::Misuse);
+    assert_eq!(twice.response().1.unwrap_err().kind(), ErrorKind::Misuse);
     twice.put(|out| encode_request::ping(out, 3));
-    assert!(matches!(twice.answer(), (3, Ok(()))));
+    assert!(matches!(twice.response(), (3, Ok(()))));
 }
 
 #[test]
-fn who_vanishes_in_a_transaction_leaves_nothing_behind() {
+fn disconnect_rolls_back_transaction() {
     let (_server, address) = server(Settings::default());
     let mark = tables::mark().unwrap();
     let other = remote(&address);
@@ -129,17 +129,17 @@ fn who_vanishes_in_a_transaction_leaves_nothing_behind() {
         let what = (Verb::Insert, FieldSet::EMPTY);
         encode_request::write(out, 4, 0, what, &[Value::Int(1), Value::Int(0)]).unwrap();
     });
-    assert!(matches!((raw.answer(), raw.answer()), ((3, Ok(())), (4, Ok(())))));
+    assert!(matches!((raw.response(), raw.response()), ((3, Ok(())), (4, Ok(())))));
     drop(raw);
     let probe = Probe::new(&other).unwrap();
-    // The server finds out as soon as it looks.
+    // The server notices when it reads next.
     while matches!(probe.insert(&mark, row![2, 0]), Err(error) if error.kind() == ErrorKind::Busy) {
     }
     assert_eq!(probe.all(&mark).unwrap(), [row![2, 0]]);
 }
 
 #[test]
-fn a_transaction_that_is_forgotten_is_undone() {
+fn idle_transaction_is_rolled_back() {
     let settings =
         Settings { transaction_timeout: Duration::from_millis(300), ..Settings::default() };
     let (_server, address) = server(settings);
@@ -148,14 +148,14 @@ fn a_transaction_that_is_forgotten_is_undone() {
     let probe = Probe::with_tables(&engine, &[&mark]).unwrap();
     let mut raw = Raw::known(&address);
     raw.put(|out| encode_request::control(out, 3, TransactionControl::Begin).unwrap());
-    assert!(matches!(raw.answer(), (3, Ok(()))));
-    let (id, answer) = raw.answer();
-    assert_eq!((id, answer.unwrap_err().kind()), (0, ErrorKind::Timeout));
+    assert!(matches!(raw.response(), (3, Ok(()))));
+    let (id, response) = raw.response();
+    assert_eq!((id, response.unwrap_err().kind()), (0, ErrorKind::Timeout));
     probe.insert(&mark, row![1, 0]).unwrap();
 }
 
 #[test]
-fn who_does_not_read_is_cut_off_and_locks_nobody_out() {
+fn client_that_does_not_read_is_disconnected() {
     let settings = Settings { write_timeout: Duration::from_secs(1), ..Settings::default() };
     let (_server, address) = server(settings);
     let tag = tables::of_type(bobak_core::Type::Text).unwrap();
@@ -173,7 +173,7 @@ fn who_does_not_read_is_cut_off_and_locks_nobody_out() {
                 .unwrap();
         });
         probe.insert(&tag, row![NULL, "meanwhile"]).unwrap();
-        // Reading only now, it gets what was under way, and no end.
+        // It reads only now: it gets the responses sent before, and then the connection is closed.
         std::thread::sleep(Duration::from_millis(2_500));
         while let Some(head) = raw.frame() {
             assert!(head.more);
@@ -183,7 +183,7 @@ fn who_does_not_read_is_cut_off_and_locks_nobody_out() {
 }
 
 #[test]
-fn who_waits_too_long_for_a_worker_is_told() {
+fn waiting_too_long_for_a_worker_returns_busy() {
     let settings = Settings {
         max_workers: 1,
         worker_timeout: Duration::from_millis(100),
@@ -193,28 +193,28 @@ fn who_waits_too_long_for_a_worker_is_told() {
     let mut first = Raw::known(&address);
     let mut second = Raw::known(&address);
     first.put(|out| encode_request::control(out, 2, TransactionControl::Begin).unwrap());
-    assert!(matches!(first.answer(), (2, Ok(()))));
+    assert!(matches!(first.response(), (2, Ok(()))));
     second.put(|out| encode_request::tables(out, 2));
-    assert_eq!(second.answer().1.unwrap_err().kind(), ErrorKind::Busy);
+    assert_eq!(second.response().1.unwrap_err().kind(), ErrorKind::Busy);
     first.put(|out| encode_request::control(out, 3, TransactionControl::Rollback).unwrap());
-    assert!(matches!(first.answer(), (3, Ok(()))));
+    assert!(matches!(first.response(), (3, Ok(()))));
     second.put(|out| encode_request::tables(out, 3));
-    assert!(matches!(second.answer(), (3, Ok(()))));
+    assert!(matches!(second.response(), (3, Ok(()))));
 }
 
 #[test]
-fn there_are_only_so_many_connections() {
+fn connections_are_limited() {
     let (_server, address) = server(Settings { max_connections: 2, ..Settings::default() });
     let [_one, _two] = [Raw::known(&address), Raw::known(&address)];
     let mut three = Raw::connect(&address);
-    let (id, answer) = three.answer();
-    assert_eq!((id, answer.unwrap_err().kind()), (0, ErrorKind::Busy));
+    let (id, response) = three.response();
+    assert_eq!((id, response.unwrap_err().kind()), (0, ErrorKind::Busy));
     let refused = Remote::builder().token(TOKEN).open_tcp(&address).err();
     assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Busy));
 }
 
 #[test]
-fn more_requests_than_may_be_under_way_end_the_connection() {
+fn too_many_requests_in_flight_end_the_connection() {
     let mut settings = Settings::default();
     settings.limits.requests = 3;
     let (_server, address) = server(settings);
@@ -228,20 +228,20 @@ fn more_requests_than_may_be_under_way_end_the_connection() {
         encode_request::define(out, 2, 0, &tag).unwrap();
         let select = Select::all(&tag);
         encode_request::query(out, 3, 1, false, RequestSource::Select(0, &select)).unwrap();
-        // The query waits to be asked for more: these wait behind it.
+        // The query waits for credit; these wait behind it.
         (4..8).for_each(|id| encode_request::ping(out, id));
     });
-    let told = std::iter::from_fn(|| Some(raw.answer()))
-        .find_map(|(id, answer)| answer.err().map(|error| (id, error.kind())));
-    assert_eq!(told, Some((0, ErrorKind::Misuse)));
+    let error = std::iter::from_fn(|| Some(raw.response()))
+        .find_map(|(id, response)| response.err().map(|error| (id, error.kind())));
+    assert_eq!(error, Some((0, ErrorKind::Misuse)));
     assert!(raw.frame().is_none());
-    // So many queries may be open, and no more.
+    // The number of open queries is limited.
     let mut raw = Raw::known(&address);
     raw.put(|out| encode_request::define(out, 2, 0, &tag).unwrap());
     let mut open = |id| {
         let select = Select::all(&tag);
         raw.put(|out| encode_request::open(out, id, RequestSource::Select(0, &select)).unwrap());
-        raw.answer().1.map_err(|error| error.kind())
+        raw.response().1.map_err(|error| error.kind())
     };
     assert_eq!(
         (3..7).map(&mut open).collect::<Vec<_>>(),

@@ -1,21 +1,21 @@
-//! The conformance suite through each door.
+//! The conformance suite over each transport.
 
 mod tcp {
-    use crate::doors::tcp;
+    use crate::transports::tcp;
     bobak_testkit::conformance!(tcp);
 }
 
 mod tls {
-    use crate::doors::tls;
+    use crate::transports::tls;
     bobak_testkit::conformance!(tls);
 }
 
 mod unix {
-    use crate::doors::unix;
+    use crate::transports::unix;
     bobak_testkit::conformance!(unix);
 }
 
 mod pipes {
-    use crate::doors::pipes;
+    use crate::transports::pipes;
     bobak_testkit::conformance!(pipes);
 }

@@ -1,14 +1,14 @@
-//! Ten thousand clients that say nothing.
+//! Ten thousand idle clients.
 
-use crate::doors::{memory, serving};
 use crate::raw::welcomed;
+use crate::transports::{memory, serving};
 use bobak_core::Engine;
 use bobak_remote::Remote;
 use bobak_serving::raise_file_limit;
 use bobak_testkit::idle;
 use std::os::unix::net::UnixStream;
 
-/// Not a test by itself: what the child does.
+/// The child process's part of the test below.
 #[test]
 fn idle_clients() {
     raise_file_limit();
@@ -20,7 +20,7 @@ fn idle_clients() {
 }
 
 #[test]
-fn ten_thousand_idle_clients_cost_little_and_harm_nobody() {
+fn ten_thousand_idle_clients_use_little_memory() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("socket");
     let server = serving(memory().unwrap()).unix(&socket).start().unwrap();

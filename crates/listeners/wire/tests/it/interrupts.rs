@@ -1,8 +1,8 @@
-//! Requests that run for ever are ended: taken back, too late, or of a client that is gone.
+//! Endless requests are interrupted: cancelled, timed out, or of a disconnected client.
 
-use crate::doors::{TOKEN, certificate, file, folder, pipe_to, serving, tcp_server};
 use crate::proxy::Proxy;
 use crate::raw::Raw;
+use crate::transports::{TOKEN, certificate, file, folder, pipe_to, serving, tcp_server};
 use bobak_core::{
     Batch, ColumnSchema, Engine, ErrorKind, FieldSet, OnError, Result, SchemaChange, Session,
     Source as OwnedSource, TableSchema, TransactionControl, Type, Value, Verb, Write,
@@ -21,12 +21,12 @@ pub const FOR_EVER: &str =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
 const WRITES_FOR_EVER: &str =
     "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
-/// Some parts of rows, and then it runs for ever.
+/// Returns some parts of rows, then runs endlessly.
 const THEN_NOTHING: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
      SELECT i FROM n WHERE i < 50000";
 
-/// How long a request may run where it is ended by something else.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// The request timeout of tests that end requests otherwise.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A file with the table `t`.
 fn store() -> (TempDir, Arc<dyn Engine>) {
@@ -36,7 +36,7 @@ fn store() -> (TempDir, Arc<dyn Engine>) {
     (folder, engine)
 }
 
-/// One worker: who has it for ever keeps everybody out.
+/// One worker: an endless request blocks all others.
 fn settings(timeout: Duration) -> Settings {
     Settings {
         max_workers: 1,
@@ -56,7 +56,7 @@ fn server(timeout: Duration) -> (TempDir, Arc<dyn Engine>, Server, String) {
 
 fn tls_server(folder: &Path, engine: Arc<dyn Engine>) -> (Server, String) {
     let [chain, key] = certificate(folder);
-    let serving = serving(engine).settings(settings(PATIENCE)).tls(&chain, &key);
+    let serving = serving(engine).settings(settings(REQUEST_TIMEOUT)).tls(&chain, &key);
     let (server, address) = tcp_server(serving).unwrap();
     (server, address)
 }
@@ -66,7 +66,7 @@ fn tls_client(folder: &Path, address: &str) -> Remote {
     builder.open_tls(address.replace("127.0.0.1", "localhost")).unwrap()
 }
 
-/// A table into which each row takes for ever.
+/// A table into which each insert takes endlessly.
 fn slow_table(engine: &dyn Engine) -> Arc<TableSchema> {
     let key = ColumnSchema::new("id", Type::I64);
     let table = TableSchema::builder("slow").column(key).key(["id"]).build().unwrap();
@@ -106,13 +106,13 @@ fn execute(out: &mut Vec<u8>, id: u32, sql: &str) {
 }
 
 fn ended(raw: &mut Raw, id: u32, kind: ErrorKind) {
-    let (answered, answer) = raw.answer();
-    assert_eq!((answered, answer.unwrap_err().kind()), (id, kind));
+    let (responses, response) = raw.response();
+    assert_eq!((responses, response.unwrap_err().kind()), (id, kind));
 }
 
 #[test]
-fn a_statement_that_is_taken_back_ends_and_leaves_nothing() {
-    let (_folder, engine, _server, address) = server(PATIENCE);
+fn cancelled_statement_is_interrupted_and_rolled_back() {
+    let (_folder, engine, _server, address) = server(REQUEST_TIMEOUT);
     let mut raw = Raw::known(&address);
     for (id, sql) in [(2, FOR_EVER), (4, WRITES_FOR_EVER)] {
         raw.put(|out| {
@@ -126,16 +126,16 @@ fn a_statement_that_is_taken_back_ends_and_leaves_nothing() {
             encode_request::cancel(out, id);
         });
         ended(&mut raw, id, ErrorKind::Interrupted);
-        assert!(matches!(raw.answer(), (answered, Ok(())) if answered == id + 1));
+        assert!(matches!(raw.response(), (responses, Ok(())) if responses == id + 1));
     }
     raw.put(|out| execute(out, 6, "INSERT INTO t VALUES (1)"));
-    assert!(matches!(raw.answer(), (6, Ok(()))));
+    assert!(matches!(raw.response(), (6, Ok(()))));
     assert_eq!(rows(&*engine, "t"), 1);
 }
 
 #[test]
-fn what_waits_behind_a_request_is_taken_back_too() {
-    let (_folder, engine, _server, address) = server(PATIENCE);
+fn pipelined_requests_can_be_cancelled() {
+    let (_folder, engine, _server, address) = server(REQUEST_TIMEOUT);
     let mut raw = Raw::known(&address);
     raw.put(|out| {
         execute(out, 2, WRITES_FOR_EVER);
@@ -146,49 +146,49 @@ fn what_waits_behind_a_request_is_taken_back_too() {
     });
     ended(&mut raw, 2, ErrorKind::Interrupted);
     ended(&mut raw, 3, ErrorKind::Interrupted);
-    assert!(matches!(raw.answer(), (4, Ok(()))));
+    assert!(matches!(raw.response(), (4, Ok(()))));
     assert_eq!(rows(&*engine, "t"), 1);
 }
 
 #[test]
-fn an_open_query_keeps_no_transaction_from_its_end() {
+fn open_query_does_not_block_commit() {
     let (_folder, engine, _server, address) = server(Duration::from_millis(300));
     let mut raw = Raw::known(&address);
     raw.put(|out| {
         encode_request::control(out, 2, TransactionControl::Begin).unwrap();
         execute(out, 3, "INSERT INTO t VALUES (1)");
-        // Its first part comes, and then nothing more.
+        // It returns its first part, then nothing more.
         encode_request::open(out, 4, RequestSource::Text(THEN_NOTHING, &[])).unwrap();
         encode_request::control(out, 5, TransactionControl::Commit).unwrap();
     });
-    assert!(matches!((raw.answer(), raw.answer()), ((2, Ok(())), (3, Ok(())))));
-    assert!(matches!(raw.answer(), (4, Ok(()))));
-    assert!(matches!(raw.answer(), (5, Ok(()))));
+    assert!(matches!((raw.response(), raw.response()), ((2, Ok(())), (3, Ok(())))));
+    assert!(matches!(raw.response(), (4, Ok(()))));
+    assert!(matches!(raw.response(), (5, Ok(()))));
     assert_eq!(rows(&*engine, "t"), 1);
-    // And one who leaves in the middle.
+    // And a client that disconnects in the middle.
     raw.put(|out| {
         encode_request::control(out, 6, TransactionControl::Begin).unwrap();
         execute(out, 7, "INSERT INTO t VALUES (2)");
         encode_request::open(out, 8, RequestSource::Text(THEN_NOTHING, &[])).unwrap();
     });
     assert!(matches!(
-        (raw.answer(), raw.answer(), raw.answer()),
+        (raw.response(), raw.response(), raw.response()),
         ((6, Ok(())), (7, Ok(())), (8, Ok(())))
     ));
     drop(raw);
     let mut other = Raw::known(&address);
     other.put(|out| execute(out, 2, "INSERT INTO t VALUES (3)"));
-    assert!(matches!(other.answer(), (2, Ok(()))));
+    assert!(matches!(other.response(), (2, Ok(()))));
     assert_eq!(rows(&*engine, "t"), 2);
 }
 
 #[test]
-fn a_statement_that_runs_too_long_ends_and_its_worker_is_free() {
+fn timed_out_statement_frees_its_worker() {
     let (_folder, engine, _server, address) = server(Duration::from_millis(300));
     let mut raw = Raw::known(&address);
     raw.put(|out| execute(out, 2, WRITES_FOR_EVER));
     ended(&mut raw, 2, ErrorKind::Timeout);
-    // A transaction is lost with it, and says so until it is rolled back.
+    // Its transaction is lost, and reports that until it is rolled back.
     raw.put(|out| {
         encode_request::control(out, 3, TransactionControl::Begin).unwrap();
         execute(out, 4, "INSERT INTO t VALUES (1)");
@@ -197,20 +197,20 @@ fn a_statement_that_runs_too_long_ends_and_its_worker_is_free() {
         encode_request::control(out, 7, TransactionControl::Rollback).unwrap();
         execute(out, 8, "INSERT INTO t VALUES (3)");
     });
-    assert!(matches!((raw.answer(), raw.answer()), ((3, Ok(())), (4, Ok(())))));
+    assert!(matches!((raw.response(), raw.response()), ((3, Ok(())), (4, Ok(())))));
     ended(&mut raw, 5, ErrorKind::Timeout);
     ended(&mut raw, 6, ErrorKind::Misuse);
-    assert!(matches!((raw.answer(), raw.answer()), ((7, Ok(())), (8, Ok(())))));
+    assert!(matches!((raw.response(), raw.response()), ((7, Ok(())), (8, Ok(())))));
     assert_eq!(rows(&*engine, "t"), 1);
 }
 
 #[test]
-fn a_client_that_is_gone_leaves_its_worker_to_others() {
-    let (_folder, engine, _server, address) = server(PATIENCE);
+fn disconnected_client_frees_its_worker() {
+    let (_folder, engine, _server, address) = server(REQUEST_TIMEOUT);
     for sql in [FOR_EVER, WRITES_FOR_EVER] {
         for behind in [0, 1, 1_000] {
             let mut raw = Raw::known(&address);
-            // Requests that it has sent behind it don't hide that it is gone.
+            // Pipelined requests do not hide that it has disconnected.
             raw.put(|out| {
                 execute(out, 2, sql);
                 (0..behind).for_each(|id| encode_request::ping(out, 3 + id));
@@ -220,12 +220,12 @@ fn a_client_that_is_gone_leaves_its_worker_to_others() {
     }
     let mut other = Raw::known(&address);
     other.put(|out| execute(out, 2, "INSERT INTO t VALUES (1)"));
-    assert!(matches!(other.answer(), (2, Ok(()))));
+    assert!(matches!(other.response(), (2, Ok(()))));
     assert_eq!(rows(&*engine, "t"), 1);
 }
 
-/// A statement, a query and a batch are taken back by the remote engine; nothing of them is left, and the connection
-/// goes on.
+/// The remote engine cancels a statement, a query and a batch. Nothing of them is left, and the connection stays
+/// usable.
 fn are_taken_back(engine: &dyn Engine, remote: &Remote) {
     let slow = slow_table(engine);
     let session = remote.session().unwrap();
@@ -237,7 +237,7 @@ fn are_taken_back(engine: &dyn Engine, remote: &Remote) {
             }
             let ends = |what: &str, ended: Result<()>| {
                 let kind = ended.expect_err(what).kind();
-                // What SQLite undoes of itself takes the transaction with it.
+                // SQLite rolls back the whole transaction with it.
                 assert!(
                     kind == ErrorKind::Interrupted || inside && kind == ErrorKind::Misuse,
                     "{what}: {kind:?}"
@@ -257,13 +257,13 @@ fn are_taken_back(engine: &dyn Engine, remote: &Remote) {
 }
 
 #[test]
-fn the_remote_engine_passes_an_interrupt_on() {
-    let (_folder, engine, _server, address) = server(PATIENCE);
+fn remote_engine_forwards_interrupts() {
+    let (_folder, engine, _server, address) = server(REQUEST_TIMEOUT);
     are_taken_back(&*engine, &Remote::builder().token(TOKEN).open_tcp(&address).unwrap());
 }
 
 #[test]
-fn it_does_so_over_a_unix_socket() {
+fn remote_engine_forwards_interrupts_over_unix_socket() {
     let (folder, engine) = store();
     let socket = folder.path().join("socket");
     let _server = serving(Arc::clone(&engine)).unix(&socket).start().unwrap();
@@ -271,20 +271,20 @@ fn it_does_so_over_a_unix_socket() {
 }
 
 #[test]
-fn it_does_so_over_tls() {
+fn remote_engine_forwards_interrupts_over_tls() {
     let (folder, engine) = store();
     let (_server, address) = tls_server(folder.path(), Arc::clone(&engine));
     are_taken_back(&*engine, &tls_client(folder.path(), &address));
 }
 
 #[test]
-fn it_does_so_over_pipes() {
+fn remote_engine_forwards_interrupts_over_pipes() {
     let (_folder, engine) = store();
     let remote = pipe_to(Arc::clone(&engine)).unwrap();
     are_taken_back(&*engine, &remote);
 }
 
-/// Statements, and a batch, of clients that vanish while they run; the one worker that there is serves others then.
+/// Clients disconnect during statements and a batch; the only worker then serves others.
 fn vanish_and_leave_the_worker(
     engine: &dyn Engine,
     address: &str,
@@ -325,21 +325,21 @@ fn vanish_and_leave_the_worker(
 }
 
 #[test]
-fn what_a_client_that_vanishes_runs_is_ended() {
-    let (_folder, engine, _server, address) = server(PATIENCE);
+fn request_of_disconnected_client_is_interrupted() {
+    let (_folder, engine, _server, address) = server(REQUEST_TIMEOUT);
     let client = |address: &str| Remote::builder().token(TOKEN).open_tcp(address).unwrap();
     vanish_and_leave_the_worker(&*engine, &address, client);
 }
 
 #[test]
-fn what_one_that_vanishes_runs_over_tls_is_ended() {
+fn request_of_disconnected_client_is_interrupted_over_tls() {
     let (folder, engine) = store();
     let (_server, address) = tls_server(folder.path(), Arc::clone(&engine));
     vanish_and_leave_the_worker(&*engine, &address, |address| tls_client(folder.path(), address));
 }
 
 #[test]
-fn what_one_that_vanishes_runs_over_pipes_is_ended() {
+fn request_of_disconnected_client_is_interrupted_over_pipes() {
     let (_folder, engine) = store();
     let slow = slow_table(&*engine);
     let batch = inserts(&slow, [Value::Null]);
@@ -356,7 +356,7 @@ fn what_one_that_vanishes_runs_over_pipes_is_ended() {
             })
             .unwrap();
         },
-        // Requests that it has sent behind it don't hide that it is gone.
+        // Pipelined requests do not hide that it has disconnected.
         &|out| {
             execute(out, 2, WRITES_FOR_EVER);
             (3..1_000).for_each(|id| encode_request::ping(out, id));
@@ -365,8 +365,8 @@ fn what_one_that_vanishes_runs_over_pipes_is_ended() {
     for work in works {
         let server = serving(Arc::clone(&engine)).start().unwrap();
         let (requests, mut to_server) = std::io::pipe().unwrap();
-        let (from_server, answers) = std::io::pipe().unwrap();
-        let serving = std::thread::spawn(move || server.serve_pipes(requests, answers));
+        let (from_server, responses) = std::io::pipe().unwrap();
+        let serving = std::thread::spawn(move || server.serve_pipes(requests, responses));
         let mut bytes = Vec::new();
         Hello::new("", "raw", Credentials::None).encode(&mut bytes, 1).unwrap();
         work(&mut bytes);
@@ -378,10 +378,10 @@ fn what_one_that_vanishes_runs_over_pipes_is_ended() {
     assert_eq!((rows(&*engine, "t"), rows(&*engine, "slow")), (0, 0));
 }
 
-/// A batch in several parts, whose client goes when some of them are written.
+/// A batch in several parts, whose client disconnects when some of them are written.
 #[test]
-fn nothing_is_left_of_a_batch_whose_client_has_gone() {
-    let (_folder, engine, _server, address) = server(PATIENCE);
+fn batch_of_disconnected_client_is_rolled_back() {
+    let (_folder, engine, _server, address) = server(REQUEST_TIMEOUT);
     let slow = slow_table(&*engine);
     engine.session().unwrap().execute("DROP TRIGGER slow", &[]).unwrap();
     let mut raw = Raw::known(&address);
@@ -394,26 +394,26 @@ fn nothing_is_left_of_a_batch_whose_client_has_gone() {
         })
         .unwrap();
     });
-    assert!(matches!(raw.answer(), (3, Ok(()))), "the first part is written");
+    assert!(matches!(raw.response(), (3, Ok(()))), "the first part is written");
     drop(raw);
     let mut other = Raw::known(&address);
     other.put(|out| execute(out, 2, "INSERT INTO t VALUES (1)"));
-    assert!(matches!(other.answer(), (2, Ok(()))));
+    assert!(matches!(other.response(), (2, Ok(()))));
     assert_eq!((rows(&*engine, "t"), rows(&*engine, "slow")), (1, 0));
 }
 
 #[test]
-fn a_server_that_stops_ends_what_still_runs() {
+fn shutdown_interrupts_running_requests() {
     let (_folder, engine) = store();
     let settings = Settings { shutdown_timeout: Duration::from_millis(100), ..Settings::default() };
     let serving = serving(Arc::clone(&engine)).settings(settings);
     let (server, address) = tcp_server(serving).unwrap();
     let mut raw = Raw::known(&address);
     raw.put(|out| execute(out, 2, WRITES_FOR_EVER));
-    // It runs when others can't write.
+    // It runs as soon as others cannot write.
     while engine.session().unwrap().execute("DELETE FROM t", &[]).is_ok() {
         std::thread::yield_now();
     }
-    assert!(server.stop(), "it ends by itself");
+    assert!(server.stop(), "the request is interrupted");
     ended(&mut raw, 2, ErrorKind::Unreachable);
 }

@@ -1,7 +1,7 @@
-//! What the log hears of clients: each row of the table in `docs/robustness.md`, with who and where.
+//! The audit log: each row of the table in `docs/robustness.md`, with the client's name and address.
 
-use crate::doors::{TOKEN, certificate, file, folder, memory, serving, tcp_server};
 use crate::raw::Raw;
+use crate::transports::{TOKEN, certificate, file, folder, memory, serving, tcp_server};
 use bobak_core::{Engine, ErrorKind, TransactionControl};
 use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// The lines that a server has written.
+/// The lines of a server's log.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<String>>>);
 
@@ -45,25 +45,25 @@ fn server(settings: Settings) -> (Lines, Server, String) {
 }
 
 #[test]
-fn strangers_are_told_of_by_their_address() {
+fn unauthenticated_clients_are_logged_with_their_address() {
     let (lines, _server, address) = server(Settings::default());
     let refused = Remote::builder().token("a token that is wrong").open_tcp(&address).err();
     assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Denied));
     lines.hear("an unauthenticated client at 127.0.0.1 was rejected: authentication failed: wrong token, user name or password");
     let mut raw = Raw::connect(&address);
     raw.stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-    assert!(raw.answer().1.is_err());
+    assert!(raw.response().1.is_err());
     lines.hear("an unauthenticated client at 127.0.0.1 was disconnected: received HTTP on a listener of the wire protocol");
     let mut first = Raw::connect(&address);
     first.put(|out| encode_request::tables(out, 3));
-    assert!(first.answer().1.is_err());
+    assert!(first.response().1.is_err());
     lines.hear(
         "an unauthenticated client at 127.0.0.1 was rejected: the first request must be a hello",
     );
 }
 
 #[test]
-fn who_takes_the_wrong_door_is_told_which() {
+fn wrong_protocol_is_named_in_the_error() {
     let folder = folder().unwrap();
     let [chain, key] = certificate(folder.path());
     let plain_lines = Lines::default();
@@ -82,10 +82,10 @@ fn who_takes_the_wrong_door_is_told_which() {
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.to_string().contains("speaks TLS there: say tls=on"), "{error}");
     tls_lines.hear("an unauthenticated client at 127.0.0.1 was disconnected: received no TLS on a listener with TLS");
-    // Whom the client does not trust is another matter.
-    let other = crate::doors::folder().unwrap();
-    let [stranger, _] = certificate(other.path());
-    let builder = Remote::builder().token(TOKEN).trust(&stranger);
+    // A client that does not trust the certificate gets a TLS error.
+    let other = crate::transports::folder().unwrap();
+    let [untrusted, _] = certificate(other.path());
+    let builder = Remote::builder().token(TOKEN).trust(&untrusted);
     let error = builder.open_tls(tls.replace("127.0.0.1", "localhost")).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
 
@@ -104,7 +104,7 @@ fn who_takes_the_wrong_door_is_told_which() {
 }
 
 #[test]
-fn who_does_not_say_hello_is_told_of() {
+fn handshake_timeout_is_logged() {
     let settings =
         Settings { handshake_timeout: Duration::from_millis(300), ..Settings::default() };
     let (lines, _server, address) = server(settings);
@@ -113,32 +113,32 @@ fn who_does_not_say_hello_is_told_of() {
 }
 
 #[test]
-fn who_finds_the_server_full_is_told_of() {
+fn rejected_connections_are_logged_by_the_server() {
     let worker_timeout = Duration::from_millis(100);
     let settings =
         Settings { max_connections: 2, max_workers: 1, worker_timeout, ..Settings::default() };
     let (lines, _server, address) = server(settings);
     let [mut one, mut two] = [Raw::known(&address), Raw::known(&address)];
-    assert!(Raw::connect(&address).answer().1.is_err());
+    assert!(Raw::connect(&address).response().1.is_err());
     lines.hear(
         "an unauthenticated client at 127.0.0.1 was rejected: the server has reached its limit of 2 connections",
     );
     one.put(|out| encode_request::control(out, 2, TransactionControl::Begin).unwrap());
-    assert!(matches!(one.answer(), (2, Ok(()))));
+    assert!(matches!(one.response(), (2, Ok(()))));
     two.put(|out| encode_request::ping(out, 2));
-    assert!(two.answer().1.is_err());
+    assert!(two.response().1.is_err());
     lines.hear(
         "operator at 127.0.0.1 was rejected: you have reached the limit of requests at a time",
     );
 }
 
 #[test]
-fn who_leaves_before_its_answer_is_told_of_and_who_only_leaves_is_not() {
+fn disconnect_is_logged_if_responses_are_unread() {
     let folder = folder().unwrap();
     let lines = Lines::default();
     let builder = serving(file(folder.path()).unwrap()).log(lines.add());
     let (server, address) = tcp_server(builder).unwrap();
-    // With an answer that was not read, the system resets the line; without one it is closed.
+    // With an unread response the system resets the connection, otherwise it closes it.
     let [idle, mut asks, mut waits] = [(); 3].map(|()| Raw::known(&address));
     asks.put(|out| encode_request::ping(out, 2));
     asks.stream.peek(&mut [0]).unwrap();
@@ -149,8 +149,8 @@ fn who_leaves_before_its_answer_is_told_of_and_who_only_leaves_is_not() {
     drop(waits);
     lines.hear("operator at 127.0.0.1 disconnected before it received its response");
     let (requests, mut to_server) = std::io::pipe().unwrap();
-    let (from_server, answers) = std::io::pipe().unwrap();
-    let serving = std::thread::spawn(move || server.serve_pipes(requests, answers));
+    let (from_server, responses) = std::io::pipe().unwrap();
+    let serving = std::thread::spawn(move || server.serve_pipes(requests, responses));
     let mut bytes = Vec::new();
     Hello::new("", "raw", Credentials::None).encode(&mut bytes, 1).unwrap();
     encode_request::execute(&mut bytes, 2, sql).unwrap();
@@ -163,7 +163,7 @@ fn who_leaves_before_its_answer_is_told_of_and_who_only_leaves_is_not() {
 }
 
 #[test]
-fn what_somebody_may_not_do_is_told_of_by_name() {
+fn denied_requests_are_logged_with_the_name() {
     let (till, hash) = new_token().unwrap();
     let password = hash_password("secret").unwrap();
     let access = Access::from_text(&format!(
@@ -195,14 +195,14 @@ fn what_somebody_may_not_do_is_told_of_by_name() {
 }
 
 #[test]
-fn a_client_can_not_fill_the_log() {
+fn client_cannot_flood_the_log() {
     let (lines, _server, address) = server(Settings::default());
     for _ in 0..200 {
         assert!(Remote::builder().token("a token that is wrong").open_tcp(&address).is_err());
     }
-    let told = lines.count("was rejected");
-    assert!(told >= 20, "{told} lines");
-    // So many, and those that time has let pass.
-    assert!(told < 190, "{told} lines");
+    let logged = lines.count("was rejected");
+    assert!(logged >= 20, "{logged} lines");
+    // The limit, and what the time since has added.
+    assert!(logged < 190, "{logged} lines");
     Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
 }

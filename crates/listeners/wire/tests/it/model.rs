@@ -1,6 +1,6 @@
-//! Random programs through the doors, held against the engine itself.
+//! Random operations over each transport, compared with the engine itself.
 
-use crate::doors;
+use crate::transports;
 use bobak_core::Result;
 use bobak_testkit::{Fixture, model};
 
@@ -17,16 +17,16 @@ fn memory() -> Result<Fixture> {
 }
 
 #[test]
-fn tcp_is_as_memory() {
-    compare(1, memory, doors::tcp);
+fn tcp_matches_the_memory_engine() {
+    compare(1, memory, transports::tcp);
 }
 
 #[test]
-fn unix_is_as_memory() {
-    compare(101, memory, doors::unix);
+fn unix_socket_matches_the_memory_engine() {
+    compare(101, memory, transports::unix);
 }
 
 #[test]
-fn pipes_are_as_memory() {
-    compare(201, memory, doors::pipes);
+fn pipes_match_the_memory_engine() {
+    compare(201, memory, transports::pipes);
 }

@@ -1,16 +1,16 @@
-//! A line that can be cut while both of its ends are busy.
+//! A proxy that can disconnect both of its ends while they are busy.
 
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// Passes bytes on, to and fro, until it is cut.
+/// Forwards bytes in both directions until it disconnects.
 pub struct Proxy {
     pub address: String,
     lines: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl Proxy {
-    /// In front of the server at an address. It takes connections until the process ends.
+    /// A proxy of the server at an address. It accepts connections until the process ends.
     pub fn to(server: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -28,10 +28,10 @@ impl Proxy {
         Self { address, lines }
     }
 
-    /// Cuts all lines.
+    /// Disconnects all clients.
     pub fn cut(&self) {
         for line in self.lines.lock().unwrap().drain(..) {
-            // The other direction may have cut it already.
+            // The other direction may have disconnected already.
             let _ = line.shutdown(Shutdown::Both);
         }
     }

@@ -1,6 +1,6 @@
-//! A client without manners: it sends what it likes.
+//! A client that sends arbitrary bytes.
 
-use crate::doors::TOKEN;
+use crate::transports::TOKEN;
 use bobak_core::Error;
 use bobak_wire::{Credentials, FrameHeader, Hello, Inbox, Response};
 use std::io::{Read, Write};
@@ -16,23 +16,23 @@ pub struct Raw {
 impl Raw {
     pub fn connect(address: &str) -> Self {
         let stream = TcpStream::connect(address).unwrap();
-        // A bound for a test that went wrong.
+        // A limit for failing tests.
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         Self { stream, inbox: Inbox::new(u32::MAX) }
     }
 
-    /// Connects and is let in.
+    /// Connects and authenticates.
     pub fn known(address: &str) -> Self {
         Self::known_by(address, TOKEN)
     }
 
-    /// Connects and is let in by a token.
+    /// Connects and authenticates with a token.
     pub fn known_by(address: &str, token: &str) -> Self {
         let mut raw = Self::connect(address);
         raw.put(|out| {
             Hello::new("", "raw", Credentials::Token(token.into())).encode(out, 1).unwrap()
         });
-        assert!(matches!(raw.answer(), (_, Ok(()))));
+        assert!(matches!(raw.response(), (_, Ok(()))));
         raw
     }
 
@@ -42,7 +42,7 @@ impl Raw {
         self.stream.write_all(&bytes).unwrap();
     }
 
-    /// The next frame; `None` at the end of the line.
+    /// The next frame; `None` if the connection is closed.
     pub fn frame(&mut self) -> Option<FrameHeader> {
         loop {
             if let Some(head) = self.inbox.next_frame().unwrap() {
@@ -57,9 +57,9 @@ impl Raw {
         }
     }
 
-    /// The next frame's number, and the error that it is where it is one.
-    pub fn answer(&mut self) -> (u32, Result<(), Error>) {
-        let head = self.frame().expect("an answer");
+    /// The next frame's id, and its error if it is one.
+    pub fn response(&mut self) -> (u32, Result<(), Error>) {
+        let head = self.frame().expect("a response");
         match Response::decode(head, self.inbox.body()).unwrap() {
             Response::Error(error) => (head.id, Err(error)),
             _ => (head.id, Ok(())),
@@ -67,13 +67,13 @@ impl Raw {
     }
 }
 
-/// Says hello, and waits to be let in.
+/// Sends a hello, and waits for the welcome.
 pub fn welcomed(mut stream: &UnixStream) {
     let mut bytes = Vec::new();
     Hello::new("", "raw", Credentials::None).encode(&mut bytes, 1).unwrap();
     stream.write_all(&bytes).unwrap();
     let mut inbox = Inbox::new(1 << 20);
     while inbox.next_frame().unwrap().is_none() {
-        assert!(inbox.read_from(|room| stream.read(room)).unwrap() > 0, "it is let in");
+        assert!(inbox.read_from(|room| stream.read(room)).unwrap() > 0, "the welcome arrives");
     }
 }

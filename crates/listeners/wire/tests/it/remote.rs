@@ -1,6 +1,6 @@
-//! The engine at the other end: what it does where a server is slow, silent or full.
+//! The remote engine with slow, silent and full servers.
 
-use crate::doors::{TOKEN, memory, serving, tcp_server};
+use crate::transports::{TOKEN, memory, serving, tcp_server};
 use bobak_core::{Engine, ErrorKind, TransactionControl};
 use bobak_remote::Remote;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,8 +11,8 @@ use std::time::Duration;
 const SOON: Duration = Duration::from_millis(300);
 
 #[test]
-fn a_server_that_says_nothing_is_not_waited_for() {
-    // The system connects for it; nobody ever answers.
+fn silent_server_times_out() {
+    // The system accepts the connection; nobody ever responds.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
     let open = || Remote::builder().token(TOKEN).timeout(Some(SOON)).open_tcp(&address);
@@ -25,8 +25,8 @@ fn a_server_that_says_nothing_is_not_waited_for() {
 }
 
 #[test]
-fn a_server_that_can_not_be_reached_is_not_waited_for() {
-    // A queue of one that is full: the system lets nobody else connect.
+fn unreachable_server_times_out() {
+    // A full accept backlog of one: nobody else can connect.
     let (_full, address) = full();
     let open = Remote::builder().token(TOKEN).connect_timeout(SOON).open_tcp(&address);
     let kind = open.err().map(|error| error.kind());
@@ -37,22 +37,22 @@ fn a_server_that_can_not_be_reached_is_not_waited_for() {
 }
 
 #[test]
-fn a_program_that_ends_says_how() {
-    let told = |script: &str| {
+fn exit_of_a_child_process_is_reported() {
+    let exit_error = |script: &str| {
         let opened = Remote::builder().open_program("sh", ["-c", script]);
         let error = opened.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Unreachable);
         error.to_string()
     };
-    let end = told("exit 3");
+    let end = exit_error("exit 3");
     assert!(end.starts_with("the program sh ended (exit status: 3)"), "{end}");
-    let end = told("kill -9 $$");
+    let end = exit_error("kill -9 $$");
     assert!(end.starts_with("the program sh ended (signal: 9"), "{end}");
-    // It lives on, until its input ends.
-    assert_eq!(told("exec >&-; read x; read y"), "the program sh closed its output");
+    // It runs until its input ends.
+    assert_eq!(exit_error("exec >&-; read x; read y"), "the program sh closed its output");
 }
 
-/// A listener whose queue is full, and what fills it.
+/// A listener with a full backlog, and the connections that fill it.
 fn full() -> ((OwnedFd, Vec<TcpStream>), String) {
     use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
     let listener = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
@@ -62,12 +62,12 @@ fn full() -> ((OwnedFd, Vec<TcpStream>), String) {
     let address = SocketAddr::try_from(getsockname(&listener).unwrap()).unwrap();
     let connect = || TcpStream::connect_timeout(&address, SOON).ok();
     let taken: Vec<_> = std::iter::from_fn(connect).take(100).collect();
-    assert!(taken.len() < 100, "the queue is bounded");
+    assert!(taken.len() < 100, "the backlog is bounded");
     ((listener, taken), address.to_string())
 }
 
 #[test]
-fn a_pool_has_so_many_connections_and_no_more() {
+fn pool_size_is_limited() {
     let (_server, address) = tcp_server(serving(memory().unwrap())).unwrap();
     let builder = Remote::builder().token(TOKEN).connections(2).timeout(Some(SOON));
     let remote = builder.open_tcp(&address).unwrap();

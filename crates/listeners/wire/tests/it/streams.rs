@@ -1,7 +1,7 @@
-//! Many requests under way, large batches and queries, cancelled ones, and a server that stops.
+//! Pipelined requests, large batches and queries, cancellation, and shutdown.
 
-use crate::doors::{TOKEN, memory, pipe_to, serving, tcp_server};
 use crate::raw::Raw;
+use crate::transports::{TOKEN, memory, pipe_to, serving, tcp_server};
 use bobak_core::{Engine, ErrorKind, OnError, Select, Source as OwnedSource, TransactionControl};
 use bobak_memory::Memory;
 use bobak_remote::Remote;
@@ -16,7 +16,7 @@ fn start() -> (Server, String, Remote) {
     (server, address, remote)
 }
 
-/// A window that is smaller than the batch, so that outcomes must be read while parts are sent.
+/// A window smaller than the batch, so that outcomes must be read while parts are sent.
 fn start_narrow() -> (Server, Remote) {
     let mut settings = Settings::default();
     settings.limits.window = 3 << 19;
@@ -24,9 +24,9 @@ fn start_narrow() -> (Server, Remote) {
     (server, Remote::builder().token(TOKEN).open_tcp(&address).unwrap())
 }
 
-/// Some MiB, in several parts, so that outcomes come while parts are sent.
+/// Some MiB in several parts, so that outcomes arrive while parts are sent.
 #[test]
-fn large_batches_are_one_all_the_same() {
+fn large_batches_are_atomic() {
     let (_server, tcp) = start_narrow();
     let pipes = pipe_to(Arc::new(Memory::new())).unwrap();
     for engine in [&tcp, &pipes] {
@@ -34,7 +34,7 @@ fn large_batches_are_one_all_the_same() {
         let probe = Probe::with_tables(engine, &[&mark]).unwrap();
         let rows: Vec<_> = (0..120_000).map(|n| Entry::insert(&mark, row![n, 0])).collect();
         assert_eq!(probe.batch(&rows, OnError::Stop).outcomes().unwrap().len(), 120_000);
-        // Every row is wrong: what is said of them is more than the rows themselves.
+        // Every row is invalid: the errors are larger than the rows.
         let sent = probe.batch(&rows, OnError::Continue);
         sent.whole.unwrap();
         assert_eq!(sent.rows.len(), 120_000);
@@ -42,7 +42,7 @@ fn large_batches_are_one_all_the_same() {
             let error = result.unwrap_err();
             assert_eq!((error.kind(), error.row()), (ErrorKind::Duplicate, Some(number as u64)));
         }
-        // The last row is wrong: none of them is there.
+        // The last row is invalid: none of them is written.
         probe.delete_where(&mark, None).unwrap();
         let mut rows = rows;
         rows.push(Entry::insert(&mark, row![7, 0]));
@@ -53,7 +53,7 @@ fn large_batches_are_one_all_the_same() {
             let error = probe.batch(&rows, OnError::Stop).whole.unwrap_err();
             assert_eq!((error.kind(), error.row()), (ErrorKind::Duplicate, Some(120_000)));
             assert_eq!(probe.count(&mark).unwrap(), 0);
-            // The first row is wrong: the parts that follow are not wanted.
+            // The first row is invalid: the server skips the parts that follow.
             let mut early = rows.clone();
             early.insert(1, Entry::insert(&mark, row![0, 0]));
             let error = probe.batch(&early, OnError::Stop).whole.unwrap_err();
@@ -65,7 +65,7 @@ fn large_batches_are_one_all_the_same() {
 }
 
 #[test]
-fn a_query_may_be_left_in_its_midst() {
+fn query_can_be_abandoned() {
     let (_server, _, remote) = start();
     let mark = tables::mark().unwrap();
     let probe = Probe::with_tables(&remote, &[&mark]).unwrap();
@@ -85,7 +85,7 @@ fn a_query_may_be_left_in_its_midst() {
 }
 
 #[test]
-fn many_requests_are_under_way() {
+fn many_requests_can_be_pipelined() {
     let (_server, address, _) = start();
     let mark = tables::mark().unwrap();
     let mut raw = Raw::known(&address);
@@ -96,23 +96,23 @@ fn many_requests_are_under_way() {
         encode_request::define(out, 4, 0, &mark).unwrap();
         let what = (bobak_core::Verb::Insert, bobak_core::FieldSet::EMPTY);
         for id in 5..500 {
-            // Each third is there already.
+            // Every third row exists already.
             let key = i64::from(id - u32::from(id % 3 == 0));
             encode_request::write(out, id, 0, what, &row![key, 0]).unwrap();
         }
-        // A number that stands for nothing, and one that is too large.
+        // An undefined handle, and one that is too large.
         encode_request::get(out, 500, 1, &row![1, 0]).unwrap();
         encode_request::define(out, 501, 9_999, &mark).unwrap();
         encode_request::get(out, 502, 9_999, &row![1, 0]).unwrap();
-        // A value of the wrong class, and a row of the wrong length.
+        // A value of the wrong type, and a row of the wrong length.
         encode_request::write(out, 503, 0, what, &row!["x", 0]).unwrap();
         encode_request::write(out, 504, 0, what, &row![1]).unwrap();
         encode_request::ping(out, 505);
     });
     for id in (2..500).filter(|id| *id != 4) {
-        let (answered, answer) = raw.answer();
+        let (responses, response) = raw.response();
         let wanted = (id > 5 && id % 3 == 0).then_some(ErrorKind::Duplicate);
-        assert_eq!((answered, answer.err().map(|error| error.kind())), (id, wanted));
+        assert_eq!((responses, response.err().map(|error| error.kind())), (id, wanted));
     }
     let wrong = [
         (500, ErrorKind::Misuse),
@@ -121,14 +121,14 @@ fn many_requests_are_under_way() {
         (504, ErrorKind::Mismatch),
     ];
     for (id, kind) in wrong {
-        let (answered, answer) = raw.answer();
-        assert_eq!((answered, answer.unwrap_err().kind()), (id, kind));
+        let (responses, response) = raw.response();
+        assert_eq!((responses, response.unwrap_err().kind()), (id, kind));
     }
-    assert!(matches!(raw.answer(), (505, Ok(()))));
+    assert!(matches!(raw.response(), (505, Ok(()))));
 }
 
 #[test]
-fn a_server_that_comes_back_is_found_again() {
+fn client_reconnects_to_a_restarted_server() {
     let engine: Arc<dyn Engine> = Arc::new(Memory::new());
     let (server, address) = tcp_server(serving(Arc::clone(&engine))).unwrap();
     let remote = Remote::builder().token(TOKEN).open_tcp(&address).unwrap();
@@ -146,7 +146,7 @@ fn a_server_that_comes_back_is_found_again() {
     let builder = serving(engine).settings(settings);
     let _server = builder.tcp(&address).start().unwrap();
     assert_eq!(probe.count(&mark).unwrap(), 1);
-    // The transaction is gone, and says so until it is rolled back.
+    // The transaction is lost, and reports that until it is rolled back.
     let lost = inside.insert(&mark, row![3, 0]).unwrap_err();
     assert_eq!(lost.kind(), ErrorKind::Unreachable);
     assert_eq!(
@@ -158,7 +158,7 @@ fn a_server_that_comes_back_is_found_again() {
 }
 
 #[test]
-fn a_server_that_stops_lets_a_transaction_end() {
+fn shutdown_waits_for_transactions() {
     let (server, _, remote) = start();
     let mark = tables::mark().unwrap();
     let probe = Probe::with_tables(&remote, &[&mark]).unwrap();

@@ -1,7 +1,7 @@
-//! One caller, or one address, that wants all there is; and passwords that are guessed.
+//! Quotas: clients and addresses that request everything, and guessed passwords.
 
-use crate::doors::{TOKEN, file, folder, memory, serving, tcp_server};
 use crate::raw::Raw;
+use crate::transports::{TOKEN, file, folder, memory, serving, tcp_server};
 use bobak_core::{Engine, ErrorKind, OnError, Select, TransactionControl, Type};
 use bobak_permissions::{Access, hash_password, new_token};
 use bobak_remote::Remote;
@@ -12,24 +12,24 @@ use bobak_wire::{RequestSource, encode_request};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Four workers, of which one caller may have two, and one address three.
+/// Four workers, of which one client may use two, and one address three.
 fn few() -> Settings {
     Settings { max_workers: 4, worker_timeout: Duration::from_millis(300), ..Settings::default() }
 }
 
 fn ping(raw: &mut Raw) -> Option<ErrorKind> {
     raw.put(|out| encode_request::ping(out, 9));
-    raw.answer().1.err().map(|error| error.kind())
+    raw.response().1.err().map(|error| error.kind())
 }
 
 #[test]
-fn one_caller_has_but_its_share_of_the_workers() {
+fn one_client_cannot_occupy_all_workers() {
     let (clerk, hash) = new_token().unwrap();
     let text = format!("role clerk\nread on *\ntoken clerk {hash} roles clerk\n");
     let access = Access::from_text(&text).unwrap();
     let folder = folder().unwrap();
     let socket = folder.path().join("socket");
-    // As many readers as there may be workers, those of the operator's included.
+    // As many readers as workers, the operator's included.
     let engine = Sqlite::builder().readers(8).open(folder.path().join("test.db")).unwrap();
     let engine: Arc<dyn Engine> = Arc::new(engine);
     let texts = tables::of_type(Type::Text).unwrap();
@@ -39,7 +39,7 @@ fn one_caller_has_but_its_share_of_the_workers() {
     probe.batch(&rows, OnError::Stop).outcomes().unwrap();
     let builder = serving(engine.clone()).settings(few()).access(access).unix(&socket);
     let (_server, address) = tcp_server(builder).unwrap();
-    // Queries that are left half read keep their workers; so do transactions.
+    // Half-read queries keep their workers; so do transactions.
     let mut greedy: Vec<Raw> = (0..2).map(|_| Raw::known_by(&address, &clerk)).collect();
     for raw in &mut greedy {
         raw.put(|out| {
@@ -51,19 +51,19 @@ fn one_caller_has_but_its_share_of_the_workers() {
     }
     let mut third = Raw::known_by(&address, &clerk);
     assert_eq!(ping(&mut third), Some(ErrorKind::Busy));
-    // Others of the same address are served, until that has its share too.
+    // Other clients of the address are served until its quota is used up, too.
     let mut holds = Raw::known(&address);
     holds.put(|out| encode_request::control(out, 2, TransactionControl::Begin).unwrap());
-    assert!(matches!(holds.answer(), (2, Ok(()))));
+    assert!(matches!(holds.response(), (2, Ok(()))));
     let refused = Remote::builder().token(TOKEN).open_tcp(&address).err();
     assert_eq!(refused.map(|error| error.kind()), Some(ErrorKind::Busy));
-    // The operator gets in, however many work.
+    // The operator is always served.
     let operator: Vec<_> = (0..4).map(|_| Remote::builder().open_unix(&socket).unwrap()).collect();
     let sessions: Vec<_> = operator.iter().map(|engine| engine.session().unwrap()).collect();
     for session in &sessions {
         assert_eq!(session.tables().unwrap().len(), 1);
     }
-    // What is given back goes to who waits.
+    // A returned quota goes to a waiter.
     drop(greedy);
     while ping(&mut third).is_some() {}
     drop(holds);
@@ -71,7 +71,7 @@ fn one_caller_has_but_its_share_of_the_workers() {
 }
 
 #[test]
-fn who_may_write_nothing_stops_no_writer() {
+fn read_only_client_blocks_no_writer() {
     let (clerk, hash) = new_token().unwrap();
     let text = format!("role clerk\nread on tag\ntoken clerk {hash} roles clerk\n");
     let access = Access::from_text(&text).unwrap();
@@ -83,26 +83,26 @@ fn who_may_write_nothing_stops_no_writer() {
         let (_server, address) = tcp_server(builder).unwrap();
         let mut raw = Raw::known_by(&address, &clerk);
         raw.put(|out| encode_request::control(out, 2, TransactionControl::Begin).unwrap());
-        let refused = raw.answer().1.err().map(|error| error.kind());
+        let refused = raw.response().1.err().map(|error| error.kind());
         assert_eq!(refused, if begins { None } else { Some(ErrorKind::Denied) });
         inside.insert(&tag, row!["a", 1.0]).unwrap();
     }
 }
 
 #[test]
-fn the_operator_is_let_in_where_nobody_else_is() {
+fn operator_is_accepted_by_a_full_server() {
     let folder = folder().unwrap();
     let socket = folder.path().join("socket");
     let settings = Settings { max_connections: 2, ..Settings::default() };
     let builder = serving(memory().unwrap()).settings(settings).unix(&socket);
     let (_server, address) = tcp_server(builder).unwrap();
     let [_one, _two] = [Raw::known(&address), Raw::known(&address)];
-    assert_eq!(Raw::connect(&address).answer().1.unwrap_err().kind(), ErrorKind::Busy);
+    assert_eq!(Raw::connect(&address).response().1.unwrap_err().kind(), ErrorKind::Busy);
     Remote::builder().open_unix(&socket).unwrap().tables().unwrap();
 }
 
 #[test]
-fn wrong_passwords_lock_out_nobody_but_the_name_they_were_for() {
+fn wrong_passwords_lock_out_their_name_only() {
     let settings = Settings { max_failed_logins: 1, max_workers: 1, ..Settings::default() };
     let builder = Server::builder().shared_database("main", memory().unwrap()).settings(settings);
     let right = hash_password("right").unwrap();
@@ -113,7 +113,7 @@ fn wrong_passwords_lock_out_nobody_but_the_name_they_were_for() {
         let opened = Remote::builder().user(name, password).open_tcp(&address);
         opened.and_then(|engine| engine.tables()).map(|_| ()).map_err(|error| error.kind())
     };
-    // Those who are in, and the one worker, have nothing to do with it.
+    // Connected clients and the only worker are not affected.
     let mut known = Raw::known(&address);
     assert_eq!(opened("ada", "right"), Ok(()));
     assert_eq!(opened("ada", "wrong"), Err(ErrorKind::Denied));
@@ -129,7 +129,7 @@ fn wrong_passwords_lock_out_nobody_but_the_name_they_were_for() {
 }
 
 #[test]
-fn many_log_ins_at_once_all_come_in() {
+fn concurrent_logins_all_succeed() {
     let settings = Settings { max_workers: 1, ..Settings::default() };
     let builder = Server::builder().shared_database("main", memory().unwrap()).settings(settings);
     let builder = builder.user("ada", &hash_password("right").unwrap(), &["admin"]);
@@ -137,7 +137,7 @@ fn many_log_ins_at_once_all_come_in() {
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
-                // One worker for all of them: each waits for its turn.
+                // They share one worker, one after the other.
                 let patient = Remote::builder().user("ada", "right");
                 patient.open_tcp(&address).unwrap().tables().unwrap();
             });

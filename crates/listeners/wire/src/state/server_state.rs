@@ -2,8 +2,8 @@
 
 use super::password_queue::PasswordQueue;
 use super::poller_handle::PollerHandle;
+use super::request_workers::RequestWorkers;
 use super::shutdown::Shutdown;
-use super::worker_pool::WorkerPool;
 use crate::connection::{Connection, Disconnect};
 use crate::database::Databases;
 use crate::request_monitor::RequestMonitor;
@@ -14,11 +14,11 @@ use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 
 /// The state of a server. It knows none of the threads that use it.
-pub(crate) struct Shared {
+pub(crate) struct WireServerState {
     pub databases: Databases,
     pub access: Access,
     pub settings: Settings,
-    pub workers: WorkerPool,
+    pub workers: RequestWorkers,
     pub passwords: PasswordQueue,
     /// Set if there are listeners.
     pub poller: OnceLock<PollerHandle>,
@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     pub shutdown: Arc<Shutdown>,
 }
 
-impl Shared {
+impl WireServerState {
     /// Whether other connections wait for the worker or the quota of this one.
     #[inline]
     pub fn is_contended(&self, principal: &Principal) -> bool {

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The workers, and the connections that wait for one.
-pub(crate) struct WorkerPool {
-    state: Mutex<WorkerPoolState>,
+pub(crate) struct RequestWorkers {
+    state: Mutex<RequestWorkersState>,
     work: Condvar,
     ended: Condvar,
     /// The most workers, except those for exempt principals.
@@ -34,7 +34,7 @@ pub(crate) struct WorkerPool {
 
 type StartWorker = Box<dyn Fn() -> bool + Send + Sync>;
 
-struct WorkerPoolState {
+struct RequestWorkersState {
     /// Connections within their quota, which wait for a worker.
     ready: VecDeque<QueuedConnection>,
     /// Connections that wait for their quota.
@@ -47,7 +47,7 @@ struct WorkerPoolState {
 type QueuedConnection = (Instant, Connection);
 
 /// Counts a worker until it ends, even by a panic.
-pub(crate) struct CountedWorker<'p>(&'p WorkerPool);
+pub(crate) struct CountedWorker<'p>(&'p RequestWorkers);
 
 impl Drop for CountedWorker<'_> {
     fn drop(&mut self) {
@@ -58,7 +58,7 @@ impl Drop for CountedWorker<'_> {
 
 /// The quota of a connection while it is served, returned however that ends.
 pub(crate) struct ServedQuota<'p> {
-    pool: &'p WorkerPool,
+    pool: &'p RequestWorkers,
     principal: Principal,
 }
 
@@ -70,14 +70,14 @@ impl Drop for ServedQuota<'_> {
     }
 }
 
-impl WorkerPool {
+impl RequestWorkers {
     pub fn new(settings: &Settings, shutdown: Arc<Shutdown>, start_worker: StartWorker) -> Self {
         let max_workers = settings.max_workers.max(1);
         let limits = QuotaLimits::with_share(max_workers, settings.client_quota);
         // The total is not a quota: connections wait for a worker in `ready`.
         let limits = QuotaLimits { total: usize::MAX, ..limits };
         let waiters = FairQueue::new(limits, |_| true);
-        let state = WorkerPoolState { ready: VecDeque::new(), waiters, workers: 0, idle: 0 };
+        let state = RequestWorkersState { ready: VecDeque::new(), waiters, workers: 0, idle: 0 };
         Self {
             state: Mutex::new(state),
             work: Condvar::new(),
@@ -187,7 +187,7 @@ impl WorkerPool {
     }
 
     /// Wakes or starts a worker for the connections that are ready.
-    fn dispatch(&self, mut state: MutexGuard<'_, WorkerPoolState>) {
+    fn dispatch(&self, mut state: MutexGuard<'_, RequestWorkersState>) {
         self.update_counts(&state);
         let Some((_, first)) = state.ready.front() else { return };
         // Exempt principals come first, and get an additional worker if all are busy.
@@ -203,17 +203,17 @@ impl WorkerPool {
         }
     }
 
-    fn update_counts(&self, state: &WorkerPoolState) {
+    fn update_counts(&self, state: &RequestWorkersState) {
         self.waiting_for_worker.store(state.ready.len(), Ordering::Relaxed);
         self.waiting_for_quota.store(state.waiters.waiting(), Ordering::Relaxed);
     }
 
-    fn lock(&self) -> MutexGuard<'_, WorkerPoolState> {
+    fn lock(&self) -> MutexGuard<'_, RequestWorkersState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl WorkerPoolState {
+impl RequestWorkersState {
     /// Queues a connection: for a worker, or for its quota if that is used up.
     fn enqueue(&mut self, queued: QueuedConnection) {
         match self.waiters.try_acquire(&queued.1.principal) {

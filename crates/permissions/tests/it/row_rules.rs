@@ -1,6 +1,6 @@
-//! Rows that a rule keeps from the caller, on each way in.
+//! Row rules, for every kind of call.
 
-use crate::world::{As, on_each, order, refused, text};
+use crate::shop::{As, assert_fails, on_each, order, text};
 use bobak_core::{
     Assign, Collation, ColumnSchema, Condition, ErrorKind, OnError, Outcome, Result, TableSchema,
     TransactionControl, Value, Verb,
@@ -15,52 +15,55 @@ fn all(caller: &As<'_>) -> Vec<i64> {
 }
 
 #[test]
-fn reads_pass_over_rows_of_others() {
+fn reads_skip_hidden_rows() {
     on_each(|shop| {
         let caller = shop.with(OWN);
         assert_eq!(caller.ids(&shop.orders).unwrap(), [1, 3]);
         assert!(caller.has(&shop.orders, 1).unwrap() && !caller.has(&shop.orders, 2).unwrap());
-        let rule = shop.database.readable_rows(&crate::world::ada(OWN), &shop.orders).unwrap();
+        let rule = shop.database.readable_rows(&crate::shop::ada(OWN), &shop.orders).unwrap();
         assert!(matches!(rule, Some(Condition::Compare { column: 1, .. })));
-        // Two grants: one or the other.
+        // Grants are alternatives.
         let more = shop.with(&format!("{OWN}\nread on orders where total between 20 and 25"));
         assert_eq!(more.ids(&shop.orders).unwrap(), [1, 2, 3]);
-        refused(more.write(&shop.orders, Verb::Update, &order(2, "ada", 5)), ErrorKind::NotFound);
+        assert_fails(
+            more.write(&shop.orders, Verb::Update, &order(2, "ada", 5)),
+            ErrorKind::NotFound,
+        );
         let free = shop.with(&format!("{OWN}\nread on *"));
         assert_eq!(free.ids(&shop.orders).unwrap(), [1, 2, 3]);
     });
 }
 
 #[test]
-fn single_writes_keep_the_rule() {
+fn single_writes_enforce_the_rule() {
     on_each(|shop| {
         let caller = shop.with(OWN);
         let write = |verb, values| caller.write(&shop.orders, verb, &values);
         caller.insert_order(10, "ada", 1).unwrap();
-        refused(caller.insert_order(11, "bob", 1), ErrorKind::Denied);
-        refused(write(Verb::InsertOrIgnore, order(11, "bob", 1)), ErrorKind::Denied);
-        refused(write(Verb::InsertOrReplace, order(10, "ada", 1)), ErrorKind::Denied);
-        // What it is, and what it becomes.
+        assert_fails(caller.insert_order(11, "bob", 1), ErrorKind::Denied);
+        assert_fails(write(Verb::InsertOrIgnore, order(11, "bob", 1)), ErrorKind::Denied);
+        assert_fails(write(Verb::InsertOrReplace, order(10, "ada", 1)), ErrorKind::Denied);
+        // The old row and the new one must satisfy the rule.
         write(Verb::Update, order(10, "ada", 2)).unwrap();
-        refused(write(Verb::Update, order(10, "bob", 2)), ErrorKind::Denied);
-        refused(write(Verb::Update, order(2, "ada", 2)), ErrorKind::NotFound);
-        refused(write(Verb::Update, order(99, "ada", 2)), ErrorKind::NotFound);
+        assert_fails(write(Verb::Update, order(10, "bob", 2)), ErrorKind::Denied);
+        assert_fails(write(Verb::Update, order(2, "ada", 2)), ErrorKind::NotFound);
+        assert_fails(write(Verb::Update, order(99, "ada", 2)), ErrorKind::NotFound);
         write(Verb::Upsert, order(10, "ada", 3)).unwrap();
         write(Verb::Upsert, order(12, "ada", 3)).unwrap();
         for row in [order(13, "bob", 1), order(2, "ada", 1), order(10, "bob", 1)] {
-            refused(write(Verb::Upsert, row), ErrorKind::Denied);
+            assert_fails(write(Verb::Upsert, row), ErrorKind::Denied);
         }
         assert_eq!(write(Verb::Delete, vec![2.into()]).unwrap(), Outcome::Changed(0));
         assert_eq!(write(Verb::Delete, vec![12.into()]).unwrap(), Outcome::Changed(1));
         assert_eq!(all(&caller), [1, 2, 3, 10]);
-        // A value in another form than its column's may be stored as another.
+        // A value of another type might be stored otherwise than it compares.
         let row = vec![Value::Null, text("ada"), text("1"), Value::Null];
-        refused(caller.insert(&shop.orders, row), ErrorKind::Mismatch);
+        assert_fails(caller.insert(&shop.orders, row), ErrorKind::Mismatch);
     });
 }
 
 #[test]
-fn the_callers_keys_are_made_and_its_transaction_stays_its_own() {
+fn checked_writes_generate_keys_and_keep_the_transaction() {
     on_each(|shop| {
         let caller = shop.with(OWN);
         let session = caller.engine.session().unwrap();
@@ -74,7 +77,7 @@ fn the_callers_keys_are_made_and_its_transaction_stays_its_own() {
         row[0] = Value::Null;
         let made = write(Verb::Upsert, &row).unwrap();
         assert_eq!(made, Outcome::Inserted(Some(bobak_core::GeneratedKey::Int(4))));
-        refused(write(Verb::Update, &order(4, "bob", 1)), ErrorKind::Denied);
+        assert_fails(write(Verb::Update, &order(4, "bob", 1)), ErrorKind::Denied);
         write(Verb::Update, &order(4, "ada", 9)).unwrap();
         session.control(TransactionControl::Commit).unwrap();
         drop(session);
@@ -85,7 +88,7 @@ fn the_callers_keys_are_made_and_its_transaction_stays_its_own() {
 }
 
 #[test]
-fn changes_by_condition_keep_the_rule() {
+fn bulk_changes_enforce_the_rule() {
     on_each(|shop| {
         let caller = shop.with(OWN);
         let set = |column, value| [Assign::Set { column, value }];
@@ -93,24 +96,24 @@ fn changes_by_condition_keep_the_rule() {
         assert_eq!(caller.change(&shop.orders, None, Some(&total)).unwrap(), 2);
         assert_eq!(caller.change(&shop.orders, Some("id > 1"), Some(&total)).unwrap(), 1);
         let given = set(1, text("bob"));
-        refused(caller.change(&shop.orders, None, Some(&given)), ErrorKind::Denied);
+        assert_fails(caller.change(&shop.orders, None, Some(&given)), ErrorKind::Denied);
         let same = set(1, text("ada"));
         assert_eq!(caller.change(&shop.orders, None, Some(&same)).unwrap(), 2);
         assert_eq!(caller.change(&shop.orders, Some("owner = 'bob'"), None).unwrap(), 0);
         assert_eq!(caller.change(&shop.orders, None, None).unwrap(), 2);
         assert_eq!(all(&caller), [2]);
-        // How many rows a condition meets tells of rows that may not be read.
+        // The number of changed rows must not reveal hidden values.
         let blind = shop.with("update, delete on orders\nread on orders where total > 100");
         assert_eq!(blind.change(&shop.orders, Some("owner = 'bob'"), Some(&total)).unwrap(), 0);
         assert_eq!(blind.change(&shop.orders, Some("id = 2"), Some(&total)).unwrap(), 1);
         let sums = shop.with("read, update on orders where total < 100");
         let add = [Assign::Add { column: 2, value: Value::Int(1) }];
-        refused(sums.change(&shop.orders, None, Some(&add)), ErrorKind::Denied);
+        assert_fails(sums.change(&shop.orders, None, Some(&add)), ErrorKind::Denied);
     });
 }
 
 #[test]
-fn batches_keep_the_rule_row_by_row() {
+fn batches_enforce_the_rule_for_each_row() {
     on_each(|shop| {
         let caller = shop.with(OWN);
         let orders = &shop.orders;
@@ -154,10 +157,10 @@ fn batches_keep_the_rule_row_by_row() {
 }
 
 #[test]
-fn a_table_described_otherwise_does_not_get_round_a_rule() {
+fn client_schema_cannot_bypass_a_rule() {
     on_each(|shop| {
         if shop.database.engine().name() == "memory" {
-            return; // It takes no table that is described otherwise.
+            return; // It rejects schemas that differ.
         }
         let caller = shop.with(OWN);
         let described = |owner: Option<ColumnSchema>| {
@@ -179,7 +182,7 @@ fn a_table_described_otherwise_does_not_get_round_a_rule() {
                 caller.change(&table, None, None).map(drop),
             ];
             for call in calls {
-                refused(call, ErrorKind::Denied);
+                assert_fails(call, ErrorKind::Denied);
             }
         }
         assert_eq!(all(&caller), [1, 2, 3]);
@@ -187,15 +190,15 @@ fn a_table_described_otherwise_does_not_get_round_a_rule() {
 }
 
 #[test]
-fn a_rule_that_cannot_be_kept_allows_nothing() {
+fn inapplicable_rule_allows_nothing() {
     on_each(|shop| {
         for rule in ["nosuch = 1", "owner = :group", "total = :user"] {
             let caller = shop.with(&format!("read, write on orders where {rule}"));
-            refused(caller.ids(&shop.orders), ErrorKind::Denied);
-            refused(caller.insert_order(10, "ada", 1), ErrorKind::Denied);
+            assert_fails(caller.ids(&shop.orders), ErrorKind::Denied);
+            assert_fails(caller.insert_order(10, "ada", 1), ErrorKind::Denied);
             let (sent, _) =
                 caller.batch(&[(&shop.orders, Verb::Delete, vec![1.into()])], OnError::Stop);
-            refused(sent, ErrorKind::Denied);
+            assert_fails(sent, ErrorKind::Denied);
         }
         let tenant = shop.with("read on orders where total > :tenant and owner <> :user");
         assert_eq!(tenant.ids(&shop.orders).unwrap(), [2]);

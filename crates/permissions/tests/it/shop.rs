@@ -1,4 +1,4 @@
-//! A small shop, and callers before it.
+//! A small shop database, and callers that use it.
 
 use bobak_core::{
     Batch, BulkChange, ColumnSchema, Condition, Engine, Error, ErrorKind, FieldSet, OnDelete,
@@ -19,7 +19,7 @@ pub fn on_each(test: impl Fn(&Shop)) {
     }
 }
 
-/// Tables `orders(id, owner, total)` and `secret(id, owner)`, with some rows each.
+/// Tables `orders(id, owner, total, kept)` and `secret(id, owner)`, with some rows each.
 pub struct Shop {
     pub database: Arc<ProtectedDatabase>,
     pub orders: Arc<TableSchema>,
@@ -54,7 +54,7 @@ impl Shop {
         shop
     }
 
-    /// Somebody with a token for these grants, whose name is `ada`.
+    /// A caller with a token for these grants, whose name is `ada`.
     pub fn with(&self, grants: &str) -> As<'_> {
         self.by(&ada(grants))
     }
@@ -80,7 +80,7 @@ pub fn order(id: i64, owner: &str, total: i64) -> Values {
     vec![id.into(), text(owner), total.into(), Value::Null]
 }
 
-/// What a caller does.
+/// The calls of one caller.
 pub struct As<'s> {
     pub shop: &'s Shop,
     pub engine: Arc<dyn Engine>,
@@ -131,7 +131,7 @@ impl As<'_> {
         (sent, outcomes)
     }
 
-    /// Whether the row with this key is there.
+    /// Whether the row with this key exists.
     pub fn has(&self, table: &Arc<TableSchema>, id: i64) -> Result<bool> {
         let here = self.engine.get(table, &[id.into()], &mut |_| Ok(()))?;
         let session = self.engine.session()?;
@@ -196,12 +196,12 @@ fn first(row: &dyn Row) -> i64 {
     }
 }
 
-/// What all see of an error.
+/// The visible parts of an error.
 pub fn shown(error: &Error) -> (ErrorKind, String, Option<i32>) {
     (error.kind(), error.to_string(), error.code())
 }
 
 #[track_caller]
-pub fn refused<R: std::fmt::Debug>(result: Result<R>, kind: ErrorKind) {
+pub fn assert_fails<R: std::fmt::Debug>(result: Result<R>, kind: ErrorKind) {
     assert_eq!(result.as_ref().map_err(Error::kind).map(drop), Err(kind), "{result:?}");
 }

@@ -1,6 +1,6 @@
-//! Foreign keys tell nothing of rows that the caller may not read, on each way in.
+//! Foreign keys do not reveal rows that the caller may not read, for every kind of call.
 
-use crate::world::{As, Shop, Values, on_each, order, refused, shown, text};
+use crate::shop::{As, Shop, Values, assert_fails, on_each, order, shown, text};
 use bobak_core::{
     Assign, ColumnSchema, Error, ErrorKind, FieldSet, OnDelete, OnError, SchemaChange, TableSchema,
     Value, Verb, Write,
@@ -8,23 +8,23 @@ use bobak_core::{
 use bobak_permissions::Caller;
 use std::sync::Arc;
 
-/// An order that leads to a row of `secret`, of which there is the row 1 only.
-fn leading(id: i64, kept: i64) -> Values {
+/// An order that refers to a row of `secret`, which has row 1 only.
+fn referring(id: i64, kept: i64) -> Values {
     let mut values = order(id, "ada", 1);
     values[3] = kept.into();
     values
 }
 
-/// What comes of an order that leads to `kept`, on every way in.
+/// The results of writing an order that refers to `kept`, for every kind of call.
 fn each_way_in(ada: &As<'_>, kept: i64) -> Vec<Result<(), Error>> {
     let orders = &ada.shop.orders;
-    let write = |verb, id| ada.write(orders, verb, &leading(id, kept)).map(drop);
+    let write = |verb, id| ada.write(orders, verb, &referring(id, kept)).map(drop);
     let batch = |verb, id, on_error| {
-        let (sent, outcomes) = ada.batch(&[(orders, verb, leading(id, kept))], on_error);
+        let (sent, outcomes) = ada.batch(&[(orders, verb, referring(id, kept))], on_error);
         outcomes.into_iter().try_for_each(|outcome| outcome.map(drop)).and(sent)
     };
     let session = ada.engine.session().unwrap();
-    let values = leading(7, kept);
+    let values = referring(7, kept);
     let (verb, fields) = (Verb::Insert, FieldSet::EMPTY);
     let set = [Assign::Set { column: 3, value: Value::Int(kept) }];
     vec![
@@ -58,17 +58,17 @@ fn orders_of(shop: &Shop) -> Vec<i64> {
 }
 
 #[test]
-fn a_table_without_rights_is_not_felt_by_foreign_keys() {
+fn foreign_keys_do_not_reveal_hidden_tables() {
     on_each(|shop| {
         for grants in ["read, write on orders", "read, write on orders\ninsert, sql on secret"] {
             let ada = shop.with(grants);
             let there = all_refused(each_way_in(&ada, 1), ErrorKind::Denied);
             assert_eq!(there, all_refused(each_way_in(&ada, 777), ErrorKind::Denied));
             let add = [Assign::Add { column: 3, value: Value::Int(1) }];
-            refused(ada.change(&shop.orders, None, Some(&add)), ErrorKind::Denied);
+            assert_fails(ada.change(&shop.orders, None, Some(&add)), ErrorKind::Denied);
             assert_eq!(orders_of(shop), [1, 2, 3]);
         }
-        // NULL leads nowhere, nor do the other columns.
+        // NULL refers to nothing, and other columns are not checked.
         let ada = shop.with("read, write on orders");
         ada.insert_order(4, "ada", 1).unwrap();
         ada.write(&shop.orders, Verb::Upsert, &order(4, "ada", 2)).unwrap();
@@ -76,7 +76,7 @@ fn a_table_without_rights_is_not_felt_by_foreign_keys() {
         assert_eq!(ada.change(&shop.orders, None, Some(&null)).unwrap(), 4);
         let rows = [
             (&shop.orders, Verb::Insert, order(5, "ada", 1)),
-            (&shop.orders, Verb::Insert, leading(6, 1)),
+            (&shop.orders, Verb::Insert, referring(6, 1)),
             (&shop.orders, Verb::Delete, vec![4.into()]),
         ];
         let (sent, outcomes) = ada.batch(&rows, OnError::Continue);
@@ -88,16 +88,16 @@ fn a_table_without_rights_is_not_felt_by_foreign_keys() {
 }
 
 #[test]
-fn who_may_read_the_rows_leads_to_them() {
+fn readable_rows_can_be_referenced() {
     on_each(|shop| {
         let ada = shop.with("read, write on orders\nread on secret");
         each_way_in(&ada, 1).into_iter().for_each(|result| result.unwrap());
-        refused(ada.insert(&shop.orders, leading(20, 777)), ErrorKind::Constraint);
+        assert_fails(ada.insert(&shop.orders, referring(20, 777)), ErrorKind::Constraint);
     });
 }
 
 #[test]
-fn a_row_that_a_rule_hides_is_as_one_that_is_not_there() {
+fn foreign_keys_do_not_reveal_hidden_rows() {
     on_each(|shop| {
         let operator = shop.by(&Caller::operator());
         operator.insert(&shop.secret, vec![2.into(), text("bob")]).unwrap();
@@ -106,18 +106,18 @@ fn a_row_that_a_rule_hides_is_as_one_that_is_not_there() {
         assert_eq!(hidden, all_refused(each_way_in(&ada, 777), ErrorKind::Constraint));
         assert_eq!(orders_of(shop), [1, 2, 3]);
         each_way_in(&ada, 1).into_iter().for_each(|result| result.unwrap());
-        // With rules about the orders, too; and where the rule can't be kept nothing is read.
+        // With rules on the orders, too. With an inapplicable rule nothing can be read.
         let both = "read, write on orders where owner = :user\nread on secret where owner = :user";
         let both = shop.with(both);
-        refused(both.insert(&shop.orders, leading(20, 2)), ErrorKind::Constraint);
-        both.insert(&shop.orders, leading(20, 1)).unwrap();
+        assert_fails(both.insert(&shop.orders, referring(20, 2)), ErrorKind::Constraint);
+        both.insert(&shop.orders, referring(20, 1)).unwrap();
         let broken = shop.with("read, write on orders\nread on secret where nosuch = 1");
-        refused(broken.insert(&shop.orders, leading(21, 1)), ErrorKind::Denied);
+        assert_fails(broken.insert(&shop.orders, referring(21, 1)), ErrorKind::Denied);
     });
 }
 
 #[test]
-fn no_description_of_the_table_helps() {
+fn foreign_key_checks_ignore_the_client_schema() {
     on_each(|shop| {
         let described = |key: &'static str, kept: &'static str| {
             let table = TableSchema::builder("orders")
@@ -128,9 +128,9 @@ fn no_description_of_the_table_helps() {
             Arc::new(table.key([key]).build().unwrap())
         };
         let ada = shop.with("read, write on orders");
-        refused(ada.insert(&described("id", "KEPT"), leading(4, 1)), ErrorKind::Denied);
-        refused(ada.insert(&described("rowid", "kept"), leading(4, 1)), ErrorKind::Schema);
-        // A column that came later, by way of the engine itself.
+        assert_fails(ada.insert(&described("id", "KEPT"), referring(4, 1)), ErrorKind::Denied);
+        assert_fails(ada.insert(&described("rowid", "kept"), referring(4, 1)), ErrorKind::Schema);
+        // A column that was added later, through the engine itself.
         let more = ColumnSchema::of::<Option<i64>>("more");
         let more = more.references("secret", "id", OnDelete::SetNull);
         let columns = shop.orders.columns().iter().cloned().chain([more]);
@@ -138,6 +138,6 @@ fn no_description_of_the_table_helps() {
         let table = Arc::new(table.key(["id"]).build().unwrap());
         let add = SchemaChange::AddColumn { table, column: 4 };
         shop.database.engine().alter(&[add]).unwrap();
-        refused(ada.insert(&described("id", "more"), leading(4, 1)), ErrorKind::Denied);
+        assert_fails(ada.insert(&described("id", "more"), referring(4, 1)), ErrorKind::Denied);
     });
 }

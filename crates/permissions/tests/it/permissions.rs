@@ -1,13 +1,13 @@
-//! Each way in, without the right to it.
+//! Every kind of call, with and without its permission.
 
-use crate::world::{As, ada, on_each, order, refused, shown, text};
+use crate::shop::{As, ada, assert_fails, on_each, order, shown, text};
 use bobak_core::{
     Assign, BackupJob, ColumnSchema, Error, ErrorKind, OnError, Result, SchemaChange, TableSchema,
     Verb,
 };
 use std::sync::Arc;
 
-/// Every call that names a table, by the right that it takes.
+/// Every call that names a table, with the permissions that it needs.
 fn calls(
     caller: &As<'_>,
     table: &Arc<TableSchema>,
@@ -49,7 +49,7 @@ fn calls(
 }
 
 #[test]
-fn each_right_allows_what_it_says_and_no_more() {
+fn each_permission_allows_its_calls_only() {
     on_each(|shop| {
         for granted in [
             "read",
@@ -62,12 +62,12 @@ fn each_right_allows_what_it_says_and_no_more() {
             "update, read",
             "delete, read",
         ] {
-            // In order: rows that one call writes are there for the next.
+            // In order: rows that one call writes exist for the next.
             let caller = shop.with(&format!("{granted} on orders"));
             for (wanted, what, done) in calls(&caller, &shop.orders) {
-                let allowed = wanted.split(' ').all(|right| granted.contains(right));
+                let allowed = wanted.split(' ').all(|permission| granted.contains(permission));
                 let kind = done.err().map(|error| error.kind());
-                // There is no index to add, and the row may be there or not.
+                // There is no index to add, and the row may or may not exist.
                 let denied = kind == Some(ErrorKind::Denied);
                 assert_eq!(denied, !allowed, "{what} with {granted}: {kind:?}");
             }
@@ -78,7 +78,7 @@ fn each_right_allows_what_it_says_and_no_more() {
 }
 
 #[test]
-fn a_table_without_rights_is_as_one_that_is_not_there() {
+fn table_without_permissions_looks_missing() {
     on_each(|shop| {
         let missing = TableSchema::builder("nosuch")
             .column(ColumnSchema::of::<i64>("id"))
@@ -99,38 +99,38 @@ fn a_table_without_rights_is_as_one_that_is_not_there() {
         assert!(tables[0].columns().iter().all(|column| column.reference.is_none()));
         let session = caller.engine.session().unwrap();
         assert_eq!(session.tables().unwrap().len(), 1);
-        // A new table by its name says nothing either, and a foreign key can't ask.
+        // Creating the table or referring to it does not reveal whether it exists.
         for table in [&shop.secret, &missing] {
             let create = SchemaChange::CreateTable(Arc::clone(table));
-            refused(caller.engine.alter(&[create]), ErrorKind::Denied);
+            assert_fails(caller.engine.alter(&[create]), ErrorKind::Denied);
             let key = ColumnSchema::of::<Option<i64>>("other");
             let name = table.name().to_owned();
             let key = key.references(name, "id", bobak_core::OnDelete::Restrict);
             let wider = TableSchema::builder("orders").column(ColumnSchema::of::<i64>("id"));
             let wider = Arc::new(wider.column(key).key(["id"]).build().unwrap());
             let add = SchemaChange::AddColumn { table: wider, column: 1 };
-            refused(caller.engine.alter(&[add]), ErrorKind::Schema);
+            assert_fails(caller.engine.alter(&[add]), ErrorKind::Schema);
         }
         assert_eq!(caller.engine.estimate(&shop.secret), bobak_core::Estimate::default());
     });
 }
 
 #[test]
-fn databases_are_told_apart() {
+fn grants_apply_to_their_database() {
     on_each(|shop| {
         let caller = ada("read on shop.orders, other.*");
         assert!(caller.can_see("shop") && caller.can_see("other") && !caller.can_see("third"));
         let here = shop.by(&caller);
         assert_eq!(here.ids(&shop.orders).unwrap(), [1, 2, 3]);
-        refused(here.ids(&shop.secret), ErrorKind::Schema);
+        assert_fails(here.ids(&shop.secret), ErrorKind::Schema);
         let other = ada("read on other.orders");
         assert!(!other.can_see("shop"));
-        refused(shop.by(&other).ids(&shop.orders), ErrorKind::Schema);
+        assert_fails(shop.by(&other).ids(&shop.orders), ErrorKind::Schema);
     });
 }
 
 #[test]
-fn what_belongs_to_the_engine_needs_its_name_or_everything() {
+fn internal_tables_need_an_explicit_grant() {
     on_each(|shop| {
         let log = |name: &'static str| {
             let table = TableSchema::builder(name).column(ColumnSchema::of::<i64>("id"));
@@ -138,7 +138,7 @@ fn what_belongs_to_the_engine_needs_its_name_or_everything() {
         };
         let caller = shop.with("read, write on *");
         for name in ["sqlite_schema", "bobak_feed", "bobak_log_orders", "pg_authid"] {
-            refused(caller.ids(&log(name)), ErrorKind::Schema);
+            assert_fails(caller.ids(&log(name)), ErrorKind::Schema);
         }
         let backup = |caller: &As<'_>| {
             let folder = tempfile::tempdir().unwrap();
@@ -154,7 +154,7 @@ fn what_belongs_to_the_engine_needs_its_name_or_everything() {
 }
 
 #[test]
-fn a_batch_says_which_row_was_refused() {
+fn denied_row_of_a_batch_has_its_number() {
     on_each(|shop| {
         let caller = shop.with("insert on orders");
         let row = |id| (&shop.orders, Verb::Insert, order(id, "ada", 1));

@@ -1,6 +1,6 @@
-//! Beside each change of a tracked table stands who made it, whatever way it came.
+//! The actor is recorded with each change of a tracked table, for every kind of call.
 
-use crate::world::{As, Shop, on_each, order, text};
+use crate::shop::{As, Shop, on_each, order, text};
 use bobak_core::change_log::{ACTOR, log_schema};
 use bobak_core::{
     Assign, OnError, SchemaChange, Select, Source, TransactionControl, Value, ValueRef, Verb,
@@ -13,8 +13,8 @@ fn track(shop: &Shop) {
     shop.database.engine().alter(&[SchemaChange::Track { table, history: false }]).unwrap();
 }
 
-/// Who made the changes since the last time.
-fn who(shop: &Shop, seen: &mut usize) -> Vec<String> {
+/// The actors of the changes since the last call.
+fn new_actors(shop: &Shop, seen: &mut usize) -> Vec<String> {
     let log = Arc::new(log_schema(&shop.orders, false).unwrap());
     let mut names = Vec::new();
     let session = shop.database.engine().session().unwrap();
@@ -34,9 +34,9 @@ fn who(shop: &Shop, seen: &mut usize) -> Vec<String> {
 
 fn each_way_in(shop: &Shop, ada: &As<'_>, own: &str) {
     let (mut seen, orders) = (0, &shop.orders);
-    who(shop, &mut seen);
+    new_actors(shop, &mut seen);
     let mut now = |what: &str, count: usize| {
-        assert_eq!(who(shop, &mut seen), vec![own; count], "{what}");
+        assert_eq!(new_actors(shop, &mut seen), vec![own; count], "{what}");
     };
     ada.insert_order(10, "ada", 1).unwrap();
     now("insert", 1);
@@ -73,7 +73,7 @@ fn each_way_in(shop: &Shop, ada: &As<'_>, own: &str) {
 }
 
 #[test]
-fn a_caller_with_rules() {
+fn actor_is_recorded_with_row_rules() {
     on_each(|shop| {
         track(shop);
         each_way_in(shop, &shop.with("read, write on orders where owner = :user"), "ada");
@@ -81,7 +81,7 @@ fn a_caller_with_rules() {
 }
 
 #[test]
-fn a_caller_without_rules() {
+fn actor_is_recorded_without_row_rules() {
     on_each(|shop| {
         track(shop);
         each_way_in(shop, &shop.with("read, write on orders"), "ada");
@@ -89,7 +89,7 @@ fn a_caller_without_rules() {
 }
 
 #[test]
-fn a_caller_who_may_do_everything() {
+fn actor_is_recorded_with_all_permissions() {
     on_each(|shop| {
         track(shop);
         each_way_in(shop, &shop.with("all on *"), "ada");
@@ -97,7 +97,7 @@ fn a_caller_who_may_do_everything() {
 }
 
 #[test]
-fn the_operator_has_no_name() {
+fn operator_is_not_recorded() {
     on_each(|shop| {
         track(shop);
         each_way_in(shop, &shop.by(&bobak_permissions::Caller::operator()), "-");
@@ -105,7 +105,7 @@ fn the_operator_has_no_name() {
 }
 
 #[test]
-fn sql_is_named_too() {
+fn actor_is_recorded_for_sql() {
     on_each(|shop| {
         if !shop.database.engine().capabilities().sql {
             return;
@@ -121,19 +121,19 @@ fn sql_is_named_too() {
             session.query(&sql, &mut |_| Ok(true)).unwrap();
             run("UPDATE orders SET total = 2 WHERE id = 51");
             run("WITH x AS (SELECT 51 AS id) DELETE FROM orders WHERE id IN (SELECT id FROM x)");
-            assert_eq!(who(shop, &mut seen), ["ada"; 3]);
+            assert_eq!(new_actors(shop, &mut seen), ["ada"; 3]);
         }
     });
 }
 
 #[test]
-fn the_name_comes_when_the_table_is_tracked() {
+fn actor_is_recorded_once_the_table_is_tracked() {
     on_each(|shop| {
         let ada = shop.with("all on *");
         ada.insert_order(50, "ada", 1).unwrap();
         let table = Arc::clone(&shop.orders);
         ada.engine.alter(&[SchemaChange::Track { table, history: false }]).unwrap();
         ada.insert_order(51, "ada", 1).unwrap();
-        assert_eq!(who(shop, &mut 0), ["ada"]);
+        assert_eq!(new_actors(shop, &mut 0), ["ada"]);
     });
 }

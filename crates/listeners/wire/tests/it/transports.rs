@@ -1,4 +1,4 @@
-//! A server for each test, and the engine that reaches it.
+//! Servers for tests, and remote engines connected to them.
 
 use bobak_core::{Engine, Error, Result};
 use bobak_memory::Memory;
@@ -19,7 +19,7 @@ pub fn memory() -> Result<Arc<dyn Engine>> {
     Ok(Arc::new(Memory::builder().busy_timeout(BUSY).open()?))
 }
 
-/// A file; without waiting for the disk, which no case asks for.
+/// A file database without durable writes, which no case needs.
 pub fn file(folder: &Path) -> Result<Arc<dyn Engine>> {
     let builder = Sqlite::builder().synchronous(bobak_sqlite::Synchronous::Off);
     Ok(Arc::new(builder.busy_timeout(BUSY).open(folder.join("test.db"))?))
@@ -33,7 +33,7 @@ pub fn serving(engine: Arc<dyn Engine>) -> ServerBuilder<Server> {
     Server::builder().shared_database("main", engine).token(TOKEN)
 }
 
-/// A server at a free port, and its address.
+/// A server on a free port, and its address.
 pub fn tcp_server(builder: ServerBuilder<Server>) -> Result<(Server, String)> {
     let server = builder.tcp("127.0.0.1:0").start()?;
     let address = server.addresses()[0].to_string();
@@ -70,16 +70,16 @@ pub fn tls() -> Result<Fixture> {
     })
 }
 
-/// A certificate for `localhost`, signed by itself, and its key, as PEM files.
+/// A self-signed certificate for `localhost` and its key, as PEM files.
 pub fn certificate(folder: &Path) -> [std::path::PathBuf; 2] {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     let paths = [folder.join("chain.pem"), folder.join("key.pem")];
-    std::fs::write(&paths[0], made.cert.pem()).expect("the folder is there");
-    std::fs::write(&paths[1], made.signing_key.serialize_pem()).expect("the folder is there");
+    std::fs::write(&paths[0], made.cert.pem()).expect("the folder exists");
+    std::fs::write(&paths[1], made.signing_key.serialize_pem()).expect("the folder exists");
     paths
 }
 
-/// What a child process's standard input and output are, in this process.
+/// Pipes in this process, in place of a child process's standard input and output.
 pub fn pipes() -> Result<Fixture> {
     let folder = folder()?;
     let engine = file(folder.path())?;
@@ -94,7 +94,7 @@ pub fn pipe_to(engine: Arc<dyn Engine>) -> Result<Remote> {
     let server = serving(engine).start()?;
     let pipe = || std::io::pipe().map_err(|error| Error::io("make a pipe", error));
     let (requests, to_server) = pipe()?;
-    let (from_server, answers) = pipe()?;
-    std::thread::spawn(move || server.serve_pipes(requests, answers));
+    let (from_server, responses) = pipe()?;
+    std::thread::spawn(move || server.serve_pipes(requests, responses));
     Remote::builder().timeout(Some(BUSY)).open_pipes(from_server, to_server)
 }

@@ -1,6 +1,6 @@
-//! Users, tokens and the file that they are in.
+//! Authentication, and changes of the access file.
 
-use crate::world::{Shop, order, refused};
+use crate::shop::{Shop, assert_fails, order};
 use bobak_core::{ErrorKind, FieldSet, TransactionControl, Verb, Write};
 use bobak_memory::Memory;
 use bobak_permissions::{Access, Caller, Policy, hash_password, hash_token, new_token};
@@ -18,7 +18,7 @@ fn user(name: &str, password: &str) -> Credentials {
 }
 
 #[test]
-fn only_who_is_known_comes_in() {
+fn authentication_accepts_known_credentials_only() {
     let (till, hash) = new_token().unwrap();
     assert!(till.starts_with("bobak_") && hash == hash_token(&till));
     let secret = hash_password("secret").unwrap();
@@ -35,7 +35,7 @@ fn only_who_is_known_comes_in() {
     assert_eq!(name(&user("ada", "secret"), false).unwrap(), is("ada", false));
     assert_eq!(name(&token("0123456789abcdef"), false).unwrap(), is("operator", true));
     assert_eq!(name(&Credentials::None, true).unwrap(), is("operator", true));
-    // Who says a name is that, also where it need not.
+    // Credentials count even if none are needed.
     assert_eq!(name(&token(&till), true).unwrap(), is("till", false));
     let wrong = [
         Credentials::None,
@@ -47,13 +47,13 @@ fn only_who_is_known_comes_in() {
         user("till", &till),
     ];
     for credentials in wrong {
-        refused(name(&credentials, false), ErrorKind::Denied);
+        assert_fails(name(&credentials, false), ErrorKind::Denied);
     }
     assert!(hash_password("").is_err());
 }
 
 #[test]
-fn tokens_end_when_they_should() {
+fn expired_token_is_rejected() {
     let shop = Shop::new(Arc::new(Memory::new()));
     let (till, hash) = new_token().unwrap();
     let with = |expires: &str| {
@@ -63,10 +63,10 @@ fn tokens_end_when_they_should() {
         .unwrap()
     };
     for past in ["expires 2020-01-31", "expires 2020-01-31T12:00:00+02:00"] {
-        refused(with(past).authenticate(&token(&till), false), ErrorKind::Denied);
+        assert_fails(with(past).authenticate(&token(&till), false), ErrorKind::Denied);
     }
     assert!(with("expires 2999-12-31").authenticate(&token(&till), false).is_ok());
-    // One that ends while it is used.
+    // A token that expires while it is used.
     let end = jiff::Timestamp::now() + Duration::from_millis(400);
     let caller = with(&format!("expires {end}")).authenticate(&token(&till), false).unwrap();
     let late = shop.by(&caller);
@@ -79,19 +79,19 @@ fn tokens_end_when_they_should() {
     while jiff::Timestamp::now() < end {
         std::thread::sleep(Duration::from_millis(20));
     }
-    refused(late.has(&shop.orders, 1), ErrorKind::Denied);
-    refused(late.engine.tables(), ErrorKind::Denied);
-    refused(session.control(TransactionControl::Begin), ErrorKind::Denied);
-    // What it has begun does not last.
-    refused(begun.control(TransactionControl::Commit), ErrorKind::Denied);
+    assert_fails(late.has(&shop.orders, 1), ErrorKind::Denied);
+    assert_fails(late.engine.tables(), ErrorKind::Denied);
+    assert_fails(session.control(TransactionControl::Begin), ErrorKind::Denied);
+    // Its open transaction cannot be committed.
+    assert_fails(begun.control(TransactionControl::Commit), ErrorKind::Denied);
     drop((begun, session));
     assert!(!shop.by(&Caller::operator()).has(&shop.orders, 10).unwrap());
-    refused(late.engine.session().map(drop), ErrorKind::Denied);
+    assert_fails(late.engine.session().map(drop), ErrorKind::Denied);
     assert!(!caller.can_see("shop"));
 }
 
 #[test]
-fn the_file_is_read_again() {
+fn changed_access_file_is_read_again() {
     let shop = Shop::new(Arc::new(Memory::new()));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("access.txt");
@@ -104,12 +104,12 @@ fn the_file_is_read_again() {
     access.add_user("ada", &hash_password("x").unwrap(), &["r".to_owned()]).unwrap();
     let caller = access.authenticate(&token(&till), false).unwrap();
     let till_here = shop.by(&caller);
-    refused(till_here.insert_order(10, "x", 1), ErrorKind::Denied);
+    assert_fails(till_here.insert_order(10, "x", 1), ErrorKind::Denied);
     write("read, insert on orders");
     access.reload().unwrap();
     till_here.insert_order(10, "x", 1).unwrap();
-    access.authenticate(&user("ada", "x"), false).expect("who is not in the file stays");
-    // Wrong, it changes nothing.
+    access.authenticate(&user("ada", "x"), false).expect("added users stay");
+    // An invalid file changes nothing.
     write("read, nonsense on orders");
     let error = access.reload().unwrap_err();
     assert!(
@@ -117,42 +117,42 @@ fn the_file_is_read_again() {
         "{error}"
     );
     till_here.insert_order(11, "x", 1).unwrap();
-    // Without being told to, within some seconds.
+    // Without a reload, within some seconds.
     fs::write(&file, "# nobody\nrole r\n").unwrap();
     let begun = Instant::now();
     while till_here.has(&shop.orders, 1).is_ok() && begun.elapsed() < Duration::from_secs(30) {
         std::thread::sleep(Duration::from_millis(50));
     }
-    refused(till_here.has(&shop.orders, 1), ErrorKind::Denied);
-    refused(access.authenticate(&token(&till), false), ErrorKind::Denied);
+    assert_fails(till_here.has(&shop.orders, 1), ErrorKind::Denied);
+    assert_fails(access.authenticate(&token(&till), false), ErrorKind::Denied);
     assert!(Access::from_file(folder.path().join("nosuch")).is_err());
 }
 
 #[test]
-fn a_mistake_is_logged_before_anybody_comes() {
+fn invalid_access_file_is_logged_without_requests() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("access.txt");
     fs::write(&file, "role r\nread on orders\n").unwrap();
     let access = Access::from_file(&file).unwrap();
-    let (sender, told) = std::sync::mpsc::channel();
+    let (sender, log) = std::sync::mpsc::channel();
     access.log(move |line| drop(sender.send(line.to_owned())));
     access.watch().unwrap();
-    // At one blow: half a file is another.
+    // Atomically: half a file would be another error.
     let new = folder.path().join("new.txt");
     fs::write(&new, "role r\nread, nonsense on orders\n").unwrap();
     fs::rename(&new, &file).unwrap();
-    let line = told.recv_timeout(Duration::from_secs(30)).unwrap();
+    let line = log.recv_timeout(Duration::from_secs(30)).unwrap();
     assert!(line.contains("permissions are unchanged") && line.contains("'nonsense'"), "{line}");
-    // Once, and once again where the file is gone.
+    // Logged once, and once more when the file is removed.
     fs::remove_file(&file).unwrap();
-    let line = told.recv_timeout(Duration::from_secs(30)).unwrap();
+    let line = log.recv_timeout(Duration::from_secs(30)).unwrap();
     assert!(line.contains("access.txt"), "{line}");
-    let again = told.recv_timeout(Duration::from_millis(2_500));
+    let again = log.recv_timeout(Duration::from_millis(2_500));
     assert!(again.is_err(), "{again:?}");
 }
 
 #[test]
-fn who_has_another_secret_by_now_is_refused() {
+fn changed_credentials_are_rejected() {
     let shop = Shop::new(Arc::new(Memory::new()));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("access.txt");
@@ -174,10 +174,10 @@ fn who_has_another_secret_by_now_is_refused() {
     access.reload().unwrap();
     for (caller, here) in callers.iter().zip(&here) {
         assert!(!caller.is_current() && !caller.can_see("shop"));
-        refused(here.has(&shop.orders, 1), ErrorKind::Denied);
+        assert_fails(here.has(&shop.orders, 1), ErrorKind::Denied);
     }
     for secret in [token(&old), user("ada", "first")] {
-        refused(access.authenticate(&secret, false), ErrorKind::Denied);
+        assert_fails(access.authenticate(&secret, false), ErrorKind::Denied);
     }
     for secret in [token(&new), user("ada", "second")] {
         assert!(access.authenticate(&secret, false).unwrap().is_current());
@@ -185,7 +185,7 @@ fn who_has_another_secret_by_now_is_refused() {
 }
 
 #[test]
-fn a_wrong_file_says_where() {
+fn access_file_errors_name_the_line() {
     let hash = new_token().unwrap().1;
     for (text, expected) in [
         ("read on orders", "line 1: a grant must follow a role"),

@@ -1,6 +1,6 @@
 //! Users and tokens with roles, over real sockets.
 
-use crate::doors::{TOKEN, file, folder, memory, tcp_server};
+use crate::transports::{TOKEN, file, folder, memory, tcp_server};
 use bobak_changes::Changes;
 use bobak_core::{Assign, Engine, ErrorKind, OnError, Result, SchemaChange};
 use bobak_permissions::{Access, hash_password, new_token};
@@ -10,7 +10,7 @@ use bobak_testkit::{Entry, Probe, row, tables};
 use std::sync::Arc;
 
 #[test]
-fn each_comes_with_its_own_rights() {
+fn clients_have_their_own_permissions() {
     let (till, hash) = new_token().unwrap();
     let password = hash_password("secret").unwrap();
     let access = Access::from_text(&format!(
@@ -46,10 +46,10 @@ fn each_comes_with_its_own_rights() {
     assert_eq!(sql("DELETE FROM device"), Err(ErrorKind::Schema));
     assert_eq!(sql("PRAGMA user_version = 7"), Err(ErrorKind::Denied));
 
-    // A token of the same role is another one, and sees other rows.
+    // Another token with the same role sees other rows.
     let till = remote(Remote::builder().token(&till)).unwrap();
     assert_eq!(Probe::new(&till).unwrap().count(&person).unwrap(), 0);
-    // Databases without rights are not there: all of them, for who has none.
+    // Databases without permissions look missing; without any permission, all of them.
     let builder = || Remote::builder().database("other");
     let other = remote(builder().user("ada", "secret")).err().unwrap();
     let missing = remote(Remote::builder().database("nosuch").user("ada", "secret")).err().unwrap();
@@ -59,7 +59,7 @@ fn each_comes_with_its_own_rights() {
     );
     assert!(remote(builder().token(TOKEN)).is_ok());
     assert!(remote(Remote::builder().user("bob", "secret")).is_err());
-    // Who comes by the Unix socket without a name is the operator, with one it is that one.
+    // A client of the Unix socket is the operator, unless it authenticates.
     let socket = folder.path().join("socket");
     let unix = Remote::builder().open_unix(&socket).unwrap();
     assert_eq!(Probe::new(&unix).unwrap().count(&person).unwrap(), 2);
@@ -68,7 +68,7 @@ fn each_comes_with_its_own_rights() {
 }
 
 #[test]
-fn what_somebody_does_is_written_down_under_its_name() {
+fn changes_record_the_client_as_actor() {
     let (till, hash) = new_token().unwrap();
     let text = format!("role clerk\nread, write on tag\ntoken till {hash} roles clerk\n");
     let access = Access::from_text(&text).unwrap();
@@ -89,15 +89,15 @@ fn what_somebody_does_is_written_down_under_its_name() {
         probe.update(&tag, row!["a", 2.0]).unwrap();
         probe.delete(&tag, row!["a"]).unwrap();
         probe.change(&tag, None, &[Assign::Set { column: 1, value: 3.0.into() }]).unwrap();
-        // A part after the other, in one transaction of the server's.
+        // Part by part, in one transaction of the server.
         let rows: Vec<_> = (0..3_000)
             .map(|number| Entry::insert(&tag, row![format!("{number:01000}"), 1.0]))
             .collect();
         probe.batch(&rows, OnError::Stop).outcomes().unwrap();
         let changes = Changes::of(Arc::clone(&engine)).limit(10_000).page().unwrap().changes;
-        let who: Vec<_> = changes.iter().map(|change| change.actor.as_deref()).collect();
-        assert_eq!(who[0], None, "the operator speaks for nobody");
-        assert_eq!(who.len(), 3_005);
-        assert!(who[1..].iter().all(|who| *who == Some("till")), "{:?}", &who[..6]);
+        let actors: Vec<_> = changes.iter().map(|change| change.actor.as_deref()).collect();
+        assert_eq!(actors[0], None, "the operator is not recorded");
+        assert_eq!(actors.len(), 3_005);
+        assert!(actors[1..].iter().all(|actor| *actor == Some("till")), "{:?}", &actors[..6]);
     }
 }
