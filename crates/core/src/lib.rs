@@ -29,8 +29,8 @@ mod prepare;
 mod query;
 mod record;
 mod row;
+mod row_buffer;
 mod schema;
-mod side_effects;
 pub mod sql_token;
 mod types;
 mod value;
@@ -49,8 +49,8 @@ pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_va
 pub use dynamic::{DynRow, IntoStored};
 pub use engine::{
     BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, SchemaChange,
-    Session, SessionLayer, Source, SqlAction, SqlAuthorizer, SqlHost, TransactionControl, Verb,
-    Write, atomically,
+    Session, SessionLayer, SideEffects, Source, SqlAction, SqlAuthorizer, SqlHost,
+    TransactionControl, Verb, Write, atomically,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use estimates::RowEstimates;
@@ -65,13 +65,13 @@ pub use prepare::{
 pub use query::{Order, Query, Select};
 #[doc(hidden)]
 pub use record::named;
-pub use record::{FromRow, Key, Record, SchemaCell};
-pub use row::{Row, RowBuffer, read_field, read_field_into};
+pub use record::{FromRow, Key, Record, SchemaCell, read_field, read_field_into};
+pub use row::Row;
+pub use row_buffer::RowBuffer;
 pub use schema::{
     Collation, ColumnSchema, IndexSchema, KeyGeneration, OnDelete, PartialInsert, Reference, Role,
     TableSchema, TableSchemaBuilder,
 };
-pub use side_effects::SideEffects;
 pub use types::{Currency, Date, DateTime, Json, Storage, Time, Timestamp, Type, Uuid};
 pub use value::{Value, ValueRef};
 pub use word_hasher::WordHasher;

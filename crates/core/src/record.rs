@@ -248,3 +248,39 @@ fn read_place<V: Field>(row: &dyn Row, place: usize) -> Result<V> {
     }
     V::from_value(row.get(place)).map_err(|error| error.in_column(format!("number {place}")))
 }
+
+/// Reads one field, and adds table and column to an error. Called by the derive.
+///
+/// # Errors
+/// As [`Field::from_value`].
+#[inline]
+pub fn read_field<V: Field>(
+    row: &dyn Row,
+    column: usize,
+    schema: fn() -> &'static Arc<TableSchema>,
+) -> Result<V> {
+    V::from_value(row.get(column)).map_err(|error| name_column(error, column, schema()))
+}
+
+/// Overwrites one field, and adds table and column to an error. Called by the derive.
+///
+/// # Errors
+/// As [`Field::read_from`].
+#[inline]
+pub fn read_field_into<V: Field>(
+    field: &mut V,
+    row: &dyn Row,
+    column: usize,
+    schema: fn() -> &'static Arc<TableSchema>,
+) -> Result<()> {
+    field.read_from(row.get(column)).map_err(|error| name_column(error, column, schema()))
+}
+
+#[cold]
+fn name_column(error: Error, column: usize, schema: &TableSchema) -> Error {
+    let error = error.in_table(schema.name());
+    match schema.columns().get(column) {
+        Some(column) => error.in_column(column.name.as_ref()),
+        None => error,
+    }
+}

@@ -2,8 +2,8 @@
 
 use crate::{
     Assign, Batch, BulkChange, Comparison, Condition, Cursor, Error, ErrorKind, FieldSet,
-    Interrupt, OnError, Outcome, Result, Row, RowBuffer, Select, Session, Source, TableSchema,
-    Value, Verb, Write, atomically,
+    Interrupt, OnError, Outcome, Result, Row, RowBuffer, Select, Session, SideEffects, Source,
+    TableSchema, Value, ValueRef, Verb, Write, atomically,
 };
 use std::sync::Arc;
 
@@ -159,4 +159,21 @@ pub(super) fn refuse_foreign_keys(all: &[TableSchema], replayed: &[&str]) -> Res
             Err(Error::new(ErrorKind::Unsupported, message).in_table(table.name().to_owned()))
         }
     }
+}
+
+/// The effects of the session's [triggers](Session::triggers), and those that an SQL query returns:
+/// each row has a table's name, and `written`, `deleted` or `updated`. For engines with SQL, as
+/// [`Session::side_effects`].
+///
+/// # Errors
+/// Those of the session.
+pub fn query_side_effects<S: Session + ?Sized>(session: &S, sql: &str) -> Result<SideEffects> {
+    let mut effects = SideEffects::of_triggers(&session.triggers()?.unwrap_or_default());
+    session.query(&Source::Sql { text: sql, parameters: &[] }, &mut |row| {
+        if let (ValueRef::Text(name), ValueRef::Text(what)) = (row.get(0), row.get(1)) {
+            effects.add(name, what);
+        }
+        Ok(true)
+    })?;
+    Ok(effects)
 }

@@ -2,9 +2,9 @@
 
 use crate::foreign::check_out;
 use crate::log;
+use crate::rows::encode;
 use crate::state::State;
 use crate::table::TableState;
-use crate::write::encode;
 use bobak_core::change_log;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
@@ -52,7 +52,7 @@ pub(super) fn alter(state: &State, changes: &[SchemaChange]) -> Result<State> {
             }
             SchemaChange::Track { table, history } => log::track(&mut state, table, *history)?,
             SchemaChange::Untrack(table) => log::untrack(&mut state, table)?,
-            _ => return Err(Error::unsupported(crate::NAME, "schema change of this kind")),
+            _ => return Err(Error::unsupported(crate::shared::NAME, "schema change of this kind")),
         }
     }
     for addition in &additions {
@@ -176,7 +176,7 @@ impl Addition {
             let bytes = if unchanged {
                 Arc::clone(bytes)
             } else {
-                encode(&mut buffer, &new, |column| match sources.get(column) {
+                encode(&mut buffer, &new.schema, |column| match sources.get(column) {
                     Some(Source::Old(place)) => row.value(*place),
                     Some(Source::New(value)) => value.as_ref(),
                     None => bobak_core::ValueRef::Null,

@@ -1,11 +1,12 @@
 //! Updates and deletes by a condition.
 
 use crate::foreign;
+use crate::rows::encode;
 use crate::scan::Scan;
 use crate::state::State;
 use crate::statement::{Done, Statement};
 use crate::table::TableState;
-use crate::write::{check_links, check_update, encode, raised_version};
+use crate::write::{check_links, check_update, raised_version};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Assign, Condition, Order, Result, TableSchema, Value, ValueRef};
 use std::sync::Arc;
@@ -83,7 +84,7 @@ fn assigned(
         let column = step.column();
         assigned.push((column, step.apply(&table.schema, old.value(column))?));
     }
-    encode(buffer, table, |column| {
+    encode(buffer, &table.schema, |column| {
         if let Some((place, version)) = version
             && place == column
         {

@@ -108,7 +108,7 @@ fn set_null(statement: &mut Statement<'_>, link: &Incoming, slot: u32) -> Result
         return Ok(());
     };
     let before = EncodedRow::new(&old);
-    let new: RowBytes = crate::write::encode(&mut Vec::new(), table, |column| {
+    let new: RowBytes = crate::rows::encode(&mut Vec::new(), &table.schema, |column| {
         if column == link.child_column { ValueRef::Null } else { before.value(column) }
     })?;
     table.check(EncodedRow::new(&new))?;

@@ -3,31 +3,15 @@
 //! Logs are tables like others; a statement adds its rows to them before it ends, and takes them
 //! back with the rest where it fails.
 
-use crate::rows::RowBytes;
-use crate::state::State;
+use crate::rows::{RowBytes, encode};
+use crate::state::{LogTables, State};
 use crate::statement::{Done, Statement};
 use crate::table::TableState;
-use crate::write::encode;
 use bobak_core::change_log::{self, LOG_COLUMNS, LOG_PREFIX, LoggedVerb};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Error, ErrorKind, Result, TableSchema, Value, ValueRef};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Where a table's changes go.
-#[derive(Clone, Copy)]
-pub(super) struct LogPlace {
-    /// The log's place in the state.
-    log: usize,
-    /// The counter's.
-    feed: usize,
-}
-
-/// The log of the table with this name, where it is tracked.
-pub(super) fn place(state: &State, name: &str) -> Option<LogPlace> {
-    let log = state.place(&format!("{LOG_PREFIX}{name}"))?;
-    Some(LogPlace { log, feed: state.place(change_log::COUNTER_TABLE)? })
-}
 
 /// Begins to track a table.
 ///
@@ -92,7 +76,7 @@ pub(super) fn write_down(statement: &mut Statement<'_>) -> Result<()> {
 }
 
 struct Change {
-    log: LogPlace,
+    log: LogTables,
     verb: LoggedVerb,
     old: Option<RowBytes>,
     new: Option<RowBytes>,
@@ -127,7 +111,7 @@ fn changes(statement: &Statement<'_>) -> Vec<Change> {
 fn append(statement: &mut Statement<'_>, change: &Change) -> Result<()> {
     let place = change.log;
     let state = statement.state();
-    let counter = state.table(place.feed);
+    let counter = state.table(place.counter);
     let slot = counter.key().order.next(&mut counter.key().order.start());
     let before = slot.and_then(|slot| Some((slot, Arc::clone(counter.bytes(slot)?))));
     let Some((slot, before)) = before else {
@@ -147,7 +131,7 @@ fn append(statement: &mut Statement<'_>, change: &Change) -> Result<()> {
     let raised = row_of(counter, &raised)?;
     let old = change.old.as_deref().map(EncodedRow::new);
     let new = change.new.as_deref().map(EncodedRow::new);
-    let logged = encode(&mut Vec::new(), state.table(place.log), |column| match column {
+    let logged = encode(&mut Vec::new(), &state.table(place.log).schema, |column| match column {
         change_log::SEQ => ValueRef::Int(number),
         change_log::AT => ValueRef::Int(at),
         change_log::ACTOR => who,
@@ -159,7 +143,7 @@ fn append(statement: &mut Statement<'_>, change: &Change) -> Result<()> {
         }
     })?;
     statement.add(place.log, logged)?;
-    statement.replace(place.feed, slot, &raised);
+    statement.replace(place.counter, slot, &raised);
     Ok(())
 }
 
@@ -176,7 +160,7 @@ fn find_name(tracked: &TableState, name: &str) -> Option<u32> {
 
 fn row_of(table: &TableState, values: &[Value<'_>]) -> Result<RowBytes> {
     let value = |column: usize| values.get(column).map_or(ValueRef::Null, Value::as_ref);
-    encode(&mut Vec::new(), table, value)
+    encode(&mut Vec::new(), &table.schema, value)
 }
 
 #[cold]

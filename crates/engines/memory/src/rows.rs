@@ -3,11 +3,27 @@
 //! A clone shares everything but the top; a change then copies one node of 64 on each level. So a
 //! transaction pays for the rows that it touches, not for those of the table.
 
-use bobak_core::{Error, ErrorKind, Result};
+use bobak_core::codec::{self, FRAME};
+use bobak_core::{Error, ErrorKind, Result, TableSchema, ValueRef};
 use std::sync::Arc;
 
 /// A row in the codec's bytes.
 pub(super) type RowBytes = Arc<[u8]>;
+
+/// Encodes a row of a table from its columns' values.
+///
+/// # Errors
+/// `OutOfRange` if the row is larger than the codec allows.
+pub(super) fn encode<'v>(
+    buffer: &mut Vec<u8>,
+    schema: &TableSchema,
+    value: impl Fn(usize) -> ValueRef<'v>,
+) -> Result<RowBytes> {
+    buffer.clear();
+    codec::encode_values(buffer, schema.columns().len(), value)
+        .map_err(|error| error.in_table(schema.name()))?;
+    Ok(Arc::from(buffer.get(FRAME..).unwrap_or_default()))
+}
 
 /// How many children a node has; a power of two.
 const FAN: usize = 64;

@@ -7,10 +7,10 @@
 
 use crate::gate::Held;
 use crate::select::{ResultRow, Results};
+use crate::shared::{NAME, Shared};
 use crate::state::State;
 use crate::table::TableState;
 use crate::write::Writer;
-use crate::{NAME, Shared};
 use crate::{alter, change};
 use bobak_core::codec::{self, EncodedRow, FRAME};
 use bobak_core::{

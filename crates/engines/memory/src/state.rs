@@ -1,8 +1,8 @@
 //! All tables at one moment, and the foreign keys between them.
 
-use crate::log::{self, LogPlace};
 use crate::rows::RowBytes;
 use crate::table::TableState;
+use bobak_core::change_log::{COUNTER_TABLE, LOG_PREFIX};
 use bobak_core::{Error, ErrorKind, OnDelete, Result, TableSchema, Value, ValueRef};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,14 @@ pub(super) struct Links {
     /// To its columns.
     pub into: Vec<Incoming>,
     /// Where its changes are written down, if they are.
-    pub log: Option<LogPlace>,
+    pub log: Option<LogTables>,
+}
+
+/// The indexes of the tables in which a table's changes are recorded.
+#[derive(Clone, Copy)]
+pub(super) struct LogTables {
+    pub log: usize,
+    pub counter: usize,
 }
 
 /// A foreign key, seen from the table that has it.
@@ -118,6 +125,12 @@ impl State {
         self.links.get(place).expect(PLACE)
     }
 
+    /// The tables in which a table's changes are recorded; `None` if it is not tracked.
+    fn log_tables(&self, table: &str) -> Option<LogTables> {
+        let log = self.place(&format!("{LOG_PREFIX}{table}"))?;
+        Some(LogTables { log, counter: self.place(COUNTER_TABLE)? })
+    }
+
     /// Finds the two ends of each foreign key, and the logs, after a change of the schema.
     ///
     /// # Errors
@@ -159,7 +172,7 @@ impl State {
             }
         }
         for (links, table) in links.iter_mut().zip(&self.tables) {
-            links.log = log::place(self, table.schema.name());
+            links.log = self.log_tables(table.schema.name());
         }
         self.links = Arc::new(links);
         Ok(())

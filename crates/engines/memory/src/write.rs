@@ -4,11 +4,11 @@
 //! several rows, or whose foreign keys are checked afterwards, run as a [`Statement`].
 
 use crate::foreign;
-use crate::rows::RowBytes;
+use crate::rows::{RowBytes, encode};
 use crate::state::State;
 use crate::statement::Statement;
 use crate::table::TableState;
-use bobak_core::codec::{self, EncodedRow, FRAME};
+use bobak_core::codec::EncodedRow;
 use bobak_core::{
     Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, TableSchema,
     ValueRef, Verb,
@@ -155,7 +155,7 @@ impl Writer {
             return Ok(Outcome::Changed(0));
         };
         let version = raised_version(table, old, self.version)?;
-        let new = encode(buffer, table, |column| match version {
+        let new = encode(buffer, &table.schema, |column| match version {
             Some((place, version)) if place == column => ValueRef::Int(version),
             _ if self.fields.contains(column) => row.value(column),
             _ => old.value(column),
@@ -239,21 +239,6 @@ pub(super) fn raised_version(
         None => Err(Error::new(ErrorKind::OutOfRange, "the version can't be raised further")
             .in_table(table.schema.name())),
     }
-}
-
-/// A row of the table from its columns' values.
-///
-/// # Errors
-/// `OutOfRange` for a row beyond the codec's size.
-pub(super) fn encode<'v>(
-    buffer: &mut Vec<u8>,
-    table: &TableState,
-    value: impl Fn(usize) -> ValueRef<'v>,
-) -> Result<RowBytes> {
-    buffer.clear();
-    codec::encode_values(buffer, table.schema.columns().len(), value)
-        .map_err(|error| error.in_table(table.schema.name()))?;
-    Ok(Arc::from(buffer.get(FRAME..).unwrap_or_default()))
 }
 
 /// Puts an integer where a new row has NULL. Both take the same place in the codec.

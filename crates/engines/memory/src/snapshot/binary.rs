@@ -1,6 +1,7 @@
 //! The binary format: blocks, each compressed, each with its check sum.
 
-use super::{Reading, corrupt, schema};
+use super::loading::{LoadingState, corrupt};
+use super::schema;
 use crate::state::State;
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Error, ErrorKind, Result};
@@ -70,7 +71,7 @@ pub(super) fn read(file: &mut impl Read) -> Result<State> {
         let message = format!("it has version {version} of the format; this program knows 1");
         return Err(Error::new(ErrorKind::Unsupported, message));
     }
-    let mut reading = Reading::new();
+    let mut reading = LoadingState::new();
     let mut counts = Vec::new();
     loop {
         let (kind, bytes) = read_block(file)?;
@@ -96,7 +97,7 @@ pub(super) fn read(file: &mut impl Read) -> Result<State> {
     }
 }
 
-fn read_rows(reading: &mut Reading, mut bytes: &[u8]) -> Result<()> {
+fn read_rows(reading: &mut LoadingState, mut bytes: &[u8]) -> Result<()> {
     while !bytes.is_empty() {
         let (row, used) = codec::split_first(bytes)?;
         let row = EncodedRow::check(row.as_bytes())?;

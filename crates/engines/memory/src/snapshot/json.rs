@@ -1,6 +1,7 @@
 //! The JSON format: a row a line.
 
-use super::{Reading, corrupt, schema};
+use super::loading::{LoadingState, corrupt};
+use super::schema;
 use crate::state::State;
 use bobak_core::codec::{self, FRAME};
 use bobak_core::{Error, ErrorKind, Result, Storage, Value};
@@ -58,7 +59,7 @@ pub(super) fn read(text: &[u8]) -> Result<State> {
         let list = json.get(name).and_then(Json::as_array).cloned();
         list.ok_or_else(|| corrupt(format!("there is no list '{name}' where one is wanted")))
     };
-    let mut reading = Reading::new();
+    let mut reading = LoadingState::new();
     for table in list(&json, "tables")? {
         let schema = table.get("table").ok_or_else(|| corrupt("there is no 'table'"))?;
         reading.begin_table(schema::from_json(schema)?)?;
@@ -74,7 +75,7 @@ pub(super) fn read(text: &[u8]) -> Result<State> {
     reading.finish()
 }
 
-fn read_row(reading: &mut Reading, row: &Json) -> Result<()> {
+fn read_row(reading: &mut LoadingState, row: &Json) -> Result<()> {
     let schema = reading.schema()?;
     let place = |error: Error| error.in_table(schema.name()).at_row(reading.rows);
     let row = row.as_array().ok_or_else(|| place(corrupt("a row is a list of values")))?;

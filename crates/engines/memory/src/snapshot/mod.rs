@@ -4,18 +4,26 @@
 
 mod binary;
 mod json;
+mod loading;
 mod schema;
 
-use super::SnapshotFormat;
-use super::alter::{add_checked, check_references};
-use super::state::State;
-use super::table::TableState;
+use self::loading::corrupt;
+use crate::state::State;
 use bobak_core::durable::sync_file;
-use bobak_core::{AtomicFile, Error, ErrorKind, Result, TableSchema};
+use bobak_core::{AtomicFile, Error, ErrorKind, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, ErrorKind as Io, Read, Write};
 use std::path::Path;
-use std::sync::Arc;
+
+/// How a snapshot is written. When it is read, its first bytes say how it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum SnapshotFormat {
+    /// Compressed, each part with its check sum.
+    #[default]
+    Binary,
+    /// For people and other programs.
+    Json,
+}
 
 /// Reads a snapshot; `None` where there is no file.
 ///
@@ -79,49 +87,6 @@ pub(super) fn write_to(path: &Path, state: &State) -> Result<()> {
     written.map_err(|error| Error::io(&format!("write the snapshot {}", path.display()), error))
 }
 
-/// A table that is being read, and how many of its rows were.
-struct Reading {
-    state: State,
-    rows: u64,
-}
-
-impl Reading {
-    fn new() -> Self {
-        Self { state: State::default(), rows: 0 }
-    }
-
-    fn begin_table(&mut self, schema: TableSchema) -> Result<()> {
-        if self.state.place(schema.name()).is_some() {
-            return Err(corrupt("a table is there twice").in_table(schema.name()));
-        }
-        self.state.tables.push(Arc::new(TableState::new(Arc::new(schema))?));
-        self.rows = 0;
-        Ok(())
-    }
-
-    fn schema(&self) -> Result<Arc<TableSchema>> {
-        let table = self.state.tables.last();
-        table.map(|table| Arc::clone(&table.schema)).ok_or_else(|| corrupt("rows without a table"))
-    }
-
-    /// Adds a row, whose bytes were checked, to the table begun last.
-    fn add(&mut self, row: Arc<[u8]>) -> Result<()> {
-        let place = self.state.tables.len().checked_sub(1);
-        let place = place.ok_or_else(|| corrupt("rows without a table"))?;
-        add_checked(self.state.table_mut(place), row).map_err(|e| e.at_row(self.rows))?;
-        self.rows += 1;
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<State> {
-        self.state.link()?;
-        for place in 0..self.state.tables.len() {
-            check_references(&self.state, place)?;
-        }
-        Ok(self.state)
-    }
-}
-
 fn write_new(path: &Path, format: SnapshotFormat, state: &State) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 16, File::create(path)?);
     match format {
@@ -135,8 +100,4 @@ fn write_new(path: &Path, format: SnapshotFormat, state: &State) -> std::io::Res
 fn read_rest(mut file: impl Read, mut start: Vec<u8>) -> Result<Vec<u8>> {
     file.read_to_end(&mut start).map_err(|error| Error::io("read it to the end", error))?;
     Ok(start)
-}
-
-fn corrupt(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Corrupt, message)
 }

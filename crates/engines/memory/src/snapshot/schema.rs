@@ -1,6 +1,6 @@
 //! A table's description as JSON, in both formats; and values as JSON.
 
-use super::corrupt;
+use super::loading::corrupt;
 use crate::alter::{assemble, named};
 use bobak_core::{
     Collation, ColumnSchema, KeyGeneration, OnDelete, Reference, Result, Role, Storage,

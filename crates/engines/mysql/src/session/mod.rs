@@ -378,7 +378,10 @@ impl Session for MySqlSession<'_> {
     }
 
     fn side_effects(&self) -> Result<SideEffects> {
-        SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::MySql))
+        bobak_core::engine::fallback::query_side_effects(
+            self,
+            bobak_sql::side_effects(bobak_sql::Dialect::MySql),
+        )
     }
 
     fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {

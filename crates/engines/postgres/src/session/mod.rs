@@ -132,7 +132,10 @@ impl Session for PgSession<'_> {
     }
 
     fn side_effects(&self) -> Result<SideEffects> {
-        SideEffects::read(self, bobak_sql::side_effects(bobak_sql::Dialect::Postgres))
+        bobak_core::engine::fallback::query_side_effects(
+            self,
+            bobak_sql::side_effects(bobak_sql::Dialect::Postgres),
+        )
     }
 
     fn triggers(&self) -> Result<Option<Vec<bobak_core::change_log::Trigger>>> {

@@ -1,7 +1,7 @@
 //! What writes change beyond the rows that they name.
 
 use crate::change_log::{Trigger, is_capture_trigger};
-use crate::{OnDelete, Result, Session, Source, TableSchema, ValueRef, Verb};
+use crate::{OnDelete, TableSchema, Verb};
 
 /// The tables in which writes to other tables change rows, by triggers and foreign keys. For caches,
 /// which must know which of their rows are stale.
@@ -24,22 +24,6 @@ enum CausingWrite {
 }
 
 impl SideEffects {
-    /// The effects of the session's [triggers](Session::triggers), and those that an SQL query returns: each
-    /// row has a table's name, and `written`, `deleted` or `updated`.
-    ///
-    /// # Errors
-    /// Those of the session.
-    pub fn read(session: &dyn Session, text: &str) -> Result<Self> {
-        let mut effects = Self::of_triggers(&session.triggers()?.unwrap_or_default());
-        session.query(&Source::Sql { text, parameters: &[] }, &mut |row| {
-            if let (ValueRef::Text(name), ValueRef::Text(what)) = (row.get(0), row.get(1)) {
-                effects.add(name, what);
-            }
-            Ok(true)
-        })?;
-        Ok(effects)
-    }
-
     /// The effects of triggers, except capture triggers.
     #[must_use]
     pub fn of_triggers(triggers: &[Trigger]) -> Self {

@@ -1,0 +1,223 @@
+//! The engine: settings, snapshots and backups.
+
+use crate::gate::Gate;
+use crate::session::{self, MemorySession};
+use crate::shared::{NAME, Shared};
+use crate::snapshot::{self, SnapshotFormat};
+use crate::state::State;
+use crate::table::TableState;
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    BackupContent, BackupJob, BackupPhase, BackupProgress, Capabilities, Engine, Error, ErrorKind,
+    Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write,
+};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+/// An engine that keeps its tables in memory.
+///
+/// ```
+/// use bobak_core::{ColumnSchema, Engine, SchemaChange, TableSchema, Type};
+/// use bobak_memory::Memory;
+///
+/// let memory = Memory::new();
+/// let table = TableSchema::builder("plane").column(ColumnSchema::new("tail", Type::Text));
+/// memory.alter(&[SchemaChange::CreateTable(table.key(["tail"]).build()?.into())])?;
+/// assert_eq!(memory.tables()?.len(), 1);
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+pub struct Memory {
+    pub(crate) shared: Shared,
+    path: Option<PathBuf>,
+    format: SnapshotFormat,
+    /// Held while the snapshot is written.
+    flushing: Mutex<()>,
+}
+
+/// How a [`Memory`] is opened. See [`Memory::builder`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct MemoryBuilder {
+    busy_timeout: Duration,
+    path: Option<PathBuf>,
+    format: SnapshotFormat,
+}
+
+impl Memory {
+    /// An engine without tables and without a file: what is in it goes with it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(State::default(), Self::builder())
+    }
+
+    /// Begins the settings of an engine.
+    pub const fn builder() -> MemoryBuilder {
+        MemoryBuilder {
+            busy_timeout: Duration::from_secs(5),
+            path: None,
+            format: SnapshotFormat::Binary,
+        }
+    }
+
+    /// Reads a snapshot wholly, and says what is in it.
+    ///
+    /// # Errors
+    /// As [`MemoryBuilder::open`]; `Io` where it is not there.
+    pub fn check_file(path: &Path) -> Result<BackupContent> {
+        let doing = || format!("read {}", path.display());
+        let file = std::fs::metadata(path).map_err(|error| Error::io(&doing(), error))?;
+        let state = snapshot::load(path)?.unwrap_or_default();
+        Ok(BackupContent {
+            tables: count(&state),
+            compared: false,
+            bytes: file.len(),
+            unverified: Vec::new(),
+        })
+    }
+
+    fn with(state: State, settings: MemoryBuilder) -> Self {
+        let shared = Shared {
+            published: RwLock::new(Arc::new(state)),
+            gate: Gate::new(settings.busy_timeout),
+        };
+        Self { shared, path: settings.path, format: settings.format, flushing: Mutex::new(()) }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let tables = self.shared.read().tables.len();
+        f.debug_struct("Memory").field("path", &self.path).field("tables", &tables).finish()
+    }
+}
+
+impl MemoryBuilder {
+    /// How long a writer waits for another's transaction to end before it gives up with `Busy`.
+    /// Five seconds unless set.
+    pub const fn busy_timeout(mut self, time: Duration) -> Self {
+        self.busy_timeout = time;
+        self
+    }
+
+    /// Keeps the tables in a file: read when the engine is opened, if it is there, and written by
+    /// [`Engine::flush`], and only then.
+    pub fn snapshot(mut self, path: impl Into<PathBuf>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// How the snapshot is written. [`SnapshotFormat::Binary`] unless set.
+    pub const fn format(mut self, format: SnapshotFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Opens the engine.
+    ///
+    /// # Errors
+    /// `Corrupt` for a file that is damaged or no snapshot, `Unsupported` for one of a newer
+    /// version, `Io`; the file is left as it is.
+    pub fn open(self) -> Result<Memory> {
+        let state = match &self.path {
+            Some(path) => snapshot::load(path)?,
+            None => None,
+        };
+        Ok(Memory::with(state.unwrap_or_default(), self))
+    }
+}
+
+impl Engine for Memory {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let mut capabilities = Capabilities::NONE;
+        capabilities.persistent = self.path.is_some();
+        capabilities.concurrent_readers = true;
+        capabilities.nonblocking_get = true;
+        capabilities.sequential_keys = true;
+        capabilities.nul_in_text = true;
+        capabilities.untyped_columns = true;
+        capabilities
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(MemorySession::new(&self.shared)))
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<Outcome> {
+        session::write_one(&self.shared, write)
+    }
+
+    fn get(
+        &self,
+        table: &Arc<TableSchema>,
+        key: &[Value<'_>],
+        row: &mut dyn FnMut(&dyn Row) -> Result<()>,
+    ) -> Result<bool> {
+        // No lock is held while the row is handed out: it may be used to write.
+        let found = self.shared.read().get(table, key)?;
+        found.map_or(Ok(false), |bytes| row(&EncodedRow::new(&bytes)).map(|()| true))
+    }
+
+    fn estimate(&self, table: &TableSchema) -> Estimate {
+        let state = self.shared.read();
+        let found = state.place(table.name()).and_then(|place| state.tables.get(place));
+        Estimate { rows: Some(found.map_or(0, |table| table.len() as u64)), call: 2, row: 1 }
+    }
+
+    fn flush(&self) -> Result<()> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        let _one = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = Arc::clone(&self.shared.read());
+        snapshot::save(path, self.format, &state)
+    }
+
+    /// The tables are in memory, and copied nowhere: writers do not notice it.
+    fn backup(&self, job: BackupJob<'_>) -> Result<BackupContent> {
+        let full = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if self.path.as_deref().is_some_and(|own| full(own) == full(job.place)) {
+            let message =
+                format!("{} is the database itself: name another file", job.place.display());
+            return Err(Error::new(ErrorKind::Misuse, message));
+        }
+        let state = Arc::clone(&self.shared.read());
+        let step = |phase, done, of| BackupProgress { phase, done, of };
+        (job.watch)(step(BackupPhase::Copy, 0, 1))?;
+        snapshot::write_to(job.file, &state)?;
+        // To be read by nobody who could not read the database.
+        #[cfg(unix)]
+        if let Some(own) = self.path.as_ref().and_then(|own| std::fs::metadata(own).ok()) {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = own.permissions().mode() & 0o777 | 0o600;
+            let doing = |error| Error::io(&format!("write {}", job.file.display()), error);
+            let rights = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(job.file, rights).map_err(doing)?;
+        }
+        (job.watch)(step(BackupPhase::Check, 1, 1))?;
+        let content = Self::check_file(job.file)?;
+        if content.tables != count(&state) {
+            let message = format!("the backup {} has other rows", job.file.display());
+            return Err(Error::new(ErrorKind::Corrupt, message));
+        }
+        Ok(BackupContent { compared: true, ..content })
+    }
+}
+
+/// The tables with the numbers of their rows, by name.
+fn count(state: &State) -> Vec<(String, u64)> {
+    let named = |table: &Arc<TableState>| (table.schema.name().to_owned(), table.len() as u64);
+    let mut tables: Vec<_> = state.tables.iter().map(named).collect();
+    tables.sort();
+    tables
+}

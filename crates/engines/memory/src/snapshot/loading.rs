@@ -1,0 +1,55 @@
+//! The tables and rows of a snapshot, with all checks.
+
+use crate::alter::{add_checked, check_references};
+use crate::state::State;
+use crate::table::TableState;
+use bobak_core::{Error, ErrorKind, Result, TableSchema};
+use std::sync::Arc;
+
+/// A state that is being loaded, and the number of rows loaded into its last table.
+pub(super) struct LoadingState {
+    pub state: State,
+    pub rows: u64,
+}
+
+impl LoadingState {
+    pub fn new() -> Self {
+        Self { state: State::default(), rows: 0 }
+    }
+
+    pub fn begin_table(&mut self, schema: TableSchema) -> Result<()> {
+        if self.state.place(schema.name()).is_some() {
+            return Err(corrupt("a table exists twice").in_table(schema.name()));
+        }
+        self.state.tables.push(Arc::new(TableState::new(Arc::new(schema))?));
+        self.rows = 0;
+        Ok(())
+    }
+
+    pub fn schema(&self) -> Result<Arc<TableSchema>> {
+        let table = self.state.tables.last();
+        table.map(|table| Arc::clone(&table.schema)).ok_or_else(|| corrupt("rows without a table"))
+    }
+
+    /// Adds a row, whose bytes were validated, to the last table.
+    pub fn add(&mut self, row: Arc<[u8]>) -> Result<()> {
+        let place = self.state.tables.len().checked_sub(1);
+        let place = place.ok_or_else(|| corrupt("rows without a table"))?;
+        add_checked(self.state.table_mut(place), row).map_err(|e| e.at_row(self.rows))?;
+        self.rows += 1;
+        Ok(())
+    }
+
+    pub fn finish(mut self) -> Result<State> {
+        self.state.link()?;
+        for place in 0..self.state.tables.len() {
+            check_references(&self.state, place)?;
+        }
+        Ok(self.state)
+    }
+}
+
+/// An error about a damaged snapshot.
+pub(super) fn corrupt(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Corrupt, message)
+}
