@@ -34,7 +34,7 @@ impl Database {
         connection.set_foreign_keys(false);
         // Interrupts a statement whose client has disconnected. Nothing else would.
         #[cfg(unix)]
-        connection.end_where(crate::spinning_pipe::is_client_gone);
+        connection.interrupt_when(crate::spinning_pipe::is_client_gone);
         Ok(Self { connection })
     }
 

@@ -91,14 +91,14 @@ impl ExtendedConnection<'_> {
     /// Those of `work`.
     pub fn define_tables(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.0.buffer_cursors();
-        self.0.db.watch().set_refusal(None, Vec::new());
+        self.0.db.watch().set_denial(None, Vec::new());
         self.with_writes(work)
     }
 
     /// Denies statements from now on: each action for which `denies`, given the names, returns
     /// `true`. They fail with `Unsupported`.
     pub fn deny(&mut self, denies: fn(&StatementAction, &[String]) -> bool, names: Vec<String>) {
-        self.0.db.watch().set_refusal(Some(denies), names);
+        self.0.db.watch().set_denial(Some(denies), names);
     }
 
     /// Runs `work` with writes allowed, also on a connection that only reads.

@@ -79,8 +79,8 @@ impl Connection {
 
     /// Interrupts running statements when `is_over` returns `true`; it is called every few
     /// milliseconds.
-    pub fn end_where(&mut self, is_over: fn() -> bool) {
-        self.db.end_where(is_over);
+    pub fn interrupt_when(&mut self, is_over: fn() -> bool) {
+        self.db.interrupt_when(is_over);
     }
 
     /// The maximum number of parameters of a statement.

@@ -1,4 +1,4 @@
-//! Tables of other engines in SQLite's SQL.
+//! Tables of attached engines in SQL.
 
 use bobak_core::{
     Batch, Collation, ColumnSchema, Engine, ErrorKind, FieldSet, OnError, Result, SchemaChange,
@@ -84,16 +84,16 @@ fn items() -> Rows {
     ]
 }
 
-/// A host in memory whose guest `g` has the tables; and the guest.
-fn host() -> (Federation, Arc<dyn Engine>) {
-    let guest: Arc<dyn Engine> = Arc::new(Memory::new());
-    create(&*guest, &[&item(), &tag(), &seat(), &device()]);
-    insert(&*guest, &item(), items());
+/// A federation in memory with an attached engine `g`, and that engine.
+fn federated() -> (Federation, Arc<dyn Engine>) {
+    let attached: Arc<dyn Engine> = Arc::new(Memory::new());
+    create(&*attached, &[&item(), &tag(), &seat(), &device()]);
+    insert(&*attached, &item(), items());
     let main = Sqlite::open_memory().unwrap();
     (
-        Federation::embedded(&main, vec![("g".to_owned(), Arc::clone(&guest))], Vec::new())
+        Federation::embedded(&main, vec![("g".to_owned(), Arc::clone(&attached))], Vec::new())
             .unwrap(),
-        guest,
+        attached,
     )
 }
 
@@ -111,8 +111,8 @@ fn run(engine: &dyn Engine, sql: &str) -> Result<u64> {
 }
 
 #[test]
-fn rows_come_by_every_condition_as_from_a_table_of_sqlites_own() {
-    let (host, _) = host();
+fn conditions_select_the_same_rows_as_in_sqlite() {
+    let (federation, _) = federated();
     let own = Sqlite::open_memory().unwrap();
     create(&own, &[&item(), &tag()]);
     insert(&own, &item(), items());
@@ -186,52 +186,52 @@ fn rows_come_by_every_condition_as_from_a_table_of_sqlites_own() {
             for end in ends {
                 let sql = format!("SELECT * FROM item WHERE {condition} ORDER BY {order}{end}");
                 let wanted = ask(&own, &sql, &[]).unwrap();
-                assert_eq!(ask(host.engine(), &sql, &[]).unwrap(), wanted, "{sql}");
+                assert_eq!(ask(federation.engine(), &sql, &[]).unwrap(), wanted, "{sql}");
             }
         }
         let sql = format!(
             "SELECT DISTINCT stock, max(name), count(*), sum(price), (SELECT name FROM item AS i WHERE i.id = item.stock) FROM item WHERE {condition} GROUP BY stock"
         );
         let wanted = ask(&own, &sql, &[]).unwrap();
-        assert_eq!(ask(host.engine(), &sql, &[]).unwrap(), wanted, "{sql}");
+        assert_eq!(ask(federation.engine(), &sql, &[]).unwrap(), wanted, "{sql}");
     }
 }
 
 #[test]
 fn parameters_reach_the_engine() {
-    let (host, _) = host();
+    let (federation, _) = federated();
     let sql = "SELECT name FROM g.item WHERE stock = ? AND price > ? ORDER BY id";
-    let rows = ask(host.engine(), sql, &[5.into(), Value::from("-2")]).unwrap();
+    let rows = ask(federation.engine(), sql, &[5.into(), Value::from("-2")]).unwrap();
     assert_eq!(rows, [[Value::from("Apple")]]);
 }
 
 #[test]
-fn joins_read_a_small_table_once() {
-    let (host, guest) = host();
+fn join_with_a_small_table_is_correct() {
+    let (federation, attached) = federated();
     let tags = (0..200).map(|n| vec![Value::from(format!("t{n}")), (n % 7).into()]).collect();
-    insert(&*guest, &tag(), tags);
-    run(host.engine(), "CREATE TABLE main.own (n INTEGER, t TEXT, i INTEGER)").unwrap();
+    insert(&*attached, &tag(), tags);
+    run(federation.engine(), "CREATE TABLE main.own (n INTEGER, t TEXT, i INTEGER)").unwrap();
     run(
-        host.engine(),
+        federation.engine(),
         "WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n < 999) \
          INSERT INTO own SELECT n, 't' || (n % 250), n % 9 FROM c",
     )
     .unwrap();
     let sql = "SELECT count(*), sum(tag.weight), count(item.id), min(item.label) FROM own \
                LEFT JOIN tag ON tag.name = own.t AND tag.weight > 1 LEFT JOIN item ON item.id = own.i";
-    let rows = ask(host.engine(), sql, &[]).unwrap();
-    run(host.engine(), "CREATE TABLE main.tags AS SELECT * FROM tag").unwrap();
-    run(host.engine(), "CREATE TABLE main.items AS SELECT * FROM item").unwrap();
+    let rows = ask(federation.engine(), sql, &[]).unwrap();
+    run(federation.engine(), "CREATE TABLE main.tags AS SELECT * FROM tag").unwrap();
+    run(federation.engine(), "CREATE TABLE main.items AS SELECT * FROM item").unwrap();
     let plain = sql
         .replace("JOIN tag", "JOIN main.tags AS tag")
         .replace("JOIN item", "JOIN main.items AS item");
-    assert_eq!(rows, ask(host.engine(), &plain, &[]).unwrap());
+    assert_eq!(rows, ask(federation.engine(), &plain, &[]).unwrap());
 }
 
 #[test]
-fn every_kind_of_key_is_read_and_written() {
-    let (host, guest) = host();
-    let engine = host.engine();
+fn all_key_kinds_are_read_and_written() {
+    let (federation, attached) = federated();
+    let engine = federation.engine();
     assert_eq!(run(engine, "INSERT INTO tag VALUES ('b', 2), ('a', 1)").unwrap(), 2);
     assert_eq!(run(engine, "UPDATE tag SET weight = weight * 10 WHERE name = 'a'").unwrap(), 1);
     assert_eq!(run(engine, "UPDATE tag SET name = 'c' WHERE name = 'b'").unwrap(), 1);
@@ -261,13 +261,13 @@ fn every_kind_of_key_is_read_and_written() {
     let last = ask(engine, "SELECT max(id), count(*) FROM item", &[]).unwrap();
     assert_eq!(last, [[Value::Int(72), 8.into()]]);
     assert_eq!(run(&*{ Arc::new(engine.clone()) }, "DELETE FROM item").unwrap(), 8);
-    let _ = guest;
+    let _ = attached;
 }
 
 #[test]
-fn conflicts_are_the_engines_errors_or_passed_over() {
-    let (host, _) = host();
-    let engine = host.engine();
+fn conflicts_fail_or_are_skipped() {
+    let (federation, _) = federated();
+    let engine = federation.engine();
     let error = run(engine, "INSERT INTO item (id) VALUES (9), (1)").unwrap_err();
     assert_eq!((error.kind(), error.table()), (ErrorKind::Duplicate, Some("item")));
     let count = |sql: &str| ask(engine, sql, &[]).unwrap()[0][0].clone();
@@ -288,9 +288,9 @@ fn conflicts_are_the_engines_errors_or_passed_over() {
 
 #[test]
 fn transactions_and_savepoints_reach_the_engine() {
-    let (host, guest) = host();
-    let session = host.engine().session().unwrap();
-    let names = || ask(host.engine(), "SELECT name FROM tag ORDER BY name", &[]);
+    let (federation, attached) = federated();
+    let session = federation.engine().session().unwrap();
+    let names = || ask(federation.engine(), "SELECT name FROM tag ORDER BY name", &[]);
     let add = |name: &str| {
         session.execute("INSERT INTO tag (name) VALUES (?)", &[Value::from(name)]).unwrap()
     };
@@ -308,7 +308,7 @@ fn transactions_and_savepoints_reach_the_engine() {
     };
     session.control(TransactionControl::Begin).unwrap();
     add("a");
-    assert_eq!(seen(&guest), "", "not committed yet");
+    assert_eq!(seen(&attached), "", "not committed yet");
     session.control(TransactionControl::Savepoint("one")).unwrap();
     add("b");
     session.execute("UPDATE tag SET weight = 1", &[]).unwrap();
@@ -321,7 +321,7 @@ fn transactions_and_savepoints_reach_the_engine() {
     add("f");
     session.control(TransactionControl::Release("one")).unwrap();
     session.control(TransactionControl::Commit).unwrap();
-    assert_eq!(seen(&guest), "a f");
+    assert_eq!(seen(&attached), "a f");
     // A transaction that begins to write only after the mark.
     session.control(TransactionControl::Begin).unwrap();
     session.control(TransactionControl::Savepoint("one")).unwrap();
@@ -331,7 +331,7 @@ fn transactions_and_savepoints_reach_the_engine() {
     session.control(TransactionControl::RollbackTo("one")).unwrap();
     add("h");
     session.control(TransactionControl::Commit).unwrap();
-    assert_eq!(seen(&guest), "a f h");
+    assert_eq!(seen(&attached), "a f h");
     session.control(TransactionControl::Begin).unwrap();
     session.execute("DELETE FROM tag", &[]).unwrap();
     session.control(TransactionControl::Rollback).unwrap();
@@ -340,9 +340,9 @@ fn transactions_and_savepoints_reach_the_engine() {
 }
 
 #[test]
-fn one_transaction_writes_to_one_engine() {
-    let (host, _) = host();
-    let engine = host.engine();
+fn transaction_writes_to_one_engine_only() {
+    let (federation, _) = federated();
+    let engine = federation.engine();
     run(engine, "CREATE TABLE main.own (n INTEGER PRIMARY KEY)").unwrap();
     assert_eq!(run(engine, "INSERT INTO own SELECT id FROM item").unwrap(), 6);
     let session = engine.session().unwrap();
@@ -367,9 +367,9 @@ fn one_transaction_writes_to_one_engine() {
 }
 
 #[test]
-fn a_cursor_stays_at_its_moment_while_the_table_is_written() {
-    let (host, _) = host();
-    let session = host.engine().session().unwrap();
+fn cursor_keeps_its_snapshot_during_writes() {
+    let (federation, _) = federated();
+    let session = federation.engine().session().unwrap();
     let mut cursor =
         session.open(&Source::Sql { text: "SELECT id FROM item", parameters: &[] }).unwrap();
     session.execute("DELETE FROM item WHERE id > 1", &[]).unwrap();
@@ -377,53 +377,54 @@ fn a_cursor_stays_at_its_moment_while_the_table_is_written() {
     session.fetch(&mut cursor, &mut rows).unwrap();
     assert_eq!(rows.rows(), 6);
     session.close(&mut cursor);
-    run(host.engine(), "INSERT INTO item (name) SELECT name FROM item").unwrap();
-    run(host.engine(), "UPDATE item SET stock = (SELECT count(*) FROM item)").unwrap();
-    let rows = ask(host.engine(), "SELECT stock FROM item", &[]).unwrap();
+    run(federation.engine(), "INSERT INTO item (name) SELECT name FROM item").unwrap();
+    run(federation.engine(), "UPDATE item SET stock = (SELECT count(*) FROM item)").unwrap();
+    let rows = ask(federation.engine(), "SELECT stock FROM item", &[]).unwrap();
     assert_eq!(rows, [[Value::Int(2)], [Value::Int(2)]]);
 }
 
 #[test]
-fn a_host_of_its_own_shows_tables_where_nothing_is_sqlite() {
+fn standalone_federation_runs_sql_without_an_sqlite_engine() {
     let engine: Arc<dyn Engine> = Arc::new(Memory::new());
     create(&*engine, &[&item()]);
     insert(&*engine, &item(), items());
-    let host =
+    let federation =
         Federation::standalone(vec![("main".to_owned(), Arc::clone(&engine))], Vec::new()).unwrap();
     let sql = "SELECT count(*) FROM main.item WHERE stock = 5";
-    assert_eq!(ask(host.engine(), sql, &[]).unwrap(), [[Value::Int(2)]]);
-    assert_eq!(run(host.engine(), "UPDATE item SET stock = 6 WHERE stock = 5").unwrap(), 2);
-    let error = run(host.engine(), "CREATE TABLE x (a)").unwrap_err();
+    assert_eq!(ask(federation.engine(), sql, &[]).unwrap(), [[Value::Int(2)]]);
+    assert_eq!(run(federation.engine(), "UPDATE item SET stock = 6 WHERE stock = 5").unwrap(), 2);
+    let error = run(federation.engine(), "CREATE TABLE x (a)").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     // Tables that come later are found.
     create(&*engine, &[&tag()]);
-    assert_eq!(run(host.engine(), "INSERT INTO tag VALUES ('late', 1)").unwrap(), 1);
+    assert_eq!(run(federation.engine(), "INSERT INTO tag VALUES ('late', 1)").unwrap(), 1);
     // A statement inside a transaction that was opened elsewhere.
     let session = engine.session().unwrap();
     session.control(TransactionControl::Begin).unwrap();
     let both = ("INSERT INTO tag VALUES ('x', 1), ('late', 2)", &[][..]);
-    let error = host.run_in("main", &*session, both, &mut |_| Ok(true)).unwrap_err();
+    let error = federation.run_in("main", &*session, both, &mut |_| Ok(true)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Duplicate);
     let one = ("INSERT INTO tag VALUES ('y', 1)", &[][..]);
-    assert_eq!(host.run_in("main", &*session, one, &mut |_| Ok(true)).unwrap(), 1);
+    assert_eq!(federation.run_in("main", &*session, one, &mut |_| Ok(true)).unwrap(), 1);
     let mut seen = 0;
     let count = ("SELECT * FROM tag", &[][..]);
-    host.run_in("main", &*session, count, &mut |_| {
-        seen += 1;
-        Ok(true)
-    })
-    .unwrap();
+    federation
+        .run_in("main", &*session, count, &mut |_| {
+            seen += 1;
+            Ok(true)
+        })
+        .unwrap();
     assert_eq!(seen, 2);
     session.control(TransactionControl::Rollback).unwrap();
-    assert_eq!(ask(host.engine(), "SELECT * FROM tag", &[]).unwrap().len(), 1);
+    assert_eq!(ask(federation.engine(), "SELECT * FROM tag", &[]).unwrap().len(), 1);
 }
 
 #[test]
-fn the_plan_is_told_in_words() {
-    let (host, _) = host();
+fn explain_describes_the_plan() {
+    let (federation, _) = federated();
     let sql =
         "SELECT i.name FROM g.item AS i WHERE i.stock = 5 AND i.price > 1 ORDER BY i.id LIMIT 3";
-    let lines = host.explain(sql, &[]).unwrap();
+    let lines = federation.explain(sql, &[]).unwrap();
     assert_eq!(
         lines,
         [
@@ -433,8 +434,8 @@ fn the_plan_is_told_in_words() {
 }
 
 #[test]
-fn big_results_take_constant_memory_and_lists_any_length() {
-    let (host, guest) = host();
+fn large_results_and_long_lists_are_supported() {
+    let (federation, attached) = federated();
     let mut batch = Batch::default();
     let table = item();
     for id in 10..30_010_i64 {
@@ -443,10 +444,11 @@ fn big_results_take_constant_memory_and_lists_any_length() {
             Write { table: &table, verb: Verb::Insert, fields: FieldSet::EMPTY, values: &row };
         batch.push(&write).unwrap();
     }
-    guest.session().unwrap().batch(&batch, OnError::Stop, &mut |_| ()).unwrap();
+    attached.session().unwrap().batch(&batch, OnError::Stop, &mut |_| ()).unwrap();
     let mut seen = 0;
     let sql = Source::Sql { text: "SELECT * FROM item WHERE id >= 10", parameters: &[] };
-    host.engine()
+    federation
+        .engine()
         .session()
         .unwrap()
         .query(&sql, &mut |_| {
@@ -458,6 +460,6 @@ fn big_results_take_constant_memory_and_lists_any_length() {
     let ids = (0..5_000).map(|id| (id * 2).to_string()).collect::<Vec<_>>().join(", ");
     for order in ["", " ORDER BY id"] {
         let sql = format!("SELECT count(*) FROM (SELECT id FROM item WHERE id IN ({ids}){order})");
-        assert_eq!(ask(host.engine(), &sql, &[]).unwrap(), [[Value::Int(4_998)]]);
+        assert_eq!(ask(federation.engine(), &sql, &[]).unwrap(), [[Value::Int(4_998)]]);
     }
 }

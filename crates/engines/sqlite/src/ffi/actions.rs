@@ -6,37 +6,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// One action of a statement, as SQLite's authorizer reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatementAction {
-    /// It reads a table of this database.
+    /// Reads a table of this database.
     Read {
-        /// The database's name: `main`, `temp`, or an attached one's.
+        /// The database's name: `main`, `temp`, or that of an attached one.
         database: String,
         /// The table's name.
         table: String,
     },
-    /// It inserts, updates or deletes rows.
+    /// Inserts, updates or deletes rows.
     Write {
         /// The database's name.
         database: String,
         /// The table's name.
         table: String,
-        /// What it does there.
+        /// The kind of write.
         kind: WriteKind,
     },
-    /// It calls a function.
+    /// Calls a function.
     Function(String),
-    /// It detaches a database.
+    /// Detaches a database.
     Detach(String),
-    /// It changes the schema of this database.
+    /// Changes the schema of this database.
     Schema(String),
-    /// It attaches a database.
+    /// Attaches a database.
     Attach,
-    /// A pragma, with its value where it has one.
+    /// Runs a pragma, with an optional value.
     Pragma(String, Option<String>),
-    /// Anything else: a step of a transaction, …
+    /// Anything else, such as a transaction step.
     Other,
 }
 
-/// What a statement does to rows.
+/// How a statement writes rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteKind {
     /// `INSERT`, `REPLACE`
@@ -47,75 +47,80 @@ pub enum WriteKind {
     Delete,
 }
 
-/// What the statement that is being prepared does, as SQLite tells it.
+/// Collects the actions of the statement that is being prepared, and denies some.
 #[derive(Clone, Default)]
-pub(crate) struct Watch(Arc<Mutex<Watched>>);
+pub(crate) struct StatementWatch(Arc<Mutex<WatchState>>);
 
 #[derive(Default)]
-struct Watched {
+struct WatchState {
     actions: Vec<StatementAction>,
-    refuse: Option<fn(&StatementAction, &[String]) -> bool>,
-    /// The databases that belong to the host.
-    owned: Vec<String>,
-    /// Who is asked about pragmas: most take effect while they are prepared.
-    guard: Option<Arc<dyn SqlAuthorizer>>,
-    refusal: Option<Error>,
+    denies: Option<fn(&StatementAction, &[String]) -> bool>,
+    /// The names passed to the `denies` function.
+    names: Vec<String>,
+    /// Decides about pragmas: most take effect while they are prepared.
+    authorizer: Option<Arc<dyn SqlAuthorizer>>,
+    rejection: Option<Error>,
 }
 
-impl Watch {
-    /// Forgets what was told.
+impl StatementWatch {
+    /// Discards the collected actions.
     pub(crate) fn clear(&self) {
         self.lock().actions.clear();
     }
 
-    /// What was told since then, each thing once.
+    /// Takes the actions collected since the last call, each once.
     pub(crate) fn take(&self) -> Vec<StatementAction> {
         std::mem::take(&mut self.lock().actions)
     }
 
-    /// Has statements refused that do something of which `refuse` says so, given the names set
-    /// here; `None` lets all pass.
-    pub(crate) fn set_refusal(
+    /// Denies actions for which the function, given the names, returns `true`. `None` allows
+    /// everything.
+    pub(crate) fn set_denial(
         &self,
-        refuse: Option<fn(&StatementAction, &[String]) -> bool>,
-        owned: Vec<String>,
+        denies: Option<fn(&StatementAction, &[String]) -> bool>,
+        names: Vec<String>,
     ) {
-        let mut watched = self.lock();
-        watched.refuse = refuse;
-        watched.owned = owned;
+        let mut state = self.lock();
+        state.denies = denies;
+        state.names = names;
     }
 
-    /// From now on a guard is asked about pragmas, and what it refuses is not prepared; gives what
-    /// was refused by the one before.
-    pub(crate) fn set_authorizer(&self, guard: Option<Arc<dyn SqlAuthorizer>>) -> Option<Error> {
-        let mut watched = self.lock();
-        watched.guard = guard;
-        watched.refusal.take()
+    /// Sets the authorizer for pragmas; those that it rejects are not prepared. Returns the
+    /// rejection of the previous authorizer, if any.
+    pub(crate) fn set_authorizer(
+        &self,
+        authorizer: Option<Arc<dyn SqlAuthorizer>>,
+    ) -> Option<Error> {
+        let mut state = self.lock();
+        state.authorizer = authorizer;
+        state.rejection.take()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Watched> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, WatchState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes an action; `false` where it is refused.
+    /// Collects an action; `false` if it is denied.
     pub(super) fn note(&self, action: StatementAction) -> bool {
-        let mut watched = self.lock();
-        let mut refused = watched.refuse.is_some_and(|refuse| refuse(&action, &watched.owned));
-        if let (StatementAction::Pragma(name, value), Some(guard)) = (&action, &watched.guard)
-            && let Err(error) = guard.check(SqlAction::Pragma { name, value: value.as_deref() })
+        let mut state = self.lock();
+        let mut denied = state.denies.is_some_and(|denies| denies(&action, &state.names));
+        if let (StatementAction::Pragma(name, value), Some(authorizer)) =
+            (&action, &state.authorizer)
+            && let Err(error) =
+                authorizer.check(SqlAction::Pragma { name, value: value.as_deref() })
         {
-            watched.refusal = Some(error);
-            refused = true;
+            state.rejection = Some(error);
+            denied = true;
         }
-        if !watched.actions.contains(&action) {
-            watched.actions.push(action);
+        if !state.actions.contains(&action) {
+            state.actions.push(action);
         }
-        !refused
+        !denied
     }
 }
 
-impl std::fmt::Debug for Watch {
+impl std::fmt::Debug for StatementWatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Watch").field("actions", &self.lock().actions).finish()
+        f.debug_struct("StatementWatch").field("actions", &self.lock().actions).finish()
     }
 }

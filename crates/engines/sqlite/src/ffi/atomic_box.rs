@@ -1,9 +1,9 @@
-//! A place for one box, taken out and put back without a lock.
+//! A lock-free slot for one box.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Holds a box, or nothing. All of its operations are in one order that every thread agrees on.
+/// Holds one box or none. All operations are sequentially consistent.
 #[derive(Debug)]
 pub(crate) struct AtomicBox<T> {
     pointer: AtomicPtr<T>,
@@ -19,7 +19,7 @@ impl<T> AtomicBox<T> {
         Self { pointer: AtomicPtr::new(Box::into_raw(value)) }
     }
 
-    /// Takes the box out, where there is one.
+    /// Takes the box, if there is one.
     #[inline]
     pub(crate) fn take(&self) -> Option<Box<T>> {
         let pointer = self.pointer.swap(ptr::null_mut(), Ordering::SeqCst);
@@ -27,7 +27,7 @@ impl<T> AtomicBox<T> {
         (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
     }
 
-    /// Puts a box in; one that is there is dropped.
+    /// Stores a box; drops the previous one, if any.
     #[inline]
     pub(crate) fn put(&self, value: Box<T>) {
         let old = self.pointer.swap(Box::into_raw(value), Ordering::SeqCst);

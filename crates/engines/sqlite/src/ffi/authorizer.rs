@@ -1,17 +1,17 @@
 //! SQLite's authorizer callback: reports what a statement does while it is prepared.
 
-use super::actions::{StatementAction, Watch, WriteKind};
+use super::actions::{StatementAction, StatementWatch, WriteKind};
 use super::connection::{Connection, copy_text};
 use libsqlite3_sys as sys;
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Connection {
-    /// Has SQLite tell what statements do as they are prepared.
-    pub(crate) fn watch(&mut self) -> &Watch {
+    /// Starts to collect what statements do as they are prepared.
+    pub(crate) fn watch(&mut self) -> &StatementWatch {
         if self.watch.is_none() {
-            let watch = Box::<Watch>::default();
-            let pointer: *const Watch = &raw const *watch;
+            let watch = Box::<StatementWatch>::default();
+            let pointer: *const StatementWatch = &raw const *watch;
             // SAFETY: the handle is open; what the pointer is to is boxed, and lives until the
             // connection is closed.
             unsafe {
@@ -35,8 +35,8 @@ unsafe extern "C" fn authorize(
     database: *const c_char,
     _: *const c_char,
 ) -> c_int {
-    // SAFETY: the pointer is the connection's `Watch` (see `watch`).
-    let watch = unsafe { &*watch.cast::<Watch>() };
+    // SAFETY: the pointer is the connection's `StatementWatch` (see `watch`).
+    let watch = unsafe { &*watch.cast::<StatementWatch>() };
     let allowed = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: SQLite passes null, or texts that end with NUL.
         let text = |start: *const c_char| unsafe { copy_text(start) };

@@ -6,15 +6,14 @@ use std::ffi::c_int;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-/// A backup under way. What its source writes between two steps goes to the target too; where
-/// another connection writes to the source's file, the next step begins anew.
-///
-/// To be ended by [`finish`](Backup::finish).
+/// A running backup. It also copies what the source connection writes between two steps; if
+/// another connection writes to the source's file, the next step starts over.
+/// | Must be ended by [`finish`](Backup::finish).
 #[derive(Debug)]
 pub(crate) struct Backup {
     raw: NonNull<sys::sqlite3_backup>,
     source: NonNull<sys::sqlite3>,
-    /// Not dropped with an unfinished backup: the source writes to it still.
+    /// Not dropped with an unfinished backup: the source still writes to it.
     target: ManuallyDrop<Connection>,
 }
 
@@ -22,14 +21,14 @@ pub(crate) struct Backup {
 // source is touched by `step` and `finish` only, which have the source for themselves.
 unsafe impl Send for Backup {}
 
-/// How far a backup is, in pages.
+/// The progress of a backup, in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BackupState {
-    /// Whether all is copied.
+    /// Whether everything is copied.
     pub done: bool,
-    /// How many pages are left.
+    /// The number of remaining pages.
     pub left: u64,
-    /// How many pages there are.
+    /// The number of all pages.
     pub pages: u64,
 }
 
@@ -101,7 +100,7 @@ impl Backup {
 }
 
 impl Failure {
-    /// A code that no connection has noted.
+    /// The error for a code that no connection has stored.
     #[cold]
     fn of_code(code: c_int) -> Self {
         // SAFETY: it gives a constant text that ends with NUL for every number.

@@ -1,11 +1,11 @@
-//! Binding of values to a statement's parameters.
+//! Binds values to a statement's parameters.
 
 use bobak_core::codec::RawValue;
 use libsqlite3_sys as sys;
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
-/// Takes a statement's values, one after the other. They live for `'v`.
+/// Binds a statement's values one after the other. They live for `'v`.
 #[derive(Debug)]
 pub(crate) struct Binder<'v, const COPY: bool = false> {
     statement: *mut sys::sqlite3_stmt,
@@ -23,7 +23,7 @@ impl<'v, const COPY: bool> Binder<'v, COPY> {
         Self { statement, bound: 0, code: sys::SQLITE_OK, values: PhantomData }
     }
 
-    /// The value of the next parameter. After a failure the rest is passed over.
+    /// Binds the next parameter. After a failure the rest is ignored.
     #[inline(always)]
     pub(crate) fn push(&mut self, value: RawValue<'v>) {
         if self.code == sys::SQLITE_OK {
@@ -33,7 +33,7 @@ impl<'v, const COPY: bool> Binder<'v, COPY> {
         }
     }
 
-    /// How many values were bound; the result code where that failed.
+    /// The number of bound values, or the result code of a failure.
     #[inline]
     pub(super) fn finish(self) -> Result<usize, c_int> {
         if self.code == sys::SQLITE_OK { Ok(self.bound as usize) } else { Err(self.code) }
@@ -62,7 +62,7 @@ unsafe fn bind<const COPY: bool>(
             RawValue::Float(float) => sys::sqlite3_bind_double(statement, parameter, float),
             RawValue::Text(text) => {
                 let start = if text.is_empty() { c"".as_ptr() } else { text.as_ptr().cast() };
-                // The call for lengths of 32 bits does less; the other one refuses what is longer.
+                // The call for 32-bit lengths does less work; the other one rejects longer texts.
                 match c_int::try_from(text.len()) {
                     Ok(length) => {
                         sys::sqlite3_bind_text(statement, parameter, start, length, destructor)

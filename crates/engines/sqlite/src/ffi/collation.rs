@@ -1,5 +1,5 @@
-//! Collations and functions registered on every connection: what SQLite has not, and what it has
-//! but cuts texts at their first NUL.
+//! Collations and functions of every connection: those that SQLite lacks, and those that stop at
+//! the first NUL of a text.
 
 use super::connection::{Connection, Failure};
 use bobak_core::{Collation, like};
@@ -9,9 +9,9 @@ use std::ffi::{CStr, c_int, c_void};
 use std::{ptr, slice};
 
 impl Connection {
-    /// Makes [`Collation::UnicodeNoCase`] known as `BOBAK_UNICODE_NOCASE`, and puts
-    /// [`Collation::NoCase`] and [`like`] in the place of SQLite's `NOCASE` and `LIKE`, which end
-    /// at a NUL and are else the same.
+    /// Registers [`Collation::UnicodeNoCase`] as `BOBAK_UNICODE_NOCASE`, and replaces `NOCASE`
+    /// and `LIKE` with [`Collation::NoCase`] and [`like`], which do not stop at a NUL and are
+    /// otherwise the same.
     pub(crate) fn register_collations(&mut self) -> Result<(), Failure> {
         self.register_collation(c"BOBAK_UNICODE_NOCASE", unicode_no_case)?;
         self.register_collation(c"NOCASE", no_case)?;
@@ -61,12 +61,12 @@ unsafe extern "C" fn no_case(
 ) -> c_int {
     // SAFETY: SQLite passes two texts with their lengths in bytes, valid for this call.
     let (a, b) = unsafe { (bytes(a, a_length), bytes(b, b_length)) };
-    // By bytes: ASCII letters are bytes of their own in UTF-8.
+    // Compare bytes: in UTF-8, ASCII letters are single bytes.
     let lower = u8::to_ascii_lowercase;
     a.iter().map(lower).cmp(b.iter().map(lower)) as c_int
 }
 
-/// `text LIKE pattern`, which SQLite calls as `like(pattern, text)`; NULL where one is NULL.
+/// `text LIKE pattern`, which SQLite calls as `like(pattern, text)`; NULL if one is NULL.
 unsafe extern "C" fn like_function(
     context: *mut sys::sqlite3_context,
     _: c_int,

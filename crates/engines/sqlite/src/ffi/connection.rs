@@ -1,6 +1,6 @@
 //! A connection: the `sqlite3*`, and the statements prepared on it.
 
-use super::actions::Watch;
+use super::actions::StatementWatch;
 use super::pending::Pending;
 use super::statement::Slot;
 use bobak_core::{Error, Interrupt};
@@ -18,15 +18,15 @@ pub(crate) struct Connection {
     pub(super) raw: NonNull<sys::sqlite3>,
     pub(super) slots: Vec<Slot>,
     pub(super) free: Vec<u32>,
-    /// What statements do, where that is wanted.
-    pub(super) watch: Option<Box<Watch>>,
-    /// The error of a function or virtual table of this crate, where there are any.
+    /// Collects what statements do, if that is requested.
+    pub(super) watch: Option<Box<StatementWatch>>,
+    /// The error of a function or virtual table in Rust, if there are any.
     pending: Option<Pending>,
     /// The state of the progress callback.
     pub(super) progress: Option<Arc<dyn Any + Send + Sync>>,
-    /// Whether a write to a file failed since it was last asked.
+    /// Whether a write to a file has failed since this was last checked.
     write_failed: Cell<bool>,
-    /// Whether a commit ends by a write to the journal, which is kept.
+    /// Whether a commit ends with a write to the journal, which is kept.
     keeps_journal: bool,
     /// Decides after each commit whether to checkpoint the log.
     pub(super) wal_hook: Option<Arc<dyn Any + Send + Sync>>,
@@ -39,32 +39,33 @@ unsafe impl Send for Connection {}
 /// How a file is opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenFlags {
-    /// Only for reading.
+    /// Read-only.
     pub read_only: bool,
-    /// Made where it is missing.
+    /// Creates a missing file.
     pub create: bool,
 }
 
-/// What SQLite said when it refused.
+/// An error of SQLite.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The extended result code.
     pub code: c_int,
-    /// Its text.
+    /// Its message.
     pub message: String,
-    /// Where in the SQL text, in bytes, when it was that.
+    /// The position in the SQL text, in bytes, for an error in it.
     pub offset: Option<usize>,
-    /// The error of a function or virtual table of this crate, where that is the cause.
+    /// The error of a function or virtual table in Rust, if that is the cause.
     pub cause: Option<Error>,
-    /// The system's number for what the matter was, where a file could not be opened, read or written.
+    /// The operating system's error number, if a file could not be opened, read or written.
     pub system: Option<c_int>,
-    /// Whether it may have been the last step of a commit, which then may stand.
+    /// Whether the failing step may have been the last one of a commit, which then may be
+    /// durable.
     pub ends_commit: bool,
 }
 
 impl Connection {
-    /// Opens a database; `:memory:` is a new one in memory. Its files are reached by the VFS of this
-    /// name, or by SQLite's own for this system.
+    /// Opens a database; `:memory:` is a new one in memory. Files are accessed by the VFS with
+    /// this name, or by the default one.
     pub(crate) fn open(path: &CStr, flags: OpenFlags, vfs: Option<&CStr>) -> Result<Self, Failure> {
         // SAFETY: a pure query of how the library was built.
         if unsafe { sys::sqlite3_threadsafe() } == 0 {
@@ -78,8 +79,8 @@ impl Connection {
             (false, true) => sys::SQLITE_OPEN_READWRITE | sys::SQLITE_OPEN_CREATE,
             (false, false) => sys::SQLITE_OPEN_READWRITE,
         };
-        // Names that begin with `file:` are URIs: the engine's own, of databases in memory. A path
-        // never begins so.
+        // Names that start with `file:` are URIs, which the engine uses for databases in memory.
+        // Paths never start so.
         let access =
             access | sys::SQLITE_OPEN_NOMUTEX | sys::SQLITE_OPEN_EXRESCODE | sys::SQLITE_OPEN_URI;
         let mut raw = ptr::null_mut();
@@ -104,22 +105,23 @@ impl Connection {
         if code == sys::SQLITE_OK { Ok(connection) } else { Err(connection.failure(code)) }
     }
 
-    /// Says whether a commit ends by a write to the journal: of zeros over its head.
+    /// Sets whether a commit ends with a write to the journal: of zeros over its header.
     pub(crate) const fn set_keeps_journal(&mut self, keeps: bool) {
         self.keeps_journal = keeps;
     }
 
-    /// Waits so long where another connection holds a lock, before it gives `SQLITE_BUSY`.
+    /// How long to wait for another connection's lock before failing with `SQLITE_BUSY`.
     pub(crate) fn set_busy_timeout(&mut self, timeout: Duration) {
         let milliseconds = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
         // SAFETY: the handle is open.
         unsafe { sys::sqlite3_busy_timeout(self.raw.as_ptr(), milliseconds) };
     }
 
-    /// Ends a statement by `SQLITE_INTERRUPT` where the call on the thread that runs it is to end. Unlike
-    /// `sqlite3_interrupt` this can't hit the statement after it.
-    pub(crate) fn heed_interrupts(&mut self) {
-        /// So many steps of SQLite's machine lie between two looks: far less than a millisecond.
+    /// Interrupts a statement with `SQLITE_INTERRUPT` if the call that runs it is to be
+    /// interrupted. Unlike `sqlite3_interrupt`, this cannot hit the next statement.
+    pub(crate) fn enable_interrupts(&mut self) {
+        /// The number of virtual machine instructions between two checks: far less than a
+        /// millisecond.
         const STEPS: c_int = 2_000;
         extern "C" fn look(_: *mut c_void) -> c_int {
             c_int::from(Interrupt::is_now())
@@ -129,10 +131,10 @@ impl Connection {
         unsafe { sys::sqlite3_progress_handler(self.raw.as_ptr(), STEPS, Some(look), nothing) };
     }
 
-    /// Ends a statement by `SQLITE_INTERRUPT` where `is_over` says so, which is asked now and then: by another number of
-    /// steps than interrupts, whose place this takes.
-    pub(crate) fn end_where(&mut self, is_over: fn() -> bool) {
-        /// Some milliseconds: it may ask the system.
+    /// Interrupts a statement with `SQLITE_INTERRUPT` when `is_over` returns `true`. Replaces the
+    /// check of `enable_interrupts`.
+    pub(crate) fn interrupt_when(&mut self, is_over: fn() -> bool) {
+        /// A few milliseconds: `is_over` may call the operating system.
         const STEPS: c_int = 200_000;
         extern "C" fn look(is_over: *mut c_void) -> c_int {
             // SAFETY: it is the function that was given below.
@@ -144,7 +146,7 @@ impl Connection {
         unsafe { sys::sqlite3_progress_handler(self.raw.as_ptr(), STEPS, Some(look), is_over) };
     }
 
-    /// Whether foreign keys are enforced.
+    /// Sets whether foreign keys are enforced.
     pub(crate) fn set_foreign_keys(&mut self, on: bool) {
         let nothing = ptr::null_mut::<c_int>();
         let option = sys::SQLITE_DBCONFIG_ENABLE_FKEY;
@@ -152,7 +154,7 @@ impl Connection {
         unsafe { sys::sqlite3_db_config(self.raw.as_ptr(), option, c_int::from(on), nothing) };
     }
 
-    /// Takes names in double quotes for names only, never for texts: a misspelt one is an error.
+    /// Disables string literals in double quotes, so that a misspelled name is an error.
     pub(crate) fn refuse_quoted_strings(&mut self) {
         for option in [sys::SQLITE_DBCONFIG_DQS_DML, sys::SQLITE_DBCONFIG_DQS_DDL] {
             // SAFETY: these options take an int and an optional pointer to one.
@@ -167,7 +169,7 @@ impl Connection {
         }
     }
 
-    /// Runs SQL text that has no parameters and whose rows, if any, are not wanted.
+    /// Runs SQL text without parameters, discarding its rows.
     pub(crate) fn exec(&mut self, sql: &str) -> Result<(), Failure> {
         let text = CString::new(sql)
             .map_err(|_| Failure::own(sys::SQLITE_ERROR, "syntax error: a NUL in the SQL text"))?;
@@ -184,13 +186,13 @@ impl Connection {
         self.check(code)
     }
 
-    /// How many rows the last statement changed.
+    /// The number of rows that the last statement changed.
     pub(crate) fn changes(&self) -> u64 {
         // SAFETY: the handle is open.
         unsafe { sys::sqlite3_changes64(self.raw.as_ptr()) }.unsigned_abs()
     }
 
-    /// How many rows all statements have changed, those of triggers and of deleted tables included.
+    /// The number of rows that all statements changed, including triggers and dropped tables.
     pub(crate) fn total_changes(&self) -> i64 {
         // SAFETY: the handle is open.
         unsafe { sys::sqlite3_total_changes64(self.raw.as_ptr()) }
@@ -202,24 +204,24 @@ impl Connection {
         unsafe { sys::sqlite3_last_insert_rowid(self.raw.as_ptr()) }
     }
 
-    /// Sets what [`last_insert_rowid`](Self::last_insert_rowid) gives until the next insert.
+    /// Sets the result of [`last_insert_rowid`](Self::last_insert_rowid) until the next insert.
     pub(crate) fn set_last_insert_rowid(&mut self, rowid: i64) {
         // SAFETY: the handle is open.
         unsafe { sys::sqlite3_set_last_insert_rowid(self.raw.as_ptr(), rowid) };
     }
 
-    /// Where functions and virtual tables of this crate leave their errors.
+    /// Where functions and virtual tables in Rust store their errors.
     pub(crate) fn pending(&mut self) -> &Pending {
         self.pending.get_or_insert_default()
     }
 
-    /// The error that was left there.
+    /// Takes a stored error.
     #[inline]
     pub(crate) fn take_pending(&self) -> Option<Error> {
         self.pending.as_ref().and_then(Pending::take)
     }
 
-    /// Whether a write to a file failed since this was last asked.
+    /// Whether a write to a file has failed since the last call.
     #[inline]
     pub(crate) fn take_write_failed(&self) -> bool {
         self.write_failed.take()
@@ -231,13 +233,13 @@ impl Connection {
         unsafe { sys::sqlite3_get_autocommit(self.raw.as_ptr()) != 0 }
     }
 
-    /// Whether the main database can't be written.
+    /// Whether the main database is read-only.
     pub(crate) fn is_read_only(&self) -> bool {
         // SAFETY: the handle is open; the name ends with NUL.
         unsafe { sys::sqlite3_db_readonly(self.raw.as_ptr(), c"main".as_ptr()) == 1 }
     }
 
-    /// The largest number of parameters that a statement may have.
+    /// The maximum number of parameters of a statement.
     pub(crate) fn max_parameters(&self) -> usize {
         // SAFETY: the handle is open; -1 only asks.
         let limit =
@@ -269,14 +271,14 @@ impl Connection {
         }
     }
 
-    /// Sets the largest number of bytes that a value may have, 30 at least and no more than SQLite was built for.
+    /// Sets the maximum size of a value in bytes, from 30 to SQLite's compile-time limit.
     pub(crate) fn set_max_length(&mut self, bytes: u32) {
         let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
         // SAFETY: the handle is open; SQLite takes any number that is not negative, and cuts it.
         unsafe { sys::sqlite3_limit(self.raw.as_ptr(), sys::SQLITE_LIMIT_LENGTH, bytes) };
     }
 
-    /// The largest number of bytes that a value may have.
+    /// The maximum size of a value, in bytes.
     pub(crate) fn max_length(&self) -> usize {
         // SAFETY: the handle is open; -1 only asks.
         let limit = unsafe { sys::sqlite3_limit(self.raw.as_ptr(), sys::SQLITE_LIMIT_LENGTH, -1) };
@@ -287,7 +289,7 @@ impl Connection {
         if code == sys::SQLITE_OK { Ok(()) } else { Err(self.failure(code)) }
     }
 
-    /// What the connection says about a code that it has just returned.
+    /// The error for a code that the connection has just returned.
     #[cold]
     pub(super) fn failure(&self, code: c_int) -> Failure {
         let raw = self.raw.as_ptr();
@@ -296,7 +298,7 @@ impl Connection {
         // SAFETY: the handle is open.
         let (extended, offset) =
             unsafe { (sys::sqlite3_extended_errcode(raw), sys::sqlite3_error_offset(raw)) };
-        // The connection's code is the more exact one, where it is about the same error.
+        // The connection's code is more precise, if it is about the same error.
         let code = if extended & 0xff == code & 0xff { extended } else { code };
         if code == sys::SQLITE_IOERR_WRITE {
             self.write_failed.set(true);
@@ -338,7 +340,7 @@ impl Drop for Connection {
 }
 
 impl Failure {
-    /// A failure found before SQLite was asked.
+    /// An error found without calling SQLite.
     #[cold]
     pub(crate) fn own(code: c_int, message: &str) -> Self {
         Self {
@@ -352,7 +354,7 @@ impl Failure {
     }
 }
 
-/// The version of the SQLite that is built in, such as `3.54.1`.
+/// The version of the built-in SQLite, such as `3.54.1`.
 #[must_use]
 pub fn version() -> &'static str {
     // SAFETY: a constant text that ends with NUL.

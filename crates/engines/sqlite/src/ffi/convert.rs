@@ -1,4 +1,4 @@
-//! A row's values, converted by SQLite to the types that are asked for.
+//! Conversion of a row's values by SQLite to requested types.
 
 use super::connection::Failure;
 use super::row::RowRef;
@@ -6,22 +6,22 @@ use bobak_core::codec::RawValue;
 use libsqlite3_sys as sys;
 use std::slice;
 
-/// What a value is read as; NULL stays NULL.
+/// The type to which a value is converted; NULL remains NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// An integer of 64 bits.
+    /// A 64-bit integer.
     Int,
     /// A float.
     Float,
-    /// A text in UTF-8, as far as what is stored is.
+    /// A text, in UTF-8 if the stored text is.
     Text,
-    /// Bytes: those of a text too, and of a number's text.
+    /// Bytes, also those of a text, or of a number's text.
     Bytes,
 }
 
 impl RowRef<'_> {
-    /// Gives `each` the first columns' values, one for each of the kinds, converted as SQLite's
-    /// `sqlite3_column_…` functions do; NULL for a column that the row has not.
+    /// Calls `each` with the values of the first columns, one for each kind, converted as by
+    /// SQLite's `sqlite3_column_…` functions; NULL for missing columns.
     #[inline]
     pub(crate) fn convert<'r>(
         &'r mut self,
@@ -64,7 +64,7 @@ unsafe fn converted<'r>(value: *mut sys::sqlite3_value, kind: Kind) -> Option<Ra
         };
         let length = usize::try_from(sys::sqlite3_value_bytes(value)).unwrap_or(0);
         let bytes = if length == 0 {
-            // A blob of no bytes is given as null; so is what there was no memory for.
+            // SQLite returns null for an empty blob, and if memory is exhausted.
             if start.is_null() && kind == Kind::Text {
                 return None;
             }

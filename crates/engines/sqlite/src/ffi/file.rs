@@ -1,17 +1,17 @@
-//! The file of a connection, past what is in it.
-//!
-//! The system drops a process's locks on a file when the process closes any handle of it. SQLite knows
-//! that, and keeps its handles as long as it must: so a database is never opened but by SQLite.
+//! Access to a connection's file below the level of SQL.
+//! | POSIX drops a process's locks on a file when the process closes any handle of it. SQLite
+//! keeps its handles open as long as necessary, so a database must not be opened except by
+//! SQLite.
 
 use super::connection::{Connection, Failure};
 use libsqlite3_sys as sys;
 use std::ffi::c_int;
 use std::ptr;
 
-/// So much is read at once at most: more than anybody asks for, and a number that SQLite takes.
+/// The maximum number of bytes of one read, within SQLite's limit.
 const MOST: usize = 1 << 24;
 
-/// A file that nobody else reads or writes by SQLite until this is dropped.
+/// A file that nobody else reads or writes through SQLite until this is dropped.
 #[derive(Debug)]
 pub(crate) struct LockedFile(#[allow(dead_code, reason = "it is kept for its lock")] Connection);
 
@@ -31,7 +31,7 @@ impl LockedFile {
             });
             match code.flatten() {
                 Some(sys::SQLITE_OK) => {}
-                // Closing it ends the locks that it has.
+                // Closing the connection releases its locks.
                 Some(code) if code & 0xff == sys::SQLITE_BUSY => return Ok(None),
                 Some(code) => return Err(Failure::own(code, "the file can't be locked")),
                 None => return Err(Failure::own(sys::SQLITE_CANTOPEN, "there is no file to lock")),
@@ -63,7 +63,7 @@ impl Connection {
         });
         match code.flatten() {
             Some(sys::SQLITE_OK) => Ok(wanted),
-            // It became shorter since.
+            // The file has been shortened since.
             Some(sys::SQLITE_IOERR_SHORT_READ) | None => Ok(0),
             Some(code) => Err(self.failed(code, "the file can't be read")),
         }

@@ -13,15 +13,15 @@ use std::sync::Arc;
 
 /// A function of each row's values.
 pub(crate) type Scalar = Arc<dyn Fn(&[ValueRef<'_>]) -> Result<Value<'static>> + Send + Sync>;
-/// Makes what gathers the values of a group.
+/// Creates the state of an aggregate function.
 pub(crate) type MakeAggregate = Arc<dyn Fn() -> Box<dyn Gather> + Send + Sync>;
 
-/// Gathers the values of a group.
+/// The state of an aggregate function.
 pub(crate) trait Gather: Send {
-    /// Takes the arguments of a row.
+    /// Adds the arguments of a row.
     fn step(&mut self, arguments: &[ValueRef<'_>]) -> Result<()>;
 
-    /// Gives the result.
+    /// Returns the result.
     fn finish(self: Box<Self>) -> Result<Value<'static>>;
 }
 
@@ -31,7 +31,7 @@ struct Registered<F> {
 }
 
 impl Connection {
-    /// Makes a function of so many arguments (-1: any number) known.
+    /// Registers a function with this number of arguments (-1: any number).
     pub(crate) fn register_scalar(
         &mut self,
         name: &str,
@@ -44,7 +44,7 @@ impl Connection {
         self.register(name, arguments, data, (Some(call_scalar), None, None), drop_data)
     }
 
-    /// Makes an aggregate of so many arguments known.
+    /// Registers an aggregate function.
     pub(crate) fn register_aggregate(
         &mut self,
         name: &str,
@@ -111,9 +111,8 @@ unsafe extern "C" fn call_scalar(
     }
 }
 
-/// Where an aggregate is between its rows: in memory that SQLite keeps for the group.
-///
-/// # Safety
+/// The state of an aggregate function between rows, in memory that SQLite keeps for the group.
+/// | # Safety
 /// The context is that of a running call of an aggregate.
 unsafe fn place(
     context: *mut sys::sqlite3_context,

@@ -1,26 +1,25 @@
-//! The one module with `unsafe`: owned handles over SQLite's C interface, safe to use from outside.
+//! The only module with unsafe code: owned handles over SQLite's C interface with a safe API.
 //!
 //! Why it is sound:
 //!
-//! * A [`Connection`] owns its `sqlite3*` and every `sqlite3_stmt*` made on it; statements are
-//!   named by [`StatementId`]s, so none outlives its connection or is used beside it. Everything
-//!   takes `&mut Connection`, which is `Send` and not `Sync`: one thread at a time, as SQLite's
-//!   `NOMUTEX` mode asks.
-//! * Texts and bytes are bound without a copy. A statement bound so is stepped only inside the
-//!   call, or the [`Rows`], that borrows the values; what it still points to afterwards is bound
-//!   anew, all of it, before it is stepped again. [`Connection::begin`] copies instead.
+//! * A [`Connection`] owns its `sqlite3*` and every `sqlite3_stmt*` prepared on it. [`StatementId`]s
+//!   name statements, so none outlives its connection or is used without it. Everything takes
+//!   `&mut Connection`, which is `Send` and not `Sync`: one thread at a time, as SQLite's `NOMUTEX`
+//!   mode requires.
+//! * Texts and bytes are bound without a copy. Such a statement is stepped only inside the call, or
+//!   the [`Rows`], that borrows the values; every value it still points to afterwards is bound again
+//!   before the next step. [`Connection::begin`] copies instead.
 //! * Virtual tables and functions are registered with boxes that SQLite frees by a function of the
-//!   same type; their callbacks catch every panic, and reach the rest of the crate through safe
-//!   traits ([`virtual_table`]).
-//! * A [`Backup`] owns its target, and touches its source only in calls that are given the source's
-//!   connection. One that is dropped unfinished leaves both in memory, since the source still
-//!   writes to the target.
-//! * The file of a connection is used past its connection in two ways: the bytes that it begins with are
-//!   read, and a connection that does nothing else locks it ([`LockedFile`]).
-//! * What rests in long statements, and what is told of the log, is kept by its connection, and read
-//!   only from inside its calls.
-//! * A [`RowRef`] borrows what stepped it, so its texts end before the next step. What converts a
-//!   row's values takes it by `&mut`, since a conversion moves the bytes lent before.
+//!   same type. Their callbacks catch every panic, and call safe traits ([`virtual_table`]).
+//! * A [`Backup`] owns its target, and accesses its source only in calls that receive the source's
+//!   connection. One that is dropped unfinished leaks both, since the source still writes to the
+//!   target.
+//! * A connection's file is accessed directly in two ways only: reading its bytes, and locking it by
+//!   a connection that does nothing else ([`LockedFile`]).
+//! * A connection keeps the state of its callbacks, which are only called from inside its calls.
+//! * A [`RowRef`] borrows what stepped it, so its texts end before the next step. Conversions take
+//!   it by `&mut`, since they move bytes that were lent before.
+//! * A [`BorrowedSession`] is accessible only on the thread that lends it, until the call ends.
 
 #![allow(unsafe_code)]
 
@@ -29,23 +28,23 @@ mod atomic_box;
 mod authorizer;
 mod backup;
 mod bind;
-#[cfg(feature = "encryption")]
-mod codec;
 mod collation;
 mod connection;
 mod convert;
 mod file;
 mod functions;
 mod index_info;
+#[cfg(feature = "encryption")]
+mod key;
 mod module;
 mod pending;
-mod rests;
 mod row;
 mod running;
 mod session_slot;
 mod statement;
 mod stub_collation;
 mod sum;
+mod throttle;
 mod values;
 mod vfs;
 mod vfs_callbacks;

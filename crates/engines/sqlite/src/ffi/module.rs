@@ -1,5 +1,5 @@
 //! Virtual tables behind SQLite's C interface: each callback finds its table or cursor, calls the
-//! safe trait, and turns what comes back into a code. No panic leaves a callback.
+//! safe trait, and converts the result to a code. No panic leaves a callback.
 
 use super::connection::{Connection, Failure, copy_text};
 use super::index_info::IndexInfo;
@@ -18,13 +18,13 @@ use std::ptr;
 
 type CursorOf<M> = <<M as Module>::Table as super::virtual_table::VirtualTable>::Cursor;
 
-/// What SQLite keeps beside the module.
+/// A registered module.
 struct Registered<M> {
     module: M,
     pending: Pending,
 }
 
-/// SQLite's part of a table goes first: its pointer is the table's.
+/// Starts with SQLite's part, so that a pointer to one is a pointer to the other.
 #[repr(C)]
 struct RawTable<M: Module> {
     base: sys::sqlite3_vtab,
@@ -40,8 +40,7 @@ struct RawCursor<M: Module> {
 }
 
 impl Connection {
-    /// Makes a module of virtual tables known under a name. Errors of its tables are kept whole
-    /// beside the failure of the statement.
+    /// Registers a module of virtual tables. Errors of its tables become the causes of failures.
     pub(crate) fn register_module<M: Module>(
         &mut self,
         name: &str,
@@ -103,12 +102,12 @@ impl<M: Module> Callbacks<M> {
     };
 }
 
-/// Calls what may fail or panic.
+/// Runs code that may fail or panic.
 fn guard<R>(run: impl FnOnce() -> Result<R>) -> Result<R> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
-/// A panic as an error.
+/// Converts a panic to an error.
 #[cold]
 pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().copied();
@@ -117,8 +116,8 @@ pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     Error::new(ErrorKind::Engine, message)
 }
 
-/// SQLite's code for an error of a table. Broken rules have one of their own, so that a statement
-/// can pass over rows that break them.
+/// SQLite's code for a table's error. Constraint violations have a code of their own, so that a
+/// statement can skip the row.
 fn code_of(error: &Error) -> c_int {
     match error.kind() {
         ErrorKind::Duplicate | ErrorKind::Constraint => sys::SQLITE_CONSTRAINT,
@@ -382,7 +381,8 @@ unsafe extern "C" fn update<M: Module>(
             Ok(())
         })
     };
-    // SQLite passes over a row that breaks a rule, and does not count it, where it may.
+    // SQLite skips a row that violates a constraint, and does not count it, if the statement
+    // permits that.
     if ignored { sys::SQLITE_CONSTRAINT } else { code }
 }
 

@@ -1,4 +1,4 @@
-//! The row that a statement stands on.
+//! The current row of a statement.
 
 use bobak_core::{Row, ValueRef};
 use libsqlite3_sys as sys;
@@ -6,14 +6,14 @@ use std::ffi::{CStr, c_int};
 use std::marker::PhantomData;
 use std::{ptr, slice};
 
-/// A row lent by a stepped statement: its texts point into SQLite's page or register.
+/// A row borrowed from a stepped statement: its texts point into SQLite's page or register.
 #[derive(Debug)]
 pub(crate) struct RowRef<'a> {
     statement: *mut sys::sqlite3_stmt,
     pub(super) columns: usize,
-    /// The first column's value, where the others are known to follow it.
+    /// The first column's value, if the others follow at a fixed distance.
     first: *mut sys::sqlite3_value,
-    /// How many bytes each value is from the next.
+    /// The distance between two values, in bytes.
     stride: usize,
     connection: PhantomData<&'a mut ()>,
 }
@@ -48,11 +48,10 @@ impl RowRef<'_> {
         Self { statement, columns, first, stride, connection: PhantomData }
     }
 
-    /// How far apart the row's values are, where all are equally far; 0 where not.
-    ///
-    /// A statement has its rows in one array, which saves the way to each of their values. SQLite
-    /// does not promise this, so it is looked at whenever the statement was prepared, and not relied
-    /// on where it is not so.
+    /// The distance between the values of a row, if it is the same for all; else 0.
+    /// | A statement keeps its row in one array, and addressing it directly saves a call per
+    /// value. SQLite does not guarantee that, so it is verified whenever the statement is
+    /// prepared, and not relied on otherwise.
     pub(super) fn find_stride(&self) -> usize {
         let address = |column: usize| {
             // SAFETY: the statement stands on a row (see `new`).
@@ -90,8 +89,8 @@ impl Row for RowRef<'_> {
         self.columns
     }
 
-    /// A text that is not UTF-8 is handed out as bytes: a field of another type then says
-    /// `Mismatch`, instead of reading a text that is not there.
+    /// Returns a text that is not UTF-8 as bytes: a field of another type then fails with
+    /// `Mismatch`.
     #[inline]
     fn get(&self, column: usize) -> ValueRef<'_> {
         if column >= self.columns {
@@ -143,7 +142,7 @@ unsafe fn text<'a>(value: *mut sys::sqlite3_value) -> ValueRef<'a> {
     let bytes = unsafe {
         let start = sys::sqlite3_value_text(value);
         if start.is_null() {
-            // Out of memory while it was turned into UTF-8.
+            // Out of memory during the conversion to UTF-8.
             return ValueRef::Bytes(&[]);
         }
         slice::from_raw_parts(start, sys::sqlite3_value_bytes(value) as usize)

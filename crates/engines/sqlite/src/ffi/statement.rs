@@ -1,4 +1,4 @@
-//! Prepared statements: made, bound, stepped and reset by their connection.
+//! Prepared statements: preparing, binding, stepping and resetting them.
 
 use super::actions::StatementAction;
 use super::bind::Binder;
@@ -10,14 +10,14 @@ use libsqlite3_sys as sys;
 use std::ffi::{c_int, c_uint};
 use std::ptr;
 
-/// The name of a statement of one connection. One that has been finalized names nothing.
+/// Identifies a statement of one connection. Invalid after the statement is finalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementId {
     index: u32,
     generation: u32,
 }
 
-/// A place for a statement; `raw` is null where it is free.
+/// A slot for a statement; `raw` is null if it is free.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub raw: *mut sys::sqlite3_stmt,
@@ -25,14 +25,14 @@ pub(super) struct Slot {
     parameters: usize,
     read_only: bool,
     state: State,
-    /// How far apart the values of its rows are: see [`RowRef::find_stride`].
+    /// The distance between the values of a row: see [`RowRef::find_stride`].
     stride: Stride,
-    /// What it does, where the connection watches that.
+    /// What it does, if the connection collects that.
     actions: Option<Vec<StatementAction>>,
 }
 
-/// What is known about a statement's rows. It was found in an earlier run, and holds until the
-/// statement is prepared anew, which SQLite counts.
+/// The layout of a statement's rows, found in an earlier run. Valid until SQLite prepares the
+/// statement again, which it counts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stride {
     bytes: usize,
@@ -40,24 +40,24 @@ struct Stride {
     prepared: c_int,
 }
 
-/// Whether a statement may be stepped on, and may point to a caller's memory.
+/// Whether a statement may be stepped, and may point to a caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Reset: it must be bound first.
+    /// Reset: must be bound first.
     Reset,
-    /// Begun with borrowed values: only its [`Rows`] may step it.
+    /// Started with borrowed values: only its [`Rows`] may step it.
     Lent,
-    /// Begun with copied values: may be stepped at any time.
+    /// Started with copied values: may be stepped at any time.
     Begun,
 }
 
-/// A running statement, whose values are borrowed; dropping it resets the statement.
+/// A running statement with borrowed values; dropping it resets the statement.
 #[derive(Debug)]
 pub(crate) struct Rows<'a> {
     connection: &'a mut Connection,
     index: usize,
     raw: *mut sys::sqlite3_stmt,
-    /// How the rows lie; known from the first one on.
+    /// The layout of the rows, known from the first one on.
     columns: usize,
     stride: usize,
     begun: bool,
@@ -65,8 +65,8 @@ pub(crate) struct Rows<'a> {
 }
 
 impl Connection {
-    /// Prepares the first statement of the text, for repeated use. `None` where there is only
-    /// white space; the number tells how many bytes of the text were read.
+    /// Prepares the first statement of a text, for repeated use; `None` if there is only white
+    /// space. Also returns the number of bytes read.
     pub(crate) fn prepare(
         &mut self,
         sql: impl AsRef<[u8]>,
@@ -94,7 +94,7 @@ impl Connection {
         Ok(((!raw.is_null()).then(|| self.keep(raw)), used))
     }
 
-    /// Frees a statement; nothing where it is freed already.
+    /// Frees a statement; does nothing if it is already freed.
     pub(crate) fn finalize(&mut self, id: StatementId) {
         if let Ok(index) = self.find(id)
             && let Some(slot) = self.slots.get_mut(index)
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Runs a statement to its end with borrowed values, and resets it. Rows are passed over.
+    /// Runs a statement to its end with borrowed values, discarding its rows, and resets it.
     #[inline]
     pub(crate) fn execute<'v>(
         &mut self,
@@ -137,7 +137,7 @@ impl Connection {
         }
     }
 
-    /// Starts a statement with borrowed values, to step through its rows.
+    /// Starts a statement with borrowed values and returns its rows.
     #[inline]
     pub(crate) fn rows<'a, 'v: 'a>(
         &'a mut self,
@@ -151,7 +151,7 @@ impl Connection {
         Ok(Rows { connection: self, index, raw, columns, stride, begun: false, ended: false })
     }
 
-    /// Starts a statement with copies of the values, so that it can be stepped at any later time.
+    /// Starts a statement with copies of the values, so that it can be stepped later.
     pub(crate) fn begin<'v>(
         &mut self,
         id: StatementId,
@@ -163,8 +163,8 @@ impl Connection {
         Ok(())
     }
 
-    /// The next row of a statement started by [`begin`](Self::begin); at the end, or at an error,
-    /// it is reset.
+    /// The next row of a statement started by [`begin`](Self::begin). Resets it at the end and
+    /// after an error.
     pub(crate) fn step(&mut self, id: StatementId) -> Result<Option<RowRef<'_>>, Failure> {
         let index = self.find(id)?;
         let slot = self.slots.get(index).filter(|slot| slot.state == State::Begun);
@@ -182,34 +182,34 @@ impl Connection {
         result
     }
 
-    /// Stops a statement where it is.
+    /// Resets a statement.
     pub(crate) fn reset(&mut self, id: StatementId) {
         if let Ok(index) = self.find(id) {
             self.reset_index(index);
         }
     }
 
-    /// Whether the statement changes nothing in the database.
+    /// Whether the statement does not change the database.
     pub(crate) fn is_read_only_statement(&self, id: StatementId) -> bool {
         self.slot(id).is_some_and(|slot| slot.read_only)
     }
 
-    /// What the statement does, where the connection watches that.
+    /// What the statement does, if the connection collects that.
     pub(crate) fn actions(&self, id: StatementId) -> &[StatementAction] {
         self.slot(id).and_then(|slot| slot.actions.as_deref()).unwrap_or_default()
     }
 
-    /// Whether the connection was watching when the statement was prepared.
+    /// Whether the connection collected actions when the statement was prepared.
     pub(crate) fn was_watched(&self, id: StatementId) -> bool {
         self.slot(id).is_some_and(|slot| slot.actions.is_some())
     }
 
-    /// How many parameters the statement has.
+    /// The number of parameters of the statement.
     pub(crate) fn parameters(&self, id: StatementId) -> usize {
         self.slot(id).map_or(0, |slot| slot.parameters)
     }
 
-    /// The names of the result's columns.
+    /// The names of the result columns.
     pub(crate) fn column_names(&self, id: StatementId) -> Vec<String> {
         let Some(slot) = self.slot(id) else {
             return Vec::new();
@@ -238,7 +238,7 @@ impl Connection {
             }
         }
         self.slots.push(slot);
-        // SQLite's own limits end long before 2³² statements do.
+        // SQLite's own limits are far below 2³² statements.
         StatementId { index: (self.slots.len() - 1) as u32, generation: 0 }
     }
 
@@ -261,15 +261,15 @@ impl Connection {
         }
     }
 
-    /// Resets the statement and binds every one of its parameters: after `Ok` nothing is left in it
-    /// from an earlier run.
+    /// Resets the statement and binds every parameter: on success it holds no value of an earlier
+    /// run.
     #[inline]
     fn bind_all<'v, const COPY: bool>(
         &mut self,
         id: StatementId,
         bind: impl FnOnce(&mut Binder<'v, COPY>),
     ) -> Result<(usize, *mut sys::sqlite3_stmt), Failure> {
-        // An error that a statement before passed over is none of this one's.
+        // Discard an error that a previous statement ignored.
         drop(self.take_pending());
         let index = self.find(id)?;
         if self.slots.get(index).is_some_and(|slot| slot.state != State::Reset) {
@@ -320,8 +320,8 @@ impl Rows<'_> {
 }
 
 impl Rows<'_> {
-    /// Learns from the first row how many columns there are (a changed schema can change that at
-    /// the first step only), and how they lie.
+    /// Reads the layout from the first row: a changed schema can change the number of columns
+    /// only at the first step.
     #[inline]
     fn look_at_row(&mut self) {
         self.begun = true;

@@ -1,5 +1,5 @@
-//! Stand-ins for the collations and functions of other programs, for connections that only check a
-//! file: what goes by their results is not to be relied on.
+//! Stubs for collations and functions of other programs, for connections that only check a file:
+//! their results must not be relied on.
 
 use super::collation::bytes;
 use super::connection::{Connection, Failure};
@@ -8,7 +8,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 
 impl Connection {
-    /// From now on each collation that is not known compares bytes.
+    /// Makes unknown collations compare bytes.
     pub(crate) fn stub_collations(&mut self) -> Result<(), Failure> {
         let nothing = ptr::null_mut();
         // SAFETY: the handle is open; the callback takes no data.
@@ -18,11 +18,11 @@ impl Connection {
         self.check(code)
     }
 
-    /// From now on a function of this name, which is not known, gives NULL, which is of every type.
+    /// Defines an unknown function that returns NULL, which is valid for every type.
     pub(crate) fn stub_function(&mut self, name: &str) -> Result<(), Failure> {
         let name = CString::new(name)
             .map_err(|_| Failure::own(sys::SQLITE_ERROR, "a NUL in the name of a function"))?;
-        // Where it is used only such are allowed.
+        // Required for functions in indexes and generated columns.
         let flags = sys::SQLITE_UTF8 | sys::SQLITE_DETERMINISTIC | sys::SQLITE_INNOCUOUS;
         // SAFETY: the handle is open, the name ends with NUL, the function needs no state.
         let code = unsafe {
@@ -70,5 +70,5 @@ unsafe extern "C" fn by_bytes(
 }
 
 unsafe extern "C" fn null(_: *mut sys::sqlite3_context, _: c_int, _: *mut *mut sys::sqlite3_value) {
-    // What says nothing is NULL.
+    // A function that sets no result returns NULL.
 }

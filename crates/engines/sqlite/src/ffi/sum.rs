@@ -1,6 +1,6 @@
-//! `sum()` in SQLite's place: SQLite's own fails where a sum of integers leaves 64 bits on the way, though
-//! the whole fits them, and so depends on the order of the rows. This one fails where the whole does not
-//! fit, as every other engine does. Of floats it is the same, step for step.
+//! Replaces SQLite's `sum()`, which fails if a sum of integers exceeds 64 bits on the way
+//! although the total fits, and so depends on the order of the rows. This one fails only if the
+//! total does not fit, as in every other engine. For floats it computes the same, step by step.
 
 use super::connection::{Connection, Failure};
 use libsqlite3_sys as sys;
@@ -8,7 +8,7 @@ use std::ffi::c_int;
 use std::ptr;
 
 impl Connection {
-    /// Makes it known, also over the frames of windows.
+    /// Registers the function, also for window frames.
     pub(crate) fn register_sum(&mut self) -> Result<(), Failure> {
         let flags = sys::SQLITE_UTF8 | sys::SQLITE_DETERMINISTIC | sys::SQLITE_INNOCUOUS;
         // SAFETY: the handle is open, the name ends with NUL, the function needs no data.
@@ -30,16 +30,17 @@ impl Connection {
     }
 }
 
-/// What was added so far, in memory that SQLite zeroes for a group. It is aligned for 64 bits only.
+/// The intermediate sum, in memory that SQLite zeroes for each group. It is aligned for 64 bits
+/// only.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     /// The lower and the upper half of the integers' sum.
     low: u64,
     high: i64,
-    /// How many values there were.
+    /// The number of values.
     count: i64,
-    /// The sum, and what its rounding has lost, from the first float on.
+    /// The sum and its accumulated rounding error, from the first float on.
     float: f64,
     lost: f64,
     inexact: bool,
@@ -77,7 +78,7 @@ impl Sum {
     }
 
     fn step_integer(&mut self, integer: i128) {
-        // In two steps, each of which a float holds exactly.
+        // In two steps, each of which a float represents exactly.
         let small = if integer.unsigned_abs() < 1 << 52 { 0 } else { integer % 16_384 };
         self.step((integer - small) as f64);
         if small != 0 {
@@ -85,7 +86,7 @@ impl Sum {
         }
     }
 
-    /// Kahan's way, as Babuška and Neumaier have it.
+    /// Kahan-Babuška-Neumaier summation.
     fn step(&mut self, value: f64) {
         let sum = self.float + value;
         self.lost += if self.float.abs() > value.abs() {
@@ -97,7 +98,7 @@ impl Sum {
     }
 
     fn as_float(&self) -> f64 {
-        // An infinity among the values makes what was lost meaningless.
+        // An infinite value makes the rounding error meaningless.
         if self.lost.is_finite() { self.float + self.lost } else { self.float }
     }
 }
@@ -113,7 +114,7 @@ unsafe fn place(context: *mut sys::sqlite3_context, make: bool) -> Option<&'stat
     unsafe { sys::sqlite3_aggregate_context(context, size).cast::<Sum>().as_mut() }
 }
 
-/// What is to be added, or taken away again.
+/// A value to add or subtract.
 enum Number {
     Integer(i64),
     Float(f64),
@@ -171,7 +172,7 @@ unsafe extern "C" fn inverse(
     }
 }
 
-/// NULL where there was no value.
+/// NULL if there was no value.
 unsafe extern "C" fn total(context: *mut sys::sqlite3_context) {
     // SAFETY: as in `step`; the text is copied, with its length.
     unsafe {
@@ -182,7 +183,7 @@ unsafe extern "C" fn total(context: *mut sys::sqlite3_context) {
         match i64::try_from(sum.integers()) {
             Ok(integer) => sys::sqlite3_result_int64(context, integer),
             Err(_) => {
-                // What SQLite's own says.
+                // SQLite's own message.
                 let text = "integer overflow";
                 sys::sqlite3_result_error(context, text.as_ptr().cast(), text.len() as c_int);
             }

@@ -184,7 +184,7 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
         db.exec("PRAGMA cipher_log_level = NONE").map_err(|failure| translate(failure, None))?;
     }
     db.set_busy_timeout(settings.busy_timeout);
-    db.heed_interrupts();
+    db.enable_interrupts();
     db.refuse_quoted_strings();
     db.register_collations().map_err(|failure| translate(failure, None))?;
     db.register_sum().map_err(|failure| translate(failure, None))?;

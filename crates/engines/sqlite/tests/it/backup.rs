@@ -36,7 +36,7 @@ fn sound(engine: &Sqlite) {
 }
 
 #[test]
-fn failing_calls() {
+fn calls_that_fail() {
     for journal in [JournalMode::Wal, JournalMode::Delete] {
         for call in
             [DiskCall::Read, DiskCall::Write, DiskCall::Sync, DiskCall::Truncate, DiskCall::Lock]
@@ -69,7 +69,7 @@ fn failing_calls() {
 }
 
 #[test]
-fn a_full_disk() {
+fn backup_to_a_full_disk_fails() {
     let disk = Disk::new(1).unwrap();
     let engine = open(&disk, JournalMode::Wal);
     engine.flush().unwrap();
@@ -85,7 +85,7 @@ fn a_full_disk() {
 }
 
 #[test]
-fn what_is_no_copy_of_itself() {
+fn backup_over_its_own_file_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.db");
     let engine = Sqlite::open(&file).unwrap();

@@ -26,7 +26,7 @@ fn send(
 }
 
 #[test]
-fn keys_of_many_rows_are_told_in_order() {
+fn batch_returns_generated_keys_in_order() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
@@ -56,7 +56,7 @@ fn keys_of_many_rows_are_told_in_order() {
 }
 
 #[test]
-fn a_wrong_row_is_found_and_undoes_the_batch() {
+fn invalid_row_is_reported_and_undoes_the_batch() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
@@ -197,7 +197,7 @@ fn row_by_row(
 }
 
 #[test]
-fn random_batches_do_what_row_by_row_does() {
+fn random_batches_equal_row_by_row() {
     let mut fast_errors = 0;
     for seed in 1..=60_u64 {
         let mut numbers = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -232,7 +232,7 @@ fn random_batches_do_what_row_by_row_does() {
 }
 
 #[test]
-fn constraints_of_other_programs_do_what_they_do_row_by_row() {
+fn foreign_constraints_act_as_row_by_row() {
     let tables = [
         "(id INTEGER PRIMARY KEY, number INTEGER UNIQUE ON CONFLICT IGNORE)",
         "(id INTEGER PRIMARY KEY, number INTEGER UNIQUE ON CONFLICT REPLACE)",
@@ -275,7 +275,7 @@ fn constraints_of_other_programs_do_what_they_do_row_by_row() {
 }
 
 #[test]
-fn keys_that_do_not_follow_each_other_are_told_right() {
+fn non_consecutive_keys_are_reported_correctly() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
@@ -318,7 +318,7 @@ fn keys_that_do_not_follow_each_other_are_told_right() {
 }
 
 #[test]
-fn keys_of_autoincrement_are_told_right() {
+fn autoincrement_keys_are_reported_correctly() {
     let engine = bobak_sqlite::Sqlite::open_memory().unwrap();
     let session = engine.session().unwrap();
     let sql = "CREATE TABLE counted (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL)";
@@ -339,7 +339,7 @@ fn keys_of_autoincrement_are_told_right() {
 }
 
 #[test]
-fn a_row_may_not_refer_to_one_that_comes_after_it() {
+fn row_cannot_reference_a_later_row() {
     let engine = memory();
     let session = engine.session().unwrap();
     let tree = TableSchema::builder("tree")
@@ -363,7 +363,7 @@ fn a_row_may_not_refer_to_one_that_comes_after_it() {
 }
 
 #[test]
-fn a_batch_in_a_transaction_is_undone_alone() {
+fn failed_batch_in_a_transaction_is_undone_alone() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
@@ -381,7 +381,7 @@ fn a_batch_in_a_transaction_is_undone_alone() {
 }
 
 #[test]
-fn a_disk_that_fills_up_in_the_middle_undoes_the_batch() {
+fn full_disk_undoes_the_batch() {
     let folder = tempfile::tempdir().unwrap();
     let engine = bobak_sqlite::Sqlite::open(folder.path().join("a.db")).unwrap();
     create(&engine, &[&person()]);

@@ -42,7 +42,7 @@ fn together<R: Send>(engine: &Sqlite, threads: u64, work: impl Fn(u64) -> R + Sy
 }
 
 #[test]
-fn everybody_gets_their_own_result() {
+fn each_thread_gets_its_own_result() {
     for journal in [JournalMode::Wal, JournalMode::Delete] {
         let folder = tempfile::tempdir().unwrap();
         let engine = open(folder.path(), |builder| builder.journal_mode(journal));
@@ -73,7 +73,7 @@ fn everybody_gets_their_own_result() {
 }
 
 #[test]
-fn small_batches_share_a_transaction_too() {
+fn small_batches_share_a_transaction() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path(), |builder| builder);
     let table = person();
@@ -108,7 +108,7 @@ fn small_batches_share_a_transaction_too() {
 
 /// A row that makes SQLite roll the whole transaction back costs nobody else theirs.
 #[test]
-fn a_lost_transaction_is_done_again_for_each() {
+fn lost_transaction_is_repeated_for_each_thread() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path(), |builder| builder);
     let session = engine.session().unwrap();
@@ -131,7 +131,7 @@ fn a_lost_transaction_is_done_again_for_each() {
 
 /// A rule that is looked at when the transaction commits fails who broke it.
 #[test]
-fn a_commit_that_fails_is_done_again_for_each() {
+fn failed_commit_is_repeated_for_each_thread() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path(), |builder| builder);
     let session = engine.session().unwrap();
@@ -152,7 +152,7 @@ fn a_commit_that_fails_is_done_again_for_each() {
 }
 
 #[test]
-fn nobody_waits_for_longer_than_the_time_out() {
+fn no_thread_waits_longer_than_the_timeout() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path(), |builder| builder.busy_timeout(Duration::from_millis(100)));
     let table = person();
@@ -213,7 +213,7 @@ fn writes_until_it_is_killed() {
 
 /// What was acknowledged is there after a kill at any moment; of what was not, all or nothing.
 #[test]
-fn a_kill_loses_nothing_that_was_acknowledged() {
+fn kill_loses_no_acknowledged_write() {
     use std::io::{BufRead, BufReader};
     for acknowledged in [3, 40, 111, 260] {
         let folder = tempfile::tempdir().unwrap();

@@ -83,7 +83,7 @@ fn parts_are_about_64_kib_and_names_are_told() {
 }
 
 #[test]
-fn later_writes_and_rollbacks_do_not_change_the_rows() {
+fn later_writes_and_rollbacks_do_not_change_cursor_rows() {
     let folder = tempfile::tempdir().unwrap();
     for engine in engines(folder.path()) {
         let session = engine.session().unwrap();
@@ -119,7 +119,7 @@ fn later_writes_and_rollbacks_do_not_change_the_rows() {
 }
 
 #[test]
-fn other_sessions_writes_do_not_change_the_rows() {
+fn writes_of_other_sessions_do_not_change_cursor_rows() {
     let folder = tempfile::tempdir().unwrap();
     for engine in engines(folder.path()) {
         let (reader, writer) = (engine.session().unwrap(), engine.session().unwrap());
@@ -137,7 +137,7 @@ fn other_sessions_writes_do_not_change_the_rows() {
 }
 
 #[test]
-fn more_cursors_than_readers_are_no_deadlock() {
+fn more_cursors_than_readers_do_not_deadlock() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("few.db");
     let engine = Sqlite::builder().readers(1).open(path).unwrap();
@@ -155,7 +155,7 @@ fn more_cursors_than_readers_are_no_deadlock() {
 }
 
 #[test]
-fn a_writing_cursor_has_written_when_it_is_open() {
+fn writing_cursor_has_written_when_opened() {
     let folder = tempfile::tempdir().unwrap();
     for engine in engines(folder.path()) {
         let session = engine.session().unwrap();
@@ -170,7 +170,7 @@ fn a_writing_cursor_has_written_when_it_is_open() {
 }
 
 #[test]
-fn what_is_kept_of_a_cursor_has_a_bound() {
+fn buffered_cursor_rows_are_limited() {
     let folder = tempfile::tempdir().unwrap();
     let builder =
         |name: &str| Sqlite::builder().max_ahead_bytes(100_000).open(folder.path().join(name));
@@ -213,7 +213,7 @@ fn what_is_kept_of_a_cursor_has_a_bound() {
 
 #[test]
 #[cfg(unix)]
-fn a_new_reader_is_of_the_file_that_is_open() {
+fn new_reader_belongs_to_the_open_file() {
     let folder = tempfile::tempdir().unwrap();
     let [place, aside] = ["app.db", "aside.db"].map(|name| folder.path().join(name));
     let engine = Sqlite::open(&place).unwrap();

@@ -27,7 +27,7 @@ fn kind(result: Result<()>) -> Option<ErrorKind> {
 }
 
 #[test]
-fn several_connections_work_on_it() {
+fn several_connections_share_the_disk() {
     for journal in [JournalMode::Wal, JournalMode::Delete, JournalMode::Truncate] {
         let disk = Disk::new(1).unwrap();
         let open = || builder(&disk).journal_mode(journal).open("a.db").unwrap();
@@ -52,7 +52,7 @@ fn several_connections_work_on_it() {
 }
 
 #[test]
-fn no_disk_and_no_power() {
+fn missing_disk_and_power_cut_are_errors() {
     let error = Sqlite::builder().vfs("nosuch").open("a.db").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config, "{error}");
     let disk = Disk::new(1).unwrap();
@@ -66,7 +66,7 @@ fn no_disk_and_no_power() {
 }
 
 #[test]
-fn the_nth_call_of_each_kind_fails_and_the_next_does_not() {
+fn only_the_nth_call_fails() {
     for journal in [JournalMode::Wal, JournalMode::Delete] {
         for call in [
             DiskCall::Read,
@@ -103,7 +103,7 @@ fn the_nth_call_of_each_kind_fails_and_the_next_does_not() {
 }
 
 #[test]
-fn a_full_disk_refuses_and_keeps_what_is_there() {
+fn full_disk_rejects_writes_and_keeps_data() {
     for journal in [JournalMode::Wal, JournalMode::Delete] {
         let disk = Disk::new(1).unwrap();
         let engine = builder(&disk).journal_mode(journal).open("a.db").unwrap();
@@ -128,7 +128,7 @@ fn a_full_disk_refuses_and_keeps_what_is_there() {
 }
 
 #[test]
-fn a_sync_takes_as_long_as_told_and_a_lying_one_keeps_nothing() {
+fn syncs_can_be_delayed_and_ignored() {
     let disk = Disk::new(1).unwrap();
     let engine = open(&disk);
     create(&engine, &[&person()]);
@@ -146,7 +146,7 @@ fn a_sync_takes_as_long_as_told_and_a_lying_one_keeps_nothing() {
 }
 
 #[test]
-fn what_is_lost_depends_on_the_seed_alone() {
+fn losses_depend_on_the_seed_only() {
     let left = |seed| {
         let disk = Disk::new(seed).unwrap();
         let engine = builder(&disk).synchronous(Synchronous::Off).open("a.db").unwrap();
@@ -165,7 +165,7 @@ fn what_is_lost_depends_on_the_seed_alone() {
 /// A process that is killed in the middle of a commit leaves its journal: readers of other processes
 /// roll it back, not only the next writer.
 #[test]
-fn a_reader_rolls_back_what_a_killed_process_has_begun() {
+fn reader_rolls_back_a_killed_transaction() {
     let disk = Disk::new(1).unwrap();
     let open = || builder(&disk).journal_mode(JournalMode::Delete).open("a.db").unwrap();
     let (killed, reader) = (open(), open());

@@ -10,7 +10,7 @@ fn kind(result: bobak_core::Result<Sqlite>) -> ErrorKind {
 }
 
 #[test]
-fn what_is_no_database_is_refused_and_left_alone() {
+fn invalid_file_is_rejected_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let mut damaged = b"SQLite format 3\0".to_vec();
@@ -26,7 +26,7 @@ fn what_is_no_database_is_refused_and_left_alone() {
 }
 
 #[test]
-fn damage_inside_is_found_when_it_is_read() {
+fn damaged_page_is_reported_when_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let engine = Sqlite::open(&path).unwrap();
@@ -48,7 +48,7 @@ fn damage_inside_is_found_when_it_is_read() {
 }
 
 #[test]
-fn missing_files_and_folders_are_named() {
+fn missing_files_and_directories_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("no").join("a.db");
     let error = Sqlite::open(&missing).unwrap_err();
@@ -69,7 +69,7 @@ fn missing_files_and_folders_are_named() {
 }
 
 #[test]
-fn a_path_is_a_path() {
+fn special_names_are_paths() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file:x?mode=memory#%20ü.db");
     create(&Sqlite::open(&path).unwrap(), &[&person()]);
@@ -78,7 +78,7 @@ fn a_path_is_a_path() {
 }
 
 #[test]
-fn a_database_for_reading_only_refuses_writes() {
+fn read_only_database_rejects_writes() {
     let folder = tempfile::tempdir().unwrap();
     for journal in [JournalMode::Wal, JournalMode::Delete] {
         let path = folder.path().join(journal.as_str());
@@ -103,7 +103,7 @@ fn a_database_for_reading_only_refuses_writes() {
 }
 
 #[test]
-fn a_full_database_loses_nothing() {
+fn full_database_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     for (name, engine) in [
         ("wal", Sqlite::open(folder.path().join("wal.db")).unwrap()),
@@ -136,7 +136,7 @@ fn a_full_database_loses_nothing() {
 }
 
 #[test]
-fn settings_are_those_of_the_database() {
+fn settings_reach_the_database() {
     let folder = tempfile::tempdir().unwrap();
     let builder = || Sqlite::builder().page_size(8192).cache_bytes(1 << 20).mmap_bytes(1 << 20);
     let mut number = 0;
@@ -173,7 +173,7 @@ fn settings_are_those_of_the_database() {
 }
 
 #[test]
-fn a_closed_database_is_one_file() {
+fn closed_database_is_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let engine = Sqlite::open(folder.path().join("a.db")).unwrap();
     create(&engine, &[&person()]);
@@ -187,7 +187,7 @@ fn a_closed_database_is_one_file() {
 /// Others may take the file away by means that look at no lock.
 #[test]
 #[cfg(unix)]
-fn a_file_that_is_replaced_says_so() {
+fn replaced_file_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let engine = Sqlite::builder().journal_mode(JournalMode::Delete).open(&path).unwrap();

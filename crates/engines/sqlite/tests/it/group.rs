@@ -64,7 +64,7 @@ fn serve(
 }
 
 #[test]
-fn everybody_is_served_once() {
+fn each_thread_is_served_once() {
     let check = || {
         let group = Arc::new(CommitQueue::new());
         let desk = Arc::new(Mutex::new(Vec::new()));
@@ -97,7 +97,7 @@ fn everybody_is_served_once() {
 
 /// Those who wait are served in the order in which they came, however many a leader takes.
 #[test]
-fn the_line_is_kept() {
+fn queue_order_is_kept() {
     let check = || {
         let group = Arc::new(CommitQueue::new());
         let desk = Arc::new(Mutex::new(Vec::new()));
@@ -128,7 +128,7 @@ fn the_line_is_kept() {
 
 /// One who leads and gives up, before it takes any work, holds nobody up.
 #[test]
-fn a_leader_may_give_up() {
+fn leader_can_give_up() {
     let check = || {
         let group = Arc::new(CommitQueue::new());
         let threads: Vec<_> = (0..3_u64)
@@ -153,7 +153,7 @@ fn a_leader_may_give_up() {
 
 /// One who leads and loses the work that it took leaves nobody waiting.
 #[test]
-fn work_may_be_lost() {
+fn panicking_leader_abandons_its_work() {
     let check = || {
         let group = Arc::new(CommitQueue::new());
         let threads: Vec<_> = (0..3_u64)

@@ -8,14 +8,14 @@ mod support;
 
 mod backup; // on a disk that fails
 mod batches; // a batch does what row by row does
+mod checkpoints; // who checkpoints the log
 mod commit; // several threads' writes in one transaction
 mod cursors; // cursors see the moment of their opening
 mod faults; // the disk that fails
 mod files; // settings, and bad files
 mod functions; // SQL functions written in Rust
 mod group; // the queue of group commit
-mod hold; // the read transaction between lone operations
-mod log; // who moves the log to the file
+mod pinned_read; // the read transaction between single operations
 mod rollback; // readers let a rollback journal commit
 mod rows; // one row written and read, and what is refused
 mod speed; // measures, when asked to

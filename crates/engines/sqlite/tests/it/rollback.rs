@@ -65,7 +65,7 @@ fn rename(session: &dyn Session, id: i64) {
 }
 
 #[test]
-fn a_session_writes_the_rows_that_it_reads() {
+fn session_can_write_while_its_cursor_reads() {
     let folder = tempfile::tempdir().unwrap();
     for journal in MODES {
         let engine = filled(folder.path(), journal);
@@ -82,7 +82,7 @@ fn a_session_writes_the_rows_that_it_reads() {
 }
 
 #[test]
-fn two_threads_one_reads_slowly_and_one_writes() {
+fn slow_reader_does_not_block_a_writer() {
     let folder = tempfile::tempdir().unwrap();
     for journal in MODES {
         let engine = &filled(folder.path(), journal);
@@ -126,7 +126,7 @@ fn two_threads_one_reads_slowly_and_one_writes() {
 }
 
 #[test]
-fn a_cursor_opened_beside_a_transaction_lets_it_commit() {
+fn cursor_does_not_block_a_commit() {
     let folder = tempfile::tempdir().unwrap();
     for journal in MODES {
         let engine = filled(folder.path(), journal);
@@ -145,7 +145,7 @@ fn a_cursor_opened_beside_a_transaction_lets_it_commit() {
 }
 
 #[test]
-fn readers_that_were_taken_back_are_used_again() {
+fn detached_readers_are_reused() {
     let folder = tempfile::tempdir().unwrap();
     let engine = filled(folder.path(), JournalMode::Delete);
     let session = engine.session().unwrap();
@@ -166,7 +166,7 @@ fn readers_that_were_taken_back_are_used_again() {
 }
 
 #[test]
-fn a_write_from_inside_a_query_is_refused_at_once() {
+fn write_inside_a_query_is_rejected_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let engine = filled(folder.path(), JournalMode::Delete);
     let (reader, other) = (engine.session().unwrap(), engine.session().unwrap());
@@ -221,7 +221,7 @@ fn a_write_from_inside_a_query_is_refused_at_once() {
 }
 
 #[test]
-fn queries_inside_of_queries_do_not_wait_for_a_commit_that_waits_for_them() {
+fn nested_queries_do_not_wait_for_a_waiting_commit() {
     let folder = tempfile::tempdir().unwrap();
     let engine = &filled(folder.path(), JournalMode::Delete);
     let done = &AtomicBool::new(false);

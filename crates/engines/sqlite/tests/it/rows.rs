@@ -7,7 +7,7 @@ use bobak_core::{
 };
 
 #[test]
-fn values_come_back_as_they_were_written() {
+fn values_round_trip() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
@@ -29,7 +29,7 @@ fn values_come_back_as_they_were_written() {
 }
 
 #[test]
-fn keys_are_made_after_the_largest() {
+fn generated_keys_follow_the_largest() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
@@ -51,7 +51,7 @@ fn keys_are_made_after_the_largest() {
 }
 
 #[test]
-fn each_verb_says_what_became_of_the_row() {
+fn each_verb_returns_its_outcome() {
     let engine = memory();
     let session = engine.session().unwrap();
     let (person, car) = (person(), car());
@@ -106,7 +106,7 @@ fn each_verb_says_what_became_of_the_row() {
 }
 
 #[test]
-fn changes_are_counted_and_sums_that_overflow_are_refused() {
+fn changes_are_counted_and_overflows_are_errors() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
@@ -132,7 +132,7 @@ fn changes_are_counted_and_sums_that_overflow_are_refused() {
 }
 
 #[test]
-fn wrong_sql_is_refused_and_says_why() {
+fn invalid_sql_is_rejected_with_a_reason() {
     let engine = memory();
     let session = engine.session().unwrap();
     let kind = |sql: &str, values: &[Value<'_>]| query(&*session, sql, values).unwrap_err().kind();
@@ -155,7 +155,7 @@ fn wrong_sql_is_refused_and_says_why() {
 }
 
 #[test]
-fn a_query_lends_the_session_to_nobody() {
+fn session_is_busy_inside_a_callback() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
@@ -187,7 +187,7 @@ fn a_query_lends_the_session_to_nobody() {
 }
 
 #[test]
-fn a_statement_that_writes_may_hand_out_rows() {
+fn writing_statement_can_return_rows() {
     let engine = memory();
     let session = engine.session().unwrap();
     let sql = "INSERT INTO person (name, version) VALUES (?, 1) RETURNING id, name";
@@ -202,7 +202,7 @@ fn a_statement_that_writes_may_hand_out_rows() {
 
 /// As SQLite's own of everything else: of texts that are numbers, of floats, over windows, of nothing.
 #[test]
-fn sums_are_those_of_sqlite_but_that_they_fit() {
+fn sums_equal_those_of_sqlite_unless_it_overflows() {
     let engine = bobak_sqlite::Sqlite::open_memory().unwrap();
     let session = engine.session().unwrap();
     session.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, g, x)", &[]).unwrap();

@@ -67,7 +67,7 @@ fn single_keys() -> Vec<TableSchema> {
 }
 
 #[test]
-fn what_is_created_is_read_back() {
+fn created_tables_are_read_back() {
     let engine = Sqlite::open_memory().unwrap();
     let mut tables = vec![every_type("every", false), every_type("every_text", true), with_rules()];
     tables.extend(single_keys());
@@ -81,7 +81,7 @@ fn what_is_created_is_read_back() {
 }
 
 #[test]
-fn columns_and_indexes_are_added_and_a_failure_undoes_all() {
+fn failed_schema_change_is_undone() {
     let engine = memory();
     let session = engine.session().unwrap();
     insert(&*session, &person(), &values(1, "a", None));
@@ -113,7 +113,7 @@ fn columns_and_indexes_are_added_and_a_failure_undoes_all() {
 }
 
 #[test]
-fn tables_of_other_programs_are_described() {
+fn tables_of_other_programs_are_read() {
     let engine = Sqlite::open_memory().unwrap();
     let session = engine.session().unwrap();
     for sql in [
@@ -164,7 +164,7 @@ fn tables_of_other_programs_are_described() {
 }
 
 #[test]
-fn defaults_that_are_expressions() {
+fn expression_defaults_are_kept() {
     let engine = Sqlite::open_memory().unwrap();
     let session = engine.session().unwrap();
     let sql = "CREATE TABLE visit (id INTEGER PRIMARY KEY, at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, \
@@ -196,7 +196,7 @@ fn defaults_that_are_expressions() {
 
 /// A row that a trigger or a constraint leaves out is no success; those that a view's triggers write are.
 #[test]
-fn rows_that_are_left_out_are_told() {
+fn skipped_rows_are_reported() {
     let engine = Sqlite::open_memory().unwrap();
     let session = engine.session().unwrap();
     for sql in [
@@ -247,7 +247,7 @@ fn rows_that_are_left_out_are_told() {
 }
 
 #[test]
-fn values_are_no_larger_than_was_said() {
+fn value_size_is_limited() {
     let engine = Sqlite::builder().max_value_bytes(1_000).open_memory().unwrap();
     let session = engine.session().unwrap();
     session.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB)", &[]).unwrap();
@@ -263,7 +263,7 @@ fn values_are_no_larger_than_was_said() {
 }
 
 #[test]
-fn wrong_sql_is_the_callers_mistake() {
+fn invalid_sql_is_a_syntax_error() {
     let engine = Sqlite::open_memory().unwrap();
     let session = engine.session().unwrap();
     for (sql, kind) in [

@@ -11,7 +11,7 @@ fn count(engine: &Sqlite) -> Value<'static> {
 }
 
 #[test]
-fn steps_that_do_not_fit_are_misuse() {
+fn invalid_transaction_steps_are_misuse() {
     let engine = memory();
     let session = engine.session().unwrap();
     let step = |step| session.control(step).map_err(|error| error.kind());
@@ -37,7 +37,7 @@ fn steps_that_do_not_fit_are_misuse() {
 }
 
 #[test]
-fn savepoints_nest_and_the_later_of_a_name_counts() {
+fn savepoints_nest_and_the_latest_name_counts() {
     let engine = memory();
     let session = engine.session().unwrap();
     let table = person();
@@ -62,7 +62,7 @@ fn savepoints_nest_and_the_later_of_a_name_counts() {
 }
 
 #[test]
-fn a_dropped_session_rolls_back() {
+fn dropped_session_rolls_back() {
     let folder = tempfile::tempdir().unwrap();
     for engine in [memory(), {
         let engine = Sqlite::open(folder.path().join("a.db")).unwrap();
@@ -78,7 +78,7 @@ fn a_dropped_session_rolls_back() {
 }
 
 #[test]
-fn a_transaction_is_seen_by_itself_alone() {
+fn uncommitted_changes_are_invisible_to_others() {
     let folder = tempfile::tempdir().unwrap();
     let engine = Sqlite::open(folder.path().join("a.db")).unwrap();
     create(&engine, &[&person()]);
@@ -92,7 +92,7 @@ fn a_transaction_is_seen_by_itself_alone() {
 }
 
 #[test]
-fn the_thread_of_a_transaction_does_not_wait_for_itself() {
+fn thread_does_not_wait_for_its_own_transaction() {
     let engine = memory();
     let (session, other) = (engine.session().unwrap(), engine.session().unwrap());
     session.control(TransactionControl::Begin).unwrap();
@@ -108,7 +108,7 @@ fn the_thread_of_a_transaction_does_not_wait_for_itself() {
 }
 
 #[test]
-fn another_thread_waits_for_the_time_out_and_no_longer() {
+fn other_thread_waits_for_the_timeout() {
     let timeout = Duration::from_millis(50);
     let engine = Sqlite::builder().busy_timeout(timeout).open_memory().unwrap();
     create(&engine, &[&person()]);
@@ -125,7 +125,7 @@ fn another_thread_waits_for_the_time_out_and_no_longer() {
 }
 
 #[test]
-fn other_engines_on_the_file_wait_too() {
+fn other_engines_on_the_file_wait() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     for journal in [JournalMode::Wal, JournalMode::Delete] {
@@ -151,7 +151,7 @@ fn other_engines_on_the_file_wait_too() {
 }
 
 #[test]
-fn an_exclusive_engine_keeps_others_out() {
+fn exclusive_engine_locks_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let engine = Sqlite::builder().locking(Locking::Exclusive).open(&path).unwrap();
@@ -166,7 +166,7 @@ fn an_exclusive_engine_keeps_others_out() {
 /// Threads that take the writing connection again as soon as they have given it back do not pass
 /// over one who waits: a transaction gets in, and a single write, long before the time-out.
 #[test]
-fn who_waits_is_not_passed_over() {
+fn waiting_thread_is_not_overtaken() {
     let engine = Sqlite::builder().busy_timeout(Duration::from_secs(60)).open_memory().unwrap();
     create(&engine, &[&person()]);
     let (done, turns) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -250,7 +250,7 @@ fn many_threads(engine: &Sqlite, rounds: i64) {
 }
 
 #[test]
-fn many_threads_never_see_the_database_locked() {
+fn threads_never_see_a_locked_database() {
     let folder = tempfile::tempdir().unwrap();
     let off = || Sqlite::builder().synchronous(bobak_sqlite::Synchronous::Off);
     many_threads(&off().open_memory().unwrap(), 200);
@@ -262,7 +262,7 @@ fn many_threads_never_see_the_database_locked() {
 }
 
 #[test]
-fn engines_opened_at_the_same_time_share_a_new_file() {
+fn concurrently_opened_engines_share_a_new_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = &folder.path().join("new.db");
     std::thread::scope(|scope| {

@@ -1,15 +1,14 @@
-//! The key of an encrypted file, given to SQLCipher.
+//! Passes the key of an encrypted file to SQLCipher.
 
 use super::connection::{Connection, Failure};
 use libsqlite3_sys as sys;
 use std::ffi::{CStr, c_int};
 
 impl Connection {
-    /// Gives the key of a database, `main` or one that was attached without a key, before anything
-    /// else is done with it. A wrong one shows at the first read.
-    ///
-    /// # Errors
-    /// What SQLCipher says.
+    /// Sets the key of a database, `main` or one attached without a key, before any other access.
+    /// A wrong key fails at the first read.
+    /// | # Errors
+    /// Those of SQLCipher.
     pub(crate) fn set_key(&mut self, database: &CStr, key: &str) -> Result<(), Failure> {
         let length = c_int::try_from(key.len())
             .map_err(|_| Failure::own(sys::SQLITE_TOOBIG, "the key is too long"))?;

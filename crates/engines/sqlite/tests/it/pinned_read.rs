@@ -36,7 +36,7 @@ fn settle(engine: &Sqlite, table: &Arc<TableSchema>) {
 }
 
 #[test]
-fn everything_else_goes_on_beside_it() {
+fn other_operations_work_with_a_pinned_read() {
     let folder = tempfile::tempdir().unwrap();
     for engine in engines(folder.path()) {
         let table = person();
@@ -71,7 +71,7 @@ fn everything_else_goes_on_beside_it() {
 }
 
 #[test]
-fn a_refused_write_leaves_it_as_it_was() {
+fn rejected_write_keeps_the_pinned_read() {
     let folder = tempfile::tempdir().unwrap();
     for engine in engines(folder.path()) {
         let table = person();

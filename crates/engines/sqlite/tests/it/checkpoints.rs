@@ -57,7 +57,7 @@ fn size(file: &Path) -> u64 {
 }
 
 #[test]
-fn commits_move_the_log_to_the_file() {
+fn commits_checkpoint_the_log() {
     let place = Place::new(Synchronous::Normal);
     place.write(2_000);
     let length = size(&place.log);
@@ -70,7 +70,7 @@ fn commits_move_the_log_to_the_file() {
 }
 
 #[test]
-fn what_gathers_beside_a_backup_is_moved_by_it() {
+fn backup_checkpoints_the_accumulated_log() {
     for fails in [false, true] {
         let place = Place::new(Synchronous::Normal);
         place.write(500);
@@ -96,7 +96,7 @@ fn what_gathers_beside_a_backup_is_moved_by_it() {
 }
 
 #[test]
-fn a_log_that_was_made_longer_ahead_is_read_as_before() {
+fn extended_log_is_read_correctly() {
     let place = Place::new(Synchronous::Full);
     place.write(700);
     let (length, mut longest) = (size(&place.log), 0);

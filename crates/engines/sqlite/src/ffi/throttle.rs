@@ -1,4 +1,4 @@
-//! Rests in the middle of long statements, for those who work beside others.
+//! Pauses during long statements of background work.
 
 use super::connection::Connection;
 use bobak_core::Interrupt;
@@ -7,23 +7,24 @@ use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// After so many steps of its machine, or pages of a check, SQLite asks whether to rest.
+/// The number of virtual machine instructions, or pages of a check, between two checks for a
+/// pause.
 const STEPS: c_int = 100;
-/// The longest rest.
+/// The longest pause.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// When a connection rests.
+/// When a connection pauses.
 #[derive(Debug)]
-pub(super) struct Rests {
+pub(super) struct Throttle {
     work: Duration,
-    /// When it began to work.
+    /// When it started to work.
     begun: Mutex<Instant>,
 }
 
 impl Connection {
-    /// From now on a statement that has worked for so long rests, for twice as long as it worked.
+    /// Pauses a statement after it has worked for this time, for twice as long as it worked.
     pub(crate) fn throttle(&mut self, work: Duration) {
-        let rests = Arc::new(Rests { work, begun: Mutex::new(Instant::now()) });
+        let rests = Arc::new(Throttle { work, begun: Mutex::new(Instant::now()) });
         let state = Arc::as_ptr(&rests).cast_mut().cast::<c_void>();
         // SAFETY: the handle is open; the state, which is only read, is kept by this connection
         // until it is closed, or until another takes its place here.
@@ -35,15 +36,15 @@ impl Connection {
 /// # Safety
 /// SQLite calls it with the state that it was given.
 unsafe extern "C" fn rest(state: *mut c_void) -> c_int {
-    // SAFETY: it is a `Rests` that is there as long as the connection.
-    let rests = unsafe { &*state.cast::<Rests>() };
+    // SAFETY: it is a `Throttle` that is there as long as the connection.
+    let rests = unsafe { &*state.cast::<Throttle>() };
     let mut begun = rests.begun.lock().unwrap_or_else(PoisonError::into_inner);
     let worked = begun.elapsed();
     if worked >= rests.work {
         std::thread::sleep((worked * 2).min(LONGEST));
         *begun = Instant::now();
     }
-    // It stands in the place of what looks for interrupts: so it looks, too.
+    // This callback replaces the one that checks for interrupts, so it checks for them too.
     c_int::from(Interrupt::is_now())
 }
 
