@@ -36,6 +36,10 @@ pub(crate) struct TableCursor {
 
 /// Where a cursor's rows come from.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one per open cursor; a box would cost each row a step"
+)]
 pub(crate) enum RowSource {
     Nothing,
     /// A query of the engine.

@@ -23,13 +23,14 @@
 //! is a date. The parser converts them to stored values, with which all engines compute. Money can be
 //! added, subtracted, and multiplied by a number; dates and times can be compared.
 
+mod adapt;
 mod parser;
 mod print;
 #[cfg(test)]
 mod tests;
 mod typing;
 
-use crate::{Comparison, Error, Result, TableSchema, Type, Value};
+use crate::{ColumnSchema, Comparison, Error, Result, TableSchema, Type, Value};
 use parser::Form;
 pub use typing::ExpressionType;
 
@@ -155,6 +156,23 @@ impl CheckExpression {
     pub fn to_text(&self, table: &TableSchema) -> String {
         print::to_text(&self.root, table)
     }
+}
+
+/// Rewrites CHECKs that were read from an SQLite file, which has stored values in them, with the record's
+/// own values. A constraint outside the [grammar](self) stays as it is.
+#[must_use]
+pub fn with_record_values(mut table: TableSchema) -> TableSchema {
+    let text = |column: &ColumnSchema| {
+        let check = CheckExpression::parse_stored(column.check.as_deref()?, &table).ok()?;
+        Some(check.to_text(&table))
+    };
+    let texts: Vec<Option<String>> = table.columns().iter().map(text).collect();
+    for (column, text) in table.columns_mut().iter_mut().zip(texts) {
+        if let Some(text) = text {
+            column.check = Some(text.into());
+        }
+    }
+    table
 }
 
 impl Arithmetic {

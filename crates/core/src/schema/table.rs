@@ -2,7 +2,6 @@
 
 use super::fit::Fit;
 use super::{ColumnSchema, Role, TableSchemaBuilder};
-use crate::check::CheckExpression;
 use crate::codec::{EncodedRow, RawValue};
 use crate::{Error, ErrorKind, FieldSet, Result, Row, Storage, Type};
 use std::borrow::Cow;
@@ -288,24 +287,9 @@ impl TableSchema {
         })
     }
 
-    /// Rewrites CHECKs that were read from an SQLite file, which has stored values in them, with the
-    /// record's own values. A constraint outside the grammar of [`check`](crate::check) stays as it is.
-    #[must_use]
-    pub fn with_record_checks(mut self) -> Self {
-        let texts: Vec<Option<String>> = self
-            .columns
-            .iter()
-            .map(|column| {
-                let check = CheckExpression::parse_stored(column.check.as_deref()?, &self).ok()?;
-                Some(check.to_text(&self))
-            })
-            .collect();
-        for (column, text) in self.columns.iter_mut().zip(texts) {
-            if let Some(text) = text {
-                column.check = Some(text.into());
-            }
-        }
-        self
+    /// The columns, to be changed before the table is shared.
+    pub(crate) fn columns_mut(&mut self) -> &mut [ColumnSchema] {
+        &mut self.columns
     }
 
     /// Whether a column stores values as text although its type has another form.

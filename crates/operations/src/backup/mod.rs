@@ -1,6 +1,6 @@
 //! Backups of a running database to a file, and checking such files.
 //!
-//! The engine writes its own form ([`Engine::backup`]). This module compresses that file if asked to, appends a
+//! The engine writes its own form ([`Engine::backup`](bobak_core::Engine::backup)). This module compresses that file if asked to, appends a
 //! trailer with a checksum and the row counts, verifies the result, and renames it into place. `docs/backup.md` is the
 //! contract and describes the formats byte by byte.
 

@@ -121,7 +121,7 @@ fn read_table(
             builder.index(name, columns)
         };
     }
-    builder.build().map(|table| Some(table.with_record_checks()))
+    builder.build().map(|table| Some(bobak_core::check::with_record_values(table)))
 }
 
 /// A name for the rowid that no column has.
