@@ -27,8 +27,8 @@ impl Problem {
         Self { status, error, headers: Vec::new(), members: String::new(), log_note: None }
     }
 
-    /// 404. The message never varies, so that it does not reveal what exists to clients that may not
-    /// see it.
+    /// Status 404. The message never varies, so that it does not reveal what exists to clients that may
+    /// not see it.
     pub fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, ErrorKind::NotFound, "not found")
     }
