@@ -107,7 +107,7 @@ impl Modules {
                     "add the file to git, or remove the declaration",
                 ));
             };
-            let path = [self.all[number].path.as_slice(), &[name.clone()]].concat();
+            let path = [self.all[number].path.as_slice(), std::slice::from_ref(&name)].concat();
             let child =
                 self.add_file(tree, child, &format!("{folder}/{name}"), path, Some(number))?;
             self.all[number].children.insert(name, child);
@@ -130,7 +130,7 @@ impl Modules {
         let children = BTreeMap::new();
         self.all.push(Module { path, file: file.to_owned(), source, parent, children, owner });
         for (name, source) in inline {
-            let path = [self.all[number].path.as_slice(), &[name.clone()]].concat();
+            let path = [self.all[number].path.as_slice(), std::slice::from_ref(&name)].concat();
             let child = self.add(file, path, source, Some(number), Some(owner));
             self.all[number].children.insert(name, child);
         }
@@ -199,8 +199,8 @@ impl Modules {
         if depth == 0 || module.source.items.contains(first) {
             return Some(number);
         }
-        let named = module.source.imports.iter().filter(|one| one.name.as_ref() == Some(first));
-        for import in named {
+        let named = module.source.imports.iter().find(|one| one.name.as_ref() == Some(first));
+        if let Some(import) = named {
             let target = [import.path.as_slice(), rest].concat();
             return self.resolve(number, &target, depth - 1);
         }
