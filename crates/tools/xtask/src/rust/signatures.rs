@@ -31,7 +31,7 @@ pub fn of_impl(tokens: &[TokenTree], at: usize) -> Option<(String, String, bool,
     let stops = |token: &TokenTree| is_mark(token, '<') || is_word(token, "where");
     let end = head[start..].iter().position(stops).map_or(head.len(), |end| start + end);
     let names = head[start..end].iter().filter(|token| matches!(token, TokenTree::Ident(_)));
-    let name = imports::name(names.last()?);
+    let name = imports::name(names.next_back()?);
     Some((text(head), name, for_at.is_some(), body.clone()))
 }
 
