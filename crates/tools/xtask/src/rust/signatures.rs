@@ -30,7 +30,7 @@ pub fn of_impl(tokens: &[TokenTree], at: usize) -> Option<(String, String, bool,
     let start = for_at.map_or_else(|| after_parameters(&head), |at| at + 1);
     let stops = |token: &TokenTree| is_mark(token, '<') || is_word(token, "where");
     let end = head[start..].iter().position(stops).map_or(head.len(), |end| start + end);
-    let names = head[start..end].iter().filter(|token| matches!(token, TokenTree::Ident(_)));
+    let mut names = head[start..end].iter().filter(|token| matches!(token, TokenTree::Ident(_)));
     let name = imports::name(names.next_back()?);
     Some((text(head), name, for_at.is_some(), body.clone()))
 }
