@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p bobak --example testing_with_memory`
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use bobak::prelude::*;
 
 #[derive(Record, Debug)]
