@@ -28,7 +28,8 @@ fn main() -> bobak::Result<()> {
     assert_eq!(people.get(id)?.and_then(|person| person.age), Some(37));
 
     // A unique value exists once.
-    let error = people.insert(&Person { id: 0, name: "Ada".into(), age: None }).unwrap_err();
+    let inserted = people.insert(&Person { id: 0, name: "Ada".into(), age: None });
+    let error = inserted.expect_err("the name is in the table already");
     assert_eq!(error.kind(), ErrorKind::Duplicate);
     println!("rejected: {error}");
 

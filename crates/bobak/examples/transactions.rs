@@ -30,7 +30,7 @@ fn main() -> bobak::Result<()> {
     }
 
     transfer(&db, 1, 2, 30)?;
-    let error = transfer(&db, 1, 2, 1_000).unwrap_err();
+    let error = transfer(&db, 1, 2, 1_000).expect_err("it is rejected");
     println!("rolled back: {error}");
 
     // A transaction as a value, with a savepoint.
