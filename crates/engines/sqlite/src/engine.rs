@@ -69,7 +69,7 @@ impl Sqlite {
     }
 
     /// Runs `work` on a connection that can read, after the extension's
-    /// [`begin`](ConnectionExtension::begin).
+    /// [`begin`](crate::ConnectionExtension::begin).
     ///
     /// # Errors
     /// `Busy` if no connection is free in time; those of the extension and of `work`.

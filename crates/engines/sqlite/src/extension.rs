@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub use crate::ffi::{BorrowedSession, OwnedSession, StatementAction, StatementId, WriteKind};
 
-/// Extends the connections of a database. See [`Sqlite::set_extension`].
+/// Extends the connections of a database. See [`Sqlite::set_extension`](crate::Sqlite::set_extension).
 pub trait Extension: Debug + Send + Sync {
     /// Called once for each connection, before it first runs SQL text.
     ///
@@ -79,7 +79,7 @@ impl ExtendedConnection<'_> {
     /// Registers a function.
     ///
     /// # Errors
-    /// Those of [`SqliteBuilder::function`].
+    /// Those of [`SqliteBuilder::function`](crate::SqliteBuilder::function).
     pub fn register_function(&mut self, function: &Function) -> Result<()> {
         function.register(&mut self.0.db)
     }
