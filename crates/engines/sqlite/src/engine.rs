@@ -69,7 +69,7 @@ impl Sqlite {
     }
 
     /// Runs `work` on a connection that can read, after the extension's
-    /// [`begin`](crate::ConnectionExtension::begin).
+    /// [`begin`](crate::extension::ConnectionExtension::begin).
     ///
     /// # Errors
     /// `Busy` if no connection is free in time; those of the extension and of `work`.
