@@ -38,7 +38,7 @@
 //!   then fails with `Busy`.
 //! * **Interruption.** A query, batch or statement SHOULD call
 //!   [`Interrupt::check`](crate::Interrupt::check) regularly.
-//! * **Errors.** An error MUST have the right [`ErrorKind`](crate::ErrorKind), and SHOULD name the
+//! * **Errors.** An error MUST have the right [`ErrorKind`], and SHOULD name the
 //!   table and the column:
 //!   * `Duplicate`: a key or a unique value exists already;
 //!   * `Constraint`: a NOT NULL, CHECK or foreign key rule rejects the row;

@@ -32,7 +32,7 @@ fn with_rules() -> TableSchema {
         .column(
             ColumnSchema::of::<String>("d").collation(Collation::UnicodeNoCase).default("it's\0"),
         )
-        .column(ColumnSchema::of::<f64>("e").default(0.5).check("e >= 0 AND e < (10 + 1)"))
+        .column(ColumnSchema::of::<f64>("e").default(0.5).check("e >= 0 AND e < 10 + 1"))
         .column(ColumnSchema::of::<Option<i64>>("f").references("every", "id", OnDelete::SetNull))
         .column(
             ColumnSchema::of::<Option<i64>>("g")
