@@ -45,7 +45,7 @@ pub use typing::ExpressionType;
 ///     .key(["id"])
 ///     .build()?;
 /// let check = CheckExpression::parse("price >= 1.5 and id<100", &table)?;
-/// assert_eq!(check.to_text(&table), "price >= 1.50 AND id < 100");
+/// assert_eq!(check.to_text(&table), "price >= 1.5 AND id < 100");
 /// assert!(CheckExpression::parse("1=1); drop table product; --", &table).is_err());
 /// # Ok::<(), bobak_core::Error>(())
 /// ```

@@ -151,7 +151,10 @@ fn push_quoted(text: &mut String, quote: char, content: &str) {
 fn push_literal(text: &mut String, value: &Value<'_>, ty: Option<Type>) {
     if let Some(shown) = ty.and_then(|ty| shown(ty, value.as_ref())) {
         match ty {
-            Some(Type::Currency) => text.push_str(&shown),
+            // As short as people write it.
+            Some(Type::Currency) => {
+                text.push_str(shown.trim_end_matches('0').trim_end_matches('.'));
+            }
             _ => push_quoted(text, '\'', &shown),
         }
         return;

@@ -47,11 +47,11 @@ fn text_is_canonical() {
 #[test]
 fn literals_are_values_of_the_other_side() {
     for (check, canonical, stored) in [
-        ("price >= 1.5", "price >= 1.50", "price >= 15000"),
-        ("-1 <= price", "-1.00 <= price", "-10000 <= price"),
-        ("price + 1 < 2 * price", "price + 1.00 < 2 * price", "price + 10000 < 2 * price"),
-        ("price in (1, 0.0001)", "price IN (1.00, 0.0001)", "price IN (10000, 1)"),
-        ("coalesce(price, 0) <> 1", "coalesce(price, 0.00) <> 1.00", "coalesce(price, 0) <> 10000"),
+        ("price >= 1.5", "price >= 1.5", "price >= 15000"),
+        ("-1 <= price", "-1 <= price", "-10000 <= price"),
+        ("price + 1 < 2 * price", "price + 1 < 2 * price", "price + 10000 < 2 * price"),
+        ("price in (1, 0.0001)", "price IN (1, 0.0001)", "price IN (10000, 1)"),
+        ("coalesce(price, 0) <> 1", "coalesce(price, 0) <> 1", "coalesce(price, 0) <> 10000"),
         ("day >= '2026-01-31'", "day >= '2026-01-31'", "day >= 20484"),
         ("at > '1970-01-01T00:00:01Z'", "at > '1970-01-01T00:00:01Z'", "at > 1000000"),
     ] {
