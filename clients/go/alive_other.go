@@ -4,5 +4,5 @@ package bobak
 
 import "net"
 
-// isQuiet can't look without waiting here: a connection that broke shows at its next use.
-func isQuiet(net.Conn, bool) bool { return true }
+// hasNothingToRead cannot test this here without blocking: a broken connection fails at its next use.
+func hasNothingToRead(net.Conn, bool) bool { return true }

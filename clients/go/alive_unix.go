@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// isQuiet looks, without waiting, whether a socket has nothing to read, not even its end. Under TLS
-// there may be something that is nobody's answer.
-func isQuiet(conn net.Conn, tls bool) bool {
+// hasNothingToRead reports whether a socket is open and has nothing to read. It does not block. Under TLS
+// there may be bytes that belong to no response.
+func hasNothingToRead(conn net.Conn, tls bool) bool {
 	raw, ok := conn.(syscall.Conn)
 	if !ok {
 		return true

@@ -5,28 +5,30 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"time"
 
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
 
-// part is how many bytes of rows are sent at a time, about.
+// part is the approximate number of bytes of rows that are sent together.
 const part = 1 << 19
 
-// BatchOptions say how a batch treats rows that are wrong, or there already.
+// BatchOptions control how a batch handles rows that fail.
 type BatchOptions struct {
-	// SkipErrors leaves wrong rows out, and reports them; else the first undoes the whole batch.
+	// SkipErrors skips rows that the server rejects, and reports them. Otherwise the first one undoes the
+	// whole batch.
 	SkipErrors bool
 }
 
-// Report says what became of a batch's rows.
+// Report is the result of a batch.
 type Report struct {
 	Rows, Inserted, Changed, Ignored int64
-	// Errors are of the rows that were left out, each with its row number.
+	// Errors has an error for each skipped row, with its row number.
 	Errors []*Error
 	groups []wire.Group
 }
 
-// EachKey hands out the integer keys that the engine has given, by row number.
+// EachKey calls each with the integer keys that the engine has generated, by row number.
 func (r *Report) EachKey(each func(row, key int64)) {
 	row := int64(0)
 	for _, group := range r.groups {
@@ -60,15 +62,16 @@ func (r *Report) take(groups []wire.Group) int64 {
 	return taken
 }
 
-// Batch is many writes to one or several tables as one: all are there after Finish, or none. Rows
-// are sent in parts as they are added, while the outcomes of those before come in.
+// Batch is many writes to one or several tables as one transaction: after Finish either all rows are
+// written or none. Rows are sent in parts while more are added. Records that are added do not change;
+// the report has their generated keys.
 type Batch struct {
 	ctx     context.Context
 	session Session
 	release func()
 	options BatchOptions
 	report  Report
-	// full is when a part is sent, longest what the server takes of a row; both in bytes.
+	// A part is sent when it has full bytes. The server accepts rows of at most longest bytes.
 	full, longest int
 
 	runs    []run
@@ -81,7 +84,7 @@ type Batch struct {
 	waiting []sentPart
 }
 
-// run is rows of one table and verb that follow each other.
+// run is consecutive rows with the same table, verb and set of columns.
 type run struct {
 	plan *plan
 	verb uint8
@@ -89,14 +92,13 @@ type run struct {
 	rows []byte
 }
 
-// sentPart is a part without its outcomes: the rows up to its end, and its bytes.
+// sentPart is a part whose outcomes have not arrived: the number of rows up to its end, and its bytes.
 type sentPart struct {
 	rows int64
 	size int
 }
 
-// NewBatch begins a batch, in a database or a transaction. It holds a connection until Finish or
-// Discard.
+// NewBatch begins a batch, in a database or a transaction. It uses one connection until Finish or Discard.
 func NewBatch(ctx context.Context, in Session, options BatchOptions) (*Batch, error) {
 	session, release, err := in.exclusive(ctx)
 	if err != nil {
@@ -117,31 +119,35 @@ func NewBatch(ctx context.Context, in Session, options BatchOptions) (*Batch, er
 	return b, nil
 }
 
-// BatchInsert adds a new record to a batch. An integer key that the engine gives is in the report.
+// BatchInsert adds a new record to a batch. An integer key that the engine generates is in the report.
 func (t *Table[T]) BatchInsert(b *Batch, record *T) error {
 	return t.batchNew(b, record, wire.Insert)
 }
 
-// BatchInsertOrIgnore adds a new record, which is left out where its key is there.
+// BatchInsertOrIgnore adds a new record, which is ignored if its key or a unique value exists.
 func (t *Table[T]) BatchInsertOrIgnore(b *Batch, record *T) error {
 	return t.batchNew(b, record, wire.InsertOrIgnore)
 }
 
-// BatchUpsert adds a record that is new, or overwrites the one with its key.
+// BatchUpsert adds a new record, or overwrites the row with its key.
 func (t *Table[T]) BatchUpsert(b *Batch, record *T) error {
 	return t.batchNew(b, record, wire.Upsert)
 }
 
 func (t *Table[T]) batchNew(b *Batch, record *T, verb uint8) error {
+	return t.batchNewAt(b, record, verb, currentTime())
+}
+
+func (t *Table[T]) batchNewAt(b *Batch, record *T, verb uint8, now time.Time) error {
 	return b.add(t.plan, verb, t.setsOf(verb), func(out []byte) ([]byte, error) {
-		return t.plan.appendNew(out, reflect.ValueOf(record).Elem())
+		return t.plan.appendNew(out, reflect.ValueOf(record).Elem(), now)
 	})
 }
 
-// BatchUpdate adds an update of the record with this one's key.
+// BatchUpdate adds an update of the row with this record's key.
 func (t *Table[T]) BatchUpdate(b *Batch, record *T) error {
 	return b.add(t.plan, wire.Update, t.plan.updated, func(out []byte) ([]byte, error) {
-		return t.plan.appendRow(out, reflect.ValueOf(record).Elem(), false)
+		return t.plan.appendRow(out, reflect.ValueOf(record).Elem(), currentTime(), false)
 	})
 }
 
@@ -152,14 +158,15 @@ func (t *Table[T]) BatchDelete(b *Batch, key ...any) error {
 	})
 }
 
-// InsertMany inserts all records, or none, and sets the keys that the engine has given.
+// InsertMany inserts all records, or none, and sets their keys and time stamps.
 func (t *Table[T]) InsertMany(ctx context.Context, records []T) (*Report, error) {
 	b, err := NewBatch(ctx, t.session, BatchOptions{})
 	if err != nil {
 		return nil, err
 	}
+	now := currentTime()
 	for place := range records {
-		if err := t.BatchInsert(b, &records[place]); err != nil {
+		if err := t.batchNewAt(b, &records[place], wire.Insert, now); err != nil {
 			b.Discard()
 			return nil, err
 		}
@@ -169,16 +176,25 @@ func (t *Table[T]) InsertMany(ctx context.Context, records []T) (*Report, error)
 		return nil, err
 	}
 	report.EachKey(func(row, key int64) {
-		if one := t.plan.setKey(reflect.ValueOf(&records[row]).Elem(), key); err == nil {
-			err = one
+		if failed := t.plan.setKey(reflect.ValueOf(&records[row]).Elem(), key); err == nil {
+			err = failed
 		}
 	})
+	if t.plan.created < 0 && t.plan.modified < 0 {
+		return report, err
+	}
+	for place := range records {
+		failed := t.plan.setStamps(reflect.ValueOf(&records[place]).Elem(), now, true)
+		if err == nil {
+			err = failed
+		}
+	}
 	return report, err
 }
 
 func (b *Batch) add(p *plan, verb uint8, sets wire.Set, put func([]byte) ([]byte, error)) error {
 	if b.over {
-		return misuse("the batch is over")
+		return misuse("the batch has ended")
 	}
 	last := len(b.runs) - 1
 	fits := last >= 0 && b.runs[last].plan == p && b.runs[last].verb == verb
@@ -198,7 +214,7 @@ func (b *Batch) add(p *plan, verb uint8, sets wire.Set, put func([]byte) ([]byte
 	}
 	if size := len(rows) - start; size > b.longest {
 		into.rows = rows[:start]
-		err := wire.Errorf(OutOfRange, "the row is larger than the %d bytes that the server takes",
+		err := wire.Errorf(OutOfRange, "the row is larger than the %d bytes that the server accepts",
 			b.longest).In(p.schema.Name, "")
 		err.Row = b.added
 		return err
@@ -212,9 +228,9 @@ func (b *Batch) add(p *plan, verb uint8, sets wire.Set, put func([]byte) ([]byte
 	return b.session.run(b.ctx, true, func(c *conn) error { return b.send(c, true) })
 }
 
-// send sends what was collected as a part.
+// send sends the collected rows as a part.
 func (b *Batch) send(c *conn, more bool) error {
-	// The server takes no more than its window while nobody reads what it says.
+	// While its responses are not read, the server reads no more than its window.
 	for len(b.waiting) > 0 && b.unanswered()+b.size > int(c.welcome.Window) {
 		if _, err := b.receive(c); err != nil {
 			return err
@@ -245,7 +261,7 @@ func (b *Batch) send(c *conn, more bool) error {
 	}
 	b.sent = b.added
 	b.waiting = append(b.waiting, sentPart{b.sent, b.size})
-	// The memory of the last run is used again: most batches are of one table.
+	// Reuses the memory of the last run: most batches write to one table.
 	if len(b.runs) > 0 {
 		b.runs[0], b.runs = b.runs[len(b.runs)-1], b.runs[:1]
 		b.runs[0].rows = b.runs[0].rows[:0]
@@ -262,7 +278,7 @@ func (b *Batch) unanswered() int {
 	return size
 }
 
-// receive takes the next outcomes in; whether more follow.
+// receive reads the next outcomes, and returns whether more follow.
 func (b *Batch) receive(c *conn) (bool, error) {
 	head, body, err := c.receive(b.id, wire.Outcomes)
 	if err != nil {
@@ -277,7 +293,7 @@ func (b *Batch) receive(c *conn) (bool, error) {
 	}
 	b.report.take(groups)
 	if b.report.Rows > b.sent || !head.More && b.report.Rows != b.sent {
-		return false, wire.Garbled("another number of outcomes than of rows")
+		return false, wire.Garbled("the number of outcomes is not the number of rows")
 	}
 	for len(b.waiting) > 0 && b.waiting[0].rows <= b.report.Rows {
 		b.waiting = b.waiting[1:]
@@ -285,7 +301,7 @@ func (b *Batch) receive(c *conn) (bool, error) {
 	return head.More, nil
 }
 
-// end says that no part of a batch that failed follows.
+// end ends the message of a batch that failed.
 func (b *Batch) end(c *conn) {
 	if !b.over && b.started {
 		c.putMore(wire.Batch, false, b.id, func(w *wire.Writer) { w.U8(0) })
@@ -293,11 +309,11 @@ func (b *Batch) end(c *conn) {
 	b.over = true
 }
 
-// Finish sends the rest, and waits for all outcomes.
+// Finish sends the remaining rows, and waits for all outcomes.
 func (b *Batch) Finish() (*Report, error) {
 	if b.over {
 		b.leave()
-		return nil, misuse("the batch is over")
+		return nil, misuse("the batch has ended")
 	}
 	defer b.leave()
 	if !b.started && b.size == 0 {
@@ -308,7 +324,7 @@ func (b *Batch) Finish() (*Report, error) {
 		if err := b.send(c, false); err != nil {
 			return err
 		}
-		// Its last part is sent: a failure needs no other.
+		// The last part is sent: after a failure there is nothing to end.
 		b.over = true
 		for more := true; more; {
 			var err error
@@ -324,14 +340,14 @@ func (b *Batch) Finish() (*Report, error) {
 	return &b.report, nil
 }
 
-// Discard undoes what was sent; nothing after Finish.
+// Discard undoes the batch. It does nothing after Finish.
 func (b *Batch) Discard() {
 	defer b.leave()
 	if b.over || !b.started {
 		b.over = true
 		return
 	}
-	// Where that fails the connection is gone, and the server undoes it.
+	// If this fails, the connection is broken, and the server undoes the batch.
 	_ = b.session.run(context.Background(), true, func(c *conn) error {
 		c.putMore(wire.Cancel, false, b.id, nil)
 		b.end(c)
@@ -352,8 +368,8 @@ func (b *Batch) leave() {
 	}
 }
 
-// GetMany gives the records with these keys, nil for each that is not there; requests are sent
-// ahead. A key of several columns is a []any.
+// GetMany returns the records with these keys, and nil for each missing one. The requests are pipelined.
+// A key of several columns is a []any.
 func (t *Table[T]) GetMany(ctx context.Context, keys ...any) ([]*T, error) {
 	rows := make([][]byte, len(keys))
 	for place, key := range keys {
@@ -379,7 +395,7 @@ func (t *Table[T]) GetMany(ctx context.Context, keys ...any) ([]*T, error) {
 			}, nil
 		}
 		found = make([]*T, len(rows))
-		return c.ahead(len(rows), put, wire.Rows, func(place int, body []byte) error {
+		return c.pipeline(len(rows), put, wire.Rows, func(place int, body []byte) error {
 			if len(body) == 0 {
 				return nil
 			}
@@ -394,8 +410,8 @@ func (t *Table[T]) GetMany(ctx context.Context, keys ...any) ([]*T, error) {
 	return found, err
 }
 
-// ExecMany runs an SQL statement once for each list of arguments, all or none, without waiting for
-// one before the next is sent; gives the number of rows changed.
+// ExecMany runs an SQL statement once for each list of arguments, all or none, and returns the number of
+// changed rows. The requests are pipelined.
 func ExecMany(ctx context.Context, in Session, text string, arguments [][]any) (int64, error) {
 	if db, ok := in.(*DB); ok {
 		total := int64(0)
@@ -428,7 +444,7 @@ func execMany(ctx context.Context, in Session, text string, arguments [][]any) (
 			source, err := c.sql(text, stored)
 			return wire.Execute, source, err
 		}
-		return c.ahead(len(arguments), put, wire.Count, func(_ int, body []byte) error {
+		return c.pipeline(len(arguments), put, wire.Count, func(_ int, body []byte) error {
 			count, err := wire.ParseCount(body)
 			total += int64(count)
 			return err
@@ -437,9 +453,9 @@ func execMany(ctx context.Context, in Session, text string, arguments [][]any) (
 	return total, err
 }
 
-// ahead makes requests without waiting for one answer before the next is sent. After the first that
-// fails no others are sent; those that are under way are awaited.
-func (c *conn) ahead(
+// pipeline sends requests without waiting for each response. After the first failure it sends no more,
+// and reads the outstanding responses.
+func (c *conn) pipeline(
 	count int, put func(int) (wire.FrameKind, func(*wire.Writer), error), answer wire.FrameKind,
 	take func(int, []byte) error,
 ) error {

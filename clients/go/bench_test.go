@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// sample is the record of `bobak bench`.
+// sample is the record type of `bobak bench`.
 type sample struct {
 	ID         int64
 	FirstName  string `bobak:",max=40"`
 	LastName   string `bobak:",max=40"`
 	Amount     Currency
 	BirthDate  time.Time `bobak:",type=datetime"`
-	LastChange time.Time `bobak:",modified"`
-	CreatedAt  time.Time `bobak:",created"`
+	LastChange time.Time `bobak:",modified_at"`
+	CreatedAt  time.Time `bobak:",created_at"`
 }
 
 func samples(count int) []sample {
@@ -29,7 +29,7 @@ func samples(count int) []sample {
 	return found
 }
 
-// BenchmarkRows does the works of `bobak bench`, on a database in memory behind a Unix socket.
+// BenchmarkRows runs the workloads of `bobak bench` on a memory database over a Unix socket.
 func BenchmarkRows(b *testing.B) {
 	folder := b.TempDir()
 	server := serve(b, folder, "sqlite::memory:", "--unix", folder+"/socket")

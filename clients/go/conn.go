@@ -14,36 +14,36 @@ import (
 )
 
 const (
-	// rested is how long a connection may rest before it is looked at before its next use.
+	// rested is how long a connection may be idle without being tested before its next use.
 	rested = 200 * time.Millisecond
-	// grace is how long a request that was cancelled may take to end before its connection is cut.
+	// grace is how long a cancelled request may take to end before the connection is closed.
 	grace = 2 * time.Second
-	// credit is how many bytes of rows a query may send before it is asked for more.
+	// credit is how many bytes of rows the server may send before the client grants more.
 	credit = 1 << 20
-	// texts are remembered, to give those a number that come again.
+	// texts is how many SQL texts a connection remembers: repeated ones are prepared.
 	texts = 256
 )
 
-// effect is what is lost with a connection that breaks under a call.
+// effect is what a broken connection means for the call that used it.
 type effect int
 
 const (
-	nothing     effect = iota // the call may be made again
-	transaction               // the transaction, whole
+	nothing     effect = iota // the call may be repeated
+	transaction               // the transaction is undone
 	unknown                   // the call may have been committed
 )
 
 var numbers uint64
 
-// conn is one connection: requests go out, answers come in, tables and texts have numbers. It is
-// used by one goroutine at a time; only cancelling comes from another.
+// conn is one connection: it sends requests, reads responses, and numbers tables and SQL texts. One
+// goroutine uses it at a time; only cancelling happens in another one.
 type conn struct {
 	number  uint64
 	stream  stream
 	welcome wire.Welcome
 	timeout time.Duration
 
-	in       []byte // read and not yet taken: in[at:]
+	in       []byte // received bytes; in[at:] is not decoded yet
 	at       int
 	out      []byte
 	next     uint32
@@ -111,17 +111,17 @@ func (c *conn) close() {
 	_ = c.stream.Close()
 }
 
-// idle says whether it works, and nothing is under way.
+// idle reports whether the connection works and has no outstanding requests.
 func (c *conn) idle() bool {
 	return !c.broken && len(c.pending) == 0 && len(c.out) == 0 && c.at == len(c.in)
 }
 
-// usable says whether it can be used after its rest.
+// usable reports whether a pooled connection still works.
 func (c *conn) usable() bool {
 	return c.idle() && (time.Since(c.used) < rested || c.stream.alive())
 }
 
-// broke is an error after which the connection is of no use.
+// broke is an error that makes the connection unusable.
 type broke struct {
 	cause   error
 	garbled bool
@@ -129,8 +129,8 @@ type broke struct {
 
 func (b *broke) Error() string { return b.cause.Error() }
 
-// call runs an operation under a context. An error that breaks the connection is told by what is
-// lost with it.
+// call runs an operation under a context. If the connection breaks, the error says what that means for
+// the call.
 func (c *conn) call(ctx context.Context, lost effect, run func() error) error {
 	if c.broken {
 		return lostTransaction()
@@ -162,8 +162,8 @@ func (c *conn) call(ctx context.Context, lost effect, run func() error) error {
 	return broken.tell(lost)
 }
 
-// watch cancels what is under way when the context ends. What it gives stops that, and says why
-// the context has ended, if it has.
+// watch cancels the outstanding requests when the context ends. The returned function stops the watching,
+// and returns the context's error if it has ended.
 func (c *conn) watch(ctx context.Context) func() error {
 	c.cancelled = nil
 	if ctx.Done() == nil {
@@ -194,21 +194,21 @@ func (c *conn) cancel(why error) {
 	for _, id := range c.waiting {
 		out = wire.AppendFrame(out, wire.Cancel, false, id, nil)
 	}
-	// Where that fails the deadline ends the call.
+	// If this fails, the deadline ends the call.
 	_, _ = c.stream.Write(out)
 }
 
-// put adds a request to those that are sent next; gives its number.
+// put adds a request to the output buffer, and returns its number.
 func (c *conn) put(kind wire.FrameKind, more bool, put func(*wire.Writer)) (uint32, error) {
 	id, start := c.next, len(c.out)
 	c.out = wire.AppendFrame(c.out, kind, more, id, put)
 	if size := len(c.out) - start - wire.HeadSize; size > int(c.welcome.Frame) {
 		c.out = c.out[:start]
-		return 0, wire.Errorf(OutOfRange, "a request of %d bytes: the server takes %d", size,
+		return 0, wire.Errorf(OutOfRange, "the request has %d bytes, and the server accepts %d", size,
 			c.welcome.Frame)
 	}
 	if c.next++; c.next == 0 {
-		// 0 is for what the server says unasked.
+		// 0 is for messages that answer no request.
 		c.next = 1
 	}
 	if !kind.Unanswered() {
@@ -225,7 +225,7 @@ func (c *conn) putMore(kind wire.FrameKind, more bool, id uint32, put func(*wire
 	c.out = wire.AppendFrame(c.out, kind, more, id, put)
 }
 
-// flush sends what was put.
+// flush sends the output buffer.
 func (c *conn) flush() error {
 	if len(c.out) == 0 || c.broken {
 		return nil
@@ -243,7 +243,7 @@ func (c *conn) flush() error {
 	return nil
 }
 
-// extend gives the server time anew, unless the call was cancelled.
+// extend restarts the timeout, unless the call was cancelled.
 func (c *conn) extend() {
 	if c.cancelled == nil {
 		deadline := time.Time{}
@@ -254,7 +254,7 @@ func (c *conn) extend() {
 	}
 }
 
-// receive waits for the next frame that answers a request. Its body is good until the next call.
+// receive waits for the next frame of a response. Its body is valid until the next call.
 func (c *conn) receive(id uint32, kind wire.FrameKind) (wire.Head, []byte, error) {
 	if err := c.flush(); err != nil {
 		return wire.Head{}, nil, err
@@ -264,7 +264,7 @@ func (c *conn) receive(id uint32, kind wire.FrameKind) (wire.Head, []byte, error
 		return head, nil, err
 	}
 	if !head.More {
-		c.answered(head.ID)
+		c.completed(head.ID)
 	}
 	switch {
 	case head.ID == 0 && head.Kind == wire.Failure:
@@ -274,7 +274,7 @@ func (c *conn) receive(id uint32, kind wire.FrameKind) (wire.Head, []byte, error
 		}
 		return head, nil, &broke{cause: said}
 	case head.ID != id:
-		return head, nil, wire.Garbled("an answer to a request that was not made")
+		return head, nil, wire.Garbled("a response to a request that was not sent")
 	case head.Kind == wire.Failure:
 		said, err := wire.ParseError(body)
 		if err != nil {
@@ -282,12 +282,12 @@ func (c *conn) receive(id uint32, kind wire.FrameKind) (wire.Head, []byte, error
 		}
 		return head, nil, said
 	case head.Kind != kind:
-		return head, nil, wire.Garbled("an answer of another kind than was to come")
+		return head, nil, wire.Garbled("a response of an unexpected kind")
 	}
 	return head, body, nil
 }
 
-func (c *conn) answered(id uint32) {
+func (c *conn) completed(id uint32) {
 	delete(c.pending, id)
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -299,7 +299,7 @@ func (c *conn) answered(id uint32) {
 	}
 }
 
-// frame takes the next frame out of the stream.
+// frame reads the next frame from the stream.
 func (c *conn) frame() (wire.Head, []byte, error) {
 	if err := c.fill(wire.HeadSize); err != nil {
 		return wire.Head{}, nil, err
@@ -317,7 +317,8 @@ func (c *conn) frame() (wire.Head, []byte, error) {
 	return head, body, nil
 }
 
-// fill reads until so many bytes are there. Memory grows with what comes, not with what a head says.
+// fill reads until so many bytes are buffered. Memory grows with the received bytes, not with the length
+// that a head claims.
 func (c *conn) fill(size int) error {
 	for len(c.in)-c.at < size {
 		if c.at > 0 && cap(c.in)-c.at < size {
@@ -346,7 +347,7 @@ func (c *conn) fill(size int) error {
 	return nil
 }
 
-// table gives the number of a table; it is told to the server before its first use.
+// table returns the number of a table, which it defines on the server before its first use.
 func (c *conn) table(p *plan) (uint32, error) {
 	if number, ok := c.tables[p]; ok {
 		return number, nil
@@ -354,7 +355,7 @@ func (c *conn) table(p *plan) (uint32, error) {
 	number, ok := c.byName[string(p.described)]
 	if !ok {
 		if len(c.byName) >= int(c.welcome.Handles) {
-			// A program that makes so many tables: the numbers begin anew.
+			// The server accepts no more definitions: start again with number 0.
 			c.byName = map[string]uint32{}
 		}
 		number = uint32(len(c.byName))
@@ -372,7 +373,7 @@ func (c *conn) table(p *plan) (uint32, error) {
 	return number, nil
 }
 
-// sql gives what puts an SQL text: one that comes again has a number.
+// sql returns a function that encodes an SQL text. A repeated text is prepared, and then has a number.
 func (c *conn) sql(text string, parameters []any) (func(*wire.Writer), error) {
 	number, seen := c.texts[text]
 	if !seen {
@@ -426,7 +427,7 @@ func (b *broke) tell(lost effect) *Error {
 		message += "; the transaction is undone: run it again from its beginning"
 	case unknown:
 		kind = Unknown
-		message += "; what was to be written is there wholly or not at all"
+		message += "; the write happened completely or not at all"
 	}
 	return wire.Errorf(kind, "%s", message).Because(b.cause)
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
 
-// DB is a database on a server; many goroutines may use it at once.
+// DB is a database on a server. Goroutines may share it.
 type DB struct {
 	pool *pool
-	// Engine is the one that keeps the database: sqlite, memory, ….
+	// Engine is the name of the database's engine: sqlite, memory, ….
 	Engine string
-	// Server is its program and version.
+	// Server is the server's program and version.
 	Server string
 
 	mutex sync.Mutex
@@ -23,7 +23,7 @@ type DB struct {
 	plans map[reflect.Type]*plan
 }
 
-// knownTable is a table that is there, and its description as it came.
+// knownTable is an existing table, and its description as received.
 type knownTable struct {
 	schema    *wire.Table
 	described []byte
@@ -31,11 +31,11 @@ type knownTable struct {
 
 // Session is a [DB], or a [Tx].
 type Session interface {
-	// run runs an operation, which may be called again on a new connection where it only reads.
+	// run runs an operation. One that only reads may be repeated on a new connection.
 	run(ctx context.Context, writes bool, operation func(*conn) error) error
-	// exclusive lends a connection for several operations; release gives it back.
+	// exclusive reserves a connection for several operations; release returns it.
 	exclusive(ctx context.Context) (held Session, release func(), err error)
-	// cursor is as exclusive, where that takes no connection away from others.
+	// cursor is as exclusive, except over pipes, where all share one connection.
 	cursor(ctx context.Context) (held Session, release func(), err error)
 	database() *DB
 }
@@ -66,20 +66,20 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// Ping asks the server for a sign of life.
+// Ping checks that the server responds.
 func (db *DB) Ping(ctx context.Context) error {
 	return db.run(ctx, false, func(c *conn) error { return c.done(wire.Ping, nil) })
 }
 
-// Flush makes all that was committed durable, where the engine has put that off.
+// Flush makes everything committed durable, if the engine defers that.
 func (db *DB) Flush(ctx context.Context) error {
 	return db.run(ctx, false, func(c *conn) error { return c.done(wire.Flush, nil) })
 }
 
-// Tables asks for the tables that are there.
+// Tables returns the existing tables.
 func (db *DB) Tables(ctx context.Context) ([]*TableSchema, error) { return tables(ctx, db) }
 
-// Create makes the tables of these structs that are not there: db.Create(ctx, Person{}, Flight{}).
+// Create creates the missing tables of these structs: db.Create(ctx, Person{}, Flight{}).
 func (db *DB) Create(ctx context.Context, records ...any) error {
 	if _, err := tables(ctx, db); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (db *DB) Create(ctx context.Context, records ...any) error {
 			t = t.Elem()
 		}
 		if t == nil {
-			return wire.Errorf(Schema, "nil is no struct")
+			return wire.Errorf(Schema, "nil is not a struct")
 		}
 		table, err := describe(t)
 		if err != nil {
@@ -111,8 +111,8 @@ func (db *DB) Create(ctx context.Context, records ...any) error {
 	return err
 }
 
-// Track has the engine write down every change of the table with this name, in the table
-// bobak_log_NAME; history says that the log is indexed by the table's key.
+// Track records every change of the table with this name in the table bobak_log_NAME. With history the
+// log has an index over the table's key.
 func (db *DB) Track(ctx context.Context, name string, history bool) error {
 	place := 0
 	if history {
@@ -121,7 +121,7 @@ func (db *DB) Track(ctx context.Context, name string, history bool) error {
 	return db.alterKnown(ctx, wire.Track, place, name)
 }
 
-// Untrack ends what Track began, and takes the log away.
+// Untrack ends the recording, and drops the log.
 func (db *DB) Untrack(ctx context.Context, name string) error {
 	return db.alterKnown(ctx, wire.Untrack, 0, name)
 }
@@ -132,7 +132,7 @@ func (db *DB) alterKnown(ctx context.Context, what uint8, place int, name string
 	}
 	known, ok := db.find(name)
 	if !ok {
-		return &Error{Kind: Schema, Message: "the table is not there", Table: name}
+		return &Error{Kind: Schema, Message: "the table does not exist", Table: name}
 	}
 	return db.alter(ctx, what, place, known.schema)
 }
@@ -164,7 +164,7 @@ func (db *DB) Begin(ctx context.Context) (*Tx, error) {
 	return &Tx{db: db, conn: c}, nil
 }
 
-// InTx runs work in a transaction: committed where it gives nil, else undone.
+// InTx runs work in a transaction, and commits it if work returns nil; otherwise it rolls back.
 func (db *DB) InTx(ctx context.Context, work func(*Tx) error) error {
 	tx, err := db.Begin(ctx)
 	if err != nil {
@@ -189,8 +189,8 @@ func (db *DB) run(ctx context.Context, writes bool, operation func(*conn) error)
 	return err
 }
 
-// attempt runs an operation; a read once more, on a new connection, where the one that rested in
-// the pool had broken there. What it gives is to be given back.
+// attempt runs an operation. If a pooled connection turns out to be broken, a read is repeated once on a
+// new connection. The caller returns the resulting connection to the pool.
 func (db *DB) attempt(
 	ctx context.Context, c *conn, isRested, writes bool, operation func(*conn) error,
 ) (*conn, error) {
@@ -232,7 +232,7 @@ func (db *DB) find(name string) (knownTable, bool) {
 	return found, ok
 }
 
-// planFor gives the plan of a struct; the server is asked for the table at its first use.
+// planFor returns the plan of a struct. At the first use it requests the table's schema from the server.
 func (db *DB) planFor(ctx context.Context, in Session, t reflect.Type) (*plan, error) {
 	db.mutex.Lock()
 	p, ok := db.plans[t]
@@ -241,7 +241,7 @@ func (db *DB) planFor(ctx context.Context, in Session, t reflect.Type) (*plan, e
 		return p, nil
 	}
 	if t.Kind() != reflect.Struct {
-		return nil, wire.Errorf(Schema, "%s is no struct", t)
+		return nil, wire.Errorf(Schema, "%s is not a struct", t)
 	}
 	name := tableName(t)
 	found, ok := db.find(name)
@@ -250,7 +250,7 @@ func (db *DB) planFor(ctx context.Context, in Session, t reflect.Type) (*plan, e
 			return nil, err
 		}
 		if found, ok = db.find(name); !ok {
-			return nil, wire.Errorf(Schema, "the table is not there: Create makes it").In(name, "")
+			return nil, wire.Errorf(Schema, "the table does not exist: create it with Create").In(name, "")
 		}
 	}
 	p, err := newPlan(t, found.schema, found.described)
@@ -263,7 +263,7 @@ func (db *DB) planFor(ctx context.Context, in Session, t reflect.Type) (*plan, e
 	return p, nil
 }
 
-// held is a session with a connection of its own.
+// held is a session with its own connection.
 type held struct {
 	db   *DB
 	conn *conn
@@ -307,7 +307,7 @@ func tables(ctx context.Context, in Session) ([]*TableSchema, error) {
 	return found, nil
 }
 
-// ask makes a request that is answered by one frame.
+// ask sends a request whose response is one frame.
 func (c *conn) ask(kind, answer wire.FrameKind, put func(*wire.Writer)) ([]byte, error) {
 	id, err := c.put(kind, false, put)
 	if err != nil {
@@ -317,7 +317,7 @@ func (c *conn) ask(kind, answer wire.FrameKind, put func(*wire.Writer)) ([]byte,
 	return body, err
 }
 
-// done makes a request that is answered by Ok.
+// done sends a request whose response is Ok.
 func (c *conn) done(kind wire.FrameKind, put func(*wire.Writer)) error {
 	_, err := c.ask(kind, wire.Ok, put)
 	return err
@@ -327,7 +327,7 @@ func (c *conn) control(step uint8, name string) error {
 	return c.done(wire.Control, func(w *wire.Writer) { wire.PutControl(w, step, name) })
 }
 
-// count makes a request that is answered by a number of rows.
+// count sends a request whose response is a number of rows.
 func (c *conn) count(kind wire.FrameKind, put func(*wire.Writer)) (int64, error) {
 	body, err := c.ask(kind, wire.Count, put)
 	if err != nil {

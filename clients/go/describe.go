@@ -9,24 +9,29 @@ import (
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
 
-// tagged is what a field's tag says.
-type tagged struct {
-	index   []int
-	goType  reflect.Type
-	column  wire.Column
-	typed   bool
-	key     bool
-	given   bool
-	inIndex string
-	unique  string
+// taggedField is a field of a struct, as its type and its tag describe it.
+type taggedField struct {
+	index  []int
+	goType reflect.Type
+	column wire.Column
+	// typed is set if the tag names the column's type.
+	typed bool
+	key   bool
+	given bool
+	// indexName and uniqueIndex name the indexes that the column belongs to.
+	indexName   string
+	uniqueIndex string
 }
 
+// ownIndex stands for an index over one field, which the tag does not name.
+const ownIndex = "*"
+
 // fieldsOf reads the exported fields of a struct, and their tags.
-func fieldsOf(t reflect.Type) ([]tagged, error) {
+func fieldsOf(t reflect.Type) ([]taggedField, error) {
 	if t.Kind() != reflect.Struct {
-		return nil, wire.Errorf(Schema, "%s is no struct", t)
+		return nil, wire.Errorf(Schema, "%s is not a struct", t)
 	}
-	var fields []tagged
+	var fields []taggedField
 	for number := 0; number < t.NumField(); number++ {
 		field := t.Field(number)
 		tag := field.Tag.Get("bobak")
@@ -44,113 +49,187 @@ func fieldsOf(t reflect.Type) ([]tagged, error) {
 		if !field.IsExported() || tag == "-" {
 			continue
 		}
-		found := tagged{index: field.Index, goType: field.Type}
-		found.column.Name = snake(field.Name)
-		if err := found.read(tag); err != nil {
-			return nil, err.In("", found.column.Name)
-		}
-		if found.column.Nullable && field.Type.Kind() != reflect.Slice {
-			return nil, wire.Errorf(Schema, "null is for slices: a pointer may be NULL without it").
-				In("", found.column.Name)
-		}
-		if field.Type.Kind() == reflect.Pointer {
-			found.column.Nullable = true
-			found.goType = field.Type.Elem()
-		}
-		if field.Type == jsonType || field.Type == anyType {
-			found.column.Nullable = true
-		}
-		if !found.typed {
-			kind, ok := defaultType(found.goType)
-			if !ok {
-				return nil, wire.Errorf(Schema, "a field of the type %s: no column has that; a pointer "+
-					"is for what may be NULL, type=json for documents", field.Type).
-					In("", found.column.Name)
-			}
-			found.column.Type = kind
+		found, err := readField(field, tag)
+		if err != nil {
+			return nil, err
 		}
 		fields = append(fields, found)
 	}
-	return fields, refuseTwins(t, fields)
+	return fields, rejectDuplicates(t, fields)
 }
 
-// isEmbedded says whether a field's own fields are the struct's.
+func readField(field reflect.StructField, tag string) (taggedField, error) {
+	found := taggedField{index: field.Index, goType: field.Type}
+	found.column.Name = snake(field.Name)
+	if err := found.read(tag); err != nil {
+		return found, err.In("", found.column.Name)
+	}
+	if found.column.Nullable && field.Type.Kind() != reflect.Slice {
+		return found, wire.Errorf(Schema, "null is for slices: use a pointer for another type that "+
+			"may be NULL").In("", found.column.Name)
+	}
+	if field.Type.Kind() == reflect.Pointer {
+		found.column.Nullable = true
+		found.goType = field.Type.Elem()
+	}
+	if field.Type == jsonType || field.Type == anyType {
+		found.column.Nullable = true
+	}
+	reference := found.column.References
+	if reference != nil && reference.OnDelete == wire.SetNull && !found.column.Nullable {
+		return found, wire.Errorf(Schema, "on_delete=set_null needs a field that may be NULL: make "+
+			"it a pointer").In("", found.column.Name)
+	}
+	if !found.typed {
+		kind, ok := defaultType(found.goType)
+		if !ok {
+			return found, wire.Errorf(Schema, "no column has the type %s: use a pointer for a value "+
+				"that may be NULL, or type=json for a document", field.Type).In("", found.column.Name)
+		}
+		found.column.Type = kind
+	}
+	return found, nil
+}
+
+// isEmbedded reports whether the struct takes over the fields of this field.
 func isEmbedded(field reflect.StructField) bool {
 	return field.Anonymous && field.Type.Kind() == reflect.Struct && field.Type != timeType
 }
 
-func refuseTwins(t reflect.Type, fields []tagged) error {
+func rejectDuplicates(t reflect.Type, fields []taggedField) error {
 	seen := map[string]bool{}
 	for _, field := range fields {
 		name := strings.ToLower(field.column.Name)
 		if seen[name] {
-			return wire.Errorf(Schema, "%s has two fields for it", t).In("", field.column.Name)
+			return wire.Errorf(Schema, "%s has two fields for this column", t).
+				In("", field.column.Name)
 		}
 		seen[name] = true
 	}
 	return nil
 }
 
-// read reads a tag: a column's name, and options, with commas between.
-func (f *tagged) read(tag string) *Error {
-	name, rest, _ := strings.Cut(tag, ",")
-	if name != "" {
-		f.column.Name = name
+// read reads a tag: the column's name, then options, separated by commas.
+func (f *taggedField) read(tag string) *Error {
+	options := splitOptions(tag)
+	if options[0] != "" {
+		f.column.Name = options[0]
 	}
-	for _, option := range strings.Split(rest, ",") {
+	onDelete := ""
+	for _, option := range options[1:] {
 		word, value, _ := strings.Cut(option, "=")
-		switch word {
-		case "":
-		case "key":
-			f.key = true
-		case "given":
-			f.key, f.given = true, true
-		case "unique":
-			f.column.Unique = true
-		case "null":
-			f.column.Nullable = true
-		case "text":
-			f.column.AsText = true
-		case "nocase":
-			f.column.Collation = 1
-		case "unicode_nocase":
-			f.column.Collation = 2
-		case "created":
-			f.column.Role, f.column.Type, f.typed = wire.CreatedAt, wire.TypeTimestamp, true
-		case "modified":
-			f.column.Role, f.column.Type, f.typed = wire.ModifiedAt, wire.TypeTimestamp, true
-		case "version":
-			f.column.Role = wire.Version
-		case "max":
-			most, err := strconv.ParseUint(value, 10, 32)
-			if err != nil {
-				return wire.Errorf(Schema, "max is a number of characters, not '%s'", value)
-			}
-			f.column.MaxChars, f.column.HasMax = uint32(most), true
-		case "type":
-			if f.column.Type, f.typed = wire.TypeNamed(value); !f.typed {
-				return wire.Errorf(Schema, "'%s' is no type", value)
-			}
-		case "check":
-			f.column.Check = value
-		case "index":
-			f.inIndex = value
-		case "unique_index":
-			f.unique = value
-		case "ref", "ref_cascade", "ref_set_null":
-			table, column, ok := strings.Cut(value, ".")
-			if !ok {
-				return wire.Errorf(Schema, "'%s' is not table.column", value)
-			}
-			actions := map[string]uint8{"ref": 0, "ref_cascade": 1, "ref_set_null": 2}
-			f.column.References = &wire.Reference{
-				Table: table, Column: column, OnDelete: actions[word],
-			}
-		default:
-			return wire.Errorf(Schema, "'%s' is no option of a column", word)
+		if word == "on_delete" {
+			onDelete = value
+			continue
+		}
+		if err := f.set(word, value); err != nil {
+			return err
 		}
 	}
-	return nil
+	if onDelete == "" {
+		return nil
+	}
+	if f.column.References == nil {
+		return wire.Errorf(Schema, "on_delete needs references=table(column)")
+	}
+	action, err := oneOf("on_delete", onDelete, "restrict", "cascade", "set_null")
+	f.column.References.OnDelete = action
+	return err
+}
+
+func (f *taggedField) set(option, value string) (err *Error) {
+	switch option {
+	case "":
+	case "key":
+		if value != "" && value != "given" {
+			return wire.Errorf(Schema, "key is written key or key=given, not key=%s", value)
+		}
+		f.key, f.given = true, value == "given"
+	case "unique":
+		f.column.Unique = true
+	case "null":
+		f.column.Nullable = true
+	case "store":
+		_, err = oneOf("store", value, "text")
+		f.column.AsText = true
+	case "collation":
+		f.column.Collation, err = oneOf("collation", value, "binary", "nocase", "unicode_nocase")
+	case "created_at":
+		f.column.Role, f.column.Type, f.typed = wire.CreatedAt, wire.TypeTimestamp, true
+	case "modified_at":
+		f.column.Role, f.column.Type, f.typed = wire.ModifiedAt, wire.TypeTimestamp, true
+	case "version":
+		f.column.Role = wire.Version
+	case "max":
+		most, failed := strconv.ParseUint(value, 10, 32)
+		if failed != nil {
+			return wire.Errorf(Schema, "max is a number of characters, not '%s'", value)
+		}
+		f.column.MaxChars, f.column.HasMax = uint32(most), true
+	case "type":
+		if f.column.Type, f.typed = wire.TypeNamed(value); !f.typed {
+			return wire.Errorf(Schema, "'%s' is not a column type", value)
+		}
+	case "check":
+		f.column.Check = value
+	case "index":
+		f.indexName = value
+		if value == "" {
+			f.indexName = ownIndex
+		}
+	case "unique_index":
+		if f.uniqueIndex = value; value == "" {
+			return wire.Errorf(Schema, "unique_index needs a name: fields with the same name share it")
+		}
+	case "references":
+		f.column.References, err = readReference(value)
+	default:
+		return wire.Errorf(Schema, "'%s' is not an option of a column; the options are: key, "+
+			"key=given, unique, max, type, null, store=text, collation, created_at, modified_at, "+
+			"version, check, index, unique_index, references, on_delete", option)
+	}
+	return err
+}
+
+// splitOptions splits a tag at its commas, except those in parentheses and in SQL strings, which a
+// check may contain.
+func splitOptions(tag string) []string {
+	var options []string
+	start, depth, quoted := 0, 0, false
+	for place, letter := range tag {
+		switch {
+		case letter == '\'':
+			quoted = !quoted
+		case quoted:
+		case letter == '(':
+			depth++
+		case letter == ')':
+			depth--
+		case letter == ',' && depth <= 0:
+			options = append(options, tag[start:place])
+			start = place + 1
+		}
+	}
+	return append(options, tag[start:])
+}
+
+// readReference reads table(column).
+func readReference(text string) (*wire.Reference, *Error) {
+	table, column, _ := strings.Cut(strings.TrimSuffix(text, ")"), "(")
+	if table == "" || column == "" || text != table+"("+column+")" {
+		return nil, wire.Errorf(Schema, "references=%s: write references=table(column)", text)
+	}
+	return &wire.Reference{Table: table, Column: column}, nil
+}
+
+// oneOf returns the number of a word among those that an option accepts.
+func oneOf(option, word string, words ...string) (uint8, *Error) {
+	for number, other := range words {
+		if word == other {
+			return uint8(number), nil
+		}
+	}
+	return 0, wire.Errorf(Schema, "%s is one of %s, not '%s'", option, strings.Join(words, ", "), word)
 }
 
 func defaultType(t reflect.Type) (wire.Type, bool) {
@@ -181,7 +260,7 @@ func defaultType(t reflect.Type) (wire.Type, bool) {
 	return kind, ok
 }
 
-// describe makes the table that a struct describes.
+// describe returns the schema of the table that a struct describes.
 func describe(t reflect.Type) (*wire.Table, error) {
 	fields, err := fieldsOf(t)
 	if err != nil {
@@ -191,13 +270,17 @@ func describe(t reflect.Type) (*wire.Table, error) {
 	given := false
 	for place, field := range fields {
 		column := field.column
+		if column.Role != wire.Plain {
+			// A pointer is nil in a new record, but the column is never NULL.
+			column.Nullable = false
+		}
 		if field.key {
 			table.Key = append(table.Key, place)
 			given = given || field.given
 		}
 		table.Columns = append(table.Columns, column)
-		addToIndex(table, place, field.inIndex, false)
-		addToIndex(table, place, field.unique, true)
+		addToIndex(table, place, field.indexName, false)
+		addToIndex(table, place, field.uniqueIndex, true)
 	}
 	for place, column := range table.Columns {
 		if len(table.Key) == 0 && column.Name == "id" {
@@ -205,11 +288,11 @@ func describe(t reflect.Type) (*wire.Table, error) {
 		}
 	}
 	for _, place := range table.Key {
-		// A key that is to be made is nil in a record that is new; in the table it never is NULL.
+		// A generated key is nil in a new record, but never NULL in the table.
 		table.Columns[place].Nullable = false
 	}
 	if len(table.Key) == 0 {
-		return nil, wire.Errorf(Schema, "%s has no key: name a field ID, or tag one with key", t)
+		return nil, wire.Errorf(Schema, "%s has no key: name a field ID, or tag a field with key", t)
 	}
 	if len(table.Key) == 1 && !given {
 		switch table.Columns[table.Key[0]].Type {
@@ -222,10 +305,13 @@ func describe(t reflect.Type) (*wire.Table, error) {
 	return table, nil
 }
 
-// addToIndex adds a column to the index of this name.
+// addToIndex adds a column to the index with this name. Fields that name the same index share it.
 func addToIndex(table *wire.Table, place int, name string, unique bool) {
 	if name == "" {
 		return
+	}
+	if name == ownIndex {
+		name = table.Name + "_" + table.Columns[place].Name
 	}
 	for number := range table.Indexes {
 		if table.Indexes[number].Name == name {
@@ -245,7 +331,7 @@ func tableName(t reflect.Type) string {
 	return snake(t.Name())
 }
 
-// snake makes first_name of FirstName, and id of ID.
+// snake returns first_name for FirstName, and id for ID.
 func snake(name string) string {
 	runes := []rune(name)
 	var out strings.Builder

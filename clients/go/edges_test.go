@@ -31,7 +31,7 @@ func edges() []Edge {
 }
 
 func TestValuesAtTheEdges(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
+	overEachTransport(t, func(t *testing.T, url string) {
 		db := open(t, url, Edge{})
 		table := tableOf[Edge](t, db)
 		same := func(found []Edge, err error) {
@@ -53,7 +53,7 @@ func TestValuesAtTheEdges(t *testing.T) {
 		same(table.All(background))
 		same(SQL[Edge](background, db, "SELECT * FROM edge ORDER BY id"))
 		for _, edge := range edges()[:5] {
-			// As parts of conditions, as parameters, as results.
+			// In conditions, as arguments, in results.
 			for column, value := range map[string]any{
 				"number": *edge.Number, "money": *edge.Money, "text": *edge.Text, "blob": edge.Blob,
 			} {
@@ -123,7 +123,7 @@ func TestALongBatch(t *testing.T) {
 	equal(t, reflect.DeepEqual(found, many), true)
 }
 
-func TestAServerThatIsKilledUnderARead(t *testing.T) {
+func TestAServerKilledDuringARead(t *testing.T) {
 	server := serveUnix(t, t.TempDir())
 	table := tableOf[Person](t, open(t, "bobak+unix:"+server.place, Person{}))
 	_, err := table.InsertMany(background, people(100_000))
@@ -139,7 +139,7 @@ func TestAServerThatIsKilledUnderARead(t *testing.T) {
 	equal(t, seen < 100_000, true)
 }
 
-func TestAChildThatIsKilledUnderABatch(t *testing.T) {
+func TestAChildKilledDuringABatch(t *testing.T) {
 	db := open(t, stdioURL(t, t.TempDir()), Person{})
 	table := tableOf[Person](t, db)
 	child := db.pool.rested[0].stream.(*pipes)
@@ -159,7 +159,7 @@ func TestAChildThatIsKilledUnderABatch(t *testing.T) {
 	}
 	equal(t, fails(t, err, Unknown).Retryable(), false)
 	b.Discard()
-	// The next child finds none of them.
+	// The next child process finds none of the rows.
 	count, err := table.Count(background)
 	ok(t, err)
 	equal(t, count, 0)

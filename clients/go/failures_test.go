@@ -57,12 +57,12 @@ func welcome(t *testing.T) string {
 			return string(data)
 		}
 	}
-	t.Fatal("no welcome among the vectors")
+	t.Fatal("the vectors have no welcome")
 	return ""
 }
 
-// pretend is a server that gives each connection the answers to whatever it says.
-func pretend(t *testing.T, answers ...string) string {
+// fakeServer sends each connection the responses, whatever it requests.
+func fakeServer(t *testing.T, responses ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", path)
@@ -76,7 +76,7 @@ func pretend(t *testing.T, answers ...string) string {
 			}
 			go func() {
 				room := make([]byte, 65_536)
-				for _, answer := range answers {
+				for _, answer := range responses {
 					_, _ = stream.Read(room)
 					_, _ = stream.Write([]byte(answer))
 				}
@@ -90,7 +90,7 @@ func head(kind wire.FrameKind, id, length uint32) string {
 	return string(wire.AppendHead(nil, wire.Head{Length: length, Kind: kind, ID: id}))
 }
 
-func TestOverTCPOneMustBeKnown(t *testing.T) {
+func TestTCPRequiresCredentials(t *testing.T) {
 	base := "bobak://" + serveTCP(t, t.TempDir()).place
 	for _, rest := range []string{"/", "/main?token=0123456789abcdeF", "/main?user=a&password=b"} {
 		_, err := Open(base + rest)
@@ -113,7 +113,7 @@ func TestTLS(t *testing.T) {
 	command := exec.Command("openssl", strings.Fields(make)...)
 	command.Dir = folder
 	if err := command.Run(); err != nil {
-		t.Skip("there is no openssl to make a certificate: ", err)
+		t.Fatal("openssl, which makes the certificate, is missing: ", err)
 	}
 	server := serveTCP(t, folder, "--tls-cert", "cert.pem", "--tls-key", "key.pem")
 	_, port, _ := net.SplitHostPort(server.place)
@@ -121,7 +121,7 @@ func TestTLS(t *testing.T) {
 	_, err := Open(url)
 	fails(t, err, Unreachable)
 	_, err = Open(strings.TrimSuffix(url, "&tls=on"))
-	says(t, err, Config, "speaks TLS there: say tls=on")
+	says(t, err, Config, "the server speaks TLS: add tls=on")
 	_, err = Open("bobak://" + serveTCP(t, folder).place + "/?tls=on")
 	says(t, err, Config, "does not speak TLS: leave tls=on out")
 	table := tableOf[Person](t, open(t, url+"&ca="+folder+"/cert.pem", Person{}))
@@ -132,25 +132,25 @@ func TestTLS(t *testing.T) {
 	equal(t, len(found), 20_000)
 }
 
-// says holds an error to its kind, and its sentence to an expression.
+// says checks the kind of an error, and its message.
 func says(t *testing.T, err error, kind Kind, pattern string) {
 	t.Helper()
 	said := fails(t, err, kind).Error()
 	if !regexp.MustCompile(pattern).MatchString(said) {
-		t.Fatalf("%s where %s is expected", said, pattern)
+		t.Fatalf("expected %s, found %s", pattern, said)
 	}
 }
 
-func TestAChildThatEndsSaysWhy(t *testing.T) {
+func TestTheErrorHasTheReasonOfAnEndedChild(t *testing.T) {
 	folder := t.TempDir()
 	loop := "i=0; while [ $i -lt 2000 ]; do echo line $i >&2; i=$((i+1)); done"
 	for url, why := range map[string]string{
 		stdioURL(t, folder+"/none"):           `bobak ended \(exit status 1\), and said: bobak: could not open .*none/app\.db`,
 		shell("kill -9 $$"):                   `: sh ended \(signal: killed\)$`,
 		shell("echo hm; echo hm >&2; exit 3"): `: sh ended \(exit status 3\), and said: hm$`,
-		// It lives on, and takes no more than a moment of this end's.
+		// The process continues; the client waits only a moment.
 		shell("exec >&-; echo hm >&2; read x"):             `: sh closed its output, and said: hm$`,
-		shell(loop + "; printf '\\033[1mend' >&2; exit 3"): `line 1999 \| \[1mend$`,
+		shell(loop + "; printf '\\033[1mlast' >&2; exit 3"): `line 1999 \| \[1mlast$`,
 	} {
 		_, err := Open(url)
 		says(t, err, Unreachable, why)
@@ -202,7 +202,7 @@ func TestAKilledServer(t *testing.T) {
 	_, err = table.Count(background)
 	fails(t, err, Unreachable)
 	server = serveUnix(t, folder)
-	// A read goes on over a new connection; the transaction is gone.
+	// A read is repeated on a new connection; the transaction is undone.
 	count, err := table.Count(background)
 	ok(t, err)
 	equal(t, count, 1)
@@ -211,7 +211,7 @@ func TestAKilledServer(t *testing.T) {
 	ok(t, db.InTx(background, func(tx *Tx) error {
 		return table.In(tx).Insert(background, &Person{Name: "b"})
 	}))
-	// Killed under a batch: nobody knows.
+	// Killed during a batch: the result is unknown.
 	b, err := NewBatch(background, db, BatchOptions{})
 	ok(t, err)
 	many := people(40_000)
@@ -230,8 +230,8 @@ func TestAKilledServer(t *testing.T) {
 	b.Discard()
 }
 
-func TestAClientThatVanishesInATransaction(t *testing.T) {
-	if url := os.Getenv("BOBAK_TEST_VANISH"); url != "" {
+func TestAClientThatExitsDuringATransaction(t *testing.T) {
+	if url := os.Getenv("BOBAK_TEST_EXIT"); url != "" {
 		db, _ := Open(url)
 		tx, _ := db.Begin(background)
 		table, _ := Of[Person](background, tx)
@@ -241,18 +241,18 @@ func TestAClientThatVanishesInATransaction(t *testing.T) {
 	url := "bobak+unix:" + serveUnix(t, t.TempDir()).place
 	table := tableOf[Person](t, open(t, url, Person{}))
 	other := exec.Command(os.Args[0], "-test.run", t.Name())
-	other.Env = append(os.Environ(), "BOBAK_TEST_VANISH="+url)
+	other.Env = append(os.Environ(), "BOBAK_TEST_EXIT="+url)
 	ended := (*exec.ExitError)(nil)
 	if err := other.Run(); !errors.As(err, &ended) || ended.ExitCode() != 7 {
 		t.Fatal(err)
 	}
-	// Its transaction is undone: others write, and see nothing of it.
+	// Its transaction is undone: others can write, and see none of its changes.
 	one := Person{Name: "y"}
 	ok(t, table.Insert(background, &one))
 	equal(t, one.ID, 1)
 }
 
-func TestGarbage(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	for _, answer := range []string{
 		"HTTP/1.1 400 Bad Request\r\n\r\n",
 		strings.Repeat("\x00", 12),
@@ -262,14 +262,14 @@ func TestGarbage(t *testing.T) {
 		head(wire.Count, 2, 8) + "12345678",
 		head(wire.Welcomed, 1, 3) + "abc",
 	} {
-		_, err := Open(pretend(t, answer))
+		_, err := Open(fakeServer(t, answer))
 		if strings.HasPrefix(answer, "HTTP") {
-			// Where a greeting was to come: the wrong door.
+			// The response to the first request shows another protocol.
 			fails(t, err, Config)
 		} else {
 			fails(t, err, Unreachable)
 		}
-		db, err := Open(pretend(t, welcome(t), answer))
+		db, err := Open(fakeServer(t, welcome(t), answer))
 		ok(t, err)
 		fails(t, db.Ping(background), Unreachable)
 		_, err = Exec(background, db, "DELETE FROM x")
@@ -279,10 +279,10 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-func TestSilence(t *testing.T) {
-	_, err := Open(pretend(t) + "?timeout=50")
+func TestMissingResponses(t *testing.T) {
+	_, err := Open(fakeServer(t) + "?timeout=50")
 	fails(t, err, Timeout)
-	db, err := Open(pretend(t, welcome(t)) + "?timeout=50")
+	db, err := Open(fakeServer(t, welcome(t)) + "?timeout=50")
 	ok(t, err)
 	fails(t, db.Ping(background), Timeout)
 	_, err = Exec(background, db, "DELETE FROM x")
@@ -292,20 +292,20 @@ func TestSilence(t *testing.T) {
 func TestLimits(t *testing.T) {
 	folder := t.TempDir()
 	server := serveUnix(t, folder, "--max-frame", "100000", "--max-row", "50000")
-	db := open(t, "bobak+unix:"+server.place+"?connections=1&timeout=300", Seat{})
+	db := open(t, "bobak+unix:"+server.place+"?connections=1&timeout=300", Square{})
 	_, err := SQL[string](background, db, "SELECT ?", strings.Repeat("x", 100_000))
 	fails(t, err, OutOfRange)
-	table := tableOf[Seat](t, db)
+	table := tableOf[Square](t, db)
 	long, longer := strings.Repeat("y", 20_000), strings.Repeat("y", 60_000)
-	var seats []Seat
+	var squares []Square
 	for row := int16(0); row < 30; row++ {
-		seats = append(seats, Seat{Row: row, TakenBy: &long})
+		squares = append(squares, Square{Row: row, TakenBy: &long})
 	}
-	// Batches are cut to the server's measure.
-	_, err = table.InsertMany(background, seats)
+	// Batches are divided to fit the server's limits.
+	_, err = table.InsertMany(background, squares)
 	ok(t, err)
-	seats[20].TakenBy = &longer
-	_, err = table.InsertMany(background, seats)
+	squares[20].TakenBy = &longer
+	_, err = table.InsertMany(background, squares)
 	equal(t, fails(t, err, OutOfRange).Row, 20)
 	ok(t, db.InTx(background, func(*Tx) error {
 		_, err := table.Count(background)

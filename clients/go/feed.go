@@ -31,45 +31,45 @@ func (k ChangeKind) String() string {
 
 // Change is one change of one row of a tracked table. R is a pointer to the table's struct.
 type Change[R any] struct {
-	// ID is larger than that of every change committed before, over all tracked tables.
+	// ID is larger than that of every change committed before, in any tracked table.
 	ID int64
 	// Table is the table's name.
 	Table string
 	Kind  ChangeKind
-	// At is when, in UTC; never before the change before it.
+	// At is the time of the change, in UTC; it never decreases.
 	At time.Time
-	// Who did it; empty where the server does not know.
-	Who string
-	// Before and After are the record before and after; nil where there was none. A field is zero
-	// where its column was added later.
+	// Actor made the change; empty if the server does not know.
+	Actor string
+	// Before and After are the record before and after the change, or nil. A field is zero if its column
+	// was added later.
 	Before, After R
 }
 
-// ChangePage is some changes, and where to go on.
+// ChangePage is some changes, and where to continue.
 type ChangePage[R any] struct {
 	Changes []Change[R]
-	// Next is what since is to be for the next page.
+	// Next is the value of since for the next page.
 	Next int64
 }
 
 const (
-	// changesPage is how many changes a page of a follower has.
+	// changesPage is how many changes Follow reads together.
 	changesPage = 1000
-	// nap and longestNap are how long a follower sleeps at first, and at most.
-	nap        = 2 * time.Millisecond
-	longestNap = 100 * time.Millisecond
-	// logHead is the number of a log's columns before those of its table: number, time, who, verb.
+	// Follow waits pollInterval after an empty page, and up to longestInterval if more pages are empty.
+	pollInterval    = 2 * time.Millisecond
+	longestInterval = 100 * time.Millisecond
+	// logHead is the number of a log's columns before those of its table: number, time, actor, verb.
 	logHead = 4
 )
 
-// Changes gives at most limit changes of this tracked table with numbers above since, in the order
-// of their commits. NotFound where changes after that number were taken out of the feed, Schema
-// where the table is not tracked.
+// Changes returns at most limit changes of this tracked table with numbers above since, in the order of
+// their commits. The error is NotFound if changes after that number were pruned, and Schema if the table
+// is not tracked.
 func (t *Table[T]) Changes(ctx context.Context, since int64, limit int) (*ChangePage[*T], error) {
 	return changesOf(ctx, t.session, since, limit, t.logged())
 }
 
-// LastChange gives the number of the last change of this tracked table; 0 where there is none.
+// LastChange returns the number of the last change of this tracked table, or 0.
 func (t *Table[T]) LastChange(ctx context.Context) (last int64, err error) {
 	err = t.session.run(ctx, false, func(c *conn) error {
 		last, err = c.pruned(t.plan)
@@ -83,14 +83,14 @@ func (t *Table[T]) LastChange(ctx context.Context) (last int64, err error) {
 	return last, err
 }
 
-// Follow hands out the changes of this tracked table as they happen, behind the number since, until
-// the context ends or work gives an error, which it then gives. Whoever notes the ID of the last
-// change can go on behind it at any time. The database is looked at every few milliseconds, ten
-// times a second where little happens.
+// Follow calls work with the changes of this tracked table as they happen, after the number since, until
+// the context ends or work returns an error, which Follow returns. A program that stores the ID of the
+// last change can continue after it at any time. Follow polls the database every few milliseconds, and
+// ten times a second if there are no changes.
 func (t *Table[T]) Follow(
 	ctx context.Context, since int64, work func(*Change[*T]) error,
 ) error {
-	pause := nap
+	pause := pollInterval
 	for {
 		page, err := t.Changes(ctx, since, changesPage)
 		if err != nil {
@@ -103,7 +103,7 @@ func (t *Table[T]) Follow(
 		}
 		since = page.Next
 		if len(page.Changes) > 0 {
-			pause = nap
+			pause = pollInterval
 			continue
 		}
 		select {
@@ -111,14 +111,14 @@ func (t *Table[T]) Follow(
 			return ctx.Err()
 		case <-time.After(pause):
 		}
-		if pause *= 2; pause > longestNap {
-			pause = longestNap
+		if pause *= 2; pause > longestInterval {
+			pause = longestInterval
 		}
 	}
 }
 
-// History gives the changes of the record with this key, one value for each of its columns, in
-// their order, as far back as the feed goes. Track with history makes it quick.
+// History returns the changes of the record with this key, in their order, as far back as the log goes.
+// It is fast if the table is tracked with history.
 func (t *Table[T]) History(ctx context.Context, key ...any) (changes []Change[*T], err error) {
 	stored, err := t.plan.key(key)
 	if err != nil {
@@ -149,9 +149,9 @@ func (t *Table[T]) logged() logged[*T] {
 	}}
 }
 
-// Changes gives at most limit changes of several tracked tables, those of these structs, with
-// numbers above since, in the order of their commits: db.Changes(ctx, 0, 1000, Person{}, Flight{}).
-// Before and After are a *Person, or a *Flight, or nil. See [Table.Changes].
+// Changes returns at most limit changes of the tracked tables of these structs, with numbers above since,
+// in the order of their commits: db.Changes(ctx, 0, 1000, Person{}, Flight{}). Before and After are a
+// *Person, a *Flight, or nil. See [Table.Changes].
 func (db *DB) Changes(
 	ctx context.Context, since int64, limit int, records ...any,
 ) (*ChangePage[any], error) {
@@ -179,7 +179,7 @@ func (db *DB) Changes(
 	return changesOf(ctx, db, since, limit, tables...)
 }
 
-// logged is a tracked table, and what makes a record of it.
+// logged is a tracked table, and a function that makes a record of it.
 type logged[R any] struct {
 	plan *plan
 	make func() (R, reflect.Value)
@@ -201,8 +201,8 @@ func changesOf[R any](
 func readPage[R any](
 	c *conn, since int64, limit int, tables []logged[R],
 ) (*ChangePage[R], error) {
-	// Who has seen a number can read all smaller ones: so the largest is looked for first, and the
-	// logs, which are read one after the other, are read up to it.
+	// A reader that sees a number can read all smaller ones. So the largest number is read first, and then
+	// each log up to it.
 	last := since
 	for _, table := range tables {
 		found, err := c.lastChange(table.plan)
@@ -223,16 +223,16 @@ func readPage[R any](
 		}
 		page.Changes = append(page.Changes, found...)
 	}
-	// What is taken out is noted in the same moment: nothing that was to be read is missing where
-	// nothing is noted now.
+	// Pruning records its number in the same transaction. If it is not recorded now, nothing was missing
+	// from what was read.
 	for _, table := range tables {
 		pruned, err := c.pruned(table.plan)
 		if err != nil {
 			return nil, err
 		}
 		if pruned > since {
-			return nil, wire.Errorf(NotFound, "changes up to %d were taken out of the feed, and %d is "+
-				"before that: begin with a copy", pruned, since).In(table.plan.schema.Name, "")
+			return nil, wire.Errorf(NotFound, "changes up to %d were pruned, and %d is before that: "+
+				"begin with a copy", pruned, since).In(table.plan.schema.Name, "")
 		}
 	}
 	sort.SliceStable(page.Changes, func(a, b int) bool {
@@ -245,7 +245,7 @@ func readPage[R any](
 	return page, nil
 }
 
-// readLog reads the changes that a condition over a table's log keeps, by their numbers.
+// readLog reads the changes that match a condition over a table's log, ordered by number.
 func readLog[R any](
 	c *conn, table logged[R], condition *wire.Condition, limit *uint64,
 ) (changes []Change[R], err error) {
@@ -266,12 +266,12 @@ func readChange[R any](table logged[R], row wire.Row) (change Change[R], err err
 	p := table.plan
 	if row.Len() != logHead+2*len(p.byPlace) || row.Tag(0) != wire.Int || row.Tag(1) != wire.Int ||
 		row.Tag(3) != wire.Int || row.Int(3) < 1 || row.Int(3) > 3 {
-		return change, wire.Errorf(Corrupt, "what is in the log is no change").In(p.schema.Name, "")
+		return change, wire.Errorf(Corrupt, "a row of the log is not a change").In(p.schema.Name, "")
 	}
 	change.ID, change.Table, change.Kind = row.Int(0), p.schema.Name, ChangeKind(row.Int(3))
 	change.At = time.UnixMicro(row.Int(1)).UTC()
 	if row.Tag(2) == wire.Text {
-		change.Who = string(row.Bytes(2))
+		change.Actor = string(row.Bytes(2))
 	}
 	if change.Kind != Inserted {
 		var record reflect.Value
@@ -286,7 +286,7 @@ func readChange[R any](table logged[R], row wire.Row) (change Change[R], err err
 	return change, err
 }
 
-// readLogged fills a record from a row of its table's log: what it was before, or after.
+// readLogged sets a record from a row of its table's log: its values before the change, or after it.
 func (p *plan) readLogged(row wire.Row, after int, record reflect.Value) error {
 	for number := range p.fields {
 		field := &p.fields[number]
@@ -302,7 +302,7 @@ func (p *plan) readLogged(row wire.Row, after int, record reflect.Value) error {
 	return nil
 }
 
-// log is the plan of a table's log, as the engine has made it.
+// log returns the plan of a table's log, as the engine creates it.
 func (p *plan) log() *plan {
 	p.logOnce.Do(func() {
 		log := &wire.Table{Name: "bobak_log_" + p.schema.Name, Key: []int{0}, KeysBy: wire.KeysByUser}
@@ -324,7 +324,7 @@ func (p *plan) log() *plan {
 	return p.logPlan
 }
 
-// trackedPlan is that of the table with the names of tracked tables, and what was taken out of each.
+// trackedPlan is the plan of the table that lists the tracked tables, and up to where each is pruned.
 var trackedPlan = func() *plan {
 	table := &wire.Table{Name: "bobak_tracked", Key: []int{0}, Columns: []wire.Column{
 		{Name: "id", Type: wire.TypeI64},
@@ -334,7 +334,7 @@ var trackedPlan = func() *plan {
 	return &plan{schema: table, described: table.Describe()}
 }()
 
-// lastChange is the largest number in a table's log; 0 where there is none.
+// lastChange returns the largest number in a table's log, or 0.
 func (c *conn) lastChange(p *plan) (last int64, err error) {
 	largest := &wire.Select{Columns: []wire.Expr{{What: 5}}}
 	err = c.selectFrom(p.log(), largest, func(row wire.Row) error {
@@ -346,7 +346,7 @@ func (c *conn) lastChange(p *plan) (last int64, err error) {
 	return last, p.untracked(err)
 }
 
-// pruned is the largest number that was taken out of a table's log.
+// pruned returns the largest number that was pruned from a table's log.
 func (c *conn) pruned(p *plan) (pruned int64, err error) {
 	all := &wire.Select{Columns: []wire.Expr{{Place: 1}, {Place: 2}}}
 	err = c.selectFrom(trackedPlan, all, func(row wire.Row) error {
@@ -367,14 +367,14 @@ func (c *conn) selectFrom(p *plan, selected *wire.Select, each func(wire.Row) er
 	return c.query(func(w *wire.Writer) { wire.PutSelect(w, table, selected) }, false, nil, each)
 }
 
-// untracked is the error of who reads a log that is not there.
+// untracked replaces the error of a missing log.
 func (p *plan) untracked(err error) error {
 	var found *Error
 	if !errors.As(err, &found) || found.Kind != Schema {
 		return err
 	}
-	return wire.Errorf(Schema, "the table is not tracked, or its log is not for this user to read: "+
-		"track it").In(p.schema.Name, "").Because(err)
+	return wire.Errorf(Schema, "the table is not tracked, or this user may not read its log: track "+
+		"it with Track").In(p.schema.Name, "").Because(err)
 }
 
 func larger(a, b int64) int64 {

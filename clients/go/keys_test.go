@@ -7,7 +7,7 @@ type Log struct {
 	Line string
 }
 
-// UintLog is the same table, for who likes other types.
+// UintLog is the same table with another key type.
 type UintLog struct {
 	ID   uint64
 	Line string
@@ -30,8 +30,8 @@ type NoteByPointer struct {
 func (NoteByPointer) TableName() string { return "note" }
 
 func TestKeysOf0(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
-		// What can say by its absence that a key is to be made has 0 for a key like others.
+	overEachTransport(t, func(t *testing.T, url string) {
+		// If a key can be missing, 0 is an ordinary key.
 		db := open(t, url, Log{}, Person{}, Note{})
 		logs := tableOf[Log](t, db)
 		equal(t, logs.Schema().Columns[0].Nullable, false)
@@ -62,7 +62,7 @@ func TestKeysOf0(t *testing.T) {
 			lines += one.Line
 		}
 		equal(t, lines, "fcdeg")
-		// A number can't be absent: 0 says that there is none yet, by each call that may insert.
+		// A number cannot be missing: 0 requests a new key in each call that may insert.
 		uints := tableOf[UintLog](t, db)
 		one := UintLog{Line: "h"}
 		ok(t, uints.Upsert(background, &one))

@@ -9,7 +9,7 @@ import (
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
 
-// plan is how the rows of one table are written and read as structs of one type.
+// plan describes how the rows of one table are written and read as structs of one type.
 type plan struct {
 	schema    *wire.Table
 	described []byte
@@ -20,12 +20,12 @@ type plan struct {
 	created  int
 	modified int
 	version  int
-	// logOnce makes logPlan, that of the table's log, where it is asked for.
+	// logPlan is the plan of the table's change log, made by logOnce at its first use.
 	logOnce sync.Once
 	logPlan *plan
 }
 
-// fieldPlan is a field, and the column that it is kept in.
+// fieldPlan is a field, and the column that stores it.
 type fieldPlan struct {
 	index  []int
 	place  int
@@ -33,7 +33,7 @@ type fieldPlan struct {
 	column *wire.Column
 }
 
-// newPlan fits a struct to a table that is there.
+// newPlan matches a struct with an existing table.
 func newPlan(t reflect.Type, schema *wire.Table, described []byte) (*plan, error) {
 	fields, err := fieldsOf(t)
 	if err != nil {
@@ -48,11 +48,11 @@ func newPlan(t reflect.Type, schema *wire.Table, described []byte) (*plan, error
 			return nil, err
 		}
 		column := &schema.Columns[place]
-		kept := t.FieldByIndex(field.index).Type
-		found, ok := codecOf(kept, column)
+		goType := t.FieldByIndex(field.index).Type
+		found, ok := codecOf(goType, column)
 		if !ok {
-			return nil, wire.Errorf(Schema, "its type is %s, that of %s's field %s", column.Type, t,
-				kept).In(schema.Name, column.Name)
+			return nil, wire.Errorf(Schema, "the column has the type %s, and the field of %s the type %s",
+				column.Type, t, goType).In(schema.Name, column.Name)
 		}
 		p.fields = append(p.fields, fieldPlan{field.index, place, found, column})
 		p.byPlace[place] = &p.fields[len(p.fields)-1]
@@ -81,7 +81,7 @@ func (p *plan) roles(t reflect.Type) error {
 			updated = append(updated, place)
 		}
 		if !known && !column.Nullable && !column.HasDefault {
-			return wire.Errorf(Schema, "%s has no field for it, and it has no default", t).
+			return wire.Errorf(Schema, "%s has no field for this column, and the column has no default", t).
 				In(p.schema.Name, column.Name)
 		}
 	}
@@ -108,7 +108,7 @@ func (p *plan) place(name string) (int, error) {
 	return 0, wire.Errorf(Schema, "there is no column '%s'", name).In(p.schema.Name, "")
 }
 
-// stored is a value in the stored form of a column.
+// stored returns a value in the stored form of a column.
 func (p *plan) stored(place int, value any) (any, error) {
 	column := &p.schema.Columns[place]
 	found, err := storedIn(value, column)
@@ -122,15 +122,16 @@ func (p *plan) in(err error, column *wire.Column) error {
 	return err
 }
 
-// appendNew appends a new row: its key made, or left to the engine; its stamps filled.
-func (p *plan) appendNew(out []byte, record reflect.Value) ([]byte, error) {
+// appendNew appends a new row with the time stamps of now. A missing key is generated here, or left
+// to the engine.
+func (p *plan) appendNew(out []byte, record reflect.Value, now time.Time) ([]byte, error) {
 	if p.schema.KeysBy == wire.KeysByClient {
-		p.makeKey(record)
+		p.generateKey(record)
 	}
-	return p.appendRow(out, record, true)
+	return p.appendRow(out, record, now, true)
 }
 
-func (p *plan) makeKey(record reflect.Value) {
+func (p *plan) generateKey(record reflect.Value) {
 	key := p.byPlace[p.schema.Key[0]]
 	if key == nil {
 		return
@@ -139,30 +140,32 @@ func (p *plan) makeKey(record reflect.Value) {
 	if !field.IsZero() {
 		return
 	}
-	made := NewUUID()
+	generated := NewUUID()
 	switch field.Type() {
 	case uuidType, anyType:
-		field.Set(reflect.ValueOf(made))
+		field.Set(reflect.ValueOf(generated))
 	case reflect.PointerTo(uuidType):
-		field.Set(reflect.ValueOf(&made))
+		field.Set(reflect.ValueOf(&generated))
 	}
 }
 
-// appendRow appends all columns of a record.
-func (p *plan) appendRow(out []byte, record reflect.Value, isNew bool) ([]byte, error) {
+// appendRow appends all columns of a record, with the time stamps of now.
+func (p *plan) appendRow(
+	out []byte, record reflect.Value, now time.Time, isNew bool,
+) ([]byte, error) {
 	w := wire.BeginRow(out, len(p.byPlace))
 	for place, field := range p.byPlace {
 		column := &p.schema.Columns[place]
 		if place == p.modified || place == p.created && isNew {
-			stamp(&w, column)
+			stamp(&w, column, now)
 			continue
 		}
 		if field == nil {
-			p.appendMissing(&w, place)
+			p.appendMissing(&w, place, now)
 			continue
 		}
 		from := record.FieldByIndex(field.index)
-		// A pointer is zero where it is nil: the key 0 behind one is a key like others.
+		// A pointer is zero if it is nil: a pointer to 0 is an ordinary key.
 		if isNew && p.schema.KeysBy == wire.KeysByEngine && p.isKey(place) && from.IsZero() {
 			w.Null()
 			continue
@@ -174,24 +177,27 @@ func (p *plan) appendRow(out []byte, record reflect.Value, isNew bool) ([]byte, 
 	return w.End(), nil
 }
 
-func (p *plan) appendMissing(w *wire.RowWriter, place int) {
+// appendMissing appends the value of a column that the struct does not have.
+func (p *plan) appendMissing(w *wire.RowWriter, place int, now time.Time) {
 	column := &p.schema.Columns[place]
 	switch {
 	case place == p.created:
-		stamp(w, column)
+		stamp(w, column, now)
 	case place == p.version:
 		w.Int(0)
 	case p.schema.KeysBy != wire.KeysByUser && p.isKey(place):
-		// A key that is made is not that of a default.
+		// A generated key has no default.
 		w.Null()
 	default:
 		w.Value(column.Default)
 	}
 }
 
-// stamp writes the time, as the column stores it.
-func stamp(w *wire.RowWriter, column *wire.Column) {
-	now := time.Now().UTC()
+// currentTime is the time as a column stores it: in microseconds, UTC.
+func currentTime() time.Time { return time.UnixMicro(time.Now().UnixMicro()).UTC() }
+
+// stamp writes the time as the column stores it.
+func stamp(w *wire.RowWriter, column *wire.Column, now time.Time) {
 	if column.AsText {
 		w.Text(now.Format(dateTimeForm) + "Z")
 	} else {
@@ -210,7 +216,7 @@ func (p *plan) appendKey(out []byte, key []any) ([]byte, error) {
 
 func (p *plan) key(key []any) ([]any, error) {
 	if len(key) != len(p.schema.Key) {
-		return nil, misuse("a key of %d columns where there are %d", len(key), len(p.schema.Key)).
+		return nil, misuse("the key has %d columns, not %d", len(p.schema.Key), len(key)).
 			In(p.schema.Name, "")
 	}
 	stored := make([]any, len(key))
@@ -223,7 +229,7 @@ func (p *plan) key(key []any) ([]any, error) {
 	return stored, nil
 }
 
-// read fills a record from a row of all columns.
+// read sets a record's fields from a row of all columns.
 func (p *plan) read(row wire.Row, record reflect.Value) error {
 	if row.Len() != len(p.byPlace) {
 		return wire.Garbled("a row of another table")
@@ -237,21 +243,99 @@ func (p *plan) read(row wire.Row, record reflect.Value) error {
 	return nil
 }
 
-// setKey tells a record the key that the engine has given.
+// setKey sets a record's key to the one that the engine has generated.
 func (p *plan) setKey(record reflect.Value, key int64) error {
-	field := p.byPlace[p.schema.Key[0]]
-	if field == nil || p.schema.KeysBy != wire.KeysByEngine {
+	if p.schema.KeysBy != wire.KeysByEngine {
 		return nil
 	}
-	into := record.FieldByIndex(field.index)
-	if into.Kind() == reflect.Int64 {
-		into.SetInt(key)
+	return p.setStored(record, p.schema.Key[0], key)
+}
+
+// setStamps sets a record's time stamps to those that were written.
+func (p *plan) setStamps(record reflect.Value, now time.Time, created bool) error {
+	for _, place := range []int{p.created, p.modified} {
+		if place < 0 || place == p.created && !created {
+			continue
+		}
+		w := wire.BeginRow(nil, 1)
+		stamp(&w, &p.schema.Columns[place], now)
+		if err := p.setFrom(record, place, w.End()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// raiseVersion sets a record's version to the one that an update has stored.
+func (p *plan) raiseVersion(record reflect.Value) error {
+	version, ok, err := p.versionOf(record)
+	if err != nil || !ok {
+		return err
+	}
+	return p.setStored(record, p.version, version+1)
+}
+
+// versionOf returns a record's version, and whether it has one.
+func (p *plan) versionOf(record reflect.Value) (int64, bool, error) {
+	if p.version < 0 || p.byPlace[p.version] == nil {
+		return 0, false, nil
+	}
+	values, err := p.fieldValues(record, []int{p.version})
+	if err != nil {
+		return 0, false, err
+	}
+	version, ok := values[0].(int64)
+	return version, ok, nil
+}
+
+// fieldValues returns fields of a record in their stored form.
+func (p *plan) fieldValues(record reflect.Value, places []int) ([]any, error) {
+	w := wire.BeginRow(nil, len(places))
+	for _, place := range places {
+		field := p.byPlace[place]
+		if field == nil {
+			name := p.schema.Columns[place].Name
+			return nil, misuse("%s has no field for this column", record.Type()).
+				In(p.schema.Name, name)
+		}
+		if err := field.codec.put(record.FieldByIndex(field.index), &w); err != nil {
+			return nil, p.in(err, field.column)
+		}
+	}
+	row, _, err := wire.NextRow(w.End())
+	if err != nil {
+		return nil, err
+	}
+	values := make([]any, len(places))
+	for number := range places {
+		values[number] = row.Value(number)
+	}
+	return values, nil
+}
+
+// setStored sets the field of a column to a stored value.
+func (p *plan) setStored(record reflect.Value, place int, value int64) error {
+	field := p.byPlace[place]
+	if field == nil {
 		return nil
 	}
-	// A pointer, or a type that the key may not fit.
-	row, _, err := wire.NextRow(wire.AppendRow(nil, []any{key}))
+	if into := record.FieldByIndex(field.index); into.Kind() == reflect.Int64 {
+		into.SetInt(value)
+		return nil
+	}
+	// A pointer, or a type that the value may not fit.
+	return p.setFrom(record, place, wire.AppendRow(nil, []any{value}))
+}
+
+// setFrom sets the field of a column to the only value of an encoded row.
+func (p *plan) setFrom(record reflect.Value, place int, encoded []byte) error {
+	field := p.byPlace[place]
+	if field == nil {
+		return nil
+	}
+	row, _, err := wire.NextRow(encoded)
 	if err != nil {
 		return err
 	}
-	return p.in(field.codec.get(row, 0, into), field.column)
+	return p.in(field.codec.get(row, 0, record.FieldByIndex(field.index)), field.column)
 }

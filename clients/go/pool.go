@@ -8,7 +8,7 @@ import (
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
 
-// pool hands connections out, and takes them back. Over pipes there is one.
+// pool is a connection pool. Over pipes it has one connection.
 type pool struct {
 	target *target
 	free   chan struct{}
@@ -26,16 +26,16 @@ func newPool(t *target) *pool {
 	return &pool{target: t, free: make(chan struct{}, most)}
 }
 
-// take gives a connection; whether it was used before, and may have broken unnoticed.
+// take returns a connection, and whether it was used before: then it may have broken unnoticed.
 func (p *pool) take(ctx context.Context) (*conn, bool, error) {
-	patience := p.target.timeout
-	if patience == 0 {
-		patience = time.Minute
+	limit := p.target.timeout
+	if limit == 0 {
+		limit = time.Minute
 	}
 	select {
 	case p.free <- struct{}{}:
 	default:
-		timer := time.NewTimer(patience)
+		timer := time.NewTimer(limit)
 		defer timer.Stop()
 		select {
 		case p.free <- struct{}{}:
@@ -60,12 +60,12 @@ func (p *pool) take(ctx context.Context) (*conn, bool, error) {
 		}
 		found.close()
 	}
-	made, err := connect(ctx, p.target)
+	opened, err := connect(ctx, p.target)
 	if err != nil {
 		<-p.free
 		return nil, false, err
 	}
-	return made, false, nil
+	return opened, false, nil
 }
 
 func (p *pool) pop() (*conn, error) {
@@ -83,7 +83,7 @@ func (p *pool) pop() (*conn, error) {
 	return found, nil
 }
 
-// give takes a connection back; one with something under way is closed.
+// give returns a connection to the pool, or closes it if it is broken or has outstanding requests.
 func (p *pool) give(c *conn) {
 	p.mutex.Lock()
 	keep := c.idle() && !p.closed

@@ -8,7 +8,7 @@ import (
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
 
-// Condition says which rows: made by [Col], put together by [And], [Or] and [Not].
+// Condition selects rows. Make one with [Col], and combine several with [And], [Or] and [Not].
 type Condition struct {
 	place func(*plan) (wire.Condition, error)
 }
@@ -30,7 +30,7 @@ func (c Col) compare(comparison uint8, value any) Condition {
 		}
 		stored, err := p.stored(place, value)
 		if err == nil && stored == nil {
-			err = misuse("nothing is equal to NULL, or more or less: use IsNull")
+			err = misuse("no value is equal to NULL, greater or less: use IsNull")
 		}
 		return wire.Condition{
 			Tag: wire.Compare, Place: place, Comparison: comparison, Values: []any{stored},
@@ -38,25 +38,25 @@ func (c Col) compare(comparison uint8, value any) Condition {
 	}}
 }
 
-// Eq says whether it equals a value, or another column.
+// Eq matches rows whose column equals a value, or another column.
 func (c Col) Eq(value any) Condition { return c.compare(0, value) }
 
-// Ne says whether it differs.
+// Ne matches rows whose column differs.
 func (c Col) Ne(value any) Condition { return c.compare(1, value) }
 
-// Lt says whether it is less.
+// Lt matches rows whose column is less.
 func (c Col) Lt(value any) Condition { return c.compare(2, value) }
 
-// Le says whether it is less or equal.
+// Le matches rows whose column is less or equal.
 func (c Col) Le(value any) Condition { return c.compare(3, value) }
 
-// Gt says whether it is more.
+// Gt matches rows whose column is greater.
 func (c Col) Gt(value any) Condition { return c.compare(4, value) }
 
-// Ge says whether it is more or equal.
+// Ge matches rows whose column is greater or equal.
 func (c Col) Ge(value any) Condition { return c.compare(5, value) }
 
-// In says whether it is one of the values.
+// In matches rows whose column is one of the values.
 func (c Col) In(values ...any) Condition {
 	return Condition{func(p *plan) (wire.Condition, error) {
 		place, err := p.place(string(c))
@@ -64,7 +64,7 @@ func (c Col) In(values ...any) Condition {
 		for _, value := range values {
 			stored, failed := p.stored(place, value)
 			if err == nil && failed == nil && stored == nil {
-				failed = misuse("NULL is in no list: use IsNull")
+				failed = misuse("no list contains NULL: use IsNull")
 			}
 			if err == nil {
 				err = failed
@@ -75,13 +75,13 @@ func (c Col) In(values ...any) Condition {
 	}}
 }
 
-// IsNull says whether it is NULL.
+// IsNull matches rows whose column is NULL.
 func (c Col) IsNull() Condition { return c.text(wire.IsNull, "") }
 
-// Like compares with a pattern: % stands for any run of characters, _ for one.
+// Like matches a pattern: % stands for any sequence of characters, _ for one.
 func (c Col) Like(pattern string) Condition { return c.text(wire.Like, pattern) }
 
-// StartsWith says whether it starts so.
+// StartsWith matches texts that begin with a prefix.
 func (c Col) StartsWith(prefix string) Condition { return c.text(wire.StartsWith, prefix) }
 
 func (c Col) text(tag uint8, text string) Condition {
@@ -91,13 +91,14 @@ func (c Col) text(tag uint8, text string) Condition {
 	}}
 }
 
-// And keeps rows that keep all the conditions.
+// And matches rows that match all conditions.
 func And(conditions ...Condition) Condition { return several(wire.And, conditions) }
 
-// Or keeps rows that keep one of the conditions.
+// Or matches rows that match at least one condition.
 func Or(conditions ...Condition) Condition { return several(wire.Or, conditions) }
 
-// Not keeps rows for which the condition is false, not those for which NULL makes it unknown.
+// Not matches rows for which the condition is false, but not those for which it is unknown because of
+// NULL.
 func Not(condition Condition) Condition { return several(wire.Not, []Condition{condition}) }
 
 func several(tag uint8, conditions []Condition) Condition {
@@ -124,10 +125,10 @@ type Assignment struct {
 // Set assigns a value to a column.
 func Set(column string, value any) Assignment { return Assignment{column, value, false} }
 
-// Add adds to a column, in one step at the server.
+// Add adds a value to a column, in one step on the server.
 func Add(column string, value any) Assignment { return Assignment{column, value, true} }
 
-// assigns are assignments over numbered columns, with the time of the change.
+// assigns resolves assignments to positions of columns, and adds the modification time.
 func (p *plan) assigns(assignments []Assignment) ([]wire.Assign, error) {
 	found, stamped := make([]wire.Assign, 0, len(assignments)+1), p.modified < 0
 	for _, one := range assignments {
@@ -144,7 +145,7 @@ func (p *plan) assigns(assignments []Assignment) ([]wire.Assign, error) {
 	}
 	if !stamped {
 		w := wire.BeginRow(nil, 1)
-		stamp(&w, &p.schema.Columns[p.modified])
+		stamp(&w, &p.schema.Columns[p.modified], currentTime())
 		row, _, err := wire.NextRow(w.End())
 		if err != nil {
 			return nil, err
@@ -154,22 +155,22 @@ func (p *plan) assigns(assignments []Assignment) ([]wire.Assign, error) {
 	return found, nil
 }
 
-// Expr is a column, or something computed over many rows.
+// Expr is a column, or an aggregate.
 type Expr struct {
 	what uint8
 	name string
 }
 
-// Column is a column beside aggregates, or alone.
+// Column selects a column.
 func Column(name string) Expr { return Expr{0, name} }
 
-// Count says how many rows there are.
+// Count is the number of rows.
 func Count() Expr { return Expr{1, ""} }
 
-// CountOf says how many rows have a value in the column.
+// CountOf is the number of rows whose column is not NULL.
 func CountOf(column string) Expr { return Expr{2, column} }
 
-// Sum adds up; NULL where there is no value.
+// Sum is the sum of a column, or NULL if no row has a value.
 func Sum(column string) Expr { return Expr{3, column} }
 
 // Min is the smallest value.
@@ -178,11 +179,11 @@ func Min(column string) Expr { return Expr{4, column} }
 // Max is the largest value.
 func Max(column string) Expr { return Expr{5, column} }
 
-// Avg is the average, a float; of money in units.
+// Avg is the average, a float; for money in whole units.
 func Avg(column string) Expr { return Expr{6, column} }
 
-// Query selects rows of a table. Its methods give new ones; nothing is sent before All, First,
-// Each, Count, Select, Update or Delete.
+// Query selects rows of a table. Its methods return new queries. A request is sent only by All, First,
+// Each, Count, Select, Update and Delete.
 type Query[T any] struct {
 	table      *Table[T]
 	conditions []Condition
@@ -191,25 +192,25 @@ type Query[T any] struct {
 	offset     uint64
 }
 
-// OrderBy orders by columns; "-age" descends. Rows that it leaves equal come by key.
+// OrderBy orders by columns; "-age" is descending. Rows that are equal in them are ordered by key.
 func (q Query[T]) OrderBy(columns ...string) *Query[T] {
 	q.order = append(append([]string{}, q.order...), columns...)
 	return &q
 }
 
-// Limit gives at most so many rows.
+// Limit limits the number of rows.
 func (q Query[T]) Limit(rows uint64) *Query[T] {
 	q.limit = &rows
 	return &q
 }
 
-// Offset passes over so many rows.
+// Offset skips rows.
 func (q Query[T]) Offset(rows uint64) *Query[T] {
 	q.offset = rows
 	return &q
 }
 
-// All gives all rows.
+// All returns all rows.
 func (q *Query[T]) All(ctx context.Context) ([]T, error) {
 	var records []T
 	put, err := q.source(nil, nil)
@@ -230,7 +231,7 @@ func (q *Query[T]) All(ctx context.Context) ([]T, error) {
 	return records, err
 }
 
-// First gives the first row; NotFound where there is none.
+// First returns the first row. The error is NotFound if there is none.
 func (q *Query[T]) First(ctx context.Context) (*T, error) {
 	found, err := q.Limit(1).All(ctx)
 	if err != nil {
@@ -242,8 +243,8 @@ func (q *Query[T]) First(ctx context.Context) (*T, error) {
 	return &found[0], nil
 }
 
-// Each hands out the rows as they come, in constant memory, until work gives an error, which it
-// then gives. The record is used again for the next row. Work may use the database meanwhile.
+// Each calls work with each row, in constant memory, until work returns an error, which Each returns. The
+// record is reused for the next row. work may use the database.
 func (q *Query[T]) Each(ctx context.Context, work func(*T) error) error {
 	put, err := q.source(nil, nil)
 	if err != nil {
@@ -259,7 +260,7 @@ func (q *Query[T]) Each(ctx context.Context, work func(*T) error) error {
 	})
 }
 
-// Count says how many rows there are.
+// Count returns the number of rows.
 func (q *Query[T]) Count(ctx context.Context) (int64, error) {
 	rows, err := q.Select(ctx, nil, Count())
 	if err != nil {
@@ -268,8 +269,8 @@ func (q *Query[T]) Count(ctx context.Context) (int64, error) {
 	return rows[0][0].(int64), nil
 }
 
-// Select gives columns, or aggregates of each group, as Go's values: int64, float64, string,
-// []byte, bool, Currency, UUID, time.Time, time.Duration, json.RawMessage, or nil.
+// Select returns columns, or aggregates of each group, as int64, float64, string, []byte, bool, Currency,
+// UUID, time.Time, time.Duration, json.RawMessage, or nil.
 func (q *Query[T]) Select(ctx context.Context, group []string, exprs ...Expr) ([][]any, error) {
 	put, err := q.source(group, exprs)
 	if err != nil {
@@ -302,7 +303,7 @@ func (q *Query[T]) Select(ctx context.Context, group []string, exprs ...Expr) ([
 	return rows, err
 }
 
-// Update assigns columns of all rows; gives their number.
+// Update assigns columns of all rows, and returns their number.
 func (q *Query[T]) Update(ctx context.Context, assignments ...Assignment) (int64, error) {
 	assigns, err := q.table.plan.assigns(assignments)
 	if err != nil {
@@ -311,12 +312,12 @@ func (q *Query[T]) Update(ctx context.Context, assignments ...Assignment) (int64
 	return q.change(ctx, assigns)
 }
 
-// Delete deletes all rows; gives their number.
+// Delete deletes all rows, and returns their number.
 func (q *Query[T]) Delete(ctx context.Context) (int64, error) { return q.change(ctx, nil) }
 
 func (q *Query[T]) change(ctx context.Context, assigns []wire.Assign) (int64, error) {
 	if q.limit != nil || q.offset > 0 {
-		return 0, misuse("a change takes all rows that the condition keeps: it has no limit")
+		return 0, misuse("Update and Delete change all rows that match the condition: they accept no limit and no offset")
 	}
 	condition, err := q.condition()
 	if err != nil {

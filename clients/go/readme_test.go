@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// inModule runs a program in a module of its own, which has installed this one as the README says.
+// inModule runs a program in its own module, which requires this one as the README says.
 func inModule(t *testing.T, text string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -28,7 +28,7 @@ func inModule(t *testing.T, text string) string {
 	return string(output)
 }
 
-// programs are the README's parts in Go.
+// programs returns the Go code of the README.
 func programs(t *testing.T) (found []string) {
 	t.Helper()
 	readme, err := os.ReadFile("README.md")
@@ -44,13 +44,13 @@ func TestTheFirstProgram(t *testing.T) {
 	equal(t, inModule(t, programs(t)[0]), "&{1 Ada} <nil>\n")
 }
 
-// TestTheOtherParts puts what the README leaves out around its parts, and runs them.
+// TestTheOtherParts completes the README's other parts to a program, and runs it.
 func TestTheOtherParts(t *testing.T) {
 	parts := programs(t)
 	types, records, _ := strings.Cut(parts[1], "\n\n")
 	changes, driver := parts[2], parts[3]
 	_, driver, _ = strings.Cut(driver, ")\n")
-	// One change is made, and seen by what follows; that is told to end then.
+	// Inserts one record, which Follow sees; then the context ends.
 	changes = strings.NewReplacer(
 		"page, err", "check(accounts.Insert(ctx, &Account{Owner: \"Ada\"}))\npage, err",
 		"page.Next, ", "page.Next-1, ", "\treturn nil", "\tcancel()\n\treturn nil",
@@ -116,7 +116,7 @@ func check(err error) {
 	equal(t, said, "1000 1000 3 1 1000 205.00\n1 insert\n1 1 0\n")
 }
 
-// checked has the error of each statement looked at.
+// checked adds a check of the error to each statement.
 func checked(part string) string {
 	var out strings.Builder
 	for _, line := range strings.SplitAfter(part, "\n") {

@@ -9,7 +9,7 @@ import (
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
 
-// query reads all rows of a source as they come. Where names is set the columns come first.
+// query reads all rows of a source. With names the columns precede the rows.
 func (c *conn) query(
 	source func(*wire.Writer), names bool, columns func([]wire.ResultColumn) error,
 	each func(wire.Row) error,
@@ -56,7 +56,7 @@ func (c *conn) query(
 	return failed
 }
 
-// giveUp waits for the end of an answer that is not wanted any more.
+// giveUp cancels a response, and reads it to its end.
 func (c *conn) giveUp(id uint32, why error) error {
 	c.putMore(wire.Cancel, false, id, nil)
 	for {
@@ -73,7 +73,7 @@ func (c *conn) giveUp(id uint32, why error) error {
 	}
 }
 
-// eachRow hands out the rows of a body. The second error is that of the bytes.
+// eachRow calls each with the rows of a body. The second error reports invalid bytes.
 func eachRow(body []byte, each func(wire.Row) error) (failed, broken error) {
 	for len(body) > 0 {
 		row, rest, err := wire.NextRow(body)
@@ -107,7 +107,7 @@ func (c *conn) open(source func(*wire.Writer)) (cursor, error) {
 	return cursor{c.number, number, columns}, err
 }
 
-// fetch gives the next rows; none where there are no more.
+// fetch returns the next rows, or none at the end.
 func (c *conn) fetch(open cursor) ([]byte, error) {
 	if c.number != open.conn {
 		return nil, wire.Errorf(Unreachable,
@@ -124,7 +124,8 @@ func (c *conn) closeCursor(open cursor) error {
 	return err
 }
 
-// each hands out the rows of a source a part at a time; between two parts others go on.
+// each calls work with the rows of a source, one block at a time. Between two blocks the connection is
+// free.
 func each(ctx context.Context, in Session, put asks, work func(wire.Row) error) error {
 	held, release, err := in.cursor(ctx)
 	if err != nil {
@@ -143,14 +144,14 @@ func each(ctx context.Context, in Session, put asks, work func(wire.Row) error) 
 		return err
 	}
 	defer func() {
-		// Where the connection broke the cursor is gone already.
+		// If the connection broke, the cursor is already closed.
 		_ = held.run(context.Background(), false, func(c *conn) error { return c.closeCursor(open) })
 	}()
 	for {
 		var body []byte
 		err := held.run(ctx, false, func(c *conn) error {
 			found, err := c.fetch(open)
-			// The connection's own memory is used again by what work does.
+			// work may reuse the connection's buffer.
 			body = append(body[:0], found...)
 			return err
 		})
@@ -159,7 +160,7 @@ func each(ctx context.Context, in Session, put asks, work func(wire.Row) error) 
 		}
 		failed, broken := eachRow(body, work)
 		if broken != nil {
-			return wire.Errorf(Corrupt, "the server sent a row that is none: %v", broken)
+			return wire.Errorf(Corrupt, "the server sent bytes that are not a row: %v", broken)
 		}
 		if failed != nil {
 			return failed
@@ -167,8 +168,7 @@ func each(ctx context.Context, in Session, put asks, work func(wire.Row) error) 
 	}
 }
 
-// Exec runs an SQL statement whose rows are not wanted, with ? for each argument; gives the number
-// of rows changed.
+// Exec runs an SQL statement, with ? for each argument, and returns the number of changed rows.
 func Exec(ctx context.Context, in Session, text string, arguments ...any) (count int64, err error) {
 	stored, err := parameters(arguments)
 	if err != nil {
@@ -184,9 +184,9 @@ func Exec(ctx context.Context, in Session, text string, arguments ...any) (count
 	return count, err
 }
 
-// SQL gives all rows of an SQL statement, with ? for each argument: as structs, by the names of the
-// columns, whose amounts and times are read from their stored forms; as single values; or as
-// map[string]any with the stored ones: nil, int64, float64, string and []byte.
+// SQL returns all rows of an SQL statement, with ? for each argument. T is a struct, whose fields are read
+// by column name and converted from their stored forms; a single value; or map[string]any with the
+// stored values: nil, int64, float64, string and []byte.
 func SQL[T any](ctx context.Context, in Session, text string, arguments ...any) ([]T, error) {
 	stored, err := parameters(arguments)
 	if err != nil {
@@ -212,7 +212,7 @@ func SQL[T any](ctx context.Context, in Session, text string, arguments ...any) 
 	return found, err
 }
 
-// readerOf reads the rows of a result into values of a type.
+// readerOf returns a function that reads the rows of a result into values of a type.
 func readerOf(
 	t reflect.Type, columns []wire.ResultColumn,
 ) (func(wire.Row, reflect.Value) error, error) {
@@ -228,7 +228,7 @@ func readerOf(
 		kind, _ := defaultType(base)
 		found, ok := codecOf(t, &wire.Column{Type: kind})
 		if !ok || len(columns) != 1 {
-			return nil, wire.Errorf(Mismatch, "a result of %d columns is no %s", len(columns), t)
+			return nil, wire.Errorf(Mismatch, "a result of %d columns cannot be read as %s", len(columns), t)
 		}
 		return func(row wire.Row, into reflect.Value) error { return found.get(row, 0, into) }, nil
 	}
@@ -245,14 +245,14 @@ func readerOf(
 				continue
 			}
 			if place >= 0 {
-				return nil, wire.Errorf(Schema, "the result has two such columns: give them names by AS").
+				return nil, wire.Errorf(Schema, "the result has two columns with this name: rename one with AS").
 					In("", field.column.Name)
 			}
 			place = number
 		}
 		found, ok := codecOf(t.FieldByIndex(field.index).Type, &field.column)
 		if place < 0 || !ok {
-			return nil, wire.Errorf(Schema, "the result has no such column").
+			return nil, wire.Errorf(Schema, "the result has no column with this name").
 				In("", field.column.Name)
 		}
 		reads = append(reads, fieldPlan{field.index, place, found, &field.column})
@@ -271,12 +271,12 @@ func readerOf(
 	}, nil
 }
 
-// mapReader reads rows as stored values by the names of their columns, of which a map has each once.
+// mapReader reads rows as maps of stored values by column name.
 func mapReader(columns []wire.ResultColumn) (func(wire.Row, reflect.Value) error, error) {
 	seen := map[string]bool{}
 	for _, column := range columns {
 		if seen[column.Name] {
-			return nil, wire.Errorf(Schema, "the result has two such columns: give them names by AS").
+			return nil, wire.Errorf(Schema, "the result has two columns with this name: rename one with AS").
 				In("", column.Name)
 		}
 		seen[column.Name] = true

@@ -15,7 +15,7 @@ import (
 
 const testToken = "0123456789abcdef"
 
-// program is BOBAK_TEST_PROGRAM, or the one that cargo has built last.
+// program returns BOBAK_TEST_PROGRAM, or the program that cargo has built last.
 func program(t testing.TB) string {
 	t.Helper()
 	if named := os.Getenv("BOBAK_TEST_PROGRAM"); named != "" {
@@ -38,7 +38,7 @@ func program(t testing.TB) string {
 	return found
 }
 
-// server is `bobak serve` in a process of its own.
+// server is a process that runs `bobak serve`.
 type server struct {
 	command *exec.Cmd
 	place   string
@@ -87,19 +87,19 @@ func stdioURL(t testing.TB, folder string) string {
 	return fmt.Sprintf("bobak+stdio:%s serve %s --stdio", program(t), file)
 }
 
-// shell is the URL of a program of the shell's, which speaks no protocol.
+// shell returns the URL of a shell script, which does not speak the protocol.
 func shell(text string) string {
 	return "bobak+stdio:sh -c " + strings.NewReplacer("%", "%25", " ", "%20").Replace(text)
 }
 
 func (s *server) kill() {
-	// It may have ended already.
+	// The process may have ended already.
 	_ = s.command.Process.Kill()
 	_ = s.command.Wait()
 }
 
-// behindEachDoor runs a test on a new database behind each door.
-func behindEachDoor(t *testing.T, test func(t *testing.T, url string)) {
+// overEachTransport runs a test on a new database over each transport.
+func overEachTransport(t *testing.T, test func(t *testing.T, url string)) {
 	t.Run("tcp", func(t *testing.T) {
 		test(t, "bobak://"+serveTCP(t, t.TempDir()).place+"/?token="+testToken)
 	})
@@ -135,12 +135,12 @@ func tableOf[T any](t testing.TB, in Session) *Table[T] {
 	return table
 }
 
-// fails holds an error to a kind.
+// fails checks the kind of an error.
 func fails(t testing.TB, err error, kind Kind) *Error {
 	t.Helper()
 	known := (*Error)(nil)
 	if !errors.As(err, &known) || !errors.Is(err, kind) {
-		t.Fatalf("%v (%T) where %v is expected", err, err, kind)
+		t.Fatalf("expected %v, found %v (%T)", kind, err, err)
 	}
 	return known
 }
@@ -155,6 +155,6 @@ func ok(t testing.TB, err error) {
 func equal[T comparable](t testing.TB, found, expected T) {
 	t.Helper()
 	if found != expected {
-		t.Fatalf("%v where %v is expected", found, expected)
+		t.Fatalf("expected %v, found %v", expected, found)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
-	"io"
 	"reflect"
 
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
@@ -13,8 +11,8 @@ import (
 
 func init() { sql.Register("bobak", sqlDriver{}) }
 
-// sqlDriver is the driver of database/sql. Each of its connections is one to the server; over
-// bobak+stdio each is a child process, so say SetMaxOpenConns(1) there.
+// sqlDriver is the driver for database/sql. Each of its connections is a connection to the server. Over
+// bobak+stdio each is a child process: call SetMaxOpenConns(1) there.
 type sqlDriver struct{}
 
 type sqlConnector struct{ target *target }
@@ -22,6 +20,10 @@ type sqlConnector struct{ target *target }
 type sqlConn struct {
 	conn *conn
 	inTx bool
+	// textTimes is set if times are sent as text, for databases of other programs.
+	textTimes bool
+	// keys has the generated key column of each table, by the table's name in lower case.
+	keys map[string]string
 }
 
 type sqlStmt struct {
@@ -30,18 +32,6 @@ type sqlStmt struct {
 }
 
 type sqlTx struct{ conn *sqlConn }
-
-type sqlRows struct {
-	ctx    context.Context
-	conn   *sqlConn
-	open   cursor
-	body   []byte
-	rest   []byte
-	ended  bool
-	closed bool
-}
-
-type sqlResult int64
 
 var (
 	_ driver.DriverContext      = sqlDriver{}
@@ -56,6 +46,9 @@ var (
 	_ driver.NamedValueChecker  = (*sqlConn)(nil)
 	_ driver.StmtQueryContext   = (*sqlStmt)(nil)
 	_ driver.StmtExecContext    = (*sqlStmt)(nil)
+
+	_ driver.RowsColumnTypeDatabaseTypeName = (*sqlRows)(nil)
+	_ driver.RowsColumnTypeScanType         = (*sqlRows)(nil)
 )
 
 func (sqlDriver) Open(url string) (driver.Conn, error) {
@@ -75,11 +68,11 @@ func (sqlDriver) OpenConnector(url string) (driver.Connector, error) {
 }
 
 func (c *sqlConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	made, err := connect(ctx, c.target)
+	opened, err := connect(ctx, c.target)
 	if err != nil {
 		return nil, err
 	}
-	return &sqlConn{conn: made}, nil
+	return &sqlConn{conn: opened, textTimes: c.target.textTimes}, nil
 }
 
 func (*sqlConnector) Driver() driver.Driver { return sqlDriver{} }
@@ -112,11 +105,8 @@ func (c *sqlConn) Close() error {
 	return nil
 }
 
-// CheckNamedValue brings arguments into their stored form: times, UUIDs and amounts too.
+// CheckNamedValue converts an argument to its stored form: times, UUIDs and amounts too.
 func (c *sqlConn) CheckNamedValue(value *driver.NamedValue) (err error) {
-	if value.Name != "" {
-		return wire.Errorf(Unsupported, "arguments have places, not names: '%s'", value.Name)
-	}
 	given := value.Value
 	if valuer, ok := given.(driver.Valuer); ok {
 		if rv := reflect.ValueOf(given); rv.Kind() == reflect.Pointer && rv.IsNil() {
@@ -125,24 +115,26 @@ func (c *sqlConn) CheckNamedValue(value *driver.NamedValue) (err error) {
 			return err
 		}
 	}
+	if c.textTimes {
+		given = timeAsText(given)
+	}
 	value.Value, err = parameter(given)
 	return err
-}
-
-func plainValues(values []driver.NamedValue) []any {
-	plain := make([]any, len(values))
-	for place, value := range values {
-		plain[place] = value.Value
-	}
-	return plain
 }
 
 func (c *sqlConn) ExecContext(
 	ctx context.Context, text string, values []driver.NamedValue,
 ) (driver.Result, error) {
+	text, arguments, err := bindNames(text, values)
+	if err != nil {
+		return nil, err
+	}
+	if result, err := c.insertReturningKey(ctx, text, arguments); result != nil || err != nil {
+		return result, err
+	}
 	count := int64(0)
-	err := c.conn.call(ctx, c.lost(true), func() error {
-		source, err := c.conn.sql(text, plainValues(values))
+	err = c.conn.call(ctx, c.lost(true), func() error {
+		source, err := c.conn.sql(text, arguments)
 		if err == nil {
 			count, err = c.conn.count(wire.Execute, source)
 		}
@@ -151,15 +143,23 @@ func (c *sqlConn) ExecContext(
 	if err != nil {
 		return nil, err
 	}
-	return sqlResult(count), nil
+	return &sqlResult{rows: count}, nil
 }
 
 func (c *sqlConn) QueryContext(
 	ctx context.Context, text string, values []driver.NamedValue,
 ) (driver.Rows, error) {
+	text, arguments, err := bindNames(text, values)
+	if err != nil {
+		return nil, err
+	}
+	return c.query(ctx, text, arguments)
+}
+
+func (c *sqlConn) query(ctx context.Context, text string, arguments []any) (*sqlRows, error) {
 	rows := &sqlRows{ctx: ctx, conn: c}
 	err := c.conn.call(ctx, c.lost(true), func() error {
-		source, err := c.conn.sql(text, plainValues(values))
+		source, err := c.conn.sql(text, arguments)
 		if err == nil {
 			rows.open, err = c.conn.open(source)
 		}
@@ -177,7 +177,7 @@ func (c *sqlConn) PrepareContext(_ context.Context, text string) (driver.Stmt, e
 	return &sqlStmt{c, text}, nil
 }
 
-// Begin is there for the interface; database/sql calls BeginTx.
+// Begin implements driver.Conn; database/sql calls BeginTx.
 func (c *sqlConn) Begin() (driver.Tx, error) {
 	return c.BeginTx(context.Background(), driver.TxOptions{})
 }
@@ -185,10 +185,10 @@ func (c *sqlConn) Begin() (driver.Tx, error) {
 func (c *sqlConn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
 	level := sql.IsolationLevel(options.Isolation)
 	if level != sql.LevelDefault && level != sql.LevelSerializable {
-		return nil, wire.Errorf(Unsupported, "transactions are as the engine makes them, not %s", level)
+		return nil, wire.Errorf(Unsupported, "the engine chooses the isolation level: %s can't be requested", level)
 	}
 	if options.ReadOnly {
-		return nil, wire.Errorf(Unsupported, "there are no transactions that only read")
+		return nil, wire.Errorf(Unsupported, "read-only transactions are not supported")
 	}
 	err := c.conn.call(ctx, nothing, func() error { return c.conn.control(wire.Begin, "") })
 	if err != nil {
@@ -208,17 +208,17 @@ func (tx *sqlTx) end(step uint8, lost effect) error {
 	return c.call(context.Background(), lost, func() error { return c.control(step, "") })
 }
 
-// NumInput is not known before the server has seen the text.
+// NumInput returns -1: only the server knows the number of parameters.
 func (s *sqlStmt) NumInput() int { return -1 }
 
 func (s *sqlStmt) Close() error { return nil }
 
-// Exec is there for the interface; database/sql calls ExecContext.
+// Exec implements driver.Stmt; database/sql calls ExecContext.
 func (s *sqlStmt) Exec(values []driver.Value) (driver.Result, error) {
 	return s.conn.ExecContext(context.Background(), s.text, named(values))
 }
 
-// Query is there for the interface; database/sql calls QueryContext.
+// Query implements driver.Stmt; database/sql calls QueryContext.
 func (s *sqlStmt) Query(values []driver.Value) (driver.Rows, error) {
 	return s.conn.QueryContext(context.Background(), s.text, named(values))
 }
@@ -242,59 +242,3 @@ func named(values []driver.Value) []driver.NamedValue {
 	}
 	return found
 }
-
-func (r *sqlRows) Columns() []string {
-	names := make([]string, len(r.open.columns))
-	for place, column := range r.open.columns {
-		names[place] = column.Name
-	}
-	return names
-}
-
-func (r *sqlRows) Next(into []driver.Value) error {
-	if len(r.rest) == 0 && !r.ended {
-		err := r.conn.conn.call(r.ctx, r.conn.lost(false), func() error {
-			found, err := r.conn.conn.fetch(r.open)
-			// The connection's own memory is used again by other statements.
-			r.body = append(r.body[:0], found...)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		r.rest, r.ended = r.body, len(r.body) == 0
-	}
-	if r.ended {
-		return io.EOF
-	}
-	row, rest, err := wire.NextRow(r.rest)
-	if err != nil || row.Len() != len(into) {
-		return wire.Errorf(Corrupt, "the server sent a row that is none")
-	}
-	for place := range into {
-		into[place] = row.Value(place)
-	}
-	r.rest = rest
-	return nil
-}
-
-func (r *sqlRows) Close() error {
-	if r.closed || r.conn.conn.broken {
-		return nil
-	}
-	r.closed = true
-	c := r.conn.conn
-	err := c.call(context.Background(), nothing, func() error { return c.closeCursor(r.open) })
-	if errors.Is(err, Unreachable) {
-		// The cursor is gone with the connection.
-		return nil
-	}
-	return err
-}
-
-// LastInsertId is not told by the server: say RETURNING in the statement, and query it.
-func (r sqlResult) LastInsertId() (int64, error) {
-	return 0, wire.Errorf(Unsupported, "the last key is not told: say INSERT … RETURNING, and Query")
-}
-
-func (r sqlResult) RowsAffected() (int64, error) { return int64(r), nil }

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// patience is how long a child process may take to end after its input has ended.
-	patience = 5 * time.Second
-	// farewell is how long one that has closed its output may take to end, and to say why.
-	farewell = 500 * time.Millisecond
+	// endTimeout is how long a child process may take to end after its input has ended.
+	endTimeout = 5 * time.Second
+	// reasonTimeout is how long to wait for the exit status after a child process has closed its output.
+	reasonTimeout = 500 * time.Millisecond
 )
 
 // stream carries a connection's bytes.
 type stream interface {
 	io.ReadWriteCloser
 	SetDeadline(time.Time) error
-	// alive says whether the other end is there, and has said nothing unasked.
+	// alive reports whether the other end is connected and has sent nothing.
 	alive() bool
 }
 
@@ -66,7 +66,7 @@ func tlsSettings(t *target) (*tls.Config, error) {
 	}
 	trusted, err := os.ReadFile(t.ca)
 	if err != nil {
-		return nil, config("the certificates to trust can't be read: %v", err).Because(err)
+		return nil, config("the certificates to trust cannot be read: %v", err).Because(err)
 	}
 	settings.RootCAs = x509.NewCertPool()
 	if !settings.RootCAs.AppendCertsFromPEM(trusted) {
@@ -81,19 +81,19 @@ type socket struct {
 	raw net.Conn
 }
 
-func (s *socket) alive() bool { return isQuiet(s.raw, s.raw != s.Conn) }
+func (s *socket) alive() bool { return hasNothingToRead(s.raw, s.raw != s.Conn) }
 
-// pipes are those of a child process.
+// pipes are the pipes to a child process.
 type pipes struct {
 	input, output *os.File
 	command       *exec.Cmd
 	ended         chan struct{}
-	// words are its last on standard error; silent is closed when no more come.
-	words  *lastWords
+	// tail is the end of its standard error; silent is closed when that has ended.
+	tail   *errorTail
 	silent chan struct{}
 }
 
-// startProgram starts a program. What it says on standard error goes to this process's.
+// startProgram starts a program. Its standard error is copied to that of this process.
 func startProgram(words []string) (stream, error) {
 	theirInput, input, err := os.Pipe()
 	if err != nil {
@@ -104,7 +104,7 @@ func startProgram(words []string) (stream, error) {
 		_, _ = theirInput.Close(), input.Close()
 		return nil, err
 	}
-	// A pipe of this end's own: that of the command would be waited for as long as any process has it.
+	// An own pipe, because Wait would block as long as any process has the command's pipe open.
 	said, theirWords, err := os.Pipe()
 	if err != nil {
 		_, _ = theirInput.Close(), input.Close()
@@ -120,15 +120,15 @@ func startProgram(words []string) (stream, error) {
 		return nil, err
 	}
 	p := &pipes{
-		input, output, command, make(chan struct{}), &lastWords{onward: os.Stderr}, make(chan struct{}),
+		input, output, command, make(chan struct{}), &errorTail{onward: os.Stderr}, make(chan struct{}),
 	}
 	go func() {
-		// How it ends, its state shows.
+		// ProcessState has the exit status.
 		_ = command.Wait()
 		close(p.ended)
 	}()
 	go func() {
-		_, _ = io.Copy(p.words, said)
+		_, _ = io.Copy(p.tail, said)
 		_ = said.Close()
 		close(p.silent)
 	}()
@@ -138,7 +138,7 @@ func startProgram(words []string) (stream, error) {
 func (p *pipes) Read(room []byte) (int, error) {
 	count, err := p.output.Read(room)
 	if errors.Is(err, io.EOF) {
-		err = p.farewell()
+		err = p.reason()
 	}
 	return count, err
 }
@@ -146,19 +146,19 @@ func (p *pipes) Read(room []byte) (int, error) {
 func (p *pipes) Write(data []byte) (int, error) {
 	count, err := p.input.Write(data)
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		err = p.farewell()
+		err = p.reason()
 	}
 	return count, err
 }
 
-// farewell is why no more comes: how the program has ended, and its last words, as far as they are
-// known soon.
-func (p *pipes) farewell() error {
+// reason returns why the stream has ended: the exit status and the end of standard error, if they are known
+// soon.
+func (p *pipes) reason() error {
 	name, end := p.command.Path, "closed its output"
 	if len(p.command.Args) > 0 {
 		name = p.command.Args[0]
 	}
-	timer := time.NewTimer(farewell)
+	timer := time.NewTimer(reasonTimeout)
 	defer timer.Stop()
 	select {
 	case <-p.ended:
@@ -170,13 +170,13 @@ func (p *pipes) farewell() error {
 	case <-timer.C:
 	}
 	message := name + " " + end
-	if said := p.words.String(); said != "" {
+	if said := p.tail.String(); said != "" {
 		message += ", and said: " + said
 	}
 	return &closed{message}
 }
 
-// closed is the end of a stream, with what is known of it.
+// closed is the error of a stream that has ended.
 type closed struct{ why string }
 
 func (c *closed) Error() string { return c.why }
@@ -199,11 +199,11 @@ func (p *pipes) alive() bool {
 }
 
 func (p *pipes) Close() error {
-	// The end of its input tells the program to end.
+	// The program ends when its input ends.
 	_ = p.input.Close()
 	select {
 	case <-p.ended:
-	case <-time.After(patience):
+	case <-time.After(endTimeout):
 		_ = p.command.Process.Kill()
 		<-p.ended
 	}

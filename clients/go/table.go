@@ -7,22 +7,21 @@ import (
 	"github.com/bobak-db/bobak/clients/go/internal/wire"
 )
 
-// Table keeps records of a struct type.
+// Table is the typed handle on one table: its rows are structs of the type T.
 //
-// Exported fields are columns, named in snake case or by the tag bobak:"name,options". The options
-// are key (by default the field ID is), given (a key that nobody makes), unique, max=40, type=i32
-// (and date, datetime, json, …), text (dates and UUIDs kept as ISO texts), nocase, unicode_nocase,
-// created and modified (stamps that Bobak fills), version (compared and raised at each update),
-// check=SQL, index=NAME, unique_index=NAME, ref=table.column (ref_cascade, ref_set_null), and null: a
-// []byte may be NULL then, which is nil. A pointer may be NULL; "-" leaves a field out. The fields of
-// an embedded struct are the struct's own.
+// Exported fields are columns, named in snake case or by the tag bobak:"name,options". The README
+// lists the options. The fields of an embedded struct are the struct's own.
+//
+// Methods that write one record set in it what the write has set in the row: a generated key, the
+// time stamps, and the version. A record can so be updated again without reading it. If the
+// transaction is rolled back, read the record again.
 type Table[T any] struct {
 	session Session
 	plan    *plan
 }
 
-// Of gives the table of a struct, in a database or a transaction. Its name is the struct's in snake
-// case, or what its method TableName says.
+// Of returns the table of a struct, in a database or a transaction. The table's name is the struct's
+// in snake case, or the result of its method TableName.
 func Of[T any](ctx context.Context, in Session) (*Table[T], error) {
 	p, err := in.database().planFor(ctx, in, reflect.TypeOf((*T)(nil)).Elem())
 	if err != nil {
@@ -31,77 +30,80 @@ func Of[T any](ctx context.Context, in Session) (*Table[T], error) {
 	return &Table[T]{in, p}, nil
 }
 
-// In gives the same table in a transaction, or in another session.
+// In returns the same table in a transaction, or in another session.
 func (t *Table[T]) In(session Session) *Table[T] { return &Table[T]{session, t.plan} }
 
-// Schema is the table as the server describes it.
+// Schema returns the table as the server describes it.
 func (t *Table[T]) Schema() *TableSchema { return t.plan.schema }
 
-// Insert inserts a record. A key of 0, or a nil UUID, is made, and set in the record; where the field
-// is a pointer one that is nil is made, and 0 is a key like others. So it is by each call that may
-// insert, Upsert too. Creation and modification times are filled in the row.
+// Insert inserts a record, and sets its key and its time stamps.
+//
+// A key of 0, or a nil UUID, is generated. If the field is a pointer, a nil pointer is generated, and
+// a pointer to 0 is an ordinary key. This holds for all methods that insert, also for Upsert.
 func (t *Table[T]) Insert(ctx context.Context, record *T) error {
 	_, err := t.insert(ctx, record, wire.Insert)
 	return err
 }
 
-// InsertOrIgnore inserts a record, unless its key or a unique value is there; whether it did.
+// InsertOrIgnore inserts a record unless its key or a unique value exists, and reports whether it did.
 func (t *Table[T]) InsertOrIgnore(ctx context.Context, record *T) (bool, error) {
 	group, err := t.insert(ctx, record, wire.InsertOrIgnore)
 	return err == nil && group.Tag != wire.Ignored, err
 }
 
-// InsertOrReplace inserts a record; rows with its key or its unique values are deleted first.
+// InsertOrReplace inserts a record after deleting the rows with its key or its unique values.
 func (t *Table[T]) InsertOrReplace(ctx context.Context, record *T) error {
 	_, err := t.insert(ctx, record, wire.InsertOrReplace)
 	return err
 }
 
-// Upsert inserts a record, or updates the one with its key.
+// Upsert inserts a record, or updates the row with its key. It raises the version without checking
+// it: if the row existed, the record has neither the new version nor the creation time.
 func (t *Table[T]) Upsert(ctx context.Context, record *T) error {
 	_, err := t.insert(ctx, record, wire.Upsert)
 	return err
 }
 
 func (t *Table[T]) insert(ctx context.Context, record *T, verb uint8) (wire.Group, error) {
-	rv := reflect.ValueOf(record).Elem()
-	row, err := t.plan.appendNew(nil, rv)
+	rv, now := reflect.ValueOf(record).Elem(), currentTime()
+	row, err := t.plan.appendNew(nil, rv, now)
 	if err != nil {
 		return wire.Group{}, err
 	}
 	group, err := t.write(ctx, verb, t.setsOf(verb), row)
-	if err == nil && group.Tag == wire.IntegerKeys {
+	if err != nil || group.Tag == wire.Ignored {
+		return group, err
+	}
+	if group.Tag == wire.IntegerKeys {
 		err = t.plan.setKey(rv, group.Value)
+	}
+	if err == nil {
+		err = t.plan.setStamps(rv, now, verb != wire.Upsert)
 	}
 	return group, err
 }
 
-// Update overwrites the record with this one's key: all fields but the key and the creation time,
-// or only the named columns. A version is compared, and raised in the record too.
+// Update overwrites the row with this record's key: all columns except the key and the creation
+// time, or only the named ones. It sets the record's modification time, and raises its version.
 //
-// NotFound where there is none, Conflict where its version differs.
+// The error is NotFound if there is no such row, and Conflict if its version differs.
 func (t *Table[T]) Update(ctx context.Context, record *T, columns ...string) error {
 	sets, err := t.setsNamed(columns)
 	if err != nil {
 		return err
 	}
-	rv := reflect.ValueOf(record).Elem()
-	row, err := t.plan.appendRow(nil, rv, false)
+	rv, now := reflect.ValueOf(record).Elem(), currentTime()
+	row, err := t.plan.appendRow(nil, rv, now, false)
 	if err != nil {
 		return err
 	}
 	if _, err = t.write(ctx, wire.Update, sets, row); err != nil {
 		return err
 	}
-	if t.plan.version >= 0 {
-		if field := t.plan.byPlace[t.plan.version]; field != nil {
-			version := rv.FieldByIndex(field.index)
-			if version.CanInt() {
-				version.SetInt(version.Int() + 1)
-			}
-		}
+	if err := t.plan.setStamps(rv, now, false); err != nil {
+		return err
 	}
-	return nil
+	return t.plan.raiseVersion(rv)
 }
 
 func (t *Table[T]) setsNamed(columns []string) (wire.Set, error) {
@@ -122,7 +124,8 @@ func (t *Table[T]) setsNamed(columns []string) (wire.Set, error) {
 	return wire.SetOf(places), nil
 }
 
-// Delete deletes the row with this key, one value for each of its columns; whether it was there.
+// Delete deletes the row with this key, given as one value for each of its columns, and reports
+// whether it existed. It does not check the version: see DeleteRecord.
 func (t *Table[T]) Delete(ctx context.Context, key ...any) (bool, error) {
 	row, err := t.plan.appendKey(nil, key)
 	if err != nil {
@@ -130,6 +133,44 @@ func (t *Table[T]) Delete(ctx context.Context, key ...any) (bool, error) {
 	}
 	group, err := t.write(ctx, wire.Delete, wire.SetOf(nil), row)
 	return group.Value == 1, err
+}
+
+// DeleteRecord deletes the row with this record's key, if its version is the record's.
+//
+// The error is NotFound if there is no such row, and Conflict if its version differs.
+func (t *Table[T]) DeleteRecord(ctx context.Context, record *T) error {
+	rv := reflect.ValueOf(record).Elem()
+	key, err := t.plan.fieldValues(rv, t.plan.schema.Key)
+	if err != nil {
+		return err
+	}
+	condition := t.plan.keyCondition(key)
+	version, versioned, err := t.plan.versionOf(rv)
+	if err != nil {
+		return err
+	}
+	if versioned {
+		condition.Parts = append(condition.Parts, wire.Condition{
+			Tag: wire.Compare, Place: t.plan.version, Values: []any{version},
+		})
+	}
+	count, err := t.plan.change(ctx, t.session, condition, nil)
+	if err != nil || count > 0 {
+		return err
+	}
+	found, err := t.find(ctx, wire.AppendRow(nil, key))
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		return t.notFound(key)
+	}
+	return wire.Errorf(Conflict, "the row was changed since it was read: its version is not %d",
+		version).In(t.plan.schema.Name, "")
+}
+
+func (t *Table[T]) notFound(key []any) *Error {
+	return wire.Errorf(NotFound, "no row has the key %v", key).In(t.plan.schema.Name, "")
 }
 
 func (t *Table[T]) write(
@@ -162,34 +203,41 @@ func (t *Table[T]) write(
 	return group, err
 }
 
-// Get gives the record with this key, one value for each of its columns; NotFound where there is
-// none.
+// Get returns the record with this key, given as one value for each of its columns. The error is
+// NotFound if there is none.
 func (t *Table[T]) Get(ctx context.Context, key ...any) (*T, error) {
-	record := new(T)
 	row, err := t.plan.appendKey(nil, key)
 	if err != nil {
 		return nil, err
 	}
+	record, err := t.find(ctx, row)
+	if err == nil && record == nil {
+		err = t.notFound(key)
+	}
+	return record, err
+}
+
+// find returns the record with an encoded key, or nil.
+func (t *Table[T]) find(ctx context.Context, key []byte) (record *T, err error) {
 	err = t.session.run(ctx, false, func(c *conn) error {
+		record = nil
 		table, err := c.table(t.plan)
 		if err != nil {
 			return err
 		}
 		body, err := c.ask(wire.Get, wire.Rows, func(w *wire.Writer) {
 			w.U32(table)
-			w.Out = append(w.Out, row...)
+			w.Out = append(w.Out, key...)
 		})
+		if err != nil || len(body) == 0 {
+			return err
+		}
+		row, _, err := wire.NextRow(body)
 		if err != nil {
 			return err
 		}
-		if len(body) == 0 {
-			return wire.Errorf(NotFound, "no row has the key %v", key).In(t.plan.schema.Name, "")
-		}
-		found, _, err := wire.NextRow(body)
-		if err != nil {
-			return err
-		}
-		return t.plan.read(found, reflect.ValueOf(record).Elem())
+		record = new(T)
+		return t.plan.read(row, reflect.ValueOf(record).Elem())
 	})
 	if err != nil {
 		return nil, err
@@ -197,8 +245,8 @@ func (t *Table[T]) Get(ctx context.Context, key ...any) (*T, error) {
 	return record, nil
 }
 
-// Set assigns columns of the row with this key, in one step at the server; whether it is there. A
-// key of several columns is a []any.
+// Set assigns columns of the row with this key, in one step on the server, and reports whether the
+// row exists. A key of several columns is a []any.
 func (t *Table[T]) Set(ctx context.Context, key any, assignments ...Assignment) (bool, error) {
 	parts, ok := key.([]any)
 	if !ok {
@@ -208,29 +256,34 @@ func (t *Table[T]) Set(ctx context.Context, key any, assignments ...Assignment) 
 	if err != nil {
 		return false, err
 	}
-	condition := &wire.Condition{Tag: wire.And}
-	for number, place := range t.plan.schema.Key {
-		condition.Parts = append(condition.Parts, wire.Condition{
-			Tag: wire.Compare, Place: place, Values: stored[number : number+1],
-		})
-	}
 	assigns, err := t.plan.assigns(assignments)
 	if err != nil {
 		return false, err
 	}
-	count, err := t.plan.change(ctx, t.session, condition, assigns)
+	count, err := t.plan.change(ctx, t.session, t.plan.keyCondition(stored), assigns)
 	return count > 0, err
 }
 
-// Where selects rows that keep all the conditions; all rows where there is none.
+// keyCondition matches the row with a key in its stored form.
+func (p *plan) keyCondition(key []any) *wire.Condition {
+	condition := &wire.Condition{Tag: wire.And}
+	for number, place := range p.schema.Key {
+		condition.Parts = append(condition.Parts, wire.Condition{
+			Tag: wire.Compare, Place: place, Values: key[number : number+1],
+		})
+	}
+	return condition
+}
+
+// Where selects the rows that match all conditions; all rows if there are no conditions.
 func (t *Table[T]) Where(conditions ...Condition) *Query[T] {
 	return &Query[T]{table: t, conditions: conditions}
 }
 
-// All gives all records, by key.
+// All returns all records, ordered by key.
 func (t *Table[T]) All(ctx context.Context) ([]T, error) { return t.Where().All(ctx) }
 
-// Count says how many records there are.
+// Count returns the number of records.
 func (t *Table[T]) Count(ctx context.Context) (int64, error) { return t.Where().Count(ctx) }
 
 func (t *Table[T]) setsOf(verb uint8) wire.Set {
@@ -240,7 +293,7 @@ func (t *Table[T]) setsOf(verb uint8) wire.Set {
 	return wire.SetOf(nil)
 }
 
-// settable finds a column that an update may set.
+// settable returns the position of a column that an update may set.
 func (p *plan) settable(name string) (int, error) {
 	place, err := p.place(name)
 	if err == nil && (p.isKey(place) || place == p.version) {

@@ -24,12 +24,12 @@ type Person struct {
 type Note struct {
 	ID      UUID
 	Text    string
-	Made    time.Time `bobak:",created"`
-	Changed time.Time `bobak:",modified"`
+	Made    time.Time `bobak:",created_at"`
+	Changed time.Time `bobak:",modified_at"`
 	Version int64     `bobak:",version"`
 }
 
-type Seat struct {
+type Square struct {
 	Row     int16   `bobak:",key"`
 	Letter  string  `bobak:",key"`
 	TakenBy *string `bobak:"taken_by"`
@@ -52,10 +52,10 @@ type Kinds struct {
 	Document    map[string]any `bobak:",type=json"`
 	RawDocument json.RawMessage
 	Anything    any
-	DayText     time.Time     `bobak:",type=date,text"`
-	ClockText   time.Duration `bobak:",text"`
-	InstantText time.Time     `bobak:",text"`
-	KeyText     UUID          `bobak:",text"`
+	DayText     time.Time     `bobak:",type=date,store=text"`
+	ClockText   time.Duration `bobak:",store=text"`
+	InstantText time.Time     `bobak:",store=text"`
+	KeyText     UUID          `bobak:",store=text"`
 	Hidden      chan int      `bobak:"-"`
 }
 
@@ -72,7 +72,7 @@ func people(count int) []Person {
 }
 
 func TestRecords(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
+	overEachTransport(t, func(t *testing.T, url string) {
 		table := tableOf[Person](t, open(t, url, Person{}))
 		age := int32(36)
 		ada := Person{Name: "Ada \x00", Age: &age, Balance: 19_9900}
@@ -119,7 +119,7 @@ func TestRecords(t *testing.T) {
 }
 
 func TestEveryType(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
+	overEachTransport(t, func(t *testing.T, url string) {
 		table := tableOf[Kinds](t, open(t, url, Kinds{}))
 		zone := time.FixedZone("here", 7200)
 		full := Kinds{
@@ -191,10 +191,10 @@ func TestTypesOfTheVectors(t *testing.T) {
 	}
 }
 
-func TestWhatBobakFills(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
-		db := open(t, url, Note{}, &Seat{})
-		notes, seats := tableOf[Note](t, db), tableOf[Seat](t, db)
+func TestStampsAndVersions(t *testing.T) {
+	overEachTransport(t, func(t *testing.T, url string) {
+		db := open(t, url, Note{}, &Square{})
+		notes, squares := tableOf[Note](t, db), tableOf[Square](t, db)
 		note := Note{Text: "a"}
 		ok(t, notes.Insert(background, &note))
 		equal(t, note.ID[6]>>4, 7)
@@ -211,18 +211,18 @@ func TestWhatBobakFills(t *testing.T) {
 		fails(t, notes.Update(background, &stale), Conflict)
 		later, _ := notes.Get(background, note.ID)
 		equal(t, later.Made, found.Made)
-		ok(t, seats.Insert(background, &Seat{Row: 3, Letter: "C"}))
-		there, err := seats.Set(background, []any{3, "C"}, Set("taken_by", "Ada"))
+		ok(t, squares.Insert(background, &Square{Row: 3, Letter: "C"}))
+		there, err := squares.Set(background, []any{3, "C"}, Set("taken_by", "Ada"))
 		ok(t, err)
 		equal(t, there, true)
-		seat, err := seats.Get(background, 3, "C")
+		square, err := squares.Get(background, 3, "C")
 		ok(t, err)
-		equal(t, *seat.TakenBy, "Ada")
+		equal(t, *square.TakenBy, "Ada")
 	})
 }
 
 func TestQueries(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
+	overEachTransport(t, func(t *testing.T, url string) {
 		table := tableOf[Person](t, open(t, url, Person{}))
 		_, err := table.InsertMany(background, people(1_000))
 		ok(t, err)
@@ -273,7 +273,7 @@ func TestQueries(t *testing.T) {
 }
 
 func TestSQL(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
+	overEachTransport(t, func(t *testing.T, url string) {
 		db := open(t, url, Person{})
 		var rows [][]any
 		for n := 0; n < 600; n++ {
@@ -306,8 +306,8 @@ func TestSQL(t *testing.T) {
 	})
 }
 
-func TestChangesAreWrittenDown(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
+func TestChangesAreRecorded(t *testing.T) {
+	overEachTransport(t, func(t *testing.T, url string) {
 		db := open(t, url, Person{})
 		ok(t, db.Track(background, "Person", true))
 		table := tableOf[Person](t, db)
@@ -332,7 +332,7 @@ func TestChangesAreWrittenDown(t *testing.T) {
 }
 
 func TestTransactions(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
+	overEachTransport(t, func(t *testing.T, url string) {
 		db := open(t, url, Person{})
 		table := tableOf[Person](t, db)
 		failed := errors.New("failed")
@@ -349,7 +349,7 @@ func TestTransactions(t *testing.T) {
 			ok(t, err)
 			_, err = inside.InsertMany(background, []Person{{ID: 1}})
 			fails(t, err, Duplicate)
-			// Reading goes on beside writes.
+			// Reading continues during writes.
 			return inside.Where().Each(background, func(one *Person) error {
 				_, err := inside.Set(background, one.ID, Set("age", 5))
 				return err
@@ -374,9 +374,9 @@ func TestTransactions(t *testing.T) {
 }
 
 func TestLargeBatches(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
-		db := open(t, url, Person{}, Seat{})
-		table, seats := tableOf[Person](t, db), tableOf[Seat](t, db)
+	overEachTransport(t, func(t *testing.T, url string) {
+		db := open(t, url, Person{}, Square{})
+		table, squares := tableOf[Person](t, db), tableOf[Square](t, db)
 		many := people(30_000)
 		report, err := table.InsertMany(background, many)
 		ok(t, err)
@@ -396,7 +396,7 @@ func TestLargeBatches(t *testing.T) {
 		ok(t, err)
 		for place := 0; place < 20_000; place++ {
 			ok(t, table.BatchUpdate(b, &Person{ID: int64(place + 1), Name: "new"}))
-			ok(t, seats.BatchInsert(b, &Seat{Row: int16(place % 19_000), Letter: "A"}))
+			ok(t, squares.BatchInsert(b, &Square{Row: int16(place % 19_000), Letter: "A"}))
 		}
 		ok(t, table.BatchDelete(b, 30_000))
 		report, err = b.Finish()
@@ -423,7 +423,7 @@ func TestLargeBatches(t *testing.T) {
 }
 
 func TestGoroutinesShareADatabase(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
+	overEachTransport(t, func(t *testing.T, url string) {
 		db := open(t, url, Person{})
 		table := tableOf[Person](t, db)
 		var group sync.WaitGroup
@@ -450,7 +450,7 @@ func TestGoroutinesShareADatabase(t *testing.T) {
 	})
 }
 
-func TestStructsThatDoNotFit(t *testing.T) {
+func TestStructsThatDoNotMatch(t *testing.T) {
 	type NoKey struct{ Name string }
 	type Strange struct {
 		ID int64
@@ -463,7 +463,7 @@ func TestStructsThatDoNotFit(t *testing.T) {
 	for _, record := range []any{NoKey{}, Strange{}, Wrong{}, 7, nil} {
 		fails(t, db.Create(background, record), Schema)
 	}
-	_, err := Of[Seat](background, db)
+	_, err := Of[Square](background, db)
 	fails(t, err, Schema)
 	_, err = Of[other](background, db)
 	equal(t, fails(t, err, Schema).Column, "age")
@@ -489,7 +489,7 @@ type short struct{ ID int64 }
 func (short) TableName() string { return "person" }
 
 func TestContexts(t *testing.T) {
-	behindEachDoor(t, func(t *testing.T, url string) {
+	overEachTransport(t, func(t *testing.T, url string) {
 		db := open(t, url, Person{})
 		table := tableOf[Person](t, db)
 		_, err := table.InsertMany(background, people(3_000))
@@ -505,7 +505,7 @@ func TestContexts(t *testing.T) {
 			ok(t, err)
 			equal(t, count, 3_000)
 		}
-		// Inside a transaction too: it goes on.
+		// A transaction also continues after a cancelled request.
 		ok(t, db.InTx(background, func(tx *Tx) error {
 			_, err := table.In(tx).Delete(background, 1)
 			ok(t, err)
@@ -521,5 +521,76 @@ func TestContexts(t *testing.T) {
 		fails(t, table.Insert(gone, &Person{}), Interrupted)
 		count, _ := table.Count(background)
 		equal(t, count, 2_998)
+	})
+}
+
+// Stamped is a record with everything that a write sets.
+type Stamped struct {
+	ID       int64
+	Text     string
+	Created  time.Time  `bobak:",created_at,store=text"`
+	Modified *time.Time `bobak:",modified_at"`
+	Version  int32      `bobak:",version,type=i64"`
+}
+
+func TestWritesKeepTheRecordCurrent(t *testing.T) {
+	overEachTransport(t, func(t *testing.T, url string) {
+		db := open(t, url, Stamped{})
+		table := tableOf[Stamped](t, db)
+		same := func(record *Stamped) {
+			t.Helper()
+			found, err := table.Get(background, record.ID)
+			ok(t, err)
+			if !reflect.DeepEqual(found, record) {
+				t.Fatalf("\n%+v\n%+v", found, record)
+			}
+		}
+		one := Stamped{Text: "a"}
+		ok(t, table.Insert(background, &one))
+		same(&one)
+		for _, text := range []string{"b", "c"} {
+			one.Text = text
+			ok(t, table.Update(background, &one))
+			same(&one)
+		}
+		ok(t, table.Update(background, &one, "text"))
+		equal(t, one.Version, 3)
+		same(&one)
+		many := []Stamped{{Text: "d"}, {Text: "e"}}
+		_, err := table.InsertMany(background, many)
+		ok(t, err)
+		same(&many[0])
+		same(&many[1])
+		before := one
+		inserted, err := table.InsertOrIgnore(background, &one)
+		ok(t, err)
+		equal(t, inserted, false)
+		equal(t, reflect.DeepEqual(before, one), true)
+		ok(t, table.InsertOrReplace(background, &one))
+		same(&one)
+		modified := *one.Modified
+		ok(t, table.Upsert(background, &one))
+		equal(t, modified.After(*one.Modified), false)
+		added := Stamped{Text: "f"}
+		ok(t, table.Upsert(background, &added))
+		equal(t, added.ID > many[1].ID, true)
+	})
+}
+
+func TestADeleteChecksTheVersion(t *testing.T) {
+	overEachTransport(t, func(t *testing.T, url string) {
+		db := open(t, url, Stamped{}, Square{})
+		table, squares := tableOf[Stamped](t, db), tableOf[Square](t, db)
+		one := Stamped{Text: "a"}
+		ok(t, table.Insert(background, &one))
+		stale := one
+		ok(t, table.Update(background, &one))
+		fails(t, table.DeleteRecord(background, &stale), Conflict)
+		ok(t, table.DeleteRecord(background, &one))
+		fails(t, table.DeleteRecord(background, &one), NotFound)
+		square := Square{Row: 1, Letter: "A"}
+		ok(t, squares.Insert(background, &square))
+		ok(t, squares.DeleteRecord(background, &square))
+		fails(t, squares.DeleteRecord(background, &square), NotFound)
 	})
 }

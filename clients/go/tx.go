@@ -13,14 +13,14 @@ type Tx struct {
 	over bool
 }
 
-// Commit makes all of it durable.
+// Commit commits the transaction.
 func (tx *Tx) Commit(ctx context.Context) error {
 	if tx.over {
-		return misuse("the transaction is over")
+		return misuse("the transaction has ended")
 	}
 	err := tx.conn.call(ctx, unknown, func() error { return tx.conn.control(wire.Commit, "") })
 	if ctx.Err() != nil && err != nil && !tx.conn.broken {
-		// Given up before, or while, it was asked for: it may still be open.
+		// The context ended before or during the commit: the transaction may still be open.
 		_ = tx.conn.call(context.Background(), transaction, func() error {
 			return tx.conn.control(wire.Rollback, "")
 		})
@@ -29,7 +29,7 @@ func (tx *Tx) Commit(ctx context.Context) error {
 	return err
 }
 
-// Rollback undoes all of it; nothing where it is over.
+// Rollback undoes the transaction. It does nothing if the transaction has ended.
 func (tx *Tx) Rollback() error {
 	if tx.over {
 		return nil
@@ -38,13 +38,13 @@ func (tx *Tx) Rollback() error {
 	if tx.conn.broken {
 		return nil
 	}
-	// Where that fails the connection is gone, and the server rolls back.
+	// If this fails, the connection is broken, and the server rolls back.
 	return tx.conn.call(context.Background(), nothing, func() error {
 		return tx.conn.control(wire.Rollback, "")
 	})
 }
 
-// Savepoint runs work under a mark: where it gives an error, what was done in it is undone.
+// Savepoint runs work within a savepoint, and undoes it if work returns an error.
 func (tx *Tx) Savepoint(ctx context.Context, name string, work func() error) error {
 	step := func(ctx context.Context, step uint8) error {
 		return tx.run(ctx, true, func(c *conn) error { return c.control(step, name) })
@@ -70,7 +70,7 @@ func (tx *Tx) database() *DB { return tx.db }
 
 func (tx *Tx) run(ctx context.Context, _ bool, operation func(*conn) error) error {
 	if tx.over {
-		return misuse("the transaction is over")
+		return misuse("the transaction has ended")
 	}
 	return tx.conn.call(ctx, transaction, func() error { return operation(tx.conn) })
 }

@@ -15,7 +15,7 @@ import (
 // Currency is an exact amount of money: its ten-thousandths, so 1.2345 is Currency(12345).
 type Currency int64
 
-// ParseCurrency reads "-12", "12.3", "+12.3456". More than four decimals are refused unless zero.
+// ParseCurrency reads "-12", "12.3", "+12.3456". More than four decimals are an error unless they are zero.
 func ParseCurrency(text string) (Currency, error) {
 	digits, negative := strings.TrimPrefix(text, "+"), false
 	if len(digits) == len(text) {
@@ -38,7 +38,7 @@ func ParseCurrency(text string) (Currency, error) {
 	return Currency(scaled), nil
 }
 
-// String has at least two decimals, four where they are needed.
+// String returns the amount with two decimals, or up to four if they are needed.
 func (c Currency) String() string {
 	magnitude, sign := uint64(c), ""
 	if c < 0 {
@@ -52,7 +52,7 @@ func (c Currency) String() string {
 	return sign + strconv.FormatUint(magnitude/10_000, 10) + "." + decimals
 }
 
-// MarshalJSON writes the amount as a string, so that nobody rounds it.
+// MarshalJSON writes the amount as a string, so that JSON readers do not round it.
 func (c Currency) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
 
 // UnmarshalJSON reads a string.
@@ -82,13 +82,13 @@ var (
 	anyType      = reflect.TypeOf((*any)(nil)).Elem()
 )
 
-// codec takes a Go value to its column's stored form, and back.
+// codec converts a Go value to its column's stored form, and back.
 type codec struct {
 	put func(reflect.Value, *wire.RowWriter) error
 	get func(wire.Row, int, reflect.Value) error
 }
 
-// codecOf is that of a Go type in a column; NULL is a nil pointer, or a nil slice.
+// codecOf returns the codec of a Go type in a column. NULL is a nil pointer, or a nil slice.
 func codecOf(t reflect.Type, column *wire.Column) (codec, bool) {
 	if t.Kind() == reflect.Pointer {
 		inner, ok := codecOf(t.Elem(), column)
@@ -114,7 +114,7 @@ func codecOf(t reflect.Type, column *wire.Column) (codec, bool) {
 	return plain, ok && plainFits(t, column.Type)
 }
 
-// plainFits says whether a type of Go's own can be kept in a column, and read back.
+// plainFits reports whether a column can store a basic Go type.
 func plainFits(t reflect.Type, column wire.Type) bool {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -150,10 +150,10 @@ func plainCodec(t reflect.Type, nullable bool) (codec, bool) {
 
 func mismatch(row wire.Row, place int, expected string) error {
 	classes := []string{"NULL", "an integer", "a float", "a text", "bytes"}
-	return wire.Errorf(Mismatch, "%s where %s is expected", classes[row.Tag(place)], expected)
+	return wire.Errorf(Mismatch, "expected %s, found %s", expected, classes[row.Tag(place)])
 }
 
-// reads is a get for values of one class.
+// reads wraps a get for values of one storage class.
 func reads(
 	tag byte, expected string, get func(wire.Row, int, reflect.Value) error,
 ) func(wire.Row, int, reflect.Value) error {
@@ -191,7 +191,7 @@ func intCodec(t reflect.Type) codec {
 		reads(wire.Int, "an integer", func(row wire.Row, place int, into reflect.Value) error {
 			value := row.Int(place)
 			if into.OverflowInt(value) {
-				return wire.Errorf(OutOfRange, "%d does not fit %s", value, t)
+				return wire.Errorf(OutOfRange, "%d does not fit in %s", value, t)
 			}
 			into.SetInt(value)
 			return nil
@@ -203,7 +203,7 @@ func uintCodec() codec {
 	return codec{
 		func(from reflect.Value, w *wire.RowWriter) error {
 			if from.Uint() > math.MaxInt64 {
-				return wire.Errorf(OutOfRange, "%d does not fit 63 bits", from.Uint())
+				return wire.Errorf(OutOfRange, "%d does not fit in 63 bits", from.Uint())
 			}
 			w.Int(int64(from.Uint()))
 			return nil
@@ -211,7 +211,7 @@ func uintCodec() codec {
 		reads(wire.Int, "an integer", func(row wire.Row, place int, into reflect.Value) error {
 			value := row.Int(place)
 			if value < 0 || into.OverflowUint(uint64(value)) {
-				return wire.Errorf(OutOfRange, "%d does not fit %s", value, into.Type())
+				return wire.Errorf(OutOfRange, "%d does not fit in %s", value, into.Type())
 			}
 			into.SetUint(uint64(value))
 			return nil
@@ -223,7 +223,7 @@ func floatCodec() codec {
 	return codec{
 		func(from reflect.Value, w *wire.RowWriter) error {
 			if math.IsNaN(from.Float()) {
-				return wire.Errorf(OutOfRange, "NaN can't be stored")
+				return wire.Errorf(OutOfRange, "NaN cannot be stored")
 			}
 			w.Float(from.Float())
 			return nil
@@ -245,7 +245,7 @@ func textCodec() codec {
 	}
 }
 
-// bytesCodec keeps a nil slice as NULL, or where that may not be as no bytes.
+// bytesCodec stores a nil slice as NULL, or as no bytes if the column may not be NULL.
 func bytesCodec(nullable bool) codec {
 	return codec{
 		func(from reflect.Value, w *wire.RowWriter) error {
@@ -300,10 +300,10 @@ func uuidOf(stored any) (UUID, error) {
 			return *(*UUID)(stored), nil
 		}
 	}
-	return UUID{}, wire.Errorf(Mismatch, "%v where a UUID is expected", stored)
+	return UUID{}, wire.Errorf(Mismatch, "expected a UUID, found %v", stored)
 }
 
-// timeCodec keeps instants, civil times as if they were of UTC, and days.
+// timeCodec stores instants, days, and times without a zone, which it treats as UTC.
 func timeCodec(column *wire.Column) (codec, bool) {
 	form, unit, zone := "", int64(1), ""
 	switch column.Type {
@@ -356,11 +356,11 @@ func timeOf(stored any, form string, unit int64) (time.Time, error) {
 			return time.UnixMicro(stored).UTC(), nil
 		}
 		if stored > math.MaxInt64/86_400 || stored < math.MinInt64/86_400 {
-			return time.Time{}, wire.Errorf(OutOfRange, "%d is not the number of a date", stored)
+			return time.Time{}, wire.Errorf(OutOfRange, "%d days are out of the range of dates", stored)
 		}
 		return time.Unix(stored*86_400, 0).UTC(), nil
 	}
-	return time.Time{}, wire.Errorf(Mismatch, "%v where a time is expected", stored)
+	return time.Time{}, wire.Errorf(Mismatch, "expected a time, found %v", stored)
 }
 
 func floorDiv(value, by int64) int64 {
@@ -371,13 +371,13 @@ func floorDiv(value, by int64) int64 {
 	return quotient
 }
 
-// durationCodec keeps times of the day, as what has passed since midnight.
+// durationCodec stores times of day: the time since midnight.
 func durationCodec(asText bool) codec {
 	return codec{
 		func(from reflect.Value, w *wire.RowWriter) error {
 			since := time.Duration(from.Int())
 			if since < 0 || since >= 24*time.Hour {
-				return wire.Errorf(OutOfRange, "%s is not a time of the day", since)
+				return wire.Errorf(OutOfRange, "%s is not a time of day", since)
 			}
 			if asText {
 				w.Text(time.Time{}.Add(since).Format(timeForm))
@@ -409,10 +409,10 @@ func durationOf(stored any) (time.Duration, error) {
 			return time.Duration(stored) * time.Microsecond, nil
 		}
 	}
-	return 0, wire.Errorf(Mismatch, "%v where a time of the day is expected", stored)
+	return 0, wire.Errorf(Mismatch, "expected a time of day, found %v", stored)
 }
 
-// jsonCodec keeps any type that encoding/json can write.
+// jsonCodec stores any type that encoding/json can encode.
 func jsonCodec(t reflect.Type) codec {
 	return codec{
 		func(from reflect.Value, w *wire.RowWriter) error {
@@ -442,7 +442,7 @@ func jsonCodec(t reflect.Type) codec {
 				return nil
 			}
 			if err := json.Unmarshal(row.Bytes(place), into.Addr().Interface()); err != nil {
-				return wire.Errorf(Mismatch, "not the JSON that is expected: %v", err).Because(err)
+				return wire.Errorf(Mismatch, "the JSON does not fit the field: %v", err).Because(err)
 			}
 			return nil
 		},
@@ -470,7 +470,7 @@ func pointerCodec(t reflect.Type, inner codec) codec {
 	}
 }
 
-// anyCodec is for fields of any type: it goes by the value, and reads what the column's type says.
+// anyCodec is for fields of the type any: it stores by the value's type, and reads by the column's type.
 func anyCodec(column *wire.Column) codec {
 	return codec{
 		func(from reflect.Value, w *wire.RowWriter) error {
@@ -496,7 +496,7 @@ func putAny(value reflect.Value, column *wire.Column, w *wire.RowWriter) error {
 	if found, ok := codecOf(value.Type(), column); ok {
 		return found.put(value, w)
 	}
-	// Literals are of Go's default types: an integer may be an amount or a float, a text anything.
+	// Literals have Go's default types: an integer may be an amount or a float, a text an amount.
 	switch {
 	case column.Type == wire.TypeCurrency && value.CanInt():
 		w.Int(value.Int() * 10_000)
@@ -509,10 +509,10 @@ func putAny(value reflect.Value, column *wire.Column, w *wire.RowWriter) error {
 		w.Int(int64(amount))
 		return err
 	}
-	return wire.Errorf(Mismatch, "a %s where the column is of type %s", value.Type(), column.Type)
+	return wire.Errorf(Mismatch, "the column has the type %s, and the value the type %s", column.Type, value.Type())
 }
 
-// natural is a stored value as Go knows it, by its column's type.
+// natural converts a stored value to the Go type of its column.
 func natural(stored any, column wire.Type) (any, error) {
 	if stored == nil {
 		return nil, nil
@@ -543,7 +543,7 @@ func natural(stored any, column wire.Type) (any, error) {
 	return stored, nil
 }
 
-// storedIn is a value in its column's stored form; nil is NULL.
+// storedIn returns a value in its column's stored form; nil is NULL.
 func storedIn(value any, column *wire.Column) (any, error) {
 	if value == nil {
 		return nil, nil
@@ -559,7 +559,7 @@ func storedIn(value any, column *wire.Column) (any, error) {
 	return row.Value(0), nil
 }
 
-// parameter is the stored form of a value that no column says the type of.
+// parameter returns the stored form of an SQL argument.
 func parameter(value any) (any, error) {
 	for rv := reflect.ValueOf(value); rv.Kind() == reflect.Pointer; rv = reflect.ValueOf(value) {
 		if rv.IsNil() {
@@ -597,7 +597,7 @@ func parameters(values []any) ([]any, error) {
 
 func putText(w *wire.RowWriter, text string) error {
 	if !utf8.ValidString(text) {
-		return wire.Errorf(Mismatch, "a text that is no UTF-8 can't be stored")
+		return wire.Errorf(Mismatch, "a text that is not UTF-8 cannot be stored")
 	}
 	w.Text(text)
 	return nil

@@ -12,7 +12,7 @@ import (
 
 const defaultPort = "4715"
 
-// target is a server's door, and the settings to go through it.
+// target is a server's transport and address, with the settings of connections to it.
 type target struct {
 	network        string // tcp, unix or stdio
 	address        string
@@ -21,12 +21,13 @@ type target struct {
 	shown          wire.Credentials
 	tls            bool
 	ca             string
-	timeout        time.Duration // 0 for ever
+	timeout        time.Duration // 0 waits forever
 	connectTimeout time.Duration
 	connections    int
+	textTimes      bool // database/sql sends times as text
 }
 
-// parseURL reads a URL; its errors never show what is behind the question mark.
+// parseURL reads a URL. Its errors never show what follows the question mark.
 func parseURL(text string) (*target, error) {
 	place, query, _ := strings.Cut(text, "?")
 	scheme, rest, _ := strings.Cut(place, ":")
@@ -41,7 +42,7 @@ func parseURL(text string) (*target, error) {
 	case "bobak+unix":
 		t.network = "unix"
 		if t.address, err = decode(rest); err == nil && t.address == "" {
-			err = config("no socket; write bobak+unix:/PATH/TO/SOCKET")
+			err = config("the URL has no socket; write bobak+unix:/PATH/TO/SOCKET")
 		}
 	case "bobak+stdio":
 		t.network = "stdio"
@@ -52,10 +53,10 @@ func parseURL(text string) (*target, error) {
 			t.program = append(t.program, word)
 		}
 		if err == nil && len(t.program) == 0 {
-			err = config("no program; write bobak+stdio:bobak serve --stdio app.db")
+			err = config("the URL has no program; write bobak+stdio:bobak serve --stdio app.db")
 		}
 	default:
-		err = config("'%s' is no door to a server; there are: bobak://HOST:PORT/DATABASE, "+
+		err = config("'%s' is not a transport; the URLs are: bobak://HOST:PORT/DATABASE, "+
 			"bobak+unix:PATH, bobak+stdio:PROGRAM ARGUMENTS", scheme)
 	}
 	if err != nil {
@@ -67,7 +68,7 @@ func parseURL(text string) (*target, error) {
 		}
 	}
 	if (t.shown.User == "") != (t.shown.Password == "") {
-		return nil, config("user and password go together")
+		return nil, config("user and password are required together")
 	}
 	return t, nil
 }
@@ -79,7 +80,7 @@ func (t *target) overTCP(rest string) error {
 	}
 	host, database, _ := strings.Cut(strings.TrimPrefix(place, "//"), "/")
 	if host == "" {
-		return config("no host; write bobak://HOST:PORT/DATABASE")
+		return config("the URL has no host; write bobak://HOST:PORT/DATABASE")
 	}
 	t.network, t.database, t.address = "tcp", database, host
 	if _, _, err := net.SplitHostPort(host); err != nil {
@@ -111,9 +112,14 @@ func (t *target) set(name, value string) error {
 	case name == "connections":
 		number, err := strconv.Atoi(value)
 		if err != nil || number < 1 {
-			return config("connections is a number from 1 on, not '%s'", value)
+			return config("connections is a number of at least 1, not '%s'", value)
 		}
 		t.connections = number
+	case name == "times":
+		if value != "integer" && value != "text" {
+			return config("times is one of integer, text, not '%s'", value)
+		}
+		t.textTimes = value == "text"
 	case name == "ca":
 		t.ca = value
 	case name == "tls" && t.network == "tcp":
@@ -124,13 +130,13 @@ func (t *target) set(name, value string) error {
 	case name == "db" && t.network != "tcp":
 		t.database = value
 	default:
-		return config("unknown setting '%s'; there are: token, user, password, timeout, "+
-			"connect_timeout, connections, tls and ca over TCP, db otherwise", name)
+		return config("unknown setting '%s'; the settings are: token, user, password, timeout, "+
+			"connect_timeout, connections, times, tls and ca over TCP, db otherwise", name)
 	}
 	return nil
 }
 
-// place is the door as messages show it.
+// place returns the address as messages show it.
 func (t *target) place() string {
 	if t.network == "stdio" {
 		return t.program[0]
@@ -146,7 +152,7 @@ func parseSettings(query string) (map[string]string, error) {
 		}
 		name, value, ok := strings.Cut(part, "=")
 		if _, twice := settings[name]; !ok || twice {
-			return nil, config("'%s' has no value, or is there twice", name)
+			return nil, config("'%s' has no value, or occurs twice", name)
 		}
 		value, err := decode(value)
 		if err != nil {
@@ -165,8 +171,7 @@ func decode(text string) (string, error) {
 	return decoded, nil
 }
 
-// decodeWord refuses quotes: there is no shell, and what it would take for one word would name
-// another file here.
+// decodeWord rejects quotes: without a shell, a quoted word would name another file.
 func decodeWord(word string) (string, error) {
 	if strings.HasPrefix(word, `"`) || strings.HasPrefix(word, "'") {
 		return "", config("the word %s begins with a quote; write a space as %%20, without quotes", word)

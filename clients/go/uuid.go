@@ -14,7 +14,7 @@ import (
 // UUID is 16 bytes.
 type UUID [16]byte
 
-// ParseUUID reads 32 digits, with or without hyphens.
+// ParseUUID reads 32 hexadecimal digits, with or without hyphens.
 func ParseUUID(text string) (UUID, error) {
 	var id UUID
 	digits := strings.ReplaceAll(text, "-", "")
@@ -34,10 +34,10 @@ var lastUUID struct {
 	tick uint64
 }
 
-// NewUUID makes a UUID of version 7: it sorts after every one that this process made before.
+// NewUUID returns a UUID of version 7, which sorts after every one that this process made before.
 func NewUUID() UUID {
-	// 48 bits of milliseconds and 12 of a counter, which runs on into the milliseconds where more
-	// are made in one, or where the clock goes back.
+	// 48 bits of milliseconds and 12 bits of a counter. The counter overflows into the milliseconds if many
+	// are made in one millisecond, or if the clock goes back.
 	now := uint64(time.Now().UnixMilli()) << 12
 	lastUUID.Lock()
 	lastUUID.tick++
@@ -48,7 +48,7 @@ func NewUUID() UUID {
 	lastUUID.Unlock()
 	var id UUID
 	binary.BigEndian.PutUint64(id[:], tick>>12<<16|7<<12|tick&0xfff)
-	// It fails nowhere; with less randomness the key is still this process's own.
+	// Read does not fail on supported systems; without it the key would still be unique in this process.
 	_, _ = rand.Read(id[8:])
 	id[8] = id[8]&0x3f | 0x80
 	return id

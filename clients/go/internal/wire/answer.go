@@ -1,6 +1,6 @@
 package wire
 
-// Welcome is what a server says to a client that it lets in.
+// Welcome is a server's response to an authenticated client.
 type Welcome struct {
 	Version                               uint16
 	Frame, Row, Requests, Handles, Window uint32
@@ -8,7 +8,7 @@ type Welcome struct {
 	Engine, Server                        string
 }
 
-// ParseWelcome reads it.
+// ParseWelcome reads a welcome.
 func ParseWelcome(body []byte) (Welcome, error) {
 	r := &Reader{Data: body}
 	w := Welcome{Version: r.U16()}
@@ -63,7 +63,7 @@ const (
 	Failed
 )
 
-// Group is the outcome of several rows.
+// Group is the outcome of consecutive rows.
 type Group struct {
 	Tag  uint8
 	Rows uint32
@@ -98,7 +98,7 @@ func ParseOutcomes(body []byte) ([]Group, error) {
 	return groups, r.Err
 }
 
-// ResultColumn is a column of a result; its type is TypeAny where each value says its own.
+// ResultColumn is a column of a result. Its type is TypeAny if the server does not know it.
 type ResultColumn struct {
 	Name string
 	Type Type

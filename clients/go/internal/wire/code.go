@@ -1,4 +1,4 @@
-// Package wire is the protocol as bytes, without sockets: docs/wire.md says what each byte means.
+// Package wire encodes and decodes the protocol that docs/wire.md describes. It has no sockets.
 package wire
 
 import (
@@ -10,7 +10,7 @@ import (
 
 var order = binary.LittleEndian
 
-// Garbled is an error for bytes that the protocol does not know.
+// Garbled is an error for bytes that do not follow the protocol.
 type Garbled string
 
 func (g Garbled) Error() string { return string(g) }
@@ -51,7 +51,7 @@ func (w *Writer) Bytes(value []byte) {
 	w.Out = append(w.Out, value...)
 }
 
-// Places appends columns' numbers.
+// Places appends positions of columns.
 func (w *Writer) Places(places []int) {
 	w.U16(uint16(len(places)))
 	for _, place := range places {
@@ -59,7 +59,7 @@ func (w *Writer) Places(places []int) {
 	}
 }
 
-// Value appends a single value with its class before it: nil, int64, float64, string or []byte.
+// Value appends a storage class and a value: nil, int64, float64, string or []byte.
 func (w *Writer) Value(value any) {
 	switch value := value.(type) {
 	case int64:
@@ -79,7 +79,7 @@ func (w *Writer) Value(value any) {
 	}
 }
 
-// Reader takes from the front of a body. Its first error stays; what is read then is nothing.
+// Reader decodes a body from its beginning. After its first error it returns zero values.
 type Reader struct {
 	Data []byte
 	Err  error
@@ -92,7 +92,7 @@ func (r *Reader) fail(format string, arguments ...any) {
 	r.Data = nil
 }
 
-// Raw takes bytes.
+// Raw reads bytes.
 func (r *Reader) Raw(size uint64) []byte {
 	if uint64(len(r.Data)) < size {
 		r.fail("a body that ends too early")
@@ -103,7 +103,7 @@ func (r *Reader) Raw(size uint64) []byte {
 	return piece
 }
 
-// U8 takes a byte.
+// U8 reads a byte.
 func (r *Reader) U8() uint8 {
 	if piece := r.Raw(1); piece != nil {
 		return piece[0]
@@ -111,7 +111,7 @@ func (r *Reader) U8() uint8 {
 	return 0
 }
 
-// Bool takes 0 or 1.
+// Bool reads 0 or 1.
 func (r *Reader) Bool() bool {
 	value := r.U8()
 	if value > 1 {
@@ -120,7 +120,7 @@ func (r *Reader) Bool() bool {
 	return value == 1
 }
 
-// U16 takes two bytes.
+// U16 reads two bytes.
 func (r *Reader) U16() uint16 {
 	if piece := r.Raw(2); piece != nil {
 		return order.Uint16(piece)
@@ -128,7 +128,7 @@ func (r *Reader) U16() uint16 {
 	return 0
 }
 
-// U32 takes four bytes.
+// U32 reads four bytes.
 func (r *Reader) U32() uint32 {
 	if piece := r.Raw(4); piece != nil {
 		return order.Uint32(piece)
@@ -136,7 +136,7 @@ func (r *Reader) U32() uint32 {
 	return 0
 }
 
-// U64 takes eight bytes.
+// U64 reads eight bytes.
 func (r *Reader) U64() uint64 {
 	if piece := r.Raw(8); piece != nil {
 		return order.Uint64(piece)
@@ -144,10 +144,10 @@ func (r *Reader) U64() uint64 {
 	return 0
 }
 
-// Bytes takes bytes with their length before them. They are the body's own.
+// Bytes reads bytes with their length before them. They are a part of the body.
 func (r *Reader) Bytes() []byte { return r.Raw(uint64(r.U32())) }
 
-// Text takes a text.
+// Text reads a text.
 func (r *Reader) Text() string {
 	piece := r.Bytes()
 	if !utf8.Valid(piece) {
@@ -157,7 +157,7 @@ func (r *Reader) Text() string {
 	return string(piece)
 }
 
-// OptionalText takes a text that may be missing; then it is empty.
+// OptionalText reads an optional text; a missing one is empty.
 func (r *Reader) OptionalText() string {
 	if r.Bool() {
 		return r.Text()
@@ -165,7 +165,7 @@ func (r *Reader) OptionalText() string {
 	return ""
 }
 
-// Places takes columns' numbers, all below the limit.
+// Places reads positions of columns, all below the limit.
 func (r *Reader) Places(limit int) []int {
 	places := make([]int, 0, 4)
 	for count := r.U16(); count > 0 && r.Err == nil; count-- {
@@ -178,7 +178,7 @@ func (r *Reader) Places(limit int) []int {
 	return places
 }
 
-// Value takes a single value.
+// Value reads a single value.
 func (r *Reader) Value() any {
 	switch class := r.U8(); class {
 	case 0:
@@ -201,7 +201,7 @@ func (r *Reader) Value() any {
 	}
 }
 
-// Finish says what was wrong; bytes that are left are.
+// Finish returns the first error. Remaining bytes are an error.
 func (r *Reader) Finish() error {
 	if r.Err == nil && len(r.Data) > 0 {
 		r.fail("%d bytes too many", len(r.Data))

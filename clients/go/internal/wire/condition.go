@@ -6,7 +6,7 @@ var Comparisons = []string{"=", "<>", "<", "<=", ">", ">="}
 // Expressions, by their numbers.
 var Expressions = []string{"column", "count", "count_of", "sum", "min", "max", "avg"}
 
-// Condition is one over numbered columns, with stored values. Tag is its number on the wire.
+// Condition is a condition over positions of columns and stored values. Tag is its number on the wire.
 type Condition struct {
 	Tag        uint8
 	Place      int
@@ -31,10 +31,10 @@ const (
 	Not
 )
 
-// Depth is how deep conditions nest.
+// Depth is the maximum depth of a condition.
 const Depth = 200
 
-// CheckDepth refuses a condition that nests too deep.
+// CheckDepth rejects a condition that is too deep.
 func (c *Condition) CheckDepth(depth int) *Error {
 	if depth == 0 {
 		return Errorf(OutOfRange, "a condition nests deeper than %d", Depth)
@@ -84,7 +84,7 @@ type Assign struct {
 	Adds  bool
 }
 
-// Expr is a column, or something computed over one.
+// Expr is a column, or an aggregate.
 type Expr struct {
 	What  uint8
 	Place int

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind says why a call failed.
+// Kind is the reason of an error.
 type Kind uint8
 
 // The kinds of errors, by their numbers on the wire.
@@ -52,17 +52,17 @@ func (k Kind) String() string {
 // Error makes a kind a target for errors.Is.
 func (k Kind) Error() string { return k.String() }
 
-// Error is what every failing call returns.
+// Error is the error of every failing call.
 type Error struct {
 	Kind    Kind
 	Message string
-	// Table and Column are empty where they are not known.
+	// Table and Column are empty if they are unknown.
 	Table, Column string
-	// Row is the number in its batch, from 0; -1 where there is none.
+	// Row is the number in its batch, from 0; -1 outside batches.
 	Row int64
-	// Code is the engine's own, for SQLite its extended result code; 0 where there is none.
+	// Code is the engine's own code, for SQLite its extended result code; 0 if there is none.
 	Code int32
-	// Detail has the engine's own words.
+	// Detail is the engine's own message.
 	Detail string
 	// Cause is the error of the operating system, or of the context, behind this one.
 	Cause error
@@ -73,7 +73,7 @@ func Errorf(kind Kind, format string, arguments ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, arguments...), Row: -1}
 }
 
-// In names the place, where it is not named yet.
+// In sets the table and the column, unless they are set.
 func (e *Error) In(table, column string) *Error {
 	if e.Table == "" {
 		e.Table = table
@@ -84,7 +84,7 @@ func (e *Error) In(table, column string) *Error {
 	return e
 }
 
-// Because names the cause.
+// Because sets the cause.
 func (e *Error) Because(cause error) *Error {
 	e.Cause = cause
 	return e
@@ -107,17 +107,17 @@ func (e *Error) Error() string {
 	return e.Message + " (" + strings.Join(places, ", ") + ")"
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Is says whether the target is this error's kind.
+// Is reports whether the target is this error's kind.
 func (e *Error) Is(target error) bool {
 	kind, ok := target.(Kind)
 	return ok && kind == e.Kind
 }
 
-// Retryable says whether the same call, or the transaction from its beginning, may succeed when it
-// is made again.
+// Retryable reports whether the same call, or the transaction from its beginning, may succeed if it is
+// repeated.
 func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case Busy, Serialization, Timeout, Unreachable:

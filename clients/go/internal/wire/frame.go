@@ -5,7 +5,7 @@ import "bytes"
 // FrameKind is the kind of a frame.
 type FrameKind uint8
 
-// The kinds of frames: below 0x80 from the client, from there on from the server.
+// The kinds of frames: below 0x80 they are sent by the client, others by the server.
 const (
 	Hello   FrameKind = 0x01
 	Define  FrameKind = 0x02
@@ -38,7 +38,7 @@ const (
 	Schemas  FrameKind = 0x88
 )
 
-// Unanswered says whether the server never answers it.
+// Unanswered reports whether the server never responds to it.
 func (k FrameKind) Unanswered() bool {
 	switch k {
 	case Define, Prepare, Forget, Close, Cancel, Credit:
@@ -47,26 +47,26 @@ func (k FrameKind) Unanswered() bool {
 	return false
 }
 
-// HeadSize is the length of a head.
+// HeadSize is the length of a head in bytes.
 const HeadSize = 12
 
-// Head is what is before a body.
+// Head precedes the body of a frame.
 type Head struct {
 	Length uint32
 	Kind   FrameKind
-	// More says that further frames of the same message follow.
+	// More is set if further frames of the same message follow.
 	More bool
 	ID   uint32
 }
 
-// Foreign says what is wrong where another protocol has answered a greeting; "" where none has. No
-// first frame begins so: it would be longer than one may be.
+// Foreign describes the problem if the server's first bytes are of another protocol; otherwise it returns
+// an empty string. No frame begins with these bytes: it would be too long.
 func Foreign(first []byte) string {
 	switch {
 	case len(first) > 2 && first[0] >= 0x14 && first[0] <= 0x17 && first[1] == 3 && first[2] >= 1 && first[2] <= 4:
-		return "the server speaks TLS there: say tls=on"
+		return "the server speaks TLS: add tls=on to the URL"
 	case bytes.HasPrefix(first, []byte("HTTP/")):
-		return "an HTTP server answers there: Bobak's own protocol has another door than HTTP"
+		return "this is an HTTP listener: Bobak's own protocol has another port"
 	}
 	return ""
 }
@@ -98,7 +98,7 @@ func ParseHead(head []byte) (Head, error) {
 	kind, flags := FrameKind(head[4]), head[5]
 	known := kind >= Hello && kind <= Credit || kind >= Ok && kind <= Schemas
 	if !known || flags > 1 || head[6] != 0 || head[7] != 0 {
-		return Head{}, Garbled("bytes that are no head of a frame")
+		return Head{}, Garbled("bytes that are not the head of a frame")
 	}
 	return Head{order.Uint32(head), kind, flags == 1, order.Uint32(head[8:])}, nil
 }

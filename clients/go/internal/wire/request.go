@@ -28,7 +28,7 @@ const (
 	RollbackTo
 )
 
-// Credentials are shown in a hello: a token, or a user with a password, or nothing.
+// Credentials are a token, a user and a password, or nothing.
 type Credentials struct{ Token, User, Password string }
 
 // PutHello appends the first request of a connection.
@@ -51,7 +51,7 @@ func PutHello(w *Writer, versions [2]uint16, database, client string, shown Cred
 	}
 }
 
-// PutControl appends a step of a transaction; a name where it has one.
+// PutControl appends a step of a transaction, with a name for savepoints.
 func PutControl(w *Writer, step uint8, name string) {
 	w.U8(step)
 	if step >= Savepoint {
@@ -59,10 +59,10 @@ func PutControl(w *Writer, step uint8, name string) {
 	}
 }
 
-// Set is the columns that an update or upsert sets, as they are sent.
+// Set is the columns that an update or upsert sets, encoded.
 type Set []byte
 
-// SetOf makes a set of columns.
+// SetOf returns a set of columns.
 func SetOf(places []int) Set {
 	var words [4]uint64
 	count := 0
@@ -80,14 +80,14 @@ func SetOf(places []int) Set {
 	return w.Out
 }
 
-// PutRun appends what is before the row of a write, or the rows of a run of a batch.
+// PutRun appends what precedes the row of a write, or the rows of a run of a batch.
 func PutRun(w *Writer, table uint32, verb uint8, sets Set) {
 	w.U32(table)
 	w.U8(verb)
 	w.Out = append(w.Out, sets...)
 }
 
-// PutChange appends a change of the rows that a condition keeps; without assignments a delete.
+// PutChange appends a change of the rows that match a condition; without assignments a delete.
 func PutChange(w *Writer, table uint32, condition *Condition, assigns []Assign) {
 	w.U32(table)
 	w.Bool(condition != nil)
@@ -136,8 +136,8 @@ const (
 	Untrack
 )
 
-// PutSchemaChange appends one change of an alter; place is 1 where a tracked table's log is to be
-// indexed by key.
+// PutSchemaChange appends one change of an Alter. If place is 1, the log of a tracked table gets an index
+// over the key.
 func PutSchemaChange(w *Writer, what uint8, place int, table *Table) {
 	w.U8(what)
 	w.U16(uint16(place))

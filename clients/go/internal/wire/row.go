@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Classes of values, as the tags of a row.
+// Storage classes of values: the tags of a row.
 const (
 	Null byte = iota
 	Int
@@ -15,7 +15,7 @@ const (
 	Bytes
 )
 
-// RowWriter writes one row in the row codec, its columns in order.
+// RowWriter encodes one row in the row codec, its columns in order.
 type RowWriter struct {
 	out   []byte
 	start int
@@ -23,7 +23,7 @@ type RowWriter struct {
 	next  int
 }
 
-// BeginRow begins a row of so many columns, at the end of out.
+// BeginRow begins a row with this number of columns at the end of out.
 func BeginRow(out []byte, columns int) RowWriter {
 	start := len(out)
 	head := 6 + 9*columns
@@ -80,7 +80,7 @@ func (w *RowWriter) Value(value any) {
 	}
 }
 
-// End ends the row, and gives all bytes.
+// End ends the row, and returns all bytes.
 func (w *RowWriter) End() []byte {
 	order.PutUint32(w.out[w.start:], uint32(len(w.out)-w.start-4))
 	return w.out
@@ -95,33 +95,33 @@ func AppendRow(out []byte, values []any) []byte {
 	return row.End()
 }
 
-// Row is a row that was checked; it is part of the body that it came in.
+// Row is a valid row, a part of the body that it was received in.
 type Row struct {
 	tags, slots, heap []byte
 }
 
-// Len is the number of columns.
+// Len returns the number of columns.
 func (r Row) Len() int { return len(r.tags) }
 
-// Tag is the class of a column's value.
+// Tag returns the storage class of a column's value.
 func (r Row) Tag(place int) byte { return r.tags[place] }
 
 func (r Row) slot(place int) uint64 { return order.Uint64(r.slots[8*place:]) }
 
-// Int is the integer of a column that has one.
+// Int returns the value of an integer column.
 func (r Row) Int(place int) int64 { return int64(r.slot(place)) }
 
-// Float is the float of a column that has one.
+// Float returns the value of a float column.
 func (r Row) Float(place int) float64 { return math.Float64frombits(r.slot(place)) }
 
-// Bytes are those of a text or of bytes, in the body.
+// Bytes returns a text or bytes, as a part of the body.
 func (r Row) Bytes(place int) []byte {
 	slot := r.slot(place)
 	offset := slot & 0xffff_ffff
 	return r.heap[offset : offset+slot>>32]
 }
 
-// Value is a column's value: nil, int64, float64, string or []byte, each of its own memory.
+// Value returns a copy of a column's value: nil, int64, float64, string or []byte.
 func (r Row) Value(place int) any {
 	switch r.tags[place] {
 	case Int:
@@ -137,7 +137,7 @@ func (r Row) Value(place int) any {
 	}
 }
 
-// NextRow takes the first of framed rows, and gives those that follow.
+// NextRow returns the first of framed rows, and the rest.
 func NextRow(body []byte) (Row, []byte, error) {
 	if len(body) < 4 || uint64(len(body)-4) < uint64(order.Uint32(body)) {
 		return Row{}, nil, Garbled("a row that is longer than it says")

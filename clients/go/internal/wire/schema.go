@@ -1,6 +1,6 @@
 package wire
 
-// Type is what a column holds.
+// Type is a column's type.
 type Type uint8
 
 // The types, by their numbers on the wire.
@@ -40,7 +40,7 @@ func (t Type) String() string {
 	return "unknown"
 }
 
-// TypeNamed finds a type by its name.
+// TypeNamed returns the type with this name.
 func TypeNamed(name string) (Type, bool) {
 	for number, other := range typeNames {
 		if other == name {
@@ -50,7 +50,7 @@ func TypeNamed(name string) (Type, bool) {
 	return 0, false
 }
 
-// Roles of columns that Bobak fills.
+// Roles of columns that Bobak sets.
 const (
 	Plain uint8 = iota
 	CreatedAt
@@ -58,18 +58,24 @@ const (
 	Version
 )
 
-// Who makes keys.
+// The generators of keys: the engine, the client (UUIDs), or none, if the program gives them.
 const (
 	KeysByEngine uint8 = iota
 	KeysByClient
 	KeysByUser
 )
 
+// What a delete of the referenced row does.
+const (
+	Restrict uint8 = iota
+	Cascade
+	SetNull
+)
+
 // Reference is a foreign key of one column.
 type Reference struct {
 	Table, Column string
-	// OnDelete is 0 restrict, 1 cascade, 2 set NULL.
-	OnDelete uint8
+	OnDelete      uint8
 }
 
 // Column describes a column.
@@ -77,9 +83,9 @@ type Column struct {
 	Name                     string
 	Type                     Type
 	Nullable, Unique, AsText bool
-	// Collation is 0 bytes, 1 ASCII without case, 2 Unicode without case.
+	// Collation is 0 binary, 1 ASCII case-insensitive, 2 Unicode case-insensitive.
 	Collation, Role uint8
-	// MaxChars is 0 where there is no limit.
+	// MaxChars is 0 if there is no limit.
 	MaxChars   uint32
 	HasMax     bool
 	Default    any
@@ -88,7 +94,7 @@ type Column struct {
 	References *Reference
 }
 
-// Index describes an index over columns, by their places.
+// Index describes an index over columns, by their positions.
 type Index struct {
 	Name    string
 	Unique  bool
@@ -104,7 +110,7 @@ type Table struct {
 	Indexes []Index
 }
 
-// Describe gives the description as bytes.
+// Describe returns the description as bytes.
 func (t *Table) Describe() []byte {
 	w := &Writer{}
 	w.Text(t.Name)
@@ -163,7 +169,7 @@ func ParseTable(described []byte) (*Table, error) {
 		t.Columns = append(t.Columns, readColumn(r))
 	}
 	t.Key = r.Places(len(t.Columns))
-	t.KeysBy = r.upTo(KeysByUser, "who makes keys")
+	t.KeysBy = r.upTo(KeysByUser, "a generator of keys")
 	for count := r.U16(); count > 0 && r.Err == nil; count-- {
 		index := Index{Name: r.Text(), Unique: r.Bool()}
 		index.Columns = r.Places(len(t.Columns))
@@ -187,7 +193,7 @@ func readColumn(r *Reader) Column {
 	}
 	c.Check = r.OptionalText()
 	if r.Bool() {
-		c.References = &Reference{r.Text(), r.Text(), r.upTo(2, "what happens at a delete")}
+		c.References = &Reference{r.Text(), r.Text(), r.upTo(2, "an action on delete")}
 	}
 	return c
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// object is a message, or a part of one.
+// object is a message, or a part of a message.
 type object = map[string]any
 
 type vector struct {
@@ -47,7 +47,7 @@ func fromHex(text string) []byte {
 	return data
 }
 
-// value is a value as the files write it.
+// value reads a value of the vector files.
 func value(found any) any {
 	switch found := found.(type) {
 	case json.Number:

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// kept is how many bytes are kept of what a child process says on its standard error.
+	// kept is how many of the last bytes of a child process's standard error are stored.
 	kept = 4096
-	// shownLines and shownBytes are how much of it an error shows.
+	// An error shows at most shownLines lines and shownBytes bytes of them.
 	shownLines, shownBytes = 8, 800
 )
 
-// lastWords passes on what a child process says on its standard error, and keeps the end of it.
-type lastWords struct {
+// errorTail passes on the standard error of a child process, and stores the end of it.
+type errorTail struct {
 	onward io.Writer
 
 	mutex sync.Mutex
@@ -23,26 +23,26 @@ type lastWords struct {
 	cut   bool
 }
 
-func (l *lastWords) Write(data []byte) (int, error) {
+func (l *errorTail) Write(data []byte) (int, error) {
 	l.mutex.Lock()
 	l.said = append(l.said, data...)
 	if over := len(l.said) - kept; over > 0 {
 		l.said, l.cut = append(l.said[:0], l.said[over:]...), true
 	}
 	l.mutex.Unlock()
-	// Where nobody hears it, the program goes on all the same.
+	// The program continues even if this process has no standard error.
 	_, _ = l.onward.Write(data)
 	return len(data), nil
 }
 
-// String is the last lines, as one.
-func (l *lastWords) String() string {
+// String returns the last lines as one.
+func (l *errorTail) String() string {
 	l.mutex.Lock()
 	lines := strings.Split(string(l.said), "\n")
 	cut := l.cut
 	l.mutex.Unlock()
 	if cut && len(lines) > 1 {
-		// Of the first there is but a part.
+		// The first line is incomplete.
 		lines = lines[1:]
 	}
 	var shown []string
