@@ -5,7 +5,7 @@ use crate::sorted::Place;
 use crate::table::{Index, TableState};
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
-use bobak_core::{Condition, Interrupt, Order, ValueRef};
+use bobak_core::{Condition, Interrupt, Order, TableSchema, Value, ValueRef};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ pub(super) struct Scan {
     table: Arc<TableState>,
     /// Nothing where the rows were chosen before.
     condition: Option<Condition>,
+    /// The long lists of the condition, sorted: looking through a list for each row would cost the product of both.
+    lists: Vec<SortedList>,
     steps: Steps,
     /// How many rows were passed: now and then it is looked whether the call is to end.
     passed: u32,
@@ -21,6 +23,16 @@ pub(super) struct Scan {
 
 /// After so many rows.
 const LOOK: u32 = 1_024;
+
+/// Shorter lists are searched from the start.
+const LONG_LIST: usize = 8;
+
+/// An IN with many values that every row must match.
+struct SortedList {
+    column: usize,
+    /// In the order of the column.
+    values: Vec<Value<'static>>,
+}
 
 /// Where the walk stands.
 enum Steps {
@@ -46,10 +58,13 @@ impl Scan {
     ) -> Self {
         let plan = Plan::new(&table, condition, order);
         let steps = Steps::new(plan.path, plan.walk.unwrap_or(Walk::Forward));
-        let mut scan = Self { table, condition: condition.cloned(), steps, passed: 0 };
+        let mut lists = Vec::new();
+        let condition = condition.and_then(|c| take_lists(c, &table.schema, &mut lists));
+        let mut scan = Self { table, condition, lists, steps, passed: 0 };
         if plan.walk.is_none() {
             let slots = scan.sorted(order, most);
             scan.condition = None;
+            scan.lists.clear();
             scan.steps = Steps::Listed { slots, next: 0 };
         }
         scan
@@ -65,14 +80,15 @@ impl Scan {
                 self.steps = Steps::Listed { slots: Vec::new(), next: 0 };
                 return None;
             }
-            match &self.condition {
-                None => return Some(slot),
-                Some(condition) => {
-                    let row = self.table.row(slot)?;
-                    if condition.evaluate(&self.table.schema, &row) == Some(true) {
-                        return Some(slot);
-                    }
-                }
+            if self.condition.is_none() && self.lists.is_empty() {
+                return Some(slot);
+            }
+            let (row, schema) = (self.table.row(slot)?, &self.table.schema);
+            let matches = |condition: &Condition| condition.evaluate(schema, &row) == Some(true);
+            if self.lists.iter().all(|list| list.contains(schema, row.value(list.column)))
+                && self.condition.as_ref().is_none_or(matches)
+            {
+                return Some(slot);
             }
         }
     }
@@ -108,6 +124,40 @@ impl Scan {
         }
         keyed.sort_unstable_by(compare);
         keyed.into_iter().map(|(_, slot)| slot).collect()
+    }
+}
+
+impl SortedList {
+    fn new(schema: &TableSchema, column: usize, values: &[Value<'static>]) -> Self {
+        let mut values = values.to_vec();
+        values.sort_unstable_by(|a, b| compare_in_column(schema, column, a.as_ref(), b.as_ref()));
+        Self { column, values }
+    }
+
+    /// Whether the list has the value. It has no NULL, so NULL is not found.
+    fn contains(&self, schema: &TableSchema, value: ValueRef<'_>) -> bool {
+        let compare = |v: &Value<'_>| compare_in_column(schema, self.column, v.as_ref(), value);
+        self.values.binary_search_by(compare).is_ok()
+    }
+}
+
+/// Moves the long lists that every row must match out of a condition, and returns the rest of it.
+fn take_lists(
+    condition: &Condition,
+    schema: &TableSchema,
+    lists: &mut Vec<SortedList>,
+) -> Option<Condition> {
+    match condition {
+        Condition::In { column, values } if values.len() > LONG_LIST => {
+            lists.push(SortedList::new(schema, *column, values));
+            None
+        }
+        Condition::And(parts) => {
+            let rest = parts.iter().filter_map(|part| take_lists(part, schema, lists));
+            let rest: Vec<Condition> = rest.collect();
+            (!rest.is_empty()).then_some(Condition::And(rest))
+        }
+        other => Some(other.clone()),
     }
 }
 
