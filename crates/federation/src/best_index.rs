@@ -7,6 +7,10 @@ use bobak_sqlite::virtual_table::{Constraint, ConstraintOperator, IndexInfo, Ord
 /// The assumed number of rows of a table whose engine gives no estimate.
 const DEFAULT_ROWS: u64 = 10_000;
 
+/// The assumed number of rows that have one value in the first column of an index: SQLite assumes the same for a
+/// table without statistics.
+const INDEXED_ROWS: f64 = 10.0;
+
 /// Chooses the plan and passes it to SQLite; `false` if memory is exhausted.
 pub(crate) fn choose(
     table: &TableSchema,
@@ -177,7 +181,14 @@ fn plan_cost(table: &TableSchema, estimate: Estimate, plan: &Plan) -> PlanCost {
         .any(|columns| columns.iter().all(points));
     // Unique indexes can contain several NULLs; a key cannot.
     let is_key = table.key().iter().all(points);
-    let rows = if is_one { 1.0 } else { (all * selectivity(plan)).max(1.0) };
+    let by_index = std::iter::once(table.key())
+        .chain(indexes())
+        .any(|columns| columns.first().is_some_and(points));
+    let rows = match (all * selectivity(plan)).max(1.0) {
+        _ if is_one => 1.0,
+        rows if by_index => rows.min(INDEXED_ROWS),
+        rows => rows,
+    };
     let bounded = |column: &usize| {
         plan.terms.iter().any(|term| term.column == *column && term.operator != Operator::NotEqual)
     };

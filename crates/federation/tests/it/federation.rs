@@ -434,6 +434,29 @@ fn explain_describes_the_plan() {
 }
 
 #[test]
+fn a_join_starts_with_the_table_whose_rows_an_index_selects() {
+    let link = TableSchema::builder("item_tag")
+        .column(ColumnSchema::of::<i64>("item"))
+        .column(ColumnSchema::of::<String>("tag"))
+        .key(["item", "tag"]);
+    let link = Arc::new(link.build().unwrap());
+    let attached: Arc<dyn Engine> = Arc::new(Memory::new());
+    create(&*attached, &[&tag(), &link]);
+    let tags = (0..50).map(|n| vec![format!("tag {n}").into(), Value::Int(n)]);
+    insert(&*attached, &tag(), tags.collect());
+    let links = (0..5_000).map(|n| vec![Value::Int(n / 5), format!("tag {}", n % 50).into()]);
+    insert(&*attached, &link, links.collect());
+    let main = Sqlite::open_memory().unwrap();
+    let federation =
+        Federation::embedded(&main, vec![("g".to_owned(), attached)], Vec::new()).unwrap();
+    let sql = "SELECT tag.weight FROM item_tag JOIN tag ON tag.name = item_tag.tag WHERE item = ?";
+    assert_eq!(
+        federation.explain(sql, &[Value::Int(7)]).unwrap(),
+        ["g.item_tag: where item = ?, columns *", "g.tag: where name = ?, columns *"]
+    );
+}
+
+#[test]
 fn large_results_and_long_lists_are_supported() {
     let (federation, attached) = federated();
     let mut batch = Batch::default();
