@@ -31,6 +31,7 @@ mod record;
 mod row;
 mod row_buffer;
 mod schema;
+pub mod sql_expression;
 pub mod sql_token;
 mod types;
 mod value;

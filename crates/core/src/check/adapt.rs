@@ -1,12 +1,12 @@
 //! Converts literals to stored values of the type that they are compared with.
 
 use super::CheckNode;
-use super::parser::{Form, Parsed, Parser, Problem, unsupported};
+use super::lower::{Form, Lowering, Parsed, Problem, unsupported};
 use super::typing::ExpressionType;
 use crate::types::to_storage;
 use crate::{Currency, Field, Type, Uuid, Value};
 
-impl Parser<'_> {
+impl Lowering<'_> {
     /// Converts literals to the type of the other side, and checks that both sides can be compared.
     pub(super) fn agree(
         &self,

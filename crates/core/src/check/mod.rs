@@ -24,15 +24,17 @@
 //! added, subtracted, and multiplied by a number; dates and times can be compared.
 
 mod adapt;
-mod parser;
+mod lower;
 mod print;
 #[cfg(test)]
 mod tests;
 mod typing;
 
 use crate::{ColumnSchema, Comparison, Error, Result, TableSchema, Type, Value};
-use parser::Form;
+use lower::Form;
 pub use typing::ExpressionType;
+
+pub use crate::sql_expression::Arithmetic;
 
 /// A CHECK constraint, parsed for one table.
 ///
@@ -86,21 +88,6 @@ pub enum CheckNode {
     Call(CheckFunction, Vec<Self>),
 }
 
-/// An arithmetic operation. Integers are divided as in SQLite: towards zero, and by zero gives NULL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arithmetic {
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`
-    Divide,
-    /// `%`, of whole numbers.
-    Remainder,
-}
-
 /// A function that constraints can call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckFunction {
@@ -139,7 +126,7 @@ impl CheckExpression {
     }
 
     fn parse_form(text: &str, table: &TableSchema, form: Form) -> Result<Self> {
-        parser::parse(text, table, form).map(|root| Self { root }).map_err(|(kind, message)| {
+        lower::parse(text, table, form).map(|root| Self { root }).map_err(|(kind, message)| {
             Error::new(kind, format!("{message} in the CHECK '{text}'")).in_table(table.name())
         })
     }
@@ -173,20 +160,6 @@ pub fn with_record_values(mut table: TableSchema) -> TableSchema {
         }
     }
     table
-}
-
-impl Arithmetic {
-    /// The operator, as all dialects write it.
-    #[must_use]
-    pub const fn operator(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::Remainder => "%",
-        }
-    }
 }
 
 impl CheckFunction {

@@ -1,30 +1,31 @@
 //! Converts literals to values of their columns.
 
+use crate::sql_expression::SqlLiteral;
 use crate::{ColumnSchema, Currency, Error, ErrorKind, Result, Type, Value};
-use std::borrow::Cow;
 
-/// A literal, as written.
-pub(super) enum Literal<'a> {
-    Number(Cow<'a, str>),
-    Text(Cow<'a, str>),
-    Bytes(Vec<u8>),
-}
-
-/// Converts the literal to the column's stored form.
+/// Converts the literal to the column's stored form. A number has its sign.
 ///
 /// # Errors
-/// `Syntax` for a malformed number; as [`ColumnSchema::accept`].
-pub(super) fn to_stored(column: &ColumnSchema, literal: Literal<'_>) -> Result<Value<'static>> {
+/// `Syntax` for a malformed number and for NULL; as [`ColumnSchema::accept`].
+pub(super) fn to_stored(column: &ColumnSchema, literal: &SqlLiteral<'_>) -> Result<Value<'static>> {
     let money = |text: &str| text.parse().map(|amount: Currency| Value::Int(amount.scaled()));
     let value = match (column.ty, literal) {
-        (Type::Currency, Literal::Number(text) | Literal::Text(text)) => money(&text),
-        (_, Literal::Number(text)) => number(&text),
-        (Type::F32 | Type::F64, Literal::Text(text)) if text == "inf" => Ok(f64::INFINITY.into()),
-        (Type::F32 | Type::F64, Literal::Text(text)) if text == "-inf" => {
+        (Type::Currency, SqlLiteral::Number(text)) => money(text),
+        (Type::Currency, SqlLiteral::Text(text)) => money(text),
+        (_, SqlLiteral::Number(text)) => number(text),
+        (Type::F32 | Type::F64, SqlLiteral::Text(text)) if text == "inf" => {
+            Ok(f64::INFINITY.into())
+        }
+        (Type::F32 | Type::F64, SqlLiteral::Text(text)) if text == "-inf" => {
             Ok(f64::NEG_INFINITY.into())
         }
-        (_, Literal::Text(text)) => Ok(Value::from(text.into_owned())),
-        (_, Literal::Bytes(bytes)) => Ok(Value::from(bytes)),
+        (_, SqlLiteral::Text(text)) => Ok(Value::from(text.clone().into_owned())),
+        (_, SqlLiteral::Bytes(bytes)) => Ok(Value::from(bytes.clone())),
+        (_, SqlLiteral::Bool(truth)) => Ok(Value::Int(i64::from(*truth))),
+        (_, SqlLiteral::Null) => {
+            let message = "no value equals null: write 'is null' or 'is not null'";
+            Err(Error::new(ErrorKind::Syntax, message))
+        }
     };
     value
         .map_err(|error| error.in_column(column.name.clone()))

@@ -3,16 +3,11 @@
 //! The text becomes a [`Condition`], a plain value that never reaches an engine as text. SQL injection
 //! is therefore impossible.
 
-mod cursor;
 mod literal;
 
-use self::cursor::TokenCursor;
-use self::literal::{Literal, to_stored};
-use crate::sql_token::{SqlToken, SqlTokenKind};
+use self::literal::to_stored;
+use crate::sql_expression::{SqlExpression, SqlLiteral, SqlOperator, SqlParser};
 use crate::{Comparison, Condition, Error, ErrorKind, Result, TableSchema, Value};
-
-/// The deepest nesting of parentheses and NOTs: the parser is recursive.
-const MAX_DEPTH: usize = 64;
 
 impl Condition {
     /// Parses a condition. Its values are converted to their columns' stored form.
@@ -38,7 +33,7 @@ impl Condition {
     /// ```
     ///
     /// # Errors
-    /// `Syntax`, with the position; `Schema` for an unknown column; as
+    /// `Syntax`, with what was expected; `Schema` for an unknown column; as
     /// [`ColumnSchema::accept`](crate::ColumnSchema::accept) for a value that does not have its column's type.
     pub fn parse(text: &str, table: &TableSchema) -> Result<Self> {
         Self::parse_with(text, table, &|_| None)
@@ -54,217 +49,114 @@ impl Condition {
         table: &TableSchema,
         named: &dyn Fn(&str) -> Option<Value<'static>>,
     ) -> Result<Self> {
-        let mut parser = Parser { tokens: TokenCursor::new(text), depth: 0, table, named };
-        let condition = parser.either()?;
-        match parser.tokens.peek() {
-            None => Ok(condition),
-            Some(_) => Err(parser.tokens.unexpected("and, or, or the end")),
-        }
-        .map_err(|error| error.in_table(table.name()))
+        let lowering = Lowering { table, named };
+        let parsed = SqlParser::new(text).whole().map_err(|message| syntax(&message));
+        parsed
+            .and_then(|expression| lowering.condition(&expression))
+            .map_err(|error| error.in_table(table.name()))
     }
 }
 
-struct Parser<'a> {
-    tokens: TokenCursor<'a>,
-    depth: usize,
+#[cold]
+fn syntax(message: &str) -> Error {
+    Error::new(ErrorKind::Syntax, format!("syntax error in the condition: {message}"))
+}
+
+/// Converts expressions to conditions.
+struct Lowering<'a> {
     table: &'a TableSchema,
     named: &'a dyn Fn(&str) -> Option<Value<'static>>,
 }
 
-/// The right side of a comparison.
-enum Compared {
-    Column(usize),
-    Value(Value<'static>),
-}
-
-impl Parser<'_> {
-    /// `… or …`
-    fn either(&mut self) -> Result<Condition> {
-        let mut parts = vec![self.both()?];
-        while self.tokens.word("or") {
-            parts.push(self.both()?);
-        }
-        Ok(one_or(parts, Condition::Or))
-    }
-
-    /// `… and …`
-    fn both(&mut self) -> Result<Condition> {
-        let mut parts = vec![self.negation()?];
-        while self.tokens.word("and") {
-            parts.push(self.negation()?);
-        }
-        Ok(one_or(parts, Condition::And))
-    }
-
-    fn negation(&mut self) -> Result<Condition> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(Error::new(ErrorKind::Syntax, "the condition is nested too deeply"));
-        }
-        let condition = if self.tokens.word("not") {
-            Condition::Not(Box::new(self.negation()?))
-        } else if self.tokens.operator("(") {
-            let inner = self.either()?;
-            self.tokens.expect(")")?;
-            inner
-        } else {
-            self.predicate()?
+impl Lowering<'_> {
+    fn condition(&self, expression: &SqlExpression<'_>) -> Result<Condition> {
+        let all = |parts: &[SqlExpression<'_>]| -> Result<Vec<_>> {
+            parts.iter().map(|part| self.condition(part)).collect()
         };
-        self.depth -= 1;
-        Ok(condition)
-    }
-
-    fn predicate(&mut self) -> Result<Condition> {
-        let column = self.column()?;
-        const OPERATORS: [(&str, Comparison); 8] = [
-            ("==", Comparison::Equal),
-            ("=", Comparison::Equal),
-            ("<>", Comparison::NotEqual),
-            ("!=", Comparison::NotEqual),
-            ("<=", Comparison::LessOrEqual),
-            (">=", Comparison::GreaterOrEqual),
-            ("<", Comparison::Less),
-            (">", Comparison::Greater),
-        ];
-        for (operator, comparison) in OPERATORS {
-            if self.tokens.operator(operator) {
-                return self.comparison(column, comparison);
+        match expression {
+            SqlExpression::And(parts) => all(parts).map(Condition::And),
+            SqlExpression::Or(parts) => all(parts).map(Condition::Or),
+            SqlExpression::Not(inner) => Ok(Condition::Not(Box::new(self.condition(inner)?))),
+            SqlExpression::Binary(operator, left, right) => {
+                self.predicate(*operator, self.column(left)?, right)
             }
-        }
-        if self.tokens.word("is") {
-            let not = self.tokens.word("not");
-            if !self.tokens.word("null") {
-                return Err(self.tokens.unexpected("null"));
+            SqlExpression::Between(operands) => {
+                let [value, low, high] = &**operands;
+                let column = self.column(value)?;
+                let low = compare(column, Comparison::GreaterOrEqual, self.value(column, low)?);
+                let high = compare(column, Comparison::LessOrEqual, self.value(column, high)?);
+                Ok(Condition::And(vec![low, high]))
             }
-            return Ok(negated(not, Condition::IsNull { column }));
-        }
-        let not = self.tokens.word("not");
-        let condition = if self.tokens.word("in") {
-            self.list(column)?
-        } else if self.tokens.word("like") {
-            Condition::Like { column, pattern: self.text()? }
-        } else if self.tokens.word("starts") && self.tokens.word("with") {
-            Condition::StartsWith { column, prefix: self.text()? }
-        } else if self.tokens.word("between") {
-            let low = self.compared(column, Comparison::GreaterOrEqual)?;
-            if !self.tokens.word("and") {
-                return Err(self.tokens.unexpected("and"));
+            SqlExpression::In(value, members) => {
+                let column = self.column(value)?;
+                let values = members.iter().map(|member| self.value(column, member));
+                let mut values = values.collect::<Result<Vec<_>>>()?;
+                // NULL equals nothing.
+                values.retain(|value| !value.is_null());
+                Ok(Condition::In { column, values })
             }
-            Condition::And(vec![low, self.compared(column, Comparison::LessOrEqual)?])
-        } else {
-            return Err(self
-                .tokens
-                .unexpected("a comparison, is, in, like, starts with, or between"));
-        };
-        Ok(negated(not, condition))
-    }
-
-    fn comparison(&mut self, column: usize, comparison: Comparison) -> Result<Condition> {
-        match self.operand(column)? {
-            Compared::Column(right) => {
-                Ok(Condition::CompareColumns { left: column, comparison, right })
-            }
-            Compared::Value(value) => Ok(compare(column, comparison, value)),
+            _ => Err(syntax("expected a comparison, is, in, like, starts with, or between")),
         }
     }
 
-    fn compared(&mut self, column: usize, comparison: Comparison) -> Result<Condition> {
-        self.literal(column).map(|value| compare(column, comparison, value))
-    }
-
-    fn list(&mut self, column: usize) -> Result<Condition> {
-        self.tokens.expect("(")?;
-        let mut values = Vec::new();
-        if !self.tokens.operator(")") {
-            loop {
-                values.push(self.literal(column)?);
-                if !self.tokens.operator(",") {
-                    break;
-                }
+    fn predicate(
+        &self,
+        operator: SqlOperator,
+        column: usize,
+        right: &SqlExpression<'_>,
+    ) -> Result<Condition> {
+        match (operator, right) {
+            (SqlOperator::Compare(comparison), SqlExpression::Name { .. }) => {
+                Ok(Condition::CompareColumns {
+                    left: column,
+                    comparison,
+                    right: self.column(right)?,
+                })
             }
-            self.tokens.expect(")")?;
+            (SqlOperator::Compare(comparison), _) => {
+                Ok(compare(column, comparison, self.value(column, right)?))
+            }
+            (SqlOperator::Is, SqlExpression::Literal(SqlLiteral::Null)) => {
+                Ok(Condition::IsNull { column })
+            }
+            (SqlOperator::Is, _) => Err(syntax("expected null after is")),
+            (SqlOperator::Like, SqlExpression::Literal(SqlLiteral::Text(text))) => {
+                Ok(Condition::Like { column, pattern: text.to_string() })
+            }
+            (SqlOperator::StartsWith, SqlExpression::Literal(SqlLiteral::Text(text))) => {
+                Ok(Condition::StartsWith { column, prefix: text.to_string() })
+            }
+            (SqlOperator::Like | SqlOperator::StartsWith, _) => {
+                Err(syntax("expected a string in single quotes"))
+            }
+            (SqlOperator::Concat | SqlOperator::Arithmetic(_), _) => {
+                Err(syntax("columns and values can only be compared"))
+            }
         }
-        // NULL equals nothing.
-        values.retain(|value| !value.is_null());
-        Ok(Condition::In { column, values })
     }
 
-    fn operand(&mut self, column: usize) -> Result<Compared> {
-        let is_name = |token: SqlToken<'_>| {
-            let is_literal = ["true", "false", "null"].iter().any(|word| token.is_word(word));
-            matches!(token.kind, SqlTokenKind::Word | SqlTokenKind::QuotedName) && !is_literal
-        };
-        if self.tokens.peek().is_some_and(is_name) {
-            return self.column().map(Compared::Column);
+    fn column(&self, expression: &SqlExpression<'_>) -> Result<usize> {
+        match expression {
+            SqlExpression::Name { qualifier: None, name } => self.table.column(name),
+            _ => Err(syntax("expected a column on the left side")),
         }
-        self.literal(column).map(Compared::Value)
     }
 
-    /// A literal as a value of the column.
-    fn literal(&mut self, column: usize) -> Result<Value<'static>> {
+    /// A literal or parameter as a value of the column.
+    fn value(&self, column: usize, expression: &SqlExpression<'_>) -> Result<Value<'static>> {
         let schema = self.table.column_at(column)?;
-        let signs = [("-", "-"), ("+", "")];
-        let sign = signs.into_iter().find(|(sign, _)| self.tokens.operator(sign));
-        let Some(token) = self.tokens.peek() else {
-            return Err(self.tokens.unexpected("a value"));
-        };
-        if let Some((_, sign)) = sign {
-            if token.kind != SqlTokenKind::Number {
-                return Err(self.tokens.unexpected("a number"));
-            }
-            self.tokens.advance();
-            return to_stored(schema, Literal::Number(format!("{sign}{}", token.text).into()));
+        if let Some(number) = expression.as_number() {
+            return to_stored(schema, &SqlLiteral::Number(&number));
         }
-        let literal = match token.kind {
-            SqlTokenKind::Text => {
-                return self.text().and_then(|t| to_stored(schema, Literal::Text(t.into())));
+        match expression {
+            SqlExpression::Literal(literal) => to_stored(schema, literal),
+            SqlExpression::Parameter(text, _) => {
+                let value = text.strip_prefix(':').and_then(|name| (self.named)(name));
+                let value = value.ok_or_else(|| syntax(&format!("unknown parameter '{text}'")))?;
+                if value.is_null() { Ok(value) } else { schema.accept(value) }
             }
-            SqlTokenKind::Number => Literal::Number(token.text.into()),
-            SqlTokenKind::Blob => Literal::Bytes(
-                token
-                    .bytes()
-                    .ok_or_else(|| self.tokens.unexpected("pairs of hexadecimal digits"))?,
-            ),
-            SqlTokenKind::Parameter if token.text.starts_with(':') => {
-                self.tokens.advance();
-                let value = (self.named)(token.text.get(1..).unwrap_or_default());
-                let value = value.ok_or_else(|| {
-                    Error::new(ErrorKind::Syntax, format!("unknown parameter '{}'", token.text))
-                })?;
-                return if value.is_null() { Ok(value) } else { schema.accept(value) };
-            }
-            SqlTokenKind::Word if token.is_word("null") => {
-                let message = "no value equals null: write 'is null' or 'is not null'";
-                let error = Error::new(ErrorKind::Syntax, message);
-                return Err(error.in_column(schema.name.clone()));
-            }
-            SqlTokenKind::Word if token.is_word("true") || token.is_word("false") => {
-                self.tokens.advance();
-                return schema.accept(Value::Int(i64::from(token.is_word("true"))));
-            }
-            _ => return Err(self.tokens.unexpected("a value")),
-        };
-        self.tokens.advance();
-        to_stored(schema, literal)
-    }
-
-    fn text(&mut self) -> Result<String> {
-        match self.tokens.peek() {
-            Some(token) if token.kind == SqlTokenKind::Text && token.is_terminated => {
-                self.tokens.advance();
-                Ok(token.unquoted().into_owned())
-            }
-            _ => Err(self.tokens.unexpected("a string in single quotes")),
+            _ => Err(syntax("expected a column or a value on the right side")),
         }
-    }
-
-    fn column(&mut self) -> Result<usize> {
-        let token = self.tokens.peek().filter(|token| token.is_terminated);
-        let Some(name) = token.and_then(|token| token.name()) else {
-            return Err(self.tokens.unexpected("a column"));
-        };
-        self.tokens.advance();
-        self.table.column(&name)
     }
 }
 
@@ -273,20 +165,6 @@ fn compare(column: usize, comparison: Comparison, value: Value<'static>) -> Cond
         // True for no row.
         Value::Null => Condition::Or(Vec::new()),
         value => Condition::Compare { column, comparison, value },
-    }
-}
-
-fn negated(not: bool, condition: Condition) -> Condition {
-    if not { Condition::Not(Box::new(condition)) } else { condition }
-}
-
-fn one_or(mut parts: Vec<Condition>, many: fn(Vec<Condition>) -> Condition) -> Condition {
-    match parts.pop() {
-        Some(only) if parts.is_empty() => only,
-        last => {
-            parts.extend(last);
-            many(parts)
-        }
     }
 }
 

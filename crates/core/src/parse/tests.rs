@@ -102,8 +102,15 @@ fn invalid_conditions_are_errors() {
         let error = Condition::parse(text, &table()).expect_err(text);
         assert_eq!(error.kind(), kind, "{text}: {error}");
     }
-    let error = Condition::parse("id > 3 and name ~ 'x'", &table()).unwrap_err();
-    assert_eq!(error.to_string(), "there is no column 'name' (table person)");
+    for (text, message) in [
+        ("id > 3 and name = 'x'", "there is no column 'name' (table person)"),
+        (
+            "id > 3 ~ 'x'",
+            "syntax error in the condition: expected an operator or the end, found '~' (table person)",
+        ),
+    ] {
+        assert_eq!(Condition::parse(text, &table()).unwrap_err().to_string(), message);
+    }
 }
 
 #[test]

@@ -44,25 +44,28 @@ impl<'a> SqlToken<'a> {
         pairs.iter().map(|&[high, low]| Some((digit(high)? << 4 | digit(low)?) as u8)).collect()
     }
 
-    /// The value of a number: an integer if it is written as one and fits in 64 bits, else a float.
-    /// `None` if it is malformed or not finite. As in SQLite, `0x…` are the bits of a signed integer.
+    /// The value of a number: see [`number`].
     #[must_use]
     pub fn number(&self) -> Option<Value<'static>> {
-        if self.kind != SqlTokenKind::Number {
-            return None;
-        }
-        if let [b'0', b'x' | b'X', ..] = self.text.as_bytes() {
-            let bits = u64::from_str_radix(self.text.get(2..)?, 16).ok()?;
-            return Some(Value::Int(bits.cast_signed()));
-        }
-        if let Ok(integer) = self.text.parse() {
-            return Some(Value::Int(integer));
-        }
-        let float = self.text.parse().ok().filter(|float: &f64| float.is_finite());
-        float.map(Value::Float)
+        if self.kind == SqlTokenKind::Number { number(self.text) } else { None }
     }
 
     fn between(&self, start: usize, end: usize) -> &'a str {
         self.text.get(start..self.text.len().saturating_sub(end)).unwrap_or_default()
     }
+}
+
+/// The value of a number in SQL: an integer if it is written as one and fits in 64 bits, else a float.
+/// `None` if it is malformed or not finite. As in SQLite, `0x…` are the bits of a signed integer.
+#[must_use]
+pub fn number(text: &str) -> Option<Value<'static>> {
+    if let [b'0', b'x' | b'X', ..] = text.as_bytes() {
+        let bits = u64::from_str_radix(text.get(2..)?, 16).ok()?;
+        return Some(Value::Int(bits.cast_signed()));
+    }
+    if let Ok(integer) = text.parse() {
+        return Some(Value::Int(integer));
+    }
+    let float = text.parse().ok().filter(|float: &f64| float.is_finite());
+    float.map(Value::Float)
 }

@@ -26,6 +26,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+pub use self::decode::number;
 use self::scan::Scanned;
 use std::ops::Range;
 

@@ -3,7 +3,6 @@
 //! A recognized text has exactly the same meaning as a query of the engine. All other texts, and
 //! parameters that SQLite would convert before comparing them, are left to SQLite.
 
-mod lexer;
 mod parser;
 
 use crate::coercion::{self, Coercion, EqualValue};
@@ -25,8 +24,8 @@ struct ParsedQuery {
     condition: Option<Predicate>,
     group: Vec<usize>,
     order: Vec<Order>,
-    limit: Option<Bound>,
-    offset: Option<Bound>,
+    limit: Option<Operand>,
+    offset: Option<Operand>,
     parameters: usize,
 }
 
@@ -49,14 +48,11 @@ enum Operand {
     Parameter(usize),
 }
 
-type Bound = Operand;
-
 impl SimpleQuery {
     /// Parses a text as a simple query over a table; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str, table: &Arc<TableSchema>) -> Option<Self> {
-        let tokens = lexer::tokens(text)?;
-        let parsed = parser::Parser::new(&tokens, table).query()?;
+        let parsed = parser::parse(text, table)?;
         let simple = Self { table: Arc::clone(table), parsed };
         simple.has_same_meaning().then_some(simple)
     }
@@ -73,7 +69,7 @@ impl SimpleQuery {
             Some(node) => Some(bound_parameters.condition(node, true)?),
             None => None,
         };
-        let bound = |bound: &Option<Bound>| match bound {
+        let bound = |bound: &Option<Operand>| match bound {
             None => Some(None),
             Some(bound) => match bound_parameters.value(bound)? {
                 Value::Int(number) => Some(Some(number)),

@@ -1,32 +1,9 @@
 //! Parses simple queries: one table, columns and aggregates of it, conditions between its columns
 //! and values, an order, a limit. A text with anything else is not a simple query.
 
-use super::lexer::Token;
-use super::{Bound, Operand, ParsedQuery, Predicate};
+use super::{Operand, ParsedQuery, Predicate};
+use bobak_core::sql_expression::{SqlExpression, SqlLiteral, SqlOperator, SqlParser};
 use bobak_core::{Comparison, Expr, Order, TableSchema, Value};
-
-/// A recursive descent parser.
-pub(super) struct Parser<'t> {
-    tokens: &'t [Token],
-    table: &'t TableSchema,
-    /// The name that may qualify a column.
-    alias: Option<String>,
-    parameters: usize,
-}
-
-const COMPARISONS: [(&str, Comparison); 8] = [
-    ("=", Comparison::Equal),
-    ("==", Comparison::Equal),
-    ("<>", Comparison::NotEqual),
-    ("!=", Comparison::NotEqual),
-    ("<", Comparison::Less),
-    ("<=", Comparison::LessOrEqual),
-    (">", Comparison::Greater),
-    (">=", Comparison::GreaterOrEqual),
-];
-
-/// The maximum nesting depth of conditions.
-const MAX_DEPTH: usize = 50;
 
 /// Keywords that can follow a table name, and so are not its alias.
 const KEYWORDS: [&str; 20] = [
@@ -52,321 +29,218 @@ const KEYWORDS: [&str; 20] = [
     "using",
 ];
 
-impl<'t> Parser<'t> {
-    pub(super) const fn new(tokens: &'t [Token], table: &'t TableSchema) -> Self {
-        Self { tokens, table, alias: None, parameters: 0 }
+/// A selected expression and its alias.
+type Item<'t> = (SqlExpression<'t>, Option<String>);
+
+/// Parses a query; `None` if it is not simple.
+pub(super) fn parse(text: &str, table: &TableSchema) -> Option<ParsedQuery> {
+    let text = text.trim();
+    let mut parser = SqlParser::new(text.strip_suffix(';').unwrap_or(text));
+    take(parser.word("select") && !parser.is_word("distinct") && !parser.is_word("all"))?;
+    let items = if parser.operator("*") { None } else { Some(list(&mut parser, item)?) };
+    // A parameter among the columns is not counted, and no column.
+    take(parser.word("from"))?;
+    let lowering = Lowering { table, alias: alias(&mut parser, table)? };
+    let mut parsed = ParsedQuery {
+        columns: match &items {
+            Some(items) => {
+                items.iter().map(|(item, _)| lowering.item(item)).collect::<Option<_>>()?
+            }
+            None => (0..table.columns().len()).map(Expr::Column).collect(),
+        },
+        ..ParsedQuery::default()
+    };
+    if parser.word("where") {
+        parsed.condition = Some(lowering.predicate(&parser.expression().ok()?)?);
+    }
+    if parser.word("group") {
+        take(parser.word("by"))?;
+        parsed.group = list(&mut parser, |parser| lowering.column(&parser.expression().ok()?))?;
+    }
+    if parser.word("order") {
+        take(parser.word("by"))?;
+        let aliases = items.as_deref().unwrap_or_default();
+        parsed.order =
+            list(&mut parser, |parser| lowering.order(parser, aliases, &parsed.columns))?;
+    }
+    if parser.word("limit") {
+        parsed.limit = Some(operand(&parser.expression().ok()?)?);
+        if parser.word("offset") {
+            parsed.offset = Some(operand(&parser.expression().ok()?)?);
+        }
+    }
+    parsed.parameters = parser.parameters();
+    parser.is_at_end().then_some(parsed)
+}
+
+/// `expression AS alias`
+fn item<'t>(parser: &mut SqlParser<'t>) -> Option<Item<'t>> {
+    let expression = parser.expression().ok()?;
+    let has_alias = parser.word("as") || !parser.is_operator(",") && !parser.is_word("from");
+    let alias = if has_alias { Some(parser.name()?.into_owned()) } else { None };
+    Some((expression, alias))
+}
+
+/// Reads the table, and the name that may qualify its columns.
+fn alias(parser: &mut SqlParser<'_>, table: &TableSchema) -> Option<String> {
+    let mut name = parser.name()?;
+    if parser.operator(".") {
+        name = parser.name()?;
+    }
+    take(name.eq_ignore_ascii_case(table.name()))?;
+    let is_alias = parser.word("as") || !KEYWORDS.iter().any(|keyword| parser.is_word(keyword));
+    let alias = if is_alias { parser.name() } else { None };
+    Some(alias.unwrap_or(name).into_owned())
+}
+
+fn list<'t, R>(
+    parser: &mut SqlParser<'t>,
+    mut each: impl FnMut(&mut SqlParser<'t>) -> Option<R>,
+) -> Option<Vec<R>> {
+    let mut all = vec![each(parser)?];
+    while parser.operator(",") {
+        all.push(each(parser)?);
+    }
+    Some(all)
+}
+
+fn take(is_there: bool) -> Option<()> {
+    is_there.then_some(())
+}
+
+/// Converts expressions over a table.
+struct Lowering<'t> {
+    table: &'t TableSchema,
+    /// The name that may qualify a column.
+    alias: String,
+}
+
+impl Lowering<'_> {
+    fn column(&self, expression: &SqlExpression<'_>) -> Option<usize> {
+        let SqlExpression::Name { qualifier, name } = expression else { return None };
+        let is_own = |qualifier: &str| qualifier.eq_ignore_ascii_case(&self.alias);
+        take(qualifier.as_deref().is_none_or(is_own))?;
+        self.table.column(name).ok()
     }
 
-    /// Parses the query; `None` if tokens are left over.
-    pub(super) fn query(mut self) -> Option<ParsedQuery> {
-        self.word("select")?;
-        let items = self.tokens;
-        // The selected columns can be resolved only after the table's alias is known.
-        self.skip_to_from()?;
-        self.table_name()?;
-        let after = std::mem::replace(&mut self.tokens, items);
-        let (columns, aliases) = self.items()?;
-        self.tokens = after;
-        let mut parsed = ParsedQuery { columns, ..ParsedQuery::default() };
-        if self.word("where").is_some() {
-            parsed.condition = Some(self.either(0)?);
-        }
-        if self.word("group").is_some() {
-            self.word("by")?;
-            parsed.group = self.list(Self::column)?;
-        }
-        if self.word("order").is_some() {
-            self.word("by")?;
-            parsed.order = self.list(|parser| parser.order_step(&parsed.columns, &aliases))?;
-        }
-        if self.word("limit").is_some() {
-            parsed.limit = Some(self.bound()?);
-            if self.word("offset").is_some() {
-                parsed.offset = Some(self.bound()?);
+    fn item(&self, expression: &SqlExpression<'_>) -> Option<Expr> {
+        let (function, argument) = match expression {
+            SqlExpression::CallAll(function) => {
+                return function.eq_ignore_ascii_case("count").then_some(Expr::Count);
             }
-        }
-        parsed.parameters = self.parameters;
-        self.tokens.is_empty().then_some(parsed)
-    }
-
-    fn skip_to_from(&mut self) -> Option<()> {
-        while self.word("from").is_none() {
-            // A parameter among the columns would not be counted.
-            if self.next()? == &Token::Parameter {
-                return None;
-            }
-        }
-        Some(())
-    }
-
-    fn table_name(&mut self) -> Option<()> {
-        let mut name = self.name()?;
-        if self.sign(".").is_some() {
-            name = self.name()?;
-        }
-        if !name.eq_ignore_ascii_case(self.table.name()) {
-            return None;
-        }
-        let has_as = self.word("as").is_some();
-        let is_alias = match self.tokens.first() {
-            Some(Token::Name(_)) => true,
-            Some(Token::Word(word)) => {
-                has_as || !KEYWORDS.iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
-            }
-            _ => false,
+            SqlExpression::Call(function, arguments) => match &arguments[..] {
+                [argument] => (function, self.column(argument)?),
+                _ => return None,
+            },
+            _ => return self.column(expression).map(Expr::Column),
         };
-        self.alias = Some(if is_alias { self.name()? } else { name });
-        Some(())
-    }
-
-    /// The selected expressions with their aliases.
-    fn items(&mut self) -> Option<(Vec<Expr>, Vec<Option<String>>)> {
-        if self.sign("*").is_some() {
-            self.word("from")?;
-            let all = (0..self.table.columns().len()).map(Expr::Column);
-            return Some((all.collect(), Vec::new()));
+        match function.to_ascii_lowercase().as_str() {
+            "count" => Some(Expr::CountOf(argument)),
+            "sum" => Some(Expr::Sum(argument)),
+            "min" => Some(Expr::Min(argument)),
+            "max" => Some(Expr::Max(argument)),
+            "avg" => Some(Expr::Avg(argument)),
+            _ => None,
         }
-        let items = self.list(|parser| {
-            let expr = parser.expr()?;
-            let has_as = parser.word("as").is_some();
-            let is_end =
-                matches!(parser.tokens.first(), Some(Token::Sign(","))) || parser.is_word("from");
-            let alias = if has_as || !is_end { Some(parser.name()?) } else { None };
-            Some((expr, alias))
-        })?;
-        self.word("from")?;
-        Some(items.into_iter().unzip())
     }
 
-    fn expr(&mut self) -> Option<Expr> {
-        if let [Token::Word(function), Token::Sign("("), ..] = self.tokens {
-            let function = function.to_ascii_lowercase();
-            self.tokens = self.tokens.get(2..)?;
-            let expr = if function == "count" && self.sign("*").is_some() {
-                Expr::Count
-            } else {
-                let column = self.column()?;
-                match function.as_str() {
-                    "count" => Expr::CountOf(column),
-                    "sum" => Expr::Sum(column),
-                    "min" => Expr::Min(column),
-                    "max" => Expr::Max(column),
-                    "avg" => Expr::Avg(column),
-                    _ => return None,
-                }
-            };
-            self.sign(")")?;
-            return Some(expr);
-        }
-        self.column().map(Expr::Column)
-    }
-
-    fn order_step(&mut self, columns: &[Expr], aliases: &[Option<String>]) -> Option<Order> {
-        let is_alias = |name: &str| {
-            aliases.iter().position(|a| a.as_ref().is_some_and(|a| a.eq_ignore_ascii_case(name)))
-        };
-        let named = match self.tokens {
-            [Token::Word(name) | Token::Name(name), rest @ ..]
-                if !matches!(rest.first(), Some(Token::Sign("." | "("))) =>
-            {
-                is_alias(name)
+    fn order(
+        &self,
+        parser: &mut SqlParser<'_>,
+        aliases: &[Item<'_>],
+        columns: &[Expr],
+    ) -> Option<Order> {
+        let expression = parser.expression().ok()?;
+        let selected = match &expression {
+            SqlExpression::Name { qualifier: None, name } => {
+                aliases.iter().position(|(_, alias)| {
+                    alias.as_ref().is_some_and(|alias| alias.eq_ignore_ascii_case(name))
+                })
             }
-            [Token::Value(Value::Int(position)), ..] => {
-                Some(usize::try_from(*position).ok()?.checked_sub(1)?)
+            SqlExpression::Literal(SqlLiteral::Number(number)) => {
+                Some(number.parse::<usize>().ok()?.checked_sub(1)?)
             }
             _ => None,
         };
-        let column = match named {
-            Some(position) => {
-                self.next()?;
-                match columns.get(position)? {
-                    Expr::Column(column) => *column,
-                    _ => return None,
-                }
-            }
-            None => self.column()?,
+        let column = match selected {
+            Some(position) => match columns.get(position)? {
+                Expr::Column(column) => *column,
+                _ => return None,
+            },
+            None => self.column(&expression)?,
         };
-        let descending = self.word("desc").is_some();
+        let descending = parser.word("desc");
         if !descending {
-            self.word("asc");
+            parser.word("asc");
         }
         Some(Order { column, descending })
     }
 
-    fn bound(&mut self) -> Option<Bound> {
-        self.operand()
-    }
-
-    /// `… OR …`
-    fn either(&mut self, depth: usize) -> Option<Predicate> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        let mut parts = vec![self.both(depth)?];
-        while self.word("or").is_some() {
-            parts.push(self.both(depth)?);
-        }
-        Some(if parts.len() == 1 { parts.pop()? } else { Predicate::Or(parts) })
-    }
-
-    fn both(&mut self, depth: usize) -> Option<Predicate> {
-        let mut parts = vec![self.negation(depth)?];
-        while self.word("and").is_some() {
-            parts.push(self.negation(depth)?);
-        }
-        Some(if parts.len() == 1 { parts.pop()? } else { Predicate::And(parts) })
-    }
-
-    fn negation(&mut self, depth: usize) -> Option<Predicate> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        if self.word("not").is_some() {
-            return Some(Predicate::Not(Box::new(self.negation(depth + 1)?)));
-        }
-        if self.sign("(").is_some() {
-            let inner = self.either(depth + 1)?;
-            self.sign(")")?;
-            return Some(inner);
-        }
-        self.predicate()
-    }
-
-    fn predicate(&mut self) -> Option<Predicate> {
-        if matches!(
-            self.tokens.first(),
-            Some(Token::Value(_) | Token::Parameter | Token::Sign("-"))
-        ) {
-            let value = self.operand()?;
-            let comparison = mirrored(self.comparison()?);
-            let column = self.column()?;
-            return self.end_of_predicate(Predicate::Compare(column, comparison, value));
-        }
-        let column = self.column()?;
-        if let Some(comparison) = self.comparison() {
-            let value = self.operand()?;
-            return self.end_of_predicate(Predicate::Compare(column, comparison, value));
-        }
-        if self.word("isnull").is_some() {
-            return Some(Predicate::IsNull(column));
-        }
-        if self.word("notnull").is_some() {
-            return Some(Predicate::Not(Box::new(Predicate::IsNull(column))));
-        }
-        if self.word("is").is_some() {
-            let not = self.word("not").is_some();
-            self.word("null")?;
-            return Some(negated(Predicate::IsNull(column), not));
-        }
-        let not = self.word("not").is_some();
-        let node = if self.word("between").is_some() {
-            let low = self.operand()?;
-            self.word("and")?;
-            let high = self.operand()?;
-            let part = |comparison, value| Predicate::Compare(column, comparison, value);
-            Predicate::And(vec![
-                part(Comparison::GreaterOrEqual, low),
-                part(Comparison::LessOrEqual, high),
-            ])
-        } else if self.word("in").is_some() {
-            self.sign("(")?;
-            let values = self.list(Self::operand)?;
-            self.sign(")")?;
-            Predicate::In(column, values)
-        } else if self.word("like").is_some() {
-            Predicate::Like(column, self.operand()?)
-        } else {
-            return None;
+    fn predicate(&self, expression: &SqlExpression<'_>) -> Option<Predicate> {
+        let all = |parts: &[SqlExpression<'_>]| {
+            parts.iter().map(|part| self.predicate(part)).collect::<Option<_>>()
         };
-        self.end_of_predicate(negated(node, not))
-    }
-
-    /// Rejects a predicate that continues as an expression: `a = 1 + 2`, `a = 1 COLLATE x`.
-    fn end_of_predicate(&self, node: Predicate) -> Option<Predicate> {
-        const AFTER: [&str; 5] = ["and", "or", "group", "order", "limit"];
-        let ends = match self.tokens.first() {
-            None | Some(Token::Sign(")")) => true,
-            Some(Token::Word(word)) => AFTER.iter().any(|after| word.eq_ignore_ascii_case(after)),
-            Some(_) => false,
-        };
-        ends.then_some(node)
-    }
-
-    fn comparison(&mut self) -> Option<Comparison> {
-        let Some(Token::Sign(sign)) = self.tokens.first() else {
-            return None;
-        };
-        let (_, comparison) = COMPARISONS.iter().find(|(text, _)| text == sign)?;
-        self.next()?;
-        Some(*comparison)
-    }
-
-    fn operand(&mut self) -> Option<Operand> {
-        let minus = self.sign("-").is_some();
-        match (self.next()?, minus) {
-            (Token::Value(Value::Int(integer)), true) => {
-                Some(Operand::Value(Value::Int(integer.checked_neg()?)))
+        match expression {
+            SqlExpression::And(parts) => all(parts).map(Predicate::And),
+            SqlExpression::Or(parts) => all(parts).map(Predicate::Or),
+            SqlExpression::Not(inner) => Some(Predicate::Not(Box::new(self.predicate(inner)?))),
+            SqlExpression::Binary(SqlOperator::Compare(comparison), left, right) => {
+                let (column, comparison, value) = match self.column(left) {
+                    Some(column) => (column, *comparison, right),
+                    None => (self.column(right)?, mirrored(*comparison), left),
+                };
+                Some(Predicate::Compare(column, comparison, operand(value)?))
             }
-            (Token::Value(Value::Float(float)), true) => Some(Operand::Value(Value::Float(-float))),
-            (Token::Value(value), false) => Some(Operand::Value(value.clone())),
-            (Token::Parameter, false) => {
-                self.parameters += 1;
-                Some(Operand::Parameter(self.parameters - 1))
+            SqlExpression::Binary(SqlOperator::Is, left, right) => {
+                take(**right == SqlExpression::Literal(SqlLiteral::Null))?;
+                Some(Predicate::IsNull(self.column(left)?))
             }
-            _ => None,
-        }
-    }
-
-    fn column(&mut self) -> Option<usize> {
-        let mut name = self.name()?;
-        if self.sign(".").is_some() {
-            if !self.alias.as_ref().is_some_and(|alias| alias.eq_ignore_ascii_case(&name)) {
-                return None;
+            SqlExpression::Binary(SqlOperator::Like, left, right) => {
+                Some(Predicate::Like(self.column(left)?, operand(right)?))
             }
-            name = self.name()?;
-        }
-        self.table.column(&name).ok()
-    }
-
-    fn list<R>(&mut self, mut each: impl FnMut(&mut Self) -> Option<R>) -> Option<Vec<R>> {
-        let mut all = vec![each(self)?];
-        while self.sign(",").is_some() {
-            all.push(each(self)?);
-        }
-        Some(all)
-    }
-
-    fn next(&mut self) -> Option<&'t Token> {
-        let (first, rest) = self.tokens.split_first()?;
-        self.tokens = rest;
-        Some(first)
-    }
-
-    fn name(&mut self) -> Option<String> {
-        match self.next()? {
-            Token::Word(name) | Token::Name(name) => Some(name.clone()),
-            _ => None,
-        }
-    }
-
-    fn is_word(&self, word: &str) -> bool {
-        matches!(self.tokens.first(), Some(Token::Word(found)) if found.eq_ignore_ascii_case(word))
-    }
-
-    fn word(&mut self, word: &str) -> Option<()> {
-        if self.is_word(word) { self.next().map(|_| ()) } else { None }
-    }
-
-    fn sign(&mut self, sign: &str) -> Option<()> {
-        match self.tokens.first() {
-            Some(Token::Sign(found)) if *found == sign => self.next().map(|_| ()),
+            SqlExpression::Between(operands) => {
+                let [value, low, high] = &**operands;
+                let column = self.column(value)?;
+                let part = |comparison, value| {
+                    Some(Predicate::Compare(column, comparison, operand(value)?))
+                };
+                Some(Predicate::And(vec![
+                    part(Comparison::GreaterOrEqual, low)?,
+                    part(Comparison::LessOrEqual, high)?,
+                ]))
+            }
+            SqlExpression::In(value, members) => {
+                take(!members.is_empty())?;
+                let members = members.iter().map(operand).collect::<Option<_>>()?;
+                Some(Predicate::In(self.column(value)?, members))
+            }
             _ => None,
         }
     }
 }
 
-fn negated(node: Predicate, not: bool) -> Predicate {
-    if not { Predicate::Not(Box::new(node)) } else { node }
+/// A literal or a parameter.
+fn operand(expression: &SqlExpression<'_>) -> Option<Operand> {
+    if let Some(number) = expression.as_number() {
+        return decimal(&number).map(Operand::Value);
+    }
+    match expression {
+        SqlExpression::Literal(SqlLiteral::Text(text)) => {
+            Some(Operand::Value(text.clone().into_owned().into()))
+        }
+        SqlExpression::Parameter("?", position) => Some(Operand::Parameter(*position)),
+        _ => None,
+    }
+}
+
+/// A decimal number; `None` for hexadecimal numbers, and for integers that do not fit.
+fn decimal(text: &str) -> Option<Value<'static>> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.bytes().all(|b| b.is_ascii_digit()) {
+        return text.parse().ok().map(Value::Int);
+    }
+    let is_decimal = digits.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
+    if is_decimal { text.parse().ok().map(Value::Float) } else { None }
 }
 
 /// The comparison with its sides swapped.
