@@ -251,8 +251,8 @@ fn postgres(table: &TableSchema, log: &TableSchema) -> Vec<String> {
         )
     };
     let inserts: String = VERBS.into_iter().map(insert).collect();
-    texts.push(format!(
-        "CREATE FUNCTION {log_name}() RETURNS trigger LANGUAGE plpgsql AS $bobak$ DECLARE \
+    let body = format!(
+        "DECLARE \
          moment int8 := (extract(epoch FROM clock_timestamp()) * 1000000)::int8; \
          known int8; number int8; \
          caller text := coalesce(nullif(current_setting('bobak.who', true), ''), \
@@ -260,8 +260,13 @@ fn postgres(table: &TableSchema, log: &TableSchema) -> Vec<String> {
          BEGIN SELECT last_value INTO known FROM bobak_feed_at; \
          IF known < moment THEN PERFORM setval('bobak_feed_at', moment); \
          ELSE moment := known; END IF; number := nextval('bobak_feed_seq'); \
-         {inserts}RETURN NULL; END $bobak$"
-    ));
+         {inserts}RETURN NULL; END"
+    );
+    // A string in single quotes: a name may contain whatever ends one in dollars.
+    let mut function = Writer::new(dialect);
+    function.raw("CREATE FUNCTION ").name(log.name());
+    function.raw("() RETURNS trigger LANGUAGE plpgsql AS ").literal(ValueRef::Text(&body));
+    texts.push(function.into_text());
     for (trigger, when, each, function) in [
         ("bobak_lock", "BEFORE INSERT OR UPDATE OR DELETE", "STATEMENT", "bobak_feed_lock"),
         ("bobak_whole", "BEFORE TRUNCATE", "STATEMENT", "bobak_feed_whole"),

@@ -1,6 +1,7 @@
 //! Statements for one row by its key, and for new rows.
 
 use crate::Dialect;
+use crate::default::DefaultExpression;
 use crate::writer::Writer;
 use bobak_core::{FieldSet, TableSchema, ValueRef, Verb};
 
@@ -45,9 +46,9 @@ pub fn insert(
                     Dialect::Sqlite | Dialect::MariaDb | Dialect::MySql => "NULL",
                     Dialect::Postgres => "DEFAULT",
                 });
-            } else if let Some(default) = default_for_null(table, place) {
+            } else if let Some(default) = default_for_null(dialect, table, place) {
                 writer.raw("coalesce(").placeholder();
-                writer.raw(", ").raw(default).raw(")");
+                writer.raw(", ").raw(default.sql()).raw(")");
             } else {
                 writer.placeholder();
             }
@@ -60,9 +61,14 @@ pub fn insert(
 }
 
 /// What makes a column's value where a new row has NULL there, which the column can't hold.
-fn default_for_null(table: &TableSchema, place: usize) -> Option<&str> {
+fn default_for_null(
+    dialect: Dialect,
+    table: &TableSchema,
+    place: usize,
+) -> Option<DefaultExpression> {
     let column = table.columns().get(place).filter(|column| !column.nullable)?;
-    column.default_sql.as_deref()
+    let text = column.default_sql.as_deref().filter(|_| dialect == Dialect::Sqlite)?;
+    DefaultExpression::parse(text)
 }
 
 /// What happens to a row whose key or unique value is there.

@@ -202,9 +202,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Runs a text of the engine that is not cached.
+    /// Runs one statement that is not cached. Text after the statement is an error: names and
+    /// expressions in it may come from a client or a file.
     pub(crate) fn run_owned(&mut self, sql: &str) -> Result<()> {
-        self.db.exec(sql).map_err(|failure| translate(failure, None))
+        let id = self.prepare_one(sql)?;
+        let done = self.db.execute(id, std::iter::empty::<ValueRef<'_>>());
+        self.db.finalize(id);
+        done.map_err(|failure| translate(failure, None))
     }
 
     /// The integer in the first column of the first row; 0 if there is none.

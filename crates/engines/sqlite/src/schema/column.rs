@@ -1,9 +1,9 @@
 //! The columns of a table, with their constraints.
 
-use super::text::{checks, is_constant};
+use super::text::checks;
 use crate::connection::Connection;
 use bobak_core::{Collation, ColumnSchema, OnDelete, Reference, Result, Value};
-use bobak_sql::{Dialect, parse_declared};
+use bobak_sql::{DefaultExpression, Dialect, parse_declared};
 
 /// A column, and its position in the key, counted from 1; 0 if it is not part of the key.
 #[derive(Debug)]
@@ -42,10 +42,14 @@ pub(super) fn read(connection: &mut Connection, table: &str, sql: &str) -> Resul
             schema = schema.as_text();
         }
         let default = text(default);
-        if makes_default(connection, &default) {
-            schema.default_sql = Some(default.into());
-        } else {
-            schema.default = read_default(connection, &schema, &default)?;
+        match DefaultExpression::parse(&default) {
+            Some(parsed) if parsed.is_constant() => {
+                schema.default = constant(connection, &schema, &parsed)?;
+            }
+            Some(parsed) if may_evaluate(connection, &parsed)? => {
+                schema.default_sql = Some(default.into());
+            }
+            _ => {}
         }
         let same = |other: &str| other.eq_ignore_ascii_case(&name);
         schema.check = checks.iter().find(|(column, _)| same(column)).map(|c| c.1.clone().into());
@@ -76,24 +80,31 @@ fn collation(name: &str) -> Collation {
     }
 }
 
-/// Whether a default is an expression that SQLite also accepts in a statement. A name in double
-/// quotes is not: when the table was created, SQLite took it for a text.
-fn makes_default(connection: &mut Connection, default: &str) -> bool {
-    !default.is_empty()
-        && !is_constant(default)
-        && connection.all_rows(&format!("SELECT {default}"), &[]).is_ok()
+/// Whether a statement may evaluate the default: SQLite evaluates fewer functions in a schema than in
+/// a statement.
+fn may_evaluate(connection: &mut Connection, default: &DefaultExpression) -> Result<bool> {
+    for function in default.functions() {
+        let found = connection.all_rows(
+            "SELECT 1 FROM pragma_function_list WHERE name = ? COLLATE NOCASE AND type = 's' AND flags & ? = 0",
+            &[Value::from(function.as_str()), Value::Int(DIRECT_ONLY)],
+        )?;
+        if found.is_empty() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
+/// SQLite's flag for functions that schemas cannot call.
+const DIRECT_ONLY: i64 = 0x8_0000;
+
 /// The value of a constant default, evaluated by SQLite.
-fn read_default(
+fn constant(
     connection: &mut Connection,
     column: &ColumnSchema,
-    default: &str,
+    default: &DefaultExpression,
 ) -> Result<Option<Value<'static>>> {
-    if default.is_empty() || !is_constant(default) {
-        return Ok(None);
-    }
-    let rows = connection.all_rows(&format!("SELECT {default}"), &[]);
+    let rows = connection.all_rows(&format!("SELECT {}", default.sql()), &[]);
     let value = rows?.into_iter().flatten().next().unwrap_or_default();
     if value.is_null() {
         return Ok(None);

@@ -26,18 +26,6 @@ pub(super) fn checks(sql: &str) -> Vec<(String, String)> {
     checks
 }
 
-/// Whether an expression consists of literals, so that its value never changes.
-pub(super) fn is_constant(expression: &str) -> bool {
-    // `CAST(x'…' AS TEXT)` is a text with a NUL.
-    const WORDS: [&str; 6] = ["null", "true", "false", "cast", "as", "text"];
-    tokens(expression).all(|token| match token.kind {
-        SqlTokenKind::Word => WORDS.iter().any(|known| token.is_word(known)),
-        SqlTokenKind::Text | SqlTokenKind::Number | SqlTokenKind::Blob => true,
-        SqlTokenKind::Operator => matches!(token.text, "+" | "-" | "(" | ")"),
-        _ => false,
-    })
-}
-
 /// The comma-separated parts inside the outermost parentheses.
 fn definitions(sql: &str) -> Vec<&str> {
     let mut parts = Vec::new();
@@ -124,17 +112,6 @@ mod tests {
         for cut in 0..sql.len() {
             // Parsing ends for every text.
             checks(sql.get(..cut).unwrap_or_default());
-        }
-    }
-
-    #[test]
-    fn constants_are_distinguished_from_other_expressions() {
-        for text in ["1", "-1.5e+3", "'it''s'", "x'00ff'", "CAST(x'00' AS TEXT)", "(true)", "9e999"]
-        {
-            assert!(is_constant(text), "{text}");
-        }
-        for text in ["CURRENT_TIMESTAMP", "random()", "\"a\"", "1 + a", "1 || 2"] {
-            assert!(!is_constant(text), "{text}");
         }
     }
 }
