@@ -46,7 +46,7 @@ impl Database {
         let mut pooled = self.pool.try_acquire().ok()?;
         let name = bobak_sql::quote(SQL, table.name());
         let mut rows = None;
-        let explained = pooled.simple(&format!("EXPLAIN SELECT * FROM {name}"), |message| {
+        let explained = pooled.statement(&format!("EXPLAIN SELECT * FROM {name}"), |message| {
             if let (Message::Row(body), None) = (message, rows) {
                 rows = expected_rows(&String::from_utf8_lossy(body));
             }

@@ -244,7 +244,7 @@ impl Connection {
         Some(Interrupt::stop_by(move || drop(cancel(&host, &settings, key))))
     }
 
-    /// Runs one statement without parameters by the simple protocol.
+    /// Runs a text of the engine's own by the simple protocol.
     ///
     /// # Errors
     /// Those of the server and the connection.
@@ -256,6 +256,32 @@ impl Connection {
             on(message);
             Ok(())
         })
+    }
+
+    /// Runs one statement without parameters by the extended protocol, in which the server rejects a
+    /// text with more than one: names and expressions in it may come from a client or another database.
+    ///
+    /// # Errors
+    /// Those of the server and the connection.
+    pub fn statement(&mut self, sql: &str, mut on: impl FnMut(Message<'_>)) -> Result<()> {
+        message::parse(&mut self.out, "", sql, &[]);
+        self.bind_nothing("");
+        message::execute(&mut self.out, "", 0);
+        self.sync();
+        self.send("asking")?;
+        self.finish(|message| {
+            on(message);
+            Ok(())
+        })
+    }
+
+    /// Appends the binding of a statement without parameters to the unnamed portal.
+    fn bind_nothing(&mut self, statement: &str) {
+        message::write(&mut self.out, b'B', |out| {
+            out.push(0);
+            message::push_text(out, statement);
+            out.extend_from_slice(&[0; 6]);
+        });
     }
 
     /// Appends the run of a bound portal.
@@ -279,11 +305,7 @@ impl Connection {
         } else {
             message::parse(&mut self.out, "", sql, &[]);
         }
-        message::write(&mut self.out, b'B', |out| {
-            out.push(0);
-            message::push_text(out, &name);
-            out.extend_from_slice(&[0; 6]);
-        });
+        self.bind_nothing(&name);
         message::execute(&mut self.out, "", 0);
     }
 

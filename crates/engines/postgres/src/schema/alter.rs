@@ -77,7 +77,7 @@ fn statements(change: &SchemaChange) -> Result<Vec<String>> {
 }
 
 fn run_all(connection: &mut Connection, statements: Vec<String>) -> Result<()> {
-    statements.into_iter().try_for_each(|text| connection.simple(&text, |_| {}))
+    statements.into_iter().try_for_each(|text| connection.statement(&text, |_| {}))
 }
 
 /// What has a tracked table's log, or one that is to be, fit the table as it is now.
