@@ -102,6 +102,26 @@ func TestBytesThatMayNotBeNull(t *testing.T) {
 	equal(t, fails(t, db.Create(background, Wrong{}), Schema).Column, "name")
 }
 
+type Single struct {
+	ID    int64
+	Ratio float64 `bobak:",type=f32"`
+}
+
+func TestA32BitColumnTakesTheNearestFloat(t *testing.T) {
+	db := open(t, stdioURL(t, t.TempDir()), Single{})
+	table := tableOf[Single](t, db)
+	one := Single{Ratio: 0.1}
+	ok(t, table.Insert(background, &one))
+	found, err := table.Get(background, one.ID)
+	ok(t, err)
+	if found.Ratio != float64(float32(0.1)) {
+		t.Fatalf("%v was read", found.Ratio)
+	}
+	for _, ratio := range []float64{1e300, 1e-60} {
+		fails(t, table.Insert(background, &Single{Ratio: ratio}), OutOfRange)
+	}
+}
+
 func TestALongBatch(t *testing.T) {
 	table := tableOf[Person](t, open(t, "bobak+unix:"+serveUnix(t, t.TempDir()).place, Person{}))
 	many := people(100_000)

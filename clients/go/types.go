@@ -98,7 +98,7 @@ func codecOf(t reflect.Type, column *wire.Column) (codec, bool) {
 	case t == anyType:
 		return anyCodec(column), true
 	case column.Type == wire.TypeAny:
-		return plainCodec(t, column.Nullable)
+		return plainCodec(t, column)
 	case t == currencyType:
 		return intCodec(t), column.Type == wire.TypeCurrency
 	case t == uuidType:
@@ -110,7 +110,7 @@ func codecOf(t reflect.Type, column *wire.Column) (codec, bool) {
 	case column.Type == wire.TypeJSON:
 		return jsonCodec(t), true
 	}
-	plain, ok := plainCodec(t, column.Nullable)
+	plain, ok := plainCodec(t, column)
 	return plain, ok && plainFits(t, column.Type)
 }
 
@@ -130,7 +130,7 @@ func plainFits(t reflect.Type, column wire.Type) bool {
 	}
 }
 
-func plainCodec(t reflect.Type, nullable bool) (codec, bool) {
+func plainCodec(t reflect.Type, column *wire.Column) (codec, bool) {
 	switch t.Kind() {
 	case reflect.Bool:
 		return boolCodec(), true
@@ -139,11 +139,11 @@ func plainCodec(t reflect.Type, nullable bool) (codec, bool) {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return uintCodec(), true
 	case reflect.Float32, reflect.Float64:
-		return floatCodec(), true
+		return floatCodec(column.Type), true
 	case reflect.String:
 		return textCodec(), true
 	case reflect.Slice:
-		return bytesCodec(nullable), t.Elem().Kind() == reflect.Uint8
+		return bytesCodec(column.Nullable), t.Elem().Kind() == reflect.Uint8
 	}
 	return codec{}, false
 }
@@ -219,15 +219,25 @@ func uintCodec() codec {
 	}
 }
 
-func floatCodec() codec {
+// putFloat writes a float. A 32-bit column takes the nearest 32-bit float: servers reject any other.
+func putFloat(w *wire.RowWriter, value float64, column wire.Type) error {
+	if math.IsNaN(value) {
+		return wire.Errorf(OutOfRange, "NaN cannot be stored")
+	}
+	stored := value
+	if column == wire.TypeF32 {
+		stored = float64(float32(value))
+	}
+	if math.IsInf(stored, 0) != math.IsInf(value, 0) || (stored == 0) != (value == 0) {
+		return wire.Errorf(OutOfRange, "%v does not fit f32", value)
+	}
+	w.Float(stored)
+	return nil
+}
+
+func floatCodec(column wire.Type) codec {
 	return codec{
-		func(from reflect.Value, w *wire.RowWriter) error {
-			if math.IsNaN(from.Float()) {
-				return wire.Errorf(OutOfRange, "NaN cannot be stored")
-			}
-			w.Float(from.Float())
-			return nil
-		},
+		func(from reflect.Value, w *wire.RowWriter) error { return putFloat(w, from.Float(), column) },
 		reads(wire.Float, "a float", func(row wire.Row, place int, into reflect.Value) error {
 			into.SetFloat(row.Float(place))
 			return nil
@@ -502,8 +512,7 @@ func putAny(value reflect.Value, column *wire.Column, w *wire.RowWriter) error {
 		w.Int(value.Int() * 10_000)
 		return nil
 	case (column.Type == wire.TypeF32 || column.Type == wire.TypeF64) && value.CanInt():
-		w.Float(float64(value.Int()))
-		return nil
+		return putFloat(w, float64(value.Int()), column.Type)
 	case column.Type == wire.TypeCurrency && value.Kind() == reflect.String:
 		amount, err := ParseCurrency(value.String())
 		w.Int(int64(amount))

@@ -284,3 +284,13 @@ def test_types(vector: dict[str, Any]) -> None:
     assert load_text is not None
     assert types.storer(kept)(known) == text
     assert load_text(text) == known
+
+
+def test_a_32_bit_column_takes_the_nearest_float() -> None:
+    store = types._STORE[Type.F32]
+    assert store(0.1) == 0.10000000149011612
+    assert store(float("-inf")) == float("-inf")
+    for value in (1e300, 1e-60):
+        with pytest.raises(bobak.Error) as raised:
+            store(value)
+        assert raised.value.kind == bobak.ErrorKind.OUT_OF_RANGE

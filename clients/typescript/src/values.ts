@@ -46,6 +46,13 @@ export function typeName(type: Type): string {
   return names[type] ?? "string";
 }
 
+/** The nearest 32-bit float: servers reject any other. */
+function single(value: number, column: Column): number {
+  const nearest = Math.fround(value);
+  if (Number.isFinite(nearest) === Number.isFinite(value) && (nearest === 0) === (value === 0)) return nearest;
+  throw new BobakError("OutOfRange", `${value} does not fit f32`, { column: column.name });
+}
+
 /** A value in its column's stored form. */
 export function store(value: unknown, column: Column): Stored {
   if (value == null) return null;
@@ -58,6 +65,8 @@ export function store(value: unknown, column: Column): Stored {
       if (typeof value === "boolean") return value ? 1n : 0n;
       throw wrong();
     case "f32":
+      if (typeof value === "number") return single(value, column);
+      throw wrong();
     case "f64":
       if (typeof value === "number") return value;
       throw wrong();

@@ -212,6 +212,13 @@ async function cancelled(db: Db): Promise<void> {
   assert.equal(await (await db.table("person")).count(), 30_000);
 }
 
+test("a 32-bit column takes the nearest float", () => {
+  const it = column("c", "f32");
+  assert.equal(store(0.1, it), Math.fround(0.1));
+  assert.equal(store(-Infinity, it), -Infinity);
+  for (const value of [1e300, 1e-60]) assert.throws(() => store(value, it), fails("OutOfRange"));
+});
+
 test("types of the vectors", () => {
   for (const vector of JSON.parse(readFileSync(join(here, "../../vectors/types.json"), "utf8"))) {
     const it = column("c", vector.type);

@@ -283,18 +283,39 @@ impl ColumnSchema {
                 }
             }
             (Storage::Float, ValueRef::Int(_)) => {
-                return f64::from_value(value.as_ref()).map(Value::Float);
+                return self.accept_float(f64::from_value(value.as_ref())?);
             }
+            (Storage::Float, ValueRef::Float(float)) => return self.accept_float(float),
             (Storage::Text, ValueRef::Text(text)) => self.check_length(text)?,
-            (Storage::Float, ValueRef::Float(_))
-            | (Storage::Bytes, ValueRef::Bytes(_))
-            | (Storage::Any, _) => {}
+            (Storage::Bytes, ValueRef::Bytes(_)) | (Storage::Any, _) => {}
             (_, other) => {
                 let expected = format!("{} ({})", self.ty.name(), self.storage.name());
                 return Err(crate::Error::mismatch(&expected, other));
             }
         }
         Ok(value)
+    }
+
+    /// The value of a float column. An `f32` column takes the nearest `f32`, so every engine stores the same value
+    /// and finds it again.
+    ///
+    /// # Errors
+    /// `OutOfRange` if the nearest `f32` is infinite or zero, and the value is not.
+    fn accept_float(&self, float: f64) -> Result<Value<'static>> {
+        if self.ty != Type::F32 {
+            return Ok(Value::Float(float));
+        }
+        let stored = f64::from(float as f32);
+        if stored.is_finite() == float.is_finite() && (stored == 0.0) == (float == 0.0) {
+            return Ok(Value::Float(stored));
+        }
+        Err(self.refuse_stored(ValueRef::Float(float)))
+    }
+
+    /// Whether the column can store the float as it is.
+    #[inline]
+    pub(crate) fn is_exact_float(&self, float: f64) -> bool {
+        self.ty != Type::F32 || f64::from(float as f32) == float
     }
 
     /// Checks that a value is in the column's stored form: for values from outside, since engines trust
@@ -309,9 +330,8 @@ impl ColumnSchema {
             (_, ValueRef::Float(f)) if f.is_nan() => Err(self.refuse_stored(value)),
             (Storage::Int, ValueRef::Int(i)) if self.is_in_range(i) => Ok(()),
             (Storage::Text, ValueRef::Text(text)) => self.check_length(text),
-            (Storage::Float, ValueRef::Float(_))
-            | (Storage::Bytes, ValueRef::Bytes(_))
-            | (Storage::Any, _) => Ok(()),
+            (Storage::Float, ValueRef::Float(float)) if self.is_exact_float(float) => Ok(()),
+            (Storage::Bytes, ValueRef::Bytes(_)) | (Storage::Any, _) => Ok(()),
             _ => Err(self.refuse_stored(value)),
         };
         fits.map_err(|error| error.in_column(self.name.clone()))
@@ -331,6 +351,9 @@ impl ColumnSchema {
             }
             (_, ValueRef::Float(f)) if f.is_nan() => {
                 Error::new(ErrorKind::OutOfRange, "NaN cannot be stored")
+            }
+            (Storage::Float, ValueRef::Float(f)) => {
+                Error::new(ErrorKind::OutOfRange, format!("{f} does not fit {}", self.ty.name()))
             }
             _ => {
                 let expected = format!("{} ({})", self.ty.name(), self.storage.name());
@@ -371,5 +394,29 @@ impl Storage {
             Self::Bytes => "bytes",
             Self::Any => "any",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f32_columns_take_the_nearest_f32() {
+        let column = ColumnSchema::of::<f32>("ratio");
+        let nearest = Value::Float(f64::from(0.1_f32));
+        assert_eq!(column.accept(Value::Float(0.1)).unwrap(), nearest);
+        assert_eq!(column.accept(Value::Int(16_777_217)).unwrap(), Value::Float(16_777_216.0));
+        assert_eq!(
+            column.accept(Value::Float(f64::INFINITY)).unwrap(),
+            Value::Float(f64::INFINITY)
+        );
+        for outside in [1e300, -1e39, 1e-60] {
+            let error = column.accept(Value::Float(outside)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+        }
+        column.check_stored(nearest.as_ref()).unwrap();
+        let error = column.check_stored(ValueRef::Float(0.1)).unwrap_err();
+        assert_eq!(error.to_string(), "0.1 does not fit f32 (column ratio)");
     }
 }

@@ -4,9 +4,9 @@
 //! may have few characters, go to [`EncodedRow::check`] and the columns' checks, which report the error.
 
 use super::{ColumnSchema, TableSchema};
-use crate::Storage;
 use crate::codec::{BYTES, EncodedRow, FLOAT, INT, NULL, TEXT};
 use crate::{Result, Row};
+use crate::{Storage, Type};
 
 /// What a column accepts.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,8 @@ pub(super) enum Fit {
     /// Integers in a range.
     Int(i64, i64),
     Float,
+    /// Floats that are an `f32`.
+    Float32,
     /// Texts of at most this number of bytes.
     Text(usize),
     Bytes,
@@ -28,6 +30,7 @@ impl Fit {
                 let (low, high) = column.ty.integer_range().unwrap_or((i64::MIN, i64::MAX));
                 Self::Int(low, high)
             }
+            Storage::Float if column.ty == Type::F32 => Self::Float32,
             Storage::Float => Self::Float,
             Storage::Text => Self::Text(column.max_chars.map_or(usize::MAX, |max| max as usize)),
             Storage::Bytes => Self::Bytes,
@@ -85,6 +88,10 @@ fn are_plain<'f>(bytes: &[u8], fits: impl ExactSizeIterator<Item = &'f Fit>) -> 
             }
             (NULL, _) => slot == 0,
             (FLOAT, Fit::Float) => !f64::from_bits(slot).is_nan(),
+            (FLOAT, Fit::Float32) => {
+                let float = f64::from_bits(slot);
+                f64::from(float as f32) == float
+            }
             (BYTES, Fit::Bytes) => {
                 others |= length > 0;
                 let fits = start == end;
@@ -114,6 +121,7 @@ mod tests {
             .column(column("more", Type::Text))
             .column(column("data", Type::Bytes))
             .column(column("ratio", Type::F64))
+            .column(column("single", Type::F32))
             .key(["id"])
             .build()
             .unwrap()
@@ -128,7 +136,16 @@ mod tests {
     fn values(name: &str, more: &str, data: &[u8]) -> Vec<u8> {
         let data = Value::Bytes(data.to_vec().into());
         let (name, more) = (name.to_owned().into(), more.to_owned().into());
-        row(&[Value::Int(1), Value::Int(-128), name, more, data, Value::Float(0.5)])
+        let (ratio, single) = (Value::Float(0.1), Value::Float(0.5));
+        row(&[Value::Int(1), Value::Int(-128), name, more, data, ratio, single])
+    }
+
+    /// A row with these values after the key, and NULL after them.
+    fn some_values(values: &[Value<'_>]) -> Vec<u8> {
+        let mut all = vec![Value::Int(1)];
+        all.extend_from_slice(values);
+        all.resize(7, Value::Null);
+        row(&all)
     }
 
     #[test]
@@ -139,14 +156,15 @@ mod tests {
             values("äöü", "", b"x\xff"),
             values("äöüß", "", b""),
             values("", "", b""),
-            row(&[Value::Int(1), Value::Null, Value::Null, Value::Null, Value::Null, Value::Null]),
-            row(&[
-                Value::Int(1),
-                Value::Int(128),
+            some_values(&[]),
+            some_values(&[Value::Int(128)]),
+            some_values(&[
                 Value::Null,
                 Value::Null,
                 Value::Null,
                 Value::Null,
+                Value::Null,
+                Value::Float(0.1),
             ]),
             row(&[Value::Int(1)]),
             row(&[Value::Null]),
@@ -178,7 +196,7 @@ mod tests {
     fn character_split_between_two_texts_is_rejected() {
         let mut bytes = values("aé", "bc", b"");
         // "aé" and "bc" become "a\xc3" and "\xa9bc": together they are UTF-8.
-        let slots = 2 + 6;
+        let slots = 2 + 7;
         bytes[slots + 2 * 8 + 4] -= 1;
         bytes[slots + 3 * 8] -= 1;
         bytes[slots + 3 * 8 + 4] += 1;

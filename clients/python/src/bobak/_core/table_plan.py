@@ -18,7 +18,7 @@ from . import types
 from .calls import Row
 from .record import Shape
 
-_SAME: dict[Type, type] = {Type.TEXT: str, Type.BYTES: bytes, Type.F32: float, Type.F64: float}
+_SAME: dict[Type, type] = {Type.TEXT: str, Type.BYTES: bytes, Type.F64: float}
 _SAME |= {Type(number): int for number in range(Type.I8, Type.U64 + 1)}
 
 

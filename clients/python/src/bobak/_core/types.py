@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import struct
 import uuid
 from collections.abc import Callable
 from decimal import Context, Decimal, InvalidOperation
@@ -42,6 +43,7 @@ _EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _MICROS_PER_DAY = 86_400_000_000
 #: Enough digits for any amount, and then some: nothing is ever rounded in it.
 _EXACT = Context(prec=60)
+_SINGLE = struct.Struct("<f")
 
 
 def storer(column: Column) -> Store:
@@ -113,6 +115,18 @@ def _float(value: Any) -> Stored:
     if isinstance(value, int) and int(number) != value:
         raise Error(ErrorKind.OUT_OF_RANGE, f"{value} is no float exactly")
     return number
+
+
+def _float32(value: Any) -> Stored:
+    """The nearest 32-bit float: servers reject any other."""
+    number = _float(value)
+    try:
+        nearest: float = _SINGLE.unpack(_SINGLE.pack(number))[0]
+    except OverflowError:
+        raise _out_of_range("an f32", value) from None
+    if nearest == 0.0 and number != 0.0:
+        raise _out_of_range("an f32", value)
+    return nearest
 
 
 def _text(value: Any) -> Stored:
@@ -291,7 +305,7 @@ def _timestamp_text(value: Any) -> str:
 _STORE: dict[Type, Store] = {
     Type.BOOL: _bool,
     **{Type(number): _int for number in range(Type.I8, Type.U64 + 1)},
-    Type.F32: _float,
+    Type.F32: _float32,
     Type.F64: _float,
     Type.TEXT: _text,
     Type.BYTES: _bytes,
