@@ -1,0 +1,152 @@
+//! From the text of a statement to the text that SQLite runs.
+
+use crate::analyzer::Analyzer;
+use crate::catalog::{Catalog, Relation};
+use crate::kind::{Kind, has_unit, unsupported};
+use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
+use bobak_core::{Error, ErrorKind, Result, Type};
+use turso_parser::ast::{Cmd, Stmt};
+use turso_parser::parser::Parser;
+
+/// The deepest nesting of parentheses. The parser is recursive, and limits only the depth of
+/// expressions, to 100.
+const MAX_DEPTH: usize = 32;
+/// Enough for that depth in a debug build, where a level takes 100 kB. It is reserved, not touched.
+const STACK: usize = 64 << 20;
+
+/// What the analysis of a statement found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Analysis {
+    /// The text in stored units, for SQLite. `None` if the statement is the same there.
+    pub sql: Option<String>,
+    /// The types of the result columns, as far as they are known. Empty if none is.
+    pub columns: Vec<Option<Type>>,
+}
+
+/// Analyzes one statement, which SQLite has accepted as it is, and rewrites it for stored units.
+///
+/// `parameters` has the type of each parameter, if it is known; a parameter's value is then in the
+/// stored form of its type. A statement that names no table or view with amounts, dates, times or
+/// UUIDs, and has no parameter of such a type, is left alone.
+///
+/// ```
+/// # use bobak_core::{Result, Type};
+/// # use bobak_sql_typing::{Catalog, Relation, TableColumn, analyze};
+/// struct Account;
+///
+/// impl Catalog for Account {
+///     fn relation(&self, _: Option<&str>, name: &str) -> Result<Option<Relation>> {
+///         let balance = TableColumn {
+///             name: "balance".to_owned(),
+///             ty: Some(Type::Currency),
+///             hidden: false,
+///             generated: false,
+///         };
+///         Ok((name == "account").then(|| Relation::Table(vec![balance])))
+///     }
+/// }
+///
+/// let analysis = analyze("SELECT balance FROM account WHERE balance > 5", &Account, &[])?;
+/// let sql = "SELECT balance FROM account WHERE balance > 50000;";
+/// assert_eq!(analysis.sql.as_deref(), Some(sql));
+/// assert_eq!(analysis.columns, [Some(Type::Currency)]);
+/// # Ok::<(), bobak_core::Error>(())
+/// ```
+///
+/// # Errors
+/// `Mismatch` if the statement compares or combines values of types that cannot be, or has a
+/// malformed literal; `Unsupported` if it cannot be analyzed; any of the catalog.
+pub fn analyze(sql: &str, catalog: &dyn Catalog, parameters: &[Option<Type>]) -> Result<Analysis> {
+    let has_typed_parameter = parameters.iter().flatten().any(|ty| has_unit(*ty));
+    if !has_typed_parameter && !names_units(sql, catalog)? {
+        return Ok(Analysis::default());
+    }
+    stacker::grow(STACK, || rewrite(sql, Analyzer::new(catalog, parameters)))
+}
+
+fn rewrite(sql: &str, mut analyzer: Analyzer<'_>) -> Result<Analysis> {
+    let mut command = parse(sql)?;
+    let (Cmd::Stmt(statement)
+    | Cmd::Explain(statement)
+    | Cmd::ExplainQueryPlan { stmt: statement, .. }) = &mut command;
+    if !is_analyzed(statement) {
+        return Ok(Analysis::default());
+    }
+    let columns = analyzer.statement(statement)?;
+    let types = columns.list.iter().map(|column| match column.kind {
+        Kind::Of(ty) => Some(ty),
+        Kind::Plain | Kind::Null => None,
+    });
+    let columns = if columns.open { Vec::new() } else { types.collect() };
+    let sql = analyzer.changed.get().then(|| command.to_string());
+    // The printed text must say what was meant.
+    if let Some(sql) = &sql
+        && parse(sql)?.to_string() != *sql
+    {
+        return Err(unsupported("the statement has a part that cannot be rewritten"));
+    }
+    Ok(Analysis { sql, columns })
+}
+
+/// Whether the statement names a view, or a table that has a column in another unit.
+fn names_units(sql: &str, catalog: &dyn Catalog) -> Result<bool> {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let mut found = false;
+    for token in SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant() {
+        if token.is_operator("(") {
+            depth += 1;
+            deepest = deepest.max(depth);
+        } else if token.is_operator(")") {
+            depth = depth.saturating_sub(1);
+        }
+        let is_name = matches!(
+            token.kind,
+            SqlTokenKind::Word | SqlTokenKind::QuotedName | SqlTokenKind::Text
+        );
+        if let (true, false, Some(name)) = (is_name, found, name_of(&token)) {
+            found = match catalog.relation(None, &name)? {
+                Some(Relation::Table(columns)) => {
+                    columns.iter().any(|column| column.ty.is_some_and(has_unit))
+                }
+                Some(Relation::View(..)) => true,
+                None => false,
+            };
+        }
+    }
+    if deepest > MAX_DEPTH && found {
+        return Err(unsupported("a statement with amounts, dates or times is nested too deeply"));
+    }
+    Ok(found)
+}
+
+fn name_of(token: &bobak_core::sql_token::SqlToken<'_>) -> Option<String> {
+    match token.kind {
+        // SQLite accepts a name in single quotes.
+        SqlTokenKind::Text => Some(token.unquoted().into_owned()),
+        _ => token.name().map(|name| name.into_owned()),
+    }
+}
+
+fn parse(sql: &str) -> Result<Cmd> {
+    let parsed = Parser::new(sql.as_bytes()).next_cmd();
+    parsed.ok().flatten().ok_or_else(|| {
+        let message =
+            "a statement over amounts, dates or times has a part that Bobak cannot analyze";
+        Error::new(ErrorKind::Unsupported, message)
+    })
+}
+
+/// Whether a statement has expressions over rows: other texts are in stored units.
+const fn is_analyzed(statement: &Stmt) -> bool {
+    matches!(
+        statement,
+        Stmt::Select(_)
+            | Stmt::Insert { .. }
+            | Stmt::Update(_)
+            | Stmt::Delete { .. }
+            | Stmt::CreateView { .. }
+            | Stmt::CreateTable { .. }
+            | Stmt::CreateIndex { .. }
+            | Stmt::CreateTrigger { .. }
+    )
+}

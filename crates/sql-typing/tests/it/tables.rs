@@ -1,0 +1,64 @@
+use bobak_core::{Result, Type};
+use bobak_sql_typing::{Analysis, Catalog, Relation, TableColumn, analyze};
+
+/// Two tables with units, one without, and a view in stored units.
+pub struct Shop;
+
+impl Catalog for Shop {
+    fn relation(&self, _: Option<&str>, name: &str) -> Result<Option<Relation>> {
+        let column = |(name, ty): &(&str, Option<Type>)| TableColumn {
+            name: (*name).to_owned(),
+            ty: *ty,
+            hidden: false,
+            generated: false,
+        };
+        let table = |columns: &[(&str, Option<Type>)]| {
+            Relation::Table(columns.iter().map(column).collect())
+        };
+        Ok(Some(match name.to_ascii_lowercase().as_str() {
+            "orders" => table(&[
+                ("id", Some(Type::I64)),
+                ("total", Some(Type::Currency)),
+                ("placed", Some(Type::Timestamp)),
+                ("due", Some(Type::Date)),
+                ("opens", Some(Type::Time)),
+                ("local", Some(Type::DateTime)),
+                ("token", Some(Type::Uuid)),
+                ("note", Some(Type::Text)),
+                ("quantity", Some(Type::I32)),
+                ("paid", Some(Type::Bool)),
+            ]),
+            "items" => table(&[
+                ("id", Some(Type::I64)),
+                ("order_id", Some(Type::I64)),
+                ("price", Some(Type::Currency)),
+                ("weight", Some(Type::F64)),
+            ]),
+            "plain" => table(&[("id", Some(Type::I64)), ("a", Some(Type::Any)), ("b", None)]),
+            "sales" => {
+                let text = "CREATE VIEW sales AS SELECT placed AS at, sum(total) AS amount, \
+                            bobak_times(total, 2) AS twice, total / 10000.0 AS units FROM orders";
+                let names = ["at", "amount", "twice", "units"].map(str::to_owned);
+                Relation::View(names.into(), text.to_owned())
+            }
+            _ => return Ok(None),
+        }))
+    }
+}
+
+/// The analysis of a statement, whose first parameters have these types.
+pub fn analyzed(sql: &str, parameters: &[Option<Type>]) -> Analysis {
+    analyze(sql, &Shop, parameters).unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+/// Checks what SQLite receives, regardless of spaces before parentheses; nothing after the arrow
+/// means the same text.
+pub fn check(cases: &[(&str, &str)]) {
+    let spaced = |text: &str| text.trim_end_matches(';').replace(" (", "(");
+    let wrong: Vec<_> = cases
+        .iter()
+        .map(|(sql, wanted)| (sql, analyzed(sql, &[]).sql.unwrap_or_default(), wanted))
+        .filter(|(_, got, wanted)| spaced(got) != spaced(wanted))
+        .collect();
+    assert!(wrong.is_empty(), "statement, what it becomes, what it should become: {wrong:#?}");
+}
