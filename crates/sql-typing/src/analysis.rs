@@ -1,8 +1,8 @@
 //! From the text of a statement to the text that SQLite runs.
 
 use crate::analyzer::Analyzer;
-use crate::catalog::{Catalog, Relation};
-use crate::kind::{Kind, has_unit, unsupported};
+use crate::kind::{ValueKind, has_unit, unsupported};
+use crate::relations::{Relation, Relations};
 use bobak_core::sql_token::{SqlSyntax, SqlTokenKind, SqlTokenizer};
 use bobak_core::{Error, ErrorKind, Result, Type};
 use turso_parser::ast::{Cmd, Stmt};
@@ -31,10 +31,10 @@ pub struct Analysis {
 ///
 /// ```
 /// # use bobak_core::{Result, Type};
-/// # use bobak_sql_typing::{Catalog, Relation, TableColumn, analyze};
+/// # use bobak_sql_typing::{Relations, Relation, TableColumn, analyze};
 /// struct Account;
 ///
-/// impl Catalog for Account {
+/// impl Relations for Account {
 ///     fn relation(&self, _: Option<&str>, name: &str) -> Result<Option<Relation>> {
 ///         let balance = TableColumn {
 ///             name: "balance".to_owned(),
@@ -55,13 +55,17 @@ pub struct Analysis {
 ///
 /// # Errors
 /// `Mismatch` if the statement compares or combines values of types that cannot be, or has a
-/// malformed literal; `Unsupported` if it cannot be analyzed; any of the catalog.
-pub fn analyze(sql: &str, catalog: &dyn Catalog, parameters: &[Option<Type>]) -> Result<Analysis> {
+/// malformed literal; `Unsupported` if it cannot be analyzed; any of the relations.
+pub fn analyze(
+    sql: &str,
+    relations: &dyn Relations,
+    parameters: &[Option<Type>],
+) -> Result<Analysis> {
     let has_typed_parameter = parameters.iter().flatten().any(|ty| has_unit(*ty));
-    if !has_typed_parameter && !names_units(sql, catalog)? {
+    if !has_typed_parameter && !names_units(sql, relations)? {
         return Ok(Analysis::default());
     }
-    stacker::grow(STACK, || rewrite(sql, Analyzer::new(catalog, parameters)))
+    stacker::grow(STACK, || rewrite(sql, Analyzer::new(relations, parameters)))
 }
 
 fn rewrite(sql: &str, mut analyzer: Analyzer<'_>) -> Result<Analysis> {
@@ -74,8 +78,8 @@ fn rewrite(sql: &str, mut analyzer: Analyzer<'_>) -> Result<Analysis> {
     }
     let columns = analyzer.statement(statement)?;
     let types = columns.list.iter().map(|column| match column.kind {
-        Kind::Of(ty) => Some(ty),
-        Kind::Plain | Kind::Null => None,
+        ValueKind::Of(ty) => Some(ty),
+        ValueKind::Plain | ValueKind::Null => None,
     });
     let columns = if columns.open { Vec::new() } else { types.collect() };
     let sql = analyzer.changed.get().then(|| command.to_string());
@@ -89,7 +93,7 @@ fn rewrite(sql: &str, mut analyzer: Analyzer<'_>) -> Result<Analysis> {
 }
 
 /// Whether the statement names a view, or a table that has a column in another unit.
-fn names_units(sql: &str, catalog: &dyn Catalog) -> Result<bool> {
+fn names_units(sql: &str, relations: &dyn Relations) -> Result<bool> {
     let (mut depth, mut deepest) = (0_usize, 0);
     let mut found = false;
     for token in SqlTokenizer::new(SqlSyntax::Sqlite, sql).significant() {
@@ -104,7 +108,7 @@ fn names_units(sql: &str, catalog: &dyn Catalog) -> Result<bool> {
             SqlTokenKind::Word | SqlTokenKind::QuotedName | SqlTokenKind::Text
         );
         if let (true, false, Some(name)) = (is_name, found, name_of(&token)) {
-            found = match catalog.relation(None, &name)? {
+            found = match relations.relation(None, &name)? {
                 Some(Relation::Table(columns)) => {
                     columns.iter().any(|column| column.ty.is_some_and(has_unit))
                 }

@@ -3,18 +3,18 @@
 use crate::analyzer::Analyzer;
 use crate::convert::{call, number, take, to_clock, to_number};
 use crate::functions::result_kind;
-use crate::kind::{Kind, is_time, mismatch, noun};
+use crate::kind::{ValueKind, is_time, mismatch, noun};
 use bobak_core::{Result, Type};
 use turso_parser::ast::{
     Expr, FrameBound, FrameMode, FunctionTail, Name, Over, SortedColumn, Window,
 };
 
-const AMOUNT: Kind = Kind::Of(Type::Currency);
+const AMOUNT: ValueKind = ValueKind::Of(Type::Currency);
 
 impl Analyzer<'_> {
-    pub(crate) fn function_call(&mut self, e: &mut Expr) -> Result<Kind> {
+    pub(crate) fn function_call(&mut self, e: &mut Expr) -> Result<ValueKind> {
         let Expr::FunctionCall { name, args, order_by, within_group, filter_over, .. } = e else {
-            return Ok(Kind::Plain);
+            return Ok(ValueKind::Plain);
         };
         let name = name.as_str().to_ascii_lowercase();
         let kinds = self.exprs(args)?;
@@ -24,9 +24,9 @@ impl Analyzer<'_> {
         if let Some(kind) = result_kind(&name) {
             return Ok(kind);
         }
-        let first = kinds.first().copied().unwrap_or(Kind::Plain);
+        let first = kinds.first().copied().unwrap_or(ValueKind::Plain);
         match (name.as_str(), first.unit()) {
-            ("count", _) => Ok(Kind::Of(Type::I64)),
+            ("count", _) => Ok(ValueKind::Of(Type::I64)),
             ("likely" | "unlikely" | "likelihood", _)
             | ("first_value" | "last_value" | "nth_value", _) => Ok(first),
             ("min" | "max" | "coalesce" | "ifnull", _) => {
@@ -45,7 +45,7 @@ impl Analyzer<'_> {
             ("sum" | "total" | "avg" | "abs" | "round", Some(ty)) => {
                 Err(mismatch(format!("there is no {name} of {}", noun(ty))))
             }
-            _ if self.stored => Ok(Kind::Plain),
+            _ if self.stored => Ok(ValueKind::Plain),
             (
                 "date" | "time" | "datetime" | "julianday" | "unixepoch" | "timediff" | "strftime",
                 _,
@@ -61,7 +61,7 @@ impl Analyzer<'_> {
                 for (e, kind) in args.iter_mut().zip(kinds) {
                     self.to_plain(e, kind, false);
                 }
-                Ok(Kind::Plain)
+                Ok(ValueKind::Plain)
             }
         }
     }
@@ -70,9 +70,9 @@ impl Analyzer<'_> {
     fn same_arguments(
         &self,
         args: &mut [Box<Expr>],
-        kinds: &[Kind],
+        kinds: &[ValueKind],
         at: impl Fn(usize) -> bool,
-    ) -> Result<Kind> {
+    ) -> Result<ValueKind> {
         let places = args.iter_mut().zip(kinds).enumerate().filter(|(place, _)| at(*place));
         let (mut all, mut given) = (Vec::new(), Vec::new());
         for (_, (e, kind)) in places {
@@ -83,16 +83,16 @@ impl Analyzer<'_> {
     }
 
     /// A call whose first argument is an amount.
-    fn amount_call(&self, e: &mut Expr, name: &str) -> Kind {
+    fn amount_call(&self, e: &mut Expr, name: &str) -> ValueKind {
         if self.stored {
             let is_amount = matches!(name, "sum" | "abs");
-            return if is_amount { AMOUNT } else { Kind::Plain };
+            return if is_amount { AMOUNT } else { ValueKind::Plain };
         }
         self.changed.set(self.changed.get() || matches!(name, "total" | "avg" | "round"));
         match name {
             "total" => {
                 *e = to_number(take(e));
-                Kind::Of(Type::F64)
+                ValueKind::Of(Type::F64)
             }
             "avg" => {
                 let (sum, count) = (renamed(e, "sum"), renamed(e, "count"));
@@ -113,7 +113,7 @@ impl Analyzer<'_> {
         }
     }
 
-    pub(crate) fn sorted(&mut self, columns: &mut [SortedColumn]) -> Result<Vec<Kind>> {
+    pub(crate) fn sorted(&mut self, columns: &mut [SortedColumn]) -> Result<Vec<ValueKind>> {
         columns.iter_mut().map(|column| self.expr(&mut column.expr)).collect()
     }
 
@@ -159,15 +159,15 @@ fn renamed(e: &Expr, other: &str) -> Expr {
 }
 
 /// The arguments of a date function.
-fn moments(args: &mut [Box<Expr>], kinds: &[Kind]) -> Result<Kind> {
+fn moments(args: &mut [Box<Expr>], kinds: &[ValueKind]) -> Result<ValueKind> {
     for (e, kind) in args.iter_mut().zip(kinds) {
         kind.unit().map_or(Ok(()), |ty| to_clock(e, ty))?;
     }
-    Ok(Kind::Plain)
+    Ok(ValueKind::Plain)
 }
 
 /// Gives `%f` in the format of `strftime` six decimals.
-fn exact_seconds(args: &mut [Box<Expr>], kinds: &[Kind]) {
+fn exact_seconds(args: &mut [Box<Expr>], kinds: &[ValueKind]) {
     if let ([format, moment, ..], Some(ty)) = (&mut *args, kinds.get(1).and_then(|k| k.unit()))
         && is_time(ty)
         && ty != Type::Date

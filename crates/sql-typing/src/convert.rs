@@ -1,7 +1,7 @@
 //! Conversion of expressions between units.
 
 use crate::decimal::Decimal;
-use crate::kind::{Kind, is_time, mismatch, noun};
+use crate::kind::{ValueKind, is_time, mismatch, noun};
 use crate::text;
 use bobak_core::{Result, Type, Value};
 use std::fmt::Write;
@@ -14,14 +14,14 @@ use turso_parser::ast::{
 ///
 /// # Errors
 /// `Mismatch` if SQL cannot compare or combine them.
-pub(crate) fn convert(e: &mut Expr, from: Kind, to: Kind) -> Result<bool> {
-    if from == Kind::Null || from == to || matches!(e, Expr::Literal(Literal::Null)) {
+pub(crate) fn convert(e: &mut Expr, from: ValueKind, to: ValueKind) -> Result<bool> {
+    if from == ValueKind::Null || from == to || matches!(e, Expr::Literal(Literal::Null)) {
         return Ok(false);
     }
     match (from.unit(), to.unit()) {
         (None, None) => Ok(false),
         (None, Some(ty)) => to_unit(e, from, ty).map(|()| true),
-        (Some(ty), None) => Ok(to_plain(e, ty, to == Kind::Of(Type::Text))),
+        (Some(ty), None) => Ok(to_plain(e, ty, to == ValueKind::Of(Type::Text))),
         (Some(Type::Date), Some(Type::DateTime | Type::Timestamp)) => {
             let day = number("86400000000");
             *e = parenthesized(Expr::binary(operand(take(e)), Operator::Multiply, day));
@@ -39,16 +39,16 @@ pub(crate) fn convert(e: &mut Expr, from: Kind, to: Kind) -> Result<bool> {
 }
 
 /// Converts what is not in the type's unit: literals now, other values when the statement runs.
-fn to_unit(e: &mut Expr, from: Kind, ty: Type) -> Result<()> {
+fn to_unit(e: &mut Expr, from: ValueKind, ty: Type) -> Result<()> {
     let accepts = match from {
-        Kind::Of(Type::Text) => ty != Type::Currency,
-        Kind::Of(Type::Bytes) => ty == Type::Uuid,
-        Kind::Of(Type::Json | Type::Bool) => false,
-        Kind::Of(Type::Any) | Kind::Plain | Kind::Null => true,
-        Kind::Of(_) => ty == Type::Currency,
+        ValueKind::Of(Type::Text) => ty != Type::Currency,
+        ValueKind::Of(Type::Bytes) => ty == Type::Uuid,
+        ValueKind::Of(Type::Json | Type::Bool) => false,
+        ValueKind::Of(Type::Any) | ValueKind::Plain | ValueKind::Null => true,
+        ValueKind::Of(_) => ty == Type::Currency,
     };
     if !accepts {
-        let given = if let Kind::Of(given) = from { noun(given) } else { "this" };
+        let given = if let ValueKind::Of(given) = from { noun(given) } else { "this" };
         let help = match ty {
             Type::Currency => "write the amount as a number without quotes",
             _ => "write it as text in single quotes",
@@ -57,15 +57,15 @@ fn to_unit(e: &mut Expr, from: Kind, ty: Type) -> Result<()> {
         return Err(mismatch(message));
     }
     match literal(e) {
-        Some(Spelled::Number(text)) => {
+        Some(SpelledLiteral::Number(text)) => {
             let amount = Decimal::parse(&text).and_then(Decimal::exact_amount);
             let scaled = amount.ok_or_else(|| mismatch(not_an_amount(&text)))?;
             *e = number(&scaled.to_string());
         }
-        Some(Spelled::Text(text)) if ty == Type::Currency => {
+        Some(SpelledLiteral::Text(text)) if ty == Type::Currency => {
             return Err(mismatch(format!("'{text}' is not an amount: write it without quotes")));
         }
-        Some(Spelled::Text(text)) => *e = stored_literal(&text::stored(ty, &text)?),
+        Some(SpelledLiteral::Text(text)) => *e = stored_literal(&text::stored(ty, &text)?),
         None => *e = call(unit_function(ty), vec![take(e)]),
     }
     Ok(())
@@ -116,26 +116,26 @@ pub(crate) fn to_clock(e: &mut Expr, ty: Type) -> Result<()> {
 }
 
 /// A literal, as spelled.
-enum Spelled {
+enum SpelledLiteral {
     Number(String),
     Text(String),
 }
 
 /// The literal that an expression consists of.
-fn literal(e: &Expr) -> Option<Spelled> {
+fn literal(e: &Expr) -> Option<SpelledLiteral> {
     match e {
         Expr::Literal(Literal::Numeric(text)) if text.contains('_') => {
-            Some(Spelled::Number(text.replace('_', "")))
+            Some(SpelledLiteral::Number(text.replace('_', "")))
         }
-        Expr::Literal(Literal::Numeric(text)) => Some(Spelled::Number(text.clone())),
+        Expr::Literal(Literal::Numeric(text)) => Some(SpelledLiteral::Number(text.clone())),
         Expr::Literal(Literal::String(quoted)) => {
             let inner = quoted.strip_prefix('\'')?.strip_suffix('\'')?;
-            Some(Spelled::Text(inner.replace("''", "'")))
+            Some(SpelledLiteral::Text(inner.replace("''", "'")))
         }
         Expr::Parenthesized(inner) if inner.len() == 1 => literal(inner.first()?),
         Expr::Unary(sign @ (UnaryOperator::Negative | UnaryOperator::Positive), inner) => {
-            let Spelled::Number(text) = literal(inner)? else { return None };
-            Some(Spelled::Number(match (sign, text.strip_prefix('-')) {
+            let SpelledLiteral::Number(text) = literal(inner)? else { return None };
+            Some(SpelledLiteral::Number(match (sign, text.strip_prefix('-')) {
                 (UnaryOperator::Negative, Some(positive)) => positive.to_owned(),
                 (UnaryOperator::Negative, None) => format!("-{text}"),
                 _ => text,
@@ -166,7 +166,7 @@ fn stored_literal(value: &Value<'_>) -> Expr {
 ///
 /// # Errors
 /// `Mismatch` for a type that the values cannot have.
-pub(crate) fn cast(e: &mut Expr, from: Kind, target: &TypeName) -> Result<Option<Kind>> {
+pub(crate) fn cast(e: &mut Expr, from: ValueKind, target: &TypeName) -> Result<Option<ValueKind>> {
     let name = target.name.to_ascii_uppercase();
     let wanted = match name.as_str() {
         "DECIMAL" | "NUMERIC" => return cast_decimal(e, from, target.size.as_ref()),
@@ -180,19 +180,23 @@ pub(crate) fn cast(e: &mut Expr, from: Kind, target: &TypeName) -> Result<Option
         (Some(Type::DateTime | Type::Timestamp), Type::Date) => {
             *e = call("bobak_day", vec![take(e)]);
         }
-        _ => drop(convert(e, from, Kind::Of(wanted))?),
+        _ => drop(convert(e, from, ValueKind::Of(wanted))?),
     }
-    Ok(Some(Kind::Of(wanted)))
+    Ok(Some(ValueKind::Of(wanted)))
 }
 
 /// A decimal type with one to four decimals is an amount.
-fn cast_decimal(e: &mut Expr, from: Kind, size: Option<&TypeSize>) -> Result<Option<Kind>> {
+fn cast_decimal(
+    e: &mut Expr,
+    from: ValueKind,
+    size: Option<&TypeSize>,
+) -> Result<Option<ValueKind>> {
     let decimals = match size {
         Some(TypeSize::TypeSize(_, decimals)) => decimals.to_string().parse::<u8>().ok(),
         Some(TypeSize::MaxSize(_)) => Some(0),
         None => None,
     };
-    const AMOUNT: Kind = Kind::Of(Type::Currency);
+    const AMOUNT: ValueKind = ValueKind::Of(Type::Currency);
     match decimals {
         Some(decimals @ 0..=4) if from == AMOUNT || decimals > 0 => {
             if from != AMOUNT {
@@ -209,7 +213,7 @@ fn cast_decimal(e: &mut Expr, from: Kind, size: Option<&TypeSize>) -> Result<Opt
 }
 
 /// A cast of an amount, date or time to one of SQLite's own types, by the letters of its name.
-fn cast_from_unit(e: &mut Expr, from: Kind, name: &str) -> Result<Option<Kind>> {
+fn cast_from_unit(e: &mut Expr, from: ValueKind, name: &str) -> Result<Option<ValueKind>> {
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     let Some(ty) = from.unit() else { return Ok(None) };
     let is_integer = has(&["INT"]);
@@ -222,11 +226,11 @@ fn cast_from_unit(e: &mut Expr, from: Kind, name: &str) -> Result<Option<Kind>> 
         Type::Currency if is_integer => {
             let whole = call("bobak_round", vec![take(e), number("0")]);
             *e = parenthesized(Expr::binary(whole, Operator::Divide, number("10000")));
-            Ok(Some(Kind::Of(Type::I64)))
+            Ok(Some(ValueKind::Of(Type::I64)))
         }
         Type::Currency => {
             *e = to_number(take(e));
-            Ok(Some(Kind::Of(Type::F64)))
+            Ok(Some(ValueKind::Of(Type::F64)))
         }
         ty => {
             debug_assert!(is_time(ty));

@@ -2,30 +2,30 @@
 
 use crate::analyzer::Analyzer;
 use crate::convert::{self, call, cast, parenthesized, take, to_number};
-use crate::kind::{Kind, is_time, mismatch, noun, unsupported};
+use crate::kind::{ValueKind, is_time, mismatch, noun, unsupported};
 use bobak_core::{Result, Type};
 use turso_parser::ast::{Expr, Literal, Name, Operator, UnaryOperator};
 
-const AMOUNT: Kind = Kind::Of(Type::Currency);
+const AMOUNT: ValueKind = ValueKind::Of(Type::Currency);
 
 impl Analyzer<'_> {
     /// Rewrites an expression. Returns what is known about its values.
-    pub(crate) fn expr(&mut self, e: &mut Expr) -> Result<Kind> {
+    pub(crate) fn expr(&mut self, e: &mut Expr) -> Result<ValueKind> {
         match e {
             Expr::Literal(literal) => Ok(literal_kind(literal)),
             Expr::Variable(variable) => {
                 let place = variable.index.get() as usize - 1;
                 let known = self.parameters.get(place).copied().flatten();
-                Ok(known.map_or(Kind::Plain, Kind::Of))
+                Ok(known.map_or(ValueKind::Plain, ValueKind::Of))
             }
             Expr::Id(name) | Expr::Name(name) => Ok(self.name(name)),
             Expr::Qualified(table, name) | Expr::DoublyQualified(_, table, name) => {
                 let kind = self.resolve(Some(table.as_str()), name.as_str());
-                Ok(kind.unwrap_or(Kind::Plain))
+                Ok(kind.unwrap_or(ValueKind::Plain))
             }
             Expr::Parenthesized(inner) => match inner.as_mut_slice() {
                 [only] => self.expr(only),
-                all => self.exprs(all).map(|_| Kind::Plain),
+                all => self.exprs(all).map(|_| ValueKind::Plain),
             },
             Expr::Unary(operator, inner) => {
                 let kind = self.expr(inner)?;
@@ -38,17 +38,17 @@ impl Analyzer<'_> {
             Expr::FunctionCall { .. } => self.function_call(e),
             Expr::FunctionCallStar { filter_over, .. } => {
                 self.tail(filter_over)?;
-                Ok(Kind::Plain)
+                Ok(ValueKind::Plain)
             }
             Expr::Subquery(select) => {
                 let columns = self.select(select, None)?;
-                Ok(columns.list.first().map_or(Kind::Plain, |column| column.kind))
+                Ok(columns.list.first().map_or(ValueKind::Plain, |column| column.kind))
             }
-            _ => self.condition(e).map(|()| Kind::Plain),
+            _ => self.condition(e).map(|()| ValueKind::Plain),
         }
     }
 
-    pub(crate) fn exprs(&mut self, all: &mut [Box<Expr>]) -> Result<Vec<Kind>> {
+    pub(crate) fn exprs(&mut self, all: &mut [Box<Expr>]) -> Result<Vec<ValueKind>> {
         all.iter_mut().map(|e| self.expr(e)).collect()
     }
 
@@ -56,9 +56,10 @@ impl Analyzer<'_> {
         e.as_mut().map_or(Ok(()), |e| self.expr(e).map(drop))
     }
 
-    fn name(&self, name: &Name) -> Kind {
+    fn name(&self, name: &Name) -> ValueKind {
         // What is no name in double quotes is text to SQLite.
-        let unknown = if name.quoted_with('"') { Kind::Of(Type::Text) } else { Kind::Plain };
+        let unknown =
+            if name.quoted_with('"') { ValueKind::Of(Type::Text) } else { ValueKind::Plain };
         self.resolve(None, name.as_str()).unwrap_or(unknown)
     }
 
@@ -86,7 +87,7 @@ impl Analyzer<'_> {
                 self.exprs(args)?;
                 let schema = rhs.db_name.as_ref().map(Name::as_str);
                 let right = self.relation(schema, rhs.name.as_str())?.kinds();
-                let same = |(left, right): (&Kind, &Kind)| left.unit() == right.unit();
+                let same = |(left, right): (&ValueKind, &ValueKind)| left.unit() == right.unit();
                 if left.iter().zip(&right).all(same) {
                     return Ok(());
                 }
@@ -111,7 +112,7 @@ impl Analyzer<'_> {
     }
 
     /// The kinds of an operand: several for a row value.
-    pub(crate) fn operands(&mut self, e: &mut Expr) -> Result<Vec<Kind>> {
+    pub(crate) fn operands(&mut self, e: &mut Expr) -> Result<Vec<ValueKind>> {
         match e {
             Expr::Parenthesized(row) if row.len() > 1 => self.exprs(row),
             Expr::Subquery(select) => self.select(select, None).map(|columns| columns.kinds()),
@@ -124,8 +125,8 @@ impl Analyzer<'_> {
         &self,
         e: &mut Expr,
         (place, count): (usize, usize),
-        from: Kind,
-        to: Kind,
+        from: ValueKind,
+        to: ValueKind,
     ) -> Result<()> {
         match e {
             Expr::Parenthesized(row) if row.len() > 1 => match row.get_mut(place) {
@@ -143,17 +144,19 @@ impl Analyzer<'_> {
         let count = kinds.first().map_or(0, Vec::len);
         for place in 0..count {
             let mut column = kinds.iter().filter_map(|kinds| kinds.get(place)).copied();
-            let to = column.try_fold(Kind::Null, Kind::unify)?;
+            let to = column.try_fold(ValueKind::Null, ValueKind::unify)?;
             for (e, kinds) in all.iter_mut().zip(&kinds) {
-                let from = kinds.get(place).copied().unwrap_or(Kind::Null);
+                let from = kinds.get(place).copied().unwrap_or(ValueKind::Null);
                 self.convert_operand(e, (place, count), from, to)?;
             }
         }
         Ok(())
     }
 
-    fn case(&mut self, e: &mut Expr) -> Result<Kind> {
-        let Expr::Case { base, when_then_pairs, else_expr } = e else { return Ok(Kind::Plain) };
+    fn case(&mut self, e: &mut Expr) -> Result<ValueKind> {
+        let Expr::Case { base, when_then_pairs, else_expr } = e else {
+            return Ok(ValueKind::Plain);
+        };
         if let Some(base) = base {
             let mut compared: Vec<&mut Expr> = vec![base];
             compared.extend(when_then_pairs.iter_mut().map(|(when, _)| &mut **when));
@@ -170,21 +173,25 @@ impl Analyzer<'_> {
     }
 
     /// Values of which one is the result: all get one kind.
-    pub(crate) fn same(&mut self, all: &mut [&mut Expr]) -> Result<Kind> {
+    pub(crate) fn same(&mut self, all: &mut [&mut Expr]) -> Result<ValueKind> {
         let kinds = all.iter_mut().map(|e| self.expr(e)).collect::<Result<Vec<_>>>()?;
         self.same_kinds(all, &kinds)
     }
 
-    pub(crate) fn same_kinds(&self, all: &mut [&mut Expr], kinds: &[Kind]) -> Result<Kind> {
-        let to = kinds.iter().copied().try_fold(Kind::Null, Kind::unify)?;
+    pub(crate) fn same_kinds(
+        &self,
+        all: &mut [&mut Expr],
+        kinds: &[ValueKind],
+    ) -> Result<ValueKind> {
+        let to = kinds.iter().copied().try_fold(ValueKind::Null, ValueKind::unify)?;
         for (e, &from) in all.iter_mut().zip(kinds) {
             self.convert(e, from, to)?;
         }
         Ok(to)
     }
 
-    fn cast(&mut self, e: &mut Expr) -> Result<Kind> {
-        let Expr::Cast { expr, type_name } = e else { return Ok(Kind::Plain) };
+    fn cast(&mut self, e: &mut Expr) -> Result<ValueKind> {
+        let Expr::Cast { expr, type_name } = e else { return Ok(ValueKind::Plain) };
         let from = self.expr(expr)?;
         let target = type_name.as_ref().filter(|_| !self.stored);
         self.changed.set(self.changed.get() || from.unit().is_some());
@@ -194,24 +201,24 @@ impl Analyzer<'_> {
                 *e = parenthesized(take(expr));
                 Ok(kind)
             }
-            None => Ok(Kind::Plain),
+            None => Ok(ValueKind::Plain),
         }
     }
 
-    fn binary(&mut self, e: &mut Expr) -> Result<Kind> {
-        let Expr::Binary(left, operator, right) = e else { return Ok(Kind::Plain) };
+    fn binary(&mut self, e: &mut Expr) -> Result<ValueKind> {
+        let Expr::Binary(left, operator, right) = e else { return Ok(ValueKind::Plain) };
         if operator.is_comparison() {
-            return self.compare(&mut [left, right]).map(|()| Kind::Plain);
+            return self.compare(&mut [left, right]).map(|()| ValueKind::Plain);
         }
         let kinds = (self.expr(left)?, self.expr(right)?);
         let units = [kinds.0.unit(), kinds.1.unit()];
-        let Some(unit) = units.into_iter().flatten().next() else { return Ok(Kind::Plain) };
+        let Some(unit) = units.into_iter().flatten().next() else { return Ok(ValueKind::Plain) };
         match operator {
-            Operator::And | Operator::Or => Ok(Kind::Plain),
+            Operator::And | Operator::Or => Ok(ValueKind::Plain),
             Operator::Concat | Operator::ArrowRight | Operator::ArrowRightShift => {
                 self.to_plain(left, kinds.0, true);
                 self.to_plain(right, kinds.1, true);
-                Ok(Kind::Plain)
+                Ok(ValueKind::Plain)
             }
             Operator::Add
             | Operator::Subtract
@@ -230,8 +237,8 @@ impl Analyzer<'_> {
     }
 
     /// Arithmetic of amounts. At least one operand is an amount.
-    fn arithmetic(&self, e: &mut Expr, kinds: (Kind, Kind)) -> Result<Kind> {
-        let Expr::Binary(left, operator, right) = e else { return Ok(Kind::Plain) };
+    fn arithmetic(&self, e: &mut Expr, kinds: (ValueKind, ValueKind)) -> Result<ValueKind> {
+        let Expr::Binary(left, operator, right) = e else { return Ok(ValueKind::Plain) };
         let operator = *operator;
         if matches!(operator, Operator::Add | Operator::Subtract | Operator::Modulus) {
             self.convert(left, kinds.0, AMOUNT)?;
@@ -239,7 +246,7 @@ impl Analyzer<'_> {
             return Ok(AMOUNT);
         }
         if self.stored {
-            return Ok(Kind::Plain);
+            return Ok(ValueKind::Plain);
         }
         for kind in [kinds.0, kinds.1] {
             // Rejects what is not a number.
@@ -253,11 +260,11 @@ impl Analyzer<'_> {
             (_, true, false) => (call("bobak_over", vec![left, right]), AMOUNT),
             (_, true, true) => {
                 let ratio = Expr::binary(to_number(left), Operator::Divide, to_number(right));
-                (parenthesized(ratio), Kind::Of(Type::F64))
+                (parenthesized(ratio), ValueKind::Of(Type::F64))
             }
             _ => {
                 let quotient = Expr::binary(left, Operator::Divide, to_number(right));
-                (parenthesized(quotient), Kind::Of(Type::F64))
+                (parenthesized(quotient), ValueKind::Of(Type::F64))
             }
         };
         *e = rewritten;
@@ -266,29 +273,29 @@ impl Analyzer<'_> {
     }
 }
 
-fn unary(operator: UnaryOperator, kind: Kind) -> Result<Kind> {
+fn unary(operator: UnaryOperator, kind: ValueKind) -> Result<ValueKind> {
     match (operator, kind.unit()) {
-        (UnaryOperator::Not, _) => Ok(Kind::Plain),
+        (UnaryOperator::Not, _) => Ok(ValueKind::Plain),
         (UnaryOperator::Positive, _) => Ok(kind),
         (UnaryOperator::Negative, None | Some(Type::Currency)) => Ok(kind),
-        (UnaryOperator::BitwiseNot, None) => Ok(Kind::Plain),
+        (UnaryOperator::BitwiseNot, None) => Ok(ValueKind::Plain),
         (_, Some(ty)) => Err(mismatch(format!("there is no arithmetic of {}", noun(ty)))),
     }
 }
 
-fn literal_kind(literal: &Literal) -> Kind {
+fn literal_kind(literal: &Literal) -> ValueKind {
     match literal {
         Literal::Numeric(text) if text.contains(['.', 'e', 'E']) && !text.contains(['x', 'X']) => {
-            Kind::Of(Type::F64)
+            ValueKind::Of(Type::F64)
         }
-        Literal::Numeric(_) => Kind::Of(Type::I64),
-        Literal::Blob(_) => Kind::Of(Type::Bytes),
-        Literal::Null => Kind::Null,
-        Literal::True | Literal::False => Kind::Of(Type::Bool),
+        Literal::Numeric(_) => ValueKind::Of(Type::I64),
+        Literal::Blob(_) => ValueKind::Of(Type::Bytes),
+        Literal::Null => ValueKind::Null,
+        Literal::True | Literal::False => ValueKind::Of(Type::Bool),
         Literal::String(_)
         | Literal::CurrentDate
         | Literal::CurrentTime
-        | Literal::CurrentTimestamp => Kind::Of(Type::Text),
-        Literal::Keyword(_) => Kind::Plain,
+        | Literal::CurrentTimestamp => ValueKind::Of(Type::Text),
+        Literal::Keyword(_) => ValueKind::Plain,
     }
 }

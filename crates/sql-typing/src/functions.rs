@@ -1,7 +1,7 @@
 //! The SQL functions that rewritten statements call. They are deterministic and have no effects.
 
 use crate::decimal::{Decimal, out_of_range, rounded_quotient};
-use crate::kind::{Kind, mismatch, noun};
+use crate::kind::{ValueKind, mismatch, noun};
 use crate::text;
 use bobak_core::{Currency, DateTime, Error, Field, Result, Time, Type, Uuid, Value, ValueRef};
 
@@ -14,11 +14,11 @@ pub struct StoredFunction {
     pub arguments: usize,
     /// What it does. The result is NULL if an argument is NULL.
     pub call: fn(&[ValueRef<'_>]) -> Result<Value<'static>>,
-    result: Kind,
+    result: ValueKind,
 }
 
-const AMOUNT: Kind = Kind::Of(Type::Currency);
-const TEXT: Kind = Kind::Of(Type::Text);
+const AMOUNT: ValueKind = ValueKind::Of(Type::Currency);
+const TEXT: ValueKind = ValueKind::Of(Type::Text);
 
 /// The functions that rewritten statements call.
 pub const STORED_FUNCTIONS: &[StoredFunction] = &[
@@ -35,12 +35,14 @@ pub const STORED_FUNCTIONS: &[StoredFunction] = &[
         let (units, rest) = (scaled.unsigned_abs() / 10_000, scaled.unsigned_abs() % 10_000);
         Ok(format!("{sign}{units}.{rest:04}").into())
     }),
-    function("bobak_date", 1, Kind::Of(Type::Date), |a| from_text(Type::Date, a)),
-    function("bobak_time", 1, Kind::Of(Type::Time), |a| from_text(Type::Time, a)),
-    function("bobak_datetime", 1, Kind::Of(Type::DateTime), |a| from_text(Type::DateTime, a)),
-    function("bobak_timestamp", 1, Kind::Of(Type::Timestamp), |a| from_text(Type::Timestamp, a)),
-    function("bobak_uuid", 1, Kind::Of(Type::Uuid), |a| from_text(Type::Uuid, a)),
-    function("bobak_day", 1, Kind::Of(Type::Date), |a| {
+    function("bobak_date", 1, ValueKind::Of(Type::Date), |a| from_text(Type::Date, a)),
+    function("bobak_time", 1, ValueKind::Of(Type::Time), |a| from_text(Type::Time, a)),
+    function("bobak_datetime", 1, ValueKind::Of(Type::DateTime), |a| from_text(Type::DateTime, a)),
+    function("bobak_timestamp", 1, ValueKind::Of(Type::Timestamp), |a| {
+        from_text(Type::Timestamp, a)
+    }),
+    function("bobak_uuid", 1, ValueKind::Of(Type::Uuid), |a| from_text(Type::Uuid, a)),
+    function("bobak_day", 1, ValueKind::Of(Type::Date), |a| {
         Ok(Value::Int(integer(a, 0)?.div_euclid(86_400_000_000)))
     }),
     function("bobak_date_text", 1, TEXT, |a| to_text(Type::Date, a)),
@@ -56,7 +58,7 @@ pub const STORED_FUNCTIONS: &[StoredFunction] = &[
 const fn function(
     name: &'static str,
     arguments: usize,
-    result: Kind,
+    result: ValueKind,
     call: fn(&[ValueRef<'_>]) -> Result<Value<'static>>,
 ) -> StoredFunction {
     StoredFunction { name, arguments, call, result }
@@ -76,7 +78,7 @@ impl StoredFunction {
 }
 
 /// The kind of the result, if it is one of these functions.
-pub(crate) fn result_kind(name: &str) -> Option<Kind> {
+pub(crate) fn result_kind(name: &str) -> Option<ValueKind> {
     let mut functions = STORED_FUNCTIONS.iter();
     functions.find(|f| f.name.eq_ignore_ascii_case(name)).map(|f| f.result)
 }

@@ -4,7 +4,7 @@ use bobak_core::{Error, ErrorKind, Result, Type};
 
 /// What is known about the values of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// Nothing: the value itself decides.
     Plain,
     /// It is NULL.
@@ -13,7 +13,7 @@ pub(crate) enum Kind {
     Of(Type),
 }
 
-impl Kind {
+impl ValueKind {
     /// The type, if its stored form differs from what SQL means by it.
     pub(crate) fn unit(self) -> Option<Type> {
         match self {

@@ -12,17 +12,17 @@
 mod analysis;
 mod analyzer;
 mod calls;
-mod catalog;
 mod convert;
 mod decimal;
 mod expression;
 mod functions;
 mod kind;
+mod relations;
 mod scope;
 mod select;
 mod statement;
 mod text;
 
 pub use analysis::{Analysis, analyze};
-pub use catalog::{Catalog, Relation, TableColumn};
 pub use functions::{STORED_FUNCTIONS, StoredFunction};
+pub use relations::{Relation, Relations, TableColumn};

@@ -1,8 +1,8 @@
 //! SELECT, VALUES, common table expressions and FROM clauses.
 
 use crate::analyzer::Analyzer;
-use crate::kind::{Kind, unsupported};
-use crate::scope::{Column, Columns, Scope, Source};
+use crate::kind::{ValueKind, unsupported};
+use crate::scope::{ColumnList, FromSource, NameScope, ScopeColumn};
 use bobak_core::Result;
 use bobak_core::sql_token::{SqlSyntax, SqlTokenizer};
 use turso_parser::ast::{
@@ -18,8 +18,8 @@ impl Analyzer<'_> {
     pub(crate) fn select(
         &mut self,
         select: &mut Select,
-        wanted: Option<&[Kind]>,
-    ) -> Result<Columns> {
+        wanted: Option<&[ValueKind]>,
+    ) -> Result<ColumnList> {
         let outer = self.ctes.len();
         let with = select.with.as_mut().map_or(Ok(()), |with| self.with(with));
         let columns = with.and_then(|()| self.body(select, wanted));
@@ -37,9 +37,9 @@ impl Analyzer<'_> {
 
     /// A common table expression. Its own name stands for what its first part returns, until the
     /// kinds of all parts agree.
-    fn cte(&mut self, cte: &mut CommonTableExpr) -> Result<Columns> {
+    fn cte(&mut self, cte: &mut CommonTableExpr) -> Result<ColumnList> {
         let name = cte.tbl_name.as_str().to_owned();
-        let named = |mut columns: Columns| {
+        let named = |mut columns: ColumnList| {
             for (column, given) in columns.list.iter_mut().zip(&cte.columns) {
                 given.col_name.as_str().clone_into(&mut column.name);
             }
@@ -73,7 +73,7 @@ impl Analyzer<'_> {
         Err(unsupported("a recursive query whose columns change their types"))
     }
 
-    fn body(&mut self, select: &mut Select, wanted: Option<&[Kind]>) -> Result<Columns> {
+    fn body(&mut self, select: &mut Select, wanted: Option<&[ValueKind]>) -> Result<ColumnList> {
         let Select { body, order_by, limit, .. } = select;
         let is_simple = body.compounds.is_empty();
         let (order, mut none) = (order_by, Vec::new());
@@ -89,7 +89,7 @@ impl Analyzer<'_> {
             let mut kinds = arms.iter().filter_map(|arm| arm.get(place)).copied();
             column.kind = match wanted.and_then(|wanted| wanted.get(place)) {
                 Some(wanted) => *wanted,
-                None => kinds.try_fold(Kind::Null, Kind::unify)?,
+                None => kinds.try_fold(ValueKind::Null, ValueKind::unify)?,
             };
         }
         let every = body.compounds.iter_mut().map(|compound| &mut compound.select);
@@ -99,7 +99,7 @@ impl Analyzer<'_> {
             }
         }
         if !is_simple {
-            let scope = Scope { aliases: columns.clone(), ..Scope::default() };
+            let scope = NameScope { aliases: columns.clone(), ..NameScope::default() };
             self.within(scope, |inner| inner.sorted(order))?;
         }
         if let Some(limit) = limit {
@@ -114,8 +114,8 @@ impl Analyzer<'_> {
         &self,
         select: &mut Select,
         place: usize,
-        from: Kind,
-        to: Kind,
+        from: ValueKind,
+        to: ValueKind,
     ) -> Result<()> {
         let others = select.body.compounds.iter_mut().map(|compound| &mut compound.select);
         std::iter::once(&mut select.body.select)
@@ -123,7 +123,13 @@ impl Analyzer<'_> {
             .try_for_each(|arm| self.convert_arm(arm, place, from, to))
     }
 
-    fn convert_arm(&self, arm: &mut OneSelect, place: usize, from: Kind, to: Kind) -> Result<()> {
+    fn convert_arm(
+        &self,
+        arm: &mut OneSelect,
+        place: usize,
+        from: ValueKind,
+        to: ValueKind,
+    ) -> Result<()> {
         if self.stored || from.unit() == to.unit() && from.unit().is_some() {
             return Ok(());
         }
@@ -131,9 +137,11 @@ impl Analyzer<'_> {
             OneSelect::Values(rows) => {
                 rows.iter_mut().try_for_each(|row| match row.get_mut(place) {
                     // Each row's own kind is known from what it is; the column's is that of all rows.
-                    Some(e) => {
-                        self.convert(e, if from == Kind::Null { Kind::Plain } else { from }, to)
-                    }
+                    Some(e) => self.convert(
+                        e,
+                        if from == ValueKind::Null { ValueKind::Plain } else { from },
+                        to,
+                    ),
                     None => Ok(()),
                 })
             }
@@ -156,11 +164,12 @@ impl Analyzer<'_> {
         &mut self,
         select: &mut OneSelect,
         order: &mut [SortedColumn],
-    ) -> Result<Columns> {
+    ) -> Result<ColumnList> {
         match select {
             OneSelect::Values(rows) => self.values(rows),
             OneSelect::Select { columns, from, where_clause, group_by, window_clause, .. } => {
-                let scope = from.as_mut().map_or(Ok(Scope::default()), |from| self.from(from))?;
+                let scope =
+                    from.as_mut().map_or(Ok(NameScope::default()), |from| self.from(from))?;
                 self.within(scope, |inner| {
                     let found = inner.result_columns(columns)?;
                     if let Some(scope) = inner.scopes.last_mut() {
@@ -182,26 +191,26 @@ impl Analyzer<'_> {
     }
 
     #[expect(clippy::vec_box, reason = "the parser's type")]
-    fn values(&mut self, rows: &mut [Vec<Box<Expr>>]) -> Result<Columns> {
+    fn values(&mut self, rows: &mut [Vec<Box<Expr>>]) -> Result<ColumnList> {
         let kinds = rows.iter_mut().map(|row| self.exprs(row)).collect::<Result<Vec<_>>>()?;
         let width = kinds.first().map_or(0, Vec::len);
-        let mut columns = Columns::default();
+        let mut columns = ColumnList::default();
         for place in 0..width {
             let mut column = kinds.iter().filter_map(|row| row.get(place)).copied();
-            let kind = column.try_fold(Kind::Null, Kind::unify)?;
+            let kind = column.try_fold(ValueKind::Null, ValueKind::unify)?;
             for (row, kinds) in rows.iter_mut().zip(&kinds) {
                 if let (Some(e), Some(&from)) = (row.get_mut(place), kinds.get(place)) {
                     self.convert(e, from, kind)?;
                 }
             }
             let name = format!("column{}", place + 1);
-            columns.list.push(Column { name, kind, hidden: false });
+            columns.list.push(ScopeColumn { name, kind, hidden: false });
         }
         Ok(columns)
     }
 
-    pub(crate) fn result_columns(&mut self, columns: &mut [ResultColumn]) -> Result<Columns> {
-        let mut found = Columns::default();
+    pub(crate) fn result_columns(&mut self, columns: &mut [ResultColumn]) -> Result<ColumnList> {
+        let mut found = ColumnList::default();
         for column in columns {
             match column {
                 ResultColumn::Star => self.star(None, &mut found),
@@ -214,14 +223,14 @@ impl Analyzer<'_> {
                         (_, Some(name)) => name.as_str(),
                         _ => "",
                     };
-                    found.list.push(Column { name: name.to_owned(), kind, hidden: false });
+                    found.list.push(ScopeColumn { name: name.to_owned(), kind, hidden: false });
                 }
             }
         }
         Ok(found)
     }
 
-    fn star(&self, source: Option<&str>, found: &mut Columns) {
+    fn star(&self, source: Option<&str>, found: &mut ColumnList) {
         let Some(scope) = self.scopes.last() else { return };
         let star = scope.star(source);
         found.open |= star.open;
@@ -229,8 +238,8 @@ impl Analyzer<'_> {
     }
 
     /// The sources of a FROM clause. Its conditions see all of them.
-    pub(crate) fn from(&mut self, from: &mut FromClause) -> Result<Scope> {
-        let mut scope = Scope::default();
+    pub(crate) fn from(&mut self, from: &mut FromClause) -> Result<NameScope> {
+        let mut scope = NameScope::default();
         self.add_sources(from, &mut scope)?;
         self.within(scope, |inner| {
             inner.join_conditions(from)?;
@@ -238,7 +247,11 @@ impl Analyzer<'_> {
         })
     }
 
-    pub(crate) fn add_sources(&mut self, from: &mut FromClause, scope: &mut Scope) -> Result<()> {
+    pub(crate) fn add_sources(
+        &mut self,
+        from: &mut FromClause,
+        scope: &mut NameScope,
+    ) -> Result<()> {
         self.source(&mut from.select, scope)?;
         for join in &mut from.joins {
             let before = scope.sources.len();
@@ -271,12 +284,12 @@ impl Analyzer<'_> {
     fn table_arguments(&mut self, args: &mut [Box<Expr>]) -> Result<()> {
         for e in args {
             let kind = self.expr(e)?;
-            self.convert(e, kind, Kind::Plain)?;
+            self.convert(e, kind, ValueKind::Plain)?;
         }
         Ok(())
     }
 
-    fn source(&mut self, table: &mut SelectTable, scope: &mut Scope) -> Result<()> {
+    fn source(&mut self, table: &mut SelectTable, scope: &mut NameScope) -> Result<()> {
         let name =
             |alias: &Option<As>| alias.as_ref().map(|alias| alias.name().as_str().to_owned());
         match table {
@@ -288,7 +301,7 @@ impl Analyzer<'_> {
             }
             SelectTable::TableCall(function, _, alias) => {
                 let own = Some(function.name.as_str().to_owned());
-                scope.add(name(alias).or(own), Columns::unknown());
+                scope.add(name(alias).or(own), ColumnList::unknown());
             }
             SelectTable::Select(select, alias) => {
                 let columns = self.select(select, None)?;
@@ -299,7 +312,7 @@ impl Analyzer<'_> {
                 self.add_sources(from, scope)?;
                 if let Some(alias) = name(alias) {
                     let sources = scope.sources.split_off(first);
-                    let inner = Scope { sources, ..Scope::default() };
+                    let inner = NameScope { sources, ..NameScope::default() };
                     scope.add(Some(alias), inner.star(None));
                 }
             }
@@ -309,7 +322,11 @@ impl Analyzer<'_> {
 }
 
 /// Records the columns that a join by USING or NATURAL shows once.
-fn share_columns(join: &JoinedSelectTable, left: &[Source], right: &mut [Source]) -> Result<()> {
+fn share_columns(
+    join: &JoinedSelectTable,
+    left: &[FromSource],
+    right: &mut [FromSource],
+) -> Result<()> {
     let is_natural = matches!(join.operator, JoinOperator::TypedJoin(Some(kind)) if kind.contains(JoinType::NATURAL));
     let left_kind = |name: &str| left.iter().find_map(|source| source.columns.find(name));
     for source in right {

@@ -1,10 +1,10 @@
 use bobak_core::{Result, Type};
-use bobak_sql_typing::{Analysis, Catalog, Relation, TableColumn, analyze};
+use bobak_sql_typing::{Analysis, Relation, Relations, TableColumn, analyze};
 
 /// Two tables with units, one without, and a view in stored units.
 pub struct Shop;
 
-impl Catalog for Shop {
+impl Relations for Shop {
     fn relation(&self, _: Option<&str>, name: &str) -> Result<Option<Relation>> {
         let column = |(name, ty): &(&str, Option<Type>)| TableColumn {
             name: (*name).to_owned(),

@@ -3,7 +3,7 @@
 use bobak_core::{Result, Type};
 
 /// The tables and views that a statement may name.
-pub trait Catalog {
+pub trait Relations {
     /// The table or view of this name; in this schema, if one is given.
     ///
     /// # Errors
