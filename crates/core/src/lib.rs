@@ -25,6 +25,7 @@ mod field;
 mod fieldset;
 mod interrupt;
 mod parse;
+mod pattern;
 mod prepare;
 mod query;
 mod record;
@@ -46,7 +47,7 @@ pub use backup::{
 };
 pub use batch::{Batch, GeneratedKey, OnError, Outcome, Run};
 pub use column::{AnyColumn, Column, Operand};
-pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_values, like};
+pub use condition::{Comparison, Condition, Filter, compare_in_column, compare_values};
 pub use dynamic::{DynRow, IntoStored};
 pub use engine::{
     BulkChange, Capabilities, Cursor, CursorId, Engine, EngineLayer, Estimate, SchemaChange,
@@ -59,6 +60,7 @@ pub use expression::{Expr, Expression, Selection, SelectionPart, Summable, count
 pub use field::Field;
 pub use fieldset::FieldSet;
 pub use interrupt::{Interrupt, Interruptible};
+pub use pattern::{glob, like, like_with_escape};
 pub use prepare::{
     now, prepare_batched, prepare_batched_dynamic, prepare_dynamic_insert, prepare_insert,
     prepare_update, stamp_assignments,

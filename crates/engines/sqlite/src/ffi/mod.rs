@@ -44,6 +44,7 @@ mod session_slot;
 mod statement;
 mod stub_collation;
 mod sum;
+mod text_functions;
 mod throttle;
 mod values;
 mod vfs;

@@ -187,6 +187,7 @@ pub(crate) fn connect(settings: &Settings, flags: OpenFlags) -> Result<ffi::Conn
     db.enable_interrupts();
     db.refuse_quoted_strings();
     db.register_collations().map_err(|failure| translate(failure, None))?;
+    db.register_text_functions().map_err(|failure| translate(failure, None))?;
     db.register_sum().map_err(|failure| translate(failure, None))?;
     Ok(db)
 }
