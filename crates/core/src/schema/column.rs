@@ -286,7 +286,7 @@ impl ColumnSchema {
                 return self.accept_float(f64::from_value(value.as_ref())?);
             }
             (Storage::Float, ValueRef::Float(float)) => return self.accept_float(float),
-            (Storage::Text, ValueRef::Text(text)) => self.check_length(text)?,
+            (Storage::Text, ValueRef::Text(text)) => self.check_text(text)?,
             (Storage::Bytes, ValueRef::Bytes(_)) | (Storage::Any, _) => {}
             (_, other) => {
                 let expected = format!("{} ({})", self.ty.name(), self.storage.name());
@@ -329,7 +329,7 @@ impl ColumnSchema {
             (_, ValueRef::Null) => return Ok(()),
             (_, ValueRef::Float(f)) if f.is_nan() => Err(self.refuse_stored(value)),
             (Storage::Int, ValueRef::Int(i)) if self.is_in_range(i) => Ok(()),
-            (Storage::Text, ValueRef::Text(text)) => self.check_length(text),
+            (Storage::Text, ValueRef::Text(text)) => self.check_text(text),
             (Storage::Float, ValueRef::Float(float)) if self.is_exact_float(float) => Ok(()),
             (Storage::Bytes, ValueRef::Bytes(_)) | (Storage::Any, _) => Ok(()),
             _ => Err(self.refuse_stored(value)),
@@ -360,6 +360,17 @@ impl ColumnSchema {
                 crate::Error::mismatch(&expected, value)
             }
         }
+    }
+
+    /// Checks a text: its length, and that a JSON column gets JSON, on every engine.
+    ///
+    /// # Errors
+    /// `TooLong`, `Mismatch`.
+    fn check_text(&self, text: &str) -> Result<()> {
+        if self.ty == Type::Json && !types::is_json(text) {
+            return Err(Error::new(ErrorKind::Mismatch, "the text is not a JSON document"));
+        }
+        self.check_length(text)
     }
 
     /// Checks the length of a text.
@@ -418,5 +429,21 @@ mod tests {
         column.check_stored(nearest.as_ref()).unwrap();
         let error = column.check_stored(ValueRef::Float(0.1)).unwrap_err();
         assert_eq!(error.to_string(), "0.1 does not fit f32 (column ratio)");
+    }
+
+    #[test]
+    fn json_columns_take_json_only() {
+        let column = ColumnSchema::of::<crate::Json<Vec<i64>>>("list");
+        for text in ["null", "[1, 2.50]", r#"{"a":"\u00e9"}"#] {
+            column.accept(text.into()).unwrap();
+            column.check_stored(ValueRef::Text(text)).unwrap();
+        }
+        for text in ["", "{", "[1] 2", "{a: 1}"] {
+            assert_eq!(column.accept(text.into()).unwrap_err().kind(), ErrorKind::Mismatch);
+            assert_eq!(
+                column.check_stored(ValueRef::Text(text)).unwrap_err().kind(),
+                ErrorKind::Mismatch
+            );
+        }
     }
 }

@@ -32,6 +32,7 @@ impl Fit {
             }
             Storage::Float if column.ty == Type::F32 => Self::Float32,
             Storage::Float => Self::Float,
+            Storage::Text if column.ty == Type::Json => Self::Other,
             Storage::Text => Self::Text(column.max_chars.map_or(usize::MAX, |max| max as usize)),
             Storage::Bytes => Self::Bytes,
             _ => Self::Other,
@@ -122,6 +123,7 @@ mod tests {
             .column(column("data", Type::Bytes))
             .column(column("ratio", Type::F64))
             .column(column("single", Type::F32))
+            .column(column("document", Type::Json))
             .key(["id"])
             .build()
             .unwrap()
@@ -137,14 +139,14 @@ mod tests {
         let data = Value::Bytes(data.to_vec().into());
         let (name, more) = (name.to_owned().into(), more.to_owned().into());
         let (ratio, single) = (Value::Float(0.1), Value::Float(0.5));
-        row(&[Value::Int(1), Value::Int(-128), name, more, data, ratio, single])
+        row(&[Value::Int(1), Value::Int(-128), name, more, data, ratio, single, "[1]".into()])
     }
 
     /// A row with these values after the key, and NULL after them.
     fn some_values(values: &[Value<'_>]) -> Vec<u8> {
         let mut all = vec![Value::Int(1)];
         all.extend_from_slice(values);
-        all.resize(7, Value::Null);
+        all.resize(8, Value::Null);
         row(&all)
     }
 
@@ -196,7 +198,7 @@ mod tests {
     fn character_split_between_two_texts_is_rejected() {
         let mut bytes = values("aé", "bc", b"");
         // "aé" and "bc" become "a\xc3" and "\xa9bc": together they are UTF-8.
-        let slots = 2 + 7;
+        let slots = 2 + 8;
         bytes[slots + 2 * 8 + 4] -= 1;
         bytes[slots + 3 * 8] -= 1;
         bytes[slots + 3 * 8 + 4] += 1;

@@ -249,7 +249,7 @@ impl TableSchema {
             let fits = match (column.storage, value) {
                 (_, RawValue::Null) | (Storage::Bytes, RawValue::Bytes(_)) => true,
                 (Storage::Int, RawValue::Int(i)) => column.is_in_range(i),
-                (Storage::Text, RawValue::Text(text)) => {
+                (Storage::Text, RawValue::Text(text)) if column.ty != Type::Json => {
                     column.max_chars.is_none_or(|max| text.len() <= max as usize)
                 }
                 _ => false,

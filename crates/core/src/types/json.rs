@@ -36,3 +36,8 @@ impl<T: Serialize + DeserializeOwned> Field for Json<T> {
         })
     }
 }
+
+/// Whether a text is one JSON document.
+pub(crate) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde_core::de::IgnoredAny>(text).is_ok()
+}

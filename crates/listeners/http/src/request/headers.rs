@@ -6,7 +6,7 @@
 
 use crate::problem::Problem;
 use bobak_core::{Error, ErrorKind};
-use hyper::header::{HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::{StatusCode, Version};
 
@@ -14,8 +14,8 @@ use hyper::{StatusCode, Version};
 const MAX_TARGET_LENGTH: usize = 32 << 10;
 const MAX_FIELDS_LENGTH: usize = 24 << 10;
 
-/// Rejects requests that are too long, have not exactly one `Host`, or an unsupported transfer
-/// coding.
+/// Rejects requests that are too long, have not exactly one `Host`, several `Authorization` headers, or an
+/// unsupported transfer coding.
 ///
 /// # Errors
 /// 400, 414, 431, 501.
@@ -24,6 +24,10 @@ pub(crate) fn check(parts: &Parts) -> Result<(), Problem> {
     let hosts = parts.headers.get_all(HOST).iter().count();
     if hosts > 1 || hosts == 0 && parts.version == Version::HTTP_11 {
         return Err(Problem::bad_request("a request must have exactly one Host header"));
+    }
+    // The first would count here, and perhaps the last for a proxy.
+    if parts.headers.get_all(AUTHORIZATION).iter().count() > 1 {
+        return Err(Problem::bad_request("a request may have only one Authorization header"));
     }
     let mut codings = parts.headers.get_all(TRANSFER_ENCODING).iter();
     if codings.any(|coding| !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked")) {

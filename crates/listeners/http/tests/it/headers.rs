@@ -23,6 +23,12 @@ fn invalid_headers_are_rejected() {
         ("GET / HTTP/1.1\r\nhost x\r\n\r\n".to_owned(), 400),
         ("GET /\u{1} HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(), 400),
         ("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ten\r\n\r\n".to_owned(), 400),
+        (
+            format!(
+                "GET / HTTP/1.1\r\n{authorized}authorization: Bearer x\r\nconnection: close\r\n\r\n"
+            ),
+            400,
+        ),
         (format!("GET / HTTP/1.1\r\nhost: x\r\n{many}\r\n"), 431),
         (format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "y".repeat(70_000)), 414),
         (format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(300_000)), 431),
