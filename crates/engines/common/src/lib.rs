@@ -1,7 +1,41 @@
-//! What the engines of database servers share.
+//! What engines share.
 //!
-//! [`Pool`] opens connections through a [`Connector`] and lends them as [`PooledConnection`].
+//! For engines of database servers:
+//!
+//! * [`Pool`] opens connections through a [`Connector`] and lends them as [`PooledConnection`].
+//!
+//! For engines that store rows themselves:
+//!
+//! * [`StoredTable`] is a table with its rules parsed; [`RowRules`] checks NOT NULL and CHECK.
+//! * [`write_row`] does what each [`Verb`](bobak_core::Verb) says, on any [`RowStore`].
+//! * [`run_select`] runs a query over rows; [`Groups`] computes its aggregates.
+//! * [`sort_key()`] makes bytes that sort as values do.
+//! * [`TableAdditions`] says how rows change when columns are added to their table.
+//! * [`table_to_json`] and [`table_from_json`] store a schema.
+//! * [`WriterLock`] lets one writer at a time in.
+//!
+//! The memory engine has rows and indexes of its own and uses the parts; the key-value engine, and
+//! the engine of `examples/engine`, use them all.
 
+mod aggregate;
 mod pool;
+mod rules;
+mod schema_change;
+mod schema_json;
+mod select;
+mod sort_key;
+mod write;
+mod writer_lock;
 
+pub use aggregate::{Groups, exact_integer};
 pub use pool::{Connector, Pool, PoolSettings, PooledConnection};
+pub use rules::RowRules;
+pub use schema_change::{TableAdditions, TableRebuild};
+pub use schema_json::{table_from_json, table_to_json, value_from_json, value_to_json};
+pub use select::{EachRow, run_select};
+pub use sort_key::{push_sort_key, sort_key};
+pub use write::{
+    RowStore, StoredTable, check_columns, check_version, duplicate_error, encode_row, no_key_left,
+    no_such_row, raised_version, write_row,
+};
+pub use writer_lock::{HeldWriterLock, WriterLock, WriterPass};

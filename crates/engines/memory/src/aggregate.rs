@@ -1,297 +1,38 @@
-//! Groups and what is computed over them.
-//!
-//! Rows are in one group where their values are equal under the columns' collations; the group then
-//! shows those of its first row by key. Sums of floats are compensated as SQLite's are (Kahan's
-//! method in Neumaier's form), so that both give the same float for rows in the same order.
+//! Queries with aggregates: the scan, and the groups of `bobak-engine-common`.
 
-use crate::order::exact_integer;
 use crate::scan::Scan;
-use crate::select::is_count_of_all;
 use crate::table::TableState;
-use bobak_core::codec::EncodedRow;
-use bobak_core::compare_in_column;
-use bobak_core::{
-    Collation, Currency, Error, ErrorKind, Expr, Order, Result, Select, Storage, TableSchema, Type,
-    Value, ValueRef,
-};
-use std::cmp::Ordering;
-use std::collections::HashMap;
+use bobak_core::{Expr, Order, Result, Select, Value};
+use bobak_engine_common::Groups;
 use std::sync::Arc;
 
 /// The groups' rows, in order.
 ///
 /// # Errors
-/// `OutOfRange` where a sum overflows, `Mismatch` where what is summed is no number.
+/// `OutOfRange` if a sum overflows, `Mismatch` if what is summed is not a number.
 pub(super) fn run(table: Arc<TableState>, select: &Select) -> Result<Vec<Vec<Value<'static>>>> {
     if is_count_of_all(select) {
         let count = Value::Int(table.len() as i64);
         return Ok(vec![vec![count; select.columns.len()]]);
     }
     let schema = Arc::clone(&table.schema);
-    let by_key: Vec<Order> = if shows_first(&schema, select) {
+    let by_key: Vec<Order> = if Groups::needs_key_order(&schema, select) {
         let ascending = |&column| Order { column, descending: false };
         schema.key().iter().map(ascending).collect()
     } else {
         Vec::new()
     };
     let mut scan = Scan::new(table, select.condition.as_ref(), &by_key, None);
-    let mut groups: Vec<Group> = Vec::new();
-    let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut identity = Vec::new();
-    if select.group.is_empty() {
-        groups.push(Group::new(select, None));
-    }
+    let mut groups = Groups::new(&schema, select);
     while let Some(row) = scan.next_row() {
-        let place = if select.group.is_empty() {
-            0
-        } else {
-            identify(&schema, select, row, &mut identity);
-            match places.get(&identity) {
-                Some(place) => *place,
-                None => {
-                    groups.push(Group::new(select, Some(row)));
-                    places.insert(identity.clone(), groups.len() - 1);
-                    groups.len() - 1
-                }
-            }
-        };
-        if let Some(group) = groups.get_mut(place) {
-            group.add(&schema, select, row)?;
-        }
+        groups.add(row)?;
     }
-    groups.sort_by(|a, b| a.compare(b, &schema, select));
-    let finish = |group: Group| group.finish(&schema, select);
-    groups.into_iter().map(finish).collect()
+    groups.finish()
 }
 
-/// The rows of one group, as far as they were looked at.
-struct Group {
-    /// The values of the columns that rows are grouped by.
-    values: Vec<Value<'static>>,
-    /// For each expression of the query, what it needs.
-    parts: Vec<Part>,
-}
-
-enum Part {
-    /// A column of the group: its place among the values.
-    Value(usize),
-    Count(i64),
-    Sum(Sum),
-    /// The smallest or largest value so far.
-    Extreme(Value<'static>),
-}
-
-#[derive(Default)]
-struct Sum {
-    count: i64,
-    /// The integers' sum, exact: 2⁶⁴ rows could not overflow it.
-    integers: i128,
-    /// Whether a float was among them.
-    inexact: bool,
-    float: f64,
-    /// What rounding took from `float`.
-    lost: f64,
-}
-
-impl Group {
-    fn new(select: &Select, first: Option<EncodedRow<'_>>) -> Self {
-        let value = |c: &usize| first.map_or(Value::Null, |row| row.value(*c).to_owned());
-        let part = |expr: &Expr| match expr {
-            Expr::Column(column) => {
-                let place = select.group.iter().position(|c| c == column);
-                // `to_select` refuses others.
-                place.map_or(Part::Extreme(Value::Null), Part::Value)
-            }
-            Expr::Count | Expr::CountOf(_) => Part::Count(0),
-            Expr::Sum(_) | Expr::Avg(_) => Part::Sum(Sum::default()),
-            // `Expr` is non-exhaustive; `Select` has no other expressions.
-            _ => Part::Extreme(Value::Null),
-        };
-        Self {
-            values: select.group.iter().map(value).collect(),
-            parts: select.columns.iter().map(part).collect(),
-        }
-    }
-
-    fn add(&mut self, schema: &TableSchema, select: &Select, row: EncodedRow<'_>) -> Result<()> {
-        for (part, expr) in self.parts.iter_mut().zip(&select.columns) {
-            let value = expr.column().map(|column| row.value(column));
-            let Some((column, value)) = expr.column().zip(value) else {
-                if let Part::Count(count) = part {
-                    *count += 1;
-                }
-                continue;
-            };
-            if value.is_null() {
-                continue;
-            }
-            match part {
-                Part::Value(_) => {}
-                Part::Count(count) => *count += 1,
-                Part::Sum(sum) => sum.add(value).map_err(|e| name(e, schema, column))?,
-                Part::Extreme(best) => {
-                    let ordering = compare_in_column(schema, column, value, best.as_ref());
-                    let better = match expr {
-                        Expr::Min(_) => ordering.is_lt(),
-                        Expr::Max(_) => ordering.is_gt(),
-                        _ => false,
-                    };
-                    if best.is_null() && expr.is_aggregate() || better {
-                        *best = value.to_owned();
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn compare(&self, other: &Self, schema: &TableSchema, select: &Select) -> Ordering {
-        for step in &select.order {
-            let Some(place) = select.group.iter().position(|c| *c == step.column) else {
-                continue;
-            };
-            let value = |group: &Self| group.values.get(place).cloned().unwrap_or_default();
-            let (a, b) = (value(self), value(other));
-            let ordering = compare_in_column(schema, step.column, a.as_ref(), b.as_ref());
-            if ordering.is_ne() {
-                return if step.descending { ordering.reverse() } else { ordering };
-            }
-        }
-        Ordering::Equal
-    }
-
-    fn finish(self, schema: &TableSchema, select: &Select) -> Result<Vec<Value<'static>>> {
-        let values = self.values;
-        let pairs = self.parts.into_iter().zip(&select.columns);
-        pairs
-            .map(|(part, expr)| {
-                let column = expr.column().unwrap_or_default();
-                match (part, expr) {
-                    (Part::Value(place), _) => Ok(values.get(place).cloned().unwrap_or_default()),
-                    (Part::Count(count), _) => Ok(Value::Int(count)),
-                    (Part::Extreme(value), _) => Ok(value),
-                    (Part::Sum(sum), Expr::Avg(_)) => Ok(sum.average(schema, column)),
-                    (Part::Sum(sum), _) => sum.total().map_err(|e| name(e, schema, column)),
-                }
-            })
-            .collect()
-    }
-}
-
-impl Sum {
-    fn add(&mut self, value: ValueRef<'_>) -> Result<()> {
-        match value {
-            ValueRef::Int(i) if !self.inexact => self.integers += i128::from(i),
-            ValueRef::Int(i) if i.unsigned_abs() < 1 << 52 => self.step(i as f64),
-            ValueRef::Int(i) => {
-                // In two steps each of which a float holds exactly.
-                let small = i % 16_384;
-                self.step((i - small) as f64);
-                self.step(small as f64);
-            }
-            ValueRef::Float(f) => {
-                if !self.inexact {
-                    self.inexact = true;
-                    self.float = self.integers as f64;
-                }
-                self.step(f);
-            }
-            other => return Err(Error::mismatch("a number to sum", other)),
-        }
-        self.count += 1;
-        Ok(())
-    }
-
-    fn step(&mut self, value: f64) {
-        let sum = self.float + value;
-        self.lost += if self.float.abs() > value.abs() {
-            (self.float - sum) + value
-        } else {
-            (value - sum) + self.float
-        };
-        self.float = sum;
-    }
-
-    fn as_float(&self) -> f64 {
-        match (self.inexact, self.lost.is_finite()) {
-            (false, _) => self.integers as f64,
-            (true, true) => self.float + self.lost,
-            // An infinity among the values makes what was lost meaningless.
-            (true, false) => self.float,
-        }
-    }
-
-    fn total(&self) -> Result<Value<'static>> {
-        if self.count == 0 {
-            return Ok(Value::Null);
-        }
-        if self.inexact {
-            return Ok(not_nan(self.as_float()));
-        }
-        i64::try_from(self.integers)
-            .map(Value::Int)
-            .map_err(|_| Error::new(ErrorKind::OutOfRange, "the sum is more than 64 bits hold"))
-    }
-
-    fn average(&self, schema: &TableSchema, column: usize) -> Value<'static> {
-        if self.count == 0 {
-            return Value::Null;
-        }
-        let average = self.as_float() / self.count as f64;
-        let money = schema.columns().get(column).map(|c| c.ty) == Some(Type::Currency);
-        not_nan(if money { average / Currency::SCALE as f64 } else { average })
-    }
-}
-
-/// As in SQLite, what is no number is NULL.
-fn not_nan(float: f64) -> Value<'static> {
-    if float.is_nan() { Value::Null } else { Value::Float(float) }
-}
-
-fn name(error: Error, schema: &TableSchema, column: usize) -> Error {
-    let error = error.in_table(schema.name());
-    match schema.columns().get(column) {
-        Some(column) => error.in_column(column.name.clone()),
-        None => error,
-    }
-}
-
-/// Whether equal values of a column that is shown may look different: then it matters which row is
-/// the first.
-fn shows_first(schema: &TableSchema, select: &Select) -> bool {
-    let shown = select.columns.iter().filter_map(|expr| match expr {
-        Expr::Min(column) | Expr::Max(column) | Expr::Column(column) => Some(column),
-        _ => None,
-    });
-    shown.chain(&select.group).any(|column| {
-        schema.columns().get(*column).is_some_and(|column| {
-            column.collation != Collation::Binary
-                || matches!(column.storage, Storage::Float | Storage::Any)
-        })
-    })
-}
-
-/// Bytes that are the same for just the rows of one group.
-fn identify(schema: &TableSchema, select: &Select, row: EncodedRow<'_>, identity: &mut Vec<u8>) {
-    identity.clear();
-    for &column in &select.group {
-        let mut put = |tag: u8, bytes: &[u8]| {
-            identity.push(tag);
-            identity.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-            identity.extend_from_slice(bytes);
-        };
-        match row.value(column) {
-            ValueRef::Null => put(0, &[]),
-            ValueRef::Int(i) => put(1, &i.to_le_bytes()),
-            ValueRef::Float(f) => match exact_integer(f) {
-                Some(i) => put(1, &i.to_le_bytes()),
-                None => put(2, &f.to_le_bytes()),
-            },
-            ValueRef::Text(text) => {
-                let collation = schema.columns().get(column).map(|c| c.collation);
-                put(3, collation.unwrap_or_default().fold(text).as_bytes());
-            }
-            ValueRef::Bytes(bytes) => put(4, bytes),
-        }
-    }
+/// Whether a query asks for the number of all rows and for nothing else.
+fn is_count_of_all(select: &Select) -> bool {
+    select.condition.is_none()
+        && select.group.is_empty()
+        && select.columns.iter().all(|expr| *expr == Expr::Count)
 }

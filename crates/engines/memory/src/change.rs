@@ -6,9 +6,10 @@ use crate::scan::Scan;
 use crate::state::State;
 use crate::statement::{Done, Statement};
 use crate::table::TableState;
-use crate::write::{check_links, check_update, raised_version};
+use crate::write::{check_links, check_update};
 use bobak_core::codec::EncodedRow;
 use bobak_core::{Assign, Condition, Order, Result, TableSchema, Value, ValueRef};
+use bobak_engine_common::raised_version;
 use std::sync::Arc;
 
 /// The slots of the rows that the condition keeps, by key.
@@ -78,7 +79,7 @@ fn assigned(
     assign: &[Assign],
     buffer: &mut Vec<u8>,
 ) -> Result<Arc<[u8]>> {
-    let version = raised_version(table, old, version)?;
+    let version = raised_version(&table.schema, old, version)?;
     let mut assigned: Vec<(usize, Value<'static>)> = Vec::with_capacity(assign.len());
     for step in assign {
         let column = step.column();

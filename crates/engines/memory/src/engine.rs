@@ -1,6 +1,5 @@
 //! The engine: settings, snapshots and backups.
 
-use crate::gate::Gate;
 use crate::session::{self, MemorySession};
 use crate::shared::{NAME, Shared};
 use crate::snapshot::{self, SnapshotFormat};
@@ -11,6 +10,7 @@ use bobak_core::{
     BackupContent, BackupJob, BackupPhase, BackupProgress, Capabilities, Engine, Error, ErrorKind,
     Estimate, Outcome, Result, Row, Session, TableSchema, Value, Write,
 };
+use bobak_engine_common::WriterLock;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -79,7 +79,7 @@ impl Memory {
     fn with(state: State, settings: MemoryBuilder) -> Self {
         let shared = Shared {
             published: RwLock::new(Arc::new(state)),
-            gate: Gate::new(settings.busy_timeout),
+            writer: WriterLock::new(settings.busy_timeout),
         };
         Self { shared, path: settings.path, format: settings.format, flushing: Mutex::new(()) }
     }

@@ -15,10 +15,8 @@
 mod aggregate;
 mod alter;
 mod change;
-mod check;
 mod engine;
 mod foreign;
-mod gate;
 mod hash_index;
 mod log;
 mod order;

@@ -2,6 +2,7 @@
 
 use bobak_core::compare_in_column;
 use bobak_core::{Collation, Storage, TableSchema, ValueRef, codec::EncodedRow};
+use bobak_engine_common::exact_integer;
 use std::cmp::Ordering;
 use std::hash::Hasher;
 
@@ -122,13 +123,6 @@ pub(super) fn hash_value(
             hasher.write_u8(0xfe);
         }
     }
-}
-
-/// The integer that the float is, where it is one.
-pub(super) fn exact_integer(float: f64) -> Option<i64> {
-    let bound = -(i64::MIN as f64);
-    let fits = float.fract() == 0.0 && float >= -bound && float < bound;
-    fits.then_some(float as i64)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::aggregate;
 use crate::scan::Scan;
 use crate::table::TableState;
 use bobak_core::codec::EncodedRow;
-use bobak_core::{Expr, Interrupt, Result, Row, Select, Value, ValueRef};
+use bobak_core::{Interrupt, Result, Row, Select, Value, ValueRef};
 use std::sync::Arc;
 
 /// The rows of a query, one by one.
@@ -121,11 +121,4 @@ fn pass_over(rows: u64, mut next: impl FnMut() -> bool) {
     while passed < rows && next() {
         passed += 1;
     }
-}
-
-/// Whether a query asks for the number of all rows and for nothing else.
-pub(super) fn is_count_of_all(select: &Select) -> bool {
-    select.condition.is_none()
-        && select.group.is_empty()
-        && select.columns.iter().all(|expr| *expr == Expr::Count)
 }

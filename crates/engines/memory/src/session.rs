@@ -5,7 +5,6 @@
 //! Outside a transaction a write of one row changes the published state in place: readers that
 //! still hold it keep the parts that they see.
 
-use crate::gate::Held;
 use crate::select::{ResultRow, Results};
 use crate::shared::{NAME, Shared};
 use crate::state::State;
@@ -17,6 +16,7 @@ use bobak_core::{
     Batch, BulkChange, Cursor, CursorId, Error, ErrorKind, Interrupt, OnError, Outcome, Result,
     Row, RowBuffer, SchemaChange, Session, Source, TableSchema, TransactionControl, Value, Write,
 };
+use bobak_engine_common::HeldWriterLock;
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ struct Transaction<'e> {
     state: Arc<State>,
     savepoints: Vec<(String, Arc<State>)>,
     /// Other writers wait until it is dropped.
-    _gate: Held<'e>,
+    _lock: HeldWriterLock<'e>,
 }
 
 impl<'e> MemorySession<'e> {
@@ -109,7 +109,7 @@ impl Session for MemorySession<'_> {
             transaction.state = Arc::new(alter::alter(&transaction.state, changes)?);
             return Ok(());
         }
-        let _gate = self.shared.gate.hold()?;
+        let _lock = self.shared.writer.hold()?;
         let state = Arc::clone(&self.shared.read());
         self.shared.publish(Arc::new(alter::alter(&state, changes)?));
         Ok(())
@@ -122,11 +122,11 @@ impl Session for MemorySession<'_> {
                 let message = "a transaction is open already: use a savepoint";
                 return Err(Error::new(ErrorKind::Misuse, message));
             }
-            let gate = self.shared.gate.hold()?;
+            let lock = self.shared.writer.hold()?;
             inner.transaction = Some(Transaction {
                 state: Arc::clone(&self.shared.read()),
                 savepoints: Vec::new(),
-                _gate: gate,
+                _lock: lock,
             });
             self.in_transaction.set(true);
             return Ok(());
@@ -180,7 +180,7 @@ impl Session for MemorySession<'_> {
         match &mut inner.transaction {
             Some(transaction) => write_row(&mut transaction.state, write, row, buffer),
             None => {
-                let _gate = self.shared.gate.pass()?;
+                let _lock = self.shared.writer.pass()?;
                 write_row(&mut self.shared.write(), write, row, buffer)
             }
         }
@@ -188,9 +188,9 @@ impl Session for MemorySession<'_> {
 
     fn change(&self, change: &BulkChange<'_>) -> Result<u64> {
         let inner = &mut *self.enter()?;
-        let _gate = match inner.transaction {
+        let _lock = match inner.transaction {
             Some(_) => None,
-            None => Some(self.shared.gate.hold()?),
+            None => Some(self.shared.writer.hold()?),
         };
         let slots = {
             let table = self.read(inner, change.table)?;
@@ -236,7 +236,7 @@ impl Session for MemorySession<'_> {
                 result
             }
             None => {
-                let _gate = self.shared.gate.hold()?;
+                let _lock = self.shared.writer.hold()?;
                 let mut state = Arc::clone(&self.shared.read());
                 run_batch(&mut state, buffer, batch, on_error, each)?;
                 self.shared.publish(state);
@@ -336,7 +336,7 @@ pub(super) fn write_one(shared: &Shared, write: &Write<'_>) -> Result<Outcome> {
     codec::encode_slice(&mut row, write.values)
         .map_err(|error| error.in_table(write.table.name()))?;
     let row = EncodedRow::new(row.get(FRAME..).unwrap_or_default());
-    let _gate = shared.gate.pass()?;
+    let _lock = shared.writer.pass()?;
     write_row(&mut shared.write(), write, row, &mut Vec::new())
 }
 

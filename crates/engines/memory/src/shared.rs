@@ -1,7 +1,7 @@
 //! What the sessions of an engine share.
 
-use crate::gate::Gate;
 use crate::state::State;
+use bobak_engine_common::WriterLock;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The engine's name in messages.
@@ -10,7 +10,7 @@ pub(crate) const NAME: &str = "memory";
 /// What the sessions share.
 pub(crate) struct Shared {
     pub published: RwLock<Arc<State>>,
-    pub gate: Gate,
+    pub writer: WriterLock,
 }
 
 impl Shared {
@@ -19,13 +19,13 @@ impl Shared {
         self.published.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To change the published state in place. The gate must be passed first.
+    /// To change the published state in place. The writer lock must be held.
     #[inline]
     pub fn write(&self) -> RwLockWriteGuard<'_, Arc<State>> {
         self.published.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts another state in the published one's place. The gate must be passed first.
+    /// Puts another state in the published one's place. The writer lock must be held.
     pub fn publish(&self, state: Arc<State>) {
         let old = std::mem::replace(&mut *self.write(), state);
         // Outside the lock: it may be the last to hold a great many rows.

@@ -4,6 +4,7 @@ use crate::rows::RowBytes;
 use crate::table::TableState;
 use bobak_core::change_log::{COUNTER_TABLE, LOG_PREFIX};
 use bobak_core::{Error, ErrorKind, OnDelete, Result, TableSchema, Value, ValueRef};
+use bobak_engine_common::check_columns;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -90,7 +91,7 @@ impl State {
             let message = "the table does not exist: create it first";
             Error::new(ErrorKind::Schema, message).in_table(schema.name())
         })?;
-        same_columns(schema, &self.table(place).schema)?;
+        check_columns(schema, &self.table(place).schema)?;
         self.known.put(schema.id(), place);
         Ok(place)
     }
@@ -208,38 +209,4 @@ impl Known {
             self.entry(schema).store(schema * Self::PLACES + place as u64, Ordering::Relaxed);
         }
     }
-}
-
-/// Checks that a table is stored as the given schema says, column by column.
-///
-/// # Errors
-/// `Schema`, naming the first difference.
-fn same_columns(given: &TableSchema, stored: &TableSchema) -> Result<()> {
-    let error = |message: String| Error::new(ErrorKind::Schema, message).in_table(given.name());
-    for (place, column) in given.columns().iter().enumerate() {
-        let Some(other) = stored.columns().get(place) else {
-            let message = "the stored table has no such column: add it first".to_owned();
-            return Err(error(message).in_column(column.name.clone()));
-        };
-        if !column.name.eq_ignore_ascii_case(&other.name) {
-            let message = format!(
-                "column {place} is '{}' in the stored table: keep the order of the columns",
-                other.name
-            );
-            return Err(error(message).in_column(column.name.clone()));
-        }
-        if column.storage != other.storage {
-            let (given, stored) = (column.storage.name(), other.storage.name());
-            let message = format!("the column is {given} here, but {stored} in the stored table");
-            return Err(error(message).in_column(column.name.clone()));
-        }
-    }
-    if let Some(more) = stored.columns().get(given.columns().len()) {
-        let message = format!("the stored table has a column '{}' more", more.name);
-        return Err(error(message));
-    }
-    if given.key() != stored.key() {
-        return Err(error("the stored table has another key".to_owned()));
-    }
-    Ok(())
 }

@@ -1,17 +1,13 @@
 //! One table: its rows and the indexes over them, kept in step.
 
-use crate::check::Check;
 use crate::hash_index::HashIndex;
-use crate::order::{
-    compare_rows, exact_integer, hash_value, integer_prefix, prefix, prefix_integer,
-};
+use crate::order::{compare_rows, hash_value, integer_prefix, prefix, prefix_integer};
 use crate::rows::{RowBytes, Rows};
 use crate::sorted::Sorted;
 use bobak_core::codec::EncodedRow;
 use bobak_core::compare_in_column;
-use bobak_core::{
-    ColumnSchema, Error, ErrorKind, IndexSchema, Result, Storage, TableSchema, ValueRef,
-};
+use bobak_core::{Error, IndexSchema, Result, Storage, TableSchema, ValueRef};
+use bobak_engine_common::{RowRules, duplicate_error, exact_integer, no_key_left};
 use std::cmp::Ordering;
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -20,17 +16,10 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(super) struct TableState {
     pub schema: Arc<TableSchema>,
-    rules: Arc<Rules>,
+    rules: Arc<RowRules>,
     rows: Rows,
     /// The key's index, then those of the schema in its order.
     indexes: Vec<Index>,
-}
-
-/// What each row is checked against.
-struct Rules {
-    /// For each column the tags of the codec that it may have, as bits.
-    allowed: Vec<u8>,
-    checks: Vec<Check>,
 }
 
 /// An index over the rows of one table, the key's own among them.
@@ -50,24 +39,13 @@ pub(super) struct Index {
     hash: Option<HashIndex>,
 }
 
-/// What the codec's tags are for.
-const TAGS: u8 = 5;
-
 impl TableState {
     /// An empty table.
     ///
     /// # Errors
     /// `Unsupported` for a rule that is not known, `Schema` where one names an unknown column.
     pub fn new(schema: Arc<TableSchema>) -> Result<Self> {
-        let checks = schema
-            .columns()
-            .iter()
-            .filter_map(|column| column.check.as_deref().map(|text| (column, text)))
-            .map(|(column, text)| {
-                Check::parse(text, &schema).map_err(|error| error.in_column(column.name.clone()))
-            })
-            .collect::<Result<_>>()?;
-        let rules = Rules { allowed: schema.columns().iter().map(allowed_tags).collect(), checks };
+        let rules = RowRules::new(&schema)?;
         let key = IndexSchema { name: "key".into(), columns: schema.key().to_vec(), unique: true };
         let indexes = std::iter::once(&key)
             .chain(schema.indexes())
@@ -122,22 +100,7 @@ impl TableState {
     /// The error for a [`conflict`](Self::conflict).
     #[cold]
     pub fn duplicate(&self, index: usize) -> Error {
-        let columns = self.indexes.get(index).map_or(&[][..], |i| &i.columns);
-        let names: Vec<&str> = columns
-            .iter()
-            .filter_map(|place| self.schema.columns().get(*place))
-            .map(|column| column.name.as_ref())
-            .collect();
-        let what = if index == 0 { "key" } else { "value" };
-        let message = match names[..] {
-            [_] => format!("another row has this {what} already"),
-            _ => format!("another row has these values in {} already", names.join(", ")),
-        };
-        let error = Error::new(ErrorKind::Duplicate, message).in_table(self.schema.name());
-        match names.first() {
-            Some(name) => error.in_column(*name),
-            None => error,
-        }
+        duplicate_error(&self.schema, index)
     }
 
     /// One more than the largest key, 1 in an empty table.
@@ -147,10 +110,9 @@ impl TableState {
     #[inline]
     pub fn next_key(&self) -> Result<i64> {
         match self.key().order.last() {
-            Some((prefix, _)) => prefix_integer(prefix).checked_add(1).ok_or_else(|| {
-                let message = "the largest key that there can be is taken, so none can be given";
-                Error::new(ErrorKind::Full, message).in_table(self.schema.name())
-            }),
+            Some((prefix, _)) => {
+                prefix_integer(prefix).checked_add(1).ok_or_else(|| no_key_left(&self.schema))
+            }
             None => Ok(1),
         }
     }
@@ -161,52 +123,7 @@ impl TableState {
     /// `Constraint`, `Mismatch`, naming table and column.
     #[inline]
     pub fn check(&self, row: EncodedRow<'_>) -> Result<()> {
-        let allowed = &self.rules.allowed;
-        let tags = row.as_bytes().get(2..2 + allowed.len());
-        let fits = |tags: &[u8]| {
-            let mut pairs = tags.iter().zip(allowed);
-            pairs.all(|(tag, allowed)| *tag < TAGS && allowed & (1 << tag) != 0)
-        };
-        if bobak_core::Row::len(&row) != allowed.len() || !tags.is_some_and(fits) {
-            return Err(self.misfit(row));
-        }
-        match self.rules.checks.iter().find(|c| !c.holds(&self.schema, row)) {
-            None => Ok(()),
-            Some(check) => {
-                let message = format!("the rule '{}' does not hold", check.text());
-                let error = Error::new(ErrorKind::Constraint, message);
-                let mut columns = self.schema.columns().iter();
-                let column = columns.find(|c| c.check.as_deref() == Some(check.text()));
-                let error = error.in_table(self.schema.name());
-                Err(match column {
-                    Some(column) => error.in_column(column.name.clone()),
-                    None => error,
-                })
-            }
-        }
-    }
-
-    #[cold]
-    fn misfit(&self, row: EncodedRow<'_>) -> Error {
-        let columns = self.schema.columns();
-        let (found, wanted) = (bobak_core::Row::len(&row), columns.len());
-        if found != wanted {
-            let error = Error::wrong_number(ErrorKind::Mismatch, found, wanted, "column");
-            return error.in_table(self.schema.name());
-        }
-        let wrong = columns.iter().enumerate().find_map(|(place, column)| {
-            let value = row.value(place);
-            let error = match value {
-                ValueRef::Null if column.nullable => return None,
-                ValueRef::Null => Error::new(ErrorKind::Constraint, "a required value is NULL"),
-                _ if allowed_tags(column) & (1 << tag(value)) != 0 => return None,
-                _ => Error::mismatch(column.storage.name(), value),
-            };
-            Some(error.in_column(column.name.clone()))
-        });
-        wrong
-            .unwrap_or_else(|| Error::new(ErrorKind::Mismatch, "the row's bytes are damaged"))
-            .in_table(self.schema.name())
+        self.rules.check(&self.schema, row)
     }
 
     /// Adds a row that was checked and conflicts with none; gives its slot.
@@ -413,26 +330,4 @@ fn is_before(
 ) -> bool {
     rows.get(slot)
         .is_some_and(|other| compare_rows(schema, columns, EncodedRow::new(other), row).is_lt())
-}
-
-fn allowed_tags(column: &ColumnSchema) -> u8 {
-    let null = u8::from(column.nullable);
-    null | match column.storage {
-        Storage::Int => 1 << 1,
-        Storage::Float => 1 << 2,
-        Storage::Text => 1 << 3,
-        Storage::Bytes => 1 << 4,
-        Storage::Any => 0b1_1110,
-    }
-}
-
-/// The codec's tag for a value.
-pub(super) const fn tag(value: ValueRef<'_>) -> u8 {
-    match value {
-        ValueRef::Null => 0,
-        ValueRef::Int(_) => 1,
-        ValueRef::Float(_) => 2,
-        ValueRef::Text(_) => 3,
-        ValueRef::Bytes(_) => 4,
-    }
 }

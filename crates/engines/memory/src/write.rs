@@ -10,9 +10,9 @@ use crate::statement::Statement;
 use crate::table::TableState;
 use bobak_core::codec::EncodedRow;
 use bobak_core::{
-    Error, ErrorKind, FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, TableSchema,
-    ValueRef, Verb,
+    FieldSet, GeneratedKey, KeyGeneration, Outcome, Result, TableSchema, ValueRef, Verb,
 };
+use bobak_engine_common::{check_version, no_such_row, raised_version};
 use std::sync::Arc;
 
 /// What is done to the rows of one table.
@@ -122,22 +122,10 @@ impl Writer {
         let part = |at: usize| key.get(at).map_or(ValueRef::Null, |c| row.value(*c));
         let found = table.find(table.key(), part);
         let Some((slot, old)) = found.and_then(|slot| Some((slot, table.row(slot)?))) else {
-            let message = "no row has this key";
-            return Err(Error::new(ErrorKind::NotFound, message).in_table(table.schema.name()));
+            return Err(no_such_row(&table.schema));
         };
-        if let Some(version) = self.version
-            && old.value(version) != row.value(version)
-        {
-            let show = |row: EncodedRow<'_>| match row.value(version) {
-                ValueRef::Int(version) => version.to_string(),
-                other => other.class().to_owned(),
-            };
-            let message = format!(
-                "the row was changed since it was read: its version is {}, not {}",
-                show(old),
-                show(row)
-            );
-            return Err(Error::new(ErrorKind::Conflict, message).in_table(table.schema.name()));
+        if let Some(version) = self.version {
+            check_version(&table.schema, old.value(version), row.value(version))?;
         }
         self.set_fields(state, slot, row, buffer)
     }
@@ -154,7 +142,7 @@ impl Writer {
         let Some(old) = table.row(slot) else {
             return Ok(Outcome::Changed(0));
         };
-        let version = raised_version(table, old, self.version)?;
+        let version = raised_version(&table.schema, old, self.version)?;
         let new = encode(buffer, &table.schema, |column| match version {
             Some((place, version)) if place == column => ValueRef::Int(version),
             _ if self.fields.contains(column) => row.value(column),
@@ -218,28 +206,8 @@ pub(super) fn check_links(
     old.map_or(Ok(()), |old| foreign::check_into(state, place, EncodedRow::new(old), new))
 }
 
-/// The version column's place, and the row's version raised by one.
-///
-/// # Errors
-/// `OutOfRange` at `i64::MAX`.
-pub(super) fn raised_version(
-    table: &TableState,
-    row: EncodedRow<'_>,
-    column: Option<usize>,
-) -> Result<Option<(usize, i64)>> {
-    let Some(column) = column else {
-        return Ok(None);
-    };
-    let version = match row.value(column) {
-        ValueRef::Int(version) => version,
-        _ => 0,
-    };
-    match version.checked_add(1) {
-        Some(version) => Ok(Some((column, version))),
-        None => Err(Error::new(ErrorKind::OutOfRange, "the version can't be raised further")
-            .in_table(table.schema.name())),
-    }
-}
+/// The row codec's tag for an integer.
+const INTEGER_TAG: u8 = 1;
 
 /// Puts an integer where a new row has NULL. Both take the same place in the codec.
 #[inline]
@@ -251,7 +219,7 @@ fn put_integer(row: &mut RowBytes, column: usize, integer: i64) {
     {
         place.copy_from_slice(&integer.to_le_bytes());
         if let Some(tag) = bytes.get_mut(2 + column) {
-            *tag = crate::table::tag(ValueRef::Int(integer));
+            *tag = INTEGER_TAG;
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The binary format: blocks, each compressed, each with its check sum.
 
 use super::loading::{LoadingState, corrupt};
-use super::schema;
 use crate::state::State;
 use bobak_core::codec::{self, EncodedRow};
 use bobak_core::{Error, ErrorKind, Result};
+use bobak_engine_common::{table_from_json, table_to_json};
 use std::io::{Read, Write};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(super) fn write(file: &mut impl Write, state: &State) -> std::io::Result<()>
     let mut end = (state.tables.len() as u32).to_le_bytes().to_vec();
     let mut rows = Vec::with_capacity(BLOCK);
     for table in &state.tables {
-        let text = schema::to_json(&table.schema).to_string();
+        let text = table_to_json(&table.schema).to_string();
         write_block(file, TABLE, text.as_bytes())?;
         let mut at = table.key().order.start();
         while let Some(slot) = table.key().order.next(&mut at) {
@@ -82,7 +82,7 @@ pub(super) fn read(file: &mut impl Read) -> Result<State> {
                 }
                 let json = serde_json::from_slice(&bytes)
                     .map_err(|error| corrupt(format!("a table's description: {error}")))?;
-                reading.begin_table(schema::from_json(&json)?)?;
+                reading.begin_table(table_from_json(&json)?)?;
             }
             ROWS => read_rows(&mut reading, &bytes)?,
             END => {

@@ -1,10 +1,10 @@
 //! The JSON format: a row a line.
 
 use super::loading::{LoadingState, corrupt};
-use super::schema;
 use crate::state::State;
 use bobak_core::codec::{self, FRAME};
 use bobak_core::{Error, ErrorKind, Result, Storage, Value};
+use bobak_engine_common::{table_from_json, table_to_json, value_from_json, value_to_json};
 use serde_json::Value as Json;
 use std::io::Write;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ pub(super) fn write(file: &mut impl Write, state: &State) -> std::io::Result<()>
     write!(file, "{{\n\"bobak\": \"{BOBAK}\",\n\"version\": {VERSION},\n\"tables\": [")?;
     for (number, table) in state.tables.iter().enumerate() {
         let comma = if number > 0 { "," } else { "" };
-        write!(file, "{comma}\n{{\n\"table\": {:#},\n", schema::to_json(&table.schema))?;
+        write!(file, "{comma}\n{{\n\"table\": {:#},\n", table_to_json(&table.schema))?;
         write!(file, "\"row_count\": {},\n\"rows\": [", table.len())?;
         let mut at = table.key().order.start();
         let mut comma = "";
         while let Some(slot) = table.key().order.next(&mut at) {
             let Some(row) = table.row(slot) else { continue };
             let columns = 0..table.schema.columns().len();
-            let values: Json = columns.map(|c| schema::value_to_json(row.value(c))).collect();
+            let values: Json = columns.map(|c| value_to_json(row.value(c))).collect();
             write!(file, "{comma}\n{values}")?;
             comma = ",";
         }
@@ -62,7 +62,7 @@ pub(super) fn read(text: &[u8]) -> Result<State> {
     let mut reading = LoadingState::new();
     for table in list(&json, "tables")? {
         let schema = table.get("table").ok_or_else(|| corrupt("there is no 'table'"))?;
-        reading.begin_table(schema::from_json(schema)?)?;
+        reading.begin_table(table_from_json(schema)?)?;
         let rows = list(&table, "rows")?;
         if table.get("row_count").and_then(Json::as_u64) != Some(rows.len() as u64) {
             let message = "it has not as many rows as 'row_count' says";
@@ -80,7 +80,7 @@ fn read_row(reading: &mut LoadingState, row: &Json) -> Result<()> {
     let place = |error: Error| error.in_table(schema.name()).at_row(reading.rows);
     let row = row.as_array().ok_or_else(|| place(corrupt("a row is a list of values")))?;
     let mut values: Vec<Value<'static>> =
-        row.iter().map(schema::value_from_json).collect::<Result<_>>().map_err(place)?;
+        row.iter().map(value_from_json).collect::<Result<_>>().map_err(place)?;
     for (value, column) in values.iter_mut().zip(schema.columns()) {
         // A person may write 1 for 1.0.
         if let (Value::Int(i), Storage::Float) = (&*value, column.storage) {

@@ -5,7 +5,6 @@
 mod binary;
 mod json;
 mod loading;
-mod schema;
 
 use self::loading::corrupt;
 use crate::state::State;

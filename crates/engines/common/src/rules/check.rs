@@ -1,7 +1,6 @@
-//! CHECK constraints in memory: evaluates the tree that [`bobak_core::check`] parses.
+//! CHECK constraints: evaluates the tree that [`bobak_core::check`] parses.
 
-mod eval;
-
+use super::eval;
 use bobak_core::check::CheckExpression;
 use bobak_core::{Result, TableSchema, codec::EncodedRow};
 

@@ -1,15 +1,15 @@
-//! A table's description as JSON, in both formats; and values as JSON.
+//! A table's description, and values, as JSON: for engines that store schemas themselves.
 
-use super::loading::corrupt;
-use crate::alter::{assemble, named};
+use crate::schema_change::{assemble, named};
 use bobak_core::{
-    Collation, ColumnSchema, KeyGeneration, OnDelete, Reference, Result, Role, Storage,
-    TableSchema, Type, Value, ValueRef,
+    Collation, ColumnSchema, Error, ErrorKind, KeyGeneration, OnDelete, Reference, Result, Role,
+    Storage, TableSchema, Type, Value, ValueRef,
 };
 use serde_json::{Map, Value as Json, json};
 
-/// The description. What is as it is by default is left out.
-pub(super) fn to_json(table: &TableSchema) -> Json {
+/// Describes a table. Defaults are left out.
+#[must_use]
+pub fn table_to_json(table: &TableSchema) -> Json {
     let key = table.key().iter();
     let key = key.filter_map(|place| Some(table.columns().get(*place)?.name.as_ref()));
     let indexes = table.indexes().iter().map(|index| {
@@ -25,11 +25,11 @@ pub(super) fn to_json(table: &TableSchema) -> Json {
     })
 }
 
-/// The table with this description.
+/// The table with a description by [`table_to_json`].
 ///
 /// # Errors
-/// `Corrupt`, `Schema`.
-pub(super) fn from_json(json: &Json) -> Result<TableSchema> {
+/// `Corrupt` if the description is damaged, `Schema` if its table is invalid.
+pub fn table_from_json(json: &Json) -> Result<TableSchema> {
     let columns = list(json, "columns")?.iter().map(column_from_json).collect::<Result<_>>()?;
     let index = |json: &Json| {
         let unique = json.get("unique").and_then(Json::as_bool).unwrap_or(false);
@@ -146,9 +146,10 @@ fn by_name<T: Copy>(names: &[(T, &str)], what: &str, wanted: &str) -> Result<T> 
     found.map(|(value, _)| *value).ok_or_else(|| unknown(what, wanted))
 }
 
-/// A value: NULL, integers and texts as they are, floats where JSON gives them back exactly,
-/// `{"float": "inf"}` where not, bytes as `{"bytes": "00ff"}`.
-pub(super) fn value_to_json(value: ValueRef<'_>) -> Json {
+/// A value as JSON: `{"bytes": "00ff"}` for bytes, `{"float": "inf"}` for a float that JSON would not
+/// return exactly, and JSON's own form for all others.
+#[must_use]
+pub fn value_to_json(value: ValueRef<'_>) -> Json {
     match value {
         ValueRef::Null => Json::Null,
         ValueRef::Int(i) => i.into(),
@@ -175,11 +176,11 @@ pub(super) fn value_to_json(value: ValueRef<'_>) -> Json {
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// The value that JSON stands for.
+/// The value of JSON by [`value_to_json`].
 ///
 /// # Errors
-/// `Corrupt`.
-pub(super) fn value_from_json(json: &Json) -> Result<Value<'static>> {
+/// `Corrupt` for any other JSON.
+pub fn value_from_json(json: &Json) -> Result<Value<'static>> {
     Ok(match json {
         Json::Null => Value::Null,
         Json::String(text) => Value::from(text.clone()),
@@ -238,6 +239,10 @@ fn optional<'j>(json: &'j Json, name: &str) -> Result<Option<&'j str>> {
     }
 }
 
-fn unknown(what: &str, found: &str) -> bobak_core::Error {
+fn corrupt(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Corrupt, message)
+}
+
+fn unknown(what: &str, found: &str) -> Error {
     corrupt(format!("the {what} '{found}' is not known"))
 }

@@ -1,0 +1,232 @@
+//! Columns and indexes that are added to stored tables.
+
+use bobak_core::codec::EncodedRow;
+use bobak_core::{
+    ColumnSchema, Error, ErrorKind, IndexSchema, KeyGeneration, Result, SchemaChange, TableSchema,
+    Value, ValueRef,
+};
+use std::sync::Arc;
+
+/// The columns and indexes that a list of [`SchemaChange`]s adds to one table.
+///
+/// For engines that rewrite a table's rows when its schema changes: [`rebuild`](Self::rebuild) checks
+/// the additions against the stored table and says what the rows become.
+#[derive(Clone, Debug)]
+pub struct TableAdditions {
+    table: Arc<TableSchema>,
+    columns: Vec<String>,
+    indexes: Vec<String>,
+}
+
+/// How the rows of a table change when columns or indexes are added to it.
+#[derive(Clone, Debug)]
+pub struct TableRebuild {
+    /// The table with the additions. Indexes that only the stored table has are kept.
+    pub schema: Arc<TableSchema>,
+    sources: Vec<Source>,
+}
+
+impl TableAdditions {
+    /// The columns that are added to a table, which is given as it will be.
+    #[must_use]
+    pub const fn of_columns(table: Arc<TableSchema>, columns: Vec<String>) -> Self {
+        Self { table, columns, indexes: Vec::new() }
+    }
+
+    /// The additions of a list of changes, table by table. Changes of other kinds are skipped.
+    ///
+    /// # Errors
+    /// `Schema` if a change names a column or an index that its table does not have.
+    pub fn collect(changes: &[SchemaChange]) -> Result<Vec<Self>> {
+        let mut all: Vec<Self> = Vec::new();
+        for change in changes {
+            match change {
+                SchemaChange::AddColumn { table, column } => {
+                    let name = table.column_at(*column)?.name.clone();
+                    Self::of(&mut all, table).columns.push(name.into_owned());
+                }
+                SchemaChange::AddIndex { table, index } => {
+                    let index = table.indexes().get(*index).ok_or_else(|| {
+                        let message = format!("there is no index number {index}");
+                        Error::new(ErrorKind::Schema, message).in_table(table.name())
+                    })?;
+                    let name = index.name.clone().into_owned();
+                    Self::of(&mut all, table).indexes.push(name);
+                }
+                _ => {}
+            }
+        }
+        Ok(all)
+    }
+
+    fn of<'a>(all: &'a mut Vec<Self>, table: &Arc<TableSchema>) -> &'a mut Self {
+        let same = |other: &Self| other.table.name().eq_ignore_ascii_case(table.name());
+        let place = all.iter().position(same).unwrap_or_else(|| {
+            all.push(Self::of_columns(Arc::clone(table), Vec::new()));
+            all.len() - 1
+        });
+        let found = all.get_mut(place).expect("found or pushed just now");
+        // If each change shows the table one step further, the last shows it whole.
+        found.table = Arc::clone(table);
+        found
+    }
+
+    /// The table as it will be, as the caller describes it.
+    #[must_use]
+    pub const fn table(&self) -> &Arc<TableSchema> {
+        &self.table
+    }
+
+    /// The names of the added columns.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Checks the additions against the stored table.
+    ///
+    /// # Errors
+    /// `Schema` if an addition exists already, or the tables differ in anything else.
+    pub fn rebuild(&self, old: &TableSchema) -> Result<TableRebuild> {
+        let sources = self.sources(old)?;
+        Ok(TableRebuild { schema: self.with_old_indexes(old)?, sources })
+    }
+
+    /// For each column of the new table, where its values come from.
+    fn sources(&self, old: &TableSchema) -> Result<Vec<Source>> {
+        let refuse = |column: &str, message: &str| {
+            Error::new(ErrorKind::Schema, message).in_table(old.name()).in_column(column)
+        };
+        for column in old.columns() {
+            if self.table.column(&column.name).is_err() {
+                let message = "the table has this column, and it may not be lost";
+                return Err(refuse(&column.name, message));
+            }
+        }
+        for index in &self.indexes {
+            if old.indexes().iter().any(|other| other.name.eq_ignore_ascii_case(index)) {
+                let message = format!("the index '{index}' is there already");
+                return Err(Error::new(ErrorKind::Schema, message).in_table(old.name()));
+            }
+        }
+        let key_names = |table: &TableSchema| -> Vec<String> {
+            let key = table.key().iter();
+            key.filter_map(|place| Some(table.columns().get(*place)?.name.to_ascii_lowercase()))
+                .collect()
+        };
+        if key_names(old) != key_names(&self.table) {
+            let message = "the key of a table that is there can't be changed";
+            return Err(Error::new(ErrorKind::Schema, message).in_table(old.name()));
+        }
+        let source = |column: &ColumnSchema| {
+            let added = self.columns.iter().any(|name| *name == column.name);
+            match old.column(&column.name) {
+                Ok(_) if added => Err(refuse(&column.name, "the column is there already")),
+                Ok(place) => match old.columns().get(place) {
+                    Some(old) if old.storage != column.storage => {
+                        Err(refuse(&column.name, "the column is stored otherwise"))
+                    }
+                    _ => Ok(Source::Old(place)),
+                },
+                Err(_) if added => filling(column).map(Source::New),
+                Err(_) => Err(refuse(&column.name, "the stored table has no such column")),
+            }
+        };
+        self.table.columns().iter().map(source).collect()
+    }
+
+    /// The table's new description; an index that only the old one has stays.
+    fn with_old_indexes(&self, old: &TableSchema) -> Result<Arc<TableSchema>> {
+        let table = &self.table;
+        let missing = |index: &&IndexSchema| {
+            let mut indexes = table.indexes().iter();
+            !indexes.any(|other| other.name.eq_ignore_ascii_case(&index.name))
+        };
+        let kept: Vec<_> = old.indexes().iter().filter(missing).map(|i| named(old, i)).collect();
+        if kept.is_empty() {
+            return Ok(Arc::clone(table));
+        }
+        let mut indexes: Vec<_> = table.indexes().iter().map(|i| named(table, i)).collect();
+        indexes.extend(kept);
+        let key = table.key().iter();
+        let key = key.filter_map(|place| Some(table.columns().get(*place)?.name.to_string()));
+        let (columns, generation) = (table.columns().to_vec(), table.key_generation());
+        assemble(table.name(), columns, key.collect(), generation, &indexes).map(Arc::new)
+    }
+}
+
+impl TableRebuild {
+    /// Whether rows stay as they are: only indexes are added.
+    #[must_use]
+    pub fn keeps_rows(&self) -> bool {
+        self.sources.iter().enumerate().all(|(place, source)| *source == Source::Old(place))
+    }
+
+    /// The value of a column in the new form of a row.
+    #[must_use]
+    pub fn value<'v>(&'v self, old: EncodedRow<'v>, column: usize) -> ValueRef<'v> {
+        match self.sources.get(column) {
+            Some(Source::Old(place)) => old.value(*place),
+            Some(Source::New(value)) => value.as_ref(),
+            None => ValueRef::Null,
+        }
+    }
+}
+
+/// Where a column's values come from.
+#[derive(Clone, Debug, PartialEq)]
+enum Source {
+    /// This column of the old table.
+    Old(usize),
+    /// This value, in all rows.
+    New(Value<'static>),
+}
+
+/// The value of an added column in existing rows.
+fn filling(column: &ColumnSchema) -> Result<Value<'static>> {
+    match &column.default {
+        Some(value) => column.accept(value.clone()),
+        None => Ok(column.added_value()),
+    }
+}
+
+/// A table of these parts. The indexes of unique columns may be left out.
+///
+/// # Errors
+/// As `TableSchemaBuilder::build`.
+pub(crate) fn assemble(
+    name: &str,
+    columns: Vec<ColumnSchema>,
+    key: Vec<String>,
+    generation: KeyGeneration,
+    indexes: &[(String, Vec<String>, bool)],
+) -> Result<TableSchema> {
+    let own: Vec<String> = columns
+        .iter()
+        .filter(|column| column.unique)
+        .map(|column| format!("{name}_{}_unique", column.name))
+        .collect();
+    let mut builder = TableSchema::builder(name.to_owned()).key(key);
+    if generation == KeyGeneration::Given {
+        builder = builder.given_key();
+    }
+    for column in columns {
+        builder = builder.column(column);
+    }
+    for (index, columns, unique) in indexes {
+        let columns = columns.iter().cloned();
+        builder = match (unique, own.contains(index)) {
+            (true, true) => builder,
+            (true, false) => builder.unique_index(index.clone(), columns),
+            (false, _) => builder.index(index.clone(), columns),
+        };
+    }
+    builder.build()
+}
+
+/// An index with its columns' names.
+pub(crate) fn named(table: &TableSchema, index: &IndexSchema) -> (String, Vec<String>, bool) {
+    let columns = index.columns.iter();
+    let names = columns.filter_map(|place| Some(table.columns().get(*place)?.name.to_string()));
+    (index.name.to_string(), names.collect(), index.unique)
+}

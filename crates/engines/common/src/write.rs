@@ -1,0 +1,364 @@
+//! Writes one row: what each verb does, for engines that have no query language.
+
+use crate::rules::RowRules;
+use crate::sort_key::sort_key;
+use bobak_core::codec::{self, EncodedRow, FRAME};
+use bobak_core::{
+    Error, ErrorKind, GeneratedKey, KeyGeneration, Outcome, Result, TableSchema, Value, ValueRef,
+    Verb, Write,
+};
+use std::sync::Arc;
+
+/// A stored table: its schema, and its rules parsed.
+#[derive(Debug)]
+pub struct StoredTable {
+    /// The table as it is stored.
+    pub schema: Arc<TableSchema>,
+    rules: RowRules,
+}
+
+/// The rows of one table, for [`write_row`].
+///
+/// Indexes are numbered: 0 is the table's key, 1 the first of [`TableSchema::indexes`].
+pub trait RowStore {
+    /// The row that has this [sort key](crate::sort_key()) in a unique index.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn find(&self, index: usize, key: &[u8]) -> Result<Option<Vec<u8>>>;
+
+    /// The row with the largest key.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn last(&self) -> Result<Option<Vec<u8>>>;
+
+    /// Removes `old` from the table and its indexes, and adds `new`.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn replace(&mut self, old: Option<EncodedRow<'_>>, new: Option<EncodedRow<'_>>) -> Result<()>;
+}
+
+impl StoredTable {
+    /// The table with this schema.
+    ///
+    /// # Errors
+    /// As [`RowRules::new`].
+    pub fn new(schema: Arc<TableSchema>) -> Result<Self> {
+        Ok(Self { rules: RowRules::new(&schema)?, schema })
+    }
+
+    /// The columns of an index.
+    #[must_use]
+    pub fn index_columns(&self, index: usize) -> &[usize] {
+        match index.checked_sub(1) {
+            None => self.schema.key(),
+            Some(at) => self.schema.indexes().get(at).map_or(&[], |index| &index.columns),
+        }
+    }
+
+    /// The sort key of a row in an index.
+    #[must_use]
+    pub fn index_key(&self, index: usize, row: EncodedRow<'_>) -> Vec<u8> {
+        sort_key(&self.schema, self.index_columns(index), |column| row.value(column))
+    }
+
+    /// Checks a new row, and that no other row has its key or one of its unique values.
+    ///
+    /// # Errors
+    /// `Constraint`, `Mismatch`, `Duplicate`.
+    pub fn check_new(&self, store: &dyn RowStore, row: EncodedRow<'_>) -> Result<()> {
+        self.rules.check(&self.schema, row)?;
+        match self.conflict(store, row, None)? {
+            Some((index, _)) => Err(duplicate_error(&self.schema, index)),
+            None => Ok(()),
+        }
+    }
+
+    /// Another row with the row's key, or with its values in a unique index: the index and the row.
+    fn conflict(
+        &self,
+        store: &dyn RowStore,
+        row: EncodedRow<'_>,
+        own_key: Option<&[u8]>,
+    ) -> Result<Option<(usize, Vec<u8>)>> {
+        for index in 0..=self.schema.indexes().len() {
+            let is_unique =
+                index == 0 || self.schema.indexes().get(index - 1).is_some_and(|i| i.unique);
+            let columns = self.index_columns(index);
+            // NULL equals no other value.
+            if !is_unique || columns.iter().any(|column| row.value(*column).is_null()) {
+                continue;
+            }
+            if let Some(found) = store.find(index, &self.index_key(index, row))?
+                && own_key != Some(&self.index_key(0, EncodedRow::new(&found)))
+            {
+                return Ok(Some((index, found)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn encode<'v>(&self, value: impl Fn(usize) -> ValueRef<'v>) -> Result<Vec<u8>> {
+        encode_row(&self.schema, value)
+    }
+}
+
+/// Encodes a row of a table from its columns' values, without the codec's frame.
+///
+/// # Errors
+/// `OutOfRange` if the row is larger than the codec allows.
+pub fn encode_row<'v>(
+    schema: &TableSchema,
+    value: impl Fn(usize) -> ValueRef<'v>,
+) -> Result<Vec<u8>> {
+    let mut row = Vec::new();
+    codec::encode_values(&mut row, schema.columns().len(), value)
+        .map_err(|error| error.in_table(schema.name()))?;
+    row.drain(..FRAME);
+    Ok(row)
+}
+
+/// Writes one row, as [`Session::write`](bobak_core::Session::write) describes.
+///
+/// After an error the store may have changed: the caller undoes the changes.
+///
+/// # Errors
+/// Those of `Session::write`.
+pub fn write_row(
+    store: &mut dyn RowStore,
+    table: &StoredTable,
+    write: &Write<'_>,
+) -> Result<Outcome> {
+    match write.verb {
+        Verb::Update => update(store, table, write),
+        Verb::Delete => {
+            let key = table.schema.key();
+            if write.values.len() != key.len() {
+                let (given, wanted) = (write.values.len(), key.len());
+                let error = Error::wrong_number(ErrorKind::Mismatch, given, wanted, "key column");
+                return Err(error.in_table(table.schema.name()));
+            }
+            let value = |column: usize| {
+                let at = key.iter().position(|other| *other == column).unwrap_or_default();
+                value_at(write, at)
+            };
+            let Some(old) = store.find(0, &sort_key(&table.schema, key, value))? else {
+                return Ok(Outcome::Changed(0));
+            };
+            store.replace(Some(EncodedRow::new(&old)), None)?;
+            Ok(Outcome::Changed(1))
+        }
+        _ => insert(store, table, write),
+    }
+}
+
+fn value_at<'v>(write: &Write<'v>, column: usize) -> ValueRef<'v> {
+    write.values.get(column).map_or(ValueRef::Null, Value::as_ref)
+}
+
+fn check_width(table: &StoredTable, write: &Write<'_>) -> Result<()> {
+    let (given, wanted) = (write.values.len(), table.schema.columns().len());
+    if given == wanted {
+        return Ok(());
+    }
+    let error = Error::wrong_number(ErrorKind::Mismatch, given, wanted, "column");
+    Err(error.in_table(table.schema.name()))
+}
+
+fn insert(store: &mut dyn RowStore, table: &StoredTable, write: &Write<'_>) -> Result<Outcome> {
+    check_width(table, write)?;
+    let generated = match (write.table.key_generation(), table.schema.key()) {
+        (KeyGeneration::Engine, [column]) if value_at(write, *column).is_null() => {
+            Some((*column, next_key(store, table, *column)?))
+        }
+        _ => None,
+    };
+    let row = table.encode(|column| match generated {
+        Some((place, key)) if place == column => ValueRef::Int(key),
+        _ => value_at(write, column),
+    })?;
+    let row = EncodedRow::new(&row);
+    table.rules.check(&table.schema, row)?;
+    match (write.verb, table.conflict(store, row, None)?) {
+        (_, None) => {}
+        (Verb::InsertOrIgnore, Some(_)) => return Ok(Outcome::Ignored),
+        (Verb::InsertOrReplace, Some(first)) => {
+            let mut conflict = Some(first);
+            while let Some((_, old)) = conflict {
+                store.replace(Some(EncodedRow::new(&old)), None)?;
+                conflict = table.conflict(store, row, None)?;
+            }
+        }
+        (Verb::Upsert, Some((0, old))) => {
+            return set_fields(store, table, write, EncodedRow::new(&old));
+        }
+        (_, Some((index, _))) => return Err(duplicate_error(&table.schema, index)),
+    }
+    store.replace(None, Some(row))?;
+    Ok(Outcome::Inserted(generated.map(|(_, key)| GeneratedKey::Int(key))))
+}
+
+/// One more than the largest key, 1 in an empty table.
+fn next_key(store: &dyn RowStore, table: &StoredTable, column: usize) -> Result<i64> {
+    let Some(last) = store.last()? else {
+        return Ok(1);
+    };
+    let ValueRef::Int(last) = EncodedRow::new(&last).value(column) else {
+        return Ok(1);
+    };
+    last.checked_add(1).ok_or_else(|| no_key_left(&table.schema))
+}
+
+/// The error if the largest integer is a key already.
+#[cold]
+#[must_use]
+pub fn no_key_left(schema: &TableSchema) -> Error {
+    let message = "the largest key that there can be is taken, so none can be given";
+    Error::new(ErrorKind::Full, message).in_table(schema.name())
+}
+
+fn update(store: &mut dyn RowStore, table: &StoredTable, write: &Write<'_>) -> Result<Outcome> {
+    check_width(table, write)?;
+    let schema = &table.schema;
+    let key = sort_key(schema, schema.key(), |column| value_at(write, column));
+    let Some(old) = store.find(0, &key)? else {
+        return Err(no_such_row(schema));
+    };
+    let old = EncodedRow::new(&old);
+    if let Some(version) = write.table.version() {
+        check_version(schema, old.value(version), value_at(write, version))?;
+    }
+    set_fields(store, table, write, old)
+}
+
+/// Gives a row the values of the written fields, and raises its version.
+fn set_fields(
+    store: &mut dyn RowStore,
+    table: &StoredTable,
+    write: &Write<'_>,
+    old: EncodedRow<'_>,
+) -> Result<Outcome> {
+    let version = raised_version(&table.schema, old, write.table.version())?;
+    let new = table.encode(|column| match version {
+        Some((place, version)) if place == column => ValueRef::Int(version),
+        _ if write.fields.contains(column) => value_at(write, column),
+        _ => old.value(column),
+    })?;
+    let new = EncodedRow::new(&new);
+    table.rules.check(&table.schema, new)?;
+    let own_key = table.index_key(0, old);
+    if let Some((index, _)) = table.conflict(store, new, Some(&own_key))? {
+        return Err(duplicate_error(&table.schema, index));
+    }
+    store.replace(Some(old), Some(new))?;
+    Ok(Outcome::Changed(1))
+}
+
+/// The error for an update of a row that does not exist.
+#[cold]
+#[must_use]
+pub fn no_such_row(schema: &TableSchema) -> Error {
+    Error::new(ErrorKind::NotFound, "no row has this key").in_table(schema.name())
+}
+
+/// Checks that an update names the row's present version.
+///
+/// # Errors
+/// `Conflict`.
+pub fn check_version(schema: &TableSchema, found: ValueRef<'_>, given: ValueRef<'_>) -> Result<()> {
+    if found == given {
+        return Ok(());
+    }
+    let show = |version: ValueRef<'_>| match version {
+        ValueRef::Int(version) => version.to_string(),
+        other => other.class().to_owned(),
+    };
+    let (found, given) = (show(found), show(given));
+    let message =
+        format!("the row was changed since it was read: its version is {found}, not {given}");
+    Err(Error::new(ErrorKind::Conflict, message).in_table(schema.name()))
+}
+
+/// The version column, if any, and the row's version plus one.
+///
+/// # Errors
+/// `OutOfRange` at `i64::MAX`.
+pub fn raised_version(
+    schema: &TableSchema,
+    row: EncodedRow<'_>,
+    column: Option<usize>,
+) -> Result<Option<(usize, i64)>> {
+    let Some(column) = column else {
+        return Ok(None);
+    };
+    let version = match row.value(column) {
+        ValueRef::Int(version) => version,
+        _ => 0,
+    };
+    match version.checked_add(1) {
+        Some(version) => Ok(Some((column, version))),
+        None => Err(Error::new(ErrorKind::OutOfRange, "the version can't be raised further")
+            .in_table(schema.name())),
+    }
+}
+
+/// The error for a row whose values in a unique index another row has: 0 is the key.
+#[cold]
+#[must_use]
+pub fn duplicate_error(schema: &TableSchema, index: usize) -> Error {
+    let columns = match index.checked_sub(1) {
+        None => schema.key(),
+        Some(at) => schema.indexes().get(at).map_or(&[][..], |index| &index.columns),
+    };
+    let names: Vec<&str> = columns
+        .iter()
+        .filter_map(|place| schema.columns().get(*place))
+        .map(|column| column.name.as_ref())
+        .collect();
+    let what = if index == 0 { "key" } else { "value" };
+    let message = match names[..] {
+        [_] => format!("another row has this {what} already"),
+        _ => format!("another row has these values in {} already", names.join(", ")),
+    };
+    let error = Error::new(ErrorKind::Duplicate, message).in_table(schema.name());
+    match names.first() {
+        Some(name) => error.in_column(*name),
+        None => error,
+    }
+}
+
+/// Checks that a table is stored as the given schema says, column by column.
+///
+/// # Errors
+/// `Schema`, naming the first difference.
+pub fn check_columns(given: &TableSchema, stored: &TableSchema) -> Result<()> {
+    let error = |message: String| Error::new(ErrorKind::Schema, message).in_table(given.name());
+    for (place, column) in given.columns().iter().enumerate() {
+        let Some(other) = stored.columns().get(place) else {
+            let message = "the stored table has no such column: add it first".to_owned();
+            return Err(error(message).in_column(column.name.clone()));
+        };
+        if !column.name.eq_ignore_ascii_case(&other.name) {
+            let message = format!(
+                "column {place} is '{}' in the stored table: keep the order of the columns",
+                other.name
+            );
+            return Err(error(message).in_column(column.name.clone()));
+        }
+        if column.storage != other.storage {
+            let (given, stored) = (column.storage.name(), other.storage.name());
+            let message = format!("the column is {given} here, but {stored} in the stored table");
+            return Err(error(message).in_column(column.name.clone()));
+        }
+    }
+    if let Some(more) = stored.columns().get(given.columns().len()) {
+        let message = format!("the stored table has a column '{}' more", more.name);
+        return Err(error(message));
+    }
+    if given.key() != stored.key() {
+        return Err(error("the stored table has another key".to_owned()));
+    }
+    Ok(())
+}
