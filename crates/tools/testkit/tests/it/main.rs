@@ -12,6 +12,7 @@ mod faulty; // the engine that fails where it is told to
 mod federation; // SQL over engines that fail or are remote
 mod fixtures; // files that older versions made
 mod kill; // processes that are killed
+mod kv; // the suite on the key-value engine
 mod memory; // the suite on the memory engine
 mod model; // random programs on two stores
 mod required_methods; // the suite on an engine with no more than the required methods

@@ -1,6 +1,7 @@
 //! How each store is opened: with a short busy time-out, since some cases wait for its end.
 
 use bobak_core::{Engine, Error, Result};
+use bobak_kv::{Durability, Kv};
 use bobak_memory::Memory;
 use bobak_sqlite::{JournalMode, Locking, Sqlite, SqliteBuilder, Synchronous};
 use bobak_testkit::{DirectCalls, Fixture, RequiredMethods, RowByRow, TrackedEngine};
@@ -55,6 +56,15 @@ pub fn sqlite_exclusive_delete() -> Result<Fixture> {
 
 pub fn sqlite_memory() -> Result<Fixture> {
     Ok(Fixture::volatile(Sqlite::builder().busy_timeout(BUSY).open_memory()?))
+}
+
+/// A file of redb; without waiting for the disk, which no case asks for.
+pub fn kv() -> Result<Fixture> {
+    let folder = folder()?;
+    Fixture::persistent(move || {
+        let builder = Kv::builder().busy_timeout(BUSY).durability(Durability::OnFlush);
+        Ok(Box::new(builder.open(folder.path().join("test.kv"))?) as Box<dyn Engine>)
+    })
 }
 
 /// Any of them with no more than the required methods of the contract.

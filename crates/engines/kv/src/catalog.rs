@@ -1,0 +1,178 @@
+//! The tables that the file has, and changes of them.
+
+use crate::NAME;
+use crate::data::{AFTER, Data, Rows, Writer, prefix};
+use crate::error::failed;
+use bobak_core::codec::EncodedRow;
+use bobak_core::{Error, ErrorKind, Result, SchemaChange, TableSchema};
+use bobak_engine_common::{
+    RowStore, StoredTable, TableAdditions, check_columns, encode_row, table_from_json,
+    table_to_json,
+};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// All tables at one moment.
+#[derive(Clone, Default)]
+pub(super) struct Catalog {
+    pub tables: Vec<Arc<KvTable>>,
+}
+
+/// A table with its number in the file.
+pub(super) struct KvTable {
+    pub id: u32,
+    pub stored: StoredTable,
+}
+
+/// The number of the table that has the schemas.
+const SCHEMAS: u32 = 0;
+/// The number of rows that are copied at a time.
+const PART: usize = 512;
+
+impl KvTable {
+    /// The key of a row's entry in an index.
+    pub fn entry(&self, index: usize, row: EncodedRow<'_>) -> Vec<u8> {
+        let mut key = prefix(self.id, index);
+        key.extend_from_slice(&self.stored.index_key(index, row));
+        if index > 0 {
+            key.extend_from_slice(&self.stored.index_key(0, row));
+        }
+        key
+    }
+}
+
+impl Catalog {
+    /// Reads the schemas.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Io`.
+    pub fn load(data: &Data<'_>) -> Result<Self> {
+        let (from, to) = (prefix(SCHEMAS, 0), prefix(SCHEMAS, 1));
+        let tables = data.range(Bound::Included(&from), &to)?.map(|entry| {
+            let (key, value) = entry.map_err(|error| failed("read the schemas", error))?;
+            let corrupt = |_| Error::new(ErrorKind::Corrupt, "a stored schema is damaged");
+            let id = key.value().get(from.len()..).unwrap_or_default().try_into();
+            let id = u32::from_be_bytes(id.map_err(corrupt)?);
+            let json = serde_json::from_slice(value.value()).map_err(|error| {
+                Error::new(ErrorKind::Corrupt, "a stored schema is damaged").with_source(error)
+            })?;
+            let stored = StoredTable::new(Arc::new(table_from_json(&json)?))?;
+            Ok(Arc::new(KvTable { id, stored }))
+        });
+        Ok(Self { tables: tables.collect::<Result<_>>()? })
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.tables.iter().position(|table| table.stored.schema.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The stored table of a schema.
+    ///
+    /// # Errors
+    /// `Schema` if it is missing, or has other columns.
+    pub fn find(&self, schema: &TableSchema) -> Result<&KvTable> {
+        let position = self.position(schema.name());
+        let found = position.and_then(|at| self.tables.get(at)).ok_or_else(|| missing(schema))?;
+        check_columns(schema, &found.stored.schema)?;
+        Ok(found)
+    }
+
+    /// Makes all of the changes, or returns an error; the caller then undoes what was written.
+    ///
+    /// # Errors
+    /// As [`Session::alter`](bobak_core::Session::alter).
+    pub fn alter(&self, writer: &mut Writer<'_>, changes: &[SchemaChange]) -> Result<Self> {
+        let mut new = self.clone();
+        let additions = TableAdditions::collect(changes)?;
+        for change in changes {
+            match change {
+                SchemaChange::CreateTable(table) => {
+                    if new.position(table.name()).is_some() {
+                        let message = "the table exists already";
+                        return Err(Error::new(ErrorKind::Schema, message).in_table(table.name()));
+                    }
+                    let table = new.number(Arc::clone(table))?;
+                    new.store(writer, table)?;
+                }
+                SchemaChange::AddColumn { .. } | SchemaChange::AddIndex { .. } => {}
+                _ => return Err(Error::unsupported(NAME, "change capture")),
+            }
+        }
+        for addition in &additions {
+            new.add(writer, addition)?;
+        }
+        Ok(new)
+    }
+
+    /// Gives a table the next number.
+    fn number(&self, schema: Arc<TableSchema>) -> Result<KvTable> {
+        let refers = |column: &&bobak_core::ColumnSchema| column.reference.is_some();
+        if let Some(column) = schema.columns().iter().find(refers) {
+            let error = Error::unsupported(NAME, "foreign keys").in_table(schema.name());
+            return Err(error.in_column(column.name.clone()));
+        }
+        let id = self.tables.iter().map(|table| table.id).max().unwrap_or(SCHEMAS) + 1;
+        Ok(KvTable { id, stored: StoredTable::new(schema)? })
+    }
+
+    fn store(&mut self, writer: &mut Writer<'_>, table: KvTable) -> Result<()> {
+        let json = table_to_json(&table.stored.schema).to_string();
+        writer.put(&schema_key(table.id), Some(json.as_bytes()))?;
+        self.tables.push(Arc::new(table));
+        Ok(())
+    }
+
+    /// Copies a table's rows to a table with the additions, and removes the old one.
+    fn add(&mut self, writer: &mut Writer<'_>, addition: &TableAdditions) -> Result<()> {
+        let position = self.position(addition.table().name());
+        let position = position.ok_or_else(|| missing(addition.table()))?;
+        let old =
+            self.tables.get(position).map(Arc::clone).ok_or_else(|| missing(addition.table()))?;
+        let rebuild = addition.rebuild(&old.stored.schema)?;
+        let new = self.number(Arc::clone(&rebuild.schema))?;
+        let (mut after, to) = (prefix(old.id, 0), prefix(old.id, 1));
+        loop {
+            let part = writer.data.part(&after, &to, PART)?;
+            let Some((last, _)) = part.last() else { break };
+            after.clone_from(last);
+            for (_, row) in &part {
+                let row = EncodedRow::new(row);
+                let row = encode_row(&new.stored.schema, |column| rebuild.value(row, column))?;
+                let row = EncodedRow::new(&row);
+                let mut rows = Rows { writer: &mut *writer, table: &new };
+                new.stored.check_new(&rows, row)?;
+                rows.replace(None, Some(row))?;
+            }
+        }
+        remove_all(writer, old.id)?;
+        writer.put(&schema_key(old.id), None)?;
+        self.tables.remove(position);
+        self.store(writer, new)
+    }
+}
+
+/// Removes a table's rows and index entries.
+fn remove_all(writer: &mut Writer<'_>, table: u32) -> Result<()> {
+    let from = prefix(table, 0);
+    let mut to = table.to_be_bytes().to_vec();
+    to.push(AFTER);
+    loop {
+        let part = writer.data.part(&from, &to, PART)?;
+        if part.is_empty() {
+            return Ok(());
+        }
+        part.iter().try_for_each(|(key, _)| writer.put(key, None))?;
+    }
+}
+
+fn schema_key(table: u32) -> Vec<u8> {
+    let mut key = prefix(SCHEMAS, 0);
+    key.extend_from_slice(&table.to_be_bytes());
+    key
+}
+
+#[cold]
+fn missing(table: &TableSchema) -> Error {
+    let message = "the table does not exist: create it first";
+    Error::new(ErrorKind::Schema, message).in_table(table.name())
+}
